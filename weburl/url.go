@@ -1,85 +1,112 @@
 package weburl
 
 import (
-	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
-	"github.com/nlnwa/whatwg-url/url"
 	"github.com/zeebo/xxh3"
-	"golang.org/x/net/publicsuffix"
 )
 
-// URL is an absolute http or https URL in canonical form: the WHATWG serialisation without its
-// fragment. It is immutable and comparable; the zero value is no URL.
+// URL is an absolute http or https URL in canonical form: the WHATWG serialisation without
+// credentials and fragment. It is one string, immutable and comparable with ==; two URLs are equal
+// when their texts are. The zero value is no URL: IsZero says so, String is "", and the accessors
+// return zero values.
 type URL struct{ text string }
 
-// Fingerprint is the 64-bit hash of a canonical URL; it is never 0.
+// String returns the canonical text, "" for the zero value. It does not allocate.
+func (u URL) String() string { return u.text }
+
+// IsZero reports whether u is no URL.
+func (u URL) IsZero() bool { return u.text == "" }
+
+// Site returns scheme, host and, where it is not the scheme's own, port.
+func (u URL) Site() Site { return Site(u.text[:u.pathStart()]) }
+
+// Scheme returns "http" or "https".
+func (u URL) Scheme() string { return u.Site().Scheme() }
+
+// Host returns the host in canonical form and without port: a lower-case domain name in its ASCII
+// form, a dotted IPv4 address, or an IPv6 address in brackets.
+func (u URL) Host() string { return u.Site().Host() }
+
+// Port returns the port that a connection goes to: the one that is written, or the scheme's own.
+func (u URL) Port() uint16 { return u.Site().Port() }
+
+// Domain returns the host's registrable domain; see Site.Domain.
+func (u URL) Domain() string { return u.Site().Domain() }
+
+// Partition returns the partition, of n, that u's registrable domain belongs to; see PartitionOf.
+func (u URL) Partition(n int) Partition { return u.Site().Partition(n) }
+
+// RequestURI returns what follows the site: the path and, after "?", the query. It is what a
+// request line carries and what robots.txt rules match.
+func (u URL) RequestURI() string { return u.text[u.pathStart():] }
+
+// Path returns the path as it is written, percent-encoded and beginning with "/".
+func (u URL) Path() string {
+	path, _, _ := strings.Cut(u.RequestURI(), "?")
+	return path
+}
+
+// Query returns what follows the "?", percent-encoded, or "" where there is none.
+func (u URL) Query() string {
+	_, query, _ := strings.Cut(u.RequestURI(), "?")
+	return query
+}
+
+// pathStart returns the index of the path's first slash. A canonical URL has one.
+func (u URL) pathStart() int { return authorityEnd(u.text) }
+
+// authorityEnd returns the index in text, which begins with "http://" or "https://", of the first
+// slash after these, or len(text).
+func authorityEnd(text string) int {
+	start := strings.Index(text, "://") + len("://")
+	if start < len("://") {
+		return 0
+	}
+	if i := strings.IndexByte(text[start:], '/'); i >= 0 {
+		return start + i
+	}
+	return len(text)
+}
+
+// MarshalText returns the canonical text, so that a URL is a string in JSON and is usable as a key.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
+
+// UnmarshalText parses text as Parse does; empty text gives the zero value.
+func (u *URL) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*u = URL{}
+		return nil
+	}
+	v, err := Parse(string(text))
+	if err == nil {
+		*u = v
+	}
+	return err
+}
+
+// Fingerprint is a 64-bit name of a canonical URL: the XXH3 hash of its text. It is never 0, which
+// is left to mean "none". It is kept on disk, so it never changes.
 type Fingerprint uint64
 
-// Site is scheme, host and, where it is not the scheme's own, port: "https://example.org:8443".
-type Site string
-
-// Partition numbers a part of the data directory.
-type Partition uint16
-
-// Rel says how a page came to carry a link.
-type Rel uint8
-
-// Link is what one page tells of another.
-type Link struct {
-	URL         URL
-	Fingerprint Fingerprint
-	Depth       uint16
-	Cash        float64
-	Rel         Rel
-}
-
-var ErrScheme = errors.New("weburl: not http or https")
-
-var parser = url.NewParser()
-
-func Parse(raw string) (URL, error) {
-	u, err := parser.Parse(raw)
-	if err != nil {
-		return URL{}, fmt.Errorf("weburl: %w", err)
+// Fingerprint returns the fingerprint of u's text; for the zero value 0. It does not allocate.
+func (u URL) Fingerprint() Fingerprint {
+	if u.text == "" {
+		return 0
 	}
-	return fromWHATWG(u)
+	return max(1, Fingerprint(xxh3.HashString(u.text)))
 }
 
-func (u URL) Parse(ref string) (URL, error) {
-	v, err := parser.ParseRef(u.text, ref)
-	if err != nil {
-		return URL{}, fmt.Errorf("weburl: %w", err)
+// String returns f as 16 lower-case hexadecimal digits.
+func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
+
+// ParseFingerprint reads what String writes.
+func ParseFingerprint(text string) (Fingerprint, error) {
+	f, err := strconv.ParseUint(text, 16, 64)
+	if err != nil || len(text) != 16 {
+		return 0, fmt.Errorf("weburl: fingerprint %q: want 16 hexadecimal digits", text)
 	}
-	return fromWHATWG(v)
-}
-
-func fromWHATWG(u *url.Url) (URL, error) {
-	if u.Scheme() != "http" && u.Scheme() != "https" {
-		return URL{}, ErrScheme
-	}
-	return URL{u.Href(true)}, nil
-}
-
-func (u URL) String() string           { return u.text }
-func (u URL) IsZero() bool             { return u.text == "" }
-func (u URL) Fingerprint() Fingerprint { return max(1, Fingerprint(xxh3.HashString(u.text))) }
-func (f Fingerprint) String() string   { return fmt.Sprintf("%016x", uint64(f)) }
-
-func (u URL) Site() Site {
-	rest := strings.Index(u.text, "://") + 3
-	end := strings.IndexByte(u.text[rest:], '/')
-	return Site(u.text[:rest+end])
-}
-
-func PartitionOf(domain string, partitions int) Partition {
-	return Partition(xxh3.HashString(domain) % uint64(partitions))
-}
-
-func registrable(host string) string {
-	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return d
-	}
-	return host
+	return Fingerprint(f), nil
 }

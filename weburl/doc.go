@@ -1,0 +1,2 @@
+// Package weburl gives every page one name.
+package weburl

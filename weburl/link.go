@@ -1,0 +1,62 @@
+package weburl
+
+import "fmt"
+
+// Link is what one page tells of another.
+type Link struct {
+	URL         URL
+	Fingerprint Fingerprint // of URL
+	Depth       uint16      // links from a seed; a seed has 0
+	Hops        uint8       // redirects in a row that led here
+	Cash        float64     // importance that the page hands on; see package importance
+	Rel         Rel
+}
+
+// Rel says how a page came to carry a link. It is kept on disk: new values go to the end.
+type Rel uint8
+
+// The ways a URL becomes known.
+const (
+	RelNone      Rel = iota // not said
+	RelSeed                 // given by the operator
+	RelAnchor               // a, area
+	RelRedirect             // the Location of a 3xx answer
+	RelEmbed                // what a page needs to be shown: img, script, style sheet, media, object
+	RelFrame                // frame, iframe
+	RelCanonical            // link rel=canonical
+	RelSitemap              // a sitemap, or an entry of one
+	RelFeed                 // a feed, or an entry of one
+	RelAlternate            // link rel=alternate
+	RelRefresh              // meta refresh, or a Refresh header
+	RelHeader               // a Link header
+	RelLink                 // any other link element: next, prev, license, …
+	RelForm                 // the action of a form
+)
+
+var relNames = [...]string{
+	RelNone:      "none",
+	RelSeed:      "seed",
+	RelAnchor:    "anchor",
+	RelRedirect:  "redirect",
+	RelEmbed:     "embed",
+	RelFrame:     "frame",
+	RelCanonical: "canonical",
+	RelSitemap:   "sitemap",
+	RelFeed:      "feed",
+	RelAlternate: "alternate",
+	RelRefresh:   "refresh",
+	RelHeader:    "header",
+	RelLink:      "link",
+	RelForm:      "form",
+}
+
+// String returns the relation's name in lower case, "rel(200)" for a number that has none.
+func (r Rel) String() string {
+	if int(r) < len(relNames) {
+		return relNames[r]
+	}
+	return fmt.Sprintf("rel(%d)", uint8(r))
+}
+
+// Valid reports whether r is one of the relations above.
+func (r Rel) Valid() bool { return int(r) < len(relNames) }
