@@ -1,0 +1,124 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"freshet/clock"
+	"freshet/weburl"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Options configures a Fetcher. A zero field takes the default named beside it. Durations are machine
+// time: a server does not run faster because a demo's clock does.
+type Options struct {
+	Clock     *clock.Clock // needed
+	UserAgent string       // needed: product token, version and contact, as "freshet/1.0 (+https://…)"
+	Accept    string       // text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
+
+	ConnectTimeout   time.Duration // 10 s: looking up; connecting; the TLS handshake: each
+	FirstByteTimeout time.Duration // 20 s: from the request to the first byte of the answer
+	TotalTimeout     time.Duration // 120 s: the whole fetch
+	IdleTimeout      time.Duration // 30 s: how long a kept connection waits for its next request
+	MaxIdle          int           // 256 kept connections; the one that waited longest is closed for a new one
+
+	MaxBody        int64 // 16 MiB: bytes of a body on the wire; reading stops there
+	MaxHeader      int   // 256 KiB: bytes of header, interim responses included; trailers as many again
+	MaxHeaderLines int   // 1000
+	Memory         int64 // 256 MiB: of bodies longer than 256 KiB, until Result.Release; at least 2·MaxBody
+
+	// Resolve maps a host, as URL.Host spells it, to an address and a port: connections to that host
+	// at any port go there. The address guard applies all the same.
+	Resolve      map[string]netip.AddrPort
+	AllowPrivate bool     // do not ask Guard
+	Resolver     Resolver // SystemResolver's
+	MaxNames     int      // 100,000 remembered look-ups
+
+	// Dial opens a TCP connection to a literal address; net.Dialer's by default.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLSConfig is the base of every handshake's configuration: roots, ciphers. ServerName, versions
+	// before 1.2, protocols and the session cache are the Fetcher's.
+	TLSConfig *tls.Config
+}
+
+// Validate returns all faults of o, joined, or nil.
+func (o Options) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("fetch: options: "+format, args...)) }
+	if o.Clock == nil {
+		fault("no clock")
+	}
+	if o.UserAgent == "" || !httpguts.ValidHeaderFieldValue(o.UserAgent) {
+		fault("user agent %q: want a product token and a contact", o.UserAgent)
+	}
+	if !httpguts.ValidHeaderFieldValue(o.Accept) {
+		fault("accept %q: not a header value", o.Accept)
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"connect time-out", o.ConnectTimeout}, {"first-byte time-out", o.FirstByteTimeout},
+		{"total time-out", o.TotalTimeout}, {"idle time-out", o.IdleTimeout},
+	} {
+		if d.value < 0 {
+			fault("%s %v: want 0 or more", d.name, d.value)
+		}
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"max idle", int64(o.MaxIdle)}, {"max body", o.MaxBody}, {"max header", int64(o.MaxHeader)},
+		{"max header lines", int64(o.MaxHeaderLines)}, {"memory", o.Memory}, {"max names", int64(o.MaxNames)},
+	} {
+		if n.value < 0 {
+			fault("%s %d: want 0 or more", n.name, n.value)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Request is one page to ask for.
+type Request struct {
+	URL weburl.URL
+	// ETag and LastModified of the copy held, if any, make the request conditional; values that no
+	// header may carry are left out.
+	ETag, LastModified string
+	// KeepAlive asks the server to leave the connection open and keeps it for the next request to the
+	// site. A connection that is open is used either way.
+	KeepAlive bool
+	// Header is sent in addition, and in place of the fields of the same name that a Fetcher sets; it
+	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out.
+	Header http.Header
+	// Resolved is where to connect, from Resolve; when zero Fetch calls Resolve itself.
+	Resolved Resolution
+	MaxBody  int64 // Options.MaxBody if 0 or larger
+}
+
+// Fetcher fetches pages. It is safe for concurrent use.
+type Fetcher struct {
+	opt Options
+}
+
+// New returns a Fetcher. It errs if opt.Validate does.
+func New(opt Options) (*Fetcher, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	return &Fetcher{opt: opt}, nil
+}
+
+// Close closes the kept connections. No Fetch may run or follow.
+func (f *Fetcher) Close() error { return nil }
+
+// Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than
+// by an outcome. It returns soon after ctx ends.
+func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result { return &Result{URL: req.URL} }

@@ -1,0 +1,134 @@
+package fetch
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet/weburl"
+)
+
+// Result is all that a fetch showed. Fields past Outcome are set as far as the fetch came. It is the
+// caller's to read and keep; call Release when its bytes are no longer needed.
+type Result struct {
+	URL     weburl.URL
+	Started time.Time // clock time at which Fetch was called
+	Ended   time.Time // clock time at which it returned
+	Outcome Outcome
+	Phase   Phase // PhaseDone when Answered, else where it ended
+	Err     error // nil when Answered; its text fits a record
+
+	Status int         // 0 unless the header was understood
+	Header http.Header // of the final response; nil unless the header was understood
+
+	RequestBytes  []byte // as written to the connection, before TLS
+	ResponseBytes []byte // as read for this response, after TLS: interim responses, header, framed body
+	Interim       int    // bytes at the start of ResponseBytes that are 1xx responses
+	HeaderLen     int    // offset in ResponseBytes at which the body begins; 0 when it never did
+	// Body is the body without its transfer coding, still in its content coding (see Decode). It may
+	// share memory with ResponseBytes.
+	Body      []byte
+	Truncated Truncation
+
+	Address netip.AddrPort // connected to, or tried
+
+	// Machine time: looking up the name, connecting, the TLS handshake, from the first written byte of
+	// the request to the first byte of the answer, and all together.
+	DNS, Connect, TLS, FirstByte, Total time.Duration
+
+	Reused bool // the request went over a connection that an earlier one had left open
+	Kept   bool // the connection is open for the next request to this site
+	Stray  bool // bytes came after the end of the response; they were dropped and the connection closed
+
+	release func() // gives back the body's share of the memory budget; nil once done
+}
+
+// Release gives the body's share of the Fetcher's memory budget back. The bytes stay readable; a
+// Fetcher whose results are never released in the end reads no long bodies. Calling it again does
+// nothing. It is not safe for concurrent use.
+func (r *Result) Release() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
+
+// Class returns a label for metrics out of a small set: "1xx" to "5xx" or "other" for an answer,
+// Outcome's word for the rest.
+func (r *Result) Class() string {
+	if r.Outcome != Answered {
+		return r.Outcome.String()
+	}
+	switch r.Status / 100 {
+	case 1:
+		return "1xx"
+	case 2:
+		return "2xx"
+	case 3:
+		return "3xx"
+	case 4:
+		return "4xx"
+	case 5:
+		return "5xx"
+	}
+	return "other"
+}
+
+// Redirect returns where a response with status 301, 302, 303, 307 or 308 points and whether it says
+// so for good (301, 308). ok is false for every other response and where Location is missing or is no
+// http or https URL. A redirect is never followed here.
+func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
+	switch r.Status {
+	case http.StatusMovedPermanently, http.StatusPermanentRedirect:
+		permanent = true
+	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+	default:
+		return weburl.URL{}, false, false
+	}
+	location := r.Header.Get("Location")
+	if location == "" {
+		return weburl.URL{}, false, false
+	}
+	target, err := r.URL.Parse(location)
+	if err != nil {
+		return weburl.URL{}, false, false
+	}
+	return target, permanent, true
+}
+
+// RetryAfter returns how long after now the server asks to be left alone, in either form of the
+// Retry-After field (RFC 9110 section 10.2.3): seconds or a date. A date that has passed is 0, an
+// absurd number the longest Duration; negative and unreadable values are no answer (ok false).
+func (r *Result) RetryAfter(now time.Time) (wait time.Duration, ok bool) {
+	value := strings.TrimSpace(r.Header.Get("Retry-After"))
+	if value == "" {
+		return 0, false
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		return seconds(value), true
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	return max(0, date.Sub(now)), true
+}
+
+// seconds converts a string of decimal digits; what overflows is the longest Duration.
+func seconds(digits string) time.Duration {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n > math.MaxInt64/int64(time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(n) * time.Second
+}
+
+// fail ends the fetch with an outcome that is not Answered.
+func (r *Result) fail(outcome Outcome, phase Phase, err error) {
+	r.Outcome, r.Phase = outcome, phase
+	r.Err = fmt.Errorf("fetch: %s: %s: %w", phase, outcome, err)
+}
