@@ -1,0 +1,116 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Values are CBOR maps with integer keys in the core deterministic encoding (RFC 8949, 4.2): equal
+// values have equal bytes. Fields this version does not know are skipped.
+var (
+	encoding = mustMode(cbor.EncOptions{
+		Sort:          cbor.SortCoreDeterministic,
+		ShortestFloat: cbor.ShortestFloat16,
+		NaNConvert:    cbor.NaNConvert7e00,
+		InfConvert:    cbor.InfConvertFloat16,
+		IndefLength:   cbor.IndefLengthForbidden,
+		TextMarshaler: cbor.TextMarshalerTextString,
+	}.UserBufferEncMode())
+	decoding = mustMode(cbor.DecOptions{
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		IndefLength:      cbor.IndefLengthForbidden,
+		MaxNestedLevels:  8,
+		MaxArrayElements: 1 << 17,
+		MaxMapPairs:      1 << 10,
+		TextUnmarshaler:  cbor.TextUnmarshalerTextString,
+	}.DecMode())
+)
+
+func mustMode[M any](m M, err error) M {
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// appendValue appends the encoding of v, one of this package's own types.
+func appendValue(dst []byte, v any) []byte {
+	b := bytes.NewBuffer(dst)
+	if err := encoding.MarshalToBuffer(v, b); err != nil {
+		panic(fmt.Sprintf("store: encode %T: %v", v, err))
+	}
+	return b.Bytes()
+}
+
+// EncodeLinks returns links as Fetched.Links wants them.
+func EncodeLinks(links []OutLink) cbor.RawMessage { return appendValue(nil, links) }
+
+// DecodeLinks is the inverse of EncodeLinks. Its errors are ErrCorrupt.
+func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var links []OutLink
+	if err := decoding.Unmarshal(raw, &links); err != nil {
+		return nil, fmt.Errorf("%w: links: %w", ErrCorrupt, err)
+	}
+	return links, nil
+}
+
+// appendRecord appends the encoding of a record: its kind's byte, then the value.
+func appendRecord(dst []byte, r Record) []byte {
+	return appendValue(append(dst, byte(r.kind())), r)
+}
+
+// decodeRecord is the inverse of appendRecord for a record of any partition; it does not keep raw,
+// but may point into it. Its errors are ErrCorrupt.
+func decodeRecord(raw []byte) (Record, error) {
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("%w: empty record", ErrCorrupt)
+	}
+	r := newRecord(recordKind(raw[0]))
+	if r == nil {
+		return nil, fmt.Errorf("%w: record of unknown kind %d", ErrCorrupt, raw[0])
+	}
+	if err := decoding.Unmarshal(raw[1:], r); err != nil {
+		return nil, fmt.Errorf("%w: record of kind %d: %w", ErrCorrupt, raw[0], err)
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return r, nil
+}
+
+func newRecord(k recordKind) Record {
+	switch k {
+	case kindDiscovered:
+		return new(Discovered)
+	case kindFetched:
+		return new(Fetched)
+	case kindRobots:
+		return new(Robots)
+	case kindGated:
+		return new(Gated)
+	case kindPlanned:
+		return new(Planned)
+	case kindRefused:
+		return new(Refused)
+	case kindWithdrawn:
+		return new(Withdrawn)
+	case kindPurged:
+		return new(Purged)
+	case kindMark:
+		return new(Mark)
+	}
+	return nil
+}
+
+// decodeValue decodes a row of this package's own writing.
+func decodeValue(raw []byte, v any) error {
+	if err := decoding.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%w: %T: %w", ErrCorrupt, v, err)
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package store
+
+import (
+	"errors"
+	"syscall"
+)
+
+// What callers branch on, with errors.Is.
+var (
+	ErrLocked   = errors.New("store: data directory is in use by another process")
+	ErrFormat   = errors.New("store: data directory has a newer format")
+	ErrCorrupt  = errors.New("store: corrupt data")
+	ErrNotFound = errors.New("store: not found")
+	ErrReadOnly = errors.New("store: opened read-only")
+	ErrClosed   = errors.New("store: closed")
+	// ErrDiskFull is an error that says "no space left on device". The store then refuses all
+	// further writes; it can still be read, closed, and opened again.
+	ErrDiskFull = error(syscall.ENOSPC)
+)

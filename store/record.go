@@ -1,0 +1,358 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"freshet/weburl"
+)
+
+// A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
+// *Planned, *Refused, *Withdrawn, *Purged and *Mark. All state of a partition is what its records,
+// applied in order, make of nothing.
+//
+// Times in records are unix nanoseconds of the wall clock, 0 for none.
+type Record interface {
+	kind() recordKind
+	home(partitions int) weburl.Partition // the partition whose state it changes
+	settle(weburl.Partition)              // sets Partition of a decoded record that has one
+	check() error                         // what apply could not cope with
+}
+
+// recordKind is the first byte of an encoded record. The numbers are part of the format.
+type recordKind byte
+
+const (
+	kindDiscovered recordKind = 1
+	kindFetched    recordKind = 2
+	kindRobots     recordKind = 3
+	kindGated      recordKind = 4
+	kindPlanned    recordKind = 5
+	kindRefused    recordKind = 6
+	kindWithdrawn  recordKind = 7
+	kindPurged     recordKind = 8
+	kindMark       recordKind = 9
+)
+
+// maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
+// bits for the place in its record.
+const maxNew = 1 << 16
+
+// Discovered says which pages of one partition the seen test found new, what it learned of known
+// ones, and which links were refused. It is idempotent: a new page that has a row already only
+// lowers that row's depth.
+type Discovered struct {
+	Partition weburl.Partition `cbor:"-"`
+	At        int64            `cbor:"1,keyasint,omitempty"`
+	New       []NewPage        `cbor:"2,keyasint,omitempty"` // at most 65,536, in order of discovery
+	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
+	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
+}
+
+// NewPage is a page met for the first time. It enters its site's new queue at Order.
+type NewPage struct {
+	URL     weburl.URL         `cbor:"1,keyasint,omitzero"`
+	Depth   uint16             `cbor:"2,keyasint,omitempty"`
+	Hops    uint8              `cbor:"3,keyasint,omitempty"` // redirects in a row that led here
+	Rel     weburl.Rel         `cbor:"4,keyasint,omitempty"`
+	Via     weburl.Fingerprint `cbor:"5,keyasint,omitempty"` // the page that carries the link, 0 for a seed
+	Cash    float64            `cbor:"6,keyasint,omitempty"`
+	Order   uint64             `cbor:"7,keyasint,omitempty"`
+	Seed    bool               `cbor:"8,keyasint,omitempty"`
+	LastMod int64              `cbor:"9,keyasint,omitempty"` // a sitemap's lastmod
+}
+
+// Repeat is what further links say of a known page: Cash is added to its own; lower depths and hops
+// replace its own; a page that waits in its site's new queue moves to Order if that is smaller.
+type Repeat struct {
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	Depth       uint16             `cbor:"2,keyasint,omitempty"`
+	Hops        uint8              `cbor:"3,keyasint,omitempty"`
+	Cash        float64            `cbor:"4,keyasint,omitempty"`
+	Order       uint64             `cbor:"5,keyasint,omitempty"`
+}
+
+// Refusal counts links to a site that scope or a guard refused. They are counted in the site's row,
+// or in the partition's counters where the site has none: links into a foreign web take no space.
+type Refusal struct {
+	Site   weburl.Site `cbor:"1,keyasint,omitempty"`
+	Reason string      `cbor:"2,keyasint,omitempty"`
+	Count  int64       `cbor:"3,keyasint,omitempty"`
+}
+
+// Fetched is one visit to a page: what was asked, what came back, what was learned from it. It ends
+// the page's stay in its queue; RetryAt puts it into the due queue again.
+type Fetched struct {
+	URL     weburl.URL `cbor:"1,keyasint,omitzero"`
+	At      int64      `cbor:"2,keyasint,omitempty"` // start of the request
+	End     int64      `cbor:"3,keyasint,omitempty"` // end of the answer
+	Outcome Outcome    `cbor:"4,keyasint,omitempty"`
+	Reason  string     `cbor:"5,keyasint,omitempty"` // a failure's short name and text, for people
+	Status  int        `cbor:"6,keyasint,omitempty"` // HTTP status, 0 without an answer
+
+	ContentType string `cbor:"7,keyasint,omitempty"`
+	Truncated   string `cbor:"8,keyasint,omitempty"`  // as in WARC-Truncated: "", length, time, disconnect
+	Size        int64  `cbor:"9,keyasint,omitempty"`  // bytes of the body, transfer-decoded
+	WireBytes   int64  `cbor:"10,keyasint,omitempty"` // bytes of the answer on the wire
+	DNSNs       int64  `cbor:"11,keyasint,omitempty"` // durations in nanoseconds
+	ConnectNs   int64  `cbor:"12,keyasint,omitempty"`
+	TLSNs       int64  `cbor:"13,keyasint,omitempty"`
+	FirstByteNs int64  `cbor:"14,keyasint,omitempty"`
+	TotalNs     int64  `cbor:"15,keyasint,omitempty"`
+	Address     string `cbor:"16,keyasint,omitempty"` // host:port connected to
+
+	BodyDigest   BodyDigest `cbor:"17,keyasint,omitzero"` // zero without a body
+	TextDigest   TextDigest `cbor:"18,keyasint,omitzero"` // zero: the body digest tells changes
+	ETag         string     `cbor:"19,keyasint,omitempty"`
+	LastModified string     `cbor:"20,keyasint,omitempty"`
+	NoIndex      bool       `cbor:"21,keyasint,omitempty"`
+	NoArchive    bool       `cbor:"22,keyasint,omitempty"` // the capture, if any, holds no body to serve
+	NoFollow     bool       `cbor:"23,keyasint,omitempty"`
+	SoftError    bool       `cbor:"24,keyasint,omitempty"` // a 200 that is an error page
+	Redirect     weburl.URL `cbor:"25,keyasint,omitzero"`  // target of a redirect
+	Permanent    bool       `cbor:"26,keyasint,omitempty"` // of a redirect: 301 or 308
+	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`  // what the page calls its URL
+
+	Capture Pointer `cbor:"28,keyasint,omitzero"`  // set by CommitPages
+	Revisit bool    `cbor:"29,keyasint,omitempty"` // the capture is a revisit record
+	// Links are the page's out-links as EncodeLinks gives them: encoded once, held by the record and
+	// by the page's out-links alike. Only the links of a complete page replace what is stored.
+	Links   cbor.RawMessage `cbor:"30,keyasint,omitempty"`
+	RetryAt int64           `cbor:"31,keyasint,omitempty"` // 0: the page leaves the queues
+	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
+	Charset string          `cbor:"33,keyasint,omitempty"`
+}
+
+// OutLink is one link of a page.
+type OutLink struct {
+	_        struct{} `cbor:",toarray"`
+	URL      weburl.URL
+	Rel      weburl.Rel
+	NoFollow bool
+}
+
+// Robots is a fetch of a site's robots.txt.
+type Robots struct {
+	Site    weburl.Site `cbor:"1,keyasint,omitempty"`
+	At      int64       `cbor:"2,keyasint,omitempty"`
+	End     int64       `cbor:"3,keyasint,omitempty"`
+	Outcome Outcome     `cbor:"4,keyasint,omitempty"`
+	Reason  string      `cbor:"5,keyasint,omitempty"`
+	Status  int         `cbor:"6,keyasint,omitempty"`
+	Body    []byte      `cbor:"7,keyasint,omitempty"` // at most 512 KiB; kept only if Keep
+	Keep    bool        `cbor:"8,keyasint,omitempty"` // replaces the stored rules; false: the site's last rules go on
+	Expires int64       `cbor:"9,keyasint,omitempty"`
+	Capture Pointer     `cbor:"10,keyasint,omitzero"` // set by CommitPages
+	Gate    *Gate       `cbor:"11,keyasint,omitempty"`
+	Address string      `cbor:"12,keyasint,omitempty"`
+}
+
+// maxRobots is the longest robots.txt kept.
+const maxRobots = 512 << 10
+
+// Gate is the state of a host's politeness, for a restart.
+type Gate struct {
+	End        int64 `cbor:"1,keyasint,omitempty"` // end of the last answer
+	Next       int64 `cbor:"2,keyasint,omitempty"` // earliest start of the next request
+	IntervalNs int64 `cbor:"3,keyasint,omitempty"`
+	Failures   int   `cbor:"4,keyasint,omitempty"` // in a row
+	Blocked    int64 `cbor:"5,keyasint,omitempty"` // blocked until
+}
+
+// Gated sets a host's gate without a fetch.
+type Gated struct {
+	Partition weburl.Partition `cbor:"-"`
+	Host      string           `cbor:"1,keyasint,omitempty"`
+	Gate      Gate             `cbor:"2,keyasint,omitempty"`
+}
+
+// Planned puts a known page into its site's due queue, or moves it there.
+type Planned struct {
+	Partition   weburl.Partition   `cbor:"-"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	Due         int64              `cbor:"2,keyasint,omitempty"`
+}
+
+// Refused takes a queued page out for good, because a gate will not let it pass (robots.txt, scope).
+type Refused struct {
+	URL    weburl.URL `cbor:"1,keyasint,omitzero"`
+	At     int64      `cbor:"2,keyasint,omitempty"`
+	Reason string     `cbor:"3,keyasint,omitempty"`
+}
+
+// Withdrawn says that a page's body may no longer be served.
+type Withdrawn struct {
+	Partition   weburl.Partition   `cbor:"-"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	At          int64              `cbor:"2,keyasint,omitempty"`
+	Reason      string             `cbor:"3,keyasint,omitempty"`
+}
+
+// Purged takes a page down for good: versions and out-links go, the row stays as a tombstone.
+type Purged struct {
+	Partition   weburl.Partition   `cbor:"-"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	At          int64              `cbor:"2,keyasint,omitempty"`
+}
+
+// Mark says that a consumer has taken in a partition's records up to and with Record. Records that
+// every consumer has passed are trimmed. A mark never goes back.
+type Mark struct {
+	Partition weburl.Partition `cbor:"-"`
+	Consumer  string           `cbor:"1,keyasint,omitempty"`
+	Record    uint64           `cbor:"2,keyasint,omitempty"`
+}
+
+// BodyDigest is the SHA-1 of a transfer-decoded body, as in WARC-Payload-Digest.
+type BodyDigest [20]byte
+
+// TextDigest is the 128-bit digest of a page's normalised visible text.
+type TextDigest [16]byte
+
+// Pointer names one record of a WARC file: the compressed member at Offset, Length bytes long. The
+// zero value names none.
+type Pointer struct {
+	File   string   `cbor:"1,keyasint,omitempty"` // file name in DIR/warc, without ".open"
+	Offset int64    `cbor:"2,keyasint,omitempty"`
+	Length int64    `cbor:"3,keyasint,omitempty"`
+	ID     [16]byte `cbor:"4,keyasint,omitzero"` // UUID of the record, for WARC-Refers-To
+}
+
+// IsZero reports whether p names nothing.
+func (p Pointer) IsZero() bool { return p == Pointer{} }
+
+// Outcome is the class of a fetch's result, which decides the page's fate. The numbers are part of
+// the format.
+type Outcome uint8
+
+const (
+	OutcomeNone        Outcome = 0 // never fetched
+	OutcomeStored      Outcome = 1 // a complete 2xx
+	OutcomeNotModified Outcome = 2 // 304
+	OutcomeRedirected  Outcome = 3 // 3xx with a target
+	OutcomeMissing     Outcome = 4 // 404, 410
+	OutcomeClientError Outcome = 5 // other 4xx, 3xx without a target
+	OutcomeServerError Outcome = 6 // 5xx, 429
+	OutcomeFailed      Outcome = 7 // no answer: DNS, connect, TLS, time-out, broken HTTP
+	OutcomeDenied      Outcome = 8 // not asked: a gate refused (robots.txt, address guard)
+)
+
+// OutcomeOf returns the class of an HTTP status; OutcomeFailed for anything below 200. A redirect without
+// a target is the caller's to call an OutcomeClientError.
+func OutcomeOf(status int) Outcome {
+	switch {
+	case status < 200:
+		return OutcomeFailed
+	case status < 300:
+		return OutcomeStored
+	case status == 304:
+		return OutcomeNotModified
+	case status < 400:
+		return OutcomeRedirected
+	case status == 404 || status == 410:
+		return OutcomeMissing
+	case status == 429 || status >= 500:
+		return OutcomeServerError
+	}
+	return OutcomeClientError
+}
+
+// String returns the outcome's name for people: "stored", "not-modified", …
+func (o Outcome) String() string {
+	names := [...]string{"none", "stored", "not-modified", "redirected", "missing", "client-error", "server-error", "failed", "denied"}
+	if int(o) < len(names) {
+		return names[o]
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+func (*Discovered) kind() recordKind { return kindDiscovered }
+func (*Fetched) kind() recordKind    { return kindFetched }
+func (*Robots) kind() recordKind     { return kindRobots }
+func (*Gated) kind() recordKind      { return kindGated }
+func (*Planned) kind() recordKind    { return kindPlanned }
+func (*Refused) kind() recordKind    { return kindRefused }
+func (*Withdrawn) kind() recordKind  { return kindWithdrawn }
+func (*Purged) kind() recordKind     { return kindPurged }
+func (*Mark) kind() recordKind       { return kindMark }
+
+func (r *Discovered) home(int) weburl.Partition { return r.Partition }
+func (r *Fetched) home(n int) weburl.Partition  { return r.URL.Partition(n) }
+func (r *Robots) home(n int) weburl.Partition   { return r.Site.Partition(n) }
+func (r *Gated) home(int) weburl.Partition      { return r.Partition }
+func (r *Planned) home(int) weburl.Partition    { return r.Partition }
+func (r *Refused) home(n int) weburl.Partition  { return r.URL.Partition(n) }
+func (r *Withdrawn) home(int) weburl.Partition  { return r.Partition }
+func (r *Purged) home(int) weburl.Partition     { return r.Partition }
+func (r *Mark) home(int) weburl.Partition       { return r.Partition }
+
+func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
+func (r *Fetched) settle(weburl.Partition)      {}
+func (r *Robots) settle(weburl.Partition)       {}
+func (r *Gated) settle(p weburl.Partition)      { r.Partition = p }
+func (r *Planned) settle(p weburl.Partition)    { r.Partition = p }
+func (r *Refused) settle(weburl.Partition)      {}
+func (r *Withdrawn) settle(p weburl.Partition)  { r.Partition = p }
+func (r *Purged) settle(p weburl.Partition)     { r.Partition = p }
+func (r *Mark) settle(p weburl.Partition)       { r.Partition = p }
+
+func (r *Discovered) check() error {
+	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
+		return fmt.Errorf("store: discovered: %d new pages, %d repeats: want at most %d of each", len(r.New), len(r.Repeats), maxNew)
+	}
+	for i := range r.New {
+		if r.New[i].URL.IsZero() {
+			return fmt.Errorf("store: discovered: new page %d has no URL", i)
+		}
+	}
+	return nil
+}
+
+func (r *Fetched) check() error {
+	switch {
+	case r.URL.IsZero():
+		return errors.New("store: fetched: no URL")
+	case r.Outcome == OutcomeNone || r.Outcome >= outcomes:
+		return fmt.Errorf("store: fetched %s: %v: want a known outcome", r.URL, r.Outcome)
+	case len(r.Links) > 0 && cbor.Wellformed(r.Links) != nil:
+		return fmt.Errorf("store: fetched %s: links: %w", r.URL, cbor.Wellformed(r.Links))
+	}
+	return nil
+}
+
+func (r *Robots) check() error {
+	switch {
+	case r.Site.Host() == "":
+		return fmt.Errorf("store: robots: site %q: want scheme and host", r.Site)
+	case len(r.Body) > maxRobots:
+		return fmt.Errorf("store: robots %s: %d bytes: want at most %d", r.Site, len(r.Body), maxRobots)
+	}
+	return nil
+}
+
+func (r *Gated) check() error {
+	if r.Host == "" {
+		return errors.New("store: gated: no host")
+	}
+	return nil
+}
+
+func (r *Refused) check() error {
+	if r.URL.IsZero() {
+		return errors.New("store: refused: no URL")
+	}
+	return nil
+}
+
+func (r *Mark) check() error {
+	if !validName(r.Consumer) {
+		return fmt.Errorf("store: mark: consumer %q: want 1 to 64 of a-z, 0-9, '.', '_', '-'", r.Consumer)
+	}
+	return nil
+}
+
+func (r *Planned) check() error   { return nil }
+func (r *Withdrawn) check() error { return nil }
+func (r *Purged) check() error    { return nil }

@@ -1,0 +1,260 @@
+package store
+
+import (
+	"fmt"
+
+	"freshet/weburl"
+)
+
+// Page is a page's row. Times are unix nanoseconds, 0 for never.
+type Page struct {
+	URL     weburl.URL         `cbor:"1,keyasint,omitzero"`
+	State   State              `cbor:"2,keyasint,omitempty"`
+	Depth   uint16             `cbor:"3,keyasint,omitempty"`
+	Hops    uint8              `cbor:"4,keyasint,omitempty"`
+	Rel     weburl.Rel         `cbor:"5,keyasint,omitempty"`
+	Via     weburl.Fingerprint `cbor:"6,keyasint,omitempty"`
+	Seed    bool               `cbor:"7,keyasint,omitempty"`
+	Cash    float64            `cbor:"8,keyasint,omitempty"`
+	LastMod int64              `cbor:"9,keyasint,omitempty"` // the sitemap's
+
+	Queue Queue `cbor:"10,keyasint,omitempty"` // where it waits
+	Key   Key   `cbor:"11,keyasint,omitzero"`  // and its place there
+
+	FirstSeen   int64   `cbor:"12,keyasint,omitempty"`
+	LastFetched int64   `cbor:"13,keyasint,omitempty"`
+	LastChanged int64   `cbor:"14,keyasint,omitempty"` // start of the visit that saw the last change of content
+	Outcome     Outcome `cbor:"15,keyasint,omitempty"` // of the last visit
+	Status      int     `cbor:"16,keyasint,omitempty"`
+	Reason      string  `cbor:"17,keyasint,omitempty"` // why the last visit failed, or the page was refused
+
+	ContentType  string     `cbor:"18,keyasint,omitempty"` // from here on: of the last complete capture
+	Size         int64      `cbor:"19,keyasint,omitempty"` // bytes
+	BodyDigest   BodyDigest `cbor:"20,keyasint,omitzero"`
+	TextDigest   TextDigest `cbor:"21,keyasint,omitzero"`
+	ETag         string     `cbor:"22,keyasint,omitempty"`
+	LastModified string     `cbor:"23,keyasint,omitempty"`
+	NoIndex      bool       `cbor:"24,keyasint,omitempty"`
+	NoArchive    bool       `cbor:"25,keyasint,omitempty"`
+	NoFollow     bool       `cbor:"26,keyasint,omitempty"`
+	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`
+
+	Versions uint32 `cbor:"30,keyasint,omitempty"` // number of the last version, 0 before the first
+	Visits   uint32 `cbor:"31,keyasint,omitempty"` // number of the last visit; the last 64 are kept
+	Folded   Folded `cbor:"32,keyasint,omitzero"`  // the older ones
+
+	Redirect    weburl.URL `cbor:"33,keyasint,omitzero"`  // target of the last visit's redirect
+	Redirects   uint8      `cbor:"34,keyasint,omitempty"` // permanent ones to it in a row, at most 2
+	MovedTo     weburl.URL `cbor:"35,keyasint,omitzero"`  // of a page in StateMoved
+	GoneSeen    uint8      `cbor:"36,keyasint,omitempty"` // 404s and 410s in a row, at most 2
+	FailedInRow uint16     `cbor:"37,keyasint,omitempty"` // visits in a row without an answer or with a server error
+	LastChange  uint64     `cbor:"38,keyasint,omitempty"` // number of its entry in the change log, 0 for none
+	SoftError   bool       `cbor:"39,keyasint,omitempty"` // the last visit met an error page with status 200
+	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
+	FetchedOnce bool       `cbor:"41,keyasint,omitempty"` // counted in its site's Fetched
+}
+
+// State is what has become of a page. The numbers are part of the format.
+type State uint8
+
+const (
+	StatePending   State = 0  // discovered; no visit has decided anything yet
+	StateLive      State = 1  // it has a version, and nothing since says that it went
+	StateRedirect  State = 2  // never had a version and redirects
+	StateMoved     State = 3  // had a version, and redirects permanently, seen twice
+	StateMissing   State = 4  // 404 or 410 from the start
+	StateGone      State = 5  // had a version, and 404 or 410 twice in a row
+	StateError     State = 6  // answered, but never with anything to keep: 4xx, 5xx, a soft error, a cut body
+	StateUnreached State = 7  // never answered
+	StateDenied    State = 8  // a gate refused it for good
+	StateWithdrawn State = 9  // withdrawn: the body is no longer served
+	StatePurged    State = 10 // taken down by an operator: a tombstone
+)
+
+const states = 11
+
+// Queue names one of a site's two queues.
+type Queue uint8
+
+const (
+	NoQueue  Queue = 0
+	NewQueue Queue = 1 // by the ordering
+	DueQueue Queue = 2 // by time
+)
+
+// Key is a place in a queue: smaller first.
+type Key struct {
+	Order   uint64 `cbor:"1,keyasint,omitempty"` // new queue: what the ordering gave; due queue: unix nanoseconds
+	Arrival uint64 `cbor:"2,keyasint,omitempty"` // order of discovery, unique in its partition
+}
+
+// Entry is one page waiting in a queue.
+type Entry struct {
+	Key         Key
+	Fingerprint weburl.Fingerprint // key of the page's row
+	Cash        float64
+}
+
+// Move tells that a page entered, left or changed its place in a queue.
+type Move struct {
+	Site        weburl.Site
+	Fingerprint weburl.Fingerprint // key of the page's row
+	From        Queue              // NoQueue: it was in none
+	FromKey     Key
+	To          Queue // NoQueue: it left
+	ToKey       Key
+	Cash        float64
+}
+
+// Folded sums up the visits that are no longer kept one by one: sufficient statistics of a change
+// process. Intervals lie between complete visits.
+type Folded struct {
+	Visits    int64 `cbor:"1,keyasint,omitempty"`
+	Complete  int64 `cbor:"2,keyasint,omitempty"` // of these, visits that told whether the page had changed
+	Changes   int64 `cbor:"3,keyasint,omitempty"` // of these, visits that saw a change
+	ElapsedNs int64 `cbor:"4,keyasint,omitempty"` // sum of all intervals
+	ChangedNs int64 `cbor:"5,keyasint,omitempty"` // sum of the intervals in which a change was seen
+	First     int64 `cbor:"6,keyasint,omitempty"` // time of the first complete visit
+	Last      int64 `cbor:"7,keyasint,omitempty"` // time of the last complete visit
+}
+
+// IsZero reports whether f sums up nothing.
+func (f Folded) IsZero() bool { return f == Folded{} }
+
+// Visit is one fetch of a page.
+type Visit struct {
+	At        int64   `cbor:"1,keyasint,omitempty"`
+	TookNs    int64   `cbor:"2,keyasint,omitempty"`
+	Outcome   Outcome `cbor:"3,keyasint,omitempty"`
+	Status    int     `cbor:"4,keyasint,omitempty"`
+	Reason    string  `cbor:"5,keyasint,omitempty"`
+	Complete  bool    `cbor:"6,keyasint,omitempty"` // it told whether the page had changed; else it is missing data
+	Changed   bool    `cbor:"7,keyasint,omitempty"` // content differs from the visit before; true for the first version
+	Noise     bool    `cbor:"8,keyasint,omitempty"` // only bytes differ
+	Version   uint32  `cbor:"9,keyasint,omitempty"` // the page's version after the visit
+	WireBytes int64   `cbor:"10,keyasint,omitempty"`
+	Truncated string  `cbor:"11,keyasint,omitempty"`
+	Capture   Pointer `cbor:"12,keyasint,omitzero"`
+	Revisit   bool    `cbor:"13,keyasint,omitempty"`
+	// LastModified is the answer's header, so that trust in it can be learned.
+	LastModified string `cbor:"14,keyasint,omitempty"`
+}
+
+// Version is one content of a page.
+type Version struct {
+	Number      uint32     `cbor:"1,keyasint,omitempty"`
+	At          int64      `cbor:"2,keyasint,omitempty"`
+	Noise       bool       `cbor:"3,keyasint,omitempty"` // only bytes differ from the version before
+	Status      int        `cbor:"4,keyasint,omitempty"`
+	ContentType string     `cbor:"5,keyasint,omitempty"`
+	Size        int64      `cbor:"6,keyasint,omitempty"`
+	BodyDigest  BodyDigest `cbor:"7,keyasint,omitzero"`
+	TextDigest  TextDigest `cbor:"8,keyasint,omitzero"`
+	Capture     Pointer    `cbor:"9,keyasint,omitzero"` // zero: no body kept (noarchive)
+	Charset     string     `cbor:"10,keyasint,omitempty"`
+}
+
+// ChangeKind says what happened to a page. The numbers are part of the format.
+type ChangeKind uint8
+
+const (
+	ChangeNew       ChangeKind = 1
+	ChangeChanged   ChangeKind = 2
+	ChangeMoved     ChangeKind = 3
+	ChangeGone      ChangeKind = 4
+	ChangeWithdrawn ChangeKind = 5
+	ChangePurged    ChangeKind = 6
+)
+
+// Change is an entry of the change log, which holds the last one of every page.
+type Change struct {
+	Record      uint64             `cbor:"-"` // its number: that of the record that made it
+	Kind        ChangeKind         `cbor:"1,keyasint,omitempty"`
+	Fingerprint weburl.Fingerprint `cbor:"2,keyasint,omitempty"`
+	URL         weburl.URL         `cbor:"3,keyasint,omitzero"`
+	At          int64              `cbor:"4,keyasint,omitempty"`
+	Version     uint32             `cbor:"5,keyasint,omitempty"`
+	MovedTo     weburl.URL         `cbor:"6,keyasint,omitzero"`
+}
+
+// SiteRow is a site's row.
+type SiteRow struct {
+	Site    weburl.Site `cbor:"-"`
+	Pages   int64       `cbor:"1,keyasint,omitempty"` // rows
+	Fetched int64       `cbor:"2,keyasint,omitempty"` // rows visited at least once
+	New     int64       `cbor:"3,keyasint,omitempty"` // entries of the new queue
+	Due     int64       `cbor:"4,keyasint,omitempty"` // entries of the due queue
+	Refused []Reason    `cbor:"5,keyasint,omitempty"` // sorted by reason
+	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
+}
+
+// Reason counts refusals for one reason.
+type Reason struct {
+	_      struct{} `cbor:",toarray"`
+	Reason string
+	Count  int64
+}
+
+// RobotsState is what is known of a site's robots.txt.
+type RobotsState struct {
+	Fetched int64   `cbor:"1,keyasint,omitempty"` // last tried
+	Kept    int64   `cbor:"2,keyasint,omitempty"` // when the stored rules were fetched, 0 for none
+	Expires int64   `cbor:"3,keyasint,omitempty"`
+	Outcome Outcome `cbor:"4,keyasint,omitempty"`
+	Status  int     `cbor:"5,keyasint,omitempty"`
+	Reason  string  `cbor:"6,keyasint,omitempty"`
+	Capture Pointer `cbor:"7,keyasint,omitzero"`
+}
+
+// Counters are a partition's totals.
+type Counters struct {
+	Records    uint64          `cbor:"1,keyasint,omitempty"` // number of the last record applied
+	Trimmed    uint64          `cbor:"2,keyasint,omitempty"` // number of the last record deleted
+	Sites      int64           `cbor:"3,keyasint,omitempty"`
+	Pages      int64           `cbor:"4,keyasint,omitempty"`  // rows
+	States     [states]int64   `cbor:"5,keyasint,omitempty"`  // rows by State
+	New        int64           `cbor:"6,keyasint,omitempty"`  // entries of new queues
+	Due        int64           `cbor:"7,keyasint,omitempty"`  // entries of due queues
+	Visits     int64           `cbor:"8,keyasint,omitempty"`  // page requests
+	Robots     int64           `cbor:"9,keyasint,omitempty"`  // robots.txt requests
+	Outcomes   [outcomes]int64 `cbor:"10,keyasint,omitempty"` // page requests by Outcome
+	Versions   int64           `cbor:"11,keyasint,omitempty"`
+	Noise      int64           `cbor:"12,keyasint,omitempty"` // versions that are noise
+	BodyBytes  int64           `cbor:"13,keyasint,omitempty"`
+	WireBytes  int64           `cbor:"14,keyasint,omitempty"`
+	Truncated  int64           `cbor:"15,keyasint,omitempty"`
+	Collisions int64           `cbor:"16,keyasint,omitempty"` // pages stored beside their fingerprint
+	Refused    []Reason        `cbor:"17,keyasint,omitempty"` // links to sites without a row, sorted by reason
+}
+
+// outcomes is the number of outcomes.
+const outcomes = 9
+
+// String returns the state's name for people.
+func (s State) String() string {
+	names := [states]string{"pending", "live", "redirect", "moved", "missing", "gone", "error", "unreached", "denied", "withdrawn", "purged"}
+	if int(s) < states {
+		return names[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// String returns "none", "new" or "due".
+func (q Queue) String() string {
+	switch q {
+	case NewQueue:
+		return "new"
+	case DueQueue:
+		return "due"
+	}
+	return "none"
+}
+
+// String returns the kind's name as the feed has it: "new", "changed", "moved", …
+func (k ChangeKind) String() string {
+	names := [...]string{"none", "new", "changed", "moved", "gone", "withdrawn", "purged"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("change(%d)", uint8(k))
+}
