@@ -1,0 +1,2 @@
+// Package frontier decides which page is fetched next, and when.
+package frontier

@@ -1,0 +1,50 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Longest waits. Whatever a server asks for, its host is asked again after at most this long.
+const (
+	MaxBackoff    = time.Hour           // of the exponential back-off, and of an adaptive interval
+	MaxRetryAfter = 24 * time.Hour      // of one Retry-After
+	MaxCrawlDelay = 30 * 24 * time.Hour // of a Crawl-delay, and of Options.Delay
+)
+
+// Options are the settings of a Frontier. The zero value crawls by Length with no delay.
+type Options struct {
+	Ordering Ordering // of new pages; nil is Length
+
+	// Delay is w: from the end of an answer to the start of the next connection to the same host.
+	// 0 is none.
+	Delay time.Duration
+	// AdaptiveDelay, if larger, makes the interval this multiple of the time the last answer took.
+	// 0 is off.
+	AdaptiveDelay float64
+	// AddressDelay is from the end of an answer to the next request to the same address by another
+	// host; while it is positive an address has one request in flight. 0 is off.
+	AddressDelay time.Duration
+	// PerConnection is k: the most requests in a row on one connection. 0 is 1.
+	PerConnection int
+	// DiscoveryShare is the share of the choices between a due and a new page that go to the new
+	// one, in [0, 1].
+	DiscoveryShare float64
+}
+
+// Validate returns all that is wrong with the options, or nil.
+func (o Options) Validate() error {
+	var faults []error
+	fault := func(bad bool, name string, value any, want string) {
+		if bad {
+			faults = append(faults, fmt.Errorf("frontier: %s %v: want %s", name, value, want))
+		}
+	}
+	fault(o.Delay < 0 || o.Delay > MaxCrawlDelay, "delay", o.Delay, fmt.Sprintf("0s to %v", MaxCrawlDelay))
+	fault(!(o.AdaptiveDelay >= 0 && o.AdaptiveDelay <= 1e6), "adaptive delay", o.AdaptiveDelay, "0 to 1e6")
+	fault(o.AddressDelay < 0 || o.AddressDelay > MaxCrawlDelay, "address delay", o.AddressDelay, fmt.Sprintf("0s to %v", MaxCrawlDelay))
+	fault(o.PerConnection < 0, "requests per connection", o.PerConnection, "1 or more")
+	fault(!(o.DiscoveryShare >= 0 && o.DiscoveryShare <= 1), "discovery share", o.DiscoveryShare, "0 to 1")
+	return errors.Join(faults...)
+}
