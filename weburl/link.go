@@ -10,6 +10,8 @@ type Link struct {
 	Hops        uint8       // redirects in a row that led here
 	Cash        float64     // importance that the page hands on; see package importance
 	Rel         Rel
+	Via         Fingerprint // of the page that carries the link; 0 for a seed
+	LastMod     int64       // when a sitemap or feed says that the page changed, unix nanoseconds; 0 for not said
 }
 
 // Rel says how a page came to carry a link. It is kept on disk: new values go to the end.
