@@ -57,6 +57,14 @@ func (c *Clock) Machine(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.rate)
 }
 
+// Span returns how much of the clock's time passes while the machine's advances by d.
+func (c *Clock) Span(d time.Duration) time.Duration {
+	if c.rate == 1 {
+		return d
+	}
+	return time.Duration(float64(d) * c.rate)
+}
+
 // NewTimer returns a timer that fires when d of the clock's time has passed.
 func (c *Clock) NewTimer(d time.Duration) *time.Timer { return time.NewTimer(c.Machine(d)) }
 
