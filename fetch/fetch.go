@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,12 +9,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"freshet/clock"
 	"freshet/weburl"
 
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/sync/semaphore"
 )
 
 // Options configures a Fetcher. A zero field takes the default named beside it. Durations are machine
@@ -51,7 +54,9 @@ type Options struct {
 // Validate returns all faults of o, joined, or nil.
 func (o Options) Validate() error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("fetch: options: "+format, args...)) }
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("fetch: options: "+format, args...))
+	}
 	if o.Clock == nil {
 		fault("no clock")
 	}
@@ -105,7 +110,12 @@ type Request struct {
 
 // Fetcher fetches pages. It is safe for concurrent use.
 type Fetcher struct {
-	opt Options
+	opt     Options
+	names   *names
+	idle    *idle
+	memory  *semaphore.Weighted // bytes of long bodies
+	tls     *tls.Config
+	scratch sync.Pool // of *[]byte, where responses are read first
 }
 
 // New returns a Fetcher. It errs if opt.Validate does.
@@ -113,12 +123,64 @@ func New(opt Options) (*Fetcher, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	return &Fetcher{opt: opt}, nil
+	opt = opt.withDefaults()
+	f := &Fetcher{
+		opt:    opt,
+		names:  newNames(opt.Resolver, opt.Clock, opt.MaxNames, opt.ConnectTimeout),
+		idle:   newIdle(opt.Clock, opt.MaxIdle, opt.IdleTimeout),
+		memory: semaphore.NewWeighted(opt.Memory),
+		tls:    &tls.Config{},
+	}
+	if opt.TLSConfig != nil {
+		f.tls = opt.TLSConfig.Clone()
+	}
+	f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS12)
+	f.tls.NextProtos = []string{"http/1.1"}
+	f.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
+	f.scratch.New = func() any { return new([scratchBytes]byte) }
+	return f, nil
 }
 
-// Close closes the kept connections. No Fetch may run or follow.
-func (f *Fetcher) Close() error { return nil }
+// sessions is how many servers' TLS sessions are kept for resumption.
+const sessions = 4096
+
+// withDefaults returns o with every zero field at its default.
+func (o Options) withDefaults() Options {
+	o.Accept = cmp.Or(o.Accept, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
+	o.FirstByteTimeout = cmp.Or(o.FirstByteTimeout, 20*time.Second)
+	o.TotalTimeout = cmp.Or(o.TotalTimeout, 120*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 30*time.Second)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 256)
+	o.MaxBody = cmp.Or(o.MaxBody, 16<<20)
+	o.MaxHeader = cmp.Or(o.MaxHeader, 256<<10)
+	o.MaxHeaderLines = cmp.Or(o.MaxHeaderLines, 1000)
+	o.Memory = max(cmp.Or(o.Memory, 256<<20), 2*o.MaxBody)
+	o.MaxNames = cmp.Or(o.MaxNames, 100_000)
+	if o.Resolver == nil {
+		o.Resolver = SystemResolver()
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{KeepAlive: -1}).DialContext
+	}
+	return o
+}
+
+// Close closes the kept connections. No Fetch may follow; what one still running leaves open is closed
+// at once.
+func (f *Fetcher) Close() error {
+	f.idle.close()
+	return nil
+}
 
 // Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than
-// by an outcome. It returns soon after ctx ends.
-func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result { return &Result{URL: req.URL} }
+// by an outcome. It returns soon after ctx ends. A request that finds its reused connection closed
+// before any byte of an answer is sent once more over a new one.
+func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result {
+	r := &Result{URL: req.URL, Started: f.opt.Clock.Now()}
+	x := exchange{f: f, ctx: ctx, req: &req, site: req.URL.Site(), r: r, deadline: f.opt.Clock.Deadline(f.opt.TotalTimeout)}
+	x.run()
+	r.Ended = f.opt.Clock.Now()
+	r.Total = f.opt.Clock.Machine(r.Ended.Sub(r.Started))
+	return r
+}

@@ -1,0 +1,36 @@
+//go:build unix
+
+package fetch
+
+import (
+	"net"
+	"syscall"
+)
+
+// alive tells whether an idle TCP connection can take a request: the server has neither closed it nor,
+// unless TLS may have something to say on its own, sent a byte. A connection that cannot be looked
+// into counts as alive.
+func alive(conn net.Conn, chatty bool) bool {
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var n int
+	var fault error
+	err = raw.Read(func(fd uintptr) bool {
+		var one [1]byte
+		n, _, fault = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return true
+	})
+	switch {
+	case err != nil:
+		return false
+	case fault == syscall.EAGAIN || fault == syscall.EINTR:
+		return true
+	}
+	return fault == nil && n > 0 && chatty
+}

@@ -1,0 +1,226 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"freshet/weburl"
+)
+
+// exchange is one fetch on its way.
+type exchange struct {
+	f        *Fetcher
+	ctx      context.Context
+	req      *Request
+	site     weburl.Site
+	r        *Result
+	deadline time.Time // machine time at which patience with the whole fetch ends
+}
+
+// run resolves, connects, asks and reads, and leaves in x.r how far it came.
+func (x *exchange) run() {
+	r := x.r
+	resolved := x.req.Resolved
+	if resolved.Outcome == 0 {
+		resolved = x.f.Resolve(x.ctx, x.req.URL.Host(), x.req.URL.Port())
+	}
+	r.DNS, r.Address = resolved.Took, resolved.Address
+	if resolved.Outcome != Answered {
+		r.fail(resolved.Outcome, PhaseDNS, resolved.Err)
+		return
+	}
+	if err := x.f.guard(r.Address.Addr()); err != nil {
+		r.fail(Refused, PhaseDNS, err)
+		return
+	}
+	if x.ctx.Err() != nil {
+		r.fail(Canceled, PhaseConnect, x.ctx.Err())
+		return
+	}
+	request := x.f.requestBytes(x.req)
+	if conn := x.f.idle.take(x.site, r.Address); conn != nil {
+		r.Reused = true
+		if x.over(conn, request); !x.unheard() {
+			return
+		}
+		*r = Result{URL: r.URL, Started: r.Started, DNS: r.DNS, Address: r.Address}
+	}
+	if conn := x.connect(); conn != nil {
+		x.over(conn, request)
+	}
+}
+
+// unheard tells whether a request over a reused connection found it closed, so that no server has
+// answered any of it.
+func (x *exchange) unheard() bool {
+	return x.r.Outcome == Disconnected && x.r.Phase == PhaseRequest
+}
+
+// connect opens a connection to x.r.Address. It returns nil after a failure, which is then in x.r.
+func (x *exchange) connect() *connection {
+	r, began := x.r, x.f.opt.Clock.Now()
+	tcp, err := x.dial()
+	r.Connect = since(x.f.opt.Clock, began)
+	if err != nil {
+		outcome := x.ended(err)
+		if outcome == Disconnected {
+			outcome = ConnectFailed
+		}
+		if outcome != Canceled {
+			x.f.names.demote(x.req.URL.Host(), r.Address.Addr())
+		}
+		r.fail(outcome, PhaseConnect, err)
+		return nil
+	}
+	conn := &connection{Conn: tcp, tcp: tcp, site: x.site, address: r.Address}
+	if x.site.Scheme() != "https" {
+		return conn
+	}
+	began = x.f.opt.Clock.Now()
+	conn.Conn, err = x.handshake(tcp)
+	r.TLS = since(x.f.opt.Clock, began)
+	if err != nil {
+		tcp.Close()
+		outcome := x.ended(err)
+		if outcome == Disconnected && !hungUp(err) {
+			outcome = TLSFailed
+		}
+		r.fail(outcome, PhaseTLS, err)
+		return nil
+	}
+	return conn
+}
+
+// dial opens the TCP connection, to the address that was guarded and to no other.
+func (x *exchange) dial() (net.Conn, error) {
+	ctx, cancel := x.patience(x.f.opt.ConnectTimeout)
+	defer cancel()
+	return x.f.opt.Dial(ctx, "tcp", x.r.Address.String())
+}
+
+// handshake puts TLS over a TCP connection.
+func (x *exchange) handshake(tcp net.Conn) (net.Conn, error) {
+	ctx, cancel := x.patience(x.f.opt.ConnectTimeout)
+	defer cancel()
+	config := x.f.tls.Clone()
+	config.ServerName = strings.Trim(x.req.URL.Host(), "[]")
+	conn := tls.Client(tcp, config)
+	return conn, conn.HandshakeContext(ctx)
+}
+
+// patience returns x.ctx, ended after d or at x.deadline.
+func (x *exchange) patience(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(x.ctx, x.sooner(d))
+}
+
+// sooner returns the machine time d from now, or x.deadline if that comes first.
+func (x *exchange) sooner(d time.Duration) time.Time {
+	at := x.f.opt.Clock.Deadline(d)
+	if at.After(x.deadline) {
+		return x.deadline
+	}
+	return at
+}
+
+// ended tells what an error on a connection means: the caller's end, our patience's or the server's.
+func (x *exchange) ended(err error) Outcome {
+	fault, ok := errors.AsType[net.Error](err)
+	switch {
+	case x.ctx.Err() != nil:
+		return Canceled
+	case ok && fault.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	}
+	return Disconnected
+}
+
+// hungUp tells whether the other side closed or reset the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// over sends the request over a connection and reads the response, then keeps the connection or closes
+// it.
+func (x *exchange) over(conn *connection, request []byte) {
+	stop := context.AfterFunc(x.ctx, func() { conn.Close() })
+	scratch := x.f.scratch.Get().(*[scratchBytes]byte)
+	in := &reader{x: x, conn: conn, buf: scratch[:0]}
+	keep := x.talk(in, request)
+	in.finish()
+	x.f.scratch.Put(scratch)
+	if stop() && keep {
+		x.r.Kept = true
+		x.f.idle.put(conn)
+		return
+	}
+	conn.Close()
+}
+
+// talk writes the request and reads the response. It tells whether the connection can be used again.
+func (x *exchange) talk(in *reader, request []byte) (keep bool) {
+	r, c := x.r, x.f.opt.Clock
+	asked := c.Now()
+	in.conn.SetDeadline(x.sooner(x.f.opt.FirstByteTimeout))
+	n, err := in.conn.Write(request)
+	r.RequestBytes = request[:n]
+	if err == nil {
+		err = in.fill()
+	}
+	if err != nil {
+		r.fail(x.ended(err), PhaseRequest, err)
+		return false
+	}
+	r.FirstByte = since(c, asked)
+	in.conn.SetDeadline(x.deadline)
+	h, err := in.head()
+	if err != nil {
+		r.fail(x.headerOutcome(err), PhaseHeader, err)
+		return false
+	}
+	r.Status, r.Header, r.HeaderLen, r.Interim = h.status, h.header, in.at, in.interim
+	f, err := h.framing()
+	if err == nil {
+		err = in.body(f)
+	}
+	if err != nil {
+		x.cut(err)
+		return false
+	}
+	r.Outcome, r.Phase, r.Stray = Answered, PhaseDone, in.at < len(in.buf)
+	return x.req.KeepAlive && f.sole && h.persistent() && !r.Stray
+}
+
+// headerOutcome tells what kept a header from being read.
+func (x *exchange) headerOutcome(err error) Outcome {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return HeaderTooLarge
+	case errors.Is(err, errMalformed):
+		return Malformed
+	}
+	return x.ended(err)
+}
+
+// cut ends the fetch in the middle of the body.
+func (x *exchange) cut(err error) {
+	outcome, why := Cut, TruncatedDisconnect
+	switch {
+	case errors.Is(err, errMalformed):
+		outcome, why = Malformed, TruncatedUnspecified
+	case errors.Is(err, errTooLong):
+		why = TruncatedLength
+	case x.ended(err) == TimedOut:
+		why = TruncatedTime
+	case x.ended(err) == Canceled:
+		outcome, why = Canceled, TruncatedUnspecified
+	}
+	x.r.Truncated = why
+	x.r.fail(outcome, PhaseBody, err)
+}

@@ -1,0 +1,103 @@
+package fetch
+
+import (
+	"container/list"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"freshet/clock"
+	"freshet/weburl"
+)
+
+// connection is an open connection to a site, over TLS or not.
+type connection struct {
+	net.Conn
+	tcp     net.Conn // under TLS, or the same
+	site    weburl.Site
+	address netip.AddrPort
+	since   time.Time // clock time since which it is idle
+}
+
+// idle holds the connections that wait for their site's next request, one a site. Those that waited
+// too long are closed when the next one comes or is asked for; there is no goroutine that does it.
+type idle struct {
+	clock   *clock.Clock
+	max     int
+	timeout time.Duration // machine time
+
+	mu     sync.Mutex // guards the fields below
+	bySite map[weburl.Site]*list.Element
+	recent list.List // of *connection, the one that came last first
+	closed bool
+}
+
+func newIdle(c *clock.Clock, limit int, timeout time.Duration) *idle {
+	return &idle{clock: c, max: limit, timeout: timeout, bySite: map[weburl.Site]*list.Element{}}
+}
+
+// take returns the open connection to a site at an address, or nil. One to another address, and one
+// that the server has closed or spoken on unasked, is closed.
+func (p *idle) take(site weburl.Site, address netip.AddrPort) *connection {
+	p.mu.Lock()
+	p.expire()
+	element, ok := p.bySite[site]
+	if !ok {
+		p.mu.Unlock()
+		return nil
+	}
+	c := p.remove(element)
+	p.mu.Unlock()
+	if c.address != address || !alive(c.tcp, c.tcp != c.Conn) {
+		c.Close()
+		return nil
+	}
+	return c
+}
+
+// put keeps a connection for its site's next request and closes the one it replaces and, if there are
+// too many, the one that waited longest.
+func (p *idle) put(c *connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		c.Close()
+		return
+	}
+	if element, ok := p.bySite[c.site]; ok {
+		p.remove(element).Close()
+	}
+	c.since = p.clock.Now()
+	p.bySite[c.site] = p.recent.PushFront(c)
+	p.expire()
+	if p.recent.Len() > p.max {
+		p.remove(p.recent.Back()).Close()
+	}
+}
+
+// expire closes what has waited too long.
+func (p *idle) expire() {
+	for oldest := p.recent.Back(); oldest != nil; oldest = p.recent.Back() {
+		if since(p.clock, oldest.Value.(*connection).since) < p.timeout {
+			return
+		}
+		p.remove(oldest).Close()
+	}
+}
+
+func (p *idle) remove(element *list.Element) *connection {
+	c := p.recent.Remove(element).(*connection)
+	delete(p.bySite, c.site)
+	return c
+}
+
+// close closes all connections and those still to come.
+func (p *idle) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for oldest := p.recent.Back(); oldest != nil; oldest = p.recent.Back() {
+		p.remove(oldest).Close()
+	}
+}

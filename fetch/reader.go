@@ -1,0 +1,341 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+)
+
+const (
+	// scratchBytes is where a response is read first: most fit, and leave in a slice of their own size.
+	scratchBytes = 32 << 10
+	// freeBody is how much of a body may be in memory without asking the budget.
+	freeBody = 256 << 10
+	// maxChunkLine bounds a chunk's size and extensions.
+	maxChunkLine = 4 << 10
+)
+
+var (
+	errTooLarge = errors.New("header too large")
+	errTooLong  = errors.New("body too long") // or a line, until its reader says what that means
+)
+
+// reader reads one response and keeps every byte of it.
+type reader struct {
+	x    *exchange
+	conn *connection
+	buf  []byte // the response so far; exchange's scratch at first
+	at   int    // what has been understood of it
+
+	lines    int   // of header, so far
+	interim  int   // offset at which the final response begins
+	start    int   // offset at which the body begins, once it has
+	limit    int   // offset past which no byte of the body is wanted
+	known    bool  // the body's length is, and limit is its end
+	chunked  bool  // the body's framing lies in buf, the body itself will need as much again
+	bodyLen  int   // bytes of the body without its framing
+	acquired int64 // bytes of the memory budget held
+}
+
+// fill reads at least one byte more.
+func (in *reader) fill() error {
+	if len(in.buf) == cap(in.buf) {
+		if err := in.grow(); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := in.conn.Read(in.buf[len(in.buf):cap(in.buf)])
+		in.buf = in.buf[:len(in.buf)+n]
+		if n > 0 || err != nil {
+			if n > 0 {
+				err = nil // it will come again
+			}
+			return err
+		}
+	}
+}
+
+// grow makes room: all that a body of known length needs, else twice what there is, but no more than
+// may still be wanted.
+func (in *reader) grow() error {
+	size := 2 * cap(in.buf)
+	if in.start > 0 {
+		if len(in.buf)-in.start >= freeBody && in.acquired == 0 {
+			if err := in.acquire(); err != nil {
+				return err
+			}
+		}
+		wanted := in.limit + 1
+		if in.acquired == 0 {
+			wanted = min(wanted, in.start+freeBody)
+		}
+		if in.known || wanted < size {
+			size = wanted
+		}
+	}
+	in.buf = append(make([]byte, 0, max(size, len(in.buf)+1)), in.buf...)
+	return nil
+}
+
+// acquire waits until the memory budget has room for all that this body can become. It asks once, so
+// that bodies that wait for each other's memory cannot be. The wait is ours, not the server's: it does
+// not count as the fetch's time.
+func (in *reader) acquire() error {
+	f := in.x.f
+	most := int64(in.limit - in.start)
+	if in.chunked {
+		most *= 2
+	}
+	most = min(most, f.opt.Memory)
+	began := f.opt.Clock.Now()
+	if err := f.memory.Acquire(in.x.ctx, most); err != nil {
+		return err
+	}
+	in.acquired = most
+	in.x.deadline = in.x.deadline.Add(since(f.opt.Clock, began))
+	in.conn.SetDeadline(in.x.deadline)
+	return nil
+}
+
+// need reads until the response has end bytes. At io.EOF before that it returns io.ErrUnexpectedEOF.
+func (in *reader) need(end int) error {
+	for len(in.buf) < end {
+		if err := in.fill(); err == io.EOF {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line passes one line and returns it without its end. The line, its end included, must lie within
+// the first limit bytes of the response, or the error is errTooLong.
+func (in *reader) line(limit int) ([]byte, error) {
+	for seen := in.at; ; {
+		if n := bytes.IndexByte(in.buf[seen:], '\n'); n >= 0 {
+			if seen+n >= limit {
+				return nil, errTooLong
+			}
+			line := in.buf[in.at : seen+n]
+			in.at = seen + n + 1
+			return bytes.TrimSuffix(line, []byte("\r")), nil
+		}
+		seen = len(in.buf)
+		if seen >= limit {
+			return nil, errTooLong
+		}
+		if err := in.need(seen + 1); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// head reads interim responses, passing over them, and the header of the final one.
+func (in *reader) head() (head, error) {
+	for {
+		in.interim = in.at
+		if err := in.block(in.x.f.opt.MaxHeader); err != nil {
+			return head{}, err
+		}
+		h, err := parseHead(string(in.buf[in.interim:in.at]))
+		if err != nil || h.status >= 200 || h.status == 101 {
+			return h, err
+		}
+	}
+}
+
+// block passes lines up to a blank one. A first line that cannot be a status line ends it at once.
+func (in *reader) block(limit int) error {
+	for first := true; ; first = false {
+		line, err := in.line(limit)
+		if err == errTooLong {
+			return errTooLarge
+		} else if err != nil {
+			return err
+		}
+		if first && !bytes.HasPrefix(line, []byte("HTTP/1.")) {
+			return malformed("status line %.40q", line)
+		}
+		if in.lines++; in.lines > in.x.f.opt.MaxHeaderLines {
+			return errTooLarge
+		}
+		if len(line) == 0 {
+			return nil
+		}
+	}
+}
+
+// body reads the body, as its framing says.
+func (in *reader) body(f framing) error {
+	longest := in.x.f.opt.MaxBody
+	if in.x.req.MaxBody > 0 {
+		longest = min(longest, in.x.req.MaxBody)
+	}
+	in.start = in.at
+	in.limit = in.start + int(longest)
+	switch f.kind {
+	case byChunks:
+		in.chunked = true
+		return in.chunks()
+	case byClosing:
+		return in.toClose()
+	}
+	in.known = true
+	tooLong := f.length > longest
+	in.limit = in.start + int(min(f.length, longest))
+	err := in.need(in.limit)
+	in.at = min(in.limit, len(in.buf))
+	if err == nil && tooLong {
+		err = errTooLong
+	}
+	return err
+}
+
+// toClose reads until the server closes.
+func (in *reader) toClose() error {
+	for {
+		err := in.fill()
+		in.at = min(len(in.buf), in.limit)
+		switch {
+		case len(in.buf) > in.limit:
+			return errTooLong
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// chunks reads a chunked body and its trailers (RFC 9112 section 7.1).
+func (in *reader) chunks() error {
+	for {
+		line, err := in.line(min(in.at+maxChunkLine, in.limit))
+		if err != nil {
+			if err == errTooLong && in.at+maxChunkLine < in.limit {
+				err = malformed("chunk line of more than %d bytes", maxChunkLine)
+			}
+			in.at = min(len(in.buf), in.limit)
+			return err
+		}
+		size, err := chunkSize(line)
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			return in.trailers()
+		}
+		if err := in.chunk(size); err != nil {
+			return err
+		}
+	}
+}
+
+// chunk reads one chunk's data and the line end after it.
+func (in *reader) chunk(size int64) error {
+	end := in.limit
+	if size < int64(in.limit-in.at) {
+		end = in.at + int(size)
+	}
+	err := in.need(end)
+	have := min(end, len(in.buf)) - in.at
+	in.at += have
+	in.bodyLen += have
+	switch {
+	case err != nil:
+		return err
+	case in.at == in.limit: // with no room for a line end
+		return errTooLong
+	}
+	line, err := in.line(in.at + 2)
+	if err == errTooLong || err == nil && len(line) > 0 {
+		return malformed("no line end after a chunk")
+	}
+	return err
+}
+
+// trailers reads the fields behind the last chunk. They are kept in the response's bytes alone.
+func (in *reader) trailers() error {
+	end := in.at + in.x.f.opt.MaxHeader
+	in.limit = max(in.limit, end)
+	for {
+		line, err := in.line(end)
+		if err == errTooLong {
+			err = malformed("trailers of more than %d bytes", in.x.f.opt.MaxHeader)
+		}
+		if err != nil || len(line) == 0 {
+			return err
+		}
+	}
+}
+
+// chunkSize reads the hexadecimal number before a chunk's extensions.
+func chunkSize(line []byte) (int64, error) {
+	digits, _, _ := bytes.Cut(line, []byte(";"))
+	digits = bytes.Trim(digits, " \t")
+	if len(digits) == 0 || len(digits) > 15 {
+		return 0, malformed("chunk size %.40q", line)
+	}
+	var size int64
+	for _, c := range digits {
+		d := unhex(c)
+		if d > 15 {
+			return 0, malformed("chunk size %.40q", line)
+		}
+		size = size<<4 | int64(d)
+	}
+	return size, nil
+}
+
+// unchunk returns the data of the chunks in a body that chunks has read, of which there are length
+// bytes; the last chunk may be cut short.
+func unchunk(framed []byte, length int) []byte {
+	body := make([]byte, 0, length)
+	for len(body) < length {
+		line, rest, _ := bytes.Cut(framed, []byte("\n"))
+		size, _ := chunkSize(bytes.TrimSuffix(line, []byte("\r")))
+		n := int(min(size, int64(len(rest)), int64(length-len(body))))
+		body = append(body, rest[:n]...)
+		_, framed, _ = bytes.Cut(rest[n:], []byte("\n"))
+	}
+	return body
+}
+
+// finish gives the result its bytes and gives back what it does not need of the memory budget.
+func (in *reader) finish() {
+	r := in.x.r
+	end := len(in.buf)
+	if r.HeaderLen > 0 {
+		end = in.at
+	}
+	raw := in.buf[:end:end]
+	if cap(in.buf) == scratchBytes || cap(in.buf)-end > end/4 {
+		raw = slices.Clone(raw)
+	}
+	r.ResponseBytes = raw
+	if r.HeaderLen > 0 {
+		r.Body = raw[r.HeaderLen:]
+	}
+	if in.chunked {
+		r.Body = unchunk(r.Body, in.bodyLen)
+	}
+	in.settle()
+}
+
+// settle keeps of the memory budget what the result holds, for Release to give back.
+func (in *reader) settle() {
+	if in.acquired == 0 {
+		return
+	}
+	held := int64(len(in.x.r.ResponseBytes) - in.start)
+	if in.chunked {
+		held += int64(in.bodyLen)
+	}
+	held = min(held, in.acquired)
+	memory := in.x.f.memory
+	memory.Release(in.acquired - held)
+	in.x.r.release = func() { memory.Release(held) }
+}

@@ -1,0 +1,70 @@
+package fetch
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// field is a line of a request's header.
+type field struct{ name, value string }
+
+// requestBytes returns the request as it goes to the connection. Its fields are in a fixed order:
+// Host, the Fetcher's own, then req.Header's by name, Connection last.
+func (f *Fetcher) requestBytes(req *Request) []byte {
+	_, host, _ := strings.Cut(string(req.URL.Site()), "://")
+	connection := "close"
+	if req.KeepAlive {
+		connection = "keep-alive"
+	}
+	out := make([]byte, 0, 512)
+	out = append(out, "GET "...)
+	out = append(out, req.URL.RequestURI()...)
+	out = append(out, " HTTP/1.1\r\n"...)
+	out = appendField(out, "Host", host)
+	for _, own := range [...]field{
+		{"User-Agent", f.opt.UserAgent},
+		{"Accept", f.opt.Accept},
+		{"Accept-Encoding", "gzip, br, zstd"},
+		{"If-None-Match", req.ETag},
+		{"If-Modified-Since", req.LastModified},
+	} {
+		if _, replaced := req.Header[own.name]; !replaced && own.value != "" {
+			out = appendField(out, own.name, own.value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+		if !settable(name) {
+			continue
+		}
+		for _, value := range req.Header[name] {
+			out = appendField(out, name, value)
+		}
+	}
+	out = appendField(out, "Connection", connection)
+	return append(out, "\r\n"...)
+}
+
+// settable tells whether a caller may set a field.
+func settable(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Host", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Te", "Trailer",
+		"Content-Length", "Transfer-Encoding", "Expect":
+		return false
+	}
+	return httpguts.ValidHeaderFieldName(name)
+}
+
+// appendField appends one line, or nothing if the value cannot stand in a header.
+func appendField(out []byte, name, value string) []byte {
+	if !httpguts.ValidHeaderFieldValue(value) {
+		return out
+	}
+	out = append(out, name...)
+	out = append(out, ": "...)
+	out = append(out, value...)
+	return append(out, "\r\n"...)
+}
