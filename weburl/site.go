@@ -1,7 +1,6 @@
 package weburl
 
 import (
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -33,13 +32,7 @@ func (s Site) Port() uint16 {
 	if n, err := strconv.ParseUint(port, 10, 16); err == nil {
 		return uint16(n)
 	}
-	switch s.Scheme() {
-	case "http":
-		return 80
-	case "https":
-		return 443
-	}
-	return 0
+	return defaultPort(s.Scheme())
 }
 
 // split returns the host and the port as it is written, without its colon.
@@ -68,24 +61,24 @@ func (s Site) Domain() string { return registrable(s.Host()) }
 func (s Site) Partition(n int) Partition { return PartitionOf(s.Domain(), n) }
 
 func registrable(host string) string {
-	host = strings.TrimSuffix(host, ".")
-	if isAddress(host) {
+	name := strings.TrimSuffix(host, ".")
+	if name == "" || isAddress(name) {
 		return host
 	}
-	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
 		return domain
 	}
-	return host
+	return name
 }
 
-// isAddress reports whether a canonical host is an IP address: one in brackets or one whose last
-// byte is a digit, which in canonical form only an IPv4 address has.
+// isAddress reports whether a canonical host is an IP address: IPv6 in brackets or IPv4, the only
+// hosts whose last label is a number.
 func isAddress(host string) bool {
-	if strings.HasPrefix(host, "[") {
+	if host[0] == '[' {
 		return true
 	}
-	_, err := netip.ParseAddr(host)
-	return err == nil
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
 // Partition numbers a part of a data directory, from 0.

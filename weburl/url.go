@@ -58,6 +58,12 @@ func (u URL) Query() string {
 // pathStart returns the index of the path's first slash. A canonical URL has one.
 func (u URL) pathStart() int { return authorityEnd(u.text) }
 
+// withoutQuery returns u's text up to the query's question mark.
+func (u URL) withoutQuery() string {
+	text, _, _ := strings.Cut(u.text, "?")
+	return text
+}
+
 // authorityEnd returns the index in text, which begins with "http://" or "https://", of the first
 // slash after these, or len(text).
 func authorityEnd(text string) int {

@@ -1,0 +1,79 @@
+package weburl
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/nlnwa/whatwg-url/url"
+)
+
+// parseSite returns the site of a scheme and what stands between the slashes and the path: maybe
+// credentials, the host, maybe a port.
+func parseSite(scheme, authority string) (Site, error) {
+	hostPort := authority[strings.LastIndexByte(authority, '@')+1:]
+	if hostPort == "" {
+		return "", fmt.Errorf("%w: no host", ErrSyntax)
+	}
+	if lower := strings.ToLower(hostPort); cleanAuthority(scheme, lower) {
+		return Site(scheme + "://" + lower), nil
+	}
+	parsed, err := url.Parse(scheme + "://" + hostPort + "/")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSyntax, err)
+	}
+	return Site(scheme + "://" + parsed.Host()), nil
+}
+
+// cleanAuthority reports whether text is a canonical host, with a port that is not the scheme's own
+// or none. It refuses names in punycode, with underscores or with a final dot, and IPv6 addresses;
+// some of these are canonical too.
+func cleanAuthority(scheme, text string) bool {
+	host, port, hasPort := strings.Cut(text, ":")
+	label := 0 // where the last label begins
+	for i := range len(host) {
+		switch c := host[i]; {
+		case c == '.':
+			if i == label {
+				return false
+			}
+			label = i + 1
+		case clean[c]&inHost == 0:
+			return false
+		}
+	}
+	if label == len(host) || strings.Contains(host, "xn--") {
+		return false
+	}
+	if c := host[label]; '0' <= c && c <= '9' {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return false
+		}
+	}
+	return !hasPort || cleanPort(scheme, port)
+}
+
+func cleanPort(scheme, port string) bool {
+	if len(port) == 0 || len(port) > 5 || port[0] == '0' {
+		return false
+	}
+	n := 0
+	for i := range len(port) {
+		c := port[i]
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n <= 65535 && n != int(defaultPort(scheme))
+}
+
+func defaultPort(scheme string) uint16 {
+	switch scheme {
+	case "http":
+		return 80
+	case "https":
+		return 443
+	}
+	return 0
+}
