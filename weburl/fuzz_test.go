@@ -77,7 +77,7 @@ type reporter interface {
 }
 
 // signed finds labels of a host that the library takes for signed numbers.
-var signed = regexp.MustCompile(`([ ./@\\]|0[xX])[-+][0-9a-fA-F]`)
+var signed = regexp.MustCompile(`([ .:/@\\]|0[xX])[-+][0-9a-fA-F]`)
 
 // checkStandard compares with the library where it follows today's standard: it leaves the "^" of a
 // path as it is, which the standard has encoded since 2024, misreads what is not UTF-8, and takes
