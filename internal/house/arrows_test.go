@@ -1,0 +1,152 @@
+package house
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "freshet"
+
+// rooms says which rooms of ours each room may import, tests apart. A room's subpackages keep its
+// arrows and may import it and each other, unless they stand here themselves. The live rooms, which
+// wait or tell the time, may import clock; the policies, which are told the time, may not.
+var rooms = map[string]string{
+	"clock":      "",
+	"weburl":     "",
+	"store":      "weburl clock",
+	"store/warc": "weburl", // the file formats know nothing of the store
+	"seen":       "weburl clock",
+	"frontier":   "weburl",
+	"fetch":      "weburl clock",
+	"extract":    "weburl",
+	"change":     "",
+	"allocate":   "",
+	"schedule":   "",
+	"refresh":    "change allocate schedule",
+	"fleet":      "",
+	"importance": "weburl",
+	"weights":    "",
+	"index":      "weburl store clock",
+	"broadcast":  "weburl store clock",
+	"cluster":    "weburl store clock",
+	"crawl": "weburl clock store seen frontier fetch extract change allocate schedule refresh fleet " +
+		"importance weights",
+	"sim": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
+	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +
+		"sim",
+	"dashboard": "weburl clock",
+}
+
+// everything names the folders whose packages may import any room.
+var everything = []string{"cmd", "internal"}
+
+// pure are the rooms that open no file, socket or process; sealed is what would let them.
+var (
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights"}
+	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
+)
+
+// TestArrows holds which room imports which.
+func TestArrows(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, spec := range s.Imports {
+			to, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+			if ours && !mayImport(s.dir(), to) {
+				t.Errorf("%s: %s → %s: %s may import only [%s]",
+					s.line(spec.Pos()), s.dir(), to, roomOf(s.dir()), rooms[roomOf(s.dir())])
+			}
+		}
+	}
+}
+
+// TestEveryRoomHasARule holds that no package stands outside the table.
+func TestEveryRoomHasARule(t *testing.T) {
+	for _, s := range sources(t) {
+		if _, ok := rooms[roomOf(s.dir())]; !ok && !slices.Contains(everything, first(s.dir())) {
+			t.Errorf("%s: no rule says what %q may import: give it a line in rooms", s.path, roomOf(s.dir()))
+		}
+	}
+}
+
+func TestMayImport(t *testing.T) {
+	tests := []struct {
+		from, to string
+		want     bool
+	}{
+		{"cmd/freshet", "store", true},
+		{"store", "weburl", true},
+		{"store", "store/warc", true},
+		{"store/warc", "store", false},
+		{"store/warc", "weburl", true},
+		{"crawl", "store/warc", true},
+		{"crawl/status", "crawl", true},
+		{"crawl", "index", false},
+		{"frontier", "clock", false},
+		{"sim/web", "clock", true},
+		{"weburl", "internal/house", false},
+	}
+	for _, test := range tests {
+		if got := mayImport(test.from, test.to); got != test.want {
+			t.Errorf("mayImport(%q, %q) = %v", test.from, test.to, got)
+		}
+	}
+}
+
+// mayImport reports whether the package of folder from may import that of folder to.
+func mayImport(from, to string) bool {
+	room := roomOf(from)
+	return slices.Contains(everything, room) || first(to) == room ||
+		slices.Contains(strings.Fields(rooms[room]), first(to))
+}
+
+// TestPureRooms holds that a policy opens nothing.
+func TestPureRooms(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(pure, roomOf(s.dir())) {
+			continue
+		}
+		for _, spec := range s.Imports {
+			if name := strings.Trim(spec.Path.Value, `"`); slices.Contains(sealed, name) {
+				t.Errorf("%s: %s imports %s: it is a pure room, which opens no file, socket or process", s.line(spec.Pos()), s.dir(), name)
+			}
+		}
+	}
+}
+
+// TestRoomsHaveNoCircles holds that the table itself is sound: all it names exists in it, and
+// nothing leads back.
+func TestRoomsHaveNoCircles(t *testing.T) {
+	var visit func(room string, way []string)
+	visit = func(room string, way []string) {
+		if slices.Contains(way, room) {
+			t.Fatalf("a circle: %s", strings.Join(append(way, room), " → "))
+		}
+		allowed, ok := rooms[room]
+		if !ok {
+			t.Fatalf("%s: no such room", strings.Join(append(way, room), " → "))
+		}
+		for _, next := range strings.Fields(allowed) {
+			visit(next, append(slices.Clone(way), room))
+		}
+	}
+	for room := range rooms {
+		visit(room, nil)
+	}
+}
+
+// roomOf returns the line of rooms that a package's folder belongs to: its own or its first part's.
+func roomOf(dir string) string {
+	if _, ok := rooms[dir]; ok {
+		return dir
+	}
+	return first(dir)
+}
+
+func first(dir string) string {
+	top, _, _ := strings.Cut(dir, "/")
+	return top
+}
