@@ -1,10 +1,224 @@
 package warc
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"freshet/weburl"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Index writes to w the sorted CDXJ of the files at the given paths.
-func Index(w io.Writer, fs vfs.FS, temp string, paths ...string) error { return nil }
+// IndexOptions of Index.
+type IndexOptions struct {
+	FS          vfs.FS // of the WARC files and of the temporary ones
+	Temp        string // directory, used by this call alone, for temporary files; made when first needed, files removed again
+	BufferBytes int    // memory for lines before they go to a temporary file; default 64 MiB
+}
+
+// Index writes to w the CDXJ of the WARC files at the given paths: a line for each record that
+// can be replayed, sorted by its bytes (the field names are in docs/format/cdxj.md). Warcinfo and
+// request records, and those metadata and resource records that are warc-fields, have no line.
+//
+// A file that is still open is indexed up to its last whole record, under the name it will have.
+// Another file's fault is an *Error, ErrCorrupt; one is a record that shares its gzip member with
+// others, since no index can point at it. Memory is bounded by BufferBytes and one line;
+// O(n log n) for n lines.
+func Index(w io.Writer, opt IndexOptions, paths ...string) (err error) {
+	sorter := newSorter(opt)
+	defer func() { err = errors.Join(err, sorter.close()) }()
+	for _, path := range paths {
+		if err := indexFile(sorter, opt.FS, path); err != nil {
+			return err
+		}
+	}
+	return sorter.writeTo(w)
+}
+
+func indexFile(to *sorter, fs vfs.FS, path string) error {
+	r, err := Open(fs, path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	name, open := strings.CutSuffix(fs.PathBase(path), openSuffix)
+	var line []byte
+	room := make([]byte, 64<<10)
+	for {
+		e, err := nextEntry(r, room)
+		switch {
+		case err == io.EOF, open && errors.Is(err, ErrCorrupt):
+			return nil
+		case err != nil:
+			return err
+		case e == nil:
+			continue
+		}
+		e.Pointer.File = name
+		line = e.append(line[:0])
+		if err := to.add(line); err != nil {
+			return err
+		}
+	}
+}
+
+// Entry is a line of a CDXJ: what to search a record by and where it is.
+type Entry struct {
+	URL       string
+	Timestamp string // 14 digits
+	Mime      string // empty: unknown
+	Status    string // empty: none
+	Digest    string // base32, of the payload; empty: none
+	Pointer   Pointer
+}
+
+// nextEntry returns the entry of the next record, nil if it has none. It looks for status and type
+// in as much of the block as room holds.
+func nextEntry(r *Reader, room []byte) (*Entry, error) {
+	record, err := r.Next()
+	if err != nil {
+		return nil, err
+	}
+	if !indexed(record) {
+		_, err := r.Finish()
+		return nil, err
+	}
+	e := &Entry{
+		URL:       record.TargetURI,
+		Timestamp: timestamp(record),
+		Mime:      baseType(record.ContentType),
+		Digest:    payloadDigest(record),
+	}
+	if record.Type == Response || record.Type == Revisit {
+		if err := e.describe(r, record.Type, room); err != nil {
+			return nil, err
+		}
+	}
+	length, err := r.Finish()
+	if err != nil {
+		return nil, err
+	}
+	if length == 0 {
+		return nil, r.fail(fmt.Errorf("%w: several records in one gzip member", ErrCorrupt))
+	}
+	e.Pointer = Pointer{Offset: r.Offset(), Length: length}
+	return e, nil
+}
+
+func indexed(r *Record) bool {
+	switch r.Type {
+	case Warcinfo, Request:
+		return false
+	case Metadata, "resource":
+		return r.TargetURI != "" && r.ContentType != TypeFields
+	}
+	return r.TargetURI != ""
+}
+
+// describe takes status and type from the HTTP header at the start of the block.
+func (e *Entry) describe(r *Reader, t Type, room []byte) error {
+	n, err := io.ReadFull(r, room)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	e.Mime = ""
+	if m, err := ParseResponse(room[:n]); err == nil {
+		e.Mime = baseType(join(m.Header, "Content-Type"))
+		if m.Status != 0 {
+			e.Status = strconv.Itoa(m.Status)
+		}
+	}
+	if t == Revisit {
+		e.Mime = "warc/revisit"
+	}
+	return nil
+}
+
+func join(h http.Header, name string) string { return strings.Join(h[name], ", ") }
+
+// baseType is a content type without its parameters.
+func baseType(t string) string {
+	t, _, _ = strings.Cut(t, ";")
+	return strings.TrimSpace(t)
+}
+
+// timestamp is the record's date as 14 digits, or as many as its date has.
+func timestamp(r *Record) string {
+	if !r.Date.IsZero() {
+		return r.Date.UTC().Format("20060102150405")
+	}
+	raw, _ := r.Field("WARC-Date")
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, raw)
+	return digits[:min(len(digits), 14)]
+}
+
+// payloadDigest is the digest without its algorithm.
+func payloadDigest(r *Record) string {
+	text, _ := r.Field("WARC-Payload-Digest")
+	if r.PayloadDigest != (Digest{}) {
+		text = r.PayloadDigest.String()
+	}
+	_, text, _ = strings.Cut(text, ":")
+	return text
+}
+
+// append appends the entry as a line of a CDXJ, without the newline.
+func (e *Entry) append(dst []byte) []byte {
+	dst = append(append(dst, urlKey(e.URL)...), ' ')
+	dst = append(append(dst, e.Timestamp...), ' ')
+	separator := byte('{')
+	for _, f := range [...]Field{
+		{"url", e.URL},
+		{"mime", e.Mime},
+		{"status", e.Status},
+		{"digest", e.Digest},
+		{"length", strconv.FormatInt(e.Pointer.Length, 10)},
+		{"offset", strconv.FormatInt(e.Pointer.Offset, 10)},
+		{"filename", e.Pointer.File},
+	} {
+		if f.Value == "" {
+			continue
+		}
+		dst = appendString(append(dst, separator), f.Name)
+		dst = appendString(append(dst, ':'), f.Value)
+		separator = ','
+	}
+	return append(dst, '}')
+}
+
+// urlKey is what a line is sorted and found by: the SURT of an http or https URL, else the target as
+// it is, with white space escaped.
+func urlKey(target string) string {
+	if u, err := weburl.Parse(target); err == nil {
+		return u.SURT()
+	}
+	return strings.NewReplacer(" ", "%20", "\t", "%09").Replace(target)
+}
+
+// appendString appends s as a JSON string, escaping no more than JSON asks for; bytes that are not
+// UTF-8 become U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', digits[r>>4], digits[r&15])
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return append(dst, '"')
+}

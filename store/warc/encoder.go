@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// FastLevel is the gzip level for crawling: about a third of the default level's time for some five
-// to ten percent more bytes of HTML.
+// FastLevel is the gzip level for crawling: half the time of the default level for HTML that comes out
+// a few percent longer.
 const FastLevel = gzip.BestSpeed
 
 // Encoder turns records into gzip members. It is safe for concurrent use and keeps what a member
@@ -17,11 +17,12 @@ type Encoder struct {
 	pool sync.Pool // of *member
 }
 
-// member is what encoding one takes: somewhere to compress to, and the header's text.
+// member is what encoding one takes.
 type member struct {
-	out  []byte
-	head []byte
-	gzip *gzip.Writer
+	record Record // sealed
+	head   []byte // its header, then its end
+	out    []byte // what is compressed to
+	gzip   *gzip.Writer
 }
 
 // Write appends to out.
@@ -51,19 +52,27 @@ func NewEncoder(level int) *Encoder {
 func (e *Encoder) AppendMember(dst []byte, r *Record) ([]byte, error) {
 	m := e.pool.Get().(*member)
 	defer e.pool.Put(m)
-	head, err := appendSealed(m.head[:0], r)
-	m.head = head
-	if err != nil {
-		return dst, err
+	m.record = *r
+	m.record.Seal()
+	head, err := appendHeader(m.head[:0], &m.record)
+	if err == nil {
+		dst = m.compress(dst, append(head, recordEnd...))
 	}
+	m.record, m.head = Record{}, head
+	return dst, err
+}
+
+// compress appends the record as one gzip member. text is its header and, after it, its end.
+func (m *member) compress(dst, text []byte) []byte {
+	header := len(text) - len(recordEnd)
 	m.out = dst
 	m.gzip.Reset(m)
-	m.gzip.Write(m.head) // writes to memory: none of these fails
-	m.gzip.Write(r.Block)
-	m.gzip.Write([]byte(recordEnd))
+	m.gzip.Write(text[:header]) // writes to memory: none of these fails
+	m.gzip.Write(m.record.Block)
+	m.gzip.Write(text[header:])
 	m.gzip.Close()
 	dst, m.out = m.out, nil
-	return dst, nil
+	return dst
 }
 
 // recordEnd follows every block.
@@ -71,15 +80,11 @@ const recordEnd = "\r\n\r\n"
 
 // AppendRecord appends record r uncompressed, otherwise as an Encoder would.
 func AppendRecord(dst []byte, r *Record) ([]byte, error) {
-	dst, err := appendSealed(dst, r)
+	sealed := *r
+	sealed.Seal()
+	dst, err := appendHeader(dst, &sealed)
 	if err != nil {
 		return dst, err
 	}
 	return append(append(dst, r.Block...), recordEnd...), nil
-}
-
-func appendSealed(dst []byte, r *Record) ([]byte, error) {
-	sealed := *r
-	sealed.Seal()
-	return appendHeader(dst, &sealed)
 }

@@ -253,10 +253,13 @@ func setLength(r *Record, value string) error {
 // readFields reads fields up to and with an empty line, at most limit bytes.
 func readFields(in *bufio.Reader, limit int) ([]Field, error) {
 	var fields []Field
-	for {
+	for lines := 0; ; lines++ {
 		line, err := readLine(in, limit)
 		if err != nil || line == "" {
 			return fields, err
+		}
+		if lines == maxFields {
+			return nil, fmt.Errorf("%w: over %d fields", ErrCorrupt, maxFields)
 		}
 		limit -= len(line)
 		if line[0] == ' ' || line[0] == '\t' { // goes on with the field before
@@ -268,7 +271,7 @@ func readFields(in *bufio.Reader, limit int) ([]Field, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || !goodName(name) || len(fields) == maxFields {
+		if !ok || !goodName(name) {
 			return nil, fmt.Errorf("%w: field %.80q", ErrCorrupt, line)
 		}
 		fields = append(fields, Field{name, trim(value)})

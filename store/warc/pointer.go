@@ -78,8 +78,11 @@ func decode(member []byte, p Pointer) (*Record, error) {
 	r := NewReader(bytes.NewReader(member), p.File)
 	r.src.count = p.Offset
 	record, err := r.Next()
+	if err == io.EOF {
+		err = r.fail(io.ErrUnexpectedEOF)
+	}
 	if err != nil {
-		return nil, r.fail(noEOF(err))
+		return nil, err
 	}
 	if record.Length > MaxBlock {
 		return nil, r.fail(fmt.Errorf("%w: block of %d bytes: want at most %d", ErrCorrupt, record.Length, int64(MaxBlock)))

@@ -1,6 +1,12 @@
 package warc
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -12,5 +18,115 @@ type Recovered struct {
 	Removed bool   // the file held no capture and is gone
 }
 
-// Recover ends the files in dir that a crash left open.
-func Recover(fs vfs.FS, dir string) ([]Recovered, error) { return nil, nil }
+// mendSuffix marks the copy of a file that cannot be cut in place.
+const mendSuffix = ".mend"
+
+// Recover ends the files in directory dir that a crash left open, in the order of their names: it
+// cuts each where its first faulty record begins, removes it if it then holds nothing but a warcinfo
+// record, and takes the suffix off its name. A crash during Recover leaves nothing that the next one
+// does not mend. No Writer may be at work in dir. An error of the file system ends it; what was done
+// by then is returned too.
+//
+// It reads the open files whole, that is, at most MaxBytes and one capture after a crash.
+func Recover(fs vfs.FS, dir string) ([]Recovered, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("warc: recover: %w", err)
+	}
+	slices.Sort(names)
+	var done []Recovered
+	for _, name := range names {
+		var err error
+		if strings.HasSuffix(name, openSuffix+mendSuffix) {
+			err = fs.Remove(fs.PathJoin(dir, name))
+		} else if whole, ok := strings.CutSuffix(name, openSuffix); ok {
+			var d Recovered
+			if d, err = recoverFile(fs, dir, whole); err == nil {
+				done = append(done, d)
+			}
+		}
+		if err != nil {
+			return done, fmt.Errorf("warc: recover %s: %w", name, err)
+		}
+	}
+	return done, nil
+}
+
+func recoverFile(fs vfs.FS, dir, name string) (Recovered, error) {
+	path := fs.PathJoin(dir, name)
+	keep, size, captures, err := scan(fs, path+openSuffix)
+	if err != nil {
+		return Recovered{}, err
+	}
+	if captures == 0 {
+		err := errors.Join(fs.Remove(path+openSuffix), syncDir(fs, dir))
+		return Recovered{File: name, Cut: size, Removed: true}, err
+	}
+	if err := cut(fs, path+openSuffix, keep, size); err != nil {
+		return Recovered{}, err
+	}
+	if err := fs.Rename(path+openSuffix, path); err != nil {
+		return Recovered{}, err
+	}
+	return Recovered{File: name, Bytes: keep, Cut: size - keep}, syncDir(fs, dir)
+}
+
+// scan returns how many bytes of a file hold whole records, how many it has, and how many of the
+// records are captures.
+func scan(fs vfs.FS, path string) (keep, size int64, captures int, err error) {
+	info, err := fs.Stat(path)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	r, err := Open(fs, path)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer r.Close()
+	for {
+		record, err := r.Next()
+		var length int64
+		if err == nil {
+			length, err = r.Finish()
+		}
+		switch {
+		case err == io.EOF || errors.Is(err, ErrCorrupt):
+			return keep, info.Size(), captures, nil
+		case err != nil:
+			return 0, 0, 0, err
+		}
+		if record.Type != Warcinfo {
+			captures++
+		}
+		keep = r.Offset() + length
+	}
+}
+
+// cut makes a file end after keep of its size bytes and makes it durable. Where the file system
+// cannot cut it copies.
+func cut(fs vfs.FS, path string, keep, size int64) error {
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	t, ok := f.(truncater)
+	switch {
+	case keep == size:
+		return errors.Join(f.Sync(), f.Close())
+	case ok:
+		return errors.Join(t.Truncate(keep), f.Sync(), f.Close())
+	}
+	if err := errors.Join(copyHead(fs, path+mendSuffix, f, keep), f.Close()); err != nil {
+		return err
+	}
+	return fs.Rename(path+mendSuffix, path)
+}
+
+func copyHead(fs vfs.FS, path string, from io.Reader, n int64) error {
+	to, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(to, from, n)
+	return errors.Join(err, to.Sync(), to.Close())
+}

@@ -118,8 +118,8 @@ func (w *Writer) Sync() error {
 
 // Close makes durable what has been appended and ends the open file, whose name loses its suffix.
 // After a failure it cuts the file where its last whole capture ends, if the file system can; else
-// the file stays as it is, for Recover. The error is the failure, if there was one. Closing twice
-// does nothing.
+// the file stays as it is, for Recover. The error is the failure, if there was one. Closing again
+// does no more; an Append after a Close that went well begins a new file.
 func (w *Writer) Close() error {
 	switch {
 	case w.file == nil:
@@ -239,11 +239,14 @@ func (w *Writer) end() error {
 
 func (w *Writer) rename() error {
 	name := w.fs.PathJoin(w.dir, w.name)
-	w.name = ""
 	if err := w.fs.Rename(name+openSuffix, name); err != nil {
 		return err
 	}
-	return syncDir(w.fs, w.dir)
+	if err := syncDir(w.fs, w.dir); err != nil {
+		return err
+	}
+	w.name = ""
+	return nil
 }
 
 func (w *Writer) fail(err error) error {
