@@ -1,0 +1,44 @@
+# Everything a newcomer or a build machine runs. `make` alone lists the targets.
+
+FUZZTIME ?= 60s
+
+# No part needs C: without it a first build takes half the time and makes one static file.
+export CGO_ENABLED = 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo setup test test-real-sites check race fuzz bench
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/freshet
+	go build -trimpath -o bin/freshet ./cmd/freshet
+
+demo: build ## crawl a changing web of its own on loopback
+	bin/freshet demo
+
+setup: ## install what the tests need beside Go; quick when it is there
+	@scripts/setup
+
+test: setup ## run all tests, as every change must pass them
+	go test -timeout 20m ./...
+
+test-real-sites: setup ## crawl all real sites and compare with an independent walk
+	FRESHET_ALL_SITES=1 go test -count=1 -timeout 3h -run TestRealSites -v ./internal/e2e
+
+check: .tools/built ## lint and look for known vulnerabilities
+	.tools/golangci-lint run
+	.tools/govulncheck ./...
+
+race: setup ## run all tests with the race detector
+	CGO_ENABLED=1 go test -race -timeout 60m ./...
+
+fuzz: ## fuzz every target for FUZZTIME, 60s unless told
+	@scripts/fuzz $(FUZZTIME)
+
+bench: ## run all benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.tools/built: tools/go.mod tools/go.sum
+	go build -C tools -o ../.tools/ tool
+	@touch $@
