@@ -37,6 +37,7 @@ func (b *buffer) add(w waiting) {
 		have.Cash += w.Cash
 		have.Depth = min(have.Depth, w.Depth)
 		have.Hops = min(have.Hops, w.Hops)
+		have.LastMod = max(have.LastMod, w.LastMod)
 		have.settled = have.settled && w.settled
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,6 +25,7 @@ import (
 // A set without a head is no set: the head is the last thing that filling it writes.
 type set struct {
 	db     *pebble.DB
+	lock   *pebble.Lock
 	fs     vfs.FS
 	dir    string
 	logger *slog.Logger
@@ -47,6 +49,9 @@ type depthOf struct {
 // has no head: it is new, damaged, or was cut while it was filled.
 func openSet(fsys vfs.FS, dir string, logger *slog.Logger) (s *set, lost bool, err error) {
 	s = &set{fs: fsys, dir: dir, logger: logger}
+	if err = s.hold(); err != nil {
+		return nil, false, err
+	}
 	err = s.open()
 	if err == nil {
 		lost, err = s.readHead()
@@ -64,12 +69,22 @@ func openSet(fsys vfs.FS, dir string, logger *slog.Logger) (s *set, lost bool, e
 	return s, lost, nil
 }
 
-func (s *set) open() error {
+// hold makes the directory and keeps others from it. A set that is in use must not be taken for a
+// damaged one.
+func (s *set) hold() (err error) {
 	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
 		return fmt.Errorf("seen: make %s: %w", s.dir, err)
 	}
+	if s.lock, err = pebble.LockDirectory(s.dir, s.fs); err != nil {
+		return fmt.Errorf("seen: lock %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+func (s *set) open() error {
 	db, err := pebble.Open(s.dir, &pebble.Options{
-		FS: s.fs,
+		FS:   s.fs,
+		Lock: s.lock,
 		// Memtables are taken out of the cache's size: two of them leave 8 MiB for blocks.
 		CacheSize:          16 << 20,
 		MemTableSize:       4 << 20,
@@ -228,33 +243,43 @@ func (s *set) readMarks() error {
 // reset empties the set, however damaged it is. The head goes first, so that a crash on the way
 // leaves a set that is lost and not one that lacks something.
 func (s *set) reset() error {
-	if s.db != nil {
+	if s.db != nil && s.broken == nil {
 		if err := s.db.Delete(headKey(), pebble.Sync); err != nil {
 			s.logger.Error("seen: set refuses to be emptied", "dir", s.dir, "error", err)
 		}
-		if err := s.close(); err != nil {
-			s.logger.Error("seen: close damaged set", "dir", s.dir, "error", err)
-		}
+	}
+	if err := s.close(); err != nil {
+		s.logger.Error("seen: close damaged set", "dir", s.dir, "error", err)
 	}
 	if err := s.fs.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("seen: remove damaged set: %w", err)
 	}
+	if err := s.hold(); err != nil {
+		return err
+	}
 	return s.open()
 }
 
-func (s *set) close() error {
-	if s.db == nil {
-		return nil
+// close closes what of the set is open.
+func (s *set) close() (err error) {
+	if s.db != nil {
+		err, s.db = s.db.Close(), nil
 	}
-	err := s.db.Close()
-	s.db = nil
+	if s.lock != nil {
+		err, s.lock = errors.Join(err, s.lock.Close()), nil
+	}
 	return err
 }
 
 // damaged reports whether err says that what is on disk cannot be trusted, as against a disk that
-// cannot be read or written now.
+// cannot be read or written now. Pebble does not mark all damage as such, so that everything counts
+// but the errors of the operating system: to rebuild a sound set costs some time, no more.
 func damaged(err error) bool {
-	return err != nil && (pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist))
+	if err == nil || pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) {
+		return err != nil
+	}
+	_, system := errors.AsType[syscall.Errno](err)
+	return !system && !errors.Is(err, fs.ErrPermission)
 }
 
 func headKey() []byte { return make([]byte, keyLen) }

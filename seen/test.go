@@ -28,9 +28,9 @@ type Mark struct {
 
 // Verdict is what the test says of one link.
 type Verdict struct {
-	// Link is the link as it was first offered since the last Drain, but for three fields: Cash is
-	// the sum, Depth and Hops are the lowest of all that was offered since then. The sum is whole
-	// only with Options.Repeats.
+	// Link is the link as it was first offered since the last Drain, but for four fields: Cash is
+	// the sum, Depth and Hops are the lowest and LastMod is the latest of all that was offered since
+	// then. Cash, Hops and LastMod are whole only with Options.Repeats.
 	Link weburl.Link
 
 	// New says that the URL was not known. Of a known one, Link is what it adds.
@@ -182,7 +182,8 @@ func (t *Test) Due(now time.Time) bool {
 // Drain decides all that was offered before it, and appends the verdicts to dst in order of
 // discovery. Marks, in order of partition, are the last records that are wholly decided by now and
 // were not before. A fingerprint is new once: what was decided counts as known from then on, though
-// it becomes durable only by Keep. After an error nothing is decided and the next Drain tries again.
+// it becomes durable only by Keep. After an error nothing is decided, and the next Drain decides what
+// this one should have, and no more.
 //
 // O(n log n) for n waiting links, and a sorted pass over the set.
 func (t *Test) Drain(dst []Verdict) (verdicts []Verdict, marks []Mark, err error) {
