@@ -177,3 +177,30 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+// TestParseAllocates holds the promise to keep a canonical text, and to make anything else that is
+// clean in one piece.
+func TestParseAllocates(t *testing.T) {
+	base := mustParse(t, "http://example.org/a/b?c")
+	tests := []struct {
+		name string
+		base URL
+		ref  string
+		want float64
+	}{
+		{"canonical", URL{}, "https://example.org:8443/a/b?c=d#e", 0},
+		{"canonical against a base", base, "http://127.0.0.1/", 0},
+		{"fragment", base, "#top", 0},
+		{"path", base, "/a/../c", 1},
+		{"sibling", base, "é d", 1},
+		{"query", base, "?d", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := testing.AllocsPerRun(100, func() { test.base.Parse(test.ref) })
+			if got > test.want {
+				t.Errorf("%v allocations, want %v", got, test.want)
+			}
+		})
+	}
+}
