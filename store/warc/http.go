@@ -20,8 +20,21 @@ type Message struct {
 // ParseResponse splits the block of a response or revisit record into header and body. It forgives
 // what servers do: line ends without CR, lines without a colon (left out), continued lines, no body
 // at all. The one thing it asks for is a status line, "HTTP/" and on; without it the error is
-// ErrCorrupt. A header that the block's end cuts short counts as ended.
+// ErrCorrupt. A header that the block's end cuts short counts as ended. Interim responses (100, 103)
+// before the final one are passed over.
 func ParseResponse(block []byte) (*Message, error) {
+	m, err := parseMessage(block)
+	for err == nil && m.interim() {
+		m, err = parseMessage(m.Body)
+	}
+	return m, err
+}
+
+func (m *Message) interim() bool {
+	return m.Status/100 == 1 && m.Status != http.StatusSwitchingProtocols && bytes.HasPrefix(m.Body, []byte("HTTP/"))
+}
+
+func parseMessage(block []byte) (*Message, error) {
 	line, rest := cutLine(block)
 	if !bytes.HasPrefix(line, []byte("HTTP/")) {
 		return nil, fmt.Errorf("%w: HTTP message starts with %.40q", ErrCorrupt, line)

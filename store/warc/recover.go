@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ type Recovered struct {
 	Removed bool   // the file held no capture and is gone
 }
 
-// mendSuffix marks the copy of a file that cannot be cut in place.
+// mendSuffix is added to the name of a file that cannot be cut in place, for the copy that replaces it.
 const mendSuffix = ".mend"
 
 // Recover ends the files in directory dir that a crash left open, in the order of their names: it
@@ -36,24 +37,24 @@ func Recover(fs vfs.FS, dir string) ([]Recovered, error) {
 	slices.Sort(names)
 	var done []Recovered
 	for _, name := range names {
-		var err error
-		if strings.HasSuffix(name, openSuffix+mendSuffix) {
-			err = fs.Remove(fs.PathJoin(dir, name))
-		} else if whole, ok := strings.CutSuffix(name, openSuffix); ok {
-			var d Recovered
-			if d, err = recoverFile(fs, dir, whole); err == nil {
-				done = append(done, d)
-			}
+		whole, ok := strings.CutSuffix(name, openSuffix)
+		if !ok {
+			continue
 		}
+		d, err := recoverFile(fs, dir, whole)
 		if err != nil {
 			return done, fmt.Errorf("warc: recover %s: %w", name, err)
 		}
+		done = append(done, d)
 	}
 	return done, nil
 }
 
 func recoverFile(fs vfs.FS, dir, name string) (Recovered, error) {
 	path := fs.PathJoin(dir, name)
+	if err := fs.Remove(path + openSuffix + mendSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Recovered{}, err
+	}
 	keep, size, captures, err := scan(fs, path+openSuffix)
 	if err != nil {
 		return Recovered{}, err
