@@ -41,30 +41,90 @@ type Page struct {
 	NoFollow     bool       // the page asks that none of its links be followed
 	NoArchive    bool       // the page asks that no copy be kept
 	Title        string     // white space folded, at most MaxTitle bytes
-	Charset      string     // WHATWG name of the character set read with; empty for KindOther
+	Charset      string     // WHATWG name of the character set that HTML was read with
 	Text         [16]byte   // digest of the visible text; zero if there is none, and for all but HTML
 	SoftError    bool       // says of itself that it is an error page; of interest when the status was 200
 }
 
-// Options bounds what a Parser takes from a body. Zero values mean the defaults.
+// DefaultMaxLinks and DefaultMaxUnpacked are the bounds of Options that says nothing: the number of
+// entries a sitemap may have, and the bytes of it, by its protocol.
+const (
+	DefaultMaxLinks    = 50_000
+	DefaultMaxUnpacked = 50 << 20
+)
+
+// Options bounds what is taken from a body. Zero values mean the defaults.
 type Options struct {
-	Agent       string // the crawler's token in robots meta tags and X-Robots-Tag; default "freshet"
-	MaxLinks    int    // links kept of a page, default 50,000
-	MaxUnpacked int64  // bytes read of a gzipped sitemap, default 50 MiB
+	Agent       string // the crawler's token in robots meta elements and X-Robots-Tag; default "freshet"
+	MaxLinks    int    // references read of a page, links kept; default DefaultMaxLinks
+	MaxUnpacked int64  // bytes read of a gzipped sitemap; default DefaultMaxUnpacked
+}
+
+func (opt Options) orDefault() Options {
+	if opt.Agent == "" {
+		opt.Agent = "freshet"
+	}
+	if opt.MaxLinks <= 0 {
+		opt.MaxLinks = DefaultMaxLinks
+	}
+	if opt.MaxUnpacked <= 0 {
+		opt.MaxUnpacked = DefaultMaxUnpacked
+	}
+	return opt
 }
 
 // Parser reads bodies, one at a time, and reuses its buffers between them. It is not safe for
-// concurrent use: a worker keeps its own.
+// concurrent use: each worker has its own.
 type Parser struct {
-	opt Options
+	opt     Options
+	links   linkSet
+	text    folded
+	written []byte
+	waiting []reference
 }
 
 // NewParser returns a Parser that keeps to the options' bounds.
-func NewParser(opt Options) *Parser { return &Parser{opt: opt} }
+func NewParser(opt Options) *Parser { return &Parser{opt: opt.orDefault()} }
 
-// Extract reads a body as what its header and its first bytes say it is. The base is the URL that
-// answered. The header may be nil. Nothing in a body or header makes it fail: what cannot be read
-// is left out.
-func (p *Parser) Extract(header http.Header, body []byte, base weburl.URL) Page {
-	return Page{}
+// Extract reads a body as what its header and its first bytes say it is. The body is the page's
+// content, transfer and content encodings undone; own is the URL that answered; the header may be
+// nil. Nothing in a body or header makes it fail: what cannot be read is left out. It takes time and
+// memory linear in the body's length but for the URLs, which are bounded, and keeps no reference to
+// the body.
+func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
+	contentType := header.Get("Content-Type")
+	page := Page{Kind: KindOf(contentType, body)}
+	p.links.reset(own, p.opt.MaxLinks)
+	page.obeyHeader(header.Values("X-Robots-Tag"), p.opt.Agent)
+	canonical := p.links.addHeader(header.Values("Link"), own)
+	if ref := refreshTarget(header.Get("Refresh")); ref != "" {
+		p.links.resolve(own, ref, Link{Rel: weburl.RelRefresh})
+	}
+	switch page.Kind {
+	case KindHTML:
+		document, name := decode(contentType, body)
+		page.Charset = name
+		p.html(&page, document, mediaType(contentType) == "application/xhtml+xml", own)
+	case KindSitemap, KindSitemapIndex:
+		sitemap, _ := ParseSitemap(contentType, body, own, p.opt)
+		p.entries(sitemap.Entries, weburl.RelSitemap)
+		page.LinksDropped += sitemap.Dropped
+	case KindFeed:
+		entries, _ := ParseFeed(contentType, body, own, p.opt)
+		p.entries(entries, weburl.RelFeed)
+	}
+	if page.Canonical.IsZero() {
+		page.Canonical = canonical
+	}
+	page.Links = p.links.links
+	page.LinksDropped += p.links.dropped
+	p.links.links = nil
+	return page
+}
+
+// entries adds what a sitemap or feed lists.
+func (p *Parser) entries(entries []Entry, rel weburl.Rel) {
+	for _, e := range entries {
+		p.links.add(Link{URL: e.URL, Rel: rel, LastMod: e.LastMod})
+	}
 }

@@ -1,0 +1,141 @@
+package extract
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// prescanned is how much of a document is searched for its own word on its character set.
+const prescanned = 1024
+
+// decode returns the body as UTF-8 and the WHATWG name of the character set it was read with. The
+// result shares memory with the body when nothing had to be converted, which is the usual case; it
+// never exceeds three times the body's length.
+//
+// In order: a byte order mark, the charset of the content type, an XML declaration or a meta
+// element within the first 1024 bytes; else UTF-8 if the whole body is valid UTF-8, else
+// windows-1252. One departure from the browsers: a page that calls itself windows-1252 (or Latin-1)
+// in a meta element and holds non-ASCII text that is valid UTF-8 throughout is taken for UTF-8,
+// because that happens by mistake only.
+func decode(contentType string, body []byte) (text []byte, name string) {
+	enc, name, certain := declared(contentType, body)
+	if name == "windows-1252" && !certain && utf8.Valid(body) {
+		name = "utf-8"
+	}
+	switch {
+	case name == "utf-8":
+		text = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+		if utf8.Valid(text) {
+			return text, name
+		}
+		enc = unicode.UTF8
+	case plainASCII(name, body):
+		return body, name
+	}
+	text, err := enc.NewDecoder().Bytes(body)
+	if err != nil { // no decoder of the standard's fails; an unknown one must not lose the page
+		return bytes.ToValidUTF8(body, []byte("\uFFFD")), name
+	}
+	return text, name
+}
+
+// decodeXML is decode for XML, which is UTF-8 where nothing is declared.
+func decodeXML(contentType string, body []byte) (text []byte, name string) {
+	if _, name, certain := declared(contentType, body); name == "windows-1252" && !certain && xmlEncoding(body) == "" {
+		contentType = "text/xml; charset=utf-8"
+	}
+	return decode(contentType, body)
+}
+
+// declared returns what the byte order mark, the content type or the document's first bytes say.
+// It is certain of the first two. The default is an uncertain windows-1252.
+func declared(contentType string, body []byte) (enc encoding.Encoding, name string, certain bool) {
+	head := body[:min(len(body), prescanned)]
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		return encoding.Nop, "utf-8", true
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		enc, name = charset.Lookup("utf-16be")
+		return enc, name, true
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		enc, name = charset.Lookup("utf-16le")
+		return enc, name, true
+	}
+	if enc, name = charset.Lookup(charsetParameter(contentType)); enc != nil {
+		return enc, name, true
+	}
+	if label := xmlEncoding(head); label != "" {
+		if enc, name = charset.Lookup(label); enc != nil {
+			if strings.HasPrefix(name, "utf-16") { // it was readable as bytes, so it is not
+				return encoding.Nop, "utf-8", false
+			}
+			return enc, name, false
+		}
+	}
+	if !mentions(head, "charset") { // spare the prescan
+		head = nil
+	}
+	enc, name, _ = charset.DetermineEncoding(head, "")
+	return enc, name, false
+}
+
+// charsetParameter returns the charset of a Content-Type value, or "".
+func charsetParameter(contentType string) string {
+	if _, params, err := mime.ParseMediaType(contentType); err == nil {
+		return params["charset"]
+	}
+	// Servers write "text/html; charset=utf-8;" and worse.
+	_, after, found := strings.Cut(strings.ToLower(contentType), "charset=")
+	if !found {
+		return ""
+	}
+	label, _, _ := strings.Cut(after, ";")
+	return strings.Trim(label, " \t\"'")
+}
+
+// xmlEncoding returns the encoding an XML declaration at the start names, or "".
+func xmlEncoding(head []byte) string {
+	if !bytes.HasPrefix(head, []byte("<?xml")) {
+		return ""
+	}
+	declaration, _, _ := bytes.Cut(head, []byte("?>"))
+	_, after, found := bytes.Cut(declaration, []byte("encoding"))
+	after = bytes.TrimLeft(after, " \t\r\n=")
+	if !found || len(after) == 0 || after[0] != '"' && after[0] != '\'' {
+		return ""
+	}
+	label, _, closed := bytes.Cut(after[1:], after[:1])
+	if !closed {
+		return ""
+	}
+	return string(label)
+}
+
+// mentions says whether the lower-case ASCII word occurs in head, in any case.
+func mentions(head []byte, word string) bool {
+	for i := 0; i+len(word) <= len(head); i++ {
+		if head[i]|0x20 == word[0] && strings.EqualFold(string(head[i:i+len(word)]), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainASCII says whether the body means in the named character set what it means in ASCII.
+func plainASCII(name string, body []byte) bool {
+	if strings.HasPrefix(name, "utf-16") || name == "replacement" {
+		return false
+	}
+	for _, c := range body {
+		if c >= utf8.RuneSelf || c == 0x1b || c == '~' { // escapes of ISO-2022-JP and HZ
+			return false
+		}
+	}
+	return true
+}

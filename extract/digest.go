@@ -1,0 +1,54 @@
+package extract
+
+import (
+	"crypto/sha1"
+	"strings"
+)
+
+// Bytes returns the SHA-1 of a body, as WARC files carry it. It tells bodies apart; it is no
+// protection against those who forge them.
+func Bytes(body []byte) [20]byte { return sha1.Sum(body) }
+
+// maxErrorText is the length in bytes of visible text beyond which a page is no error page,
+// whatever its title says.
+const maxErrorText = 4 << 10
+
+// softError says whether a page's title, or a part of it between separators, is one that error
+// pages have, and its text is short enough for one. It errs towards false: a page taken for an error
+// would look unchanged for ever, an error taken for a page is one version too many.
+func softError(title string, textLength int64) bool {
+	if textLength > maxErrorText {
+		return false
+	}
+	for part := range strings.FieldsFuncSeq(strings.ToLower(title), isTitleSeparator) {
+		if isErrorPhrase(strings.Trim(part, " \t!.")) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTitleSeparator says whether titles use the character between the page's name and the site's.
+func isTitleSeparator(r rune) bool { return strings.ContainsRune("|-–—:·•»«<>/()", r) }
+
+// isErrorPhrase says whether the whole of a lower-case phrase is the title of an error page.
+func isErrorPhrase(phrase string) bool {
+	switch phrase {
+	case "404", "error 404", "404 error", "http 404", "404 not found", "error 404 not found",
+		"404 page not found", "404 file not found", "not found", "page not found",
+		"file not found", "document not found", "object not found", "page cannot be found",
+		"the page cannot be found", "page could not be found", "page does not exist",
+		"page doesn't exist", "this page does not exist", "this page doesn't exist",
+		"410 gone", "410", "403 forbidden", "500 internal server error", "internal server error",
+		"502 bad gateway", "bad gateway", "503 service unavailable", "service unavailable",
+		"503 service temporarily unavailable", "service temporarily unavailable",
+		"504 gateway timeout", "504 gateway time", "database error",
+		"error establishing a database connection",
+		"seite nicht gefunden", "page introuvable", "page non trouvée", "página no encontrada",
+		"página não encontrada", "pagina non trovata", "pagina niet gevonden",
+		"sidan hittades inte", "nie znaleziono strony", "strona nie została znaleziona",
+		"страница не найдена", "ページが見つかりません", "页面不存在", "页面未找到":
+		return true
+	}
+	return false
+}

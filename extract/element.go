@@ -1,0 +1,153 @@
+package extract
+
+// element says what the reader of HTML does with a tag.
+type element uint8
+
+const (
+	block      element = iota // parts words and is otherwise ignored; so are unknown elements
+	inline                    // neither parts words nor carries anything
+	anchor                    // a: inline, and a link
+	area                      // its link is an anchor's
+	base                      //
+	link                      //
+	meta                      //
+	frame                     // the link in src is a page of its own
+	iframe                    // the same; what it contains is raw text that is not shown
+	embed                     // the link in src belongs to the page
+	image                     // img and svg's image: src, srcset, href
+	source                    // src, srcset
+	video                     // src, poster
+	object                    // data
+	reuse                     // svg's use: href
+	background                // the link in background
+	title                     //
+	script                    // raw text that is not shown; src, svg's href
+	unseen                    // raw text that is not shown
+	noscript                  //
+	template                  //
+	foreign                   // svg, math
+	flow                      // a block that cannot stand in svg or math, and so ends it
+)
+
+// elementOf returns the element of a tag name in lower case. An XML prefix is part of the name.
+func elementOf(name []byte) element {
+	switch string(name) {
+	case "a", "svg:a":
+		return anchor
+	case "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em",
+		"font", "i", "ins", "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span",
+		"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr":
+		return inline
+	case "area":
+		return area
+	case "base":
+		return base
+	case "link":
+		return link
+	case "meta":
+		return meta
+	case "frame":
+		return frame
+	case "iframe":
+		return iframe
+	case "embed", "input", "audio", "track":
+		return embed
+	case "img", "image", "svg:image":
+		return image
+	case "source":
+		return source
+	case "video":
+		return video
+	case "object":
+		return object
+	case "use", "svg:use":
+		return reuse
+	case "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th":
+		return background
+	case "title":
+		return title
+	case "script":
+		return script
+	case "style", "noembed", "noframes":
+		return unseen
+	case "noscript":
+		return noscript
+	case "template":
+		return template
+	case "svg", "math":
+		return foreign
+	case "div", "p", "ul", "ol", "dl", "pre", "h1", "h2", "h3", "h4", "h5", "h6":
+		return flow
+	}
+	return block
+}
+
+// parts says whether the element's tags end a word: "fresh<b>et</b>" is one, "fresh<br>et" two.
+// What shows nothing where it stands parts nothing either. The list belongs to TextVersion.
+func (e element) parts() bool {
+	switch e {
+	case inline, anchor, base, link, meta, script, unseen, noscript, template:
+		return false
+	}
+	return true
+}
+
+// attributes are the values of a tag that matter; nil where the tag has none. Of an attribute given
+// twice the first counts.
+type attributes struct {
+	href, xlinkHref, src, srcset, imagesrcset, data, poster, background []byte
+
+	rel, kind, name, httpEquiv, content []byte
+}
+
+// field returns where the attribute's value is kept, nil for one that doesn't matter.
+func (a *attributes) field(key []byte) *[]byte {
+	switch string(key) {
+	case "href":
+		return &a.href
+	case "xlink:href":
+		return &a.xlinkHref
+	case "src":
+		return &a.src
+	case "srcset":
+		return &a.srcset
+	case "imagesrcset":
+		return &a.imagesrcset
+	case "data":
+		return &a.data
+	case "poster":
+		return &a.poster
+	case "background":
+		return &a.background
+	case "rel":
+		return &a.rel
+	case "type":
+		return &a.kind
+	case "name":
+		return &a.name
+	case "http-equiv":
+		return &a.httpEquiv
+	case "content":
+		return &a.content
+	}
+	return nil
+}
+
+// set keeps the value of an attribute that matters.
+func (a *attributes) set(key, value []byte) {
+	if f := a.field(key); f != nil && *f == nil {
+		if value == nil {
+			value = []byte{}
+		}
+		*f = value
+	}
+}
+
+// carries says whether attributes of the element's tags matter.
+func (e element) carries() bool {
+	switch e {
+	case block, inline, title, unseen, noscript, template, foreign, flow:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"freshet/weburl"
+)
+
+// ParseFeed returns the entries of an RSS (0.9 to 2.0) or Atom feed, in order: of each its page (in
+// RSS the link, else a guid that is one; in Atom the alternate link) and the date of its last change
+// (updated, else published). References are resolved against the base, in Atom against xml:base. It
+// returns at most opt.MaxLinks entries. A broken feed gives what came before the fault, with an
+// error; an entry without a valid http or https URL is left out.
+func ParseFeed(contentType string, body []byte, base weburl.URL, opt Options) ([]Entry, error) {
+	document, _ := decodeXML(contentType, body)
+	switch root := rootElement(document); root {
+	case "rss", "rdf", "feed":
+	default:
+		return nil, fmt.Errorf("extract: a feed's root is %.40q, want rss, RDF or feed", root)
+	}
+	r := feedReader{base: base, max: opt.orDefault().MaxLinks}
+	err := walk(document, &r)
+	return r.entries, err
+}
+
+// feedReader collects entries. An entry is an item or entry element; only the elements directly in
+// it count, so that what a source or an enclosed page says is not taken for the entry's own.
+type feedReader struct {
+	base    weburl.URL
+	max     int
+	entries []Entry
+
+	depth     int        // of the open entry, 0 outside
+	entryBase weburl.URL // of the open entry
+	child     string     // the open child of the entry, "" for a foreign one
+	permalink bool       // the open guid is a URL
+	found     feedEntry
+}
+
+// feedEntry is what an entry says, as written.
+type feedEntry struct{ link, guid, updated, published string }
+
+func (r *feedReader) open(path []string, prefix string, attributes []xml.Attr) {
+	name := path[len(path)-1]
+	switch {
+	case r.depth == 0 && (name == "item" || name == "entry") && len(path) > 1:
+		r.depth, r.found = len(path), feedEntry{}
+		r.entryBase = baseOf(r.base, attributes)
+	case r.depth == 0 && len(path) == 1:
+		r.base = baseOf(r.base, attributes)
+	case r.depth > 0 && len(path) == r.depth+1:
+		r.openChild(name, prefix, attributes)
+	}
+}
+
+// openChild takes the start tag of an element directly in an entry.
+func (r *feedReader) openChild(name, prefix string, attributes []xml.Attr) {
+	r.child, r.permalink = name, true
+	switch prefix {
+	case "", "rss", "atom", "atom10", "a10", "dc", "dcterms":
+	default:
+		r.child = ""
+		return
+	}
+	href, rel := "", "alternate"
+	for _, a := range attributes {
+		switch a.Name.Local {
+		case "href":
+			href = a.Value
+		case "rel":
+			rel = strings.ToLower(strings.TrimSpace(a.Value))
+		case "isPermaLink":
+			r.permalink = !strings.EqualFold(a.Value, "false")
+		}
+	}
+	if name == "link" && rel == "alternate" && r.found.link == "" {
+		r.found.link = strings.TrimSpace(href)
+	}
+}
+
+func (r *feedReader) close(path []string, text string) bool {
+	switch {
+	case r.depth == 0:
+	case len(path) == r.depth:
+		r.add()
+		r.depth = 0
+	case len(path) == r.depth+1 && text != "":
+		r.closeChild(text)
+	}
+	return len(r.entries) < r.max
+}
+
+// closeChild takes the text of an element directly in an entry.
+func (r *feedReader) closeChild(text string) {
+	switch r.child {
+	case "link":
+		if r.found.link == "" {
+			r.found.link = text
+		}
+	case "guid":
+		if r.permalink {
+			r.found.guid = text
+		}
+	case "updated", "modified":
+		r.found.updated = text
+	case "published", "pubDate", "date", "issued":
+		r.found.published = text
+	}
+}
+
+// add completes the open entry.
+func (r *feedReader) add() {
+	ref := r.found.link
+	if ref == "" && isAbsolute([]byte(r.found.guid)) {
+		ref = r.found.guid
+	}
+	if ref == "" || len(ref) > maxReference {
+		return
+	}
+	u, err := r.entryBase.Parse(ref)
+	if err != nil {
+		return
+	}
+	e := Entry{URL: u, LastMod: parseDate(r.found.updated), Priority: defaultPriority}
+	if e.LastMod.IsZero() {
+		e.LastMod = parseDate(r.found.published)
+	}
+	r.entries = append(r.entries, e)
+}
+
+// baseOf returns the base that an element's xml:base makes of its parent's.
+func baseOf(base weburl.URL, attributes []xml.Attr) weburl.URL {
+	for _, a := range attributes {
+		if a.Name.Space == "xml" && a.Name.Local == "base" && len(a.Value) <= maxReference {
+			if u, err := base.Parse(a.Value); err == nil {
+				return u
+			}
+		}
+	}
+	return base
+}

@@ -1,0 +1,127 @@
+package extract
+
+import (
+	"strings"
+
+	"freshet/weburl"
+)
+
+// maxHeader is how many bytes of each Link header are read.
+const maxHeader = 64 << 10
+
+// LinkHeader returns the links of the values of a page's Link headers (RFC 8288), resolved against
+// the page's URL, in order, with relation RelCanonical or else RelHeader. Links that name only a
+// host to connect to, or whose anchor makes them another page's, are left out; so is what is
+// malformed, and what stands behind the first 64 KiB of a value. No URL comes twice.
+func LinkHeader(values []string, page weburl.URL) []Link {
+	var set linkSet
+	set.reset(weburl.URL{}, DefaultMaxLinks)
+	set.addHeader(values, page)
+	return set.links
+}
+
+// addHeader adds the links of Link headers and returns the first canonical one.
+func (s *linkSet) addHeader(values []string, page weburl.URL) (canonical weburl.URL) {
+	for _, value := range values {
+		rest := value[:min(len(value), maxHeader)]
+		for {
+			var v linkValue
+			var ok bool
+			if v, rest, ok = nextLinkValue(rest); !ok {
+				break
+			}
+			rel, follow := linkRel(v.rel, v.kind)
+			if !follow || v.anchored && !samePage(page, v.anchor) {
+				continue
+			}
+			if rel != weburl.RelCanonical {
+				rel = weburl.RelHeader
+			} else if canonical.IsZero() {
+				canonical, _ = page.Parse(v.target)
+			}
+			s.resolve(page, v.target, Link{Rel: rel, NoFollow: hasToken([]byte(v.rel), "nofollow")})
+		}
+	}
+	return canonical
+}
+
+// samePage says whether the anchor parameter of a link means the page itself.
+func samePage(page weburl.URL, anchor string) bool {
+	u, err := page.Parse(anchor)
+	return err == nil && u == page
+}
+
+// linkValue is one link of a Link header.
+type linkValue struct {
+	target, rel, kind string
+	anchor            string
+	anchored          bool // has an anchor, which may be empty
+}
+
+// nextLinkValue returns the first link of a header's value and what follows it; not ok at the end.
+func nextLinkValue(s string) (v linkValue, rest string, ok bool) {
+	_, s, ok = strings.Cut(s, "<")
+	if !ok {
+		return v, "", false
+	}
+	v.target, s, ok = strings.Cut(s, ">")
+	if !ok {
+		return v, "", false
+	}
+	v.target = strings.TrimSpace(v.target)
+	hasRel := false
+	for {
+		s = strings.TrimLeft(s, " \t")
+		if !strings.HasPrefix(s, ";") {
+			return v, s, true
+		}
+		var name, value string
+		name, value, s = nextParameter(strings.TrimLeft(s[1:], " \t;"))
+		switch name {
+		case "rel":
+			if !hasRel {
+				v.rel, hasRel = value, true
+			}
+		case "type":
+			v.kind = value
+		case "anchor":
+			v.anchor, v.anchored = value, true
+		}
+	}
+}
+
+// nextParameter returns a parameter's lower-case name and its value, unquoted, and what follows.
+func nextParameter(s string) (name, value, rest string) {
+	end := strings.IndexAny(s, "=;, \t")
+	if end < 0 {
+		return strings.ToLower(s), "", ""
+	}
+	name, s = strings.ToLower(s[:end]), strings.TrimLeft(s[end:], " \t")
+	if !strings.HasPrefix(s, "=") {
+		return name, "", s
+	}
+	s = strings.TrimLeft(s[1:], " \t")
+	if strings.HasPrefix(s, `"`) {
+		value, rest = unquote(s[1:])
+		return name, value, rest
+	}
+	if end = strings.IndexAny(s, ";, \t"); end < 0 {
+		end = len(s)
+	}
+	return name, s[:end], s[end:]
+}
+
+// unquote returns the text up to the closing quote, escapes resolved, and what follows it.
+func unquote(s string) (text, rest string) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:]
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), ""
+}

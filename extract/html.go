@@ -1,0 +1,324 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"freshet/weburl"
+)
+
+// MaxTitle is the length in bytes that Page.Title may have.
+const MaxTitle = 512
+
+// reader is one pass over an HTML document. What a reference means is known only at the end, when
+// the base is: until then it waits as it is written.
+type reader struct {
+	page   *Page
+	opt    Options
+	tokens *html.Tokenizer
+	text   *folded
+	xhtml  bool // an empty-element tag has no content, whatever its name
+
+	written   []byte // what the waiting references point into
+	waiting   []reference
+	base      *string // the first base's href
+	canonical *string // the first rel=canonical
+	titled    bool    // the title has been read
+
+	// Where the next token stands.
+	inside    element // title, script, iframe or unseen: the next token is its text
+	noscript  bool
+	templates int // open template elements
+	foreign   int // open svg and math elements
+}
+
+// reference is a link as it is written.
+type reference struct {
+	start, end int
+	rel        weburl.Rel
+	noFollow   bool
+}
+
+// html adds to the page all that a document in UTF-8 tells.
+func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
+	r := &reader{
+		page: page, opt: p.opt, tokens: html.NewTokenizer(bytes.NewReader(document)), text: &p.text,
+		xhtml: xhtml, written: p.written[:0], waiting: p.waiting[:0],
+	}
+	r.text.reset()
+	r.read()
+	page.Text = r.text.digest()
+	page.SoftError = softError(page.Title, r.text.length)
+
+	from := own
+	if r.base != nil {
+		if u, err := own.Parse(*r.base); err == nil {
+			from = u
+		}
+	}
+	for _, ref := range r.waiting {
+		p.links.resolve(from, string(r.written[ref.start:ref.end]), Link{Rel: ref.rel, NoFollow: ref.noFollow})
+	}
+	if r.canonical != nil {
+		page.Canonical, _ = from.Parse(*r.canonical)
+	}
+	p.written, p.waiting = r.written[:0], r.waiting[:0]
+	if cap(p.written) > keepBuffer {
+		p.written, p.waiting = nil, nil
+	}
+}
+
+// keepBuffer is the size of a buffer in bytes beyond which it is not kept for the next page.
+const keepBuffer = 1 << 20
+
+// read goes through the document token by token.
+func (r *reader) read() {
+	for {
+		kind := r.tokens.Next()
+		switch kind {
+		case html.ErrorToken:
+			return
+		case html.TextToken:
+			r.characters()
+		}
+		r.inside = block
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			r.open(kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			r.close()
+		}
+	}
+}
+
+// characters takes the text that the current token is.
+func (r *reader) characters() {
+	if r.noscript || r.templates > 0 || r.inside == script || r.inside == iframe || r.inside == unseen {
+		return
+	}
+	text := r.tokens.Text()
+	r.text.add(text)
+	if r.inside == title && r.foreign == 0 && !r.titled {
+		r.titled = true
+		r.page.Title = foldTitle(text)
+	}
+}
+
+// open takes a start tag.
+func (r *reader) open(selfClosing bool) {
+	e := r.element()
+	empty := selfClosing && (r.xhtml || r.foreign > 0)
+	switch e {
+	case title, unseen, iframe, script:
+		r.inside = e
+	case noscript:
+		r.noscript = !empty
+		r.tokens.NextIsNotRawText() // its links count; to the tokenizer it is text
+	case template:
+		if !empty {
+			r.templates++
+		}
+	case foreign:
+		if !empty {
+			r.enterForeign(r.foreign + 1)
+		}
+	case flow, background:
+		r.enterForeign(0)
+	}
+	if e.carries() {
+		r.carry(e)
+	}
+	if empty {
+		r.inside = block
+		r.tokens.NextIsNotRawText()
+	}
+}
+
+// close takes an end tag.
+func (r *reader) close() {
+	switch r.element() {
+	case noscript:
+		r.noscript = false
+	case template:
+		r.templates = max(0, r.templates-1)
+	case foreign:
+		r.enterForeign(max(0, r.foreign-1))
+	}
+}
+
+// element returns the element of the current tag. If its tags part words, it does.
+func (r *reader) element() element {
+	var buffer [maxName]byte
+	e := elementOf(tagName(r.tokens.Raw(), &buffer))
+	if e.parts() {
+		r.text.space()
+	}
+	return e
+}
+
+// enterForeign sets how many svg and math elements are open.
+func (r *reader) enterForeign(depth int) {
+	r.foreign = depth
+	r.tokens.AllowCDATA(depth > 0)
+}
+
+// carry keeps what the tag's attributes refer to.
+func (r *reader) carry(e element) {
+	var a attributes
+	if !r.attributes(&a) {
+		return
+	}
+	switch e {
+	case anchor, area:
+		if ref := firstOf(a.href, a.xlinkHref); ref != nil {
+			r.refer(ref, weburl.RelAnchor, hasToken(a.rel, "nofollow"))
+		}
+	case base:
+		if r.base == nil && a.href != nil {
+			r.base = kept(a.href)
+		}
+	case link:
+		r.link(&a)
+	case meta:
+		r.meta(&a)
+	case frame, iframe:
+		r.require(a.src, weburl.RelFrame)
+	case image, source:
+		r.require(a.src, weburl.RelEmbed)
+		for ref := range candidates(a.srcset) {
+			r.require(ref, weburl.RelEmbed)
+		}
+		r.require(firstOf(a.href, a.xlinkHref), weburl.RelEmbed)
+	case embed, script, reuse:
+		r.require(a.src, weburl.RelEmbed)
+		r.require(firstOf(a.href, a.xlinkHref), weburl.RelEmbed)
+	case video:
+		r.require(a.src, weburl.RelEmbed)
+		r.require(a.poster, weburl.RelEmbed)
+	case object:
+		r.require(a.data, weburl.RelEmbed)
+	case background:
+		r.require(a.background, weburl.RelEmbed)
+	}
+}
+
+// attributes reads the attributes of the current tag and says whether it has any.
+func (r *reader) attributes(a *attributes) bool {
+	_, more := r.tokens.TagName()
+	found := more
+	for more {
+		var key, value []byte
+		key, value, more = r.tokens.TagAttr()
+		a.set(key, value)
+	}
+	return found
+}
+
+// link keeps the references of a link element.
+func (r *reader) link(a *attributes) {
+	rel, follow := linkRel(string(a.rel), string(a.kind))
+	if !follow {
+		return
+	}
+	if rel == weburl.RelCanonical && r.canonical == nil && len(a.href) > 0 {
+		r.canonical = kept(a.href)
+	}
+	r.require(a.href, rel)
+	for ref := range candidates(a.imagesrcset) {
+		r.require(ref, weburl.RelEmbed)
+	}
+}
+
+// meta obeys a meta element.
+func (r *reader) meta(a *attributes) {
+	if equalFold(a.httpEquiv, "refresh") {
+		r.require([]byte(refreshTarget(string(a.content))), weburl.RelRefresh)
+	}
+	if equalFold(a.name, "robots") || equalFold(a.name, r.opt.Agent) {
+		r.page.obey(string(a.content))
+	}
+}
+
+// require keeps a reference of an element for which an empty one means nothing.
+func (r *reader) require(ref []byte, rel weburl.Rel) {
+	if len(ref) > 0 {
+		r.refer(ref, rel, false)
+	}
+}
+
+// refer keeps a reference until the base is known.
+func (r *reader) refer(ref []byte, rel weburl.Rel, noFollow bool) {
+	if otherScheme(ref) {
+		return
+	}
+	if len(ref) > maxReference || len(r.waiting) >= r.opt.MaxLinks {
+		r.page.LinksDropped++
+		return
+	}
+	start := len(r.written)
+	r.written = append(r.written, ref...)
+	r.waiting = append(r.waiting, reference{start, len(r.written), rel, noFollow})
+}
+
+// otherScheme says whether the reference begins with a scheme that is clearly neither http nor
+// https. It is a sieve before the parser, which judges.
+func otherScheme(ref []byte) bool {
+	for i, c := range ref {
+		switch {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+		case c == ':' && i > 0:
+			return !equalFold(ref[:i], "http") && !equalFold(ref[:i], "https")
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// maxName is longer than the name of any element that matters.
+const maxName = 12
+
+// tagName returns the lower-case name in a raw start or end tag, cut to maxName bytes.
+func tagName(raw []byte, buffer *[maxName]byte) []byte {
+	name := bytes.TrimPrefix(raw[1:], []byte("/"))
+	n := 0
+	for ; n < min(len(name), maxName); n++ {
+		c := name[n]
+		if c <= ' ' || c == '/' || c == '>' {
+			break
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buffer[n] = c
+	}
+	return buffer[:n]
+}
+
+// foldTitle returns the text with its white space folded, cut to MaxTitle bytes at a character.
+func foldTitle(text []byte) string {
+	const enough = 8 * MaxTitle
+	title := strings.Join(strings.Fields(string(text[:min(len(text), enough)])), " ")
+	return strings.ToValidUTF8(title[:min(len(title), MaxTitle)], "")
+}
+
+// kept returns the value, cut where it is too long for a reference anyway.
+func kept(value []byte) *string {
+	s := string(value[:min(len(value), maxReference+1)])
+	return &s
+}
+
+// firstOf returns a, or b where there is no a.
+func firstOf(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// equalFold compares with a lower-case ASCII word in any case.
+func equalFold(text []byte, word string) bool {
+	return len(text) == len(word) && strings.EqualFold(string(text), word)
+}

@@ -1,0 +1,70 @@
+package extract
+
+import "strings"
+
+// obey takes the directives of a robots meta element, or of X-Robots-Tag behind its agent. Unknown
+// ones are ignored; nothing takes back what another has asked.
+func (page *Page) obey(directives string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(directives), isListSeparator) {
+		switch word {
+		case "noindex":
+			page.NoIndex = true
+		case "nofollow":
+			page.NoFollow = true
+		case "noarchive", "nocache":
+			page.NoArchive = true
+		case "none":
+			page.NoIndex, page.NoFollow = true, true
+		}
+	}
+}
+
+func isListSeparator(r rune) bool {
+	return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f'
+}
+
+// obeyHeader takes X-Robots-Tag values: directives for all, or for one agent behind "agent:". An
+// agent holds for the rest of its value.
+func (page *Page) obeyHeader(values []string, agent string) {
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			name, rest, named := strings.Cut(part, ":")
+			if name = strings.TrimSpace(name); named && !isDirective(name) {
+				if !strings.EqualFold(name, agent) && name != "*" {
+					break // the rest of the value is for another agent
+				}
+				part = rest
+			}
+			page.obey(part)
+		}
+	}
+}
+
+// isDirective says whether the name is of a directive that takes a value behind a colon.
+func isDirective(name string) bool {
+	name = strings.ToLower(name)
+	return name == "unavailable_after" || strings.HasPrefix(name, "max-")
+}
+
+// refreshTarget returns the URL in the content of a refresh, as it is written, or "". It follows the
+// HTML standard: a number, a separator, "url=" (which may be missing), the URL, perhaps in quotes.
+func refreshTarget(content string) string {
+	rest := strings.TrimLeft(content, htmlSpace)
+	after := strings.TrimLeft(rest, "0123456789.")
+	if after == rest || after == "" || !strings.ContainsAny(after[:1], htmlSpace+";,") {
+		return ""
+	}
+	ref := strings.TrimLeft(after, htmlSpace)
+	if ref != "" && (ref[0] == ';' || ref[0] == ',') {
+		ref = strings.TrimLeft(ref[1:], htmlSpace)
+	}
+	if len(ref) >= 3 && strings.EqualFold(ref[:3], "url") {
+		if named := strings.TrimLeft(ref[3:], htmlSpace); strings.HasPrefix(named, "=") {
+			ref = strings.TrimLeft(named[1:], htmlSpace)
+		}
+	}
+	if ref != "" && (ref[0] == '"' || ref[0] == '\'') {
+		ref, _, _ = strings.Cut(ref[1:], ref[:1])
+	}
+	return ref
+}

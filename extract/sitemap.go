@@ -1,0 +1,160 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"freshet/weburl"
+)
+
+// Entry is what a sitemap or feed tells of one page.
+type Entry struct {
+	URL        weburl.URL
+	LastMod    time.Time // UTC; zero if not told
+	ChangeFreq string    // of a sitemap: always, hourly, daily, weekly, monthly, yearly, never, or ""
+	Priority   float64   // of a sitemap, 0 to 1; 0.5 if not told, and in a feed
+}
+
+// Sitemap is a list of a site's pages or, if Index is set, of its sitemaps.
+type Sitemap struct {
+	Index   bool
+	Entries []Entry // in order; a URL may come twice
+	Dropped int     // entries beyond Options.MaxLinks
+}
+
+// defaultPriority is the priority of a page whose sitemap gives none.
+const defaultPriority = 0.5
+
+// ParseSitemap reads a sitemap: an XML urlset or sitemapindex, or plain text with an absolute URL a
+// line, each also gzipped, of which opt.MaxUnpacked bytes are read. Locations are resolved against
+// the base and may be anywhere: whether a sitemap may speak for them is the caller's to judge. A
+// broken sitemap gives what came before the fault, with an error; an entry without a valid http or
+// https URL is left out.
+func ParseSitemap(contentType string, body []byte, base weburl.URL, opt Options) (Sitemap, error) {
+	opt = opt.orDefault()
+	body, broken := unpack(body, opt.MaxUnpacked)
+	document, _ := decodeXML(contentType, body)
+	r := sitemapReader{base: base, max: opt.MaxLinks}
+	switch root := rootElement(document); root {
+	case "urlset", "sitemapindex":
+		r.sitemap.Index = root == "sitemapindex"
+		if err := walk(document, &r); err != nil {
+			broken = err
+		}
+	case "":
+		r.lines(document)
+	default:
+		return Sitemap{}, fmt.Errorf("extract: a sitemap's root is %.40q, want urlset or sitemapindex", root)
+	}
+	return r.sitemap, broken
+}
+
+// sitemapReader collects entries. An entry is an element of the second level; only the elements
+// directly in it count, so that an image's location is not taken for the page's.
+type sitemapReader struct {
+	base    weburl.URL
+	max     int
+	sitemap Sitemap
+	loc     string
+	entry   Entry
+}
+
+func (r *sitemapReader) open(path []string, _ string, _ []xml.Attr) {
+	if len(path) == 2 {
+		r.loc, r.entry = "", Entry{Priority: defaultPriority}
+	}
+}
+
+func (r *sitemapReader) close(path []string, text string) bool {
+	switch {
+	case len(path) == 2 && (path[1] == "url" || path[1] == "sitemap"):
+		r.add(r.loc)
+	case len(path) == 3:
+		r.field(path[2], text)
+	}
+	return true
+}
+
+// field takes a child of an entry.
+func (r *sitemapReader) field(name, text string) {
+	switch name {
+	case "loc":
+		if r.loc == "" {
+			r.loc = text
+		}
+	case "lastmod":
+		r.entry.LastMod = parseDate(text)
+	case "changefreq":
+		switch text = strings.ToLower(text); text {
+		case "always", "hourly", "daily", "weekly", "monthly", "yearly", "never":
+			r.entry.ChangeFreq = text
+		}
+	case "priority":
+		if p, err := strconv.ParseFloat(text, 64); err == nil && p >= 0 && p <= 1 {
+			r.entry.Priority = p
+		}
+	}
+}
+
+// lines reads a sitemap in plain text.
+func (r *sitemapReader) lines(text []byte) {
+	for line := range bytes.Lines(text) {
+		r.entry = Entry{Priority: defaultPriority}
+		if line = bytes.TrimSpace(line); isAbsolute(line) {
+			r.add(string(line))
+		}
+	}
+}
+
+// add completes an entry with its location.
+func (r *sitemapReader) add(loc string) {
+	if len(r.sitemap.Entries) >= r.max {
+		r.sitemap.Dropped++
+		return
+	}
+	if loc == "" || len(loc) > maxReference {
+		return
+	}
+	u, err := r.base.Parse(loc)
+	if err != nil {
+		return
+	}
+	r.entry.URL = u
+	r.sitemap.Entries = append(r.sitemap.Entries, r.entry)
+}
+
+// isAbsolute says whether the text begins as an absolute http or https URL.
+func isAbsolute(text []byte) bool {
+	scheme, _, found := bytes.Cut(text[:min(len(text), len("https://"))], []byte("://"))
+	return found && (equalFold(scheme, "http") || equalFold(scheme, "https"))
+}
+
+// isGzip says whether the body begins as a gzip stream.
+func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1f\x8b\x08")) }
+
+// unpack returns a gzipped body's content, or the body as it is if it isn't one. It reads at most
+// max bytes of the content; the error says that it holds more, or is broken after what is returned.
+func unpack(body []byte, max int64) ([]byte, error) {
+	if !isGzip(body) {
+		return body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("extract: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(z, max+1))
+	switch {
+	case int64(len(content)) > max:
+		return content[:max], fmt.Errorf("extract: unpacks to more than %d bytes", max)
+	case err != nil:
+		return content, fmt.Errorf("extract: %w", err)
+	}
+	return content, nil
+}
