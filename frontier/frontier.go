@@ -7,135 +7,185 @@ import (
 	"freshet/weburl"
 )
 
-// Frontier decides which page is fetched next. It is not safe for concurrent use.
-type Frontier struct{}
+// Frontier holds the sites of a crawl and decides which page is fetched next. Its memory grows with
+// the number of sites that have pages, not with the number of pages. It is not safe for concurrent
+// use. Times that are passed to it should not go back; if one does, the latest is used in its stead.
+type Frontier struct {
+	options Options
+	share   int // Options.DiscoveryShare in millionths
+	queues  Queues
+	err     error
+	latest  instant
+
+	sites     map[weburl.Site]*site
+	hosts     map[string]*host
+	addresses map[netip.Addr]*address
+	heaps     [numHeaps]heap
+	open      []*host // with a connection that may go on, first come first served
+	owed      int     // millionths of a choice that new pages are owed, see choose
+
+	addressFloor instant // before which no address not yet met may be asked
+	sweepAt      int     // number of hosts at which the forgettable are looked for
+	queued       [2]int  // pages by Kind
+	hostsIn      [numStates]int
+	read         []Entry // reused by fill
+}
 
 // New returns an empty frontier over q. The error is that of Options.Validate.
-func New(o Options, q Queues) (*Frontier, error) { return &Frontier{}, o.Validate() }
-
-// Page is what Next hands out, to be given back by Done, Drop or Return.
-type Page struct {
-	Site        weburl.Site
-	Kind        Kind
-	Key         Key
-	Fingerprint weburl.Fingerprint // 0 where Robots is set
-	Cash        float64
-	Robots      bool // the site's robots.txt is to be fetched, not a page
-	Continues   bool // goes on the connection that the site's last request left open
+func New(o Options, q Queues) (*Frontier, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Ordering == nil {
+		o.Ordering = Length{}
+	}
+	o.PerConnection = max(1, o.PerConnection)
+	f := &Frontier{
+		options:   o,
+		share:     int(o.DiscoveryShare*whole + 0.5),
+		queues:    q,
+		sites:     make(map[weburl.Site]*site),
+		hosts:     make(map[string]*host),
+		addresses: make(map[netip.Addr]*address),
+		sweepAt:   minSweep,
+	}
+	f.heaps[freshHeap] = heap{slot: freshHeap, less: firstByPriority}
+	f.heaps[dueHeap] = heap{slot: dueHeap, less: firstByDue}
+	f.heaps[wakeHeap] = heap{slot: wakeHeap, less: firstByWake}
+	return f, nil
 }
 
-// Answer tells Done how a request went.
-type Answer struct {
-	End        time.Time     // of the answer
-	Took       time.Duration // from the request to the end of the answer
-	Kept       bool          // the connection is still open for another request
-	Failed     bool          // network failure, time-out, 429, 503: the host backs off
-	RetryAfter time.Duration // what the host asked for; 0 or negative: nothing
+// Err returns the first error of Queues.Read, unwrapped. After it Next hands out nothing.
+func (f *Frontier) Err() error { return f.err }
+
+// tick returns now, or the latest time seen if that is later.
+func (f *Frontier) tick(now time.Time) instant {
+	f.latest = max(f.latest, at(now))
+	return f.latest
 }
 
-// Gate is a host's politeness as it is stored, in the record of the fetch that set it.
-type Gate struct {
-	End      time.Time     // of the host's last answer; zero: none yet
-	Next     time.Time     // earliest start of the next connection
-	Interval time.Duration // the wait between two connections, back-off not included
-	Failures int           // in a row
-	Blocked  time.Time     // blocked by an operator until then; zero: not
+// Known says whether the frontier holds the site. It forgets a site that has no pages once there is
+// nothing to remember of it; so what the store knows of a site that is not held is to be given to
+// Restore before the site's next Discovered or Planned.
+func (f *Frontier) Known(site weburl.Site) bool { return f.sites[site] != nil }
+
+// Discovered tells of entries that were just added to the site's stored queue of new pages, in any
+// order. A site not met before needs its robots.txt and has an open gate.
+//
+// What happens to one site's queues is told in the order in which the store did it, and after the
+// store did it. The store may be ahead: an entry that Read has returned before it is told of counts
+// once. O(entries + log hosts).
+func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) {
+	if len(entries) == 0 {
+		return
+	}
+	t := f.tick(now)
+	s := f.lookup(site, t)
+	for _, e := range entries {
+		f.enter(s, KindNew, e)
+	}
+	f.changed(s, t)
 }
 
-// SiteInfo is what the store knows of a site from an earlier run.
-type SiteInfo struct {
-	Site               weburl.Site
-	New, Due           int       // pages in the queues
-	FirstNew, FirstDue Key       // first keys of the queues; the zero Key if not known
-	Cash               float64   // of the new pages
-	RobotsUntil        time.Time // until when its robots.txt is valid; zero: has to be fetched
-	RobotsRetry        time.Time // its robots.txt could not be had: not before then; zero: it could
-	CrawlDelay         time.Duration
-	Gate               Gate // of its host
+// Planned tells of an entry that was just added to the site's stored queue of due pages. If the page
+// was fetched before, its Committed comes first. As Discovered otherwise.
+func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {
+	t := f.tick(now)
+	s := f.lookup(site, t)
+	f.enter(s, KindDue, e)
+	f.changed(s, t)
 }
 
-// Restore adds a site known from an earlier run.
-func (f *Frontier) Restore(s SiteInfo, now time.Time) {}
-
-// AfterUncleanStop makes every restored host wait out its own interval from now.
-func (f *Frontier) AfterUncleanStop(now time.Time) {}
-
-// Known says whether the frontier holds the site: one it does not hold must be restored, if the
-// store knows it, before its Discovered or Planned.
-func (f *Frontier) Known(site weburl.Site) bool { return false }
-
-// Discovered tells of entries just added to the site's stored queue of new pages.
-func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) {}
-
-// Planned tells of an entry just added to the site's stored queue of due pages.
-func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {}
-
-// Moved tells that a page's entry in a stored queue has got another key or more cash.
-func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Time) {}
-
-// Removed tells that an entry which was not handed out is gone from its stored queue.
-func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) {}
-
-// Next returns the page to fetch now and books its host.
-func (f *Frontier) Next(now time.Time) (p Page, wake time.Time, ok bool) { return }
-
-// Err returns the first error of Queues.Read; the frontier hands out no page after it.
-func (f *Frontier) Err() error { return nil }
-
-// Bind tells the address of p's host before the connection is made.
-func (f *Frontier) Bind(p Page, addr netip.Addr, now time.Time) (ok bool, until time.Time) {
-	return true, time.Time{}
+// Moved tells that a page's entry old in a stored queue was replaced by e, which has another key
+// (a shorter way to it was found, or it is due at another time) or more cash. Nothing happens if the
+// page is handed out.
+func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Time) {
+	t := f.tick(now)
+	s := f.lookup(site, t)
+	if s.isTaken(e.Fingerprint, kind) {
+		return
+	}
+	f.leave(s, kind, old)
+	f.enter(s, kind, e)
+	f.changed(s, t)
 }
 
-// RobotsDone tells until when a site's robots.txt is valid and what Crawl-delay it asks for.
-// For a page with Robots set it comes before Done.
+// Removed tells that an entry is gone from its stored queue, as when a page is purged or moves from
+// the queue of new pages to that of due ones. Nothing happens if the page is handed out: that ends
+// with Committed.
+func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) {
+	t := f.tick(now)
+	s := f.sites[site]
+	if s == nil || s.isTaken(e.Fingerprint, kind) {
+		return
+	}
+	f.leave(s, kind, e)
+	f.changed(s, t)
+}
+
+// changed brings the heaps up to date after a change of the site's queues.
+func (f *Frontier) changed(s *site, now instant) {
+	h := s.host
+	if h.open == s && h.flight == nil {
+		f.open = append(f.open, h)
+	}
+	f.update(h, now)
+}
+
+// RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none;
+// longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched anew before the
+// site's next page. For a page with Robots set, call it before Done, so that the gate which Done
+// returns knows the Crawl-delay.
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
+	t := f.tick(now)
+	s := f.lookup(site, t)
+	s.robots, s.retry = at(until), 0
+	s.crawlDelay = min(max(crawlDelay, 0), MaxCrawlDelay)
+	f.slow(s.host)
+	f.update(s.host, t)
 }
 
-// RobotsUnreachable tells that a site's robots.txt cannot be had: nothing of it is fetched until
-// retry.
-func (f *Frontier) RobotsUnreachable(site weburl.Site, retry, now time.Time) {}
-
-// Done gives back a page whose request has ended, and returns its host's new gate.
-func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate { return Gate{} }
-
-// Drop gives back a page that was refused without a request: its host is free at once.
-func (f *Frontier) Drop(p Page, now time.Time) {}
-
-// Return gives back a page that was not requested after all: it goes to the head of its queue.
-func (f *Frontier) Return(p Page, now time.Time) {}
-
-// Committed tells that what became of p is stored and its entry gone from the stored queue.
-func (f *Frontier) Committed(p Page) {}
-
-// Block keeps a host from being asked until then; the zero time is for ever. It returns the gate to store.
-func (f *Frontier) Block(host string, until, now time.Time) Gate { return Gate{} }
-
-// Unblock lifts a Block.
-func (f *Frontier) Unblock(host string, now time.Time) Gate { return Gate{} }
-
-// Stats counts what the frontier holds.
-type Stats struct {
-	Sites, Hosts int
-	Ready        int // hosts that Next may choose from now
-	Waiting      int // hosts that have pages and must wait
-	InFlight     int // hosts with a page handed out
-	QueuedNew    int // pages
-	QueuedDue    int
-	Wake         time.Time // when the first waiting host is free; zero: none waits
+// RobotsUnreachable tells that the site's robots.txt could not be had (no answer, or a 5xx): nothing
+// of the site is fetched until retry, and then robots.txt first. Its pages stay queued.
+func (f *Frontier) RobotsUnreachable(site weburl.Site, retry, now time.Time) {
+	t := f.tick(now)
+	s := f.lookup(site, t)
+	s.robots, s.retry = 0, min(at(retry), t.after(MaxRetryAfter))
+	f.update(s.host, t)
 }
 
-// Stats returns the present counts.
-func (f *Frontier) Stats() Stats { return Stats{} }
-
-// LowerBound returns the least time in which politeness lets all new pages be fetched.
-func (f *Frontier) LowerBound(now time.Time) time.Duration { return 0 }
-
-// Obstacle is one thing that keeps a site from being fetched.
-type Obstacle struct {
-	Gate  string    // "interval", "back-off", "blocked", "busy", "address", "robots", "empty", "due"
-	Until time.Time // zero: not known
+// slow makes the longest Crawl-delay of a host's sites hold from its last answer on.
+func (f *Frontier) slow(h *host) {
+	h.crawlDelay = 0
+	for _, s := range h.sites {
+		h.crawlDelay = max(h.crawlDelay, s.crawlDelay)
+	}
+	if h.crawlDelay > 0 {
+		h.open = nil
+		h.interval = max(h.interval, h.crawlDelay)
+		if h.end > 0 {
+			h.next = max(h.next, h.end.after(h.crawlDelay))
+		}
+	}
 }
 
-// Explain returns what keeps the site's pages from being fetched at now, or nothing.
-func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle { return nil }
+// Block keeps a host from being asked until then, for ever if until is zero, and returns the gate to
+// store. A request in flight is not stopped.
+func (f *Frontier) Block(host string, until, now time.Time) Gate {
+	if until.IsZero() {
+		return f.setBlocked(host, never, now)
+	}
+	return f.setBlocked(host, at(until), now)
+}
+
+// Unblock lifts a Block and returns the gate to store.
+func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocked(host, 0, now) }
+
+func (f *Frontier) setBlocked(name string, until instant, now time.Time) Gate {
+	t := f.tick(now)
+	h := f.lookupHost(name, t)
+	h.blocked = until
+	h.open = nil
+	f.update(h, t)
+	return h.gate()
+}

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"strings"
 	"time"
 
 	"freshet/weburl"
@@ -26,7 +27,8 @@ const (
 var reasonNames = [numReasons]string{"admitted", "scope", "url-length", "depth", "site-full", "redirects",
 	"repeating-segments", "calendar", "parameters", "path-segments"}
 
-// String returns the reason as users read it: "scope", "url-length", "depth", …
+// String returns the reason as users read it: "scope", "url-length", "depth", "site-full",
+// "redirects", "repeating-segments", "calendar", "parameters" or "path-segments".
 func (r Reason) String() string {
 	if r < numReasons {
 		return reasonNames[r]
@@ -34,7 +36,8 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Guard holds the limits that keep a crawl out of traps. A limit of 0 is none.
+// Guard holds the limits that keep a crawl out of traps: sites that make up URLs without end. A
+// limit of 0 is none, so the zero Guard admits everything.
 type Guard struct {
 	URLLength    int    // bytes of a URL
 	Depth        uint16 // links from a seed
@@ -45,15 +48,35 @@ type Guard struct {
 	Traps        bool   // refuse repeating segments and endless calendars
 }
 
-// DefaultGuard returns the limits that suit most crawls: URLs of 2,048 bytes, 25,000 pages a site,
-// 5 redirects in a row, 32 path segments, 32 query parameters, no repeating segments and no
-// calendars without end. Depth has no limit.
+// DefaultGuard returns the limits that suit most crawls: URLs of 2,048 bytes, 25,000 pages a site
+// (as Castillo et al. 2004), 5 redirects in a row (as RFC 9309 has it for robots.txt), 32 path
+// segments, 32 query parameters, no repeating segments and no endless calendars. Depth has no limit.
 func DefaultGuard() Guard {
 	return Guard{URLLength: 2048, PagesPerSite: 25_000, Redirects: 5, Segments: 32, Parameters: 32, Traps: true}
 }
 
-// Admit says whether the guard lets a newly discovered link pass, and if not, why. pages is how many
-// pages of the link's site are known already. O(length of the URL).
+// Admit says whether a newly discovered link may be crawled, and if not, why. pages is how many pages
+// of the link's site are known already; of now only the year counts. O(length of the URL), plus
+// O(segments²) where Traps is set.
 func (g Guard) Admit(l weburl.Link, pages int, now time.Time) (reason Reason, ok bool) {
+	text, path, query := l.URL.String(), l.URL.Path(), l.URL.Query()
+	switch {
+	case g.URLLength > 0 && len(text) > g.URLLength:
+		return URLTooLong, false
+	case g.Depth > 0 && l.Depth > g.Depth:
+		return TooDeep, false
+	case g.Redirects > 0 && l.Hops > g.Redirects:
+		return TooManyRedirects, false
+	case g.PagesPerSite > 0 && pages >= g.PagesPerSite:
+		return SiteFull, false
+	case g.Segments > 0 && strings.Count(path, "/") > g.Segments:
+		return TooManySegments, false
+	case g.Parameters > 0 && query != "" && strings.Count(query, "&") >= g.Parameters:
+		return TooManyParameters, false
+	case g.Traps && repeats(path):
+		return RepeatingSegments, false
+	case g.Traps && isEndlessCalendar(path, query, now.Year()):
+		return EndlessCalendar, false
+	}
 	return Admitted, true
 }

@@ -1,0 +1,121 @@
+package frontier
+
+import (
+	"time"
+
+	"freshet/weburl"
+)
+
+// Stats counts what a frontier holds.
+type Stats struct {
+	Sites, Hosts int
+	Ready        int // hosts with a page that may go; may include some whose address was just booked
+	Waiting      int // hosts with pages none of which may go yet
+	InFlight     int // hosts with a page handed out
+	QueuedNew    int // new pages not handed out
+	QueuedDue    int // due pages not handed out, whenever they are due
+}
+
+// Stats returns the counts as of the last call of Next. O(1).
+func (f *Frontier) Stats() Stats {
+	return Stats{
+		Sites:     len(f.sites),
+		Hosts:     len(f.hosts),
+		Ready:     f.hostsIn[ready],
+		Waiting:   f.hostsIn[waiting],
+		InFlight:  f.hostsIn[busy],
+		QueuedNew: max(0, f.queued[KindNew]),
+		QueuedDue: max(0, f.queued[KindDue]),
+	}
+}
+
+// LowerBound returns the least time in which politeness lets all new pages known now be fetched, if
+// answers took no time: the largest over the hosts of what is left of its wait, and an interval
+// between each PerConnection pages and the next. Castillo et al. 2004 have no such bound, but it
+// decides nearly every total. O(sites).
+func (f *Frontier) LowerBound(now time.Time) time.Duration {
+	t, bound := f.tick(now), time.Duration(0)
+	for _, h := range f.hosts {
+		bound = max(bound, h.lowerBound(&f.options, t))
+	}
+	return bound
+}
+
+func (h *host) lowerBound(o *Options, now instant) time.Duration {
+	pages := 0
+	for _, s := range h.sites {
+		pages += s.fresh.length()
+	}
+	perConnection := o.PerConnection
+	if h.crawlDelay > 0 {
+		perConnection = 1
+	}
+	interval := max(o.Delay, h.crawlDelay)
+	if h.flight != nil || h.open != nil { // the connection may take some more before the next wait
+		pages -= max(0, perConnection-int(h.run))
+		return times((max(0, pages)+perConnection-1)/perConnection, interval)
+	}
+	if pages == 0 || h.blocked == never {
+		return 0
+	}
+	wait := time.Duration(max(0, max(h.next, h.blocked)-now))
+	return time.Duration(instant(wait).after(times((pages-1)/perConnection, interval)))
+}
+
+// times returns n × d, or the longest Duration.
+func times(n int, d time.Duration) time.Duration {
+	if d > 0 && n > int(never)/int(d) {
+		return time.Duration(never)
+	}
+	return time.Duration(n) * d
+}
+
+// Obstacle is one thing that keeps a site's pages from being fetched.
+type Obstacle struct {
+	// Gate is "busy" (a page of the host is in flight), "interval", "back-off" (failures or a
+	// Retry-After), "blocked" (by an operator), "address" (another host of the address is being
+	// fetched, or was just now), "robots" (robots.txt has to be fetched first),
+	// "robots-unreachable", "due" (no new pages, and none due yet), "empty" (no pages queued) or
+	// "unknown" (the site is not held).
+	Gate  string
+	Until time.Time // when it ends; zero: that is not known
+}
+
+// Explain returns what keeps the site's pages from being fetched at now; none means that it is
+// ranking alone that decides. O(1).
+func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
+	t, s := f.tick(now), f.sites[site]
+	if s == nil {
+		return []Obstacle{{Gate: "unknown"}}
+	}
+	var all []Obstacle
+	add := func(holds bool, gate string, until instant) {
+		if !holds {
+			return
+		}
+		if until == never {
+			until = 0
+		}
+		all = append(all, Obstacle{gate, until.time()})
+	}
+	h := s.host
+	fresh, due := s.readyAt(0)
+	add(fresh == never && due == never, "empty", 0)
+	add(fresh == never && due != never && dueTop(s) > t, "due", dueTop(s))
+	add(h.flight != nil, "busy", 0)
+	add(h.next > t && h.next <= h.end.after(h.interval), "interval", h.next)
+	add(h.next > t && h.next > h.end.after(h.interval), "back-off", h.next)
+	add(h.blocked > t, "blocked", h.blocked)
+	if a := h.address; a != nil {
+		add(a.flight != nil && a.flight != h, "address", 0)
+		add(a.flight == nil && a.next > t, "address", a.next)
+	}
+	add(s.retry > t, "robots-unreachable", s.retry)
+	add(s.robots <= t && s.retry <= t, "robots", 0)
+	return all
+}
+
+func dueTop(s *site) instant {
+	k, _ := s.due.top()
+	return dueAt(k)
+}

@@ -1,0 +1,73 @@
+package frontier
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+// Gate is a host's politeness as it is stored, in the record of the fetch that set it.
+type Gate struct {
+	End      time.Time     // of the host's last answer; zero: none yet
+	Next     time.Time     // earliest start of the next connection
+	Interval time.Duration // the wait between two connections, back-off not included
+	Failures int           // in a row
+	Blocked  time.Time     // blocked by an operator until then; zero: not; 2262 and later: for ever
+}
+
+func (h *host) gate() Gate {
+	return Gate{End: h.end.time(), Next: h.next.time(), Interval: h.interval, Failures: int(h.failures),
+		Blocked: h.blocked.time()}
+}
+
+// close shuts the host's gate after an answer.
+func (h *host) close(o *Options, a Answer, end instant) {
+	h.interval = o.interval(h.crawlDelay, a.Took)
+	wait := h.interval
+	h.failures = min(h.failures+1, 1<<20)
+	if !a.Failed {
+		h.failures = 0
+	}
+	wait = max(wait, backoff(h.name, int(h.failures), h.interval), min(a.RetryAfter, MaxRetryAfter))
+	h.end = end
+	h.next = end.after(wait)
+}
+
+// interval returns the wait after an answer that took so long, on a host that asks for a Crawl-delay.
+func (o *Options) interval(crawlDelay, took time.Duration) time.Duration {
+	adaptive := min(o.AdaptiveDelay*float64(took), float64(MaxBackoff))
+	return max(o.Delay, crawlDelay, time.Duration(adaptive))
+}
+
+// backoff returns the wait after that many failures in a row: twice the interval (or one second, if
+// that is longer) after the first, then twice as much each time up to MaxBackoff, of which a share
+// between none and a half is taken off. The share is a hash of host and failures, so that hosts
+// which failed together don't come back together and the same history gives the same waits.
+func backoff(host string, failures int, interval time.Duration) time.Duration {
+	if failures == 0 {
+		return 0
+	}
+	wait := max(interval, time.Second)
+	for range failures {
+		if wait *= 2; wait >= MaxBackoff {
+			wait = MaxBackoff
+			break
+		}
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(host))
+	sum.Write([]byte{byte(failures >> 16), byte(failures >> 8), byte(failures)})
+	share := float64(sum.Sum64()>>11) / (1 << 54)
+	return wait - time.Duration(share*float64(wait))
+}
+
+// reopen takes over a stored gate at now. A clock that was set back since cannot make the wait longer
+// than it was meant to be, nor shorter.
+func (h *host) reopen(g Gate, now instant) {
+	h.end = max(h.end, at(g.End))
+	h.interval = max(h.interval, min(g.Interval, MaxCrawlDelay))
+	h.failures = max(h.failures, int32(min(max(g.Failures, 0), 1<<20)))
+	h.blocked = max(h.blocked, at(g.Blocked))
+	if wait := min(at(g.Next)-at(g.End), instant(MaxCrawlDelay)); wait > 0 {
+		h.next = max(h.next, min(at(g.Next), now.after(time.Duration(wait))))
+	}
+}

@@ -1,0 +1,240 @@
+package frontier
+
+import (
+	"net/netip"
+	"time"
+
+	"freshet/weburl"
+)
+
+// host groups the sites of one name, for which politeness is kept.
+type host struct {
+	name    string
+	sites   []*site
+	address *address // that its name was found to have; nil: not known, or AddressDelay is off
+
+	end, next, blocked instant
+	interval           time.Duration
+	crawlDelay         time.Duration // the longest of its sites'
+	failures           int32         // in a row
+
+	flight *Page // handed out; nil: none
+	open   *site // whose connection the last request left open, for a while after end
+	run    int32 // requests made on the present connection
+
+	// What update found: the site whose page goes first, of each kind, if any may go now; what
+	// ranks the host among others; and when to look again.
+	fresh, due *site
+	priority   float64
+	dueKey     Key
+	wake       instant
+	state      hostState
+	parked     bool // waits for its address to be free
+	place      [numHeaps]int32
+}
+
+// hostState says where a host stands; each host is in exactly one.
+type hostState uint8
+
+const (
+	idle    hostState = iota // has no page, or none that time will free
+	waiting                  // has a page that may go later
+	ready                    // has a page that may go now
+	busy                     // has a page in flight
+	numStates
+)
+
+// idleConnection is how long after an answer its connection is still used: less than the 5 s after
+// which common servers close it.
+const idleConnection = 4 * time.Second
+
+// address is an IP address that some hosts share.
+type address struct {
+	next    instant
+	flight  *host
+	waiters []*host // may go as soon as flight is over
+	hosts   int     // that have it
+}
+
+// opens returns from when on a page of the host may be fetched on a new connection.
+func (h *host) opens() instant {
+	t := max(h.next, h.blocked)
+	if a := h.address; a != nil {
+		t = max(t, a.next)
+		if a.flight != nil {
+			t = never
+		}
+	}
+	return t
+}
+
+// lookup returns the site, made if it is new.
+func (f *Frontier) lookup(name weburl.Site, now instant) *site {
+	if s := f.sites[name]; s != nil {
+		return s
+	}
+	h := f.lookupHost(name.Host(), now)
+	s := &site{name: name, host: h}
+	h.sites = append(h.sites, s)
+	f.sites[name] = s
+	return s
+}
+
+func (f *Frontier) lookupHost(name string, now instant) *host {
+	if h := f.hosts[name]; h != nil {
+		return h
+	}
+	if len(f.hosts) >= f.sweepAt {
+		f.sweep(now)
+	}
+	h := &host{name: name}
+	f.hosts[name] = h
+	f.hostsIn[idle]++
+	return h
+}
+
+// sweep forgets the hosts of which nothing has to be remembered. Called whenever the number of hosts
+// has doubled since the last time, it costs O(1) a new host.
+func (f *Frontier) sweep(now instant) {
+	for name, h := range f.hosts {
+		if !h.forgettable(now) {
+			continue
+		}
+		f.bind(h, nil)
+		for _, s := range h.sites {
+			delete(f.sites, s.name)
+		}
+		delete(f.hosts, name)
+		f.hostsIn[h.state]--
+	}
+	for addr, a := range f.addresses {
+		if a.hosts == 0 && a.flight == nil && a.next <= now {
+			delete(f.addresses, addr)
+		}
+	}
+	f.sweepAt = max(minSweep, 2*len(f.hosts))
+}
+
+const minSweep = 1024
+
+// forgettable says whether a host would come back the same if it were forgotten.
+func (h *host) forgettable(now instant) bool {
+	remember := max(h.next, h.blocked)
+	if h.failures > 0 {
+		remember = remember.after(MaxBackoff)
+	}
+	if h.flight != nil || h.parked || h.place != [numHeaps]int32{} || remember > now {
+		return false
+	}
+	for _, s := range h.sites {
+		if !s.isEmpty() || s.robots > now || s.retry > now {
+			return false
+		}
+	}
+	return true
+}
+
+// update works out what of the host may go at now and moves it in the heaps. O(sites of the host +
+// log hosts).
+func (f *Frontier) update(h *host, now instant) {
+	h.fresh, h.due, h.wake = nil, nil, never
+	pages := false
+	if h.flight == nil {
+		opens := h.opens()
+		for _, s := range h.sites {
+			pages = f.weigh(h, s, opens, now) || pages
+		}
+		f.park(h, pages)
+	}
+	f.heaps[freshHeap].set(h, h.fresh != nil)
+	f.heaps[dueHeap].set(h, h.due != nil)
+	f.heaps[wakeHeap].set(h, h.wake != never)
+	f.hostsIn[h.state]--
+	switch {
+	case h.flight != nil:
+		h.state = busy
+	case h.fresh != nil || h.due != nil:
+		h.state = ready
+	case pages:
+		h.state = waiting
+	default:
+		h.state = idle
+	}
+	f.hostsIn[h.state]++
+}
+
+// weigh compares a site with the best of its host found so far. It says whether the site has pages.
+func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
+	f.settle(s, KindNew)
+	f.settle(s, KindDue)
+	fresh, due := s.readyAt(opens)
+	if fresh <= now {
+		p := priority(f.options.Ordering, s.state())
+		if h.fresh == nil || p > h.priority || p == h.priority && s.name < h.fresh.name {
+			h.fresh, h.priority = s, p
+		}
+	} else {
+		h.wake = min(h.wake, fresh)
+	}
+	if due <= now {
+		k, _ := s.due.top()
+		if h.due == nil || k.Less(h.dueKey) || k == h.dueKey && s.name < h.due.name {
+			h.due, h.dueKey = s, k
+		}
+	} else {
+		h.wake = min(h.wake, due)
+	}
+	return !(s.fresh.length() == 0 && s.due.length() == 0)
+}
+
+// park lets a host that has pages wait for the request in flight to its address.
+func (f *Frontier) park(h *host, pages bool) {
+	if a := h.address; pages && a != nil && a.flight != nil && !h.parked {
+		h.parked = true
+		a.waiters = append(a.waiters, h)
+	}
+}
+
+func firstByPriority(a, b *host) bool {
+	return a.priority > b.priority || a.priority == b.priority && a.fresh.name < b.fresh.name
+}
+
+func firstByDue(a, b *host) bool {
+	return a.dueKey.Less(b.dueKey) || a.dueKey == b.dueKey && a.due.name < b.due.name
+}
+
+func firstByWake(a, b *host) bool { return a.wake < b.wake }
+
+// bind notes that the host has that address, or none.
+func (f *Frontier) bind(h *host, a *address) {
+	if h.address != nil {
+		h.address.hosts--
+	}
+	if h.address = a; a != nil {
+		a.hosts++
+	}
+}
+
+func (f *Frontier) lookupAddress(addr netip.Addr) *address {
+	a := f.addresses[addr]
+	if a == nil {
+		a = &address{next: f.addressFloor}
+		f.addresses[addr] = a
+	}
+	return a
+}
+
+// release ends the host's booking of its address and lets those wait no longer that waited for it.
+func (f *Frontier) release(h *host, now instant) {
+	a := h.address
+	if a == nil || a.flight != h {
+		return
+	}
+	a.flight = nil
+	waiters := a.waiters
+	a.waiters = nil
+	for _, w := range waiters {
+		w.parked = false
+		f.update(w, now)
+	}
+}

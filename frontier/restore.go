@@ -1,0 +1,61 @@
+package frontier
+
+import (
+	"fmt"
+	"time"
+
+	"freshet/weburl"
+)
+
+// SiteInfo is what the store knows of a site from an earlier run.
+type SiteInfo struct {
+	Site               weburl.Site
+	New, Due           int       // pages in the stored queues
+	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, which costs a Read
+	Cash               float64   // of the new pages together
+	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
+	RobotsRetry        time.Time // its robots.txt could not be had and is not asked for before; zero: it could
+	CrawlDelay         time.Duration
+	Gate               Gate // of its host
+}
+
+// Restore adds a site known from an earlier run. It panics if the frontier holds the site already.
+//
+// A gate's times are wall times. If the clock was set back since they were stored, so that now is
+// before the last answer's end, the host waits from now as long as it was to wait from that end. So
+// a step of the clock never makes a wait longer, and a step back never shorter. Addresses are not
+// stored: each waits its AddressDelay from now. O(log hosts).
+func (f *Frontier) Restore(i SiteInfo, now time.Time) {
+	t := f.tick(now)
+	if f.sites[i.Site] != nil {
+		panic(fmt.Sprintf("frontier: Restore: site %s is there already", i.Site))
+	}
+	f.addressFloor = max(f.addressFloor, t.after(f.options.AddressDelay))
+	s := f.lookup(i.Site, t)
+	s.robots = at(i.RobotsUntil)
+	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
+	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
+	s.host.reopen(i.Gate, t)
+	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
+	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)
+	f.restoreQueue(s, KindDue, i.Due, i.FirstDue, 0)
+	f.update(s.host, t)
+}
+
+func (f *Frontier) restoreQueue(s *site, k Kind, n int, head Key, cash float64) {
+	if n > 0 {
+		w := s.window(k)
+		w.more, w.head = true, head
+		f.account(s, k, n, cash)
+	}
+}
+
+// AfterUncleanStop makes every host held wait out its own interval from now: a request may have been
+// in flight when the last run was cut off. Call it after all Restores. O(hosts × log hosts).
+func (f *Frontier) AfterUncleanStop(now time.Time) {
+	t := f.tick(now)
+	for _, h := range f.hosts {
+		h.next = max(h.next, t.after(max(h.interval, h.crawlDelay, f.options.Delay)))
+		f.update(h, t)
+	}
+}

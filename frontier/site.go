@@ -1,0 +1,156 @@
+package frontier
+
+import (
+	"time"
+
+	"freshet/weburl"
+)
+
+// site is a site with its two queues. Nothing in it grows with the number of queued pages.
+type site struct {
+	name       weburl.Site
+	host       *host
+	fresh      window  // of new pages
+	due        *window // of due pages; nil until there is one
+	taken      []taken // handed out and not yet Committed or Returned: few
+	cash       float64 // of the new pages
+	robots     instant // until when robots.txt is valid
+	retry      instant // robots.txt could not be had: nothing may be fetched before
+	crawlDelay time.Duration
+}
+
+// taken is a page that was handed out and may still be in the store.
+type taken struct {
+	fingerprint weburl.Fingerprint
+	kind        Kind
+}
+
+func (s *site) window(k Kind) *window {
+	if k == KindNew {
+		return &s.fresh
+	}
+	if s.due == nil {
+		s.due = new(window)
+	}
+	return s.due
+}
+
+func (s *site) isTaken(fp weburl.Fingerprint, k Kind) bool {
+	for _, t := range s.taken {
+		if t.fingerprint == fp && t.kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
+	for i, t := range s.taken {
+		if t.fingerprint == fp && t.kind == k {
+			last := len(s.taken) - 1
+			s.taken[i] = s.taken[last]
+			if s.taken = s.taken[:last]; last == 0 {
+				s.taken = nil
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// readyAt returns when the site's first new and first due page may be fetched if its host is open
+// from opens on; never if there is none.
+func (s *site) readyAt(opens instant) (fresh, due instant) {
+	fresh, due = never, never
+	opens = max(opens, s.retry)
+	if _, ok := s.fresh.top(); ok {
+		fresh = opens
+	}
+	if k, ok := s.due.top(); ok {
+		due = max(opens, dueAt(k))
+	}
+	return fresh, due
+}
+
+// state is what an Ordering may know of the site.
+func (s *site) state() SiteState {
+	top, _ := s.fresh.top()
+	return SiteState{Queued: s.fresh.length(), Top: top, Cash: s.cash}
+}
+
+// isEmpty says whether no page of the site waits or is handed out.
+func (s *site) isEmpty() bool {
+	return s.fresh.length() == 0 && s.due.length() == 0 && len(s.taken) == 0
+}
+
+// account keeps the counts after a change of a window by which n pages of its queue, with that cash in
+// all, came or, for negative n, went. What the frontier was told may lag behind what it read, so the
+// window has the last word: nothing is counted twice, no page in memory is left out, and once the
+// store has no more the count is exact.
+func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
+	w := s.window(k)
+	count := len(w.entries)
+	if w.more {
+		count = max(w.count+n, count+1)
+	}
+	f.queued[k] += count - w.count
+	w.count = count
+	if k == KindNew {
+		s.cash += cash
+		if count == 0 {
+			s.cash = 0 // and no rounding error is left behind
+		}
+	}
+}
+
+// enter puts an entry just told of in its window, unless it was read or even handed out before.
+func (f *Frontier) enter(s *site, k Kind, e Entry) {
+	if !s.isTaken(e.Fingerprint, k) && s.window(k).place(e) {
+		f.account(s, k, 1, e.Cash)
+	}
+}
+
+// leave takes out an entry that is not handed out.
+func (f *Frontier) leave(s *site, k Kind, e Entry) {
+	w := s.window(k)
+	if w.drop(e.Key) || w.more {
+		w.head = Key{} // it may have been this entry's
+		f.account(s, k, -1, -e.Cash)
+	}
+}
+
+// settle reads the first entries of a queue of which nothing is known but that there is more.
+func (f *Frontier) settle(s *site, k Kind) {
+	if k == KindDue && s.due == nil {
+		return
+	}
+	if w := s.window(k); len(w.entries) == 0 && w.more && w.head == (Key{}) {
+		f.fill(s, k)
+	}
+}
+
+func (f *Frontier) fill(s *site, k Kind) {
+	if f.err != nil {
+		return
+	}
+	f.err = s.window(k).fill(func(after Key) (_ []Entry, err error) {
+		f.read, err = f.queues.Read(f.read[:0], s.name, k, after, windowSize)
+		return f.read, err
+	}, func(fp weburl.Fingerprint) bool { return s.isTaken(fp, k) })
+	f.account(s, k, 0, 0)
+}
+
+// pop hands out the first page of a queue.
+func (f *Frontier) pop(s *site, k Kind) (Entry, bool) {
+	w := s.window(k)
+	if len(w.entries) == 0 {
+		f.fill(s, k)
+	}
+	if len(w.entries) == 0 {
+		return Entry{}, false
+	}
+	e := w.pop()
+	f.account(s, k, -1, -e.Cash)
+	s.taken = append(s.taken, taken{e.Fingerprint, k})
+	return e, true
+}

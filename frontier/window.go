@@ -1,0 +1,112 @@
+package frontier
+
+import (
+	"slices"
+
+	"freshet/weburl"
+)
+
+// windowSize is the most entries of one stored queue that are held in memory, and how many are read
+// at a time: enough that a read is rare beside a fetch, few enough that 50,000 sites are cheap.
+const windowSize = 8
+
+// window is the part of a stored queue that is in memory. Of the entries the frontier has been told
+// of, those with a key up to the cursor are in entries or handed out; those beyond are in the store
+// alone.
+type window struct {
+	entries []Entry // sorted
+	cursor  Key
+	head    Key  // lower bound of what is beyond the cursor, while entries is empty; zero: not known
+	count   int  // entries in memory and beyond the cursor; exact unless there are more
+	more    bool // whether there may be entries beyond the cursor
+}
+
+// top returns the key of the first entry, or a lower bound of it if nothing has been read yet.
+func (w *window) top() (Key, bool) {
+	switch {
+	case w == nil:
+		return Key{}, false
+	case len(w.entries) > 0:
+		return w.entries[0].Key, true
+	}
+	return w.head, w.more
+}
+
+// place puts an entry that is in the store where it belongs: in memory or beyond the cursor. It says
+// whether the entry was not in memory before.
+func (w *window) place(e Entry) bool {
+	i, found := find(w.entries, e.Key)
+	switch {
+	case found:
+		w.entries[i] = e
+		return false
+	case !w.cursor.Less(e.Key):
+		w.entries = slices.Insert(w.entries, i, e)
+		w.trim()
+	case !w.more && len(w.entries) < windowSize:
+		w.entries = append(w.entries, e)
+		w.cursor = e.Key
+	default:
+		w.more = true
+		if e.Key.Less(w.head) {
+			w.head = e.Key
+		}
+	}
+	return true
+}
+
+// trim leaves to the store what is too much for memory.
+func (w *window) trim() {
+	if len(w.entries) > windowSize {
+		w.entries = w.entries[:windowSize]
+		w.cursor = w.entries[windowSize-1].Key
+		w.more = true
+	}
+}
+
+// drop takes the entry with that key out of memory and says whether it was there.
+func (w *window) drop(k Key) bool {
+	i, found := find(w.entries, k)
+	if found {
+		w.entries = slices.Delete(w.entries, i, i+1)
+	}
+	return found
+}
+
+// fill reads on until there is an entry in memory or nothing more in the store, skipping what skip
+// says. read appends the next windowSize entries after a key.
+func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fingerprint) bool) error {
+	w.head = Key{}
+	for w.more && len(w.entries) == 0 {
+		next, err := read(w.cursor)
+		if err != nil {
+			return err
+		}
+		w.more = len(next) == windowSize
+		for _, e := range next {
+			w.cursor = e.Key
+			if !skip(e.Fingerprint) {
+				w.entries = append(w.entries, e)
+			}
+		}
+	}
+	return nil
+}
+
+// pop removes the first entry in memory; there must be one.
+func (w *window) pop() Entry {
+	e := w.entries[0]
+	w.entries = slices.Delete(w.entries, 0, 1)
+	if len(w.entries) == 0 {
+		w.entries = nil
+	}
+	return e
+}
+
+// length returns how many entries wait.
+func (w *window) length() int {
+	if w == nil {
+		return 0
+	}
+	return w.count
+}
