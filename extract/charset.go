@@ -30,9 +30,8 @@ func decode(contentType string, body []byte) (text []byte, name string) {
 	}
 	switch {
 	case name == "utf-8":
-		text = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-		if utf8.Valid(text) {
-			return text, name
+		if utf8.Valid(body) {
+			return bytes.TrimPrefix(body, []byte("\uFEFF")), name
 		}
 		enc = unicode.UTF8
 	case plainASCII(name, body):
@@ -42,7 +41,7 @@ func decode(contentType string, body []byte) (text []byte, name string) {
 	if err != nil { // no decoder of the standard's fails; an unknown one must not lose the page
 		return bytes.ToValidUTF8(body, []byte("\uFFFD")), name
 	}
-	return text, name
+	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
 // decodeXML is decode for XML, which is UTF-8 where nothing is declared.

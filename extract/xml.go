@@ -81,7 +81,7 @@ func opened(path []string, name string) int {
 func rootElement(body []byte) string {
 	rest := bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\xef\xbb\xbf"))
 	for {
-		rest = bytes.TrimLeft(rest, htmlSpace)
+		rest = bytes.TrimLeft(rest, htmlSpace+"]>") // the end of a document type's own subset, too
 		switch {
 		case bytes.HasPrefix(rest, []byte("<!--")):
 			_, rest, _ = bytes.Cut(rest[4:], []byte("-->"))
