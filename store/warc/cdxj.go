@@ -67,8 +67,8 @@ func indexFile(to *sorter, fs vfs.FS, path string) error {
 	}
 }
 
-// Entry is a line of a CDXJ: what to search a record by and where it is.
-type Entry struct {
+// entry is a line of a CDXJ: what to search a record by and where it is.
+type entry struct {
 	URL       string
 	Timestamp string // 14 digits
 	Mime      string // empty: unknown
@@ -79,7 +79,7 @@ type Entry struct {
 
 // nextEntry returns the entry of the next record, nil if it has none. It looks for status and type
 // in as much of the block as room holds.
-func nextEntry(r *Reader, room []byte) (*Entry, error) {
+func nextEntry(r *Reader, room []byte) (*entry, error) {
 	record, err := r.Next()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func nextEntry(r *Reader, room []byte) (*Entry, error) {
 		_, err := r.Finish()
 		return nil, err
 	}
-	e := &Entry{
+	e := &entry{
 		URL:       record.TargetURI,
 		Timestamp: timestamp(record),
 		Mime:      baseType(record.ContentType),
@@ -121,7 +121,7 @@ func indexed(r *Record) bool {
 }
 
 // describe takes status and type from the HTTP header at the start of the block.
-func (e *Entry) describe(r *Reader, t Type, room []byte) error {
+func (e *entry) describe(r *Reader, t Type, room []byte) error {
 	n, err := io.ReadFull(r, room)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
@@ -173,7 +173,7 @@ func payloadDigest(r *Record) string {
 }
 
 // append appends the entry as a line of a CDXJ, without the newline.
-func (e *Entry) append(dst []byte) []byte {
+func (e *entry) append(dst []byte) []byte {
 	dst = append(append(dst, urlKey(e.URL)...), ' ')
 	dst = append(append(dst, e.Timestamp...), ' ')
 	separator := byte('{')
