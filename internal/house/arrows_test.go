@@ -129,7 +129,7 @@ func TestRoomsHaveNoCircles(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: no such room", strings.Join(append(way, room), " → "))
 		}
-		for _, next := range strings.Fields(allowed) {
+		for next := range strings.FieldsSeq(allowed) {
 			visit(next, append(slices.Clone(way), room))
 		}
 	}
