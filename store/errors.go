@@ -13,7 +13,8 @@ var (
 	ErrNotFound = errors.New("store: not found")
 	ErrReadOnly = errors.New("store: opened read-only")
 	ErrClosed   = errors.New("store: closed")
-	// ErrDiskFull is an error that says "no space left on device". The store then refuses all
-	// further writes; it can still be read, closed, and opened again.
+
+	// ErrDiskFull matches every error that says "no space left on device". The store then refuses
+	// all further writes; it can still be read, closed, and opened again.
 	ErrDiskFull = error(syscall.ENOSPC)
 )

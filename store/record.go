@@ -6,6 +6,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -131,6 +132,7 @@ type OutLink struct {
 	URL      weburl.URL
 	Rel      weburl.Rel
 	NoFollow bool
+	LastMod  int64 // of a sitemap's entry
 }
 
 // Robots is a fetch of a site's robots.txt.
@@ -206,7 +208,7 @@ type Mark struct {
 }
 
 // BodyDigest is the SHA-1 of a transfer-decoded body, as in WARC-Payload-Digest.
-type BodyDigest [20]byte
+type BodyDigest = warc.Digest
 
 // TextDigest is the 128-bit digest of a page's normalised visible text.
 type TextDigest [16]byte
@@ -214,10 +216,10 @@ type TextDigest [16]byte
 // Pointer names one record of a WARC file: the compressed member at Offset, Length bytes long. The
 // zero value names none.
 type Pointer struct {
-	File   string   `cbor:"1,keyasint,omitempty"` // file name in DIR/warc, without ".open"
-	Offset int64    `cbor:"2,keyasint,omitempty"`
-	Length int64    `cbor:"3,keyasint,omitempty"`
-	ID     [16]byte `cbor:"4,keyasint,omitzero"` // UUID of the record, for WARC-Refers-To
+	File   string  `cbor:"1,keyasint,omitempty"` // file name in DIR/warc, without ".open"
+	Offset int64   `cbor:"2,keyasint,omitempty"`
+	Length int64   `cbor:"3,keyasint,omitempty"`
+	ID     warc.ID `cbor:"4,keyasint,omitzero"` // the record's, for WARC-Refers-To
 }
 
 // IsZero reports whether p names nothing.

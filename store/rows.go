@@ -51,7 +51,7 @@ type Page struct {
 	LastChange  uint64     `cbor:"38,keyasint,omitempty"` // number of its entry in the change log, 0 for none
 	SoftError   bool       `cbor:"39,keyasint,omitempty"` // the last visit met an error page with status 200
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
-	FetchedOnce bool       `cbor:"41,keyasint,omitempty"` // counted in its site's Fetched
+	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
 }
 
 // State is what has become of a page. The numbers are part of the format.
@@ -185,6 +185,7 @@ type SiteRow struct {
 	New     int64       `cbor:"3,keyasint,omitempty"` // entries of the new queue
 	Due     int64       `cbor:"4,keyasint,omitempty"` // entries of the due queue
 	Refused []Reason    `cbor:"5,keyasint,omitempty"` // sorted by reason
+	Seed    bool        `cbor:"7,keyasint,omitempty"` // one of its pages is a seed
 	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
 }
 

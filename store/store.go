@@ -2,172 +2,63 @@ package store
 
 import (
 	"context"
-	"io"
-	"iter"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
 // Options say how a data directory is opened. The zero value is usable.
 type Options struct {
-	FS         vfs.FS                                            // default vfs.Default
-	Crawl      string                                            // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "default"
-	Partitions int                                               // number of partitions of a new directory, 1 to 65,536; default 16; an old one keeps its own
-	ReadOnly   bool                                              // refuse every write; the directory must exist
-	CacheBytes int64                                             // block cache, beside the write buffers; default 32 MiB
-	OnRecord   func(p weburl.Partition, n uint64, record []byte) // called for every record once it is durable, in a partition's order; record is valid only during the call
-	Clock      *clock.Clock                                      // dates the WARC files; default clock.Real()
-	Logger     *slog.Logger                                      // default: none
+	FS         vfs.FS // default vfs.Default
+	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "default"
+	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
+	ReadOnly   bool   // refuse every write; the directory must exist
+	CacheBytes int64  // block cache, beside the write buffers; default 32 MiB
 	WARC       WARCOptions
+	Clock      *clock.Clock // dates the WARC files; default clock.Real()
+	Logger     *slog.Logger // default: none
+
+	// OnRecord is called for every record once it is durable, in the order of its partition, by
+	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
+	OnRecord func(p weburl.Partition, n uint64, record []byte)
 }
 
 // WARCOptions say how captures are written.
 type WARCOptions struct {
 	Prefix   string      // of file names; default "freshet"
 	Host     string      // in file names; default the machine's name
-	MaxBytes int64       // a file is closed once it is longer; default 1 GiB
+	MaxBytes int64       // a capture that would take a file past it goes to the next; default 1 GiB
 	Info     [][2]string // fields of the warcinfo record: operator, software, robots, …
 }
 
-// Store is an open data directory. One goroutine writes; any number may read meanwhile.
-type Store struct{ options Options }
-
-// Start says how the directory was found.
-type Start struct {
-	Fresh     bool      // it was created, or this crawl had never been opened
-	Clean     bool      // it had been closed
-	LastAlive time.Time // the last heartbeat; zero if there is none
-	Truncated []string  // names of WARC files whose torn tails were cut
-}
-
-// Fetch is a finished fetch: its record, and its captures.
-type Fetch struct {
-	Record  Record   // *Fetched or *Robots; CommitPages sets its Capture
-	Members [][]byte // WARC records, each a whole gzip member, in the order in which they are written; empty: no capture
-	Main    int      // the member that Capture names: the response or revisit
-	ID      [16]byte // UUID of that record
-}
-
-// Open opens the data directory dir, creating it where there is none and ReadOnly is not set.
-func Open(dir string, o Options) (*Store, error) { panic("store: not built yet") }
-
-// Close closes the WARC file and the database and notes a clean stop.
-func (s *Store) Close() error { panic("store: not built yet") }
-
-// Start returns how the directory was found at Open.
-func (s *Store) Start() Start { panic("store: not built yet") }
-
-// Partitions returns the number of partitions of the directory.
-func (s *Store) Partitions() int { panic("store: not built yet") }
-
-// Heartbeat notes durably that the crawl was alive at now.
-func (s *Store) Heartbeat(now time.Time) error { panic("store: not built yet") }
-
-// CommitPages makes a group of fetches durable.
-func (s *Store) CommitPages(group []Fetch) ([]Move, error) { panic("store: not built yet") }
-
-// Apply applies records that have no captures in one atomic batch and makes it durable.
-func (s *Store) Apply(records ...Record) ([]Move, error) { panic("store: not built yet") }
-
-// Replay applies a record captured by OnRecord, which must be the partition's next.
-func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
-	panic("store: not built yet")
-}
-
-// Page returns the row at fp; ErrNotFound if there is none.
-func (s *Store) Page(p weburl.Partition, fp weburl.Fingerprint) (Page, error) {
-	panic("store: not built yet")
-}
-
-// PageOf returns the row of u and its key.
-func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) { panic("store: not built yet") }
-
-// Pages iterates over a partition's rows by fingerprint.
-func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { panic("store: not built yet") }
-
-// PageAt is a page's row with its key.
-type PageAt struct {
-	Fingerprint weburl.Fingerprint
-	Page
-}
-
-// Site returns a site's row.
-func (s *Store) Site(site weburl.Site) (SiteRow, error) { panic("store: not built yet") }
-
-// Sites iterates over a partition's site rows by name.
-func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] { panic("store: not built yet") }
-
-// RobotsBody returns the stored robots.txt of a site; ErrNotFound if none is kept.
-func (s *Store) RobotsBody(site weburl.Site) ([]byte, error) { panic("store: not built yet") }
-
-// Gate returns the stored politeness of a host of partition p, zero if there is none.
-func (s *Store) Gate(p weburl.Partition, host string) (Gate, error) { panic("store: not built yet") }
-
-// ReadQueue appends up to n entries of a site's queue after the place after, in order.
-func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n int) ([]Entry, error) {
-	panic("store: not built yet")
-}
-
-// Visits returns the kept visits of a page, oldest first.
-func (s *Store) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]Visit, error) {
-	panic("store: not built yet")
-}
-
-// Versions returns the versions of a page, oldest first.
-func (s *Store) Versions(p weburl.Partition, fp weburl.Fingerprint) ([]Version, error) {
-	panic("store: not built yet")
-}
-
-// OutLinks returns the links of a page's last complete capture.
-func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, error) {
-	panic("store: not built yet")
-}
-
-// Changes returns up to n entries of a partition's change log after record number after, in order.
-func (s *Store) Changes(p weburl.Partition, after uint64, n int) ([]Change, error) {
-	panic("store: not built yet")
-}
-
-// Records calls fn for the kept records of p after number after, in order, until fn fails.
-func (s *Store) Records(p weburl.Partition, after uint64, fn func(n uint64, r Record) error) error {
-	panic("store: not built yet")
-}
-
-// Marks returns the marks of p's consumers, sorted by consumer.
-func (s *Store) Marks(p weburl.Partition) ([]Mark, error) { panic("store: not built yet") }
-
-// Counters returns a partition's totals.
-func (s *Store) Counters(p weburl.Partition) (Counters, error) { panic("store: not built yet") }
-
-// Total returns the sum of all partitions' totals; Records and Trimmed are sums too.
-func (s *Store) Total() (Counters, error) { panic("store: not built yet") }
-
-// Body reads a captured response.
-func (s *Store) Body(at Pointer) (*Body, error) { panic("store: not built yet") }
-
-// Body is a captured HTTP response.
-type Body struct{}
-
-// Files returns the names of the WARC files that hold captures, in order.
-func (s *Store) Files() ([]string, error) { panic("store: not built yet") }
-
-// ExportPartition writes a partition with its captures as one stream.
-func (s *Store) ExportPartition(p weburl.Partition, w io.Writer) error { panic("store: not built yet") }
-
-// ImportPartition takes in what ExportPartition wrote.
-func (s *Store) ImportPartition(r io.Reader) (weburl.Partition, error) { panic("store: not built yet") }
-
-// Problem is something that Verify found wrong.
-type Problem struct{ Text string }
-
-// Verify checks everything in the directory against everything else.
-func (s *Store) Verify(ctx context.Context, report func(Problem)) error {
-	panic("store: not built yet")
+// Validate returns all faults of o, joined.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Crawl != "" && !validName(o.Crawl) {
+		faults = append(faults, fmt.Errorf("store: crawl %q: want 1 to 64 of a-z, 0-9, '.', '_', '-'", o.Crawl))
+	}
+	if o.Partitions < 0 || o.Partitions > weburl.MaxPartitions {
+		faults = append(faults, fmt.Errorf("store: %d partitions: want 1 to %d", o.Partitions, weburl.MaxPartitions))
+	}
+	if o.CacheBytes < 0 {
+		faults = append(faults, fmt.Errorf("store: cache of %d bytes: want a positive size", o.CacheBytes))
+	}
+	if o.WARC.MaxBytes < 0 {
+		faults = append(faults, fmt.Errorf("store: WARC files of %d bytes: want a positive size", o.WARC.MaxBytes))
+	}
+	return errors.Join(faults...)
 }
 
 func validName(name string) bool {
@@ -181,4 +72,321 @@ func validName(name string) bool {
 		}
 	}
 	return true
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Crawl == "" {
+		o.Crawl = "default"
+	}
+	if o.Partitions == 0 {
+		o.Partitions = 16
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 32 << 20
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.WARC.Host == "" {
+		o.WARC.Host, _ = os.Hostname() // without a name the WARC writer has one
+	}
+	return o
+}
+
+// Store is an open data directory, seen as one crawl. Its methods may be called by any number of
+// goroutines; writes wait for one another, reads for nobody. After Close every call panics or fails.
+type Store struct {
+	options Options
+	fs      vfs.FS // the options', which drops the ballast when the disk is full
+	dir     *directory
+	db      *pebble.DB
+	keys    keyspace
+	start   Start
+	full    atomic.Bool // a write has met a full disk
+
+	mu     sync.Mutex // of everything below: writes
+	warc   *warc.Writer
+	state  *state
+	broken error // why writes are refused
+	closed bool
+
+	pointers []warc.Pointer // scratch of a commit group
+	records  []byte
+	applied  []appliedRecord
+}
+
+// Start says how the directory was found.
+type Start struct {
+	Fresh     bool      // it was made, or this crawl has no record yet
+	Clean     bool      // it had been closed, or was made
+	LastAlive time.Time // of the last heartbeat; zero if there is none
+	Truncated []string  // WARC files whose torn tails were cut
+}
+
+// Sizes of the database's write buffers. They are reserved out of its cache, which is larger by
+// them.
+const (
+	memTableBytes = 16 << 20
+	memTables     = 3
+)
+
+// Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
+// mends what a crash left: WARC files that were being written are cut after their last whole record
+// and closed. The errors are ErrLocked, ErrFormat, ErrCorrupt and those of the file system.
+func Open(dir string, o Options) (_ *Store, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	s := &Store{options: o, keys: newKeyspace(o.Crawl)}
+	if s.dir, err = openDirectory(o.FS, dir, o.Partitions, !o.ReadOnly); err != nil {
+		return nil, err
+	}
+	s.fs = vfs.OnDiskFull(o.FS, s.diskFull)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if !o.ReadOnly {
+		if err := s.openWARC(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.openDB(); err != nil {
+		return nil, err
+	}
+	if err := s.readStart(); err != nil {
+		return nil, err
+	}
+	s.state = newState(s.keys, s.db)
+	return s, nil
+}
+
+// openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
+// first capture.
+func (s *Store) openWARC() (err error) {
+	if err := s.dir.layBallast(); err != nil {
+		s.options.Logger.Warn("no space held back for a full disk", "error", err)
+	}
+	path := s.dir.join(warcDir)
+	if err := makeDir(s.fs, path); err != nil {
+		return err
+	}
+	recovered, err := warc.Recover(s.fs, path)
+	if err != nil {
+		return fmt.Errorf("store: recover captures: %w", err)
+	}
+	for _, r := range recovered {
+		if r.Cut > 0 {
+			s.start.Truncated = append(s.start.Truncated, r.File)
+		}
+	}
+	info := make([]warc.Field, len(s.options.WARC.Info))
+	for i, field := range s.options.WARC.Info {
+		info[i] = warc.Field{Name: field[0], Value: field[1]}
+	}
+	s.warc, err = warc.NewWriter(s.fs, path, warc.Options{
+		Prefix: s.options.WARC.Prefix, Host: s.options.WARC.Host, MaxBytes: s.options.WARC.MaxBytes,
+		Info: info, Now: s.options.Clock.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) openDB() (err error) {
+	cache := pebble.NewCache(s.options.CacheBytes + memTables*memTableBytes)
+	defer cache.Unref()
+	o := &pebble.Options{
+		FS:                          s.fs,
+		Cache:                       cache,
+		ReadOnly:                    s.options.ReadOnly,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: memTables,
+		FormatMajorVersion:          pebble.FormatNewest,
+		MaxOpenFiles:                500,
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       20,
+		LBaseMaxBytes:               64 << 20,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		Logger:                      dbLogger{s.options.Logger},
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
+		return fmt.Errorf("store: open database: %w", err)
+	}
+	return nil
+}
+
+// heartbeat is the value of the heartbeat key.
+type heartbeat struct {
+	At    int64 `cbor:"1,keyasint,omitempty"`
+	Clean bool  `cbor:"2,keyasint,omitempty"` // the directory was closed after it
+}
+
+// readStart finds how the last run ended, and notes that this one has begun.
+func (s *Store) readStart() error {
+	var last heartbeat
+	found, err := get(s.db, heartbeatKey(), func(raw []byte) error { return decodeValue(raw, &last) })
+	if err != nil {
+		return err
+	}
+	s.start.Clean = last.Clean || !found && s.dir.fresh
+	if last.At != 0 {
+		s.start.LastAlive = time.Unix(0, last.At)
+	}
+	s.start.Fresh = true
+	from, to := span(s.keys.prefix)
+	err = scan(s.db, from, to, func(_, _ []byte) error { s.start.Fresh = false; return errStop })
+	if err != nil && !errors.Is(err, errStop) {
+		return err
+	}
+	if s.options.ReadOnly {
+		return nil
+	}
+	return s.putHeartbeat(heartbeat{At: last.At})
+}
+
+// errStop ends a scan early.
+var errStop = errors.New("store: stop")
+
+// Start returns how the directory was found at Open.
+func (s *Store) Start() Start { return s.start }
+
+// Partitions returns the number of partitions of the directory.
+func (s *Store) Partitions() int { return s.dir.partitions }
+
+// Heartbeat notes durably that the crawl is alive at now. A restart after an unclean stop finds the
+// last one in Start.LastAlive. It does not wait for other writes.
+func (s *Store) Heartbeat(now time.Time) error {
+	if s.options.ReadOnly {
+		return ErrReadOnly
+	}
+	if s.full.Load() {
+		return fmt.Errorf("store: heartbeat: %w", ErrDiskFull)
+	}
+	return s.putHeartbeat(heartbeat{At: now.UnixNano()})
+}
+
+func (s *Store) putHeartbeat(h heartbeat) error {
+	batch := s.db.NewBatch()
+	if err := batch.Set(heartbeatKey(), appendValue(nil, h), nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return commit(batch, pebble.Sync)
+}
+
+// diskFull is called when a write has met a full disk; the write is then tried once more.
+func (s *Store) diskFull() {
+	s.full.Store(true)
+	if err := s.dir.dropBallast(); err != nil {
+		s.options.Logger.Error("drop ballast", "error", err)
+	}
+}
+
+// Close ends the WARC file, notes a clean stop and closes the database. If a write failed before,
+// that is its error, and the next Open finds an unclean stop. Closing twice does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.broken
+	if s.warc != nil {
+		if e := s.warc.Close(); e != nil && err == nil {
+			err = fmt.Errorf("store: close captures: %w", e)
+		}
+		s.warc = nil
+	}
+	if err == nil && !s.options.ReadOnly {
+		err = s.putHeartbeat(heartbeat{At: s.lastAlive(), Clean: true})
+	}
+	return errors.Join(err, s.release())
+}
+
+func (s *Store) lastAlive() int64 {
+	var h heartbeat
+	if _, err := get(s.db, heartbeatKey(), func(raw []byte) error { return decodeValue(raw, &h) }); err != nil {
+		return 0
+	}
+	return h.At
+}
+
+// release closes what Open has opened so far.
+func (s *Store) release() error {
+	var errs []error
+	if s.warc != nil {
+		errs = append(errs, s.warc.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, closeDB(s.db))
+	}
+	return errors.Join(append(errs, s.dir.lock.Close())...)
+}
+
+// commit commits and closes a batch. What the database calls fatal it is told by a panic (see
+// dbLogger), which commit returns as an error: the caller must then not write again.
+func commit(batch *pebble.Batch, o *pebble.WriteOptions) (err error) {
+	defer recoverFatal(&err)
+	if err := batch.Commit(o); err != nil {
+		return fmt.Errorf("store: commit: %w", err)
+	}
+	return batch.Close()
+}
+
+func closeDB(db *pebble.DB) (err error) {
+	defer recoverFatal(&err)
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("store: close database: %w", err)
+	}
+	return nil
+}
+
+// dbLogger passes the database's messages on. The database asks of Fatalf that it does not return;
+// ending the process is not a library's business, so it panics with a fatalError.
+type dbLogger struct{ log *slog.Logger }
+
+type fatalError struct{ err error }
+
+func (l dbLogger) Infof(format string, args ...any) {
+	if l.log.Enabled(context.Background(), slog.LevelDebug) {
+		l.log.Debug("database", "message", fmt.Sprintf(format, args...))
+	}
+}
+
+func (l dbLogger) Errorf(format string, args ...any) {
+	l.log.Error("database", "message", fmt.Sprintf(format, args...))
+}
+
+func (l dbLogger) Fatalf(format string, args ...any) {
+	err := fmt.Errorf("store: database: "+format, args...)
+	for _, arg := range args {
+		if cause, ok := arg.(error); ok {
+			err = fmt.Errorf("store: database: %w", cause)
+		}
+	}
+	l.log.Error("database failed", "error", err)
+	panic(fatalError{err})
+}
+
+func recoverFatal(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case fatalError:
+		*err = r.err
+	default:
+		panic(r)
+	}
 }

@@ -1,0 +1,283 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/weburl"
+)
+
+// trimStep is how many records all consumers must have passed before they are deleted, in one go.
+const trimStep = 256
+
+// apply makes of the state what record r, as number n of partition p, makes of it. It depends on
+// nothing else: no clock, option or chance. It reads and writes keys of partition p only, and puts
+// the encoded record raw beside its effects.
+func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
+	st.total(p).Records = n
+	switch r := r.(type) {
+	case *Discovered:
+		st.discovered(p, n, r)
+	case *Fetched:
+		st.fetched(p, n, r)
+	case *Robots:
+		st.robots(p, r)
+	case *Gated:
+		st.gate(p, r.Host, &r.Gate)
+	case *Planned:
+		st.planned(p, n, r)
+	case *Refused:
+		st.refused(p, r)
+	case *Withdrawn:
+		st.withdrawn(p, n, r)
+	case *Purged:
+		st.purged(p, n, r)
+	case *Mark:
+		st.mark(p, n, r)
+	default:
+		panic(fmt.Sprintf("store: apply: %T is no record", r))
+	}
+	st.key = st.keys.appendNumber(st.key[:0], p, keyRecord, n)
+	st.setRaw(raw)
+}
+
+func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
+	for i := range r.New {
+		st.discover(p, Key{r.New[i].Order, arrival(n, i)}, r.At, &r.New[i])
+	}
+	for i := range r.Repeats {
+		d := &r.Repeats[i]
+		if row := st.page(p, d.Fingerprint); row.exists {
+			st.repeat(row, d.Depth, d.Hops, d.Cash, d.Order)
+		}
+	}
+	for _, d := range r.Refused {
+		if st.peekSite(p, d.Site).exists {
+			row := st.site(p, d.Site)
+			row.Refused = count(row.Refused, d.Reason, d.Count)
+		} else {
+			total := st.total(p)
+			total.Refused = count(total.Refused, d.Reason, d.Count)
+		}
+	}
+}
+
+// discover makes a page's row and queues it.
+func (st *state) discover(p weburl.Partition, key Key, at int64, d *NewPage) {
+	row := st.resolve(p, d.URL)
+	if row.exists {
+		if d.Seed && !row.Seed {
+			st.change(row)
+			row.Seed = true
+			st.site(p, d.URL.Site()).Seed = true
+		}
+		st.repeat(row, d.Depth, d.Hops, 0, d.Order)
+		return
+	}
+	st.create(row, Page{
+		URL: d.URL, Depth: d.Depth, Hops: d.Hops, Rel: d.Rel, Via: d.Via,
+		Seed: d.Seed, Cash: d.Cash, LastMod: d.LastMod, FirstSeen: at,
+	})
+	st.enqueue(row, NewQueue, key)
+}
+
+// create fills a row that did not exist.
+func (st *state) create(row *pageRow, page Page) {
+	row.Page, row.exists = page, true
+	st.change(row)
+	total := st.total(row.id.p)
+	total.Pages++
+	total.States[page.State]++
+	if row.id.fp != page.URL.Fingerprint() {
+		total.Collisions++
+	}
+	site := st.site(row.id.p, page.URL.Site())
+	site.Pages++
+	site.Seed = site.Seed || page.Seed
+}
+
+// repeat adds what a further link says of a known page.
+func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, order uint64) {
+	earlier := row.Queue == NewQueue && order < row.Key.Order
+	if depth >= row.Depth && hops >= row.Hops && cash == 0 && !earlier {
+		return
+	}
+	st.change(row)
+	row.Depth, row.Hops = min(row.Depth, depth), min(row.Hops, hops)
+	row.Cash += cash
+	switch {
+	case earlier:
+		st.enqueue(row, NewQueue, Key{order, row.Key.Arrival})
+	case cash != 0 && row.Queue != NoQueue:
+		st.enqueue(row, row.Queue, row.Key)
+	}
+}
+
+// setState changes what has become of a page.
+func (st *state) setState(row *pageRow, to State) {
+	states := &st.total(row.id.p).States
+	states[row.State]--
+	states[to]++
+	row.State = to
+}
+
+// enqueue puts a page into a queue, or moves it there from where it waits.
+func (st *state) enqueue(row *pageRow, to Queue, key Key) {
+	st.move(row, to, key)
+	if to == NoQueue {
+		return
+	}
+	st.key = st.keys.appendEntry(st.key[:0], row.id.p, to, row.URL.Site(), key)
+	st.value = appendEntryValue(st.value[:0], row.id.fp, row.Cash)
+	st.setRaw(st.value)
+}
+
+// dequeue takes a page out of its queue, if it is in one.
+func (st *state) dequeue(row *pageRow) {
+	if row.Queue != NoQueue {
+		st.move(row, NoQueue, Key{})
+	}
+}
+
+// move does everything for a change of queues but writing the new entry.
+func (st *state) move(row *pageRow, to Queue, key Key) {
+	st.change(row)
+	p, name := row.id.p, row.URL.Site()
+	site, total := st.site(p, name), st.total(p)
+	if row.Queue != NoQueue {
+		st.key = st.keys.appendEntry(st.key[:0], p, row.Queue, name, row.Key)
+		st.delete()
+	}
+	queued := func(q Queue, n int64) {
+		switch q {
+		case NewQueue:
+			site.New += n
+			total.New += n
+		case DueQueue:
+			site.Due += n
+			total.Due += n
+		}
+	}
+	queued(row.Queue, -1)
+	queued(to, +1)
+	st.moves = append(st.moves, Move{
+		Site: name, Fingerprint: row.id.fp, Cash: row.Cash,
+		From: row.Queue, FromKey: row.Key, To: to, ToKey: key,
+	})
+	row.Queue, row.Key = to, key
+}
+
+func (st *state) gate(p weburl.Partition, host string, g *Gate) {
+	st.key = st.keys.appendText(st.key[:0], p, keyGate, host)
+	st.set(g)
+}
+
+func (st *state) robots(p weburl.Partition, r *Robots) {
+	st.total(p).Robots++
+	row := &st.site(p, r.Site).Robots
+	row.Fetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
+	row.Expires, row.Capture = r.Expires, r.Capture
+	if r.Keep {
+		row.Kept = r.At
+		st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(r.Site))
+		st.setRaw(r.Body)
+	}
+	if r.Gate != nil {
+		st.gate(p, r.Site.Host(), r.Gate)
+	}
+}
+
+func (st *state) planned(p weburl.Partition, n uint64, r *Planned) {
+	if row := st.page(p, r.Fingerprint); row.exists && row.State != StatePurged {
+		st.enqueue(row, DueQueue, Key{uint64(r.Due), arrival(n, 0)})
+	}
+}
+
+func (st *state) refused(p weburl.Partition, r *Refused) {
+	row := st.resolve(p, r.URL)
+	if !row.exists || row.State == StatePurged {
+		return
+	}
+	st.change(row)
+	st.dequeue(row)
+	row.Reason = r.Reason
+	if row.Versions == 0 {
+		st.setState(row, StateDenied)
+	}
+	site := st.site(p, r.URL.Site())
+	site.Refused = count(site.Refused, r.Reason, 1)
+}
+
+func (st *state) withdrawn(p weburl.Partition, n uint64, r *Withdrawn) {
+	row := st.page(p, r.Fingerprint)
+	if !row.exists || row.Versions == 0 || row.State == StateWithdrawn || row.State == StatePurged {
+		return
+	}
+	st.change(row)
+	st.setState(row, StateWithdrawn)
+	row.Reason = r.Reason
+	st.log(row, n, ChangeWithdrawn, r.At)
+}
+
+// purged leaves a tombstone of a page: its URL and its entry in the change log.
+func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
+	row := st.page(p, r.Fingerprint)
+	if !row.exists || row.State == StatePurged {
+		return
+	}
+	st.dequeue(row)
+	for _, kind := range []keyKind{keyVersion, keyVisit} {
+		from, to := span(st.keys.appendPage(nil, p, kind, r.Fingerprint))
+		st.deleteSpan(from, to)
+	}
+	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, r.Fingerprint)
+	st.delete()
+	st.setState(row, StatePurged)
+	row.Page = Page{
+		URL: row.URL, State: row.State, Depth: row.Depth, Hops: row.Hops, Rel: row.Rel, Via: row.Via,
+		Seed: row.Seed, FirstSeen: row.FirstSeen, LastFetched: row.LastFetched,
+		Visited: row.Visited, LastChange: row.LastChange, Reason: "purged",
+	}
+	st.change(row)
+	st.log(row, n, ChangePurged, r.At)
+}
+
+// log makes record n the page's entry in the change log, in the place of its former one.
+func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
+	if row.LastChange != 0 {
+		st.key = st.keys.appendNumber(st.key[:0], row.id.p, keyChange, row.LastChange)
+		st.delete()
+	}
+	row.LastChange = n
+	st.key = st.keys.appendNumber(st.key[:0], row.id.p, keyChange, n)
+	st.set(&Change{
+		Kind: kind, Fingerprint: row.id.fp, URL: row.URL, At: at,
+		Version: row.Versions, MovedTo: row.MovedTo,
+	})
+}
+
+// mark moves a consumer's mark on and deletes what every consumer has passed.
+func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
+	total := st.total(p)
+	i, found := slices.BinarySearchFunc(total.marks, r.Consumer, func(m Mark, name string) int { return strings.Compare(m.Consumer, name) })
+	if !found {
+		total.marks = slices.Insert(total.marks, i, Mark{Partition: p, Consumer: r.Consumer})
+	}
+	m := &total.marks[i]
+	m.Record = max(m.Record, min(r.Record, n-1))
+	st.key = st.keys.appendText(st.key[:0], p, keyMark, r.Consumer)
+	st.set(m.Record)
+
+	passed := n
+	for _, m := range total.marks {
+		passed = min(passed, m.Record)
+	}
+	if passed < total.Trimmed+trimStep {
+		return
+	}
+	from := st.keys.appendNumber(nil, p, keyRecord, total.Trimmed+1)
+	to := st.keys.appendNumber(nil, p, keyRecord, passed+1)
+	st.deleteSpan(from, to)
+	total.Trimmed = passed
+}

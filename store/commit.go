@@ -1,0 +1,245 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Fetch is a finished fetch: its record, and its captures.
+type Fetch struct {
+	Record  Record   // *Fetched or *Robots; CommitPages sets its Capture
+	Members [][]byte // WARC records, each a whole gzip member, in the order in which they are written; none: no capture
+	Main    int      // the member that Capture will name: the response or revisit
+	ID      warc.ID  // identity of that record
+
+	Partition weburl.Partition // set by CommitPages: where the record belongs
+	Number    uint64           // set by CommitPages: its number there
+}
+
+// appliedRecord is a record that has been applied and is not durable yet: raw is records[from:to].
+type appliedRecord struct {
+	p        weburl.Partition
+	n        uint64
+	from, to int
+}
+
+// CommitPages makes a group of fetches durable, in order. First all captures are appended to the
+// WARC file, which is synced once; then each page is one batch of the database, whose log is synced
+// with the last. A crash in between leaves captures that no row names, and a prefix of the pages.
+// When it returns without an error every page of the group is on disk.
+//
+// It returns what the records did to the queues, in order. The first error is final: the store then
+// refuses every write, and what of the group was not durable is gone after the next Open. A record
+// that is refused for what it says changes nothing.
+func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
+	for i := range group {
+		if err := checkFetch(&group[i]); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	if err := s.appendCaptures(group); err != nil {
+		return nil, s.fail(err)
+	}
+	for i := range group {
+		group[i].Partition, group[i].Number = s.stage(group[i].Record)
+		if err := s.commitBatch(i == len(group)-1); err != nil {
+			return nil, s.fail(err)
+		}
+	}
+	return s.finish(), nil
+}
+
+func checkFetch(f *Fetch) error {
+	switch f.Record.(type) {
+	case *Fetched, *Robots:
+	default:
+		return fmt.Errorf("store: commit: %T: want *Fetched or *Robots", f.Record)
+	}
+	if len(f.Members) > 0 && (f.Main < 0 || f.Main >= len(f.Members)) {
+		return fmt.Errorf("store: commit: main member %d of %d", f.Main, len(f.Members))
+	}
+	return f.Record.check()
+}
+
+// appendCaptures writes and syncs the captures of a group and tells its records where they are.
+func (s *Store) appendCaptures(group []Fetch) (err error) {
+	written := false
+	for i := range group {
+		f := &group[i]
+		if len(f.Members) == 0 {
+			continue
+		}
+		written = true
+		if s.pointers, err = s.warc.Append(s.pointers[:0], f.Members...); err != nil {
+			return fmt.Errorf("store: append capture: %w", err)
+		}
+		at := s.pointers[f.Main]
+		capture := Pointer{File: at.File, Offset: at.Offset, Length: at.Length, ID: f.ID}
+		switch r := f.Record.(type) {
+		case *Fetched:
+			r.Capture = capture
+		case *Robots:
+			r.Capture = capture
+		}
+	}
+	if !written {
+		return nil
+	}
+	if err := s.warc.Sync(); err != nil {
+		return fmt.Errorf("store: sync captures: %w", err)
+	}
+	return nil
+}
+
+// Apply applies records without captures, of any partitions, in one atomic batch, and makes it
+// durable. Fetched and Robots records belong to CommitPages. It returns what the records did to the
+// queues, in order; errors are as CommitPages'.
+func (s *Store) Apply(records ...Record) ([]Move, error) {
+	for _, r := range records {
+		switch r.(type) {
+		case *Fetched, *Robots:
+			return nil, fmt.Errorf("store: apply: %T: want it given to CommitPages", r)
+		}
+		if err := s.checkRecord(r); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		s.stage(r)
+	}
+	if err := s.commitBatch(true); err != nil {
+		return nil, s.fail(err)
+	}
+	return s.finish(), nil
+}
+
+func (s *Store) checkRecord(r Record) error {
+	if p := r.home(s.dir.partitions); int(p) >= s.dir.partitions {
+		return fmt.Errorf("store: %T: partition %d: want one below %d", r, p, s.dir.partitions)
+	}
+	return r.check()
+}
+
+// Replay applies a record that OnRecord has shown, under its number, which must be the next of the
+// partition. Captures are taken for granted: pointers are stored as they are. The records of a crawl
+// replayed into an empty directory of as many partitions give the same keys and values.
+func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
+	r, err := decodeRecord(record)
+	if err != nil {
+		return err
+	}
+	r.settle(p)
+	if err := s.checkRecord(r); err != nil {
+		return err
+	}
+	if home := r.home(s.dir.partitions); home != p {
+		return fmt.Errorf("store: replay: %T of partition %d: want one of %d", r, home, p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if next := s.state.peekTotal(p).Records + 1; n != next {
+		return fmt.Errorf("store: replay: record %d of partition %d: want %d", n, p, next)
+	}
+	s.stage(r)
+	if err := s.commitBatch(true); err != nil {
+		return s.fail(err)
+	}
+	s.finish()
+	return nil
+}
+
+// stage applies a record in the batch, and returns its partition and number.
+func (s *Store) stage(r Record) (weburl.Partition, uint64) {
+	if s.state.batch == nil {
+		s.state.batch = s.db.NewBatch()
+	}
+	p := r.home(s.dir.partitions)
+	n := s.state.peekTotal(p).Records + 1
+	from := len(s.records)
+	s.records = appendRecord(s.records, r)
+	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records)})
+	s.state.apply(p, n, r, s.records[from:])
+	return p, n
+}
+
+// commitBatch completes the batch and commits it.
+func (s *Store) commitBatch(sync bool) error {
+	batch := s.state.batch
+	if batch == nil {
+		return nil
+	}
+	s.state.flush()
+	s.state.batch = nil
+	if s.state.err != nil {
+		return errors.Join(s.state.err, batch.Close())
+	}
+	if sync {
+		return commit(batch, pebble.Sync)
+	}
+	return commit(batch, pebble.NoSync)
+}
+
+// finish ends a group that is durable and returns its moves.
+func (s *Store) finish() []Move {
+	if s.options.OnRecord != nil {
+		for _, a := range s.applied {
+			s.options.OnRecord(a.p, a.n, s.records[a.from:a.to])
+		}
+	}
+	s.applied, s.records = s.applied[:0], s.records[:0]
+	if cap(s.records) > maxScratch {
+		s.records = nil
+	}
+	s.state.forget()
+	moves := s.state.moves
+	s.state.moves = nil
+	return moves
+}
+
+// maxScratch bounds the buffer for encoded records that is kept from one group to the next.
+const maxScratch = 4 << 20
+
+// writable says why there can be no write.
+func (s *Store) writable() error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.options.ReadOnly:
+		return ErrReadOnly
+	case s.broken != nil:
+		return s.broken
+	case s.full.Load():
+		return s.fail(fmt.Errorf("store: %w", ErrDiskFull))
+	}
+	return nil
+}
+
+// fail refuses all further writes: the decoded rows may be ahead of the database.
+func (s *Store) fail(err error) error {
+	if s.full.Load() && !errors.Is(err, ErrDiskFull) {
+		err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+	}
+	if s.broken == nil {
+		s.broken = err
+		s.options.Logger.Error("store refuses further writes", "error", err)
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// Names in a data directory.
+const (
+	formatFile  = "freshet.json"
+	lockFile    = "LOCK"
+	ballastFile = "ballast"
+	dbDir       = "db"
+	warcDir     = "warc"
+)
+
+// ballastBytes is the disk space held back for a clean end when the disk is full.
+const ballastBytes = 16 << 20
+
+// directory is a locked data directory.
+type directory struct {
+	fs         vfs.FS
+	path       string
+	lock       io.Closer
+	partitions int
+	fresh      bool // made by openDirectory
+}
+
+// format is the content of freshet.json.
+type format struct {
+	Format     int `json:"format"`
+	Partitions int `json:"partitions"`
+}
+
+// openDirectory locks the data directory at path and reads its format; it makes one of the given
+// number of partitions where there is none and make is set.
+func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {
+	d := &directory{fs: fsys, path: path}
+	if make {
+		if err := makeDir(fsys, path); err != nil {
+			return nil, err
+		}
+	} else if _, err := fsys.Stat(d.join(formatFile)); err != nil {
+		return nil, fmt.Errorf("store: %s is no data directory: %w", path, err)
+	}
+	if d.lock, err = fsys.Lock(d.join(lockFile)); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.lock.Close())
+		}
+	}()
+	f, err := readFormat(fsys, d.join(formatFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		d.fresh = true
+		f = format{formatVersion, partitions}
+		err = d.writeFormat(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.partitions = f.Partitions
+	return d, nil
+}
+
+func readFormat(fsys vfs.FS, name string) (f format, err error) {
+	raw, err := readFile(fsys, name, 1<<16)
+	if err != nil {
+		return f, fmt.Errorf("store: %w", err)
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return f, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
+	}
+	switch {
+	case f.Format > formatVersion:
+		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, formatVersion)
+	case f.Format < 1 || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
+		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, formatVersion, weburl.MaxPartitions)
+	}
+	return f, nil
+}
+
+func (d *directory) join(name string) string { return d.fs.PathJoin(d.path, name) }
+
+// writeFormat writes freshet.json so that it is there whole or not at all.
+func (d *directory) writeFormat(f format) error {
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	temp := d.join(formatFile + ".new")
+	if err := writeFile(d.fs, temp, append(raw, '\n')); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := d.fs.Rename(temp, d.join(formatFile)); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return syncDir(d.fs, d.path)
+}
+
+// layBallast takes up space that dropBallast gives back. It is no fault if there is none left: the
+// first write will tell.
+func (d *directory) layBallast() error {
+	if _, err := d.fs.Stat(d.join(ballastFile)); err == nil {
+		return nil
+	}
+	f, err := d.fs.Create(d.join(ballastFile), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	err = errors.Join(f.Preallocate(0, ballastBytes), f.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("store: %w", err), d.dropBallast())
+	}
+	return nil
+}
+
+func (d *directory) dropBallast() error {
+	err := d.fs.Remove(d.join(ballastFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// makeDir makes the directory at path, and its parents, durable in their parent.
+func makeDir(fsys vfs.FS, path string) error {
+	if _, err := fsys.Stat(path); err == nil {
+		return nil
+	}
+	if err := fsys.MkdirAll(path, 0o755); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	parent := fsys.PathDir(path)
+	if parent == path || parent == "." {
+		parent = "."
+	}
+	return syncDir(fsys, parent)
+}
+
+func syncDir(fsys vfs.FS, path string) error {
+	dir, err := fsys.OpenDir(path)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+		return fmt.Errorf("store: sync %s: %w", path, err)
+	}
+	return nil
+}
+
+// readFile returns the content of a file, which must not be longer than limit bytes.
+func readFile(fsys vfs.FS, name string, limit int64) (_ []byte, err error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("%w: %s: longer than %d bytes", ErrCorrupt, name, limit)
+	}
+	return raw, err
+}
+
+func writeFile(fsys vfs.FS, name string, content []byte) (err error) {
+	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

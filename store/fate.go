@@ -1,0 +1,266 @@
+package store
+
+import (
+	"freshet/weburl"
+)
+
+// keptVisits is how many visits of a page are kept one by one.
+const keptVisits = 64
+
+// fetched applies a visit: the page leaves its queue, its fate is decided, and it may be queued
+// again.
+func (st *state) fetched(p weburl.Partition, n uint64, r *Fetched) {
+	if r.Gate != nil {
+		st.gate(p, r.URL.Host(), r.Gate)
+	}
+	st.countVisit(p, r)
+	row := st.resolve(p, r.URL)
+	if row.exists && row.State == StatePurged {
+		return
+	}
+	if !row.exists {
+		st.create(row, Page{URL: r.URL, FirstSeen: r.At})
+	}
+	st.change(row)
+	if !row.Visited {
+		row.Visited = true
+		st.site(p, r.URL.Site()).Fetched++
+	}
+	st.decide(row, n, r)
+	if r.RetryAt != 0 {
+		st.enqueue(row, DueQueue, Key{uint64(r.RetryAt), arrival(n, 0)})
+	} else {
+		st.dequeue(row)
+	}
+}
+
+func (st *state) countVisit(p weburl.Partition, r *Fetched) {
+	total := st.total(p)
+	total.Visits++
+	total.Outcomes[r.Outcome]++
+	total.BodyBytes += r.Size
+	total.WireBytes += r.WireBytes
+	if r.Truncated != "" {
+		total.Truncated++
+	}
+}
+
+// decide is the fate of a page after a visit. What it did not tell (a failure, an error of the
+// server's, a cut body, a soft error) is missing data: it changes no digest, validator or count of
+// earlier answers.
+func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
+	v := Visit{
+		At: r.At, TookNs: r.TotalNs, Outcome: r.Outcome, Status: r.Status, Reason: r.Reason,
+		WireBytes: r.WireBytes, Truncated: r.Truncated, Capture: r.Capture, Revisit: r.Revisit,
+		LastModified: r.LastModified,
+	}
+	row.LastFetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
+	row.SoftError, row.Truncated = r.SoftError, r.Truncated
+	if r.Outcome == OutcomeFailed || r.Outcome == OutcomeServerError {
+		row.FailedInRow += min(1, ^row.FailedInRow)
+	} else {
+		row.FailedInRow = 0
+	}
+	switch {
+	case r.Outcome == OutcomeStored && r.Truncated == "" && !r.SoftError:
+		st.complete(row, n, r, &v)
+	case r.Outcome == OutcomeNotModified && row.Versions > 0:
+		v.Complete = true
+		st.back(row, n, r.At)
+	case r.Outcome == OutcomeRedirected:
+		st.redirected(row, n, r)
+	case r.Outcome == OutcomeMissing:
+		st.missing(row, n, r.At)
+	case row.Versions == 0:
+		st.neverGood(row, r.Outcome)
+	}
+	v.Version = row.Versions
+	st.addVisit(row, &v)
+}
+
+// complete applies a whole answer: a version if anything differs, a change if the content does.
+func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
+	v.Complete = true
+	first := row.Versions == 0
+	sameBytes := !first && row.BodyDigest == r.BodyDigest
+	v.Changed = first || !sameBytes && !sameText(row.TextDigest, r.TextDigest)
+	regained := row.NoArchive && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
+	v.Noise = !v.Changed && (!sameBytes || regained)
+	withdrawn := !first && r.NoArchive && !row.NoArchive
+
+	if v.Changed || v.Noise {
+		st.addVersion(row, r, v.Noise)
+	}
+	if !sameBytes || row.NoFollow != r.NoFollow {
+		st.setLinks(row, r)
+	}
+	if v.Changed {
+		row.LastChanged = r.At
+	}
+	row.ContentType, row.Size, row.Canonical = r.ContentType, r.Size, r.Canonical
+	row.BodyDigest, row.TextDigest = r.BodyDigest, r.TextDigest
+	row.ETag, row.LastModified = r.ETag, r.LastModified
+	row.NoIndex, row.NoArchive, row.NoFollow = r.NoIndex, r.NoArchive, r.NoFollow
+
+	switch {
+	case withdrawn:
+		st.steady(row)
+		st.setState(row, StateWithdrawn)
+		row.Reason = "noarchive"
+		st.log(row, n, ChangeWithdrawn, r.At)
+	case row.State == StateWithdrawn && r.NoArchive:
+		st.steady(row)
+	case first:
+		st.live(row)
+		st.log(row, n, ChangeNew, r.At)
+	case v.Changed:
+		st.live(row)
+		st.log(row, n, ChangeChanged, r.At)
+	default:
+		st.back(row, n, r.At)
+	}
+}
+
+// sameText reports whether two pages have the same visible text, as far as both have a text digest.
+func sameText(a, b TextDigest) bool { return a == b && a != TextDigest{} }
+
+// steady forgets what pointed to an end of the page.
+func (st *state) steady(row *pageRow) {
+	row.GoneSeen, row.Redirects = 0, 0
+	row.Redirect, row.MovedTo = weburl.URL{}, weburl.URL{}
+}
+
+func (st *state) live(row *pageRow) {
+	st.steady(row)
+	st.setState(row, StateLive)
+}
+
+// back is the fate of a page with versions that is as it was: a change only if it had gone. A page
+// withdrawn for another reason than noarchive comes back too.
+func (st *state) back(row *pageRow, n uint64, at int64) {
+	was := row.State
+	if was == StateWithdrawn && row.NoArchive {
+		st.steady(row)
+		return
+	}
+	st.live(row)
+	if was != StateLive {
+		st.log(row, n, ChangeChanged, at)
+	}
+}
+
+func (st *state) redirected(row *pageRow, n uint64, r *Fetched) {
+	row.GoneSeen = 0
+	switch {
+	case !r.Permanent:
+		row.Redirects = 0
+	case row.Redirect == r.Redirect && row.Redirects > 0:
+		row.Redirects = 2
+	default:
+		row.Redirects = 1
+	}
+	row.Redirect = r.Redirect
+	switch {
+	case row.Versions == 0:
+		st.setState(row, StateRedirect)
+	case row.Redirects == 2 && (row.State != StateMoved || row.MovedTo != r.Redirect):
+		st.setState(row, StateMoved)
+		row.MovedTo = r.Redirect
+		st.log(row, n, ChangeMoved, r.At)
+	}
+}
+
+func (st *state) missing(row *pageRow, n uint64, at int64) {
+	row.Redirects, row.Redirect = 0, weburl.URL{}
+	row.GoneSeen = min(2, row.GoneSeen+1)
+	switch {
+	case row.Versions == 0:
+		st.setState(row, StateMissing)
+	case row.GoneSeen == 2 && row.State != StateGone:
+		st.setState(row, StateGone)
+		row.MovedTo = weburl.URL{}
+		st.log(row, n, ChangeGone, at)
+	}
+}
+
+// neverGood is the fate of a page without a version that answered nothing to keep; what an earlier
+// answer has told stays.
+func (st *state) neverGood(row *pageRow, o Outcome) {
+	switch row.State {
+	case StatePending, StateError, StateUnreached, StateDenied:
+	default:
+		return
+	}
+	switch o {
+	case OutcomeFailed:
+		st.setState(row, StateUnreached)
+	case OutcomeDenied:
+		st.setState(row, StateDenied)
+	default:
+		st.setState(row, StateError)
+	}
+}
+
+func (st *state) addVersion(row *pageRow, r *Fetched, noise bool) {
+	row.Versions++
+	total := st.total(row.id.p)
+	total.Versions++
+	if noise {
+		total.Noise++
+	}
+	v := Version{
+		Number: row.Versions, At: r.At, Noise: noise, Status: r.Status, ContentType: r.ContentType,
+		Charset: r.Charset, Size: r.Size, BodyDigest: r.BodyDigest, TextDigest: r.TextDigest,
+	}
+	if !r.NoArchive && !r.Revisit {
+		v.Capture = r.Capture
+	}
+	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVersion, row.id.fp, row.Versions)
+	st.set(&v)
+}
+
+func (st *state) setLinks(row *pageRow, r *Fetched) {
+	st.key = st.keys.appendPage(st.key[:0], row.id.p, keyLinks, row.id.fp)
+	if len(r.Links) > 0 {
+		st.setRaw(r.Links)
+	} else {
+		st.delete()
+	}
+}
+
+// addVisit keeps a visit, and folds the one that makes room for it.
+func (st *state) addVisit(row *pageRow, v *Visit) {
+	row.Visits++
+	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVisit, row.id.fp, row.Visits)
+	st.set(v)
+	if row.Visits <= keptVisits {
+		return
+	}
+	var old Visit
+	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVisit, row.id.fp, row.Visits-keptVisits)
+	if st.load(&old) {
+		row.Folded.add(&old)
+		st.delete()
+	}
+}
+
+// add folds the visit that follows those already in f.
+func (f *Folded) add(v *Visit) {
+	f.Visits++
+	if !v.Complete {
+		return
+	}
+	if f.Complete == 0 {
+		f.First = v.At
+	} else {
+		f.ElapsedNs += v.At - f.Last
+		if v.Changed {
+			f.ChangedNs += v.At - f.Last
+		}
+	}
+	f.Complete++
+	if v.Changed {
+		f.Changes++
+	}
+	f.Last = v.At
+}

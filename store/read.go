@@ -1,0 +1,285 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/weburl"
+)
+
+// PageAt is a page's row with its key, which is the URL's fingerprint unless that was another's.
+type PageAt struct {
+	Fingerprint weburl.Fingerprint
+	Page
+}
+
+// row decodes the value at key into v; ErrNotFound if there is none.
+func (s *Store) row(key []byte, v any) error {
+	found, err := get(s.db, key, func(raw []byte) error { return decodeValue(raw, v) })
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return err
+}
+
+// Page returns the row at fp; ErrNotFound if there is none.
+func (s *Store) Page(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
+	err = s.row(s.keys.appendPage(nil, p, keyPage, fp), &page)
+	return page, err
+}
+
+// PageOf returns the row of u and its key; ErrNotFound if u has none.
+func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) {
+	p := u.Partition(s.dir.partitions)
+	for fp := u.Fingerprint(); ; fp = probe(fp) {
+		page, err := s.Page(p, fp)
+		if err != nil || page.URL == u {
+			return page, fp, err
+		}
+	}
+}
+
+// Pages iterates over a partition's rows in the order of their keys, as they are when the iteration
+// begins. It ends after an error.
+func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] {
+	return rows(s.db, s.keys, p, keyPage, func(rest, value []byte, page *PageAt) error {
+		n, err := numberTail(rest)
+		page.Fingerprint = weburl.Fingerprint(n)
+		return errors.Join(err, decodeValue(value, &page.Page))
+	})
+}
+
+// rows iterates over the values of a kind, decoded from the key's end and the value.
+func rows[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKind, decode func(rest, value []byte, row *T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		from, to := keys.kindSpan(p, kind)
+		err := scan(db, from, to, func(key, value []byte) error {
+			var row T
+			if err := decode(key[len(from):], value, &row); err != nil {
+				return err
+			}
+			if !yield(row, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// Site returns a site's row; ErrNotFound if there is none.
+func (s *Store) Site(site weburl.Site) (SiteRow, error) {
+	row := SiteRow{Site: site}
+	err := s.row(s.keys.appendText(nil, site.Partition(s.dir.partitions), keySite, string(site)), &row)
+	return row, err
+}
+
+// Sites iterates over a partition's sites by name, as they are when the iteration begins. It ends
+// after an error.
+func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
+	return rows(s.db, s.keys, p, keySite, func(rest, value []byte, row *SiteRow) error {
+		row.Site = weburl.Site(rest)
+		return decodeValue(value, row)
+	})
+}
+
+// RobotsBody returns the robots.txt kept for a site; ErrNotFound if none is.
+func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
+	key := s.keys.appendText(nil, site.Partition(s.dir.partitions), keyRobots, string(site))
+	return s.raw(key)
+}
+
+// raw returns a copy of the value at key.
+func (s *Store) raw(key []byte) (value []byte, err error) {
+	found, err := get(s.db, key, func(raw []byte) error { value = append([]byte{}, raw...); return nil })
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return value, err
+}
+
+// Gate returns the politeness kept for a host of partition p, zero if none is.
+func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
+	err = s.row(s.keys.appendText(nil, p, keyGate, host), &gate)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return gate, err
+}
+
+// ReadQueue appends to dst up to n entries of a site's queue, in order, from after the given place;
+// the zero Key is before every entry.
+func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n int) ([]Entry, error) {
+	if n <= 0 {
+		return dst, nil
+	}
+	p := site.Partition(s.dir.partitions)
+	from, to := span(s.keys.appendQueue(nil, p, q, site))
+	prefix := len(from)
+	if after != (Key{}) {
+		from = append(s.keys.appendEntry(nil, p, q, site, after), 0)
+	}
+	err := scan(s.db, from, to, func(key, value []byte) (err error) {
+		var e Entry
+		if len(key) != prefix+16 {
+			return fmt.Errorf("%w: queue key %x", ErrCorrupt, key)
+		}
+		e.Key = Key{binary.BigEndian.Uint64(key[prefix:]), binary.BigEndian.Uint64(key[prefix+8:])}
+		if e.Fingerprint, e.Cash, err = entryValue(value); err != nil {
+			return err
+		}
+		dst = append(dst, e)
+		if n--; n == 0 {
+			return errStop
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return dst, err
+}
+
+// Visits returns the kept visits of a page, oldest first: the last 64. Page.Folded sums up the
+// others.
+func (s *Store) Visits(p weburl.Partition, fp weburl.Fingerprint) (visits []Visit, err error) {
+	from, to := span(s.keys.appendPage(nil, p, keyVisit, fp))
+	err = scan(s.db, from, to, func(_, value []byte) error {
+		visits = append(visits, Visit{})
+		return decodeValue(value, &visits[len(visits)-1])
+	})
+	return visits, err
+}
+
+// Versions returns the versions of a page, oldest first.
+func (s *Store) Versions(p weburl.Partition, fp weburl.Fingerprint) (versions []Version, err error) {
+	from, to := span(s.keys.appendPage(nil, p, keyVersion, fp))
+	err = scan(s.db, from, to, func(_, value []byte) error {
+		versions = append(versions, Version{})
+		return decodeValue(value, &versions[len(versions)-1])
+	})
+	return versions, err
+}
+
+// Version returns a version of a page by its number; ErrNotFound if there is none.
+func (s *Store) Version(p weburl.Partition, fp weburl.Fingerprint, number uint32) (v Version, err error) {
+	err = s.row(s.keys.appendOfPage(nil, p, keyVersion, fp, number), &v)
+	return v, err
+}
+
+// OutLinks returns the links of a page's last complete capture.
+func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, error) {
+	raw, err := s.raw(s.keys.appendPage(nil, p, keyLinks, fp))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return DecodeLinks(raw)
+}
+
+// Changes returns up to n entries of a partition's change log, in order, from after record number
+// after.
+func (s *Store) Changes(p weburl.Partition, after uint64, n int) (changes []Change, err error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	prefix, to := s.keys.kindSpan(p, keyChange)
+	from := s.keys.appendNumber(nil, p, keyChange, after+1)
+	err = scan(s.db, from, to, func(key, value []byte) (err error) {
+		var c Change
+		if c.Record, err = numberTail(key[len(prefix):]); err != nil {
+			return err
+		}
+		if err := decodeValue(value, &c); err != nil {
+			return err
+		}
+		changes = append(changes, c)
+		if len(changes) == n {
+			return errStop
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return changes, err
+}
+
+// Records calls fn for the kept records of p after number after, in order, until fn fails, and
+// returns fn's error. Records up to Counters.Trimmed are gone: a consumer that has to begin before
+// is rebuilt from rows, visits, out-links and change log.
+func (s *Store) Records(p weburl.Partition, after uint64, fn func(n uint64, r Record) error) error {
+	prefix, to := s.keys.kindSpan(p, keyRecord)
+	from := s.keys.appendNumber(nil, p, keyRecord, after+1)
+	return scan(s.db, from, to, func(key, value []byte) error {
+		n, err := numberTail(key[len(prefix):])
+		if err != nil {
+			return err
+		}
+		r, err := decodeRecord(value)
+		if err != nil {
+			return err
+		}
+		r.settle(p)
+		return fn(n, r)
+	})
+}
+
+// Marks returns the marks of p's consumers, sorted by consumer.
+func (s *Store) Marks(p weburl.Partition) ([]Mark, error) { return readMarks(s.db, s.keys, p) }
+
+// Counters returns a partition's totals.
+func (s *Store) Counters(p weburl.Partition) (c Counters, err error) {
+	err = s.row(s.keys.appendKind(nil, p, keyCounters), &c)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return c, err
+}
+
+// Total returns the sum of all partitions' totals; Records and Trimmed are sums too. O(partitions).
+func (s *Store) Total() (sum Counters, err error) {
+	for p := range s.dir.partitions {
+		c, err := s.Counters(weburl.Partition(p))
+		if err != nil {
+			return sum, err
+		}
+		sum.add(&c)
+	}
+	return sum, nil
+}
+
+func (c *Counters) add(d *Counters) {
+	c.Records += d.Records
+	c.Trimmed += d.Trimmed
+	c.Sites += d.Sites
+	c.Pages += d.Pages
+	for i, n := range d.States {
+		c.States[i] += n
+	}
+	c.New += d.New
+	c.Due += d.Due
+	c.Visits += d.Visits
+	c.Robots += d.Robots
+	for i, n := range d.Outcomes {
+		c.Outcomes[i] += n
+	}
+	c.Versions += d.Versions
+	c.Noise += d.Noise
+	c.BodyBytes += d.BodyBytes
+	c.WireBytes += d.WireBytes
+	c.Truncated += d.Truncated
+	c.Collisions += d.Collisions
+	for _, r := range d.Refused {
+		c.Refused = count(c.Refused, r.Reason, r.Count)
+	}
+}

@@ -1,0 +1,287 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/weburl"
+)
+
+// state is what apply reads and changes: the rows in the database, under what the records since the
+// last forget have made of them. Rows are decoded once and encoded once a batch; everything else
+// goes into the batch as it happens.
+//
+// The first error is kept in err, and the batch must then not be committed: a row that could not be
+// read counts as absent.
+type state struct {
+	keys keyspace
+	db   pebble.Reader
+	err  error
+
+	batch *pebble.Batch // of the records being applied
+	moves []Move        // what they did to the queues
+
+	totals map[weburl.Partition]*totalsRow
+	sites  map[weburl.Site]*siteRow
+	pages  map[pageID]*pageRow
+
+	dirtyTotals []*totalsRow // in the order in which they were first changed
+	dirtySites  []*siteRow
+	dirtyPages  []*pageRow
+
+	key, value []byte // scratch
+}
+
+type pageID struct {
+	p  weburl.Partition
+	fp weburl.Fingerprint
+}
+
+type pageRow struct {
+	Page
+	id            pageID
+	exists, dirty bool
+}
+
+type siteRow struct {
+	SiteRow
+	p             weburl.Partition
+	exists, dirty bool
+}
+
+type totalsRow struct {
+	Counters
+	p     weburl.Partition
+	marks []Mark // sorted by consumer
+	dirty bool
+}
+
+// maxCached bounds the site rows that are kept decoded from one commit to the next.
+const maxCached = 1 << 13
+
+func newState(keys keyspace, db pebble.Reader) *state {
+	return &state{
+		keys:   keys,
+		db:     db,
+		totals: map[weburl.Partition]*totalsRow{},
+		sites:  map[weburl.Site]*siteRow{},
+		pages:  map[pageID]*pageRow{},
+	}
+}
+
+func (st *state) fail(err error) {
+	if st.err == nil {
+		st.err = err
+	}
+}
+
+// load decodes the value at st.key into v and reports whether there is one.
+func (st *state) load(v any) bool {
+	found, err := get(st.db, st.key, func(raw []byte) error { return decodeValue(raw, v) })
+	if err != nil {
+		st.fail(err)
+	}
+	return found && err == nil
+}
+
+// get calls use with the value at key, which is valid during the call, and reports whether there is
+// one.
+func get(db pebble.Reader, key []byte, use func([]byte) error) (bool, error) {
+	raw, closer, err := db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = use(raw)
+	return true, errors.Join(err, closer.Close())
+}
+
+// set puts the encoding of v at st.key.
+func (st *state) set(v any) {
+	st.value = appendValue(st.value[:0], v)
+	st.setRaw(st.value)
+}
+
+func (st *state) setRaw(value []byte) {
+	if err := st.batch.Set(st.key, value, nil); err != nil {
+		st.fail(err)
+	}
+}
+
+func (st *state) delete() {
+	if err := st.batch.Delete(st.key, nil); err != nil {
+		st.fail(err)
+	}
+}
+
+func (st *state) deleteSpan(from, to []byte) {
+	if err := st.batch.DeleteRange(from, to, nil); err != nil {
+		st.fail(err)
+	}
+}
+
+// page returns the row at fp, which need not exist.
+func (st *state) page(p weburl.Partition, fp weburl.Fingerprint) *pageRow {
+	id := pageID{p, fp}
+	if row := st.pages[id]; row != nil {
+		return row
+	}
+	row := &pageRow{id: id}
+	st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
+	row.exists = st.load(&row.Page)
+	st.pages[id] = row
+	return row
+}
+
+// resolve returns u's row, or the free one where it belongs: at its fingerprint or, where that is
+// another URL's, at the next number that is not.
+func (st *state) resolve(p weburl.Partition, u weburl.URL) *pageRow {
+	for fp := u.Fingerprint(); ; fp = probe(fp) {
+		row := st.page(p, fp)
+		if !row.exists || row.URL == u || st.err != nil {
+			return row
+		}
+	}
+}
+
+// probe returns the fingerprint to try after fp.
+func probe(fp weburl.Fingerprint) weburl.Fingerprint { return max(1, fp+1) }
+
+// change notes that row has been or will be changed in this batch.
+func (st *state) change(row *pageRow) {
+	if !row.dirty {
+		row.dirty = true
+		st.dirtyPages = append(st.dirtyPages, row)
+	}
+}
+
+// total returns a partition's counters, to be changed.
+func (st *state) total(p weburl.Partition) *totalsRow {
+	row := st.peekTotal(p)
+	if !row.dirty {
+		row.dirty = true
+		st.dirtyTotals = append(st.dirtyTotals, row)
+	}
+	return row
+}
+
+func (st *state) peekTotal(p weburl.Partition) *totalsRow {
+	row := st.totals[p]
+	if row == nil {
+		row = &totalsRow{p: p, marks: st.loadMarks(p)}
+		st.key = st.keys.appendKind(st.key[:0], p, keyCounters)
+		st.load(&row.Counters)
+		st.totals[p] = row
+	}
+	return row
+}
+
+func (st *state) loadMarks(p weburl.Partition) []Mark {
+	marks, err := readMarks(st.db, st.keys, p)
+	if err != nil {
+		st.fail(err)
+	}
+	return marks
+}
+
+// site returns a site's row, to be changed; it comes to be if it was not there.
+func (st *state) site(p weburl.Partition, site weburl.Site) *siteRow {
+	row := st.peekSite(p, site)
+	if !row.exists {
+		row.exists = true
+		st.total(p).Sites++
+	}
+	if !row.dirty {
+		row.dirty = true
+		st.dirtySites = append(st.dirtySites, row)
+	}
+	return row
+}
+
+// peekSite returns a site's row, which need not exist.
+func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
+	row := st.sites[site]
+	if row == nil {
+		row = &siteRow{p: p}
+		row.Site = site
+		st.key = st.keys.appendText(st.key[:0], p, keySite, string(site))
+		row.exists = st.load(&row.SiteRow)
+		st.sites[site] = row
+	}
+	return row
+}
+
+// flush puts the changed rows into the batch, which is complete then.
+func (st *state) flush() {
+	for _, row := range st.dirtyPages {
+		row.exists, row.dirty = true, false
+		st.key = st.keys.appendPage(st.key[:0], row.id.p, keyPage, row.id.fp)
+		st.set(&row.Page)
+	}
+	for _, row := range st.dirtySites {
+		row.dirty = false
+		st.key = st.keys.appendText(st.key[:0], row.p, keySite, string(row.Site))
+		st.set(&row.SiteRow)
+	}
+	for _, row := range st.dirtyTotals {
+		row.dirty = false
+		st.key = st.keys.appendKind(st.key[:0], row.p, keyCounters)
+		st.set(&row.Counters)
+	}
+	st.dirtyPages, st.dirtySites, st.dirtyTotals = st.dirtyPages[:0], st.dirtySites[:0], st.dirtyTotals[:0]
+}
+
+// forget drops the decoded pages, and the sites where they have become many. Everything must be
+// committed.
+func (st *state) forget() {
+	clear(st.pages)
+	if len(st.sites) > maxCached {
+		clear(st.sites)
+	}
+}
+
+// readMarks returns the marks of p's consumers, sorted by consumer.
+func readMarks(db pebble.Reader, keys keyspace, p weburl.Partition) (marks []Mark, err error) {
+	from, to := keys.kindSpan(p, keyMark)
+	err = scan(db, from, to, func(key, value []byte) error {
+		m := Mark{Partition: p, Consumer: string(key[len(from):])}
+		marks = append(marks, m)
+		return decodeValue(value, &marks[len(marks)-1].Record)
+	})
+	return marks, err
+}
+
+// scan calls fn for the pairs with from ≤ key < to, in order, until it fails. Key and value are
+// valid during the call.
+func scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) (err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := fn(it.Key(), value); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// count adds n to a reason's count in a list sorted by reason.
+func count(reasons []Reason, reason string, n int64) []Reason {
+	i, found := slices.BinarySearchFunc(reasons, reason, func(r Reason, s string) int { return cmp.Compare(r.Reason, s) })
+	if !found {
+		reasons = slices.Insert(reasons, i, Reason{Reason: reason})
+	}
+	reasons[i].Count += n
+	return reasons
+}
