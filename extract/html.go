@@ -58,8 +58,10 @@ func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
 			from = u
 		}
 	}
+	p.links.expect(len(r.waiting))
+	written := string(r.written)
 	for _, ref := range r.waiting {
-		p.links.resolve(from, string(r.written[ref.start:ref.end]), Link{Rel: ref.rel, NoFollow: ref.noFollow})
+		p.links.resolve(from, written[ref.start:ref.end], Link{Rel: ref.rel, NoFollow: ref.noFollow})
 	}
 	if r.canonical != nil {
 		page.Canonical, _ = from.Parse(*r.canonical)
@@ -98,7 +100,10 @@ func (r *reader) characters() {
 	if r.noscript || r.templates > 0 || r.inside == script || r.inside == iframe || r.inside == unseen {
 		return
 	}
-	text := r.tokens.Text()
+	text := r.tokens.Raw()
+	if r.foreign > 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, 0) >= 0 {
+		text = r.tokens.Text() // what is left, line ends, folding takes care of
+	}
 	r.text.add(text)
 	if r.inside == title && r.foreign == 0 && !r.titled {
 		r.titled = true
@@ -206,14 +211,14 @@ func (r *reader) carry(e element) {
 
 // attributes reads the attributes of the current tag and says whether it has any.
 func (r *reader) attributes(a *attributes) bool {
-	_, more := r.tokens.TagName()
-	found := more
-	for more {
-		var key, value []byte
-		key, value, more = r.tokens.TagAttr()
-		a.set(key, value)
+	key, value, more := r.tokens.TagAttr()
+	if key == nil {
+		return false
 	}
-	return found
+	for a.set(key, value); more; a.set(key, value) {
+		key, value, more = r.tokens.TagAttr()
+	}
+	return true
 }
 
 // link keeps the references of a link element.

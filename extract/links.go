@@ -1,6 +1,11 @@
 package extract
 
-import "freshet/weburl"
+import (
+	"slices"
+	"strings"
+
+	"freshet/weburl"
+)
 
 // Bounds that no option changes.
 const (
@@ -28,12 +33,18 @@ func (s *linkSet) reset(own weburl.URL, max int) {
 	*s = linkSet{own: own, max: max, index: s.index}
 }
 
+// expect makes room for n more links.
+func (s *linkSet) expect(n int) { s.links = slices.Grow(s.links, n) }
+
 // resolve adds the link with the URL that ref means against the base. A reference that means no
 // http or https URL is ignored.
 func (s *linkSet) resolve(base weburl.URL, ref string, l Link) {
 	if s.resolved >= maxResolved || len(ref) > maxReference {
 		s.dropped++
 		return
+	}
+	if isAbsolute([]byte(ref)) {
+		ref = strings.Clone(ref) // the URL may keep it, and must not keep with it what it is a part of
 	}
 	u, err := base.Parse(ref)
 	if err != nil {

@@ -50,11 +50,8 @@ var class = [256]uint8{
 func (f *folded) add(text []byte) {
 	for i := 0; i < len(text); {
 		start := i
-		for i < len(text) && class[text[i]] == inWord {
-			i++
-		}
-		if i > start {
-			f.word(text[start:i])
+		if i += foldedLength(text[i:]); i > start {
+			f.words(text[start:i])
 			continue
 		}
 		if class[text[i]] == isSpace {
@@ -67,13 +64,27 @@ func (f *folded) add(text []byte) {
 		if unicode.IsSpace(r) {
 			f.gap = true
 		} else {
-			f.word(text[start:i])
+			f.words(text[start:i])
 		}
 	}
 }
 
-// word takes a piece without white space.
-func (f *folded) word(piece []byte) {
+// foldedLength returns the length of what text begins with that needs no folding: words of plain
+// bytes, a single space between them.
+func foldedLength(text []byte) int {
+	for i, c := range text {
+		if class[c] == inWord {
+			continue
+		}
+		if c != ' ' || i == 0 || i+1 == len(text) || class[text[i+1]] != inWord {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// words takes a piece that is folded and begins and ends in a word.
+func (f *folded) words(piece []byte) {
 	if f.gap && f.length > 0 {
 		f.buffer = append(f.buffer, ' ')
 		f.length++
