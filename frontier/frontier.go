@@ -25,6 +25,7 @@ type Frontier struct {
 	owed      int     // millionths of a choice that new pages are owed, see choose
 
 	addressFloor instant // before which no address not yet met may be asked
+	unsure       instant // until when hosts wait because of AfterUncleanStop
 	sweepAt      int     // number of hosts at which the forgettable are looked for
 	queued       [2]int  // pages by Kind
 	hostsIn      [numStates]int
@@ -134,7 +135,7 @@ func (f *Frontier) changed(s *site, now instant) {
 
 // RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none;
 // longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched anew before the
-// site's next page. For a page with Robots set, call it before Done, so that the gate which Done
+// site's next page; a Crawl-delay that is longer is waited out before until counts. For a page with Robots set, call it before Done, so that the gate which Done
 // returns knows the Crawl-delay.
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
 	t := f.tick(now)
@@ -142,7 +143,16 @@ func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time
 	s.robots, s.retry = at(until), 0
 	s.crawlDelay = min(max(crawlDelay, 0), MaxCrawlDelay)
 	f.slow(s.host)
+	s.cover(t)
 	f.update(s.host, t)
+}
+
+// cover lets a robots.txt that was just fetched hold until an hour after the host may be asked again,
+// if that is later: else a Crawl-delay longer than it is valid would leave no page a turn.
+func (s *site) cover(now instant) {
+	if s.robots > now && s.host.next >= s.robots {
+		s.robots = s.host.next.after(time.Hour)
+	}
 }
 
 // RobotsUnreachable tells that the site's robots.txt could not be had (no answer, or a 5xx): nothing

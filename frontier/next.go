@@ -163,13 +163,18 @@ func (f *Frontier) take(c choice, now instant) (Page, bool) {
 	if !c.continues {
 		h.run = 0
 	}
+	f.book(h, &p, now)
+	return p, true
+}
+
+// book keeps a host, and its address, for a page until that is given back.
+func (f *Frontier) book(h *host, p *Page, now instant) {
 	h.run++
-	h.flight, h.open = &p, nil
+	h.flight, h.open = p, nil
 	if h.address != nil {
 		h.address.flight = h
 	}
 	f.update(h, now)
-	return p, true
 }
 
 // charge keeps what new pages are owed.
@@ -220,6 +225,9 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 		end = at(a.End)
 	}
 	h.close(&f.options, a, end)
+	if p.Robots {
+		s.cover(t)
+	}
 	if a.Kept && !a.Failed && a.RetryAfter <= 0 && h.crawlDelay == 0 && int(h.run) < f.options.PerConnection {
 		h.open = s
 	}

@@ -56,6 +56,12 @@ func (f *Frontier) AfterUncleanStop(now time.Time) {
 	t := f.tick(now)
 	for _, h := range f.hosts {
 		h.next = max(h.next, t.after(max(h.interval, h.crawlDelay, f.options.Delay)))
+		f.unsure = max(f.unsure, h.next)
 		f.update(h, t)
 	}
 }
+
+// MayStopClean says whether a stop at now leaves in the stored gates all that the next run has to
+// know: not while a wait that AfterUncleanStop imposed, and that is stored nowhere, is not over. A
+// stop before that has to be taken for an unclean one.
+func (f *Frontier) MayStopClean(now time.Time) bool { return f.tick(now) >= f.unsure }

@@ -91,7 +91,7 @@ func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	w := s.window(k)
 	count := len(w.entries)
 	if w.more {
-		count = max(w.count+n, count+1)
+		count = max(w.count+n, count)
 	}
 	f.queued[k] += count - w.count
 	w.count = count
