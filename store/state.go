@@ -25,7 +25,7 @@ type state struct {
 	moves []Move        // what they did to the queues
 
 	totals map[weburl.Partition]*totalsRow
-	sites  map[weburl.Site]*siteRow
+	sites  map[siteID]*siteRow
 	pages  map[pageID]*pageRow
 
 	dirtyTotals []*totalsRow // in the order in which they were first changed
@@ -38,6 +38,12 @@ type state struct {
 type pageID struct {
 	p  weburl.Partition
 	fp weburl.Fingerprint
+}
+
+// siteID names a site as seen from a partition: a refused link may be to a site of another one.
+type siteID struct {
+	p    weburl.Partition
+	site weburl.Site
 }
 
 type pageRow struct {
@@ -67,7 +73,7 @@ func newState(keys keyspace, db pebble.Reader) *state {
 		keys:   keys,
 		db:     db,
 		totals: map[weburl.Partition]*totalsRow{},
-		sites:  map[weburl.Site]*siteRow{},
+		sites:  map[siteID]*siteRow{},
 		pages:  map[pageID]*pageRow{},
 	}
 }
@@ -205,13 +211,14 @@ func (st *state) site(p weburl.Partition, site weburl.Site) *siteRow {
 
 // peekSite returns a site's row, which need not exist.
 func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
-	row := st.sites[site]
+	id := siteID{p, site}
+	row := st.sites[id]
 	if row == nil {
 		row = &siteRow{p: p}
 		row.Site = site
 		st.key = st.keys.appendText(st.key[:0], p, keySite, string(site))
 		row.exists = st.load(&row.SiteRow)
-		st.sites[site] = row
+		st.sites[id] = row
 	}
 	return row
 }

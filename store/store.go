@@ -254,6 +254,9 @@ func (s *Store) readStart() error {
 	if s.options.ReadOnly {
 		return nil
 	}
+	if err := s.undoImport(); err != nil {
+		return err
+	}
 	return s.putHeartbeat(heartbeat{At: last.At})
 }
 

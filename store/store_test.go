@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
@@ -128,5 +127,3 @@ func dump(t testing.TB, s *Store) (lines []string) {
 	}
 	return lines
 }
-
-var _ pebble.Reader = (*pebble.DB)(nil)

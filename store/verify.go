@@ -1,0 +1,474 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Problem is something that Verify found wrong.
+type Problem struct {
+	Place string // a URL, site, file or partition
+	Text  string
+}
+
+// String returns "place: text".
+func (p Problem) String() string { return p.Place + ": " + p.Text }
+
+// Verify checks the crawl, as it is when it begins, against itself and against its captures, and
+// calls report for every fault. It holds that
+//
+//   - every WARC file can be read to its end;
+//   - the captures of versions and visits are there and are those of their page, and the payload of
+//     a version's capture has its digest;
+//   - a page's queue entry is there, and every entry is its page's;
+//   - visits, versions and change entries are complete and belong to a page;
+//   - the totals of sites and partitions are true;
+//   - records follow one another from after the last trimmed one.
+//
+// Its error is one that kept it from checking: ctx's, or the file system's. Memory is by site and
+// partition; time is that of reading every byte once, captures at random.
+func (s *Store) Verify(ctx context.Context, report func(Problem)) error {
+	snapshot := s.db.NewSnapshot()
+	err := s.verifyFiles(ctx, report)
+	for p := 0; p < s.dir.partitions && err == nil; p++ {
+		v := &verifier{Store: s, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*SiteRow{}}
+		err = v.verify()
+	}
+	return errors.Join(err, snapshot.Close())
+}
+
+// verifyFiles reads all WARC files.
+func (s *Store) verifyFiles(ctx context.Context, report func(Problem)) error {
+	paths, err := s.Files()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		err := verifyFile(ctx, s, path)
+		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
+			continue // its end is being written
+		}
+		if errors.Is(err, warc.ErrCorrupt) {
+			report(Problem{s.fs.PathBase(path), err.Error()})
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifyFile(ctx context.Context, s *Store, path string) (err error) {
+	r, err := warc.Open(s.fs, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := r.Next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if _, err := r.Finish(); err != nil {
+			return err
+		}
+	}
+}
+
+// verifier checks one partition.
+type verifier struct {
+	*Store
+	db     pebble.Reader
+	ctx    context.Context // of the one call of Verify
+	report func(Problem)
+	p      weburl.Partition
+
+	stored Counters // as they are stored
+	found  Counters // as the rows make them
+	sites  map[weburl.Site]*SiteRow
+	page   PageAt // the one last looked up by a visit or version
+	known  bool   // … and it exists
+	next   uint32 // … and the number expected
+}
+
+func (v *verifier) verify() (err error) {
+	if err := v.row(v.key(keyCounters), &v.stored); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	for kind := keyCounters; kind <= lastKind; kind++ {
+		check := v.checker(kind)
+		if check == nil {
+			continue
+		}
+		v.page = PageAt{}
+		from, to := v.keys.kindSpan(v.p, kind)
+		err := scan(v.db, from, to, func(key, value []byte) error {
+			if err := v.ctx.Err(); err != nil {
+				return err
+			}
+			if err := check(key[len(from):], value); errors.Is(err, ErrCorrupt) {
+				v.fault("partition %d, key %x: %v", v.p, key, err)
+			} else if err != nil {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	v.checkRecords()
+	v.checkSites()
+	v.checkTotals()
+	return nil
+}
+
+func (v *verifier) key(kind keyKind) []byte { return v.keys.appendKind(nil, v.p, kind) }
+
+// row reads through the snapshot.
+func (v *verifier) row(key []byte, value any) error {
+	found, err := get(v.db, key, func(raw []byte) error { return decodeValue(raw, value) })
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return err
+}
+
+func (v *verifier) fault(format string, args ...any) {
+	place, text, _ := strings.Cut(fmt.Sprintf(format, args...), ": ")
+	v.report(Problem{place, text})
+}
+
+// checker returns the check of a kind's keys, given their ends and values.
+func (v *verifier) checker(kind keyKind) func(rest, value []byte) error {
+	switch kind {
+	case keyPage:
+		return v.checkPage
+	case keyNew:
+		return func(rest, value []byte) error { return v.checkEntry(NewQueue, rest, value) }
+	case keyDue:
+		return func(rest, value []byte) error { return v.checkEntry(DueQueue, rest, value) }
+	case keyVisit:
+		return v.checkVisit
+	case keyVersion:
+		return v.checkVersion
+	case keyLinks:
+		return v.checkLinks
+	case keyChange:
+		return v.checkChange
+	case keyRecord:
+		return v.checkRecord
+	}
+	return nil
+}
+
+func (v *verifier) checkPage(rest, value []byte) error {
+	n, err := numberTail(rest)
+	if err != nil {
+		return err
+	}
+	page := PageAt{Fingerprint: weburl.Fingerprint(n)}
+	if err := decodeValue(value, &page.Page); err != nil {
+		return err
+	}
+	if page.State >= states {
+		return fmt.Errorf("%w: state %d", ErrCorrupt, page.State)
+	}
+	if home := page.URL.Partition(v.dir.partitions); home != v.p {
+		v.fault("%s: in partition %d: want %d", page.URL, v.p, home)
+	}
+	if err := v.checkPlace(&page); err != nil {
+		return err
+	}
+	if err := v.checkQueued(&page); err != nil {
+		return err
+	}
+	v.found.Pages++
+	v.found.States[page.State]++
+	site := v.sites[page.URL.Site()]
+	if site == nil {
+		site = &SiteRow{}
+		v.sites[page.URL.Site()] = site
+	}
+	site.Pages++
+	if page.Visited {
+		site.Fetched++
+	}
+	return v.checkHistory(&page)
+}
+
+// checkPlace checks that a page lies where a look-up of its URL finds it.
+func (v *verifier) checkPlace(page *PageAt) error {
+	for fp := page.URL.Fingerprint(); fp != page.Fingerprint; fp = probe(fp) {
+		var other Page
+		if err := v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &other); errors.Is(err, ErrNotFound) {
+			v.fault("%s: stored at %v, where no look-up finds it", page.URL, page.Fingerprint)
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) checkQueued(page *PageAt) error {
+	if page.Queue == NoQueue {
+		return nil
+	}
+	key := v.keys.appendEntry(nil, v.p, page.Queue, page.URL.Site(), page.Key)
+	found, err := get(v.db, key, func(value []byte) error {
+		fp, _, err := entryValue(value)
+		if err == nil && fp != page.Fingerprint {
+			v.fault("%s: its entry in the %v queue is of %v", page.URL, page.Queue, fp)
+		}
+		return err
+	})
+	if err == nil && !found {
+		v.fault("%s: not in the %v queue, where its row says it is", page.URL, page.Queue)
+	}
+	return err
+}
+
+// checkHistory checks that a page's last visits, its versions and its change entry are there.
+func (v *verifier) checkHistory(page *PageAt) error {
+	exists := func(key []byte, what string, n uint64) error {
+		found, err := get(v.db, key, func([]byte) error { return nil })
+		if err == nil && !found {
+			v.fault("%s: %s %d is missing", page.URL, what, n)
+		}
+		return err
+	}
+	var errs []error
+	if page.Visits > 0 {
+		errs = append(errs, exists(v.keys.appendOfPage(nil, v.p, keyVisit, page.Fingerprint, page.Visits), "visit", uint64(page.Visits)))
+	}
+	if page.Versions > 0 {
+		errs = append(errs, exists(v.keys.appendOfPage(nil, v.p, keyVersion, page.Fingerprint, page.Versions), "version", uint64(page.Versions)))
+	}
+	if page.LastChange > 0 {
+		errs = append(errs, exists(v.keys.appendNumber(nil, v.p, keyChange, page.LastChange), "change entry", page.LastChange))
+	}
+	return errors.Join(errs...)
+}
+
+func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
+	_, key, err := queueTail(rest)
+	if err != nil {
+		return err
+	}
+	fp, _, err := entryValue(value)
+	if err != nil {
+		return err
+	}
+	var page Page
+	err = v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &page)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		v.fault("partition %d: entry of the %v queue for %v, which has no row", v.p, q, fp)
+		return nil
+	case err != nil:
+		return err
+	}
+	if want := v.keys.appendEntry(nil, v.p, q, page.URL.Site(), key); page.Queue != q || page.Key != key || string(want[len(want)-len(rest):]) != string(rest) {
+		v.fault("%s: in the %v queue at %d, %d: its row says %v at %d, %d", page.URL, q, key.Order, key.Arrival, page.Queue, page.Key.Order, page.Key.Arrival)
+	}
+	site := v.sites[page.URL.Site()]
+	if site == nil {
+		return nil // the row could not be read and has been reported
+	}
+	if q == NewQueue {
+		site.New++
+		v.found.New++
+	} else {
+		site.Due++
+		v.found.Due++
+	}
+	return nil
+}
+
+// of looks up the page of a visit or version and checks that these are numbered without a gap, from
+// the page's first.
+func (v *verifier) of(rest []byte, what string, first func(*Page) uint32) (bool, error) {
+	fp, number, err := pageTail(rest)
+	if err != nil {
+		return false, err
+	}
+	if fp != v.page.Fingerprint {
+		v.page = PageAt{Fingerprint: fp}
+		err := v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &v.page.Page)
+		v.known = err == nil
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+		v.next = first(&v.page.Page)
+	}
+	if !v.known {
+		v.fault("partition %d: %s %d of %v, which has no row", v.p, what, number, fp)
+		return false, nil
+	}
+	if number != v.next {
+		v.fault("%s: %s %d: want %d", v.page.URL, what, number, v.next)
+	}
+	v.next = number + 1
+	return true, nil
+}
+
+func (v *verifier) checkVisit(rest, value []byte) error {
+	known, err := v.of(rest, "visit", func(p *Page) uint32 {
+		if p.Visits > keptVisits {
+			return p.Visits - keptVisits + 1
+		}
+		return 1
+	})
+	if !known || err != nil {
+		return err
+	}
+	var visit Visit
+	if err := decodeValue(value, &visit); err != nil {
+		return err
+	}
+	if visit.Capture.IsZero() {
+		return nil
+	}
+	return v.checkCapture(v.page.URL, visit.Capture, nil)
+}
+
+func (v *verifier) checkVersion(rest, value []byte) error {
+	known, err := v.of(rest, "version", func(*Page) uint32 { return 1 })
+	if !known || err != nil {
+		return err
+	}
+	var version Version
+	if err := decodeValue(value, &version); err != nil {
+		return err
+	}
+	if version.Capture.IsZero() {
+		return nil
+	}
+	return v.checkCapture(v.page.URL, version.Capture, &version)
+}
+
+// checkCapture reads a capture of u and, for a version, its payload.
+func (v *verifier) checkCapture(u weburl.URL, at Pointer, version *Version) error {
+	body, err := v.Body(at)
+	switch {
+	case errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist):
+		v.fault("%s: capture at %s:%d: %v", u, at.File, at.Offset, err)
+		return nil
+	case err != nil:
+		return err
+	case body.URL != u.String():
+		v.fault("%s: capture at %s:%d is of %s", u, at.File, at.Offset, body.URL)
+	case version != nil && warc.DigestOf(body.Payload) != version.BodyDigest:
+		v.fault("%s: version %d: payload has digest %v: want %v", u, version.Number, warc.DigestOf(body.Payload), version.BodyDigest)
+	}
+	return nil
+}
+
+func (v *verifier) checkLinks(rest, value []byte) error {
+	n, err := numberTail(rest)
+	if err != nil {
+		return err
+	}
+	var page Page
+	if err := v.row(v.keys.appendPage(nil, v.p, keyPage, weburl.Fingerprint(n)), &page); errors.Is(err, ErrNotFound) {
+		v.fault("partition %d: out-links of %v, which has no row", v.p, weburl.Fingerprint(n))
+	} else if err != nil {
+		return err
+	}
+	_, err = DecodeLinks(value)
+	return err
+}
+
+func (v *verifier) checkChange(rest, value []byte) error {
+	n, err := numberTail(rest)
+	if err != nil {
+		return err
+	}
+	var change Change
+	if err := decodeValue(value, &change); err != nil {
+		return err
+	}
+	var page Page
+	if err := v.row(v.keys.appendPage(nil, v.p, keyPage, change.Fingerprint), &page); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if page.LastChange != n {
+		v.fault("%s: change entry %d: its row names %d", change.URL, n, page.LastChange)
+	}
+	return nil
+}
+
+func (v *verifier) checkRecord(rest, value []byte) error {
+	n, err := numberTail(rest)
+	if err != nil {
+		return err
+	}
+	v.found.Records++
+	if want := v.stored.Trimmed + v.found.Records; n != want {
+		v.fault("partition %d: record %d: want %d", v.p, n, want)
+	}
+	_, err = decodeRecord(value)
+	return err
+}
+
+func (v *verifier) checkRecords() {
+	if v.stored.Trimmed+v.found.Records != v.stored.Records {
+		v.fault("partition %d: %d records kept after %d: want %d in all", v.p, v.found.Records, v.stored.Trimmed, v.stored.Records)
+	}
+	marks, err := readMarks(v.db, v.keys, v.p)
+	if err != nil {
+		v.fault("partition %d: %v", v.p, err)
+	}
+	for _, m := range marks {
+		if m.Record < v.stored.Trimmed || m.Record > v.stored.Records {
+			v.fault("partition %d: mark of %s at %d: want one from %d to %d", v.p, m.Consumer, m.Record, v.stored.Trimmed, v.stored.Records)
+		}
+	}
+}
+
+// checkSites compares the stored sites with what their pages make of them.
+func (v *verifier) checkSites() {
+	for row, err := range rows(v.db, v.keys, v.p, keySite, func(rest, value []byte, row *SiteRow) error {
+		row.Site = weburl.Site(rest)
+		return decodeValue(value, row)
+	}) {
+		if err != nil {
+			v.fault("partition %d: sites: %v", v.p, err)
+			return
+		}
+		v.found.Sites++
+		found := v.sites[row.Site]
+		if found == nil {
+			found = &SiteRow{}
+		}
+		if row.Pages != found.Pages || row.Fetched != found.Fetched || row.New != found.New || row.Due != found.Due {
+			v.fault("%s: row counts %d pages, %d fetched, %d new, %d due: found %d, %d, %d, %d",
+				row.Site, row.Pages, row.Fetched, row.New, row.Due, found.Pages, found.Fetched, found.New, found.Due)
+		}
+		delete(v.sites, row.Site)
+	}
+	if len(v.sites) > 0 {
+		v.fault("partition %d: %d sites with pages have no row", v.p, len(v.sites))
+	}
+}
+
+func (v *verifier) checkTotals() {
+	a, b := &v.stored, &v.found
+	if a.Pages != b.Pages || a.Sites != b.Sites || a.New != b.New || a.Due != b.Due || a.States != b.States {
+		v.fault("partition %d: totals of %d pages %v, %d sites, %d new, %d due: found %d %v, %d, %d, %d",
+			v.p, a.Pages, a.States, a.Sites, a.New, a.Due, b.Pages, b.States, b.Sites, b.New, b.Due)
+	}
+}
