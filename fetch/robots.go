@@ -223,7 +223,8 @@ func (r *Robots) forAgent(agent string) *group {
 // page is allowed. /robots.txt itself always is. A match takes time in proportion to the pattern and
 // the URL, however many stars it has.
 func (r *Robots) Allowed(agent string, u weburl.URL) bool {
-	if u.Path() == "/robots.txt" {
+	path := u.RequestURI()
+	if path == "/robots.txt" {
 		return true
 	}
 	if r.denied {
@@ -233,7 +234,7 @@ func (r *Robots) Allowed(agent string, u weburl.URL) bool {
 	if len(rules) == 0 {
 		return true
 	}
-	target := normalise(u.RequestURI(), false)
+	target := normalise(path, false)
 	for _, rule := range rules {
 		if rule.pattern.match(target) {
 			return rule.allow

@@ -1,0 +1,57 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+
+	"freshet/clock"
+	"freshet/fetch"
+	"freshet/weburl"
+)
+
+func Example() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello, %s", r.Host)
+	}))
+	defer server.Close()
+
+	f, err := fetch.New(fetch.Options{
+		Clock:        clock.Real(),
+		UserAgent:    "freshet/1.0 (+https://example.org/bot)",
+		Resolve:      map[string]netip.AddrPort{"example.com": netip.MustParseAddrPort(server.Listener.Addr().String())},
+		AllowPrivate: true,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+
+	u, err := weburl.Parse("http://example.com/")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := f.Fetch(context.Background(), fetch.Request{URL: u})
+	defer r.Release()
+	fmt.Println(r.Outcome, r.Status, string(r.Body))
+	// Output: answered 200 hello, example.com
+}
+
+func ExampleParseRobots() {
+	robots := fetch.ParseRobots([]byte("User-agent: *\nDisallow: /private/\nAllow: /private/map$\n"))
+	for _, raw := range []string{"https://example.com/private/x", "https://example.com/private/map"} {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(robots.Allowed("freshet", u), u)
+	}
+	// Output:
+	// false https://example.com/private/x
+	// true https://example.com/private/map
+}

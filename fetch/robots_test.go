@@ -1,0 +1,271 @@
+package fetch
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/weburl"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Each case is our own, made from a sentence of RFC 9309 or from what large crawlers document.
+func TestRobotsAllowed(t *testing.T) {
+	tests := []struct {
+		name, file, agent string
+		allow, deny       string // paths, separated by spaces
+	}{
+		{"empty file", "", "foo", "/ /a", ""},
+		{"everything", "User-agent: *\nDisallow: /", "foo", "/robots.txt", "/ /a /robots.txt2 /robots.txt?x/../y"},
+		{"empty disallow", "User-agent: *\nDisallow:", "foo", "/ /a", ""},
+		{"prefix", "User-agent: *\nDisallow: /fish", "foo", "/ /Fish /catfish", "/fish /fish.html /fish/salmon /fishheads /fish?id=1"},
+		{"folder", "User-agent: *\nDisallow: /fish/", "foo", "/fish /fish.html", "/fish/ /fish/salmon"},
+		{"group of the agent alone", "User-agent: *\nDisallow: /\nUser-agent: foo\nDisallow: /x", "Foo", "/ /y", "/x"},
+		{"agent's empty group", "User-agent: foo\n\nUser-agent: *\nDisallow: /", "foo", "", "/"},
+		{"agent case", "user-AGENT: FOO\ndisALLOW: /", "foo", "", "/a"},
+		{"agent is no substring", "User-agent: foobar\nDisallow: /\nUser-agent: oo\nDisallow: /", "foo", "/a", ""},
+		{"agent is no prefix", "User-agent: fo\nDisallow: /", "foo", "/a", ""},
+		{"version in the file", "User-agent: foo/2.1\nDisallow: /", "foo", "", "/a"},
+		{"version in the agent", "User-agent: foo\nDisallow: /", "foo/1.0 (+https://example.org)", "", "/a"},
+		{"words behind the token", "User-agent: foo bar\nDisallow: /", "foo", "", "/a"},
+		{"star with words behind", "User-agent: * baz\nDisallow: /", "foo", "", "/a"},
+		{"star glued to words", "User-agent: *baz\nDisallow: /", "foo", "/a", ""},
+		{"merged groups", "User-agent: foo\nDisallow: /a\nUser-agent: bar\nDisallow: /b\nUser-agent: foo\nDisallow: /c", "foo", "/b", "/a /c"},
+		{"merged groups of all", "User-agent: *\nDisallow: /a\n\nUser-agent: *\nDisallow: /b", "foo", "/c", "/a /b"},
+		{"stacked agents", "User-agent: a\nUser-agent: foo\nDisallow: /x", "foo", "/", "/x"},
+		{"stacked over blank lines and comments", "User-agent: foo\n\n# comment\nUser-agent: bar\nDisallow: /x", "foo", "/", "/x"},
+		{"stacked over a sitemap", "User-agent: foo\nSitemap: https://example.com/s\nUser-agent: *\nDisallow: /x", "foo", "/", "/x"},
+		{"stacked over a delay", "User-agent: foo\nCrawl-delay: 5\nUser-agent: bar\nDisallow: /x", "foo", "/", "/x"},
+		{"stacked over unknown words", "User-agent: foo\nNoodles: yes\nUser-agent: bar\nDisallow: /x", "foo", "/", "/x"},
+		{"rule before any group", "Disallow: /\nUser-agent: foo\nDisallow: /x", "foo", "/", "/x"},
+		{"longest wins", "User-agent: *\nAllow: /p\nDisallow: /", "foo", "/page /p", "/ /a"},
+		{"longest wins in any order", "User-agent: *\nDisallow: /folder\nAllow: /folder/page", "foo", "/folder/page", "/folder/x"},
+		{"allow wins ties", "User-agent: *\nDisallow: /folder\nAllow: /folder", "foo", "/folder /folder/page", ""},
+		{"stars count", "User-agent: *\nAllow: /page\nDisallow: /*.htm", "foo", "/page", "/page.htm"},
+		{"end counts", "User-agent: *\nAllow: /$\nDisallow: /", "foo", "/", "/page.htm /?a"},
+		{"star", "User-agent: *\nDisallow: /*.php", "foo", "/windows.PHP /", "/index.php /a/b.php?x /php.php/ /a.php5"},
+		{"star and end", "User-agent: *\nDisallow: /*.php$", "foo", "/a.php?x /a.php/ /a.php5", "/a.php /folder/a.php /a.php.php"},
+		{"star in the middle", "User-agent: *\nDisallow: /fish*.php", "foo", "/Fish.php /fis.php", "/fish.php /fishheads/catfish.php?id=1"},
+		{"star at the end", "User-agent: *\nDisallow: /fish*", "foo", "/fis", "/fish /fish/x"},
+		{"star first", "User-agent: *\nDisallow: *.gif$", "foo", "/a.gif?", "/a.gif /b/a.gif"},
+		{"many stars", "User-agent: *\nDisallow: /**a**b**$", "foo", "/b /", "/ab /xaxbx"},
+		{"parts don't overlap", "User-agent: *\nDisallow: /aba*ab$", "foo", "/abab2 /abab3 /aba", "/abaab /abaxab"},
+		{"dollar inside", "User-agent: *\nDisallow: /a$b", "foo", "/a /ab", "/a$b /a%24b"},
+		{"escaped star", "User-agent: *\nDisallow: /file-%2A.html", "foo", "/file-x.html", "/file-*.html /file-%2A.html"},
+		{"no slash", "User-agent: *\nDisallow: fish", "foo", "/fish /", ""},
+		{"query", "User-agent: *\nDisallow: /*?id=", "foo", "/a /a?x=id", "/a?id=3"},
+		{"non-ASCII rule", "User-agent: *\nDisallow: /caf\u00e9", "foo", "/cafe", "/caf\u00e9 /caf%C3%A9 /caf%c3%a9"},
+		{"escaped rule", "User-agent: *\nDisallow: /caf%c3%a9", "foo", "/cafe", "/caf\u00e9 /caf%C3%A9"},
+		{"escaped unreserved", "User-agent: *\nDisallow: /%62%61%7A", "foo", "/", "/baz /%62az"},
+		{"escaped reserved stays", "User-agent: *\nDisallow: /a%2Fb", "foo", "/a/b", "/a%2fb"},
+		{"broken escape", "User-agent: *\nDisallow: /a%zz", "foo", "/a", "/a%zz"},
+		{"comments", "User-agent: foo # us\nDisallow: /x # this\n# Disallow: /y", "foo", "/y", "/x"},
+		{"byte-order mark", "\ufeffUser-agent: foo\nDisallow: /x", "foo", "/y", "/x"},
+		{"line ends", "User-agent: foo\rDisallow: /x\r\nDisallow: /y\n\rDisallow: /z", "foo", "/", "/x /y /z"},
+		{"blanks", "  User-agent\t:  foo \n\tDisallow :\t/x\t", "foo", "/", "/x"},
+		{"missing colons", "User-agent foo\nDisallow /x\nDisallow /y is not read", "foo", "/y", "/x"},
+		{"misspelt", "useragent: foo\ndissallow: /a\ndissalow: /b\ndisalow: /c\ndiasllow: /d\ndisallaw: /e", "foo", "/", "/a /b /c /d /e"},
+		{"HTML", "<!DOCTYPE html>\n<html><head><title>No such page: /</title>\n<body style=\"a: b\">Disallow: all</body></html>", "foo", "/ /a", ""},
+		{"binary", "\x00\xff\xfe\x01User-agent: *\nDisallow: /", "foo", "/", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			robots := ParseRobots([]byte(test.file))
+			for verdict, paths := range map[bool]string{true: test.allow, false: test.deny} {
+				for _, path := range strings.Fields(paths) {
+					if u := page(t, "https://example.com"+path); robots.Allowed(test.agent, u) != verdict {
+						t.Errorf("%s: allowed %v, want %v", u, !verdict, verdict)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestCrawlDelay(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       time.Duration
+		ok         bool
+	}{
+		{"none", "User-agent: foo\nDisallow: /", 0, false},
+		{"seconds", "User-agent: foo\nCrawl-delay: 10", 10 * time.Second, true},
+		{"fraction", "User-agent: foo\nCrawl-delay: 0.5", 500 * time.Millisecond, true},
+		{"zero", "User-agent: foo\nCrawl-delay: 0", 0, true},
+		{"a day", "User-agent: foo\nDisallow: /x\nCrawl-delay: 86400", 24 * time.Hour, true},
+		{"past every Duration", "User-agent: foo\nCrawl-delay: 1e999", math.MaxInt64, true},
+		{"negative", "User-agent: foo\nCrawl-delay: -1", 0, false},
+		{"no number", "User-agent: foo\nCrawl-delay: NaN\nCrawl-delay: soon", 0, false},
+		{"of all", "User-agent: *\nCrawl-delay: 3", 3 * time.Second, true},
+		{"own group without", "User-agent: *\nCrawl-delay: 3\nDisallow:\nUser-agent: foo\nDisallow:", 0, false},
+		{"stacked agents", "User-agent: foo\nUser-agent: bar\nCrawl-delay: 3", 3 * time.Second, true},
+		{"of the agents before it", "User-agent: bar\nCrawl-delay: 3\nUser-agent: foo\nDisallow: /x", 0, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, ok := ParseRobots([]byte(test.file)).CrawlDelay("foo")
+			if got != test.want || ok != test.ok {
+				t.Errorf("got %v %v, want %v %v", got, ok, test.want, test.ok)
+			}
+		})
+	}
+}
+
+func TestRobotsSize(t *testing.T) {
+	line := "Disallow: /" + strings.Repeat("x", 88) + "\n" // 100 bytes
+	head := "User-agent: *\n"
+	within := head + strings.Repeat(line, 5119) + "Disallow: /last\n" // 511,930 bytes: 500 KiB is 512,000
+	if ParseRobots([]byte(within)).Allowed("foo", page(t, "http://example.com/last")) {
+		t.Error("a rule before byte 512,000 was not read")
+	}
+	past := head + strings.Repeat(line, MaxRobots/100+1) + "Disallow: /last\n"
+	if !ParseRobots([]byte(past)).Allowed("foo", page(t, "http://example.com/last")) {
+		t.Error("a rule past MaxRobots was read")
+	}
+}
+
+func TestSitemaps(t *testing.T) {
+	file := "Sitemap: https://example.com/a.xml\nUser-agent: foo\nsite-map:/b.xml#x\nDisallow: /\nSITEMAP: https://example.com/c:1.xml\nSitemap:\n"
+	want := []string{"https://example.com/a.xml", "/b.xml", "https://example.com/c:1.xml"}
+	if diff := cmp.Diff(want, ParseRobots([]byte(file)).Sitemaps()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestRobotsPolicy(t *testing.T) {
+	gzipped := http.Header{"Content-Encoding": {"gzip"}}
+	body := []byte("User-agent: *\nDisallow: /x")
+	tests := []struct {
+		name           string
+		result         Result
+		allowed, other bool // /x and /y
+	}{
+		{"file", Result{Outcome: Answered, Status: 200, Body: body}, false, true},
+		{"file with another 2xx", Result{Outcome: Answered, Status: 203, Body: body}, false, true},
+		{"compressed file", Result{Outcome: Answered, Status: 200, Header: gzipped, Body: compress(t, "gzip", body)}, false, true},
+		{"wrongly coded file", Result{Outcome: Answered, Status: 200, Header: gzipped, Body: body}, false, false},
+		{"file cut for its length", Result{Outcome: Cut, Truncated: TruncatedLength, Status: 200, Body: body}, false, true},
+		{"file cut by a disconnect", Result{Outcome: Cut, Truncated: TruncatedDisconnect, Status: 200, Body: body}, false, false},
+		{"redirects without end", Result{Outcome: Answered, Status: 302}, true, true},
+		{"none", Result{Outcome: Answered, Status: 404, Body: body}, true, true},
+		{"forbidden", Result{Outcome: Answered, Status: 403}, true, true},
+		{"none, and half a page that says so", Result{Outcome: Cut, Truncated: TruncatedDisconnect, Status: 404}, true, true},
+		{"too many requests", Result{Outcome: Answered, Status: 429}, false, false},
+		{"server error", Result{Outcome: Answered, Status: 500}, false, false},
+		{"no address", Result{Outcome: DNSFailed}, false, false},
+		{"no time", Result{Outcome: TimedOut}, false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			robots := RobotsPolicy(&test.result)
+			x, y := robots.Allowed("foo", page(t, "http://example.com/x")), robots.Allowed("foo", page(t, "http://example.com/y"))
+			if x != test.allowed || y != test.other {
+				t.Errorf("/x %v, /y %v", x, y)
+			}
+			if !robots.Allowed("foo", page(t, "http://example.com/robots.txt")) {
+				t.Error("/robots.txt not allowed")
+			}
+		})
+	}
+}
+
+func TestRobotsTag(t *testing.T) {
+	tests := []struct {
+		name   string
+		fields []string
+		want   Directives
+	}{
+		{"none", nil, Directives{}},
+		{"one", []string{"noindex"}, Directives{NoIndex: true}},
+		{"several", []string{"NoIndex, nofollow ,NOARCHIVE"}, Directives{true, true, true}},
+		{"fields", []string{"noindex", "noarchive"}, Directives{NoIndex: true, NoArchive: true}},
+		{"none at all", []string{"none"}, Directives{NoIndex: true, NoFollow: true}},
+		{"all", []string{"all"}, Directives{}},
+		{"ours", []string{"Foo: noindex, nofollow"}, Directives{NoIndex: true, NoFollow: true}},
+		{"another's", []string{"bar: noindex, nofollow", "noarchive"}, Directives{NoArchive: true}},
+		{"another's, then ours", []string{"bar: noindex, foo: nofollow"}, Directives{NoFollow: true}},
+		{"a date", []string{"unavailable_after: 25 Jun 2010 15:00:00 GMT, noindex"}, Directives{NoIndex: true}},
+		{"a date with a comma", []string{"unavailable_after: Friday, 25 Jun 2010 15:00:00 GMT, noindex"}, Directives{NoIndex: true}},
+		{"values", []string{"max-snippet:20, max-image-preview: none, nofollow"}, Directives{NoFollow: true}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := RobotsTag(http.Header{"X-Robots-Tag": test.fields}, "foo/1.0")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// The matcher agrees with the obvious one, which tries every place for every star.
+func TestPatternLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[/*][ab*$/]{0,8}`).Draw(t, "pattern")
+		target := rapid.StringMatching(`/[ab/]{0,12}`).Draw(t, "target")
+		p := newPattern(value)
+		text, ended := strings.CutSuffix(value, "$")
+		if got, want := p.match(target), glob(normalise(text, true), target, ended); got != want {
+			t.Errorf("%q on %q: %v, want %v", value, target, got, want)
+		}
+	})
+}
+
+// glob matches by exhaustive search.
+func glob(pattern, target string, ended bool) bool {
+	if pattern == "" {
+		return target == "" || !ended
+	}
+	if pattern[0] == '*' {
+		for i := range len(target) + 1 {
+			if glob(pattern[1:], target[i:], ended) {
+				return true
+			}
+		}
+		return false
+	}
+	return target != "" && target[0] == pattern[0] && glob(pattern[1:], target[1:], ended)
+}
+
+func FuzzRobots(f *testing.F) {
+	f.Add([]byte("User-agent: *\nDisallow: /*a*b$\nAllow: /a%zz\nCrawl-delay: 1e9\n"), "/a?b")
+	f.Add([]byte("\ufeffuser-agent foo\r\rdissalow: *%2a$$\n"), "/%2A$")
+	f.Add([]byte("Disallow: /\x00\xff"), "/\xff")
+	f.Fuzz(func(t *testing.T, file []byte, path string) {
+		u, err := weburl.Parse("http://example.com/" + path)
+		if err != nil {
+			return
+		}
+		robots := ParseRobots(file)
+		if first := robots.Allowed("foo", u); first != ParseRobots(file).Allowed("foo", u) {
+			t.Errorf("%s: two answers", u)
+		}
+		if once := normalise(u.RequestURI(), false); normalise(once, false) != once {
+			t.Errorf("%q: normalising twice gives %q", once, normalise(once, false))
+		}
+		if delay, _ := robots.CrawlDelay("foo"); delay < 0 {
+			t.Errorf("delay %v", delay)
+		}
+	})
+}
+
+func BenchmarkRobotsAllowed(b *testing.B) {
+	stars := "User-agent: *\nDisallow: /" + strings.Repeat("a*", 40) + "b$\n"
+	for name, file := range map[string]string{
+		"rules=1/stars=40":  stars,
+		"rules=200/stars=1": "User-agent: *\n" + strings.Repeat("Disallow: /some/folder/*.php\n", 200),
+	} {
+		b.Run(name, func(b *testing.B) {
+			robots := ParseRobots([]byte(file))
+			u := page(b, "http://example.com/"+strings.Repeat("a", 200))
+			b.ReportAllocs()
+			for b.Loop() {
+				robots.Allowed("foo", u)
+			}
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet/clock"
+)
+
+// slow answers after a wait, a piece each pause, and closes when the client does.
+func slow(wait, pause time.Duration, pieces ...string) *web {
+	return &web{serve: func(_ int, conn net.Conn) {
+		c := clock.Real()
+		http.ReadRequest(bufio.NewReader(conn))
+		c.Sleep(context.Background(), wait)
+		for _, piece := range pieces {
+			if _, err := io.WriteString(conn, piece); err != nil {
+				return
+			}
+			c.Sleep(context.Background(), pause)
+		}
+		io.Copy(io.Discard, conn)
+	}}
+}
+
+func TestTimeouts(t *testing.T) {
+	header := "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+	tests := []struct {
+		name      string
+		web       *web
+		outcome   Outcome
+		phase     Phase
+		truncated Truncation
+		total     time.Duration
+		body      int
+	}{
+		{"no answer", slow(time.Hour, 0), TimedOut, PhaseRequest, "", 20 * time.Second, 0},
+		{"answer just in time", slow(19*time.Second, 0, "HTTP/1.1 204 No\r\n\r\n"), Answered, PhaseDone, "", 19 * time.Second, 0},
+		{"a header byte a second", slow(0, time.Second, strings.Split(header+strings.Repeat(" ", 200), "")...), Cut, PhaseBody, TruncatedTime, 2 * time.Minute, 77},
+		{"a header without end", slow(0, time.Second, strings.Split("HTTP/1.1 200 OK\r\n"+strings.Repeat("x", 200), "")...), TimedOut, PhaseHeader, "", 2 * time.Minute, 0},
+		{"a body byte a second", slow(0, time.Second, append([]string{header}, strings.Split(strings.Repeat("x", 300), "")...)...), Cut, PhaseBody, TruncatedTime, 2 * time.Minute, 119},
+		{"a body that stops", slow(0, 0, header, "hello"), Cut, PhaseBody, TruncatedTime, 2 * time.Minute, 5},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := test.web.fetcher(t, nil)
+				r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/"), KeepAlive: true})
+				if r.Outcome != test.outcome || r.Phase != test.phase || r.Truncated != test.truncated {
+					t.Errorf("%v in %v, truncated %q: %v", r.Outcome, r.Phase, r.Truncated, r.Err)
+				}
+				if r.Total != test.total || r.Ended.Sub(r.Started) != test.total {
+					t.Errorf("took %v, want %v", r.Total, test.total)
+				}
+				// One byte may arrive in the instant in which time is up.
+				if n := len(r.Body); n != test.body && n != test.body+1 {
+					t.Errorf("%d bytes of body, want %d", n, test.body)
+				}
+			})
+		})
+	}
+}
+
+// Time-outs are the machine's, and so are a result's durations, at whatever rate the clock runs.
+func TestTimeoutOfFastClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := slow(time.Hour, 0)
+		machine := clock.Real()
+		fast := clock.New(machine.Now(), 8640)
+		f := w.fetcher(t, func(o *Options) { o.Clock = fast })
+		r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+		if off := (r.Total - 20*time.Second).Abs(); off > time.Millisecond {
+			t.Errorf("took %v of the machine's time, want 20 s", r.Total)
+		}
+		if off := (r.Ended.Sub(r.Started) - 20*8640*time.Second).Abs(); off > time.Minute {
+			t.Errorf("took %v of the clock's time, want 48 h", r.Ended.Sub(r.Started))
+		}
+	})
+}
+
+func TestConnectTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := answer("", true)
+		f := w.fetcher(t, func(o *Options) {
+			o.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		})
+		r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+		if r.Outcome != TimedOut || r.Phase != PhaseConnect || r.Connect != 10*time.Second {
+			t.Errorf("%v in %v after %v: %v", r.Outcome, r.Phase, r.Connect, r.Err)
+		}
+	})
+}
+
+// A server that takes the connection and never shakes hands.
+func TestHandshakeTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &web{serve: func(_ int, conn net.Conn) { io.Copy(io.Discard, conn) }}
+		r := w.fetcher(t, nil).Fetch(t.Context(), Request{URL: page(t, "https://example.com/")})
+		if r.Outcome != TimedOut || r.Phase != PhaseTLS || r.TLS != 10*time.Second {
+			t.Errorf("%v in %v after %v: %v", r.Outcome, r.Phase, r.TLS, r.Err)
+		}
+	})
+}
+
+func TestCanceled(t *testing.T) {
+	tests := []struct {
+		name  string
+		web   *web
+		phase Phase
+	}{
+		{"waiting", slow(time.Hour, 0), PhaseRequest},
+		{"in the header", slow(0, time.Hour, "HTTP/1.1 200 OK\r\n"), PhaseHeader},
+		{"in the body", slow(0, time.Hour, "HTTP/1.1 200 OK\r\n\r\nhello"), PhaseBody},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := test.web.fetcher(t, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					clock.Real().Sleep(t.Context(), time.Second)
+					cancel()
+				}()
+				r := f.Fetch(ctx, Request{URL: page(t, "http://example.com/"), KeepAlive: true})
+				if r.Outcome != Canceled || r.Phase != test.phase || r.Total != time.Second || r.Kept {
+					t.Errorf("%v in %v after %v: %v", r.Outcome, r.Phase, r.Total, r.Err)
+				}
+				if again := f.Fetch(ctx, Request{URL: page(t, "http://example.com/")}); again.Outcome != Canceled || len(test.web.dialed) != 1 {
+					t.Errorf("with an ended context: %v, %d dials", again.Outcome, len(test.web.dialed))
+				}
+			})
+		})
+	}
+}
+
+// A kept connection is not used once it has waited IdleTimeout.
+func TestIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false)
+		f := w.fetcher(t, nil)
+		req := Request{URL: page(t, "http://example.com/"), KeepAlive: true}
+		for i, wait := range []time.Duration{0, 29 * time.Second, 30 * time.Second} {
+			clock.Real().Sleep(t.Context(), wait)
+			if r := f.Fetch(t.Context(), req); r.Reused != (i == 1) {
+				t.Errorf("after %v: reused %v", wait, r.Reused)
+			}
+		}
+	})
+}
+
+// A long body waits for the memory that another one holds, its own time standing still, and a result
+// that is released lets it go on.
+func TestMemoryBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 600 << 10
+		long := "HTTP/1.1 200 OK\r\nContent-Length: 614400\r\n\r\n" + strings.Repeat("x", size)
+		f := answer(long, true).fetcher(t, func(o *Options) { o.MaxBody, o.Memory = 600<<10, 1 })
+		req := Request{URL: page(t, "http://example.com/")}
+		first, second := f.Fetch(t.Context(), req), f.Fetch(t.Context(), req) // twice MaxBody is the least budget
+		if first.Outcome != Answered || second.Outcome != Answered || len(second.Body) != size {
+			t.Fatalf("%v, %v", first.Err, second.Err)
+		}
+		go func() {
+			clock.Real().Sleep(t.Context(), time.Hour)
+			first.Release()
+			first.Release() // nothing more
+		}()
+		third := f.Fetch(t.Context(), req)
+		if third.Outcome != Answered || third.Total != time.Hour {
+			t.Errorf("%v after %v: %v", third.Outcome, third.Total, third.Err)
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), clock.Real().Deadline(time.Minute))
+		defer cancel()
+		if r := f.Fetch(ctx, req); r.Outcome != Canceled || len(r.Body) < freeBody || len(r.Body) >= size {
+			t.Errorf("without memory: %v with %d bytes", r.Outcome, len(r.Body))
+		}
+		second.Release()
+		third.Release()
+		if !f.memory.TryAcquire(2 * size) {
+			t.Error("the budget is not whole after every release")
+		}
+	})
+}
+
+// Bodies of any framing pass the free size whole and give back what they did not need.
+func TestLongBodies(t *testing.T) {
+	const size = 700_001
+	text := strings.Repeat("0123456789", size/10+1)[:size]
+	var chunked strings.Builder
+	for i := 0; i < size; i += 50_000 {
+		piece := text[i:min(size, i+50_000)]
+		chunked.WriteString(hex(len(piece)) + "\r\n" + piece + "\r\n")
+	}
+	chunked.WriteString("0\r\n\r\n")
+	for name, wire := range map[string]string{
+		"length":  "HTTP/1.1 200 OK\r\nContent-Length: 700001\r\n\r\n" + text,
+		"closing": "HTTP/1.1 200 OK\r\n\r\n" + text,
+		"chunks":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := answer(wire, true).fetcher(t, nil)
+			r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+			if r.Outcome != Answered || string(r.Body) != text || string(r.ResponseBytes) != wire {
+				t.Errorf("%v, %d bytes of body, %d of response: %v", r.Outcome, len(r.Body), len(r.ResponseBytes), r.Err)
+			}
+			r.Release()
+			if !f.memory.TryAcquire(f.opt.Memory) {
+				t.Error("the budget is not whole after Release")
+			}
+		})
+	}
+}
+
+func hex(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return hex(n/16) + string(upperHex[n%16])
+}
