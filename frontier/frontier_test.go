@@ -1,0 +1,348 @@
+package frontier
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"freshet/weburl"
+)
+
+func TestOptionsValidate(t *testing.T) {
+	if err := (Options{}).Validate(); err != nil {
+		t.Errorf("the zero value: %v", err)
+	}
+	bad := Options{Delay: -1, AdaptiveDelay: math.NaN(), AddressDelay: -1, PerConnection: -1, DiscoveryShare: 1.1}
+	_, err := New(bad, &MemoryQueues{})
+	for _, name := range []string{"delay -1ns", "adaptive delay NaN", "address delay", "requests per connection -1", "discovery share 1.1"} {
+		if err == nil || !strings.Contains(err.Error(), "frontier: "+name) {
+			t.Errorf("no word of %q in: %v", name, err)
+		}
+	}
+}
+
+// TestBackoff holds the bounds of a wait after failures, and that hosts don't come back together.
+func TestBackoff(t *testing.T) {
+	for _, test := range []struct {
+		failures int
+		interval time.Duration
+		whole    time.Duration
+	}{
+		{1, 0, 2 * time.Second},
+		{2, 0, 4 * time.Second},
+		{1, 15 * time.Second, 30 * time.Second},
+		{3, 15 * time.Second, 2 * time.Minute},
+		{8, 15 * time.Second, MaxBackoff},
+		{1 << 20, 15 * time.Second, MaxBackoff},
+		{1, MaxCrawlDelay, MaxBackoff},
+	} {
+		different := map[time.Duration]bool{}
+		for _, host := range []string{"a.example", "b.example", "c.example", "d.example"} {
+			got := backoff(host, test.failures, test.interval)
+			if got < test.whole/2 || got > test.whole {
+				t.Errorf("%s, %d failures, %v: %v, want half to all of %v", host, test.failures, test.interval, got, test.whole)
+			}
+			different[got] = true
+		}
+		if len(different) < 4 {
+			t.Errorf("%d failures: the same wait for two hosts: %v", test.failures, different)
+		}
+	}
+	if got := backoff("a.example", 0, time.Hour); got != 0 {
+		t.Errorf("no failure: %v", got)
+	}
+}
+
+// TestRestoreClamps holds how a stored gate is read when the clock has been set since.
+func TestRestoreClamps(t *testing.T) {
+	base := time.Unix(1_000_000_000, 0)
+	sec := func(n int) time.Time { return base.Add(time.Duration(n) * time.Second) }
+	for _, test := range []struct {
+		name string
+		gate Gate
+		now  time.Time
+		want time.Time // when the host is open
+	}{
+		{"no gate", Gate{}, sec(0), sec(0)},
+		{"still to wait", Gate{End: sec(0), Next: sec(60)}, sec(20), sec(60)},
+		{"over", Gate{End: sec(0), Next: sec(60)}, sec(90), sec(90)},
+		{"clock set back", Gate{End: sec(0), Next: sec(60)}, sec(-3600), sec(-3540)},
+		{"set back a little", Gate{End: sec(0), Next: sec(60)}, sec(-1), sec(59)},
+		{"back-off", Gate{End: sec(0), Next: sec(3600), Interval: time.Minute}, sec(0), sec(3600)},
+		{"absurd", Gate{End: sec(0), Next: sec(math.MaxInt32)}, sec(0), sec(0).Add(MaxCrawlDelay)},
+		{"next before end", Gate{End: sec(60), Next: sec(0)}, sec(0), sec(0)},
+		{"blocked", Gate{End: sec(0), Next: sec(1), Blocked: sec(100)}, sec(0), sec(100)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q := &MemoryQueues{}
+			q.Add("http://a.example", KindNew, Entry{Key: Key{0, 1}, Fingerprint: 1})
+			f, _ := New(Options{Delay: time.Second}, q)
+			f.Restore(SiteInfo{Site: "http://a.example", New: 1, RobotsUntil: test.now.AddDate(10, 0, 0), Gate: test.gate}, test.now)
+			_, wake, ok := f.Next(test.now)
+			if !ok {
+				_, _, ok = f.Next(wake.Add(-1))
+				if ok {
+					t.Errorf("open before %v", wake)
+				}
+				_, _, ok = f.Next(wake)
+			} else {
+				wake = test.now
+			}
+			if !ok || !wake.Equal(test.want) {
+				t.Errorf("open at %v, want %v", wake, test.want)
+			}
+		})
+	}
+}
+
+func TestMayStopClean(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})
+	f.Restore(SiteInfo{Site: "http://a.example"}, now)
+	if !f.MayStopClean(now) {
+		t.Error("not after a clean stop")
+	}
+	f.AfterUncleanStop(now)
+	if f.MayStopClean(now.Add(59*time.Second)) || !f.MayStopClean(now.Add(time.Minute)) {
+		t.Error("after an unclean stop: want true from the end of the longest interval on")
+	}
+}
+
+// TestReadsThatRunAhead has a store that the frontier reads before it is told: each page is handed
+// out once all the same, and the counts end at zero.
+func TestReadsThatRunAhead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const site = weburl.Site("http://a.example")
+		q := &MemoryQueues{}
+		f, _ := New(Options{}, q)
+		now := time.Unix(1_000_000_000, 0)
+		f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+		var untold []Entry
+		got := map[weburl.Fingerprint]int{}
+		total := 0
+		fetch := func(t *rapid.T) bool {
+			p, _, ok := f.Next(now)
+			if !ok {
+				return false
+			}
+			got[p.Fingerprint]++
+			f.Done(p, Answer{}, now)
+			if slices.ContainsFunc(untold, func(e Entry) bool { return e.Fingerprint == p.Fingerprint }) {
+				return true // its fetch cannot be stored before its discovery, so it is not Committed
+			}
+			q.Remove(site, KindNew, p.Key)
+			f.Committed(p)
+			return true
+		}
+		tell := func(*rapid.T) {
+			f.Discovered(site, untold, now)
+			for _, e := range untold {
+				if got[e.Fingerprint] > 0 {
+					q.Remove(site, KindNew, e.Key)
+					f.Committed(Page{Site: site, Kind: KindNew, Key: e.Key, Fingerprint: e.Fingerprint})
+				}
+			}
+			untold = nil
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"store": func(t *rapid.T) {
+				for range rapid.IntRange(1, 20).Draw(t, "entries") {
+					total++
+					e := Entry{Key: Key{rapid.Uint64Range(0, 3).Draw(t, "order"), uint64(total)}, Fingerprint: weburl.Fingerprint(total)}
+					q.Add(site, KindNew, e)
+					untold = append(untold, e)
+				}
+			},
+			"tell":   tell,
+			"fetch":  func(t *rapid.T) { fetch(t) },
+			"fetch2": func(t *rapid.T) { fetch(t) },
+			"restart": func(t *rapid.T) {
+				if len(untold) > 0 && rapid.Bool().Draw(t, "lost") {
+					t.Skip()
+				}
+				f, _ = New(Options{}, q)
+				f.Restore(SiteInfo{Site: site, New: q.Len(site, KindNew), RobotsUntil: now.AddDate(1, 0, 0)}, now)
+				for _, e := range untold {
+					delete(got, e.Fingerprint) // fetched, not stored: it is fetched again
+				}
+			},
+		})
+		tell(t)
+		for fetch(t) {
+		}
+		for fp := range weburl.Fingerprint(total) {
+			if got[fp+1] != 1 {
+				t.Fatalf("page %d handed out %d times", fp+1, got[fp+1])
+			}
+		}
+		if s := f.Stats(); s.QueuedNew != 0 || s.InFlight != 0 || s.Ready != 0 || s.Waiting != 0 {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+// TestAddresses crawls hosts that share addresses, which they sometimes change, and holds that every
+// page has its turn and that no address has two requests at once or within its delay.
+func TestAddresses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const delay = 3 * time.Second
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		q := &MemoryQueues{}
+		f, _ := New(Options{AddressDelay: delay, Delay: time.Second, PerConnection: rapid.IntRange(1, 3).Draw(t, "k")}, q)
+		now := time.Unix(1_000_000_000, 0)
+		pages := 0
+		for _, site := range []weburl.Site{"http://a.example", "http://b.example", "http://c.example", "http://d.example"} {
+			f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+			for range rng.IntN(20) {
+				pages++
+				e := Entry{Key: Key{0, uint64(pages)}, Fingerprint: weburl.Fingerprint(pages)}
+				q.Add(site, KindNew, e)
+				f.Discovered(site, []Entry{e}, now)
+			}
+		}
+		type request struct {
+			page Page
+			addr netip.Addr
+		}
+		var flights []request
+		at := map[weburl.Site]netip.Addr{}
+		ended := map[netip.Addr]time.Time{}
+		endedBy := map[netip.Addr]weburl.Site{}
+		fetched := map[weburl.Fingerprint]bool{}
+		for steps := 0; len(fetched) < pages; steps++ {
+			if steps > 100*pages {
+				t.Fatalf("%d of %d pages after %d steps", len(fetched), pages, steps)
+			}
+			p, wake, ok := f.Next(now)
+			switch {
+			case ok:
+				addr := netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(2))})
+				if at[p.Site].IsValid() && (p.Continues || rng.IntN(4) > 0) {
+					addr = at[p.Site]
+				}
+				if ok, _ := f.Bind(p, addr, now); !ok {
+					continue
+				}
+				at[p.Site] = addr
+				if slices.ContainsFunc(flights, func(r request) bool { return r.addr == addr }) {
+					t.Fatalf("two requests to %v", addr)
+				}
+				if end, met := ended[addr]; met && now.Before(end.Add(delay)) && !(p.Continues && endedBy[addr] == p.Site) {
+					t.Fatalf("%v is asked %v after its last answer", addr, now.Sub(end))
+				}
+				flights = append(flights, request{p, addr})
+			case len(flights) > 0:
+				now = now.Add(time.Duration(rng.IntN(2000)) * time.Millisecond)
+				r := flights[0]
+				flights = flights[1:]
+				f.Done(r.page, Answer{Kept: rng.IntN(2) == 0}, now)
+				ended[r.addr], endedBy[r.addr] = now, r.page.Site
+				q.Remove(r.page.Site, KindNew, r.page.Key)
+				f.Committed(r.page)
+				fetched[r.page.Fingerprint] = true
+			case wake.IsZero():
+				t.Fatalf("nothing in flight and no wake, %d of %d pages: %+v", len(fetched), pages, f.Stats())
+			default:
+				now = wake
+			}
+		}
+		if err := checkHeaps(f); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestForgets holds that a crawl of ever more sites does not keep those it is done with, but does keep
+// what it must: a robots.txt that is valid, a host that waits, a block.
+func TestForgets(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{Delay: time.Second}, q)
+	f.RobotsDone("http://valid.example", now.AddDate(1, 0, 0), 0, now)
+	f.Block("blocked.example", time.Time{}, now)
+	const sites = 20 * minSweep
+	for i := range sites {
+		site := weburl.Site("http://s" + time.Duration(i).String() + ".example")
+		e := Entry{Key: Key{0, uint64(i + 1)}, Fingerprint: weburl.Fingerprint(i + 1)}
+		q.Add(site, KindNew, e)
+		f.Discovered(site, []Entry{e}, now)
+		f.RobotsDone(site, now.Add(time.Minute), 0, now)
+		p, _, ok := f.Next(now)
+		if !ok {
+			t.Fatal("nothing")
+		}
+		f.Done(p, Answer{}, now)
+		q.Remove(site, KindNew, e.Key)
+		f.Committed(p)
+		now = now.Add(time.Second)
+	}
+	if s := f.Stats(); s.Hosts > 3*minSweep || s.Sites > 3*minSweep || s.QueuedNew != 0 {
+		t.Errorf("after %d sites: %+v", sites, s)
+	}
+	if !f.Known("http://valid.example") || f.hosts["blocked.example"] == nil {
+		t.Error("forgot what it had to remember")
+	}
+}
+
+type brokenQueues struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenQueues) Read([]Entry, weburl.Site, Kind, Key, int) ([]Entry, error) {
+	return nil, errBroken
+}
+
+func TestReadError(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	f, _ := New(Options{}, brokenQueues{})
+	f.Restore(SiteInfo{Site: "http://a.example", New: 1, FirstNew: Key{0, 1}, RobotsUntil: now.AddDate(1, 0, 0)}, now)
+	if p, _, ok := f.Next(now); ok || !errors.Is(f.Err(), errBroken) {
+		t.Errorf("got %+v, %v, error %v", p, ok, f.Err())
+	}
+}
+
+func TestMisusePanics(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	f, _ := New(Options{}, &MemoryQueues{})
+	f.Restore(SiteInfo{Site: "http://a.example"}, now)
+	for name, misuse := range map[string]func(){
+		"Done":    func() { f.Done(Page{Site: "http://a.example"}, Answer{}, now) },
+		"Drop":    func() { f.Drop(Page{Site: "http://b.example"}, now) },
+		"Restore": func() { f.Restore(SiteInfo{Site: "http://a.example"}, now) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			misuse()
+		})
+	}
+}
+
+func TestInstants(t *testing.T) {
+	for _, test := range []struct {
+		in   time.Time
+		want instant
+	}{
+		{time.Time{}, 0},
+		{time.Unix(-5, 0), 0},
+		{time.Unix(5, 7), 5_000_000_007},
+		{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), never},
+	} {
+		if got := at(test.in); got != test.want {
+			t.Errorf("%v: %d, want %d", test.in, got, test.want)
+		}
+	}
+	if never.after(time.Hour) != never || !instant(0).time().IsZero() || dueAt(Key{Order: math.MaxUint64}) != never {
+		t.Error("the ends are not kept")
+	}
+}
