@@ -1,0 +1,321 @@
+package crawl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A group of visits is made durable at once: whatever has gathered while the last group was being
+// synced, up to these.
+const (
+	groupPages = 64
+	groupBytes = 32 << 20
+)
+
+// commit makes visits durable, tells the frontier what came of its pages, and takes their links to the
+// seen test. After a fault it only empties its queue, so that nobody waits for it.
+func (e *Engine) commit() {
+	clock := e.opt.Clock
+	drain := clock.NewTimer(time.Hour)
+	defer drain.Stop()
+	var group []*visit
+	for {
+		select {
+		case v, ok := <-e.done:
+			if !ok {
+				e.check(e.lastDrain())
+				return
+			}
+			group = e.gather(append(group[:0], v))
+			if e.err == nil {
+				e.check(e.commitGroup(group))
+			}
+			e.handedOut.Add(-int64(len(group)))
+			signal(e.wake)
+		case <-e.hungry:
+			if e.undecided.Load() && e.err == nil {
+				e.check(e.discover.drain(clock.Now()))
+			}
+		case <-drain.C:
+		}
+		if e.err == nil && e.discover.seen.Due(clock.Now()) {
+			e.check(e.discover.drain(clock.Now()))
+		}
+		if e.undecided.Load() {
+			clock.Reset(drain, clock.Span(drainEvery))
+		}
+	}
+}
+
+// drainEvery is how often the committer looks whether waiting links are old enough to be decided, in
+// machine time.
+const drainEvery = 50 * time.Millisecond
+
+func (e *Engine) check(err error) {
+	if err != nil {
+		e.fail(err)
+	}
+}
+
+// lastDrain decides the links that still wait when the crawl stops.
+func (e *Engine) lastDrain() error {
+	if e.err != nil || !e.undecided.Load() {
+		return nil
+	}
+	return e.discover.drain(e.opt.Clock.Now())
+}
+
+// gather appends what else is ready to be committed to group.
+func (e *Engine) gather(group []*visit) []*visit {
+	size := group[0].size()
+	for len(group) < groupPages && size < groupBytes {
+		select {
+		case v, ok := <-e.done:
+			if !ok {
+				return group
+			}
+			group = append(group, v)
+			size += v.size()
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+func (v *visit) size() (bytes int) {
+	for _, member := range v.members {
+		bytes += len(member)
+	}
+	return bytes
+}
+
+// commitGroup makes a group durable.
+func (e *Engine) commitGroup(group []*visit) error {
+	var fetches []store.Fetch
+	var fetched []*visit
+	var others []store.Record
+	for _, v := range group {
+		if _, refused := v.record.(*store.Refused); refused {
+			others = append(others, v.record)
+			continue
+		}
+		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id})
+		if host := v.gateHost; host != "" && host != v.page.Site.Host() {
+			p := v.result.URL.Partition(e.store.Partitions())
+			others = append(others, &store.Gated{Partition: p, Host: host, Gate: *storedGate(v.gate)})
+		}
+		fetched = append(fetched, v)
+	}
+	var moves []store.Move
+	if len(fetches) > 0 {
+		var err error
+		if moves, err = e.store.CommitPages(fetches); err != nil {
+			return fmt.Errorf("crawl: commit %d pages: %w", len(fetches), err)
+		}
+	}
+	if len(others) > 0 {
+		refused, err := e.store.Apply(others...)
+		if err != nil {
+			return fmt.Errorf("crawl: store %d refusals: %w", len(others), err)
+		}
+		moves = append(moves, refused...)
+	}
+	now := e.opt.Clock.Now()
+	e.tellCommitted(group, moves, now)
+	for _, v := range group {
+		e.account(v)
+	}
+	for i, v := range fetched {
+		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.followed(), now, true); err != nil {
+			return err
+		}
+		v.result.Release()
+	}
+	return nil
+}
+
+// followed returns the links of a visit that may be followed.
+func (v *visit) followed() []weburl.Link {
+	record, ok := v.record.(*store.Fetched)
+	if !ok || len(v.links) > 0 { // a robots.txt's sitemaps, a redirect's target
+		return v.links
+	}
+	if record.NoFollow {
+		return nil
+	}
+	links := make([]weburl.Link, len(v.content.Links))
+	for i, link := range v.content.Links {
+		links[i] = weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(v.row.Depth), Rel: link.Rel, Via: v.page.Fingerprint}
+		if !link.LastMod.IsZero() {
+			links[i].LastMod = link.LastMod.UnixNano()
+		}
+	}
+	return links
+}
+
+// tellCommitted tells the frontier that a group's pages have left the queues in which they were, and
+// which of them have a new place.
+func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, v := range group {
+		if !v.page.Robots {
+			e.front.Committed(v.page)
+		}
+	}
+	for _, m := range moves {
+		if m.To == store.DueQueue {
+			e.front.Planned(m.Site, entryOf(m), now)
+		}
+	}
+}
+
+// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue.
+func (e *Engine) tellMoves(moves []store.Move, now time.Time) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(moves) > 0 {
+		site := moves[0].Site
+		n := slices.IndexFunc(moves, func(m store.Move) bool { return m.Site != site })
+		if n < 0 {
+			n = len(moves)
+		}
+		if err := e.tellSite(site, moves[:n], now); err != nil {
+			return err
+		}
+		moves = moves[n:]
+	}
+	return nil
+}
+
+// tellSite tells the frontier of one site's moves. A site that it does not hold is restored from the
+// store, which has the moves already.
+func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) error {
+	if !e.front.Known(site) {
+		info, err := e.siteInfo(site)
+		if err != nil {
+			return err
+		}
+		e.front.Restore(info, now)
+		return nil
+	}
+	var entries []frontier.Entry
+	for _, m := range moves {
+		switch {
+		case m.From == store.NoQueue && m.To == store.NewQueue:
+			entries = append(entries, entryOf(m))
+		case m.From == store.NoQueue && m.To == store.DueQueue:
+			e.front.Planned(site, entryOf(m), now)
+		case m.From != store.NoQueue && m.To == m.From:
+			e.front.Moved(site, kindOf(m.From), frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint}, entryOf(m), now)
+		case m.From != store.NoQueue:
+			e.front.Removed(site, kindOf(m.From), frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint}, now)
+			if m.To == store.DueQueue {
+				e.front.Planned(site, entryOf(m), now)
+			}
+		}
+	}
+	if len(entries) > 0 {
+		e.front.Discovered(site, entries, now)
+	}
+	return nil
+}
+
+func entryOf(m store.Move) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key(m.ToKey), Fingerprint: m.Fingerprint, Cash: m.Cash}
+}
+
+func kindOf(q store.Queue) frontier.Kind {
+	if q == store.DueQueue {
+		return frontier.KindDue
+	}
+	return frontier.KindNew
+}
+
+// account counts and logs a visit that is durable.
+func (e *Engine) account(v *visit) {
+	line := logLine{url: v.url.String(), depth: int(v.row.Depth), rel: v.row.Rel.String()}
+	if v.row.Via != 0 {
+		line.via = v.row.Via.String()
+	}
+	if r := v.result; r != nil {
+		line.at, line.bytes, line.took = r.Started, int64(len(r.ResponseBytes)), r.Total
+		line.status = strconv.Itoa(r.Status)
+		if r.Status == 0 {
+			line.status = r.Outcome.String()
+		}
+	}
+	switch record := v.record.(type) {
+	case *store.Refused:
+		line.at, line.status = time.Unix(0, record.At), "refused"
+		line.annotations = append(line.annotations, record.Reason)
+		e.tally.countRefused(record.Reason, 1)
+	case *store.Robots:
+		line.rel = "robots"
+	case *store.Fetched:
+		e.accountPage(v, record, &line)
+	}
+	e.log.write(line)
+}
+
+func (e *Engine) accountPage(v *visit, record *store.Fetched, line *logLine) {
+	line.contentType = record.ContentType
+	line.digest = fmt.Sprintf("%x", record.BodyDigest[:6])
+	annotate := func(when bool, word string) {
+		if when {
+			line.annotations = append(line.annotations, word)
+		}
+	}
+	annotate(record.Truncated != "", "truncated:"+record.Truncated)
+	annotate(record.Revisit, "revisit")
+	annotate(record.SoftError, "soft-error")
+	annotate(record.RetryAt != 0, "retry")
+	annotate(v.result.Reused, "reused")
+	switch {
+	case record.Outcome == store.OutcomeStored && (record.Truncated == "" || record.Truncated == string(fetch.TruncatedLength)):
+		e.tally.pages.Add(1)
+		if v.row.Versions > 0 && record.TextDigest != v.row.TextDigest {
+			e.tally.changed.Add(1)
+		}
+	case record.Outcome == store.OutcomeNotModified:
+		e.tally.notModified.Add(1)
+	case record.Outcome == store.OutcomeRedirected:
+	default:
+		e.tally.countError(v.result.Class())
+	}
+}
+
+// storedGate is a host's gate as records hold it.
+func storedGate(g frontier.Gate) *store.Gate {
+	return &store.Gate{End: unix(g.End), Next: unix(g.Next), IntervalNs: int64(g.Interval), Failures: g.Failures, Blocked: unix(g.Blocked)}
+}
+
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func fromUnix(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+func sortRefusals(refused []store.Refusal) {
+	slices.SortFunc(refused, func(a, b store.Refusal) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Reason, b.Reason))
+	})
+}

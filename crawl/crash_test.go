@@ -1,0 +1,124 @@
+package crawl
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/go-cmp/cmp"
+)
+
+type syncBuffer = bytes.Buffer
+
+// keyValues returns all keys and values of a database but the directory's own (the heartbeat).
+func keyValues(t *testing.T, fs vfs.FS, dir string) map[string]string {
+	t.Helper()
+	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ReadOnly: true, Logger: quiet{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	it, err := db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	all := map[string]string{}
+	for it.First(); it.Valid(); it.Next() {
+		if key := it.Key(); len(key) > 1 && key[1] != 0 {
+			all[fmt.Sprintf("%x", key)] = fmt.Sprintf("%x", it.Value())
+		}
+	}
+	return all
+}
+
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf(format, args...))
+}
+
+var crashStride = flag.Int("crash-stride", 1, "look at every n-th cut of TestCrashAtEveryWrite")
+
+// TestCrashAtEveryWrite cuts the power after every write, sync, creation, renaming and removal of a
+// crawl: WARC files, database and seen set together, everything that was not synced lost. What is left
+// must verify, go on, and come to the same pages; no page that was done may be asked for again but
+// those of one group and those in flight.
+func TestCrashAtEveryWrite(t *testing.T) {
+	web := newTestWeb(t, 3, 40)
+	disk := vfs.NewCrashableMem()
+	cuts := make(chan *vfs.MemFS)
+	var op, taken atomic.Int64
+	injector := errorfs.InjectorFunc(func(o errorfs.Op) error {
+		if changesDisk(o.Kind) && op.Add(1)%int64(*crashStride) == 0 {
+			taken.Add(1)
+			cuts <- disk.CrashClone(vfs.CrashCloneCfg{})
+		}
+		return nil
+	})
+	o := web.options(t, errorfs.Wrap(disk, injector), "data")
+	var checkers sync.WaitGroup
+	for range 2 {
+		checkers.Go(func() {
+			for cut := range cuts {
+				checkCut(t, web, cut)
+			}
+		})
+	}
+	run(t, o)
+	close(cuts)
+	checkers.Wait()
+	t.Logf("%d operations, %d cuts", op.Load(), taken.Load())
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("undisturbed crawl (-want +got):\n%s", diff)
+	}
+}
+
+// changesDisk tells whether an operation changes what a crash leaves.
+func changesDisk(k errorfs.OpKind) bool {
+	switch k {
+	case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo,
+		errorfs.OpCreate, errorfs.OpRename, errorfs.OpRemove, errorfs.OpMkdirAll, errorfs.OpLink, errorfs.OpReuseForWrite:
+		return true
+	}
+	return false
+}
+
+// checkCut opens what a crash left, verifies it, and finishes the crawl.
+func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS) {
+	o := web.options(t, disk, "data")
+	before := storedIfAny(t, o)
+	run(t, o)
+	verify(t, o)
+	after := stored(t, o)
+	if diff := cmp.Diff(web.want(), after); diff != "" {
+		t.Errorf("after a crash (-want +got):\n%s", diff)
+	}
+	for url := range before {
+		if !strings.HasPrefix(url, "http://") {
+			t.Errorf("page %q", url)
+		}
+	}
+}
+
+// storedIfAny returns the pages stored in a directory that may not be there yet.
+func storedIfAny(t *testing.T, o Options) map[string]bool {
+	pages := map[string]bool{}
+	if _, err := o.FS.Stat(o.FS.PathJoin(o.Dir, "freshet.json")); err != nil {
+		return pages
+	}
+	verify(t, o)
+	for _, url := range stored(t, o) {
+		pages[url] = true
+	}
+	return pages
+}

@@ -1,0 +1,219 @@
+package crawl
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// TestCrawl crawls a small web to its end: every page once, nothing else, politely.
+func TestCrawl(t *testing.T) {
+	web := newTestWeb(t, 3, 40)
+	o := web.options(t, vfs.NewMem(), "data")
+	summary := run(t, o)
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+	verify(t, o)
+	if want := int64(len(web.want())); summary.Pages != want || summary.StoppedBy != FrontierEmpty {
+		t.Errorf("summary %+v: want %d pages, stopped by %s", summary, want, FrontierEmpty)
+	}
+	for url, n := range web.requests {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", url, n)
+		}
+	}
+	if len(web.overlap) > 0 {
+		t.Errorf("two requests at once: %v", web.overlap)
+	}
+	if web.requests["h0.test/private/x"] != 0 {
+		t.Error("a page that robots.txt forbids was asked for")
+	}
+}
+
+// TestFates looks at the rows of pages that are not plain.
+func TestFates(t *testing.T) {
+	web := newTestWeb(t, 2, 5)
+	o := web.options(t, vfs.NewMem(), "data")
+	run(t, o)
+	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, tt := range []struct {
+		url   string
+		state store.State
+	}{
+		{"http://h0.test/old", store.StateRedirect},
+		{"http://h0.test/p/1", store.StateLive},
+		{"http://h0.test/missing/1", store.StateMissing},
+		{"http://h1.test/private/x", store.StateDenied},
+	} {
+		row, _, err := s.PageOf(mustParse(t, tt.url))
+		if err != nil || row.State != tt.state {
+			t.Errorf("%s: state %v, error %v: want %v", tt.url, row.State, err, tt.state)
+		}
+	}
+	if _, _, err := s.PageOf(mustParse(t, "http://elsewhere.test/")); err == nil {
+		t.Error("a page out of scope has a row")
+	}
+}
+
+// TestStopAndGoOn stops a crawl again and again and compares what it comes to with an undisturbed one.
+func TestStopAndGoOn(t *testing.T) {
+	web := newTestWeb(t, 3, 60)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.MaxPages = 17
+	runs := 0
+	for stop := MaxPages; stop == MaxPages; runs++ {
+		stop = run(t, o).StoppedBy
+		verify(t, o)
+		if runs > 50 {
+			t.Fatal("no end after 50 runs")
+		}
+	}
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("stored pages after %d runs (-want +got):\n%s", runs, diff)
+	}
+	for url, n := range web.requests {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", url, n)
+		}
+	}
+}
+
+// TestSeenSetLost deletes the set of seen URLs in mid-crawl.
+func TestSeenSetLost(t *testing.T) {
+	web := newTestWeb(t, 2, 50)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.MaxPages = 20
+	run(t, o)
+	if err := o.FS.RemoveAll(o.FS.PathJoin(o.Dir, "seen")); err != nil {
+		t.Fatal(err)
+	}
+	o.MaxPages = 0
+	run(t, o)
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+	verify(t, o)
+}
+
+// TestPartitionMoves exports every partition of a half-done crawl, imports them elsewhere, and lets the
+// crawl go on there.
+func TestPartitionMoves(t *testing.T) {
+	web := newTestWeb(t, 5, 30)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.MaxPages = 60
+	run(t, o)
+	there := o
+	there.FS, there.Dir, there.MaxPages = vfs.NewMem(), "elsewhere", 0
+	movePartitions(t, o, there)
+	verify(t, there)
+	run(t, there)
+	if diff := cmp.Diff(web.want(), stored(t, there)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+	verify(t, there)
+	for url, n := range web.requests {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", url, n)
+		}
+	}
+}
+
+func movePartitions(t *testing.T, from, to Options) {
+	t.Helper()
+	source, err := store.Open(from.Dir, store.Options{FS: from.FS, Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	target, err := store.Open(to.Dir, store.Options{FS: to.FS, Crawl: "main", Partitions: source.Partitions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	for p := range source.Partitions() {
+		var stream syncBuffer
+		if err := source.ExportPartition(weburl.Partition(p), &stream); err != nil {
+			t.Fatalf("export partition %d: %v", p, err)
+		}
+		if got, err := target.ImportPartition(&stream); err != nil || int(got) != p {
+			t.Fatalf("import partition %d: %d, %v", p, got, err)
+		}
+	}
+}
+
+// TestReplay replays the records of a crawl into an empty directory: the key-value state is the same.
+func TestReplay(t *testing.T) {
+	web := newTestWeb(t, 3, 40)
+	o := web.options(t, vfs.NewMem(), "data")
+	type record struct {
+		partition weburl.Partition
+		number    uint64
+		bytes     []byte
+	}
+	var records []record
+	o.OnRecord = func(p weburl.Partition, n uint64, b []byte) {
+		records = append(records, record{p, n, append([]byte(nil), b...)})
+	}
+	run(t, o)
+	copyOf := vfs.NewMem()
+	s, err := store.Open("copy", store.Options{FS: copyOf, Crawl: "main", Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := s.Replay(r.partition, r.number, r.bytes); err != nil {
+			t.Fatalf("replay record %d of partition %d: %v", r.number, r.partition, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want, got := keyValues(t, o.FS, "data/db"), keyValues(t, copyOf, "copy/db")
+	if len(want) < 100 {
+		t.Fatalf("only %d keys", len(want))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%d records replayed: keys and values (-crawl +replay):\n%s", len(records), diff)
+	}
+}
+
+// TestInterrupt ends both contexts in mid-crawl: what was in flight is still queued.
+func TestInterrupt(t *testing.T) {
+	web := newTestWeb(t, 3, 60)
+	o := web.options(t, vfs.NewMem(), "data")
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	e.opt.OnRecord = nil
+	web.mu.Lock()
+	web.onRequest = func(n int) {
+		if n == 30 {
+			cancel()
+		}
+	}
+	web.mu.Unlock()
+	summary, err := e.Run(ctx, ctx)
+	if err != nil || summary.StoppedBy != Signal {
+		t.Errorf("stopped by %s, error %v: want %s", summary.StoppedBy, err, Signal)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, o)
+	run(t, o)
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,275 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// The consumers whose marks the records wait for. linksConsumer's mark is the last record whose links
+// are decided: their pages have rows. seenConsumer's is the last one that the set has kept; it may lag
+// behind, never lead.
+const (
+	linksConsumer = "links"
+	seenConsumer  = "seen"
+)
+
+// discovery takes the links of stored pages through the scope, the seen test and the guards, and
+// makes records of what is new. It is one goroutine's: Open's at first, then the committer's.
+type discovery struct {
+	engine *Engine
+	seen   *seen.Test
+	scope  frontier.Scope
+	guard  frontier.Guard
+
+	offer    []weburl.Link // reused
+	verdicts []seen.Verdict
+	refused  map[refusalKey]int64 // since the last drain
+	siteSize map[weburl.Site]int  // pages of sites that the verdicts of one drain touch
+
+	pages, sites atomic.Int64 // known
+}
+
+type refusalKey struct {
+	site   weburl.Site
+	reason frontier.Reason
+}
+
+func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
+	scope, err := frontier.ParseScope(e.opt.Scope)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	guard := frontier.DefaultGuard()
+	guard.Depth = uint16(min(e.opt.MaxDepth, 1<<16-1))
+	guard.PagesPerSite = int(e.opt.PagesPerSite)
+	return &discovery{engine: e, seen: set, scope: scope, guard: guard, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{}}, nil
+}
+
+// pageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
+// the page; the target of a redirect as deep as the page itself, one hop further.
+func pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Link {
+	if !follow {
+		return nil
+	}
+	out := make([]weburl.Link, 0, len(links))
+	for _, link := range links {
+		if link.Rel == weburl.RelRedirect {
+			out = append(out, redirectLink(link.URL, page))
+			continue
+		}
+		out = append(out, weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth), Rel: link.Rel,
+			Via: page.URL.Fingerprint(), LastMod: link.LastMod})
+	}
+	return out
+}
+
+func redirectLink(target weburl.URL, page store.Page) weburl.Link {
+	hops := page.Hops
+	if hops < 255 {
+		hops++
+	}
+	return weburl.Link{URL: target, Fingerprint: target.Fingerprint(), Depth: page.Depth, Hops: hops, Rel: weburl.RelRedirect, Via: page.URL.Fingerprint()}
+}
+
+// sitemapLinks returns the sitemaps that a robots.txt names.
+func sitemapLinks(site weburl.Site, record *store.Robots) []weburl.Link {
+	if !record.Keep {
+		return nil
+	}
+	var links []weburl.Link
+	for _, raw := range fetch.ParseRobots(record.Body).Sitemaps() {
+		if u, err := robotsURL(site).Parse(raw); err == nil {
+			links = append(links, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1, Rel: weburl.RelSitemap})
+		}
+	}
+	return links
+}
+
+func deeper(depth uint16) uint16 {
+	if depth == 1<<16-1 {
+		return depth
+	}
+	return depth + 1
+}
+
+// isSeed tells whether a page widens the scope: a seed, or where a seed redirects to.
+func isSeed(l weburl.Link) bool {
+	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
+}
+
+// take offers the links of the record at mark to the seen test; of those outside of the scope it only
+// counts the refusals. count says whether to: a record that is offered again was counted before.
+func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time, count bool) error {
+	d.offer = d.offer[:0]
+	for _, link := range links {
+		if isSeed(link) {
+			d.scope.AddSeed(link.URL)
+		}
+		if reason, ok := d.scope.Admit(link.URL); !ok {
+			if count {
+				d.refused[refusalKey{link.URL.Site(), reason}]++
+			}
+			continue
+		}
+		d.offer = append(d.offer, link)
+	}
+	d.engine.undecided.Store(true)
+	err := d.seen.Offer(mark, d.offer, now)
+	if errors.Is(err, seen.ErrFull) {
+		if err = d.drain(now); err == nil {
+			d.engine.undecided.Store(true)
+			err = d.seen.Offer(mark, d.offer, now)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", mark.Record, mark.Partition, err)
+	}
+	return nil
+}
+
+// drain lets the seen test decide, stores what is new, tells the frontier, and lets the set keep it.
+func (d *discovery) drain(now time.Time) error {
+	verdicts, marks, err := d.seen.Drain(d.verdicts[:0])
+	d.verdicts = verdicts
+	if err != nil {
+		return fmt.Errorf("crawl: seen test: %w", err)
+	}
+	records, err := d.records(verdicts, now)
+	if err != nil {
+		return err
+	}
+	for _, mark := range d.seen.Marks() { // kept by the drain before: the set may lag, never lead
+		if mark.Record > 0 {
+			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: seenConsumer, Record: mark.Record})
+		}
+	}
+	for _, mark := range marks {
+		if mark.Record > 0 {
+			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: linksConsumer, Record: mark.Record})
+		}
+	}
+	if len(records) > 0 {
+		moves, err := d.engine.store.Apply(records...)
+		if err != nil {
+			return fmt.Errorf("crawl: store what is new: %w", err)
+		}
+		if err := d.engine.tellMoves(moves, now); err != nil {
+			return err
+		}
+	}
+	d.engine.undecided.Store(false)
+	signal(d.engine.wake)
+	if err := d.seen.Keep(); err != nil {
+		return fmt.Errorf("crawl: keep the seen set: %w", err)
+	}
+	return nil
+}
+
+// newPerRecord bounds the pages of one Discovered record.
+const newPerRecord = 1 << 14
+
+// records makes Discovered records of verdicts, by partition.
+func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Record, error) {
+	clear(d.siteSize)
+	n := d.engine.store.Partitions()
+	open := make([]*store.Discovered, n) // the record being filled, a partition
+	var records []store.Record
+	of := func(p weburl.Partition) *store.Discovered {
+		if r := open[p]; r != nil && len(r.New) < newPerRecord && len(r.Repeats) < newPerRecord {
+			return r
+		}
+		open[p] = &store.Discovered{Partition: p, At: now.UnixNano()}
+		records = append(records, open[p])
+		return open[p]
+	}
+	for _, v := range verdicts {
+		link := v.Link
+		site := link.URL.Site()
+		p := site.Partition(n)
+		if !v.New {
+			r := of(p)
+			r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops, Cash: link.Cash,
+				Order: d.engine.opt.ordering.PageOrder(link)})
+			continue
+		}
+		size, err := d.sizeOf(site)
+		if err != nil {
+			return nil, err
+		}
+		if reason, ok := d.guard.Admit(link, size, now); !ok {
+			d.refused[refusalKey{site, reason}]++
+			continue
+		}
+		d.siteSize[site]++
+		d.pages.Add(1)
+		r := of(p)
+		r.New = append(r.New, store.NewPage{URL: link.URL, Depth: link.Depth, Hops: link.Hops, Rel: link.Rel, Via: link.Via,
+			Cash: link.Cash, Order: d.engine.opt.ordering.PageOrder(link), Seed: isSeed(link), LastMod: link.LastMod})
+	}
+	for _, refusal := range d.takeRefused() {
+		r := of(refusal.Site.Partition(n))
+		r.Refused = append(r.Refused, refusal)
+	}
+	return records, nil
+}
+
+// sizeOf returns how many pages of a site are known, those of this drain included.
+func (d *discovery) sizeOf(site weburl.Site) (int, error) {
+	if size, ok := d.siteSize[site]; ok {
+		return size, nil
+	}
+	row, err := d.engine.store.Site(site)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		d.sites.Add(1)
+	case err != nil:
+		return 0, fmt.Errorf("crawl: site %s: %w", site, err)
+	}
+	d.siteSize[site] = int(row.Pages)
+	return int(row.Pages), nil
+}
+
+// maxRefusals bounds the sites whose refusals are counted between two drains.
+const maxRefusals = 10_000
+
+// takeRefused returns what was refused since the last drain, by site and reason, and forgets it.
+func (d *discovery) takeRefused() []store.Refusal {
+	refused := make([]store.Refusal, 0, len(d.refused))
+	for key, count := range d.refused {
+		refused = append(refused, store.Refusal{Site: key.site, Reason: key.reason.String(), Count: count})
+		d.engine.tally.countRefused(key.reason.String(), count)
+	}
+	clear(d.refused)
+	sortRefusals(refused)
+	return refused
+}
+
+// remember is take for links that are decided and stored: the set must know them, nobody the verdicts.
+func (d *discovery) remember(mark seen.Mark, links []weburl.Link, now time.Time) error {
+	offer := func() error {
+		d.offer = d.offer[:0]
+		for _, link := range links {
+			if _, ok := d.scope.Admit(link.URL); ok {
+				d.offer = append(d.offer, link)
+			}
+		}
+		return d.seen.Offer(mark, d.offer, now)
+	}
+	err := offer()
+	if errors.Is(err, seen.ErrFull) {
+		if _, _, err = d.seen.Drain(nil); err == nil {
+			if err = d.seen.Keep(); err == nil {
+				err = offer()
+			}
+		}
+	}
+	return err
+}

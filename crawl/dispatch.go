@@ -1,0 +1,100 @@
+package crawl
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"freshet/frontier"
+)
+
+// dispatch hands out pages to fetches until the crawl is over, then waits for the fetches. It is the
+// only caller of Next.
+func (e *Engine) dispatch(ctx, hard context.Context) Stop {
+	var fetches sync.WaitGroup
+	defer fetches.Wait()
+	now := e.opt.Clock.Now()
+	var end time.Time
+	if e.opt.For > 0 {
+		end = now.Add(e.opt.For)
+	}
+	timer := e.opt.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case e.slots <- struct{}{}:
+		case <-ctx.Done():
+			return Signal
+		}
+		page, stop, ok := e.next(ctx, end, timer)
+		if !ok {
+			<-e.slots
+			return stop
+		}
+		e.tally.fetching.Add(1)
+		fetches.Go(func() {
+			e.fetch(hard, page)
+			e.tally.fetching.Add(-1)
+			<-e.slots
+			signal(e.wake)
+		})
+	}
+}
+
+// next waits for the page to fetch next; ok is false if the crawl is over.
+func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (page frontier.Page, stop Stop, ok bool) {
+	for {
+		now := e.opt.Clock.Now()
+		switch {
+		case ctx.Err() != nil:
+			return page, Signal, false
+		case !end.IsZero() && !now.Before(end):
+			return page, TimeUp, false
+		}
+		var wake time.Time
+		if !e.enough() {
+			// In this order: whatever is on its way now is in the frontier by the time it is asked.
+			idle := e.handedOut.Load() == 0 && !e.undecided.Load()
+			e.mu.Lock()
+			page, wake, ok = e.front.Next(now)
+			if ok {
+				e.handedOut.Add(1)
+			}
+			queued := e.front.Stats()
+			err := e.front.Err()
+			e.mu.Unlock()
+			if err != nil {
+				e.fail(err)
+				return page, failed, false
+			}
+			if ok {
+				return page, "", true
+			}
+			if queued.QueuedNew+queued.QueuedDue == 0 {
+				if idle {
+					return page, FrontierEmpty, false
+				}
+				signal(e.hungry)
+			}
+		} else if e.handedOut.Load() == 0 {
+			return page, MaxPages, false
+		}
+		if !end.IsZero() && (wake.IsZero() || end.Before(wake)) {
+			wake = end
+		}
+		if wake.IsZero() {
+			wake = now.Add(time.Hour)
+		}
+		e.opt.Clock.Reset(timer, max(0, wake.Sub(now)))
+		select {
+		case <-e.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// enough tells whether the pages stored and those on their way may be all that was asked for.
+func (e *Engine) enough() bool {
+	return e.opt.MaxPages > 0 && e.tally.pages.Load()+e.handedOut.Load() >= e.opt.MaxPages
+}

@@ -1,0 +1,279 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet/extract"
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Engine crawls. Make one with Open, call Run once, then Close.
+type Engine struct {
+	opt      Options
+	store    *store.Store
+	fetcher  *fetch.Fetcher
+	encoder  *warc.Encoder
+	discover *discovery // owned by Open, then by the committer
+	robots   *robotsRules
+	log      *crawlLog
+	tally    *tally
+
+	mu    sync.Mutex // guards front
+	front *frontier.Frontier
+
+	wake    chan struct{} // one token: the frontier may have something now
+	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
+	slots   chan struct{} // the fleet gate: a token a fetch
+	fetched chan *visit   // fetched, to be processed
+	done    chan *visit   // processed, to be committed
+
+	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
+	undecided atomic.Bool  // links wait for the seen test
+
+	fault  sync.Once
+	err    error // what ended the crawl early; set once, before cancel
+	cancel context.CancelFunc
+}
+
+// Open opens the data directory and brings back the crawl in it, or begins one. It errs if an option
+// is wrong, if there is nothing to crawl, and as store.Open does.
+func Open(opt Options) (*Engine, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		opt:     opt,
+		encoder: warc.NewEncoder(warc.FastLevel),
+		tally:   newTally(opt.Clock.Now()),
+		wake:    make(chan struct{}, 1),
+		hungry:  make(chan struct{}, 1),
+		slots:   make(chan struct{}, opt.Connections),
+		fetched: make(chan *visit, 2*runtime.GOMAXPROCS(0)),
+		done:    make(chan *visit, groupPages),
+		cancel:  func() {},
+	}
+	if err := e.open(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Engine) open() (err error) {
+	e.fetcher, err = fetch.New(fetch.Options{
+		Clock:        e.opt.Clock,
+		UserAgent:    e.opt.UserAgent,
+		MaxBody:      e.opt.MaxBody,
+		MaxIdle:      e.opt.Connections,
+		Resolve:      e.opt.Resolve,
+		AllowPrivate: e.opt.AllowPrivate,
+		TLSConfig:    e.opt.TLSConfig,
+	})
+	if err != nil {
+		return err
+	}
+	e.store, err = store.Open(e.opt.Dir, store.Options{
+		FS: e.opt.FS, Crawl: e.opt.Crawl, Partitions: e.opt.Partitions, Clock: e.opt.Clock, Logger: e.opt.Logger,
+		OnRecord: e.opt.OnRecord,
+		WARC: store.WARCOptions{MaxBytes: e.opt.WARCSize, Info: [][2]string{
+			{"software", "Freshet " + e.opt.Version}, {"format", "WARC File Format 1.1"},
+			{"http-header-user-agent", e.opt.UserAgent}, {"robots", "obey"},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	e.front, err = frontier.New(frontier.Options{
+		Ordering: e.opt.ordering, Delay: e.opt.Delay, AdaptiveDelay: e.opt.AdaptiveDelay, AddressDelay: e.opt.AddressDelay,
+		PerConnection: e.opt.PerConnection, DiscoveryShare: e.opt.DiscoveryShare,
+	}, queues{e.store})
+	if err != nil {
+		return err
+	}
+	log, err := e.opt.FS.OpenReadWrite(e.opt.FS.PathJoin(e.opt.Dir, "crawl.log"), "crawl log")
+	if err != nil {
+		return err
+	}
+	e.log = newCrawlLog(log)
+	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{FS: e.opt.FS})
+	if err != nil {
+		return err
+	}
+	e.robots = newRobotsRules(e.opt.Agent, e.store)
+	if e.discover, err = newDiscovery(e, set); err != nil {
+		return err
+	}
+	return e.restore()
+}
+
+// Close gives back what Open took. The crawl goes on from here at the next Open.
+func (e *Engine) Close() error {
+	var faults []error
+	if e.discover != nil {
+		faults = append(faults, e.discover.seen.Close())
+	}
+	if e.store != nil {
+		faults = append(faults, e.store.Close())
+	}
+	if e.fetcher != nil {
+		faults = append(faults, e.fetcher.Close())
+	}
+	if e.log != nil {
+		e.log.close()
+	}
+	return errors.Join(faults...)
+}
+
+// Store returns the crawl's store, for reading while it runs.
+func (e *Engine) Store() *store.Store { return e.store }
+
+// Run crawls until nothing is left to discover, a limit is reached, or ctx ends; then it waits for
+// what is in flight and makes it durable. When hard ends too it gives up what is in flight, which
+// loses nothing: those pages are still queued. The error is a disk's or a database's; a site's
+// failures are counted, not returned. The summary is valid either way.
+func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
+	ctx, e.cancel = context.WithCancel(ctx)
+	defer e.cancel()
+	var background, workers, committer sync.WaitGroup
+	stopTicking := make(chan struct{})
+	background.Go(func() { e.tick(stopTicking) })
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(e.process)
+	}
+	committer.Go(e.commit)
+
+	stop := e.dispatch(ctx, hard)
+
+	close(e.fetched) // dispatch has waited for all fetches
+	workers.Wait()
+	close(e.done)
+	committer.Wait()
+	close(stopTicking)
+	background.Wait()
+	if e.err != nil {
+		stop = failed
+		if errors.Is(e.err, store.ErrDiskFull) {
+			stop = DiskFull
+		}
+	}
+	status := e.Status()
+	status.StoppedBy = stop
+	return status.Summary, e.err
+}
+
+// fail ends the crawl because of err.
+func (e *Engine) fail(err error) {
+	e.fault.Do(func() {
+		e.err = err
+		e.opt.Logger.Error("crawl stops", "error", err)
+		e.cancel()
+	})
+}
+
+// tick writes a heartbeat and takes a look at the counters each second.
+func (e *Engine) tick(stop <-chan struct{}) {
+	ticker := e.opt.Clock.NewTimer(e.opt.Clock.Span(time.Second))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		now := e.opt.Clock.Now()
+		if err := e.store.Heartbeat(now); err != nil {
+			e.fail(fmt.Errorf("crawl: heartbeat: %w", err))
+		}
+		e.tally.tick(now)
+		e.log.flush()
+		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
+	}
+}
+
+// Status returns what the crawl is doing. It may be called at any time until Close.
+func (e *Engine) Status() Status {
+	now := e.opt.Clock.Now()
+	var s Status
+	e.tally.fill(&s, now)
+	e.mu.Lock()
+	stats := e.front.Stats()
+	bound := e.front.LowerBound(now)
+	e.mu.Unlock()
+	s.State = "crawling"
+	s.Processing = int(e.handedOut.Load())
+	s.SitesReady, s.SitesWaiting = stats.Ready, stats.Waiting
+	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
+	s.LowerBoundS = bound.Seconds()
+	s.Sites, s.URLsDiscovered = e.discover.sites.Load(), e.discover.pages.Load()
+	if s.RecentPagesS > 0 {
+		s.RemainingS = max(s.LowerBoundS, float64(s.QueuedNew+s.QueuedDue)/s.RecentPagesS)
+	} else {
+		s.RemainingS = unknownSeconds
+	}
+	if usage, err := e.opt.FS.GetDiskUsage(e.opt.Dir); err == nil {
+		s.DiskFreeBytes = int64(usage.AvailBytes)
+	}
+	return s
+}
+
+// unknownSeconds stands for a span nobody can tell.
+const unknownSeconds = 1e12
+
+// signal leaves a token in a channel of one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// queues shows the store's queues to the frontier.
+type queues struct{ store *store.Store }
+
+func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind, after frontier.Key, n int) ([]frontier.Entry, error) {
+	entries, err := q.store.ReadQueue(nil, site, storedQueue(kind), store.Key(after), n)
+	for _, entry := range entries {
+		dst = append(dst, frontierEntry(entry))
+	}
+	return dst, err
+}
+
+func storedQueue(kind frontier.Kind) store.Queue {
+	if kind == frontier.KindDue {
+		return store.DueQueue
+	}
+	return store.NewQueue
+}
+
+func frontierEntry(e store.Entry) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key(e.Key), Fingerprint: e.Fingerprint, Cash: e.Cash}
+}
+
+// visit is one page, or one robots.txt, on its way from the frontier to the disk.
+type visit struct {
+	page     frontier.Page
+	url      weburl.URL
+	row      store.Page // as it was when the page was handed out
+	result   *fetch.Result
+	gate     frontier.Gate // of the host that was asked
+	gateHost string        // that host, where it may be another than the page's (robots.txt)
+
+	content extract.Page
+	record  store.Record
+	members [][]byte
+	main    int
+	id      warc.ID
+	links   []weburl.Link // to be offered once the record is durable
+}

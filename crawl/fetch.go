@@ -1,0 +1,142 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// fetch carries out one turn that the frontier gave: a page or a site's robots.txt. Every path ends
+// by giving the turn back to the frontier (Done, Drop, Return or a refused Bind), and by sending a
+// visit on or settling it.
+func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
+	if page.Robots {
+		e.fetchRobots(ctx, page)
+		return
+	}
+	row, err := e.store.Page(page.Site.Partition(e.store.Partitions()), page.Fingerprint)
+	if err != nil {
+		e.giveBack(page)
+		e.fail(fmt.Errorf("crawl: page %s queued at %s: %w", page.Fingerprint, page.Site, err))
+		return
+	}
+	v := &visit{page: page, url: row.URL, row: row}
+	rules, err := e.robots.of(page.Site)
+	if err != nil {
+		e.giveBack(page)
+		e.fail(err)
+		return
+	}
+	if !rules.allowed(e.opt.Agent, row.URL) {
+		e.drop(page)
+		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: rules.reason()}
+		e.done <- v
+		return
+	}
+	request := fetch.Request{URL: row.URL, KeepAlive: e.keepsConnections()}
+	if row.State == store.StateLive {
+		request.ETag, request.LastModified = row.ETag, row.LastModified
+	}
+	result, gate, ok := e.ask(ctx, page, request, nil)
+	if !ok {
+		e.handedOut.Add(-1)
+		return
+	}
+	v.result, v.gate = result, gate
+	e.fetched <- v
+}
+
+// ask makes one request in the turn that the frontier gave: it resolves the host, asks leave of its
+// address, fetches, and gives the turn back. If there was no request, or it was given up, ok is false;
+// the turn is given back all the same. The judge, if any, sees the result before the turn is given
+// back, and returns what the frontier is to be told first.
+func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Request, judge func(*fetch.Result, time.Time) (tell func())) (result *fetch.Result, gate frontier.Gate, ok bool) {
+	defer signal(e.wake)
+	site := request.URL.Site()
+	request.Resolved = e.fetcher.Resolve(ctx, site.Host(), site.Port())
+	if request.Resolved.Outcome == fetch.Answered {
+		e.mu.Lock()
+		free, _ := e.front.Bind(turn, request.Resolved.Address.Addr(), e.opt.Clock.Now())
+		e.mu.Unlock()
+		if !free {
+			return nil, gate, false
+		}
+	}
+	started := e.opt.Clock.Now()
+	result = e.fetcher.Fetch(ctx, request)
+	now := e.opt.Clock.Now()
+	if result.Outcome == fetch.Canceled {
+		result.Release()
+		e.mu.Lock()
+		e.front.Return(turn, now)
+		e.mu.Unlock()
+		return nil, gate, false
+	}
+	e.tally.bytes.Add(int64(len(result.ResponseBytes)))
+	answer := frontier.Answer{End: now, Took: now.Sub(started), Kept: result.Kept, Failed: backsOff(result)}
+	if answer.Failed {
+		answer.RetryAfter, _ = result.RetryAfter(now)
+	}
+	tell := func() {}
+	if judge != nil {
+		tell = judge(result, now)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tell()
+	return result, e.front.Done(turn, answer, now), true
+}
+
+// keepsConnections tells whether connections are worth keeping: not if the next request on one comes
+// after servers have closed it.
+func (e *Engine) keepsConnections() bool {
+	const serversWait = 5 * time.Second
+	return e.opt.PerConnection > 1 || e.opt.Clock.Machine(e.opt.Delay) < serversWait
+}
+
+// backsOff tells whether an answer asks for more distance: an overloaded server, or none to be had.
+func backsOff(r *fetch.Result) bool {
+	switch r.Outcome {
+	case fetch.Answered, fetch.Cut:
+		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
+	case fetch.ConnectFailed, fetch.TimedOut, fetch.Disconnected:
+		return true
+	}
+	return false
+}
+
+// giveBack returns a page that was not asked for; it stays in its queue.
+func (e *Engine) giveBack(page frontier.Page) {
+	e.mu.Lock()
+	e.front.Return(page, e.opt.Clock.Now())
+	e.mu.Unlock()
+	e.handedOut.Add(-1)
+	signal(e.wake)
+}
+
+// drop frees the host of a page that a gate refused.
+func (e *Engine) drop(page frontier.Page) {
+	e.mu.Lock()
+	e.front.Drop(page, e.opt.Clock.Now())
+	e.mu.Unlock()
+	signal(e.wake)
+}
+
+// retryAt returns when a page that failed is tried again, 0 for never: after RetryDelay, doubled with
+// each failure in a row and shifted by up to a quarter, so that pages that failed together do not come
+// back together.
+func (e *Engine) retryAt(url weburl.URL, failures int, now time.Time) int64 {
+	if failures >= e.opt.Retries {
+		return 0
+	}
+	wait := float64(e.opt.RetryDelay) * math.Exp2(float64(min(failures, 20)))
+	wait *= 1 + float64(uint64(url.Fingerprint())%1024)/4096
+	return now.Add(time.Duration(min(wait, float64(24*time.Hour)))).UnixNano()
+}

@@ -1,0 +1,61 @@
+package crawl
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Collector returns the engine's Prometheus metrics. They are read off the same counters as Status, at
+// each scrape; labels are error classes and refusal reasons, which are few and fixed.
+func (e *Engine) Collector() prometheus.Collector { return collector{e} }
+
+type collector struct{ engine *Engine }
+
+var (
+	metricPages      = prometheus.NewDesc("freshet_pages_total", "Pages stored.", nil, nil)
+	metricBytes      = prometheus.NewDesc("freshet_received_bytes_total", "Bytes received.", nil, nil)
+	metricSame       = prometheus.NewDesc("freshet_not_modified_total", "Answers 304.", nil, nil)
+	metricChanged    = prometheus.NewDesc("freshet_changed_total", "Visits that saw a page's content changed.", nil, nil)
+	metricErrors     = prometheus.NewDesc("freshet_errors_total", "Fetches that brought no page.", []string{"class"}, nil)
+	metricRefused    = prometheus.NewDesc("freshet_refused_total", "Links and pages that a gate refused.", []string{"reason"}, nil)
+	metricFetching   = prometheus.NewDesc("freshet_fetches", "Fetches under way.", nil, nil)
+	metricProcessing = prometheus.NewDesc("freshet_uncommitted_pages", "Pages handed out and not yet on disk.", nil, nil)
+	metricSites      = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
+	metricQueued     = prometheus.NewDesc("freshet_queued_pages", "Pages queued.", []string{"queue"}, nil)
+	metricKnown      = prometheus.NewDesc("freshet_known_pages", "Pages known.", nil, nil)
+	metricDisk       = prometheus.NewDesc("freshet_disk_free_bytes", "Free bytes of the data directory's disk.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused,
+		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	s := c.engine.Status()
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	counter(metricPages, s.Pages)
+	counter(metricBytes, s.Bytes)
+	counter(metricSame, s.NotModified)
+	counter(metricChanged, s.Changed)
+	for class, n := range s.Errors {
+		counter(metricErrors, n, class)
+	}
+	for reason, n := range s.Refused {
+		counter(metricRefused, n, reason)
+	}
+	gauge(metricFetching, int64(s.Connections))
+	gauge(metricProcessing, int64(s.Processing))
+	gauge(metricSites, int64(s.SitesReady), "ready")
+	gauge(metricSites, int64(s.SitesWaiting), "waiting")
+	gauge(metricQueued, s.QueuedNew, "new")
+	gauge(metricQueued, s.QueuedDue, "due")
+	gauge(metricKnown, s.URLsDiscovered)
+	gauge(metricDisk, s.DiskFreeBytes)
+}

@@ -1,0 +1,116 @@
+package crawl
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/frontier"
+	"freshet/weburl"
+)
+
+// Options is what an operator decides of a crawl. The zero value of a field is its default.
+type Options struct {
+	Dir        string // data directory; required
+	Crawl      string // name of the crawl in it; default "main"
+	Partitions int    // partitions of a new directory; default 16
+
+	Seeds []weburl.URL
+	Scope string // site, domain, any; default site
+	Order string // length, depth; default length
+
+	Delay         time.Duration // w: from the end of an answer to the next request to its host
+	AdaptiveDelay float64       // at least this multiple of the last answer's time; 0: off
+	AddressDelay  time.Duration // as Delay, for an address; 0: off
+	PerConnection int           // k: requests on one connection back to back; default 1
+	Connections   int           // r: the most fetches at once; default 256
+
+	MaxPages     int64         // pages stored before the crawl ends; 0: no limit
+	MaxDepth     int           // links from a seed; 0: no limit
+	PagesPerSite int64         // default 25,000
+	MaxBody      int64         // bytes of a body; default 16 MiB
+	For          time.Duration // how long to crawl; 0: no limit
+
+	Retries    int           // attempts after a failed one; default 2, -1: none
+	RetryDelay time.Duration // before the first of them, doubled each time; default 30 s
+
+	Resolve      map[string]netip.AddrPort // connections to a host, at any port, go there
+	AllowPrivate bool                      // loopback, private and link-local addresses may be asked
+	UserAgent    string                    // default "freshet/VERSION (+CONTACT)"
+	Agent        string                    // the name robots.txt is read for; default "freshet"
+
+	Clock    *clock.Clock // default clock.Real()
+	FS       vfs.FS       // default the machine's
+	Logger   *slog.Logger // default: discards
+	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
+	OnRecord func(p weburl.Partition, number uint64, record []byte)
+
+	TLSConfig      *tls.Config // base of every handshake's configuration; nil for the system's roots
+	DiscoveryShare float64     // share of the requests owed to new pages; default 0.2
+	Version        string      // of the program, for warcinfo
+
+	ordering frontier.Ordering
+}
+
+// withDefaults returns o with its zero fields set, or all that is wrong with it, joined.
+func (o Options) withDefaults() (Options, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("crawl: "+format, args...)) }
+	if o.Dir == "" {
+		fault("no data directory")
+	}
+	setDefault(&o.Crawl, "main")
+	setDefault(&o.Partitions, 16)
+	setDefault(&o.Scope, "site")
+	setDefault(&o.Order, "length")
+	setDefault(&o.PerConnection, 1)
+	setDefault(&o.Connections, 256)
+	setDefault(&o.PagesPerSite, 25_000)
+	setDefault(&o.MaxBody, 16<<20)
+	setDefault(&o.Retries, 2)
+	setDefault(&o.RetryDelay, 30*time.Second)
+	setDefault(&o.DiscoveryShare, 0.2)
+	setDefault(&o.Version, "devel")
+	setDefault(&o.Agent, "freshet")
+	setDefault(&o.UserAgent, "freshet")
+	setDefault(&o.Clock, clock.Real())
+	setDefault(&o.Logger, slog.New(slog.DiscardHandler))
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	for _, number := range []struct {
+		name  string
+		value float64
+	}{
+		{"delay", o.Delay.Seconds()}, {"adaptive-delay", o.AdaptiveDelay}, {"address-delay", o.AddressDelay.Seconds()},
+		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
+		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
+		{"max-body", float64(o.MaxBody)}, {"for", o.For.Seconds()}, {"retry-delay", o.RetryDelay.Seconds()},
+	} {
+		if !(number.value >= 0) {
+			fault("%s %v is negative", number.name, number.value)
+		}
+	}
+	if strings.ContainsAny(o.UserAgent, "\r\n") {
+		fault("user-agent %q has a line break", o.UserAgent)
+	}
+	var err error
+	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
+		faults = append(faults, err)
+	}
+	return o, errors.Join(faults...)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

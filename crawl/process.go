@@ -1,0 +1,220 @@
+package crawl
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"freshet/extract"
+	"freshet/fetch"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// process turns fetched pages into what is to be stored: links and digests, the record, the WARC
+// members. One goroutine a processor runs it; a full commit queue makes it wait, and with it the
+// fetches.
+func (e *Engine) process() {
+	parser := extract.NewParser(extract.Options{Agent: e.opt.Agent})
+	for v := range e.fetched {
+		if v.page.Robots {
+			e.captureRobots(v)
+		} else {
+			e.learn(v, parser)
+		}
+		e.done <- v
+	}
+}
+
+// learn reads a fetched page and fills in its record and captures.
+func (e *Engine) learn(v *visit, parser *extract.Parser) {
+	r := v.result
+	record := pageRecord(v)
+	v.record = record
+	record.Gate = storedGate(v.gate)
+	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
+		body, cut, err := fetch.Decode(r.Header, r.Body, e.opt.MaxBody)
+		switch {
+		case err != nil && record.Truncated == "":
+			record.Truncated, record.Reason = string(fetch.TruncatedUnspecified), err.Error()
+		case cut && record.Truncated == "":
+			record.Truncated = string(fetch.TruncatedLength)
+		}
+		v.content = parser.Extract(r.Header, body, v.url)
+		record.BodyDigest = store.BodyDigest(warc.DigestOf(r.Body))
+		if !record.NoArchive && len(body) > 0 {
+			record.TextDigest = store.TextDigest(v.content.Text)
+		}
+		e.describe(record, v.content)
+	}
+	if target, permanent, ok := r.Redirect(); ok {
+		record.Redirect, record.Permanent = target, permanent
+		v.links = []weburl.Link{redirectLink(target, v.row)}
+		record.Links = store.EncodeLinks([]store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+	} else if record.Outcome == store.OutcomeRedirected {
+		record.Outcome = store.OutcomeClientError
+	}
+	if record.Outcome == store.OutcomeFailed || record.Outcome == store.OutcomeServerError {
+		record.RetryAt = e.retryAt(v.url, int(v.row.FailedInRow), e.opt.Clock.Now())
+	}
+	if r.Status != 0 && !record.NoArchive {
+		e.capture(v, record)
+	}
+}
+
+// describe copies what extraction found into the record, and the links that may be followed into the
+// visit.
+func (e *Engine) describe(record *store.Fetched, page extract.Page) {
+	record.NoIndex, record.NoArchive, record.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
+	record.SoftError, record.Charset = page.SoftError, page.Charset
+	record.Canonical = page.Canonical
+	links := make([]store.OutLink, len(page.Links))
+	for i, link := range page.Links {
+		links[i] = store.OutLink{URL: link.URL, Rel: link.Rel, NoFollow: link.NoFollow}
+		if !link.LastMod.IsZero() {
+			links[i].LastMod = link.LastMod.UnixNano()
+		}
+	}
+	record.Links = store.EncodeLinks(links)
+}
+
+// pageRecord returns the record of a fetch without what its content tells.
+func pageRecord(v *visit) *store.Fetched {
+	r := v.result
+	record := &store.Fetched{
+		URL: v.url, At: r.Started.UnixNano(), End: r.Ended.UnixNano(),
+		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated),
+		Size: int64(len(r.Body)), WireBytes: int64(len(r.ResponseBytes)),
+		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS), FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
+	}
+	if r.Address.IsValid() {
+		record.Address = r.Address.String()
+	}
+	if r.Err != nil {
+		record.Reason = r.Err.Error()
+	}
+	if r.Header != nil {
+		record.ContentType = r.Header.Get("Content-Type")
+		record.ETag, record.LastModified = r.Header.Get("ETag"), r.Header.Get("Last-Modified")
+	}
+	return record
+}
+
+// outcomeOf maps the result of a fetch to what it means for the page's fate.
+func outcomeOf(r *fetch.Result) store.Outcome {
+	switch r.Outcome {
+	case fetch.Answered, fetch.Cut:
+		return store.OutcomeOf(r.Status)
+	case fetch.Refused:
+		return store.OutcomeDenied
+	}
+	return store.OutcomeFailed
+}
+
+// capture makes the WARC records of an exchange: the request, the response (or, where the copy held
+// has the same body, a revisit), and what else is known of the fetch.
+func (e *Engine) capture(v *visit, record *store.Fetched) {
+	r := v.result
+	response := e.response(v)
+	switch {
+	case record.Outcome == store.OutcomeNotModified && v.row.Versions > 0:
+		if original, ok := e.lastVersion(v); ok {
+			revisit(response, warc.ProfileNotModified, v.url, original)
+			record.Revisit = true
+		}
+	case record.Outcome == store.OutcomeStored && record.Truncated == "" && v.row.Versions > 0 && record.BodyDigest == v.row.BodyDigest:
+		if original, ok := e.lastVersion(v); ok {
+			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
+			revisit(response, warc.ProfileIdentical, v.url, original)
+			record.Revisit = true
+		}
+	}
+	metadata := []warc.Field{
+		{Name: "hopsFromSeed", Value: strconv.Itoa(int(v.row.Depth))},
+		{Name: "fetchTimeMs", Value: strconv.FormatInt(r.Total.Milliseconds(), 10)},
+		{Name: "dnsTimeMs", Value: strconv.FormatInt(r.DNS.Milliseconds(), 10)},
+		{Name: "connectTimeMs", Value: strconv.FormatInt(r.Connect.Milliseconds(), 10)},
+		{Name: "firstByteTimeMs", Value: strconv.FormatInt(r.FirstByte.Milliseconds(), 10)},
+	}
+	if record.Charset != "" {
+		metadata = append(metadata, warc.Field{Name: "charset", Value: record.Charset})
+	}
+	e.seal(v, response, metadata)
+}
+
+// captureRobots makes the record's WARC records of a fetch of robots.txt, and offers its sitemaps.
+func (e *Engine) captureRobots(v *visit) {
+	record := v.record.(*store.Robots)
+	v.links = sitemapLinks(v.page.Site, record)
+	if v.result.Status != 0 {
+		e.seal(v, e.response(v), nil)
+	}
+}
+
+// response returns the response record of an exchange.
+func (e *Engine) response(v *visit) *warc.Record {
+	r := v.result
+	response := &warc.Record{
+		Type: warc.Response, Date: r.Started, TargetURI: r.URL.String(), Address: addressOf(r.Address),
+		ContentType: warc.TypeResponse, Block: r.ResponseBytes[r.Interim:], // readers would take a 1xx for the answer
+	}
+	switch r.Truncated {
+	case "":
+	case fetch.TruncatedUnspecified:
+		response.Truncated = warc.TruncatedDisconnect
+	default:
+		response.Truncated = warc.Truncation(r.Truncated)
+	}
+	if r.HeaderLen > 0 && len(r.Body) > 0 || r.Status == http.StatusOK {
+		response.PayloadDigest = warc.DigestOf(r.Body)
+	}
+	return response
+}
+
+// revisit makes a response record one that refers to the version whose payload it has.
+func revisit(response *warc.Record, profile string, url weburl.URL, original store.Version) {
+	response.Type, response.Profile = warc.Revisit, profile
+	response.PayloadDigest = warc.Digest(original.BodyDigest)
+	response.RefersTo = warc.ID(original.Capture.ID)
+	response.RefersToURI = url.String()
+	response.RefersToDate = time.Unix(0, original.At)
+}
+
+// lastVersion returns the last version of the page that was stored; ok is false if its capture is not
+// kept.
+func (e *Engine) lastVersion(v *visit) (original store.Version, ok bool) {
+	versions, err := e.store.Versions(v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint)
+	if err != nil || len(versions) == 0 {
+		return original, false
+	}
+	original = versions[len(versions)-1]
+	return original, !original.Capture.IsZero()
+}
+
+// seal compresses an exchange's records: request, response, metadata.
+func (e *Engine) seal(v *visit, response *warc.Record, metadata []warc.Field) {
+	response.Seal()
+	records := []*warc.Record{
+		{Type: warc.Request, Date: response.Date, TargetURI: response.TargetURI, Address: response.Address,
+			ConcurrentTo: response.ID, ContentType: warc.TypeRequest, Block: v.result.RequestBytes},
+		response,
+	}
+	if block, err := warc.AppendFields(nil, metadata); err == nil && len(block) > 0 {
+		records = append(records, &warc.Record{Type: warc.Metadata, Date: response.Date, TargetURI: response.TargetURI,
+			ConcurrentTo: response.ID, ContentType: warc.TypeFields, Block: block})
+	}
+	for _, record := range records {
+		member, err := e.encoder.AppendMember(nil, record)
+		if err != nil { // a field that cannot be written: the page is stored without a capture
+			e.opt.Logger.Warn("no capture", "url", v.url.String(), "error", err)
+			v.members = nil
+			return
+		}
+		v.members = append(v.members, member)
+	}
+	v.main, v.id = 1, response.ID
+}
+
+func addressOf(a netip.AddrPort) netip.Addr { return a.Addr().Unmap() }

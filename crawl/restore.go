@@ -1,0 +1,249 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"freshet/frontier"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// restore brings the engine to where the records are: the frontier from the sites' rows, the seen
+// test from its own set and the records it has not kept, then the seeds.
+func (e *Engine) restore() error {
+	now := e.opt.Clock.Now()
+	d := e.discover
+	queued := false
+	for p := range e.store.Partitions() {
+		for row, err := range e.store.Sites(weburl.Partition(p)) {
+			if err != nil {
+				return fmt.Errorf("crawl: restore sites: %w", err)
+			}
+			d.sites.Add(1)
+			d.pages.Add(row.Pages)
+			if row.Seed {
+				d.scope.AddSeed(row.Site.Root())
+			}
+			if row.New+row.Due == 0 {
+				continue
+			}
+			queued = true
+			info, err := e.siteInfo(row.Site)
+			if err != nil {
+				return err
+			}
+			e.front.Restore(info, now)
+		}
+	}
+	start := e.store.Start()
+	if !start.Fresh && !start.Clean {
+		e.front.AfterUncleanStop(now)
+	}
+	if err := e.catchUp(); err != nil {
+		return err
+	}
+	for _, u := range e.opt.Seeds {
+		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
+		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now, true); err != nil {
+			return err
+		}
+	}
+	if err := d.drain(now); err != nil {
+		return err
+	}
+	if !queued && len(e.opt.Seeds) == 0 && d.pages.Load() == 0 {
+		return errors.New("crawl: nothing to crawl: no seed, and no crawl to go on with in " + e.opt.Dir)
+	}
+	if !start.Fresh {
+		e.opt.Logger.Info("goes on", "pages", d.pages.Load(), "sites", d.sites.Load(), "clean", start.Clean,
+			"last_alive", start.LastAlive, "mended", start.Truncated)
+	}
+	return nil
+}
+
+// siteInfo returns what the store knows of a site.
+func (e *Engine) siteInfo(site weburl.Site) (info frontier.SiteInfo, err error) {
+	fail := func(err error) (frontier.SiteInfo, error) {
+		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
+	}
+	row, err := e.store.Site(site)
+	if err != nil {
+		return fail(err)
+	}
+	gate, err := e.store.Gate(site.Partition(e.store.Partitions()), site.Host())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fail(err)
+	}
+	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), RobotsUntil: fromUnix(row.Robots.Expires),
+		Gate: frontier.Gate{End: fromUnix(gate.End), Next: fromUnix(gate.Next), Failures: gate.Failures, Blocked: fromUnix(gate.Blocked)}}
+	info.Gate.Interval = time.Duration(gate.IntervalNs)
+	for _, queue := range []struct {
+		name  store.Queue
+		count int
+		first *frontier.Key
+	}{{store.NewQueue, info.New, &info.FirstNew}, {store.DueQueue, info.Due, &info.FirstDue}} {
+		if queue.count == 0 {
+			continue
+		}
+		entries, err := e.store.ReadQueue(nil, site, queue.name, store.Key{}, 1)
+		if err != nil {
+			return fail(err)
+		}
+		if len(entries) > 0 {
+			*queue.first = frontier.Key(entries[0].Key)
+		}
+	}
+	if row.Robots.Kept != 0 {
+		rules, err := e.robots.of(site)
+		if err != nil {
+			return fail(err)
+		}
+		info.CrawlDelay, _ = rules.rules.CrawlDelay(e.opt.Agent)
+	}
+	return info, nil
+}
+
+// catchUp takes the seen test to the last record of every partition. What lies between the set's mark
+// and the links' is decided and stored already: it is offered so that the set knows it, and the
+// verdicts are dropped. What lies after is decided now.
+func (e *Engine) catchUp() error {
+	d := e.discover
+	links, kept, err := e.marks()
+	if err != nil {
+		return err
+	}
+	set := map[weburl.Partition]uint64{}
+	for _, mark := range d.seen.Marks() {
+		set[mark.Partition] = mark.Record
+	}
+	behind := d.seen.Lost()
+	for p, mark := range kept {
+		behind = behind || set[weburl.Partition(p)] < mark
+	}
+	if behind {
+		if err := e.rebuildSeen(links); err != nil {
+			return err
+		}
+		for p, mark := range links {
+			set[weburl.Partition(p)] = mark
+		}
+	}
+	for p := range links {
+		if err := e.offerRecords(weburl.Partition(p), set[weburl.Partition(p)], links[p], false); err != nil {
+			return err
+		}
+	}
+	if _, _, err := d.seen.Drain(nil); err != nil {
+		return fmt.Errorf("crawl: seen test: %w", err)
+	}
+	if err := d.seen.Keep(); err != nil {
+		return fmt.Errorf("crawl: keep the seen set: %w", err)
+	}
+	for p := range links {
+		from := max(links[p], set[weburl.Partition(p)])
+		if err := e.offerRecords(weburl.Partition(p), from, 1<<64-1, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// marks returns, by partition, the last record whose links are decided and the last that the set had
+// kept when that was noted.
+func (e *Engine) marks() (links, kept []uint64, err error) {
+	n := e.store.Partitions()
+	links, kept = make([]uint64, n), make([]uint64, n)
+	for p := range n {
+		marks, err := e.store.Marks(weburl.Partition(p))
+		if err != nil {
+			return nil, nil, fmt.Errorf("crawl: marks: %w", err)
+		}
+		for _, mark := range marks {
+			switch mark.Consumer {
+			case linksConsumer:
+				links[p] = mark.Record
+			case seenConsumer:
+				kept[p] = mark.Record
+			}
+		}
+	}
+	return links, kept, nil
+}
+
+// rebuildSeen makes the set anew from the page table.
+func (e *Engine) rebuildSeen(links []uint64) error {
+	e.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
+	marks := make([]seen.Mark, len(links))
+	for p, record := range links {
+		marks[p] = seen.Mark{Partition: weburl.Partition(p), Record: record}
+	}
+	var fault error
+	if err := e.discover.seen.Rebuild(e.knownPages(&fault), marks); err != nil {
+		return fmt.Errorf("crawl: rebuild the seen set: %w", err)
+	}
+	return fault
+}
+
+// knownPages iterates over all pages with their depths.
+func (e *Engine) knownPages(fault *error) iter.Seq2[weburl.Fingerprint, uint16] {
+	return func(yield func(weburl.Fingerprint, uint16) bool) {
+		for p := range e.store.Partitions() {
+			for row, err := range e.store.Pages(weburl.Partition(p)) {
+				if err != nil {
+					*fault = fmt.Errorf("crawl: page table: %w", err)
+					return
+				}
+				if !yield(row.URL.Fingerprint(), row.Depth) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// offerRecords offers the links of a partition's records after number from, up to number to.
+func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) error {
+	now := e.opt.Clock.Now()
+	errEnd := errors.New("end")
+	err := e.store.Records(p, from, func(n uint64, r store.Record) error {
+		if n > to {
+			return errEnd
+		}
+		links, err := e.recordLinks(r)
+		if err != nil {
+			return err
+		}
+		mark := seen.Mark{Partition: p, Record: n}
+		if decide {
+			return e.discover.take(mark, links, now, true)
+		}
+		return e.discover.remember(mark, links, now)
+	})
+	if err != nil && !errors.Is(err, errEnd) {
+		return fmt.Errorf("crawl: records of partition %d: %w", p, err)
+	}
+	return nil
+}
+
+// recordLinks returns the links that a record brings.
+func (e *Engine) recordLinks(r store.Record) ([]weburl.Link, error) {
+	switch r := r.(type) {
+	case *store.Robots:
+		return sitemapLinks(r.Site, r), nil
+	case *store.Fetched:
+		row, _, err := e.store.PageOf(r.URL)
+		if err != nil {
+			return nil, err
+		}
+		links, err := store.DecodeLinks(r.Links)
+		if err != nil {
+			return nil, err
+		}
+		return pageLinks(links, row, !r.NoFollow), nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,189 @@
+package crawl
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Summary is what a crawl came to: the last line of `freshet crawl --json`.
+type Summary struct {
+	Pages          int64   `json:"pages"`           // pages stored by this run
+	Sites          int64   `json:"sites"`           // sites known
+	URLsDiscovered int64   `json:"urls_discovered"` // pages known, from the first run on
+	URLsFailed     int64   `json:"urls_failed"`     // fetches of this run that brought no page
+	Bytes          int64   `json:"bytes"`           // received by this run, on the wire
+	DurationS      float64 `json:"duration_s"`
+	PagesPerS      float64 `json:"pages_per_s"`
+	StoppedBy      Stop    `json:"stopped_by"`
+}
+
+// Stop says why a crawl ended.
+type Stop string
+
+// The reasons to end.
+const (
+	FrontierEmpty Stop = "frontier_empty" // nothing is left to discover
+	MaxPages      Stop = "max_pages"
+	TimeUp        Stop = "time"
+	Signal        Stop = "signal"
+	DiskFull      Stop = "disk"
+	failed        Stop = "error"
+)
+
+// Status is what a running crawl tells of itself: the progress line, the control socket's answer and
+// the metrics are views of it.
+type Status struct {
+	Summary
+	State         string           `json:"state"` // crawling, stopping
+	Connections   int              `json:"connections_active"`
+	SitesReady    int              `json:"sites_ready"`
+	SitesWaiting  int              `json:"sites_waiting"`
+	QueuedNew     int64            `json:"queued_new"`
+	QueuedDue     int64            `json:"queued_due"`
+	Processing    int              `json:"pages_processing"` // fetched, not yet on disk
+	NotModified   int64            `json:"not_modified"`
+	Changed       int64            `json:"changed"`
+	Errors        map[string]int64 `json:"errors"`  // fetches that brought no page, by class
+	Refused       map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
+	RecentPagesS  float64          `json:"recent_pages_per_s"`
+	RecentBytesS  float64          `json:"recent_bytes_per_s"`
+	RemainingS    float64          `json:"remaining_s"`             // expected until nothing is left, at the recent rate
+	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
+}
+
+// Line returns the status as one line of progress.
+func (s Status) Line() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %d fetching  sites %d ready %d waiting  queued %d",
+		s.Pages, s.PagesPerS, s.RecentPagesS, s.RecentBytesS/1e6, s.Connections, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+	if s.QueuedDue > 0 {
+		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
+	}
+	if s.URLsFailed > 0 {
+		fmt.Fprintf(&b, "  failed %d (%s)", s.URLsFailed, counts(s.Errors))
+	}
+	if s.QueuedNew+s.QueuedDue > 0 {
+		fmt.Fprintf(&b, "  end in %s", span(s.RemainingS))
+		if s.LowerBoundS >= 1 {
+			fmt.Fprintf(&b, ", no sooner than %s", span(s.LowerBoundS))
+		}
+	}
+	return b.String()
+}
+
+// counts lists m's entries by name.
+func counts(m map[string]int64) string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, m[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+// span prints a number of seconds as people say it.
+func span(seconds float64) string {
+	if !(seconds < 100*365*86400) {
+		return "unknown"
+	}
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1fh", d.Hours())
+	}
+	return fmt.Sprintf("%.1fd", d.Hours()/24)
+}
+
+// tally counts what the engine does. Its counters only rise; a rate is the difference of two looks.
+type tally struct {
+	started     time.Time
+	pages       atomic.Int64
+	failed      atomic.Int64
+	bytes       atomic.Int64
+	notModified atomic.Int64
+	changed     atomic.Int64
+	fetching    atomic.Int64
+
+	mu      sync.Mutex
+	errors  map[string]int64
+	refused map[string]int64
+	recent  [recentLooks]look // a ring of looks a second apart
+	looks   int
+}
+
+// recentLooks is how many seconds the recent rates look back.
+const recentLooks = 10
+
+// look is what the counters said at a moment.
+type look struct {
+	at           time.Time
+	pages, bytes int64
+}
+
+func newTally(now time.Time) *tally {
+	return &tally{started: now, errors: map[string]int64{}, refused: map[string]int64{}}
+}
+
+// countError counts a fetch that brought no page. The classes are few and fixed.
+func (t *tally) countError(class string) {
+	t.failed.Add(1)
+	t.mu.Lock()
+	t.errors[class]++
+	t.mu.Unlock()
+}
+
+func (t *tally) countRefused(reason string, n int64) {
+	t.mu.Lock()
+	t.refused[reason] += n
+	t.mu.Unlock()
+}
+
+// tick takes a look at the counters; called each second.
+func (t *tally) tick(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recent[t.looks%recentLooks] = look{now, t.pages.Load(), t.bytes.Load()}
+	t.looks++
+}
+
+// fill sets what the tally knows of s.
+func (t *tally) fill(s *Status, now time.Time) {
+	s.Pages, s.URLsFailed, s.Bytes = t.pages.Load(), t.failed.Load(), t.bytes.Load()
+	s.NotModified, s.Changed = t.notModified.Load(), t.changed.Load()
+	s.Connections = int(t.fetching.Load())
+	s.DurationS = now.Sub(t.started).Seconds()
+	if s.DurationS > 0 {
+		s.PagesPerS = float64(s.Pages) / s.DurationS
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Errors, s.Refused = clone(t.errors), clone(t.refused)
+	from := look{at: t.started}
+	if t.looks >= recentLooks {
+		from = t.recent[t.looks%recentLooks]
+	}
+	if passed := now.Sub(from.at).Seconds(); passed > 0 {
+		s.RecentPagesS = float64(s.Pages-from.pages) / passed
+		s.RecentBytesS = float64(s.Bytes-from.bytes) / passed
+	}
+}
+
+func clone(m map[string]int64) map[string]int64 {
+	c := make(map[string]int64, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}

@@ -1,0 +1,7 @@
+// Package dashboard shows a data directory and the crawl in it over HTTP: a status page, a JSON API,
+// Prometheus metrics. It reads through one interface, Reader, and changes nothing.
+//
+// The same handler serves three doors: the --listen address, the control socket in the data directory,
+// and, in process, the commands that look into a directory which no crawl holds. What a command prints
+// is therefore the same whether a crawl is running or not.
+package dashboard

@@ -1,0 +1,225 @@
+package dashboard
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// ErrNotFound is what a Reader returns for a page, version or crawl that there is not.
+var ErrNotFound = errors.New("dashboard: not found")
+
+// Page is a row of the page table, as `freshet pages --json` prints it. Times are RFC 3339, absent for
+// never.
+type Page struct {
+	URL         string     `json:"url"`
+	Site        string     `json:"site"`
+	State       string     `json:"state"`
+	Status      int        `json:"status"`
+	ContentType string     `json:"content_type"`
+	Digest      string     `json:"digest"`  // SHA-1 of the body, hexadecimal; empty without a version
+	Version     uint32     `json:"version"` // number of the last version, 0 for none
+	FirstSeen   *time.Time `json:"first_seen"`
+	LastFetched *time.Time `json:"last_fetched"`
+	LastChanged *time.Time `json:"last_changed"`
+	NextDue     *time.Time `json:"next_due"`
+	Depth       int        `json:"depth"`
+	Reason      string     `json:"reason,omitempty"` // why the last visit failed or the page was refused
+}
+
+// History is what is kept of a page's past.
+type History struct {
+	Page     Page      `json:"page"`
+	Visits   []Visit   `json:"visits"`   // oldest first; the last 64
+	Versions []Version `json:"versions"` // oldest first
+}
+
+// Visit is one request for a page.
+type Visit struct {
+	At        time.Time `json:"at"`
+	TookS     float64   `json:"took_s"`
+	Outcome   string    `json:"outcome"`
+	Status    int       `json:"status"`
+	Reason    string    `json:"reason,omitempty"`
+	Changed   bool      `json:"changed"`
+	Noise     bool      `json:"noise,omitempty"`
+	Version   uint32    `json:"version"`
+	WireBytes int64     `json:"wire_bytes"`
+	Truncated string    `json:"truncated,omitempty"`
+}
+
+// Version is one content of a page.
+type Version struct {
+	Version     uint32    `json:"version"`
+	At          time.Time `json:"at"`
+	Noise       bool      `json:"noise,omitempty"` // differs from the one before in bytes alone
+	Status      int       `json:"status"`
+	ContentType string    `json:"content_type"`
+	SizeBytes   int64     `json:"size_bytes"`
+	Digest      string    `json:"digest"`
+	WARC        string    `json:"warc,omitempty"` // file that holds the capture, if it is kept
+	OffsetBytes int64     `json:"offset_bytes,omitempty"`
+	LengthBytes int64     `json:"length_bytes,omitempty"`
+}
+
+// Content is the decoded body of a version.
+type Content struct {
+	Version Version
+	Body    []byte
+}
+
+// Reader is the read side of a data directory. All methods are safe for concurrent use.
+type Reader interface {
+	// Status returns the state of the running crawl, or of the directory if none runs, as a value
+	// that encodes to JSON.
+	Status() (any, error)
+	// Pages iterates over the page table; site "" means all sites.
+	Pages(site string) iter.Seq2[Page, error]
+	// History returns what is kept of a page's past, or ErrNotFound.
+	History(url string) (History, error)
+	// Content returns the body of a version: its number, or 0 for the last one at time at (zero: now).
+	// It returns ErrNotFound if there is none.
+	Content(url string, version uint32, at time.Time) (Content, error)
+}
+
+// Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/. The
+// collectors are what /metrics shows beside the Go runtime.
+func Handler(r Reader, collectors ...prometheus.Collector) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors...)
+	mux := http.NewServeMux()
+	s := server{r}
+	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /healthz", ok)
+	mux.HandleFunc("GET /readyz", ok)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /api/v1/status", s.status)
+	mux.HandleFunc("GET /api/v1/pages", s.pages)
+	mux.HandleFunc("GET /api/v1/history", s.history)
+	mux.HandleFunc("GET /api/v1/content", s.content)
+	return mux
+}
+
+type server struct{ reader Reader }
+
+// fail answers with an error as JSON.
+func fail(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	if errors.Is(err, ErrNotFound) {
+		code = http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(map[string]string{"error": err.Error()})
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+}
+
+func (s server) status(w http.ResponseWriter, _ *http.Request) {
+	status, err := s.reader.Status()
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, status)
+}
+
+// pages streams the page table, an object a line. An error in mid-stream ends it with a line that says
+// so: {"error":…}.
+func (s server) pages(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := bufio.NewWriterSize(w, 64<<10)
+	defer out.Flush()
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for page, err := range s.reader.Pages(r.FormValue("site")) {
+		if err != nil {
+			encoder.Encode(map[string]string{"error": err.Error()})
+			return
+		}
+		if encoder.Encode(page) != nil {
+			return // the client has gone
+		}
+	}
+}
+
+func (s server) history(w http.ResponseWriter, r *http.Request) {
+	history, err := s.reader.History(r.FormValue("url"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, history)
+}
+
+// content sends a version's bytes as data, never as a page: nothing stored may run here.
+func (s server) content(w http.ResponseWriter, r *http.Request) {
+	var version uint64
+	var at time.Time
+	var err error
+	if text := r.FormValue("version"); text != "" {
+		if version, err = strconv.ParseUint(text, 10, 32); err != nil {
+			http.Error(w, fmt.Sprintf("version %q: want a number", text), http.StatusBadRequest)
+			return
+		}
+	}
+	if text := r.FormValue("at"); text != "" {
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			http.Error(w, fmt.Sprintf("at %q: want a time such as 2026-01-31T12:00:00Z", text), http.StatusBadRequest)
+			return
+		}
+	}
+	content, err := s.reader.Content(r.FormValue("url"), uint32(version), at)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Freshet-Version", strconv.FormatUint(uint64(content.Version.Version), 10))
+	w.Write(content.Body)
+}
+
+var statusPage = template.Must(template.New("status").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>Freshet</title>
+<style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:46rem;padding:0 1rem}
+td{padding:.15rem 1.5rem .15rem 0;vertical-align:top}td:last-child{font-variant-numeric:tabular-nums}</style>
+<h1>Freshet</h1><table>{{range .}}<tr><td>{{.Name}}</td><td>{{.Value}}</td></tr>{{end}}</table>
+<p><a href="api/v1/status">status</a> · <a href="api/v1/pages">pages</a> · <a href="metrics">metrics</a></p></html>
+`))
+
+// page shows the status as a table.
+func (s server) page(w http.ResponseWriter, _ *http.Request) {
+	status, err := s.reader.Status()
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	text, err := json.Marshal(status)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	rows, err := Rows(bytes.NewReader(text))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	statusPage.Execute(w, rows)
+}
