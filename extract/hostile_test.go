@@ -1,0 +1,35 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHostile reads documents made to exhaust a reader. It passes by ending: each would take minutes
+// or more memory than there is, were the work not linear or the depth not bounded.
+func TestHostile(t *testing.T) {
+	const n = 100_000
+	many := func(s string) string { return strings.Repeat(s, n) }
+	documents := []struct{ name, contentType, document string }{
+		{"attributes", "text/html", "<a " + many("a=b ") + ">" + many("<p a>")},
+		{"less-than signs", "text/html", many("<<<<")},
+		{"comments never closed", "text/html", many("<!-")},
+		{"scripts in scripts", "text/html", "<script>" + many("<!--<script")},
+		{"ampersands", "text/html", many("&&&&")},
+		{"srcset", "text/html", "<img srcset='" + many("(,") + "'>"},
+		{"svg in svg", "text/html", many("<svg>")},
+		{"CDATA", "text/html", "<svg>" + many("<![CDATA[")},
+		{"links that need the slow parser", "text/html", many("<a href=Ü>")},
+		{"long base", "text/html", "<base href='" + strings.Repeat("é", 3000) + "/'>" + many("<a href=Ü>")},
+		{"feed in feed", "text/xml", "<rss><item>" + many("<a:a>")},
+		{"end tags that fit nothing", "text/xml", "<urlset>" + strings.Repeat("<a>", maxDepth-1) + many("</b>")},
+		{"document type", "text/xml", "<!DOCTYPE " + many("<")},
+	}
+	p := NewParser(Options{})
+	for _, d := range documents {
+		t.Run(d.name, func(t *testing.T) {
+			page := p.Extract(header("Content-Type", d.contentType), []byte(d.document), parsed(t, own))
+			checkLinks(t, page.Links, DefaultMaxLinks)
+		})
+	}
+}
