@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -455,5 +456,47 @@ func TestLikeModel(t *testing.T) {
 func must(t *rapid.T, err error) {
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// One goroutine offers while another drains and keeps: every page is new once.
+func TestOfferWhileDraining(t *testing.T) {
+	const batches, perBatch = 200, 10
+	test := open(t, Options{BufferLinks: 50, CacheEntries: 16})
+	offered := make(chan struct{})
+	go func() {
+		defer close(offered)
+		for i := range batches {
+			var links []weburl.Link
+			for j := range perBatch {
+				links = append(links, page(1+(i*perBatch+j)/2)) // each twice
+			}
+			for errors.Is(test.Offer(Mark{0, uint64(i + 1)}, links, epoch), ErrFull) {
+				runtime.Gosched()
+			}
+		}
+	}()
+	var fresh []weburl.Fingerprint
+	for last := false; !last; {
+		select {
+		case <-offered:
+			last = true
+		default:
+		}
+		verdicts, _, err := test.Drain(nil)
+		if err := errors.Join(err, test.Keep()); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verdicts {
+			if v.New {
+				fresh = append(fresh, v.Link.Fingerprint)
+			}
+		}
+	}
+	if len(fresh) != batches*perBatch/2 || !slices.IsSorted(fresh) || len(slices.Compact(fresh)) != batches*perBatch/2 {
+		t.Errorf("%d new pages, want %d, each once and in order", len(fresh), batches*perBatch/2)
+	}
+	if got, want := test.Marks(), []Mark{{0, batches}}; !slices.Equal(got, want) {
+		t.Errorf("Marks = %v, want %v", got, want)
 	}
 }

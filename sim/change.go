@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// ProcessKind is a family of change processes.
+type ProcessKind uint8
+
+// The ways in which pages change.
+const (
+	Never    ProcessKind = iota
+	Poisson              // at random, at Rate
+	Periodic             // every Period
+	Quasi                // every Period with probability Probability, else not
+)
+
+// String returns the kind's name in lower case.
+func (k ProcessKind) String() string {
+	switch k {
+	case Never:
+		return "never"
+	case Poisson:
+		return "poisson"
+	case Periodic:
+		return "periodic"
+	case Quasi:
+		return "quasi"
+	}
+	return fmt.Sprintf("process(%d)", uint8(k))
+}
+
+// Process is the law by which a page's own text changes from the web's start on.
+type Process struct {
+	Kind        ProcessKind
+	Rate        float64       // changes a day in the long run
+	Period      time.Duration // of Periodic and Quasi: between the moments at which it may change
+	Phase       time.Duration // of Periodic and Quasi: from the start to the first such moment
+	Probability float64       // of Quasi: that it changes at such a moment
+
+	seed uint64
+}
+
+const day = 24 * time.Hour
+
+// newProcess draws a page's process: a third never change, a tenth change about every hour, most of
+// the others every few days or weeks, some by the clock.
+func newProcess(seed uint64) Process {
+	rng := rand.New(rand.NewPCG(seed, 0xc4a6e))
+	p := Process{seed: seed}
+	switch u := rng.Float64(); {
+	case u < 0.35:
+		p.Kind = Never
+	case u < 0.75:
+		p.Kind = Poisson
+		p.Rate = min(max(0.1*math.Exp(1.5*rng.NormFloat64()), 1.0/365), 4)
+	case u < 0.85:
+		p.Kind, p.Rate = Poisson, 24
+	default:
+		periods := [...]time.Duration{6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day}
+		p.Kind, p.Probability = Periodic, 1
+		p.Period = periods[rng.IntN(len(periods))]
+		p.Phase = time.Duration(1 + rng.Int64N(int64(p.Period)))
+		if u > 0.95 {
+			p.Kind, p.Probability = Quasi, 0.3+0.6*rng.Float64()
+		}
+		p.Rate = p.Probability * float64(day) / float64(p.Period)
+	}
+	return p
+}
+
+// Changes returns how often the text has changed in the time elapsed since the web's start, and when
+// it last did, as time since the start (0 if never). O(changes), at some 10 ns each; periodic O(1).
+func (p Process) Changes(elapsed time.Duration) (n int, last time.Duration) {
+	if elapsed <= 0 {
+		return 0, 0
+	}
+	switch p.Kind {
+	case Poisson:
+		return p.poisson(elapsed)
+	case Periodic:
+		if elapsed < p.Phase {
+			return 0, 0
+		}
+		n = 1 + int((elapsed-p.Phase)/p.Period)
+		return n, p.Phase + time.Duration(n-1)*p.Period
+	case Quasi:
+		return p.quasi(elapsed)
+	}
+	return 0, 0
+}
+
+// poisson walks the changes one exponential gap after the other.
+func (p Process) poisson(elapsed time.Duration) (n int, last time.Duration) {
+	var source rand.PCG
+	source.Seed(p.seed, 0x9015)
+	rng := rand.New(&source)
+	mean := float64(day) / p.Rate
+	for at := 0.0; ; n++ {
+		at += mean * rng.ExpFloat64()
+		if at > float64(elapsed) {
+			return n, last
+		}
+		last = time.Duration(at)
+	}
+}
+
+func (p Process) quasi(elapsed time.Duration) (n int, last time.Duration) {
+	var source rand.PCG
+	source.Seed(p.seed, 0x4a51)
+	rng := rand.New(&source)
+	for at := p.Phase; at <= elapsed; at += p.Period {
+		if rng.Float64() < p.Probability {
+			n, last = n+1, at
+		}
+	}
+	return n, last
+}
