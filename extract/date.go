@@ -23,7 +23,7 @@ var (
 const maxDate = 64
 
 // parseDate returns the instant a sitemap or feed gives, in UTC; a date alone is its first instant.
-// Zero if it is none, or outside the years 1 to 9999.
+// Zero if it is none, or outside the years 1970 to 2261, whose instants have a number of nanoseconds.
 func parseDate(s string) time.Time {
 	s = strings.TrimSpace(s)
 	if len(s) < len("2006") || len(s) > maxDate {
@@ -35,7 +35,7 @@ func parseDate(s string) time.Time {
 	}
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
-			if t = t.UTC(); t.Year() >= 1 && t.Year() <= 9999 {
+			if t = t.UTC(); t.Year() >= 1970 && t.Year() <= 2261 {
 				return t
 			}
 		}
