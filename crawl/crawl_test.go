@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -141,7 +142,7 @@ func movePartitions(t *testing.T, from, to Options) {
 	}
 	defer target.Close()
 	for p := range source.Partitions() {
-		var stream syncBuffer
+		var stream bytes.Buffer
 		if err := source.ExportPartition(weburl.Partition(p), &stream); err != nil {
 			t.Fatalf("export partition %d: %v", p, err)
 		}
