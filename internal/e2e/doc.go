@@ -1,0 +1,17 @@
+// Package e2e tests the freshet binary from outside, as its users and their other tools see it.
+//
+// TestMain builds the binary once. Each test crawls real sites, served on loopback addresses of their
+// own by package sites, and lets independent judges (internal/oracle) say whether the result is right:
+//
+//   - TestRealSites: the pages stored are exactly those that a walk over the files finds, byte for
+//     byte. Three small sites; with FRESHET_ALL_SITES=1 (make test-real-sites) all fourteen at once.
+//   - TestWARCReaders: other software reads every WARC file to its end, a separate program finds every
+//     digest right, and the CDXJ index says what another indexer says.
+//   - TestKillLoop: a crawl killed at fifty random instants loses nothing, repeats little, and is as
+//     polite by the servers' log as one that was never killed.
+//   - TestReadme: every command of the README does what the README says it does.
+//
+// The tests need Node.js and the modules of internal/oracle, which make setup (a part of make test)
+// installs; without them they fail. The sites come from Debian packages: on a machine that cannot
+// fetch these the tests are skipped with a message, but fail if the environment has CI set.
+package e2e
