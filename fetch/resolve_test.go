@@ -195,7 +195,7 @@ func TestNamesBounded(t *testing.T) {
 		return []netip.Addr{public}, time.Hour, nil
 	}}
 	f := answer("", true).fetcher(t, func(o *Options) { o.Resolver, o.MaxNames = l, 2 })
-	for _, host := range strings.Fields("a b a c a b") { // c takes the place of b, b that of c
+	for host := range strings.FieldsSeq("a b a c a b") { // c takes the place of b, b that of c
 		f.Resolve(t.Context(), host, 80)
 	}
 	if diff := cmp.Diff(strings.Fields("a b c b"), l.hosts); diff != "" {

@@ -76,7 +76,7 @@ func TestRobotsAllowed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			robots := ParseRobots([]byte(test.file))
 			for verdict, paths := range map[bool]string{true: test.allow, false: test.deny} {
-				for _, path := range strings.Fields(paths) {
+				for path := range strings.FieldsSeq(paths) {
 					if u := page(t, "https://example.com"+path); robots.Allowed(test.agent, u) != verdict {
 						t.Errorf("%s: allowed %v, want %v", u, !verdict, verdict)
 					}
