@@ -135,8 +135,9 @@ func (f *Frontier) changed(s *site, now instant) {
 
 // RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none;
 // longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched anew before the
-// site's next page; a Crawl-delay that is longer is waited out before until counts. For a page with Robots set, call it before Done, so that the gate which Done
-// returns knows the Crawl-delay.
+// site's next page; but where the host's gate stays shut until then, one that was just fetched still
+// holds for an hour after the gate opens. For a page with Robots set, call it before Done, so that
+// the gate which Done returns knows the Crawl-delay.
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -147,8 +148,8 @@ func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time
 	f.update(s.host, t)
 }
 
-// cover lets a robots.txt that was just fetched hold until an hour after the host may be asked again,
-// if that is later: else a Crawl-delay longer than it is valid would leave no page a turn.
+// cover lets a robots.txt that was just fetched hold for an hour after its host may be asked again,
+// where it would expire before: else a Crawl-delay as long as that would leave no page a turn.
 func (s *site) cover(now instant) {
 	if s.robots > now && s.host.next >= s.robots {
 		s.robots = s.host.next.after(time.Hour)

@@ -192,17 +192,22 @@ func TestReadsThatRunAhead(t *testing.T) {
 // page has its turn and that no address has two requests at once or within its delay.
 func TestAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const delay = 3 * time.Second
+		delay := time.Duration(rapid.IntRange(1, 4000).Draw(t, "delay")) * time.Millisecond
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		q := &MemoryQueues{}
 		f, _ := New(Options{AddressDelay: delay, Delay: time.Second, PerConnection: rapid.IntRange(1, 3).Draw(t, "k")}, q)
 		now := time.Unix(1_000_000_000, 0)
-		pages := 0
-		for _, site := range []weburl.Site{"http://a.example", "http://b.example", "http://c.example", "http://d.example"} {
+		sites := []weburl.Site{"http://a.example", "http://b.example", "http://c.example", "http://d.example"}
+		for _, site := range sites {
 			f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
-			for range rng.IntN(20) {
-				pages++
-				e := Entry{Key: Key{0, uint64(pages)}, Fingerprint: weburl.Fingerprint(pages)}
+		}
+		const pages = 60
+		discovered := 0
+		discover := func(n int) {
+			for n = min(n, pages-discovered); n > 0; n-- {
+				discovered++
+				e := Entry{Key: Key{0, uint64(discovered)}, Fingerprint: weburl.Fingerprint(discovered)}
+				site := sites[rng.IntN(len(sites))]
 				q.Add(site, KindNew, e)
 				f.Discovered(site, []Entry{e}, now)
 			}
@@ -219,6 +224,9 @@ func TestAddresses(t *testing.T) {
 		for steps := 0; len(fetched) < pages; steps++ {
 			if steps > 100*pages {
 				t.Fatalf("%d of %d pages after %d steps", len(fetched), pages, steps)
+			}
+			if rng.IntN(3) == 0 {
+				discover(3)
 			}
 			p, wake, ok := f.Next(now)
 			switch {
@@ -247,6 +255,9 @@ func TestAddresses(t *testing.T) {
 				q.Remove(r.page.Site, KindNew, r.page.Key)
 				f.Committed(r.page)
 				fetched[r.page.Fingerprint] = true
+			case wake.IsZero() && discovered < pages:
+				now = now.Add(time.Second)
+				discover(1)
 			case wake.IsZero():
 				t.Fatalf("nothing in flight and no wake, %d of %d pages: %+v", len(fetched), pages, f.Stats())
 			default:
@@ -257,6 +268,112 @@ func TestAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestReadsPastWhatIsHandedOut has pages come in before one that is handed out and not committed, so
+// that the window moves back and its stored entry is read once more.
+func TestReadsPastWhatIsHandedOut(t *testing.T) {
+	const site = weburl.Site("http://a.example")
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{}, q)
+	f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+	discover := func(order uint64, n int) {
+		for range n {
+			a := uint64(q.Len(site, KindNew) + 1)
+			e := Entry{Key: Key{order, a}, Fingerprint: weburl.Fingerprint(a)}
+			q.Add(site, KindNew, e)
+			f.Discovered(site, []Entry{e}, now)
+		}
+	}
+	got := map[weburl.Fingerprint]bool{}
+	next := func() bool {
+		p, _, ok := f.Next(now)
+		if ok && got[p.Fingerprint] {
+			t.Fatalf("page %d handed out twice", p.Fingerprint)
+		}
+		if ok {
+			got[p.Fingerprint] = true
+			f.Done(p, Answer{}, now)
+		}
+		return ok
+	}
+	discover(5, 3)
+	next()
+	discover(1, windowSize+3)
+	for next() {
+	}
+	if len(got) != windowSize+6 {
+		t.Errorf("%d pages handed out, want %d", len(got), windowSize+6)
+	}
+}
+
+// TestAddressesAfterRestart holds that an address met again after a restart is not asked at once: its
+// last answer is not stored.
+func TestAddressesAfterRestart(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	q.Add("http://a.example", KindNew, Entry{Key: Key{0, 1}, Fingerprint: 1})
+	f, _ := New(Options{AddressDelay: time.Minute}, q)
+	f.Restore(SiteInfo{Site: "http://a.example", New: 1, RobotsUntil: now.AddDate(1, 0, 0)}, now)
+	p, _, _ := f.Next(now)
+	ok, until := f.Bind(p, netip.MustParseAddr("192.0.2.1"), now)
+	if ok || !until.Equal(now.Add(time.Minute)) {
+		t.Errorf("got %v, %v", ok, until)
+	}
+}
+
+// TestTimeDoesNotGoBack holds that an earlier now than the last one shortens no wait.
+func TestTimeDoesNotGoBack(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	q.Add("http://a.example", KindNew, Entry{Key: Key{0, 1}, Fingerprint: 1})
+	f, _ := New(Options{Delay: time.Minute}, q)
+	f.Restore(SiteInfo{Site: "http://a.example", New: 1, RobotsUntil: now.AddDate(1, 0, 0)}, now)
+	p, _, _ := f.Next(now)
+	if gate := f.Done(p, Answer{}, now.Add(-time.Hour)); !gate.End.Equal(now) || !gate.Next.Equal(now.Add(time.Minute)) {
+		t.Errorf("got %+v", gate)
+	}
+}
+
+// TestDueTies holds that pages due at the same time go by the name of their site.
+func TestDueTies(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	f, _ := New(Options{}, &MemoryQueues{})
+	for _, site := range []weburl.Site{"https://b.example", "https://a.example", "http://a.example", "http://c.example"} {
+		f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+		f.Planned(site, Entry{Key: Key{5, 1}, Fingerprint: 1}, now)
+	}
+	for _, want := range []weburl.Site{"http://a.example", "http://c.example", "https://b.example"} {
+		if p, _, ok := f.Next(now); !ok || p.Site != want {
+			t.Errorf("got %s, %v, want %s", p.Site, ok, want)
+		}
+	}
+}
+
+// TestClaim holds a request that no queue asks for to the same gates as those of Next.
+func TestClaim(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})
+	p, _, ok := f.Claim("http://a.example", now)
+	if want := (Page{Site: "http://a.example", Robots: true}); !ok || p != want {
+		t.Fatalf("got %+v, %v", p, ok)
+	}
+	if _, free, ok := f.Claim("https://a.example", now); ok || !free.After(now) {
+		t.Errorf("a busy host: got %v, %v", free, ok)
+	}
+	now = now.Add(time.Second)
+	f.Done(p, Answer{}, now)
+	if _, free, ok := f.Claim("https://a.example", now); ok || !free.Equal(now.Add(time.Minute)) {
+		t.Errorf("a waiting host: got %v, %v", free, ok)
+	}
+	f.Block("b.example", time.Time{}, now)
+	if _, free, ok := f.Claim("http://b.example", now); ok || !free.After(now) {
+		t.Errorf("a blocked host: got %v, %v", free, ok)
+	}
+	if _, _, ok = f.Claim("https://a.example", now.Add(time.Minute)); !ok {
+		t.Error("an open host refused")
+	}
 }
 
 // TestForgets holds that a crawl of ever more sites does not keep those it is done with, but does keep

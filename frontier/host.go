@@ -52,6 +52,7 @@ const idleConnection = 4 * time.Second
 type address struct {
 	next    instant
 	flight  *host
+	last    *host   // whose answer set next
 	waiters []*host // may go as soon as flight is over
 	hosts   int     // that have it
 }
@@ -66,6 +67,13 @@ func (h *host) opens() instant {
 		}
 	}
 	return t
+}
+
+// continuable says whether the host's open connection may be used at now.
+func (h *host) continuable(now instant) bool {
+	a := h.address
+	return h.open != nil && h.flight == nil && now <= h.end.after(idleConnection) && h.blocked <= now &&
+		(a == nil || a.flight == nil && (a.last == h || a.next <= now))
 }
 
 // lookup returns the site, made if it is new.

@@ -174,6 +174,12 @@ func newMachine(t *rapid.T) *machine {
 		}
 		m.sites = append(m.sites, &modelSite{name: name, host: h})
 	}
+	if rapid.Bool().Draw(t, "robots") {
+		for _, s := range m.sites {
+			s.robots = m.now + 1000e9
+			f.RobotsDone(s.name, s.robots.time(), 0, m.now.time())
+		}
+	}
 	return &machine{m, f, q, 0}
 }
 

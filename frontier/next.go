@@ -38,8 +38,9 @@ const whole = 1_000_000
 //
 // What holds of every page handed out:
 //
-//   - Its host has no other page in flight, and neither has its address while AddressDelay is
-//     positive and the address is known.
+//   - Its host has no other page in flight. Where AddressDelay is positive and the host's address is
+//     known, neither has the address, and its delay is over, except for a page with Continues if the
+//     last answer from there was the host's own.
 //   - Its host's gate is open: now is not before the end of the last answer plus the interval, which
 //     is the largest of Delay, the Crawl-delay and AdaptiveDelay times the last answer's time; nor
 //     before the end of a back-off, a Retry-After or a Block. A page with Continues passes the
@@ -111,11 +112,10 @@ func (f *Frontier) chooseOpen(now instant) (choice, bool) {
 	for len(f.open) > 0 {
 		h := f.open[0]
 		f.open = f.open[1:]
-		s := h.open
-		if s == nil || h.flight != nil || now > h.end.after(idleConnection) || h.blocked > now ||
-			h.address != nil && h.address.flight != nil {
+		if !h.continuable(now) {
 			continue
 		}
+		s := h.open
 		fresh, due := s.readyAt(0)
 		if fresh > now && due > now {
 			continue
@@ -231,8 +231,8 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 	if a.Kept && !a.Failed && a.RetryAfter <= 0 && h.crawlDelay == 0 && int(h.run) < f.options.PerConnection {
 		h.open = s
 	}
-	if h.address != nil {
-		h.address.next = max(h.address.next, end.after(f.options.AddressDelay))
+	if a := h.address; a != nil {
+		a.next, a.last = max(a.next, end.after(f.options.AddressDelay)), h
 	}
 	f.free(s, t)
 	return h.gate()

@@ -83,6 +83,7 @@ func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fi
 			return err
 		}
 		w.more = len(next) == windowSize
+		w.entries = slices.Grow(w.entries, len(next))
 		for _, e := range next {
 			w.cursor = e.Key
 			if !skip(e.Fingerprint) {
