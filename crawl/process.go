@@ -44,9 +44,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 		}
 		v.content = parser.Extract(r.Header, body, v.url)
 		record.BodyDigest = store.BodyDigest(warc.DigestOf(r.Body))
-		if !record.NoArchive && len(body) > 0 {
-			record.TextDigest = store.TextDigest(v.content.Text)
-		}
+		record.TextDigest = store.TextDigest(v.content.Text)
 		e.describe(record, v.content)
 	}
 	if target, permanent, ok := r.Redirect(); ok {

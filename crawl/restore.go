@@ -176,7 +176,9 @@ func (e *Engine) marks() (links, kept []uint64, err error) {
 
 // rebuildSeen makes the set anew from the page table.
 func (e *Engine) rebuildSeen(links []uint64) error {
-	e.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
+	if !e.store.Start().Fresh {
+		e.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
+	}
 	marks := make([]seen.Mark, len(links))
 	for p, record := range links {
 		marks[p] = seen.Mark{Partition: weburl.Partition(p), Record: record}

@@ -146,6 +146,7 @@ func robotsURL(site weburl.Site) weburl.URL {
 // retry and next is set.
 type robotsVerdict struct {
 	rules siteRules
+	body  []byte     // that the rules were read from; nil if they are older, or none
 	until time.Time  // the rules hold until then
 	retry time.Time  // out of reach: to be asked for again then
 	next  weburl.URL // it lies elsewhere
@@ -204,14 +205,15 @@ func (e *Engine) judgeRobots(site weburl.Site, r *fetch.Result, try robotsTry, n
 		e.robots.setTry(site, robotsTry{at: target, redirects: try.redirects + 1, failures: try.failures})
 		return robotsVerdict{next: target}
 	}
-	reached := answered && r.Status < 500 && r.Status != http.StatusTooManyRequests
+	body, readable := robotsBody(r)
+	reached := answered && readable && r.Status < 500 && r.Status != http.StatusTooManyRequests
 	if !reached && try.failures < e.opt.Retries && r.Outcome != fetch.Refused {
 		e.robots.setTry(site, robotsTry{failures: try.failures + 1})
 		return robotsVerdict{retry: fromUnix(e.retryAt(robotsURL(site), try.failures, now))}
 	}
 	verdict := robotsVerdict{until: now.Add(robotsLife)}
 	if reached {
-		verdict.rules.rules = fetch.ParseRobots(robotsBody(r))
+		verdict.body, verdict.rules.rules = body, fetch.ParseRobots(body)
 	} else {
 		verdict.rules = e.robots.last(site)
 	}
@@ -231,27 +233,24 @@ func (e *Engine) tellRobots(site weburl.Site, v robotsVerdict, now time.Time) {
 	}
 }
 
-// robotsBody returns the decoded beginning of a robots.txt; nothing unless the answer is a 2xx: any
-// other says that there are no rules.
-func robotsBody(r *fetch.Result) []byte {
+// robotsBody returns the decoded beginning of a robots.txt, empty unless the answer is a 2xx: any other
+// says that there are no rules. It is not ok if nothing of it can be decoded.
+func robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
-		return nil
+		return []byte{}, true
 	}
 	body, _, err := fetch.Decode(r.Header, r.Body, robotsBytes)
-	if err != nil {
-		return nil
+	if body == nil {
+		body = []byte{}
 	}
-	return body
+	return body, err == nil || len(body) > 0
 }
 
 // robotsRecord returns the record of a fetch of robots.txt.
 func robotsRecord(v *visit, verdict robotsVerdict) *store.Robots {
 	r := v.result
 	record := &store.Robots{Site: v.page.Site, At: r.Started.UnixNano(), End: r.Ended.UnixNano(), Outcome: outcomeOf(r), Status: r.Status,
-		Expires: unix(verdict.until)}
-	if record.Keep = !verdict.until.IsZero() && !verdict.rules.unreachable && record.Outcome != store.OutcomeFailed && record.Outcome != store.OutcomeServerError; record.Keep {
-		record.Body = robotsBody(r)
-	}
+		Expires: unix(verdict.until), Keep: verdict.body != nil, Body: verdict.body}
 	if r.Address.IsValid() {
 		record.Address = r.Address.String()
 	}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet/crawl"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// crawlSettings are the values of the settings of a crawl.
+type crawlSettings struct {
+	options   crawl.Options
+	data      string
+	seeds     string
+	contact   string
+	userAgent string
+	listen    string
+	logLevel  string
+
+	delay, addressDelay, forTime, retryDelay duration
+	maxBody, warcSize                        byteCount
+	resolve                                  resolveMap
+}
+
+// crawlFlags declares every setting of a crawl: name, default, unit and sentence. Flags, FRESHET_
+// variables, YAML keys and their documentation come from this list.
+func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
+	s := &crawlSettings{resolve: resolveMap{}}
+	o := &s.options
+	s.delay, s.retryDelay = duration(15e9), duration(30e9)
+	s.maxBody, s.warcSize = 16<<20, 1<<30
+	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
+	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
+	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
+	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
+	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: site, domain or any")
+	flags.StringVar(&o.Order, "order", "length", "which new page goes first: length or depth")
+	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
+	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
+	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
+	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
+	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once")
+	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages; 0: no limit")
+	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
+	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, at most")
+	flags.Var(&s.maxBody, "max-body", "bytes of a body, at most; the rest is cut off")
+	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
+	flags.IntVar(&o.Retries, "retries", 2, "times a page that failed is tried again")
+	flags.Var(&s.retryDelay, "retry-delay", "before the first of these, doubled each time")
+	flags.Var(s.resolve, "resolve", "connect to HOST, at any port, at ADDR:PORT (repeatable)")
+	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
+	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
+	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
+	flags.StringVar(&s.listen, "listen", defaultListen, "address of the status page and metrics; empty: off")
+	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
+	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
+	return s
+}
+
+const defaultListen = "127.0.0.1:8350"
+
+// engineOptions checks the settings and turns them into the engine's.
+func (s *crawlSettings) engineOptions(args []string, in io.Reader) (crawl.Options, error) {
+	o := s.options
+	o.Dir = s.data
+	o.Delay, o.AddressDelay, o.For, o.RetryDelay = s.delay.value(), s.addressDelay.value(), s.forTime.value(), s.retryDelay.value()
+	o.MaxBody, o.WARCSize = int64(s.maxBody), int64(s.warcSize)
+	o.Resolve = s.resolve
+	o.Version = version()
+	if o.Retries == 0 {
+		o.Retries = -1
+	}
+	var err error
+	if o.Seeds, err = readSeeds(args, s.seeds, in); err != nil {
+		return o, usage(err)
+	}
+	o.Agent, _, _ = strings.Cut(s.userAgent, "/")
+	o.UserAgent = s.userAgent
+	if s.contact != "" {
+		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
+	} else if !s.loopbackOnly(o.Seeds) {
+		return o, usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
+		return o, usage(fmt.Errorf("--log %q: want debug, info, warn or error", s.logLevel))
+	}
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return o, nil
+}
+
+// loopbackOnly tells whether nothing but loopback can be asked: the scope keeps to hosts that lead
+// there. Without seeds (a crawl goes on) it cannot be told.
+func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
+	if s.options.Scope == "any" {
+		return false
+	}
+	for _, u := range seeds {
+		target, named := s.resolve[u.Host()]
+		address := target.Addr()
+		if !named {
+			var err error
+			if address, err = netip.ParseAddr(strings.Trim(u.Host(), "[]")); err != nil {
+				return u.Host() == "localhost"
+			}
+		}
+		if !address.IsLoopback() {
+			return false
+		}
+	}
+	return len(seeds) > 0 || len(s.resolve) > 0
+}
+
+// readSeeds returns the URLs of the arguments and of the seed file.
+func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
+	var seeds []weburl.URL
+	for _, arg := range args {
+		u, err := weburl.Parse(arg)
+		if err != nil {
+			return nil, fmt.Errorf("seed %q: %w", arg, err)
+		}
+		seeds = append(seeds, u)
+	}
+	if file == "" {
+		return seeds, nil
+	}
+	source, name := in, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds: %w", err)
+		}
+		defer f.Close()
+		source, name = f, file
+	}
+	if strings.HasSuffix(file, ".gz") {
+		unzipped, err := gzip.NewReader(source)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds: %s: %w", name, err)
+		}
+		source = unzipped
+	}
+	lines := bufio.NewScanner(source)
+	lines.Buffer(nil, 1<<20)
+	for number := 1; lines.Scan(); number++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		text, _, _ = strings.Cut(text, "\t") // further columns may hold metadata
+		u, err := weburl.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: seed %q: %w", name, number, text, err)
+		}
+		seeds = append(seeds, u)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return seeds, nil
+}
+
+func crawlCommand() *cobra.Command {
+	var config string
+	var asJSON, quiet bool
+	var s *crawlSettings
+	cmd := &cobra.Command{
+		Use:   "crawl [URL…]",
+		Short: "Discover and store the pages of sites",
+		Long: "Crawls from the given URLs and stores every page in WARC files under --data. Ends when nothing is left\n" +
+			"to discover. A second run with the same --data goes on where the first stopped, however it stopped.\n" +
+			"The first Ctrl-C finishes what is in flight; a second stops at once and loses nothing.",
+		Example: "  freshet crawl https://example.org/ --contact mailto:you@example.org\n" +
+			"  freshet crawl --seeds seeds.txt --data archive --delay 5s --contact https://example.org/bot\n" +
+			"  freshet crawl http://docs.test/ --resolve docs.test=127.0.0.2:8080 --allow-private --delay 0s",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settle(cmd.Flags(), config); err != nil {
+				return usage(err)
+			}
+			options, err := s.engineOptions(args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+		},
+	}
+	s = crawlFlags(cmd.Flags())
+	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	return cmd
+}
+
+// runCrawl runs an engine to its end.
+func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, asJSON, quiet bool) error {
+	engine, err := crawl.Open(options)
+	if err != nil {
+		return err
+	}
+	front, err := serveStatus(engine, options, listen, insist)
+	if err != nil {
+		engine.Close()
+		return err
+	}
+	soft, hard, stop := interruptible(cmd.Context())
+	defer stop()
+	progress := startProgress(engine, options.Clock, quiet)
+	summary, err := engine.Run(soft, hard)
+	progress.stop()
+	front.stop()
+	if closing := engine.Close(); err == nil {
+		err = closing
+	}
+	if asJSON {
+		if encoding := json.NewEncoder(cmd.OutOrStdout()).Encode(summary); err == nil {
+			err = encoding
+		}
+	} else {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s (%.1f pages/s), %d URLs known, %d failed; stopped by %s\n",
+			summary.Pages, summary.Sites, shortDuration(time.Duration(summary.DurationS*1e9).Round(100*time.Millisecond)), summary.PagesPerS, summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
+	}
+	switch {
+	case errors.Is(err, store.ErrDiskFull):
+		return &exitError{exitLimit, fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
+	case err != nil:
+		return err
+	case summary.StoppedBy == crawl.Signal:
+		return &exitError{code: exitInterrupted}
+	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
+		return &exitError{code: exitLimit}
+	}
+	return nil
+}
+
+// interruptible returns a context that ends with the first SIGINT or SIGTERM and one that ends with
+// the second, after which a third ends the process.
+func interruptible(parent context.Context) (soft, hard context.Context, stop func()) {
+	soft, cancelSoft := context.WithCancel(parent)
+	hard, cancelHard := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for _, step := range []struct {
+			end  func()
+			says string
+		}{{cancelSoft, "finishing what is in flight; once more to stop at once"}, {cancelHard, "stopping at once; nothing is lost"}} {
+			select {
+			case <-signals:
+				fmt.Fprintln(os.Stderr, "freshet:", step.says)
+				step.end()
+			case <-done:
+				return
+			}
+		}
+		signal.Stop(signals)
+	}()
+	return soft, hard, func() {
+		close(done)
+		signal.Stop(signals)
+		cancelSoft()
+		cancelHard()
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"freshet/sim"
+)
+
+// demoCommand crawls a web of Freshet's own. Its defaults are embedded: it needs nothing installed and
+// sends nothing beyond loopback.
+func demoCommand() *cobra.Command {
+	var s *crawlSettings
+	var asJSON, quiet, webOnly bool
+	var sites, pages int
+	var seed uint64
+	var writeConfig string
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: cobra.NoArgs,
+		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
+			"sitemaps, redirects and errors, whose pages change) and crawls it for real. Without --data the copy goes to a\n" +
+			"new temporary folder. With --web-only it serves the web until Ctrl-C, for crawls of your own.",
+		Example: "  freshet demo\n  freshet demo --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
+	}
+	s = crawlFlags(cmd.Flags())
+	flags := cmd.Flags()
+	flags.BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
+	flags.BoolVar(&quiet, "quiet", false, "no progress")
+	flags.BoolVar(&webOnly, "web-only", false, "serve the web and crawl nothing")
+	flags.StringVar(&writeConfig, "write-config", "", "write a config file for crawls of the web, with its seeds beside it")
+	flags.IntVar(&sites, "sites", 8, "sites of the web")
+	flags.IntVar(&pages, "pages", 4000, "pages of the web")
+	flags.Uint64Var(&seed, "seed", 1, "number that the web is computed from")
+	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s"} {
+		setFlagDefault(cmd, name, value)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		web, err := sim.NewWeb(sim.Config{Seed: seed, Sites: sites, Pages: pages})
+		if err != nil {
+			return usage(err)
+		}
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		server, err := web.Serve(ctx)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		if writeConfig != "" {
+			if err := writeDemoConfig(writeConfig, web, server.Resolve()); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "a web of %d sites and %d pages is up\n", sites, web.Pages())
+		if webOnly {
+			soft, _, stop := interruptible(ctx)
+			defer stop()
+			<-soft.Done()
+			return nil
+		}
+		s.resolve, s.options.AllowPrivate = server.Resolve(), true
+		options, err := s.engineOptions(nil, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		options.Seeds = web.Homes()
+		if options.Dir == "" {
+			if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "crawling it into %s\n", options.Dir)
+		if s.listen != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "status at http://%s/\n", s.listen)
+		}
+		err = runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+		if !asJSON {
+			fmt.Fprintf(cmd.ErrOrStderr(), "look at it: freshet pages --data %s\n", options.Dir)
+		}
+		return err
+	}
+	return cmd
+}
+
+// setFlagDefault gives a setting another default than a crawl's.
+func setFlagDefault(cmd *cobra.Command, name, value string) {
+	f := cmd.Flags().Lookup(name)
+	if err := f.Value.Set(value); err != nil {
+		panic(fmt.Sprintf("default of --%s: %v", name, err))
+	}
+	f.DefValue = value
+}
+
+// writeDemoConfig writes the settings for a crawl of the demo web, and a file of its seeds beside it.
+// The config file comes last and whole: who waits for it may start at once.
+func writeDemoConfig(file string, web *sim.Web, resolve resolveMap) error {
+	seeds, err := filepath.Abs(file + ".seeds")
+	if err != nil {
+		return err
+	}
+	var list, config bytes.Buffer
+	for _, u := range web.Homes() {
+		fmt.Fprintln(&list, u)
+	}
+	fmt.Fprintf(&config, "seeds: %q\nallow-private: true\ndelay: 20ms\nretry-delay: 1s\nresolve:\n", seeds)
+	for _, pair := range resolve.GetSlice() {
+		fmt.Fprintf(&config, "  - %q\n", pair)
+	}
+	for _, f := range []struct {
+		name string
+		text []byte
+	}{{seeds, list.Bytes()}, {file, config.Bytes()}} {
+		if err := writeFile(f.name, func(w io.Writer) error {
+			_, err := w.Write(f.text)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

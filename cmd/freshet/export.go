@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+func exportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write what is stored for other tools", Args: cobra.NoArgs,
+		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, or writes a partition, whole, for another\n" +
+			"data directory to import. Run it when no crawl is running in the directory.",
+		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --partition 3 --out part3",
+	}
+	data, crawl := directoryFlags(cmd)
+	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
+	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
+	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
+	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *warcDir == "" && *cdxj == "" && *partition < 0 {
+			return usage(errors.New("nothing to export: give --warc, --cdxj or --partition"))
+		}
+		s, err := store.Open(*data, store.Options{Crawl: *crawl, ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		files, err := s.Files()
+		if err != nil {
+			return err
+		}
+		if *warcDir != "" {
+			if err := copyFiles(files, *warcDir); err != nil {
+				return err
+			}
+		}
+		if *cdxj != "" {
+			if err := writeTo(*cdxj, cmd.OutOrStdout(), func(w io.Writer) error { return writeCDXJ(w, files) }); err != nil {
+				return err
+			}
+		}
+		if *partition < 0 {
+			return nil
+		}
+		if *partition >= s.Partitions() {
+			return usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
+		}
+		return writeTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return s.ExportPartition(weburl.Partition(*partition), w) })
+	}
+	return cmd
+}
+
+// writeCDXJ indexes WARC files, sorting in a folder of its own.
+func writeCDXJ(w io.Writer, files []string) error {
+	temp, err := os.MkdirTemp("", "freshet-cdxj-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	return warc.Index(w, warc.IndexOptions{FS: vfs.Default, Temp: temp}, files...)
+}
+
+// copyFiles copies files into dir; a file that is there with the same size is left alone.
+func copyFiles(files []string, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, file := range files {
+		target := filepath.Join(dir, filepath.Base(file))
+		from, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		if to, err := os.Stat(target); err == nil && to.Size() == from.Size() {
+			continue
+		}
+		if err := copyFile(file, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return writeFile(to, func(w io.Writer) error {
+		_, err := io.Copy(w, source)
+		return err
+	})
+}
+
+// writeTo lets write fill a file, or standard output for "-".
+func writeTo(file string, stdout io.Writer, write func(io.Writer) error) error {
+	if file == "-" {
+		return write(stdout)
+	}
+	return writeFile(file, write)
+}
+
+// writeFile lets write fill a file that appears under its name only when it is whole.
+func writeFile(file string, write func(io.Writer) error) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			temp.Close()
+			os.Remove(temp.Name())
+		}
+	}()
+	buffered := bufio.NewWriterSize(temp, 1<<20)
+	if err := write(buffered); err != nil {
+		return err
+	}
+	if err := errors.Join(buffered.Flush(), temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), file)
+}
+
+func importCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Take in a partition of another data directory", Args: cobra.ExactArgs(1),
+		Long:    "Reads a file that `freshet export --partition` wrote. The directory must have as many partitions, and that\npartition must be empty. The crawl of the partition goes on from here.",
+		Example: "  freshet import --data second part3",
+	}
+	data, crawl := directoryFlags(cmd)
+	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		source := cmd.InOrStdin()
+		if args[0] != "-" {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			source = f
+		}
+		s, err := store.Open(*data, store.Options{Crawl: *crawl, Partitions: *partitions})
+		if err != nil {
+			return err
+		}
+		p, err := s.ImportPartition(bufio.NewReaderSize(source, 1<<20))
+		if err = errors.Join(err, s.Close()); err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "partition %d imported\n", p)
+		}
+		return err
+	}
+	return cmd
+}
+
+func verifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check everything stored against everything else", Args: cobra.NoArgs,
+		Long:    "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\nagainst each other. Prints a line a problem; exit code 1 if there is one.",
+		Example: "  freshet verify --data archive",
+	}
+	data, crawl := directoryFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		// Opened for writing, so that a crash's torn tails are mended first, as the next crawl would.
+		s, err := store.Open(*data, store.Options{Crawl: *crawl})
+		if err != nil {
+			return err
+		}
+		problems := 0
+		err = s.Verify(cmd.Context(), func(p store.Problem) {
+			problems++
+			fmt.Fprintln(cmd.OutOrStdout(), p.Text)
+		})
+		if err = errors.Join(err, s.Close()); err != nil {
+			return err
+		}
+		if problems > 0 {
+			return fmt.Errorf("%d problems", problems)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
+		return nil
+	}
+	return cmd
+}
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show or check the settings", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var config string
+	show := &cobra.Command{
+		Use: "show", Short: "Print the settings in force as a config file", Args: cobra.NoArgs,
+		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd.Flags(), config); err != nil {
+				return usage(err)
+			}
+			showConfig(cmd, cmd.Flags())
+			return nil
+		},
+	}
+	validate := &cobra.Command{
+		Use: "validate FILE", Short: "Check a config file", Args: cobra.ExactArgs(1),
+		Example: "  freshet config validate freshet.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags := newCrawlFlags()
+			if err := settle(flags, args[0]); err != nil {
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])
+			return nil
+		},
+	}
+	crawlFlags(show.Flags())
+	show.Flags().StringVar(&config, "config", "", "YAML file of settings")
+	cmd.AddCommand(show, validate)
+	return cmd
+}

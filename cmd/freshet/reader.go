@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"freshet/dashboard"
+	"freshet/fetch"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// reader shows a store as the dashboard reads it.
+type reader struct {
+	store  *store.Store
+	status func() any // of the running crawl; nil if none runs
+}
+
+// directoryStatus is the status of a directory that no crawl runs in.
+type directoryStatus struct {
+	State          string           `json:"state"` // stopped
+	CleanStop      bool             `json:"clean_stop"`
+	LastAlive      *time.Time       `json:"last_alive"`
+	Pages          map[string]int64 `json:"pages"` // by state
+	Sites          int64            `json:"sites"`
+	URLsDiscovered int64            `json:"urls_discovered"`
+	QueuedNew      int64            `json:"queued_new"`
+	QueuedDue      int64            `json:"queued_due"`
+	Requests       int64            `json:"requests"`
+	Versions       int64            `json:"versions"`
+	BodyBytes      int64            `json:"body_bytes"`
+}
+
+func (r reader) Status() (any, error) {
+	if r.status != nil {
+		return r.status(), nil
+	}
+	total, err := r.store.Total()
+	if err != nil {
+		return nil, err
+	}
+	start := r.store.Start()
+	s := directoryStatus{State: "stopped", CleanStop: start.Clean, LastAlive: when(start.LastAlive), Pages: map[string]int64{},
+		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due,
+		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes}
+	for state, n := range total.States {
+		if n > 0 {
+			s.Pages[store.State(state).String()] = n
+		}
+	}
+	return s, nil
+}
+
+func (r reader) Pages(site string) iter.Seq2[dashboard.Page, error] {
+	return func(yield func(dashboard.Page, error) bool) {
+		for p := range r.store.Partitions() {
+			for row, err := range r.store.Pages(weburl.Partition(p)) {
+				if err != nil {
+					yield(dashboard.Page{}, err)
+					return
+				}
+				page := pageOf(row.Page)
+				if (site == "" || site == page.Site) && !yield(page, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (r reader) History(raw string) (h dashboard.History, err error) {
+	row, p, fp, err := r.find(raw)
+	if err != nil {
+		return h, err
+	}
+	visits, err := r.store.Visits(p, fp)
+	if err != nil {
+		return h, err
+	}
+	versions, err := r.store.Versions(p, fp)
+	if err != nil {
+		return h, err
+	}
+	h = dashboard.History{Page: pageOf(row), Visits: make([]dashboard.Visit, len(visits)), Versions: make([]dashboard.Version, len(versions))}
+	for i, v := range visits {
+		h.Visits[i] = dashboard.Visit{At: time.Unix(0, v.At).UTC(), TookS: time.Duration(v.TookNs).Seconds(), Outcome: v.Outcome.String(), Status: v.Status,
+			Reason: v.Reason, Changed: v.Changed, Noise: v.Noise, Version: v.Version, WireBytes: v.WireBytes, Truncated: v.Truncated}
+	}
+	for i, v := range versions {
+		h.Versions[i] = versionOf(v)
+	}
+	return h, nil
+}
+
+func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Content, err error) {
+	_, p, fp, err := r.find(raw)
+	if err != nil {
+		return c, err
+	}
+	versions, err := r.store.Versions(p, fp)
+	if err != nil {
+		return c, err
+	}
+	version, ok := pick(versions, number, at)
+	switch {
+	case !ok:
+		return c, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
+	case version.Capture.IsZero():
+		return c, fmt.Errorf("%w: the body of version %d of %s is not kept", dashboard.ErrNotFound, version.Number, raw)
+	}
+	body, err := r.store.Body(version.Capture)
+	if err != nil {
+		return c, err
+	}
+	data, _, err := fetch.Decode(body.Header, body.Payload, maxContent)
+	return dashboard.Content{Version: versionOf(version), Body: data}, err
+}
+
+// maxContent bounds a decoded body that is shown, in bytes.
+const maxContent = 1 << 30
+
+// find returns the row of a URL as a user types it.
+func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.Fingerprint, err error) {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return row, 0, 0, err
+	}
+	row, fp, err = r.store.PageOf(u)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: %s", dashboard.ErrNotFound, u)
+	}
+	return row, u.Partition(r.store.Partitions()), fp, err
+}
+
+// pick returns the version of that number, or the last one that was there at a time (zero: now).
+func pick(versions []store.Version, number uint32, at time.Time) (v store.Version, ok bool) {
+	for _, candidate := range versions {
+		switch {
+		case number != 0 && candidate.Number != number:
+		case !at.IsZero() && time.Unix(0, candidate.At).After(at):
+		default:
+			v, ok = candidate, true
+		}
+	}
+	return v, ok
+}
+
+func pageOf(row store.Page) dashboard.Page {
+	page := dashboard.Page{URL: row.URL.String(), Site: string(row.URL.Site()), State: row.State.String(), Status: row.Status,
+		ContentType: row.ContentType, Version: row.Versions, Depth: int(row.Depth), Reason: row.Reason,
+		FirstSeen: whenNs(row.FirstSeen), LastFetched: whenNs(row.LastFetched), LastChanged: whenNs(row.LastChanged)}
+	if row.Versions > 0 {
+		page.Digest = fmt.Sprintf("%x", row.BodyDigest[:])
+	}
+	if row.Queue == store.DueQueue {
+		page.NextDue = whenNs(int64(row.Key.Order))
+	}
+	return page
+}
+
+func versionOf(v store.Version) dashboard.Version {
+	return dashboard.Version{Version: v.Number, At: time.Unix(0, v.At).UTC(), Noise: v.Noise, Status: v.Status, ContentType: v.ContentType,
+		SizeBytes: v.Size, Digest: fmt.Sprintf("%x", v.BodyDigest[:]), WARC: v.Capture.File, OffsetBytes: v.Capture.Offset, LengthBytes: v.Capture.Length}
+}
+
+func whenNs(ns int64) *time.Time {
+	if ns == 0 {
+		return nil
+	}
+	return when(time.Unix(0, ns))
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/fetch"
+	"freshet/weburl"
+)
+
+func urlCommand() *cobra.Command {
+	var base string
+	var asJSON bool
+	var partitions int
+	cmd := &cobra.Command{
+		Use:     "url [URL…|-]",
+		Short:   "Show what Freshet makes of a URL",
+		Long:    "Prints each URL's canonical form, fingerprint, site, SURT and partition, a line each.\nA URL that cannot be crawled gets its error. With - or no URL, reads a URL a line.",
+		Example: "  freshet url --json 'HTTP://Example.ORG:80/a/../b?q#part'\n  freshet url --base https://example.org/a/ ../b",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if partitions < 1 || partitions > 1<<16 {
+				return usage(fmt.Errorf("--partitions %d: want 1 to 65536", partitions))
+			}
+			var baseURL weburl.URL
+			if base != "" {
+				var err error
+				if baseURL, err = weburl.Parse(base); err != nil {
+					return usage(fmt.Errorf("--base: %w", err))
+				}
+			}
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			defer out.Flush()
+			encoder := json.NewEncoder(out)
+			encoder.SetEscapeHTML(false)
+			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
+				d := weburl.Describe(raw, baseURL, partitions)
+				if asJSON {
+					return encoder.Encode(d)
+				}
+				if d.Error != "" {
+					_, err := fmt.Fprintf(out, "%s\terror: %s\n", d.Input, d.Error)
+					return err
+				}
+				_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%d\n", d.Canonical, d.Fingerprint, d.Site, d.SURT, *d.Partition)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&base, "base", "", "resolve against this URL")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	cmd.Flags().IntVar(&partitions, "partitions", 16, "partitions of the data directory")
+	return cmd
+}
+
+// eachArgument calls f with each argument, or, for - or no argument at all, with each line of in.
+func eachArgument(args []string, in io.Reader, f func(string) error) error {
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	for _, arg := range args {
+		if arg != "-" {
+			if err := f(arg); err != nil {
+				return err
+			}
+			continue
+		}
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if err := f(lines.Text()); err != nil {
+				return err
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+	}
+	return nil
+}
+
+func robotsCommand() *cobra.Command {
+	var file, agent string
+	cmd := &cobra.Command{
+		Use:     "robots --file robots.txt --agent NAME URL…",
+		Short:   "Say what a robots.txt allows",
+		Long:    "Prints \"allow URL\" or \"deny URL\" for each URL, by RFC 9309, and the crawl delay if one is set (to standard error).",
+		Example: "  freshet robots --file robots.txt --agent freshet https://example.org/private/",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body, err := readFileOrStdin(file, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			rules := fetch.ParseRobots(body)
+			if delay, ok := rules.CrawlDelay(agent); ok {
+				fmt.Fprintf(cmd.ErrOrStderr(), "crawl-delay %s\n", delay.Round(time.Millisecond))
+			}
+			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
+				u, err := weburl.Parse(raw)
+				if err != nil {
+					return err
+				}
+				verdict := "deny"
+				if rules.Allowed(agent, u) {
+					verdict = "allow"
+				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), verdict, raw)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "robots.txt to read, - for standard input (required)")
+	cmd.Flags().StringVar(&agent, "agent", "freshet", "name of the crawler")
+	_ = cmd.MarkFlagRequired("file")
+	return cmd
+}
+
+// readFileOrStdin reads a whole file, or in for "-".
+func readFileOrStdin(file string, in io.Reader) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(file)
+}
