@@ -172,7 +172,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 // openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
 // first capture.
 func (s *Store) openWARC() (err error) {
-	if err := s.dir.layBallast(); err != nil {
+	if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
+		return err
+	} else if err != nil {
 		s.options.Logger.Warn("no space held back for a full disk", "error", err)
 	}
 	path := s.dir.join(warcDir)
