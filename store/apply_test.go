@@ -1,0 +1,289 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/weburl"
+)
+
+// queue lists a site's queue as "path@order".
+func queue(t *testing.T, s *Store, site weburl.Site, q Queue) string {
+	t.Helper()
+	var list []string
+	var after Key
+	for {
+		entries, err := s.ReadQueue(nil, site, q, after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) == 0 {
+			return strings.Join(list, " ")
+		}
+		for _, e := range entries {
+			page, err := s.Page(site.Partition(testPartitions), e.Fingerprint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, fmt.Sprintf("%s@%d", page.URL.Path(), e.Key.Order))
+			after = e.Key
+		}
+	}
+}
+
+// TestQueues walks a site's pages through both queues.
+func TestQueues(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	site := weburl.Site("http://page.test")
+	p := site.Partition(testPartitions)
+	u := func(path string) weburl.URL { return parse(t, string(site)+path) }
+	fp := func(path string) weburl.Fingerprint { return u(path).Fingerprint() }
+	page := func(path string, order uint64) NewPage { return NewPage{URL: u(path), Order: order, Depth: 3} }
+	steps := []struct {
+		name     string
+		do       func() ([]Move, error)
+		new, due string
+		moves    string
+	}{
+		{"discovered pages are queued by order, then arrival",
+			func() ([]Move, error) {
+				return s.Apply(&Discovered{Partition: p, At: 1, New: []NewPage{page("/b", 5), page("/a", 5), page("/c", 2)}})
+			},
+			"/c@2 /b@5 /a@5", "", "/b:none>new /a:none>new /c:none>new"},
+		{"a page discovered again stays, unless its order is smaller",
+			func() ([]Move, error) {
+				return s.Apply(&Discovered{Partition: p, At: 2, New: []NewPage{page("/b", 9), page("/a", 1)}})
+			},
+			"/a@1 /c@2 /b@5", "", "/a:new>new"},
+		{"a repeat moves a page forward, not back",
+			func() ([]Move, error) {
+				return s.Apply(&Discovered{Partition: p, At: 3, Repeats: []Repeat{
+					{Fingerprint: fp("/b"), Order: 0, Depth: 1}, {Fingerprint: fp("/c"), Order: 7, Depth: 9}, {Fingerprint: 12345},
+				}})
+			},
+			"/b@0 /a@1 /c@2", "", "/b:new>new"},
+		{"a fetch takes a page out", func() ([]Move, error) { return s.CommitPages([]Fetch{answer(t, u("/b"), 1, "b")}) },
+			"/a@1 /c@2", "", "/b:new>none"},
+		{"a failed fetch puts it into the due queue",
+			func() ([]Move, error) {
+				f := status(u("/a"), 2, 503)
+				f.Record.(*Fetched).RetryAt = 50
+				return s.CommitPages([]Fetch{f})
+			},
+			"/c@2", "/a@50", "/a:new>due"},
+		{"planned pages come in, and move",
+			func() ([]Move, error) {
+				return s.Apply(&Planned{Partition: p, Fingerprint: fp("/b"), Due: 40}, &Planned{Partition: p, Fingerprint: fp("/a"), Due: 30}, &Planned{Partition: p, Fingerprint: 999, Due: 1})
+			},
+			"/c@2", "/a@30 /b@40", "/b:none>due /a:due>due"},
+		{"a repeat does not move what is due",
+			func() ([]Move, error) {
+				return s.Apply(&Discovered{Partition: p, Repeats: []Repeat{{Fingerprint: fp("/b"), Order: 0}}})
+			},
+			"/c@2", "/a@30 /b@40", ""},
+		{"a refused page leaves", func() ([]Move, error) { return s.Apply(&Refused{URL: u("/c"), At: 5, Reason: "robots"}) },
+			"", "/a@30 /b@40", "/c:new>none"},
+		{"a purged page leaves, and cannot be planned",
+			func() ([]Move, error) {
+				return s.Apply(&Purged{Partition: p, Fingerprint: fp("/b"), At: 6}, &Planned{Partition: p, Fingerprint: fp("/b"), Due: 1})
+			},
+			"", "/a@30", "/b:due>none"},
+	}
+	for _, step := range steps {
+		moves, err := step.do()
+		if err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		var told []string
+		for _, m := range moves {
+			row, err := s.Page(p, m.Fingerprint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told = append(told, fmt.Sprintf("%s:%v>%v", row.URL.Path(), m.From, m.To))
+		}
+		got := []string{queue(t, s, site, NewQueue), queue(t, s, site, DueQueue), strings.Join(told, " ")}
+		if diff := cmp.Diff([]string{step.new, step.due, step.moves}, got); diff != "" {
+			t.Errorf("%s: new, due, moves (-want +got):\n%s", step.name, diff)
+		}
+	}
+	verify(t, s)
+	row, err := s.Site(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := SiteRow{Site: site, Pages: 3, Fetched: 2, Due: 1, Refused: []Reason{{Reason: "robots", Count: 1}}}
+	if diff := cmp.Diff(want, row); diff != "" {
+		t.Errorf("site (-want +got):\n%s", diff)
+	}
+}
+
+// TestRepeatSums holds that repeats sum cash and lower depth, and that a new page that is known adds
+// no cash: a batch that is applied twice counts once.
+func TestRepeatSums(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	u := parse(t, "http://page.test/x")
+	p, fp := home(u), u.Fingerprint()
+	first := &Discovered{Partition: p, At: 1, New: []NewPage{{URL: u, Depth: 4, Hops: 2, Cash: 0.5, Order: 9}}}
+	if _, err := s.Apply(first, first, &Discovered{Partition: p, Repeats: []Repeat{{Fingerprint: fp, Depth: 2, Hops: 3, Cash: 0.25, Order: 9}}}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Page(p, fp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Cash != 0.75 || page.Depth != 2 || page.Hops != 2 {
+		t.Errorf("cash %v, depth %d, hops %d: want 0.75, 2, 2", page.Cash, page.Depth, page.Hops)
+	}
+	entries, err := s.ReadQueue(nil, u.Site(), NewQueue, Key{}, 5)
+	if err != nil || len(entries) != 1 || entries[0].Cash != 0.75 {
+		t.Errorf("queue %v, %v: want one entry of cash 0.75", entries, err)
+	}
+}
+
+// TestCollision holds that two URLs of one fingerprint both have a row. The collision is made by
+// putting a row where another URL belongs.
+func TestCollision(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	u := parse(t, "http://page.test/x")
+	p := home(u)
+	s.state.batch = s.db.NewBatch()
+	squatter := s.state.page(p, u.Fingerprint())
+	s.state.create(squatter, Page{URL: parse(t, "http://page.test/squatter")})
+	if err := s.commitBatch(true); err != nil {
+		t.Fatal(err)
+	}
+	s.finish()
+	discover(t, s, u.String())
+	commitPages(t, s, answer(t, u, 1, "x"))
+
+	page, fp, err := s.PageOf(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fp != u.Fingerprint()+1 || page.URL != u || page.Versions != 1 {
+		t.Errorf("row of %s with %d versions at %v: want %s, 1, %v", page.URL, page.Versions, fp, u, u.Fingerprint()+1)
+	}
+	if c, err := s.Counters(p); err != nil || c.Collisions != 2 {
+		t.Errorf("%d collisions, %v: want 2, the squatter's among them", c.Collisions, err)
+	}
+}
+
+// TestTrim holds that records go once all consumers have passed them, in steps.
+func TestTrim(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	u := parse(t, "http://page.test/")
+	p := home(u)
+	var many []Record
+	for range 2 * trimStep {
+		many = append(many, &Gated{Partition: p, Host: u.Host()})
+	}
+	if _, err := s.Apply(many...); err != nil {
+		t.Fatal(err)
+	}
+	kept := func() (first uint64) {
+		err := s.Records(p, 0, func(n uint64, _ Record) error { first = n; return errStop })
+		if err != nil && !errors.Is(err, errStop) {
+			t.Fatal(err)
+		}
+		return first
+	}
+	steps := []struct {
+		name  string
+		mark  Mark
+		first uint64
+	}{
+		{"no consumer has passed enough", Mark{Consumer: "seen", Record: 10}, 1},
+		{"one consumer alone", Mark{Consumer: "seen", Record: 300}, 301},
+		{"a second consumer holds back", Mark{Consumer: "links", Record: 310}, 301},
+		{"the second lags", Mark{Consumer: "seen", Record: 1 << 40}, 301},
+		{"a mark never goes back", Mark{Consumer: "seen", Record: 1}, 301},
+		{"a mark is at most the last record", Mark{Consumer: "links", Record: 1 << 50}, 301},
+	}
+	for _, step := range steps {
+		step.mark.Partition = p
+		if _, err := s.Apply(&step.mark); err != nil {
+			t.Fatal(err)
+		}
+		if first := kept(); first != step.first {
+			t.Errorf("%s: records begin with %d: want %d", step.name, first, step.first)
+		}
+	}
+	marks, err := s.Marks(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// seen's last but one mark came as record 2·256+4, links' last as 2·256+6.
+	want := []Mark{{Partition: p, Consumer: "links", Record: 2*trimStep + 5}, {Partition: p, Consumer: "seen", Record: 2*trimStep + 3}}
+	if diff := cmp.Diff(want, marks); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	verify(t, s)
+}
+
+// TestPurge holds that a purge leaves a tombstone and nothing else.
+func TestPurge(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	u := parse(t, "http://page.test/")
+	p, fp := home(u), u.Fingerprint()
+	discover(t, s, u.String())
+	f := answer(t, u, 1, "body")
+	f.Record.(*Fetched).Links = EncodeLinks([]OutLink{{URL: u}})
+	commitPages(t, s, f)
+	if _, err := s.Apply(&Purged{Partition: p, Fingerprint: fp, At: at(2)}); err != nil {
+		t.Fatal(err)
+	}
+	commitPages(t, s, answer(t, u, 3, "body again")) // was in flight
+	page, err := s.Page(p, fp)
+	if err != nil || page.State != StatePurged || page.Versions != 0 || page.BodyDigest != (BodyDigest{}) {
+		t.Errorf("row %+v, %v: want a bare tombstone", page, err)
+	}
+	versions, err1 := s.Versions(p, fp)
+	visits, err2 := s.Visits(p, fp)
+	links, err3 := s.OutLinks(p, fp)
+	changes, err4 := s.Changes(p, 0, 10)
+	if err := errors.Join(err1, err2, err3, err4); err != nil || len(versions)+len(visits)+len(links) > 0 || len(changes) != 1 || changes[0].Kind != ChangePurged {
+		t.Errorf("%d versions, %d visits, %d links, changes %v, %v: want one change of a purge", len(versions), len(visits), len(links), changes, err)
+	}
+	verify(t, s)
+}
+
+func TestApplyRefuses(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	u := parse(t, "http://page.test/")
+	before := dump(t, s)
+	for name, r := range map[string]Record{
+		"a page without URL":       &Discovered{New: []NewPage{{}}},
+		"a partition too large":    &Planned{Partition: testPartitions},
+		"a gate without host":      &Gated{},
+		"a refusal without URL":    &Refused{},
+		"a consumer without name":  &Mark{},
+		"a fetch without captures": &Fetched{URL: u, Outcome: OutcomeStored},
+	} {
+		if _, err := s.Apply(&Gated{Partition: home(u), Host: u.Host()}, r); err == nil {
+			t.Errorf("apply of %s: no error", name)
+		}
+	}
+	for name, f := range map[string]Fetch{
+		"another record":      {Record: &Gated{Host: "x"}},
+		"no URL":              {Record: &Fetched{Outcome: OutcomeStored}},
+		"no outcome":          {Record: &Fetched{URL: u}},
+		"links that are none": {Record: &Fetched{URL: u, Outcome: OutcomeStored, Links: []byte{0xff}}},
+		"a main member too far": {
+			Record: &Fetched{URL: u, Outcome: OutcomeStored}, Members: [][]byte{{1}}, Main: 1,
+		},
+		"robots too long": {Record: &Robots{Site: u.Site(), Body: make([]byte, maxRobots+1)}},
+	} {
+		if _, err := s.CommitPages([]Fetch{status(u, 1, 200), f}); err == nil {
+			t.Errorf("commit of %s: no error", name)
+		}
+	}
+	if diff := cmp.Diff(before, dump(t, s)); diff != "" {
+		t.Errorf("refused records changed the state:\n%s", diff)
+	}
+}

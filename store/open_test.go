@@ -1,0 +1,225 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"freshet/store/warc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStart(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	u := parse(t, "http://page.test/")
+	s := openTest(t, testOptions(disk))
+	if start := s.Start(); !start.Fresh || !start.Clean || !start.LastAlive.IsZero() {
+		t.Errorf("new directory: %+v", start)
+	}
+	if err := s.Heartbeat(begin); err != nil {
+		t.Fatal(err)
+	}
+	commitPages(t, s, answer(t, u, 1, "one"))
+
+	crashed := openTest(t, testOptions(disk.CrashClone(vfs.CrashCloneCfg{})))
+	if start := crashed.Start(); start.Fresh || start.Clean || !start.LastAlive.Equal(begin) || len(start.Truncated) > 0 {
+		t.Errorf("after a crash: %+v", start)
+	}
+	verify(t, crashed)
+
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+	if _, err := s.Apply(&Gated{Host: "x"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("write after close: %v", err)
+	}
+	s = openTest(t, testOptions(disk))
+	if start := s.Start(); start.Fresh || !start.Clean || !start.LastAlive.Equal(begin) {
+		t.Errorf("after a clean stop: %+v", start)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := testOptions(disk)
+	o.Crawl = "other"
+	if start := openTest(t, o).Start(); !start.Fresh {
+		t.Errorf("another crawl of the directory: %+v", start)
+	}
+}
+
+// TestTornCapture holds that the tail of a capture that was cut is dropped, and said.
+func TestTornCapture(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, testOptions(disk))
+	u := parse(t, "http://page.test/")
+	commitPages(t, s, answer(t, u, 1, "one"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := s.Files()
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("files %v, %v", paths, err)
+	}
+	f, err := disk.OpenReadWrite(paths[0], vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("\x1f\x8b\x08torn"), size.Size()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), disk.Rename(paths[0], paths[0]+".open")); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, testOptions(disk))
+	if got := s.Start().Truncated; len(got) != 1 || "data/warc/"+got[0] != paths[0] {
+		t.Errorf("truncated %v: want %s", got, paths[0])
+	}
+	verify(t, s)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Run("a newer format", func(t *testing.T) {
+		disk := vfs.NewMem()
+		if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", []byte(`{"format":2,"partitions":4}`))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
+			t.Errorf("open: %v: want ErrFormat", err)
+		}
+	})
+	t.Run("a broken format file", func(t *testing.T) {
+		for _, text := range []string{"", "{", `{"format":1}`, `{"format":1,"partitions":70000}`, `{"format":0,"partitions":4}`} {
+			disk := vfs.NewMem()
+			if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", []byte(text))); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("open with %q: %v: want ErrCorrupt", text, err)
+			}
+		}
+	})
+	t.Run("a directory in use", func(t *testing.T) {
+		disk := vfs.NewMem()
+		openTest(t, testOptions(disk))
+		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrLocked) {
+			t.Errorf("open: %v: want ErrLocked", err)
+		}
+	})
+	t.Run("read-only where there is none", func(t *testing.T) {
+		o := testOptions(vfs.NewMem())
+		o.ReadOnly = true
+		if _, err := Open("data", o); err == nil {
+			t.Error("open: no error")
+		}
+	})
+	t.Run("wrong options", func(t *testing.T) {
+		if _, err := Open("data", Options{Crawl: "A/b", Partitions: -1, CacheBytes: -1}); err == nil {
+			t.Error("open: no error")
+		}
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, testOptions(disk))
+	u := parse(t, "http://page.test/")
+	commitPages(t, s, answer(t, u, 1, "one"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := testOptions(disk)
+	o.ReadOnly, o.Partitions = true, 9
+	s = openTest(t, o)
+	if s.Partitions() != testPartitions {
+		t.Errorf("%d partitions: want the directory's %d", s.Partitions(), testPartitions)
+	}
+	if _, err := s.Apply(&Gated{Host: "x"}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("write: %v: want ErrReadOnly", err)
+	}
+	if err := s.Heartbeat(begin); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("heartbeat: %v: want ErrReadOnly", err)
+	}
+	if page, _, err := s.PageOf(u); err != nil || page.Versions != 1 {
+		t.Errorf("page %+v, %v", page, err)
+	}
+	verify(t, s)
+}
+
+// TestRealFiles opens a directory of the machine's file system, twice.
+func TestRealFiles(t *testing.T) {
+	o := testOptions(nil)
+	u := parse(t, "http://page.test/")
+	dir := t.TempDir() + "/a/b"
+	for i := range 2 {
+		s, err := Open(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir, o); !errors.Is(err, ErrLocked) {
+			t.Errorf("second open: %v: want ErrLocked", err)
+		}
+		commitPages(t, s, answer(t, u, i, fmt.Sprint("content ", i)))
+		verify(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestBody(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte("hello, content")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	block := "HTTP/1.1 203 Fine\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", packed.Len(), packed.Bytes())
+	u := parse(t, "http://page.test/")
+	member, err := warc.NewEncoder(warc.FastLevel).AppendMember(nil, &warc.Record{
+		Type: warc.Response, Date: begin, TargetURI: u.String(), ContentType: warc.TypeResponse, Block: []byte(block),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Fetch{Record: &Fetched{URL: u, At: at(0), Outcome: OutcomeStored, Status: 203, BodyDigest: warc.DigestOf(packed.Bytes())}, Members: [][]byte{member}}
+	commitPages(t, s, f)
+	version, err := s.Version(home(u), u.Fingerprint(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := s.Body(version.Capture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := body.Content(100)
+	if err != nil || string(content) != "hello, content" || body.Status != 203 || !bytes.Equal(body.Payload, packed.Bytes()) || !body.At.Equal(begin) {
+		t.Errorf("body %+v with content %q, %v", body, content, err)
+	}
+	if _, err := body.Content(5); err == nil {
+		t.Error("content over the limit: no error")
+	}
+	if _, err := s.Body(Pointer{}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("body of nothing: %v: want ErrNotFound", err)
+	}
+	if _, err := s.Body(Pointer{File: version.Capture.File, Offset: 1, Length: 9}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("body of a wrong place: %v: want ErrCorrupt", err)
+	}
+	verify(t, s)
+}
