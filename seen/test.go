@@ -82,7 +82,7 @@ func (o Options) Validate() error {
 //
 // Its memory is the cache (some 30 bytes an entry), two buffers of BufferLinks links and 128 bytes
 // of URL for each, what was decided since the last Keep, and some 30 MiB for the set, however many
-// URLs that holds. On disk a URL takes about 10 bytes.
+// URLs that holds. On disk a URL takes some 15 bytes.
 type Test struct {
 	opt  Options
 	lost bool
