@@ -40,6 +40,7 @@ type Engine struct {
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
+	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
 	fault  sync.Once
 	err    error // what ended the crawl early; set once, before cancel
@@ -168,6 +169,11 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 			stop = DiskFull
 		}
 	}
+	e.mu.Lock()
+	if e.err == nil && !e.canceled.Load() && e.front.MayStopClean(e.opt.Clock.Now()) {
+		e.store.Settle()
+	}
+	e.mu.Unlock()
 	status := e.Status()
 	status.StoppedBy = stop
 	return status.Summary, e.err

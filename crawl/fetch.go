@@ -74,6 +74,7 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 	now := e.opt.Clock.Now()
 	if result.Outcome == fetch.Canceled {
 		result.Release()
+		e.canceled.Store(true)
 		e.mu.Lock()
 		e.front.Return(turn, now)
 		e.mu.Unlock()

@@ -32,7 +32,11 @@ func TestStart(t *testing.T) {
 		t.Errorf("after a crash: %+v", start)
 	}
 	verify(t, crashed)
+	if err := crashed.Close(); err != nil {
+		t.Fatal(err)
+	}
 
+	s.Settle()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,7 @@ type Store struct {
 	keys    keyspace
 	start   Start
 	full    atomic.Bool // a write has met a full disk
+	settled atomic.Bool // Close notes a clean stop
 
 	mu     sync.Mutex // of everything below: writes
 	warc   *warc.Writer
@@ -247,6 +248,7 @@ func (s *Store) readStart() error {
 	if last.At != 0 {
 		s.start.LastAlive = time.Unix(0, last.At)
 	}
+	s.settled.Store(s.start.Clean)
 	s.start.Fresh = true
 	from, to := span(s.keys.prefix)
 	err = scan(s.db, from, to, func(_, _ []byte) error { s.start.Fresh = false; return errStop })
@@ -280,8 +282,15 @@ func (s *Store) Heartbeat(now time.Time) error {
 	if s.full.Load() {
 		return fmt.Errorf("store: heartbeat: %w", ErrDiskFull)
 	}
+	s.settled.Store(false)
 	return s.putHeartbeat(heartbeat{At: now.UnixNano()})
 }
+
+// Settle says that no request is in flight and that the stored gates hold all that politeness has to
+// remember: a Close without a Heartbeat in between notes a clean stop. A directory found after a clean
+// stop is settled until the first Heartbeat, one found after an unclean stop is not: who opens it only
+// to look or to mend does not make the next crawl forget its manners.
+func (s *Store) Settle() { s.settled.Store(true) }
 
 func (s *Store) putHeartbeat(h heartbeat) error {
 	batch := s.db.NewBatch()
@@ -299,7 +308,8 @@ func (s *Store) diskFull() {
 	}
 }
 
-// Close ends the WARC file, notes a clean stop and closes the database. If a write failed before,
+// Close ends the WARC file, notes a clean stop if the directory is settled (see Settle) and closes the
+// database. If a write failed before,
 // that is its error, and the next Open finds an unclean stop. Closing twice does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -315,7 +325,7 @@ func (s *Store) Close() error {
 		}
 		s.warc = nil
 	}
-	if err == nil && !s.options.ReadOnly {
+	if err == nil && !s.options.ReadOnly && s.settled.Load() {
 		err = s.putHeartbeat(heartbeat{At: s.lastAlive(), Clean: true})
 	}
 	return errors.Join(err, s.release())
