@@ -5,9 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +52,27 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
+// dependOnSources looks at every file of the repository, so that the go command, which keeps the
+// outcome of a test until a file changes that the test has looked at, runs it again after a change of
+// the programs it drives.
+func dependOnSources(t testing.TB) {
+	t.Helper()
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case slices.Contains([]string{".go", ".mjs", ".md", ".json"}, filepath.Ext(path)):
+			_, _ = os.Stat(path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run runs a program to its end and returns its standard output. Any exit code but 0 fails the test.
 func run(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
@@ -90,6 +113,7 @@ func oracle(t testing.TB, script string, args ...string) []byte {
 // continuous integration.
 func install(t testing.TB, names ...string) []sites.Site {
 	t.Helper()
+	dependOnSources(t)
 	dir, err := sites.Directory()
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 // reading: what needs a clone, the open network or the reader's name. A block fails by the exit code of
 // any of its commands, or, where a pipe hides that, by what freshet says on standard error.
 func TestReadme(t *testing.T) {
+	dependOnSources(t)
 	blocks := shellBlocks(string(read(t, filepath.Join(repository, "README.md"))))
 	if len(blocks) < 3 {
 		t.Fatalf("the README has %d sh blocks; the test has lost sight of them", len(blocks))

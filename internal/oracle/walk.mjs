@@ -37,6 +37,7 @@ const origin = new URL(flag.origin).origin;
 // answer tells what the server says to a URL: {status, file} or {status, location}.
 function answer(url) {
   const target = url.pathname;
+  if (/%(?![0-9a-f]{2})/i.test(target)) return { status: 400 };
   const name = unescape(target);
   if (name === null || name.includes('\0') || name === '/robots.txt') return { status: 404 };
   const path = posix.normalize(name.endsWith('/') ? name + 'index.html' : name);
@@ -52,7 +53,7 @@ function answer(url) {
   return stat.isFile() ? { status: 200, file, path } : { status: 404 };
 }
 
-// unescape percent-decodes once, or returns null where that makes no file name.
+// unescape percent-decodes once, or returns null where the bytes are not UTF-8, which names no file.
 function unescape(path) {
   try {
     return decodeURIComponent(path);

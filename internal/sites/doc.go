@@ -14,6 +14,8 @@
 //   - a path that ends in a slash names index.html in that directory;
 //   - a directory asked for without its slash is answered 301 to the same path with a slash;
 //   - symbolic links are followed as long as they are relative and stay below the root;
+//   - a path with a percent sign that escapes nothing is answered 400, by net/http itself and unseen by
+//     the log;
 //   - whatever else is not a regular file is answered 404, /robots.txt always is;
 //   - the content type comes from the extension, by the table of contentTypes, and from nothing else;
 //   - every answer carries ETag and Last-Modified, and a matching If-None-Match (or, without one,

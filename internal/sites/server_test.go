@@ -103,6 +103,7 @@ func TestAnswers(t *testing.T) {
 		"/data":                 {200, "application/octet-stream", "bytes", ""},
 		"/data/":                {404, "text/plain", "Not Found\n", ""},
 		"/empty/":               {404, "text/plain", "Not Found\n", ""},
+		"/operator%.html":       {400, "text/plain; charset=utf-8", "400 Bad Request", ""},
 		"/robots.txt":           {404, "text/plain", "Not Found\n", ""},
 		"/none":                 {404, "text/plain", "Not Found\n", ""},
 		"/a/b%00":               {404, "text/plain", "Not Found\n", ""},
