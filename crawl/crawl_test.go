@@ -3,6 +3,8 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -216,5 +218,38 @@ func TestInterrupt(t *testing.T) {
 	run(t, o)
 	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
 		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+}
+
+// TestLog reads crawl.log after two runs: a line a fetch, the second run's after the first's.
+func TestLog(t *testing.T) {
+	web := newTestWeb(t, 2, 10)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.MaxPages = 5
+	run(t, o)
+	o.MaxPages = 0
+	run(t, o)
+	f, err := o.FS.Open("data/crawl.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 11 {
+			t.Errorf("line of %d fields: %s", len(fields), line)
+			continue
+		}
+		lines[fields[3]]++
+	}
+	for url, n := range web.requests {
+		if lines["http://"+url] != n {
+			t.Errorf("%s: %d lines: want %d", url, lines["http://"+url], n)
+		}
 	}
 }

@@ -103,11 +103,9 @@ func (e *Engine) open() (err error) {
 	if err != nil {
 		return err
 	}
-	log, err := e.opt.FS.OpenReadWrite(e.opt.FS.PathJoin(e.opt.Dir, "crawl.log"), "crawl log")
-	if err != nil {
+	if e.log, err = openLog(e.opt.FS, e.opt.Dir); err != nil {
 		return err
 	}
-	e.log = newCrawlLog(log)
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{FS: e.opt.FS})
 	if err != nil {
 		return err
@@ -132,7 +130,7 @@ func (e *Engine) Close() error {
 		faults = append(faults, e.fetcher.Close())
 	}
 	if e.log != nil {
-		e.log.close()
+		faults = append(faults, e.log.close())
 	}
 	return errors.Join(faults...)
 }

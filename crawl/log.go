@@ -2,11 +2,13 @@ package crawl
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // crawlLog writes crawl.log: one line a fetch, fields parted by single spaces, "-" for none:
@@ -18,11 +20,53 @@ import (
 type crawlLog struct {
 	mu sync.Mutex
 	w  *bufio.Writer
-	c  io.Closer
+	f  *appending
 }
 
-func newCrawlLog(w io.WriteCloser) *crawlLog {
-	return &crawlLog{w: bufio.NewWriterSize(w, 64<<10), c: w}
+// maxLog is how long crawl.log may become, in bytes; it then becomes crawl.log.old, in place of the one
+// before.
+const maxLog = 1 << 30
+
+// openLog opens crawl.log in dir for appending.
+func openLog(fs vfs.FS, dir string) (*crawlLog, error) {
+	f := &appending{fs: fs, path: fs.PathJoin(dir, "crawl.log")}
+	if err := f.open(); err != nil {
+		return nil, fmt.Errorf("crawl: open the log: %w", err)
+	}
+	return &crawlLog{w: bufio.NewWriterSize(f, 64<<10), f: f}, nil
+}
+
+// appending writes to the end of a file, which a vfs.FS knows of only as an offset.
+type appending struct {
+	fs   vfs.FS
+	path string
+	file vfs.File
+	end  int64
+}
+
+func (a *appending) open() error {
+	file, err := a.fs.OpenReadWrite(a.path, "crawl log")
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	a.file, a.end = file, info.Size()
+	return nil
+}
+
+// Write implements io.Writer.
+func (a *appending) Write(p []byte) (int, error) {
+	if a.end > maxLog {
+		if err := errors.Join(a.file.Close(), a.fs.Rename(a.path, a.path+".old"), a.open()); err != nil {
+			return 0, err
+		}
+	}
+	n, err := a.file.WriteAt(p, a.end)
+	a.end += int64(n)
+	return n, err
 }
 
 // logLine is one fetch.
@@ -63,13 +107,15 @@ func field(s string) string {
 	}, s)
 }
 
+// flush writes what is buffered. A log that cannot be written is left alone: the crawl goes on.
 func (l *crawlLog) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.w.Flush()
+	_ = l.w.Flush()
 }
 
-func (l *crawlLog) close() {
-	l.flush()
-	l.c.Close()
+func (l *crawlLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.w.Flush(), l.f.file.Close())
 }
