@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
@@ -36,18 +35,18 @@ func (e *Engine) commit() {
 				return
 			}
 			group = e.gather(append(group[:0], v))
-			if e.err == nil {
+			if !e.broken.Load() {
 				e.check(e.commitGroup(group))
 			}
 			e.handedOut.Add(-int64(len(group)))
 			signal(e.wake)
 		case <-e.hungry:
-			if e.undecided.Load() && e.err == nil {
+			if e.undecided.Load() && !e.broken.Load() {
 				e.check(e.discover.drain(clock.Now()))
 			}
 		case <-drain.C:
 		}
-		if e.err == nil && e.discover.seen.Due(clock.Now()) {
+		if !e.broken.Load() && e.discover.seen.Due(clock.Now()) {
 			e.check(e.discover.drain(clock.Now()))
 		}
 		if e.undecided.Load() {
@@ -68,7 +67,7 @@ func (e *Engine) check(err error) {
 
 // lastDrain decides the links that still wait when the crawl stops.
 func (e *Engine) lastDrain() error {
-	if e.err != nil || !e.undecided.Load() {
+	if e.broken.Load() || !e.undecided.Load() {
 		return nil
 	}
 	return e.discover.drain(e.opt.Clock.Now())
@@ -282,7 +281,7 @@ func (e *Engine) accountPage(v *visit, record *store.Fetched, line *logLine) {
 	annotate(record.RetryAt != 0, "retry")
 	annotate(v.result.Reused, "reused")
 	switch {
-	case record.Outcome == store.OutcomeStored && (record.Truncated == "" || record.Truncated == string(fetch.TruncatedLength)):
+	case record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError:
 		e.tally.pages.Add(1)
 		if v.row.Versions > 0 && record.TextDigest != v.row.TextDigest {
 			e.tally.changed.Add(1)

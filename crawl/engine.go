@@ -43,7 +43,8 @@ type Engine struct {
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
 	fault  sync.Once
-	err    error // what ended the crawl early; set once, before cancel
+	err    error       // what ended the crawl early; set once, before broken
+	broken atomic.Bool // nothing more may be written
 	cancel context.CancelFunc
 }
 
@@ -181,6 +182,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 func (e *Engine) fail(err error) {
 	e.fault.Do(func() {
 		e.err = err
+		e.broken.Store(true)
 		e.opt.Logger.Error("crawl stops", "error", err)
 		e.cancel()
 	})

@@ -54,15 +54,21 @@ func fillDirectory(b *testing.B, dir string, known, queued int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	const perSite = 20
+	const perSite, perBatch = 20, 5000
 	now := clock.Real().Now().UnixNano()
+	var records []store.Record
+	apply := func() {
+		if _, err := s.Apply(records...); err != nil {
+			b.Fatal(err)
+		}
+		records = records[:0]
+	}
 	for from := 0; from < known; from += memorySites * perSite {
 		for site := range memorySites {
 			at := memorySite(site)
-			p := at.Partition(s.Partitions())
-			discovered := &store.Discovered{Partition: p, At: now}
-			records := []store.Record{discovered}
-			for page := range min(perSite, max(1, (known-from)/memorySites)) {
+			discovered := &store.Discovered{Partition: at.Partition(s.Partitions()), At: now}
+			records = append(records, discovered)
+			for page := range perSite {
 				u, err := at.Root().Parse(fmt.Sprintf("/section-%d/an-article-about-something-%d.html", page%7, from/memorySites+page))
 				if err != nil {
 					b.Fatal(err)
@@ -72,11 +78,12 @@ func fillDirectory(b *testing.B, dir string, known, queued int) {
 					records = append(records, &store.Refused{URL: u, At: now, Reason: "test"})
 				}
 			}
-			if _, err := s.Apply(records...); err != nil {
-				b.Fatal(err)
+			if len(records) > perBatch || site%(perBatch/perSite) == 0 {
+				apply()
 			}
 		}
 	}
+	apply()
 	total, err := s.Total()
 	if err != nil {
 		b.Fatal(err)

@@ -44,7 +44,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 		}
 		v.content = parser.Extract(r.Header, body, v.url)
 		record.BodyDigest = store.BodyDigest(warc.DigestOf(r.Body))
-		record.TextDigest = store.TextDigest(v.content.Text)
+		record.TextDigest, record.TextVersion = store.TextDigest(v.content.Text), extract.TextVersion
 		e.describe(record, v.content)
 	}
 	if target, permanent, ok := r.Redirect(); ok {
@@ -183,12 +183,8 @@ func revisit(response *warc.Record, profile string, url weburl.URL, original sto
 // lastVersion returns the last version of the page that was stored; ok is false if its capture is not
 // kept.
 func (e *Engine) lastVersion(v *visit) (original store.Version, ok bool) {
-	versions, err := e.store.Versions(v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint)
-	if err != nil || len(versions) == 0 {
-		return original, false
-	}
-	original = versions[len(versions)-1]
-	return original, !original.Capture.IsZero()
+	original, err := e.store.Version(v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint, v.row.Versions)
+	return original, err == nil && !original.Capture.IsZero()
 }
 
 // seal compresses an exchange's records: request, response, metadata.

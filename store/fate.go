@@ -83,7 +83,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	v.Complete = true
 	first := row.Versions == 0
 	sameBytes := !first && row.BodyDigest == r.BodyDigest
-	v.Changed = first || !sameBytes && !sameText(row.TextDigest, r.TextDigest)
+	v.Changed = first || !sameBytes && !sameText(&row.Page, r)
 	regained := row.NoArchive && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
 	v.Noise = !v.Changed && (!sameBytes || regained)
 	withdrawn := !first && r.NoArchive && !row.NoArchive
@@ -98,7 +98,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 		row.LastChanged = r.At
 	}
 	row.ContentType, row.Size, row.Canonical = r.ContentType, r.Size, r.Canonical
-	row.BodyDigest, row.TextDigest = r.BodyDigest, r.TextDigest
+	row.BodyDigest, row.TextDigest, row.TextVersion = r.BodyDigest, r.TextDigest, r.TextVersion
 	row.ETag, row.LastModified = r.ETag, r.LastModified
 	row.NoIndex, row.NoArchive, row.NoFollow = r.NoIndex, r.NoArchive, r.NoFollow
 
@@ -121,8 +121,11 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	}
 }
 
-// sameText reports whether two pages have the same visible text, as far as both have a text digest.
-func sameText(a, b TextDigest) bool { return a == b && a != TextDigest{} }
+// sameText reports whether an answer has the page's visible text, as far as both have a text digest by
+// the same rules. After a change of the rules the bytes alone decide, once a page.
+func sameText(page *Page, r *Fetched) bool {
+	return page.TextDigest == r.TextDigest && page.TextDigest != TextDigest{} && page.TextVersion == r.TextVersion
+}
 
 // steady forgets what pointed to an end of the page.
 func (st *state) steady(row *pageRow) {

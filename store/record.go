@@ -104,8 +104,9 @@ type Fetched struct {
 	TotalNs     int64  `cbor:"15,keyasint,omitempty"`
 	Address     string `cbor:"16,keyasint,omitempty"` // host:port connected to
 
-	BodyDigest   BodyDigest `cbor:"17,keyasint,omitzero"` // zero without a body
-	TextDigest   TextDigest `cbor:"18,keyasint,omitzero"` // zero: the body digest tells changes
+	BodyDigest   BodyDigest `cbor:"17,keyasint,omitzero"`  // zero without a body
+	TextDigest   TextDigest `cbor:"18,keyasint,omitzero"`  // zero: the body digest tells changes
+	TextVersion  uint8      `cbor:"35,keyasint,omitempty"` // of the rules that the text digest was made by; others' do not compare
 	ETag         string     `cbor:"19,keyasint,omitempty"`
 	LastModified string     `cbor:"20,keyasint,omitempty"`
 	NoIndex      bool       `cbor:"21,keyasint,omitempty"`

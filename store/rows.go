@@ -32,6 +32,7 @@ type Page struct {
 	Size         int64      `cbor:"19,keyasint,omitempty"` // bytes
 	BodyDigest   BodyDigest `cbor:"20,keyasint,omitzero"`
 	TextDigest   TextDigest `cbor:"21,keyasint,omitzero"`
+	TextVersion  uint8      `cbor:"43,keyasint,omitempty"`
 	ETag         string     `cbor:"22,keyasint,omitempty"`
 	LastModified string     `cbor:"23,keyasint,omitempty"`
 	NoIndex      bool       `cbor:"24,keyasint,omitempty"`
