@@ -21,6 +21,11 @@ type state struct {
 	db   pebble.Reader
 	err  error
 
+	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Most
+	// pages that are looked up have just been discovered and have no row: filters say so without a
+	// read, and only an iterator uses those of the last level, where nearly all rows are.
+	pageRows *pebble.Iterator
+
 	batch *pebble.Batch // of the records being applied
 	moves []Move        // what they did to the queues
 
@@ -139,9 +144,35 @@ func (st *state) page(p weburl.Partition, fp weburl.Fingerprint) *pageRow {
 	}
 	row := &pageRow{id: id}
 	st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
-	row.exists = st.load(&row.Page)
+	row.exists = st.loadPage(&row.Page)
 	st.pages[id] = row
 	return row
+}
+
+// loadPage is load for a page row.
+func (st *state) loadPage(page *Page) bool {
+	if st.pageRows == nil {
+		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
+		if err != nil {
+			st.fail(err)
+			return false
+		}
+		st.pageRows = it
+	}
+	if !st.pageRows.SeekPrefixGE(st.key) {
+		if err := st.pageRows.Error(); err != nil {
+			st.fail(err)
+		}
+		return false
+	}
+	raw, err := st.pageRows.ValueAndErr()
+	if err == nil {
+		err = decodeValue(raw, page)
+	}
+	if err != nil {
+		st.fail(err)
+	}
+	return err == nil
 }
 
 // resolve returns u's row, or the free one where it belongs: at its fingerprint or, where that is
@@ -246,9 +277,20 @@ func (st *state) flush() {
 // forget drops the decoded pages, and the sites where they have become many. Everything must be
 // committed.
 func (st *state) forget() {
+	st.release()
 	clear(st.pages)
 	if len(st.sites) > maxCached {
 		clear(st.sites)
+	}
+}
+
+// release closes what keeps the database open.
+func (st *state) release() {
+	if st.pageRows != nil {
+		if err := st.pageRows.Close(); err != nil {
+			st.fail(err)
+		}
+		st.pageRows = nil
 	}
 }
 

@@ -345,6 +345,9 @@ func (s *Store) release() error {
 	if s.warc != nil {
 		errs = append(errs, s.warc.Close())
 	}
+	if s.state != nil {
+		s.state.release()
+	}
 	if s.db != nil {
 		errs = append(errs, closeDB(s.db))
 	}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/weburl"
+)
+
+// crawled returns a store with a random crawl, and the partition that has most of it.
+func crawled(t testing.TB, o Options) (*Store, *workload, weburl.Partition) {
+	t.Helper()
+	s := openTest(t, o)
+	w := newWorkload(t, 7, 40)
+	w.run(s, 150)
+	var busiest weburl.Partition
+	var records uint64
+	for p := range weburl.Partition(testPartitions) {
+		c, err := s.Counters(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Records > records {
+			busiest, records = p, c.Records
+		}
+	}
+	return s, w, busiest
+}
+
+func export(t testing.TB, s *Store, p weburl.Partition) []byte {
+	t.Helper()
+	var stream bytes.Buffer
+	if err := s.ExportPartition(p, &stream); err != nil {
+		t.Fatal(err)
+	}
+	return stream.Bytes()
+}
+
+// TestTransfer moves a partition into another directory, under another crawl's name, and back: the
+// rows are the same but for where captures lie, every body is there, and the crawl goes on.
+func TestTransfer(t *testing.T) {
+	s, w, p := crawled(t, testOptions(vfs.NewMem()))
+	o := testOptions(vfs.NewMem())
+	o.Crawl, o.WARC.Host = "other", "elsewhere"
+	other := openTest(t, o)
+	got, err := other.ImportPartition(bytes.NewReader(export(t, s, p)))
+	if err != nil || got != p {
+		t.Fatalf("import: partition %d, %v: want %d", got, err, p)
+	}
+	verify(t, other)
+	compareBodies(t, s, other, p)
+
+	back := openTest(t, testOptions(vfs.NewMem()))
+	if _, err := back.ImportPartition(bytes.NewReader(export(t, other, p))); err != nil {
+		t.Fatal(err)
+	}
+	a, err1 := s.Counters(p)
+	b, err2 := back.Counters(p)
+	if diff := cmp.Diff(a, b); diff != "" || err1 != nil || err2 != nil {
+		t.Errorf("totals (-here +moved twice): %v %v\n%s", err1, err2, diff)
+	}
+	w.run(other, 30)
+	verify(t, other)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, openTest(t, o))
+}
+
+func compareBodies(t *testing.T, s, other *Store, p weburl.Partition) {
+	t.Helper()
+	pages, bodies := 0, 0
+	for page, err := range s.Pages(p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages++
+		twin, err := other.Page(p, page.Fingerprint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(page.Page, twin, cmp.AllowUnexported(weburl.URL{})); diff != "" {
+			t.Errorf("%s (-here +there):\n%s", page.URL, diff)
+		}
+		mine, err1 := s.Versions(p, page.Fingerprint)
+		theirs, err2 := other.Versions(p, page.Fingerprint)
+		if err := errors.Join(err1, err2); err != nil || len(mine) != len(theirs) {
+			t.Fatalf("%d and %d versions, %v", len(mine), len(theirs), err)
+		}
+		for i := range mine {
+			if mine[i].Capture.IsZero() {
+				continue
+			}
+			a, err1 := s.Body(mine[i].Capture)
+			b, err2 := other.Body(theirs[i].Capture)
+			if diff := cmp.Diff(a, b); diff != "" || err1 != nil || err2 != nil {
+				t.Errorf("%s version %d (-here +there): %v %v\n%s", page.URL, i+1, err1, err2, diff)
+			}
+			bodies++
+		}
+	}
+	if pages == 0 || bodies == 0 {
+		t.Errorf("%d pages, %d bodies: nothing was compared", pages, bodies)
+	}
+}
+
+// TestImportRefuses holds that a stream that cannot be taken in whole leaves nothing.
+func TestImportRefuses(t *testing.T) {
+	s, _, p := crawled(t, testOptions(vfs.NewMem()))
+	stream := export(t, s, p)
+	changed := bytes.Clone(stream)
+	changed[len(changed)-30] ^= 1
+	tests := []struct {
+		name   string
+		stream []byte
+		want   error
+	}{
+		{"nothing", nil, ErrCorrupt},
+		{"another file", []byte("PK\x03\x04 a long enough beginning"), ErrCorrupt},
+		{"a cut header", stream[:30], ErrCorrupt},
+		{"a cut capture", stream[:len(stream)/5], ErrCorrupt},
+		{"a missing end", stream[:len(stream)-21], ErrCorrupt},
+		{"a cut end", stream[:len(stream)-1], ErrCorrupt},
+		{"a changed byte", changed, ErrCorrupt},
+		{"a length too large", append(bytes.Clone(stream[:len(streamMagic)]), 'H', 0xff, 0xff, 0xff, 0xff), ErrCorrupt},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			to := openTest(t, testOptions(vfs.NewMem()))
+			if _, err := to.ImportPartition(bytes.NewReader(test.stream)); !errors.Is(err, test.want) {
+				t.Errorf("import: %v: want %v", err, test.want)
+			}
+			if lines := dump(t, to); len(lines) > 0 {
+				t.Errorf("%d keys were left", len(lines))
+			}
+			if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
+				t.Errorf("whole stream after it: %v", err)
+			}
+			verify(t, to)
+		})
+	}
+	t.Run("into itself", func(t *testing.T) {
+		if _, err := s.ImportPartition(bytes.NewReader(stream)); err == nil {
+			t.Error("import into a partition that is not empty: no error")
+		}
+		verify(t, s)
+	})
+	t.Run("another number of partitions", func(t *testing.T) {
+		o := testOptions(vfs.NewMem())
+		o.Partitions = 2 * testPartitions
+		if _, err := openTest(t, o).ImportPartition(bytes.NewReader(stream)); err == nil {
+			t.Error("import: no error")
+		}
+	})
+}
+
+// TestImportCrash cuts an import before every change of the disk: the partition is then empty, or
+// whole.
+func TestImportCrash(t *testing.T) {
+	s, _, p := crawled(t, testOptions(vfs.NewMem()))
+	stream := export(t, s, p)
+	c := &crasher{disk: vfs.NewCrashableMem()}
+	to := openTest(t, testOptions(errorfs.Wrap(c.disk, c)))
+	if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
+		t.Fatal(err)
+	}
+	whole := len(dump(t, to))
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	empty := 0
+	for _, crash := range c.crashes {
+		after := openTest(t, testOptions(crash.disk))
+		switch n := len(dump(t, after)); n {
+		case 0:
+			empty++
+		case whole:
+		default:
+			t.Errorf("crash before %s left %d keys of %d", crash.place, n, whole)
+		}
+		verify(t, after)
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if empty == 0 || empty == len(c.crashes) {
+		t.Errorf("%d of %d crashes left nothing: want some of each", empty, len(c.crashes))
+	}
+}
+
+// FuzzImport holds that no stream makes an import panic or leave keys behind when it fails.
+func FuzzImport(f *testing.F) {
+	s, _, p := crawled(f, testOptions(vfs.NewMem()))
+	stream := export(f, s, p)
+	f.Add(stream[:200])
+	f.Add([]byte(streamMagic))
+	f.Add(append([]byte(streamMagic), 'H', 0, 0, 0, 0))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		to := openTest(t, testOptions(vfs.NewMem()))
+		if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
+			if lines := dump(t, to); len(lines) > 0 {
+				t.Errorf("%v left %d keys", err, len(lines))
+			}
+		}
+	})
+}

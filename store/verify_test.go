@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestVerifyFinds damages a clean directory in one place at a time; Verify has to say where.
+func TestVerifyFinds(t *testing.T) {
+	u := parse(t, "http://page.test/x")
+	p, fp := home(u), u.Fingerprint()
+	edit := func(s *Store, do func(b *pebble.Batch) error) error {
+		b := s.db.NewBatch()
+		return errors.Join(do(b), b.Commit(pebble.Sync))
+	}
+	rewrite := func(change func(page *Page)) func(s *Store) error {
+		return func(s *Store) error {
+			page, err := s.Page(p, fp)
+			if err != nil {
+				return err
+			}
+			change(&page)
+			return edit(s, func(b *pebble.Batch) error {
+				return b.Set(s.keys.appendPage(nil, p, keyPage, fp), appendValue(nil, &page), nil)
+			})
+		}
+	}
+	remove := func(key func(s *Store) []byte) func(s *Store) error {
+		return func(s *Store) error {
+			return edit(s, func(b *pebble.Batch) error { return b.Delete(key(s), nil) })
+		}
+	}
+	tests := []struct {
+		name   string
+		damage func(s *Store) error
+		want   string
+	}{
+		{"a lost row", remove(func(s *Store) []byte { return s.keys.appendPage(nil, p, keyPage, fp) }), "which has no row"},
+		{"a lost queue entry", remove(func(s *Store) []byte {
+			page, _ := s.Page(p, fp)
+			return s.keys.appendEntry(nil, p, page.Queue, u.Site(), page.Key)
+		}), "not in the due queue"},
+		{"another queue", rewrite(func(page *Page) { page.Key.Order++ }), "its row says"},
+		{"a wrong state", rewrite(func(page *Page) { page.State = StateGone }), "totals"},
+		{"a wrong number of visits", rewrite(func(page *Page) { page.Visits++ }), "visit 3 is missing"},
+		{"a lost version", remove(func(s *Store) []byte { return s.keys.appendOfPage(nil, p, keyVersion, fp, 1) }), "version 2: want 1"},
+		{"a lost change entry", remove(func(s *Store) []byte {
+			page, _ := s.Page(p, fp)
+			return s.keys.appendNumber(nil, p, keyChange, page.LastChange)
+		}), "is missing"},
+		{"a lost record", remove(func(s *Store) []byte { return s.keys.appendNumber(nil, p, keyRecord, 2) }), "record 3: want 2"},
+		{"a lost site", remove(func(s *Store) []byte { return s.keys.appendText(nil, p, keySite, string(u.Site())) }), "sites with pages have no row"},
+		{"a value that is none", func(s *Store) error {
+			return edit(s, func(b *pebble.Batch) error {
+				return b.Set(s.keys.appendPage(nil, p, keyPage, fp), []byte{0xff}, nil)
+			})
+		}, "corrupt"},
+		{"a lost file", func(s *Store) error {
+			paths, err := s.Files()
+			return errors.Join(err, s.fs.Remove(paths[0]))
+		}, "does not exist"},
+		{"a changed capture", func(s *Store) error {
+			paths, err := s.Files()
+			if err != nil {
+				return err
+			}
+			f, err := s.fs.OpenReadWrite(paths[0], vfs.WriteCategoryUnspecified)
+			if err != nil {
+				return err
+			}
+			v, err := s.Version(p, fp, 1)
+			_, werr := f.WriteAt([]byte("xxxx"), v.Capture.Offset+v.Capture.Length/2)
+			return errors.Join(err, werr, f.Close())
+		}, "corrupt"},
+		{"a capture of another page", func(s *Store) error {
+			v, err1 := s.Version(p, fp, 1)
+			other, err2 := s.Version(p, parse(t, "http://page.test/other").Fingerprint(), 1)
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			v.Capture = other.Capture
+			return edit(s, func(b *pebble.Batch) error {
+				return b.Set(s.keys.appendOfPage(nil, p, keyVersion, fp, 1), appendValue(nil, &v), nil)
+			})
+		}, "is of http://page.test/other"},
+		{"a wrong digest", func(s *Store) error {
+			v, err := s.Version(p, fp, 2)
+			v.BodyDigest[0] ^= 1
+			return errors.Join(err, edit(s, func(b *pebble.Batch) error {
+				return b.Set(s.keys.appendOfPage(nil, p, keyVersion, fp, 2), appendValue(nil, &v), nil)
+			}))
+		}, "payload has digest"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			disk := vfs.NewMem()
+			s := openTest(t, testOptions(disk))
+			discover(t, s, u.String())
+			second := answer(t, u, 2, "two")
+			second.Record.(*Fetched).RetryAt = at(9)
+			commitPages(t, s, answer(t, u, 1, "one"), second, answer(t, parse(t, "http://page.test/other"), 3, "three"))
+			verify(t, s)
+			if err := s.Close(); err != nil { // ends the WARC file
+				t.Fatal(err)
+			}
+			s = openTest(t, testOptions(disk))
+			if err := test.damage(s); err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			if err := s.Verify(context.Background(), func(p Problem) { found = append(found, p.String()) }); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(strings.Join(found, "\n"), test.want) {
+				t.Errorf("problems %q: want one with %q", found, test.want)
+			}
+		})
+	}
+}
