@@ -195,7 +195,7 @@ func (s *Store) ImportPartition(r io.Reader) (p weburl.Partition, err error) {
 		return 0, err
 	}
 	if err := imp.take(in); err != nil {
-		return 0, errors.Join(err, s.undoImport())
+		return 0, errors.Join(err, imp.drop(), s.undoImport())
 	}
 	return header.Partition, imp.end()
 }
@@ -253,11 +253,6 @@ func (i *importer) begin() error {
 // take reads frames up to the end, of which the hash must be right.
 func (i *importer) take(in *frameReader) error {
 	i.batch = i.db.NewBatch()
-	defer func() {
-		if i.batch != nil {
-			i.batch.Close()
-		}
-	}()
 	for {
 		kind, content, err := in.next()
 		if err != nil {
@@ -279,6 +274,14 @@ func (i *importer) take(in *frameReader) error {
 	}
 }
 
+// drop closes the batch of an import that failed.
+func (i *importer) drop() error {
+	if i.batch == nil {
+		return nil
+	}
+	return i.batch.Close()
+}
+
 // finishPairs makes the captures durable and commits the last pairs.
 func (i *importer) finishPairs() error {
 	if err := i.warc.Sync(); err != nil {
@@ -286,7 +289,14 @@ func (i *importer) finishPairs() error {
 	}
 	last := i.batch
 	i.batch = nil
-	return commit(last, pebble.NoSync)
+	return i.commitPairs(last)
+}
+
+func (i *importer) commitPairs(batch *pebble.Batch) error {
+	if err := commit(batch, pebble.NoSync); err != nil {
+		return i.fail(err)
+	}
+	return nil
 }
 
 func (i *importer) capture(content []byte) error {
@@ -334,7 +344,7 @@ func (i *importer) pair(content []byte) error {
 	}
 	full := i.batch
 	i.batch = i.db.NewBatch()
-	return commit(full, pebble.NoSync)
+	return i.commitPairs(full)
 }
 
 // repoint returns a value with its pointer, if it has one, to where the capture is now.

@@ -1,0 +1,27 @@
+// Package store keeps a crawl in a data directory and loses nothing of it.
+//
+// A directory holds a key-value database and WARC files. The database is divided into partitions by
+// registrable domain, and the state of a partition is what its typed records (Discovered, Fetched,
+// Planned, …), applied in order by one deterministic function, make of nothing: page rows with their
+// two queues, visits, versions, out-links, the change log, sites, politeness gates, totals. The batch
+// that changes the state holds the record too, so that everything derived from a crawl can read the
+// records in order, keep a Mark, and be rebuilt. Records that all consumers have passed are trimmed.
+//
+// A page becomes durable in two steps, a group of pages at a time (CommitPages): its captures are
+// appended to the WARC file, which is synced; then one batch a page goes to the database, whose log
+// is synced. After a crash at any moment every row's capture is readable, and at most the group that
+// was being written is missing. Records without captures are applied by Apply. Both return what
+// became of the queues, so that a frontier need not look.
+//
+// What becomes of a page is decided here, by its answers alone (fate.go): a version if anything
+// differs, a change if the visible text does; gone at the second 404, moved at the second permanent
+// redirect; a failure, a cut body and a soft error are missing data and reset nothing.
+//
+// Writers wait for one another; readers never wait. All file access goes through a vfs.FS. After an
+// error of a write the store refuses further ones, since what it holds decoded may be ahead of the
+// disk: close it and open it again. Some disk space is held back so that a full disk
+// (ErrDiskFull) still lets it end in order.
+//
+// The formats are in docs/format: keys.md, records.md, partition.md, warc.md. Start reading at
+// commit.go (CommitPages), then apply.go and fate.go.
+package store
