@@ -136,6 +136,7 @@ type record struct {
 	Target     string `json:"target"`
 	Status     int    `json:"status"`
 	RefersTo   string `json:"refers_to"`
+	Profile    string `json:"profile"`
 	Truncated  string `json:"truncated"`
 	BodySHA256 string `json:"body_sha256"`
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"freshet/internal/sites"
+	"freshet/store"
+	"freshet/weburl"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,6 +42,87 @@ func TestWARCReaders(t *testing.T) {
 	}
 	judgeDigests(t, files)
 	judgeIndex(t, run(t, binary, "export", "--data", data, "--cdxj", "-"), files)
+}
+
+// TestRevisits fetches a site three times: as it is; from a server that knows its validators, after some
+// files have changed; and from one that has forgotten them. It has both kinds of revisit records read by
+// others, and leads each back to the bytes that it stands for.
+func TestRevisits(t *testing.T) {
+	manual := install(t, "libglib2.0-doc")[0]
+	site := sites.Site{Name: "gobject", Root: filepath.Join(t.TempDir(), "site"), Home: "/index.html"}
+	if err := os.CopyFS(site.Root, os.DirFS(filepath.Join(manual.Root, "gobject"))); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	crawl(t, data, serve(t, 67, new(sites.Log), sites.Options{}, site), "--delay", "0s")
+	stored, _ := walk(t, site)
+
+	edit(t, site, "index.html", "pt01.html")
+	planAll(t, data)
+	crawl(t, data, serve(t, 68, new(sites.Log), sites.Options{}, site), "--delay", "0s")
+
+	edit(t, site, "pt02.html")
+	planAll(t, data)
+	crawl(t, data, serve(t, 69, new(sites.Log), sites.Options{Forgetful: true}, site), "--delay", "0s")
+
+	run(t, binary, "verify", "--data", data)
+	files, all := records(t, data)
+	judge(t, []sites.Site{site}, pages(t, data), bodies(t, all))
+	judgeDigests(t, files)
+	judgeIndex(t, run(t, binary, "export", "--data", data, "--cdxj", "-"), files)
+
+	profiles := make(map[string]int)
+	for _, r := range all {
+		if r.Type == "revisit" {
+			profiles[r.Profile[strings.LastIndexByte(r.Profile, '/')+1:]]++
+		}
+	}
+	want := map[string]int{
+		"server-not-modified":      len(stored) - 2,
+		"identical-payload-digest": len(stored) - 1,
+	}
+	if diff := cmp.Diff(want, profiles); diff != "" {
+		t.Errorf("revisit records of %d pages:\n%s", len(stored), diff)
+	}
+}
+
+// edit adds a line to files of a site.
+func edit(t testing.TB, site sites.Site, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		name = filepath.Join(site.Root, name)
+		text := append(read(t, name), "<p>One more line.</p>\n"...)
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// planAll makes every page that has a version due, as refreshing a page does.
+func planAll(t testing.TB, data string) {
+	t.Helper()
+	s, err := store.Open(data, store.Options{Crawl: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan []store.Record
+	for p := range s.Partitions() {
+		partition := weburl.Partition(p)
+		for page, err := range s.Pages(partition) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if page.Versions > 0 {
+				plan = append(plan, &store.Planned{Partition: partition, Fingerprint: page.Fingerprint, Due: 1})
+			}
+		}
+	}
+	if _, err := s.Apply(plan...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // judgeDigests lets the separate program check every digest of the files.

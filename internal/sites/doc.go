@@ -19,7 +19,7 @@
 //   - whatever else is not a regular file is answered 404, /robots.txt always is;
 //   - the content type comes from the extension, by the table of contentTypes, and from nothing else;
 //   - every answer carries ETag and Last-Modified, and a matching If-None-Match (or, without one,
-//     If-Modified-Since) is answered 304.
+//     If-Modified-Since) is answered 304; a forgetful server does neither.
 //
 // All servers of a test write to one Log. It notes when each request began and ended as seen on the
 // wire, in such a way that whatever it calls a violation of politeness was one, however late the

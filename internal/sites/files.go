@@ -85,20 +85,22 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) int {
 	case err != nil || !info.Mode().IsRegular():
 		return refuse(w, http.StatusNotFound)
 	}
-	return send(w, r, file, info)
+	return h.send(w, r, file, info)
 }
 
 // send answers with the file, or 304 if the client has it.
-func send(w http.ResponseWriter, r *http.Request, file *os.File, info os.FileInfo) int {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, file *os.File, info os.FileInfo) int {
 	modified := info.ModTime().UTC().Truncate(time.Second)
 	etag := fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())
 	header := w.Header()
 	header.Set("Content-Type", ContentType(info.Name()))
-	header.Set("ETag", etag)
-	header.Set("Last-Modified", modified.Format(http.TimeFormat))
-	if unmodified(r, etag, modified) {
-		w.WriteHeader(http.StatusNotModified)
-		return http.StatusNotModified
+	if !h.opt.Forgetful {
+		header.Set("ETag", etag)
+		header.Set("Last-Modified", modified.Format(http.TimeFormat))
+		if unmodified(r, etag, modified) {
+			w.WriteHeader(http.StatusNotModified)
+			return http.StatusNotModified
+		}
 	}
 	header.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	w.WriteHeader(http.StatusOK)

@@ -27,6 +27,9 @@ type Options struct {
 	Clock   *clock.Clock
 	Log     *Log
 	Latency time.Duration // how long each answer is held back, in the clock's time; default 0
+
+	// Forgetful leaves out ETag and Last-Modified and answers nothing with 304.
+	Forgetful bool
 }
 
 // Serve serves site on ip, which must be a loopback address, at a port that the system chooses, until
