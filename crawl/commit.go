@@ -135,7 +135,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 		e.account(v)
 	}
 	for i, v := range fetched {
-		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.followed(), now, true); err != nil {
+		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.followed(), now); err != nil {
 			return err
 		}
 		v.result.Release()

@@ -34,8 +34,13 @@ type discovery struct {
 	refused  map[refusalKey]int64 // since the last drain
 	siteSize map[weburl.Site]int  // pages of sites that the verdicts of one drain touch
 
+	linked, kept []uint64 // the consumers' marks as the records have them, by partition
+
 	pages, sites atomic.Int64 // known
 }
+
+// maxRefusals is how many sites and reasons refusals are counted for before a drain is due.
+const maxRefusals = 10_000
 
 type refusalKey struct {
 	site   weburl.Site
@@ -50,7 +55,9 @@ func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
 	guard := frontier.DefaultGuard()
 	guard.Depth = uint16(min(e.opt.MaxDepth, 1<<16-1))
 	guard.PagesPerSite = int(e.opt.PagesPerSite)
-	return &discovery{engine: e, seen: set, scope: scope, guard: guard, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{}}, nil
+	n := e.store.Partitions()
+	return &discovery{engine: e, seen: set, scope: scope, guard: guard, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
+		linked: make([]uint64, n), kept: make([]uint64, n)}, nil
 }
 
 // pageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
@@ -105,27 +112,53 @@ func isSeed(l weburl.Link) bool {
 	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
 }
 
-// take offers the links of the record at mark to the seen test; of those outside of the scope it only
-// counts the refusals. count says whether to: a record that is offered again was counted before.
-func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time, count bool) error {
+// take offers the links of the record at mark to the seen test. Of those outside of the scope it only
+// counts the refusals.
+func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) error {
+	refuse := func(link weburl.Link, reason frontier.Reason) { d.refused[refusalKey{link.URL.Site(), reason}]++ }
+	d.engine.undecided.Store(true)
+	if err := d.offerLinks(mark, links, now, refuse, d.drain); err != nil {
+		return err
+	}
+	d.engine.undecided.Store(true) // also if a drain made room
+	if len(d.refused) >= maxRefusals {
+		return d.drain(now)
+	}
+	return nil
+}
+
+// remember offers links that are decided and stored: the set must know them, nobody the verdicts.
+func (d *discovery) remember(mark seen.Mark, links []weburl.Link, now time.Time) error {
+	return d.offerLinks(mark, links, now, func(weburl.Link, frontier.Reason) {}, func(time.Time) error { return d.forget() })
+}
+
+// forget lets the seen test decide and keep, and drops the verdicts.
+func (d *discovery) forget() error {
+	if _, _, err := d.seen.Drain(nil); err != nil {
+		return fmt.Errorf("crawl: seen test: %w", err)
+	}
+	if err := d.seen.Keep(); err != nil {
+		return fmt.Errorf("crawl: keep the seen set: %w", err)
+	}
+	return nil
+}
+
+// offerLinks offers the links that are in scope, having made room for them if there is none.
+func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, now time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
 	d.offer = d.offer[:0]
 	for _, link := range links {
 		if isSeed(link) {
 			d.scope.AddSeed(link.URL)
 		}
 		if reason, ok := d.scope.Admit(link.URL); !ok {
-			if count {
-				d.refused[refusalKey{link.URL.Site(), reason}]++
-			}
+			refuse(link, reason)
 			continue
 		}
 		d.offer = append(d.offer, link)
 	}
-	d.engine.undecided.Store(true)
 	err := d.seen.Offer(mark, d.offer, now)
 	if errors.Is(err, seen.ErrFull) {
-		if err = d.drain(now); err == nil {
-			d.engine.undecided.Store(true)
+		if err = makeRoom(now); err == nil {
 			err = d.seen.Offer(mark, d.offer, now)
 		}
 	}
@@ -146,16 +179,9 @@ func (d *discovery) drain(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, mark := range d.seen.Marks() { // kept by the drain before: the set may lag, never lead
-		if mark.Record > 0 {
-			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: seenConsumer, Record: mark.Record})
-		}
-	}
-	for _, mark := range marks {
-		if mark.Record > 0 {
-			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: linksConsumer, Record: mark.Record})
-		}
-	}
+	// What the set kept at the drain before may be noted now: it may lag behind the records, never lead.
+	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
+	records = d.note(records, linksConsumer, marks, d.linked)
 	if len(records) > 0 {
 		moves, err := d.engine.store.Apply(records...)
 		if err != nil {
@@ -171,6 +197,17 @@ func (d *discovery) drain(now time.Time) error {
 		return fmt.Errorf("crawl: keep the seen set: %w", err)
 	}
 	return nil
+}
+
+// note appends records that move a consumer's marks on, where they have moved.
+func (d *discovery) note(records []store.Record, consumer string, marks []seen.Mark, noted []uint64) []store.Record {
+	for _, mark := range marks {
+		if mark.Record > noted[mark.Partition] {
+			noted[mark.Partition] = mark.Record
+			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: consumer, Record: mark.Record})
+		}
+	}
+	return records
 }
 
 // newPerRecord bounds the pages of one Discovered record.
@@ -237,9 +274,6 @@ func (d *discovery) sizeOf(site weburl.Site) (int, error) {
 	return int(row.Pages), nil
 }
 
-// maxRefusals bounds the sites whose refusals are counted between two drains.
-const maxRefusals = 10_000
-
 // takeRefused returns what was refused since the last drain, by site and reason, and forgets it.
 func (d *discovery) takeRefused() []store.Refusal {
 	refused := make([]store.Refusal, 0, len(d.refused))
@@ -250,26 +284,4 @@ func (d *discovery) takeRefused() []store.Refusal {
 	clear(d.refused)
 	sortRefusals(refused)
 	return refused
-}
-
-// remember is take for links that are decided and stored: the set must know them, nobody the verdicts.
-func (d *discovery) remember(mark seen.Mark, links []weburl.Link, now time.Time) error {
-	offer := func() error {
-		d.offer = d.offer[:0]
-		for _, link := range links {
-			if _, ok := d.scope.Admit(link.URL); ok {
-				d.offer = append(d.offer, link)
-			}
-		}
-		return d.seen.Offer(mark, d.offer, now)
-	}
-	err := offer()
-	if errors.Is(err, seen.ErrFull) {
-		if _, _, err = d.seen.Drain(nil); err == nil {
-			if err = d.seen.Keep(); err == nil {
-				err = offer()
-			}
-		}
-	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"freshet/frontier"
@@ -48,7 +49,7 @@ func (e *Engine) restore() error {
 	}
 	for _, u := range e.opt.Seeds {
 		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
-		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now, true); err != nil {
+		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now); err != nil {
 			return err
 		}
 	}
@@ -112,10 +113,10 @@ func (e *Engine) siteInfo(site weburl.Site) (info frontier.SiteInfo, err error) 
 // verdicts are dropped. What lies after is decided now.
 func (e *Engine) catchUp() error {
 	d := e.discover
-	links, kept, err := e.marks()
-	if err != nil {
+	if err := e.readMarks(); err != nil {
 		return err
 	}
+	links, kept := slices.Clone(d.linked), slices.Clone(d.kept) // both move on below
 	set := map[weburl.Partition]uint64{}
 	for _, mark := range d.seen.Marks() {
 		set[mark.Partition] = mark.Record
@@ -137,11 +138,8 @@ func (e *Engine) catchUp() error {
 			return err
 		}
 	}
-	if _, _, err := d.seen.Drain(nil); err != nil {
-		return fmt.Errorf("crawl: seen test: %w", err)
-	}
-	if err := d.seen.Keep(); err != nil {
-		return fmt.Errorf("crawl: keep the seen set: %w", err)
+	if err := d.forget(); err != nil {
+		return err
 	}
 	for p := range links {
 		from := max(links[p], set[weburl.Partition(p)])
@@ -152,26 +150,24 @@ func (e *Engine) catchUp() error {
 	return nil
 }
 
-// marks returns, by partition, the last record whose links are decided and the last that the set had
+// readMarks reads, by partition, the last record whose links are decided and the last that the set had
 // kept when that was noted.
-func (e *Engine) marks() (links, kept []uint64, err error) {
-	n := e.store.Partitions()
-	links, kept = make([]uint64, n), make([]uint64, n)
-	for p := range n {
+func (e *Engine) readMarks() error {
+	for p := range e.store.Partitions() {
 		marks, err := e.store.Marks(weburl.Partition(p))
 		if err != nil {
-			return nil, nil, fmt.Errorf("crawl: marks: %w", err)
+			return fmt.Errorf("crawl: marks: %w", err)
 		}
 		for _, mark := range marks {
 			switch mark.Consumer {
 			case linksConsumer:
-				links[p] = mark.Record
+				e.discover.linked[p] = mark.Record
 			case seenConsumer:
-				kept[p] = mark.Record
+				e.discover.kept[p] = mark.Record
 			}
 		}
 	}
-	return links, kept, nil
+	return nil
 }
 
 // rebuildSeen makes the set anew from the page table.
@@ -221,7 +217,7 @@ func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) 
 		}
 		mark := seen.Mark{Partition: p, Record: n}
 		if decide {
-			return e.discover.take(mark, links, now, true)
+			return e.discover.take(mark, links, now)
 		}
 		return e.discover.remember(mark, links, now)
 	})
