@@ -68,10 +68,15 @@ func RobotsPolicy(r *Result) *Robots {
 
 // ParseRobots reads the first MaxRobots bytes of a robots.txt file. Every input is some file: lines
 // that say nothing it knows are passed over, so that a page of HTML allows everything. Lines end in
-// CR, LF or both; a byte-order mark, missing colons and common misspellings are forgiven. It takes
+// CR, LF or both; a byte-order mark (its beginning too), missing colons and common misspellings are forgiven. It takes
 // time in proportion to the body (and sorts the rules).
 func ParseRobots(body []byte) *Robots {
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	for _, mark := range []byte("\xef\xbb\xbf") {
+		if len(body) == 0 || body[0] != mark {
+			break
+		}
+		body = body[1:]
+	}
 	if len(body) > MaxRobots {
 		body = body[:MaxRobots]
 		if end := bytes.LastIndexAny(body, "\r\n"); end >= 0 {
