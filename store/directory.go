@@ -39,6 +39,12 @@ type format struct {
 	Partitions int `json:"partitions"`
 }
 
+// Exists reports whether there is a data directory at path.
+func Exists(fsys vfs.FS, path string) bool {
+	_, err := fsys.Stat(fsys.PathJoin(path, formatFile))
+	return err == nil
+}
+
 // openDirectory locks the data directory at path and reads its format; it makes one of the given
 // number of partitions where there is none and make is set.
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {
@@ -50,7 +56,9 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	} else if _, err := fsys.Stat(d.join(formatFile)); err != nil {
 		return nil, fmt.Errorf("store: %s is no data directory: %w", path, err)
 	}
-	if d.lock, err = fsys.Lock(d.join(lockFile)); err != nil {
+	if d.lock, err = fsys.Lock(d.join(lockFile)); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("store: lock %s: %w", path, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
 	}
 	defer func() {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,6 +25,27 @@ func (s *Store) row(key []byte, v any) error {
 		err = ErrNotFound
 	}
 	return err
+}
+
+// Crawls returns the names of the crawls that have records in the directory, sorted. It takes a look a
+// crawl, however large they are.
+func (s *Store) Crawls() (names []string, err error) {
+	from, to := []byte{formatVersion, 1}, []byte{formatVersion + 1} // past what lies outside of every crawl
+	for {
+		var name []byte
+		err := scan(s.db, from, to, func(key, _ []byte) error {
+			name, _, _ = bytes.Cut(bytes.Clone(key[1:]), []byte{0})
+			return errStop
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			return nil, err
+		}
+		if name == nil {
+			return names, nil
+		}
+		names = append(names, string(name))
+		_, from = span(newKeyspace(string(name)).prefix)
+	}
 }
 
 // Page returns the row at fp; ErrNotFound if there is none.

@@ -77,8 +77,9 @@ const states = 11
 // Queue names one of a site's two queues.
 type Queue uint8
 
+// A page waits in one of a site's queues or in none.
 const (
-	NoQueue  Queue = 0
+	NoQueue  Queue = 0 // it waits in none
 	NewQueue Queue = 1 // by the ordering
 	DueQueue Queue = 2 // by time
 )
@@ -158,6 +159,7 @@ type Version struct {
 // ChangeKind says what happened to a page. The numbers are part of the format.
 type ChangeKind uint8
 
+// What happens to a page.
 const (
 	ChangeNew       ChangeKind = 1
 	ChangeChanged   ChangeKind = 2

@@ -308,9 +308,9 @@ func (s *Store) diskFull() {
 	}
 }
 
-// Close ends the WARC file, notes a clean stop if the directory is settled (see Settle) and closes the
-// database. If a write failed before,
-// that is its error, and the next Open finds an unclean stop. Closing twice does nothing.
+// Close ends the WARC file, notes a clean stop if the directory is settled (see Settle) and closes
+// the database. If a write failed before, that is its error, and the next Open finds an unclean stop.
+// Closing twice does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
