@@ -74,15 +74,10 @@ func Open(opt Options) (*Engine, error) {
 }
 
 func (e *Engine) open() (err error) {
-	e.fetcher, err = fetch.New(fetch.Options{
-		Clock:        e.opt.Clock,
-		UserAgent:    e.opt.UserAgent,
-		MaxBody:      e.opt.MaxBody,
-		MaxIdle:      e.opt.Connections,
-		Resolve:      e.opt.Resolve,
-		AllowPrivate: e.opt.AllowPrivate,
-		TLSConfig:    e.opt.TLSConfig,
-	})
+	asked := e.opt.Fetch
+	asked.Clock, asked.UserAgent, asked.MaxBody, asked.MaxIdle = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody, e.opt.Connections
+	asked.Resolve, asked.AllowPrivate, asked.TLSConfig = e.opt.Resolve, e.opt.AllowPrivate, e.opt.TLSConfig
+	e.fetcher, err = fetch.New(asked)
 	if err != nil {
 		return err
 	}

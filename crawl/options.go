@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/weburl"
 )
@@ -52,7 +53,11 @@ type Options struct {
 	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
 	OnRecord func(p weburl.Partition, number uint64, record []byte)
 
-	TLSConfig      *tls.Config // base of every handshake's configuration; nil for the system's roots
+	TLSConfig *tls.Config // base of every handshake's configuration; nil for the system's roots
+	// Fetch is the base of the fetcher's options: time-outs, header limits, resolver, dialer. The fields
+	// above that concern fetches are put into it.
+	Fetch fetch.Options
+
 	DiscoveryShare float64     // share of the requests owed to new pages; default 0.2
 	Version        string      // of the program, for warcinfo
 
