@@ -1,20 +1,12 @@
 package store
 
 import (
-	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"freshet/store/warc"
 )
@@ -63,62 +55,6 @@ func captureError(err error) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return fmt.Errorf("store: read capture: %w", err)
-}
-
-// Content returns the payload without its content coding (gzip, deflate, br, zstd, in any order),
-// of at most limit bytes; longer content is an error. An unknown coding is an error too.
-func (b *Body) Content(limit int64) ([]byte, error) {
-	content := b.Payload
-	for _, coding := range slices.Backward(codings(b.Header)) {
-		decoder, err := newDecoder(coding, content)
-		if err != nil {
-			return nil, fmt.Errorf("store: body of %s: %w", b.URL, err)
-		}
-		content, err = io.ReadAll(io.LimitReader(decoder, limit+1))
-		if err = errors.Join(err, decoder.Close()); err != nil {
-			return nil, fmt.Errorf("store: body of %s: %s: %w", b.URL, coding, err)
-		}
-		if int64(len(content)) > limit {
-			return nil, fmt.Errorf("store: body of %s: over %d bytes when decoded", b.URL, limit)
-		}
-	}
-	return content, nil
-}
-
-// codings lists the content codings of a response in the order in which they were applied.
-func codings(h http.Header) (list []string) {
-	for _, value := range h.Values("Content-Encoding") {
-		for coding := range strings.SplitSeq(value, ",") {
-			if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
-				list = append(list, coding)
-			}
-		}
-	}
-	return list
-}
-
-func newDecoder(coding string, content []byte) (io.ReadCloser, error) {
-	if len(content) == 0 {
-		return io.NopCloser(bytes.NewReader(nil)), nil
-	}
-	switch coding {
-	case "gzip", "x-gzip":
-		return gzip.NewReader(bytes.NewReader(content))
-	case "deflate": // zlib's format by the standard; some servers send it bare
-		if r, err := zlib.NewReader(bytes.NewReader(content)); err == nil {
-			return r, nil
-		}
-		return flate.NewReader(bytes.NewReader(content)), nil
-	case "br":
-		return io.NopCloser(brotli.NewReader(bytes.NewReader(content))), nil
-	case "zstd":
-		r, err := zstd.NewReader(bytes.NewReader(content), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
-		if err != nil {
-			return nil, err
-		}
-		return r.IOReadCloser(), nil
-	}
-	return nil, fmt.Errorf("content coding %q: want gzip, deflate, br or zstd", coding)
 }
 
 // Files returns the paths of the WARC files, in the order in which they were begun. The one that is
