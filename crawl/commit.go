@@ -201,7 +201,7 @@ func (e *Engine) tellMoves(moves []store.Move, now time.Time) error {
 // store, which has the moves already.
 func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) error {
 	if !e.front.Known(site) {
-		info, err := e.siteInfo(site)
+		info, err := siteInfo(e.store, e.robots, e.opt.Agent, site)
 		if err != nil {
 			return err
 		}

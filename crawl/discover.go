@@ -52,12 +52,17 @@ func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	guard := frontier.DefaultGuard()
-	guard.Depth = uint16(min(e.opt.MaxDepth, 1<<16-1))
-	guard.PagesPerSite = int(e.opt.PagesPerSite)
 	n := e.store.Partitions()
-	return &discovery{engine: e, seen: set, scope: scope, guard: guard, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
+	return &discovery{engine: e, seen: set, scope: scope, guard: e.opt.guard(), refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
 		linked: make([]uint64, n), kept: make([]uint64, n)}, nil
+}
+
+// guard returns the limits on what is discovered.
+func (o Options) guard() frontier.Guard {
+	guard := frontier.DefaultGuard()
+	guard.Depth = uint16(min(o.MaxDepth, 1<<16-1))
+	guard.PagesPerSite = int(o.PagesPerSite)
+	return guard
 }
 
 // pageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
@@ -143,14 +148,19 @@ func (d *discovery) forget() error {
 	return nil
 }
 
-// offerLinks offers the links that are in scope, having made room for them if there is none.
+// offerLinks offers the links that are in scope and near enough, having made room for them if there is
+// none. A link refused here stays unknown, so that the page may yet be found on a shorter way.
 func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, now time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
 	d.offer = d.offer[:0]
 	for _, link := range links {
-		if isSeed(link) {
+		reason, ok := d.guard.AdmitWay(link)
+		if ok && isSeed(link) {
 			d.scope.AddSeed(link.URL)
 		}
-		if reason, ok := d.scope.Admit(link.URL); !ok {
+		if ok {
+			reason, ok = d.scope.Admit(link.URL)
+		}
+		if !ok {
 			refuse(link, reason)
 			continue
 		}

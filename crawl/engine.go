@@ -92,10 +92,7 @@ func (e *Engine) open() (err error) {
 	if err != nil {
 		return err
 	}
-	e.front, err = frontier.New(frontier.Options{
-		Ordering: e.opt.ordering, Delay: e.opt.Delay, AdaptiveDelay: e.opt.AdaptiveDelay, AddressDelay: e.opt.AddressDelay,
-		PerConnection: e.opt.PerConnection, DiscoveryShare: e.opt.DiscoveryShare,
-	}, queues{e.store})
+	e.front, err = e.opt.newFrontier(e.store)
 	if err != nil {
 		return err
 	}
@@ -238,6 +235,14 @@ func signal(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// newFrontier returns an empty frontier over a store's queues.
+func (o Options) newFrontier(s *store.Store) (*frontier.Frontier, error) {
+	return frontier.New(frontier.Options{
+		Ordering: o.ordering, Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay,
+		PerConnection: o.PerConnection, DiscoveryShare: o.DiscoveryShare,
+	}, queues{s})
 }
 
 // queues shows the store's queues to the frontier.

@@ -58,8 +58,8 @@ type Options struct {
 	// above that concern fetches are put into it.
 	Fetch fetch.Options
 
-	DiscoveryShare float64     // share of the requests owed to new pages; default 0.2
-	Version        string      // of the program, for warcinfo
+	DiscoveryShare float64 // share of the requests owed to new pages; default 0.2
+	Version        string  // of the program, for warcinfo
 
 	ordering frontier.Ordering
 }

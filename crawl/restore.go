@@ -13,6 +13,9 @@ import (
 	"freshet/weburl"
 )
 
+// ErrNothing is returned by Open where there is neither a seed nor a crawl to go on with.
+var ErrNothing = errors.New("crawl: nothing to crawl: no seed, and no crawl to go on with")
+
 // restore brings the engine to where the records are: the frontier from the sites' rows, the seen
 // test from its own set and the records it has not kept, then the seeds.
 func (e *Engine) restore() error {
@@ -33,7 +36,7 @@ func (e *Engine) restore() error {
 				continue
 			}
 			queued = true
-			info, err := e.siteInfo(row.Site)
+			info, err := siteInfo(e.store, e.robots, e.opt.Agent, row.Site)
 			if err != nil {
 				return err
 			}
@@ -57,7 +60,7 @@ func (e *Engine) restore() error {
 		return err
 	}
 	if !queued && len(e.opt.Seeds) == 0 && d.pages.Load() == 0 {
-		return errors.New("crawl: nothing to crawl: no seed, and no crawl to go on with in " + e.opt.Dir)
+		return fmt.Errorf("%w in %s", ErrNothing, e.opt.Dir)
 	}
 	if !start.Fresh {
 		e.opt.Logger.Info("goes on", "pages", d.pages.Load(), "sites", d.sites.Load(), "clean", start.Clean,
@@ -67,15 +70,15 @@ func (e *Engine) restore() error {
 }
 
 // siteInfo returns what the store knows of a site.
-func (e *Engine) siteInfo(site weburl.Site) (info frontier.SiteInfo, err error) {
+func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Site) (info frontier.SiteInfo, err error) {
 	fail := func(err error) (frontier.SiteInfo, error) {
 		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
 	}
-	row, err := e.store.Site(site)
+	row, err := s.Site(site)
 	if err != nil {
 		return fail(err)
 	}
-	gate, err := e.store.Gate(site.Partition(e.store.Partitions()), site.Host())
+	gate, err := s.Gate(site.Partition(s.Partitions()), site.Host())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
@@ -90,7 +93,7 @@ func (e *Engine) siteInfo(site weburl.Site) (info frontier.SiteInfo, err error) 
 		if queue.count == 0 {
 			continue
 		}
-		entries, err := e.store.ReadQueue(nil, site, queue.name, store.Key{}, 1)
+		entries, err := s.ReadQueue(nil, site, queue.name, store.Key{}, 1)
 		if err != nil {
 			return fail(err)
 		}
@@ -99,11 +102,11 @@ func (e *Engine) siteInfo(site weburl.Site) (info frontier.SiteInfo, err error) 
 		}
 	}
 	if row.Robots.Kept != 0 {
-		rules, err := e.robots.of(site)
+		rules, err := robots.of(site)
 		if err != nil {
 			return fail(err)
 		}
-		info.CrawlDelay, _ = rules.rules.CrawlDelay(e.opt.Agent)
+		info.CrawlDelay, _ = rules.rules.CrawlDelay(agent)
 	}
 	return info, nil
 }

@@ -35,11 +35,17 @@ func (r siteRules) allowed(agent string, u weburl.URL) bool {
 	return !r.unreachable && r.rules.Allowed(agent, u)
 }
 
+// Why a page was refused on its turn.
+const (
+	reasonRobots      = "robots"
+	reasonUnreachable = "robots-unreachable"
+)
+
 func (r siteRules) reason() string {
 	if r.unreachable {
-		return "robots-unreachable"
+		return reasonUnreachable
 	}
-	return "robots"
+	return reasonRobots
 }
 
 // robotsRules keeps the rules of the sites that are being crawled, reading those of others back from

@@ -38,6 +38,11 @@ func (r Reason) String() string {
 
 // Guard holds the limits that keep a crawl out of traps: sites that make up URLs without end. A
 // limit of 0 is none, so the zero Guard admits everything.
+//
+// Mazes of query parameters (session identifiers that change with every page, sort orders times
+// filters) have no limit of their own: a maze calls its parameters what it likes, and a rule by names
+// would lose the pages of honest sites that use the same ones. PagesPerSite ends them, and meanwhile
+// they cost no other site anything but a share of the bandwidth.
 type Guard struct {
 	URLLength    int    // bytes of a URL
 	Depth        uint16 // links from a seed
@@ -55,18 +60,30 @@ func DefaultGuard() Guard {
 	return Guard{URLLength: 2048, PagesPerSite: 25_000, Redirects: 5, Segments: 32, Parameters: 32, Traps: true}
 }
 
+// AdmitWay says whether the way to a link is short enough, in links from a seed and redirects in a
+// row, and if not, why. Another way may be shorter: a link that is refused here must not become known
+// to the seen test, or whoever leads a long chain of redirects to a page keeps it out of the crawl.
+func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
+	switch {
+	case g.Depth > 0 && l.Depth > g.Depth:
+		return TooDeep, false
+	case g.Redirects > 0 && l.Hops > g.Redirects:
+		return TooManyRedirects, false
+	}
+	return Admitted, true
+}
+
 // Admit says whether a newly discovered link may be crawled, and if not, why. pages is how many pages
 // of the link's site are known already; of now only the year counts. O(length of the URL), plus
 // O(segments²) where Traps is set.
 func (g Guard) Admit(l weburl.Link, pages int, now time.Time) (reason Reason, ok bool) {
 	text, path, query := l.URL.String(), l.URL.Path(), l.URL.Query()
+	if reason, ok = g.AdmitWay(l); !ok {
+		return reason, false
+	}
 	switch {
 	case g.URLLength > 0 && len(text) > g.URLLength:
 		return URLTooLong, false
-	case g.Depth > 0 && l.Depth > g.Depth:
-		return TooDeep, false
-	case g.Redirects > 0 && l.Hops > g.Redirects:
-		return TooManyRedirects, false
 	case g.PagesPerSite > 0 && pages >= g.PagesPerSite:
 		return SiteFull, false
 	case g.Segments > 0 && strings.Count(path, "/") > g.Segments:

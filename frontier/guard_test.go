@@ -84,6 +84,23 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardAdmitWay holds that only the way counts: of the URL nothing, nor of its site.
+func TestGuardAdmitWay(t *testing.T) {
+	g := DefaultGuard()
+	g.Depth = 7
+	for _, test := range []struct {
+		depth uint16
+		hops  uint8
+		want  Reason
+	}{{0, 0, Admitted}, {7, 5, Admitted}, {8, 0, TooDeep}, {0, 6, TooManyRedirects}} {
+		u := mustParse(t, "http://a.example/a/a/a/a/a/")
+		got, ok := g.AdmitWay(weburl.Link{URL: u, Depth: test.depth, Hops: test.hops})
+		if got != test.want || ok != (test.want == Admitted) {
+			t.Errorf("depth %d, %d redirects: got %v, %v, want %v", test.depth, test.hops, got, ok, test.want)
+		}
+	}
+}
+
 func numbered(n int) string {
 	var path strings.Builder
 	for i := range n {

@@ -1,0 +1,449 @@
+package crawl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Explanation tells of one URL which gates of the crawl it met, in the order in which a URL meets them,
+// and what became of it.
+type Explanation struct {
+	URL string `json:"url"` // canonical; as it was given where it is no URL
+	// StoppedBy is the first gate that stopped the URL or, if none did, the first at which it waits;
+	// empty for a page that is stored. Reason is that gate's.
+	StoppedBy string     `json:"stopped_by"`
+	Reason    string     `json:"reason"`
+	NextDue   *time.Time `json:"next_due"` // when it may be fetched next; absent: not at all, or not known
+	Why       string     `json:"why"`      // a sentence for people
+	Gates     []Checked  `json:"gates"`
+}
+
+// Checked is what one gate said.
+type Checked struct {
+	// Gate is "syntax", "scope", "guard", "seen", "robots", "address", "host", "fetch", "retries" or
+	// "queue". A gate that a stopped URL never came to is absent.
+	Gate    string  `json:"gate"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is one word out of a small set: a frontier.Reason, a frontier.Obstacle's gate, "robots",
+	// "robots-unreachable", "private-address", a fetch.Outcome, an HTTP status, "redirect",
+	// "soft-error", "truncated-length" and its like, "exhausted". Empty where there is nothing to say.
+	Reason string     `json:"reason,omitempty"`
+	Detail string     `json:"detail,omitempty"` // for people
+	Until  *time.Time `json:"until,omitempty"`  // of a wait whose end is known
+}
+
+// Verdict is what a gate makes of a URL.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed  Verdict = "passed"
+	Waits   Verdict = "waits"   // time, or the work of others, will open the gate
+	Stopped Verdict = "stopped" // the URL is not fetched, or its answer was no page
+)
+
+// Explain explains a URL in a running crawl. Its time is that of a few reads; for a URL without a row
+// it looks for a page that links to it, in up to 100,000 rows.
+func (e *Engine) Explain(raw string) (Explanation, error) {
+	x := explainer{opt: e.opt, store: e.store, rules: e.robots, now: e.opt.Clock.Now()}
+	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.front.Explain(site, x.now), nil
+	}
+	return x.explain(raw)
+}
+
+// Explain explains a URL in a directory in which no crawl runs, as the next run with those options
+// would treat it: of them scope, limits, agent, delays, retries and clock matter. Errors are the
+// store's, and those of wrong options.
+func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
+	opt.Dir = cmp.Or(opt.Dir, "-") // the store is open
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return Explanation{}, err
+	}
+	x := explainer{opt: opt, store: s, rules: newRobotsRules(opt.Agent, s), now: opt.Clock.Now()}
+	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {
+		front, err := opt.newFrontier(s)
+		if err != nil {
+			return nil, err
+		}
+		info, err := siteInfo(s, x.rules, opt.Agent, site)
+		if errors.Is(err, store.ErrNotFound) {
+			return front.Explain(site, x.now), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		front.Restore(info, x.now)
+		if start := s.Start(); !start.Clean {
+			front.AfterUncleanStop(x.now)
+		}
+		return front.Explain(site, x.now), nil
+	}
+	return x.explain(raw)
+}
+
+// explainer asks the gates about one URL.
+type explainer struct {
+	opt       Options
+	store     *store.Store
+	rules     *robotsRules
+	obstacles func(weburl.Site) ([]frontier.Obstacle, error)
+	now       time.Time
+
+	url weburl.URL
+	out Explanation
+}
+
+func (x *explainer) explain(raw string) (Explanation, error) {
+	x.out.URL = raw
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		x.say("syntax", Stopped, "invalid-url", err.Error())
+		return x.conclude("It is no URL that can be crawled."), nil
+	}
+	x.url, x.out.URL = u, u.String()
+	x.say("syntax", Passed, "", "")
+	row, _, err := x.store.PageOf(u)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return x.unknown()
+	case err != nil:
+		return x.out, fmt.Errorf("crawl: explain %s: %w", u, err)
+	}
+	return x.known(row)
+}
+
+func (x *explainer) say(gate string, verdict Verdict, reason, detail string) {
+	x.out.Gates = append(x.out.Gates, Checked{Gate: gate, Verdict: verdict, Reason: reason, Detail: detail})
+}
+
+// conclude names the gate that decided.
+func (x *explainer) conclude(why string) Explanation {
+	x.out.Why = why
+	for _, verdict := range []Verdict{Stopped, Waits} {
+		for _, g := range x.out.Gates {
+			if g.Verdict == verdict && x.out.StoppedBy == "" {
+				x.out.StoppedBy, x.out.Reason = g.Gate, g.Reason
+			}
+		}
+	}
+	return x.out
+}
+
+// unknown explains a URL without a row: it was refused when a link to it was found, or none was.
+func (x *explainer) unknown() (Explanation, error) {
+	link, carried, err := x.carrier()
+	if err != nil {
+		return x.out, err
+	}
+	scope, err := x.scope()
+	if err != nil {
+		return x.out, err
+	}
+	if reason, ok := scope.Admit(x.url); !ok {
+		x.say("scope", Stopped, reason.String(), "scope "+x.opt.Scope+" does not take in "+string(x.url.Site()))
+		return x.conclude("It does not belong to the crawl."), nil
+	}
+	x.say("scope", Passed, "", "scope "+x.opt.Scope)
+	pages := 0
+	row, err := x.store.Site(x.url.Site())
+	if err == nil {
+		pages = int(row.Pages)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
+	}
+	if reason, ok := x.opt.guard().Admit(link, pages, x.now); !ok {
+		x.say("guard", Stopped, reason.String(), fmt.Sprintf("%d links and %d redirects from a seed; its site has %d pages", link.Depth, link.Hops, pages))
+		return x.conclude("A limit keeps it out of the crawl: " + reason.String() + "."), nil
+	}
+	x.say("guard", Passed, "", "")
+	if carried {
+		x.say("seen", Waits, "undecided", "a stored page links to it")
+		return x.conclude("A stored page links to it; whether it is new is about to be decided."), nil
+	}
+	x.say("seen", Stopped, "unknown", "no stored page links to it")
+	return x.conclude("No stored page links to it, and no seed names it."), nil
+}
+
+// scope returns the scope as the rows of the sites tell it. A domain's sites lie in one partition.
+func (x *explainer) scope() (frontier.Scope, error) {
+	scope, err := frontier.ParseScope(x.opt.Scope)
+	if err != nil {
+		return nil, err
+	}
+	for _, seed := range x.opt.Seeds {
+		scope.AddSeed(seed)
+	}
+	for row, err := range x.store.Sites(x.url.Partition(x.store.Partitions())) {
+		if err != nil {
+			return nil, fmt.Errorf("crawl: explain %s: %w", x.url, err)
+		}
+		if row.Seed {
+			scope.AddSeed(row.Site.Root())
+		}
+	}
+	return scope, nil
+}
+
+// carrierRows bounds the rows in which a link to an unknown URL is looked for.
+const carrierRows = 100_000
+
+// carrier looks for a stored page that links to the URL, in its own partition first: that tells how
+// many links and redirects lead to it.
+func (x *explainer) carrier() (link weburl.Link, found bool, err error) {
+	n := x.store.Partitions()
+	own := int(x.url.Partition(n))
+	rows := 0
+	for i := range n {
+		p := weburl.Partition((own + i) % n)
+		for row, err := range x.store.Pages(p) {
+			if rows++; err != nil || rows > carrierRows {
+				return weburl.Link{URL: x.url}, false, err
+			}
+			if row.Redirect == x.url {
+				return redirectLink(x.url, row.Page), true, nil
+			}
+			if row.Versions == 0 {
+				continue
+			}
+			links, err := x.store.OutLinks(p, row.Fingerprint)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return link, false, fmt.Errorf("crawl: explain %s: links of %s: %w", x.url, row.URL, err)
+			}
+			for _, l := range pageLinks(links, row.Page, !row.NoFollow) {
+				if l.URL == x.url {
+					return l, true, nil
+				}
+			}
+		}
+	}
+	return weburl.Link{URL: x.url}, false, nil
+}
+
+// known explains a page that has a row.
+func (x *explainer) known(row store.Page) (Explanation, error) {
+	x.say("scope", Passed, "", "when it was discovered")
+	x.say("guard", Passed, "", "when it was discovered")
+	x.say("seen", Passed, "", x.discovery(row))
+	if err := x.robots(row); err != nil {
+		return x.out, err
+	}
+	x.address(row)
+	if row.Queue != store.NoQueue {
+		if err := x.host(); err != nil {
+			return x.out, err
+		}
+	}
+	x.fetch(row)
+	x.retries(row)
+	x.queue(row)
+	return x.conclude(x.fate(row)), nil
+}
+
+func (x *explainer) discovery(row store.Page) string {
+	detail := fmt.Sprintf("known since %s as %s, %s, %d links and %d redirects from a seed", date(row.FirstSeen), row.State, row.Rel, row.Depth, row.Hops)
+	if row.Via == 0 {
+		return detail
+	}
+	// The page that carries the link may lie in another partition; its name is worth a look in this one.
+	if via, err := x.store.Page(x.url.Partition(x.store.Partitions()), row.Via); err == nil {
+		return detail + ", by way of " + via.URL.String()
+	}
+	return detail + ", by way of page " + row.Via.String()
+}
+
+func (x *explainer) robots(row store.Page) error {
+	site, err := x.store.Site(x.url.Site())
+	if err != nil {
+		return fmt.Errorf("crawl: explain %s: %w", x.url, err)
+	}
+	state := site.Robots
+	detail := "robots.txt was not asked for yet"
+	if state.Fetched != 0 {
+		detail = fmt.Sprintf("robots.txt asked for %s: %s", date(state.Fetched), answer(state.Outcome, state.Status, state.Reason))
+	}
+	if state.Expires != 0 {
+		detail += ", holds until " + date(state.Expires)
+	}
+	rules, err := x.rules.of(x.url.Site())
+	switch {
+	case err != nil:
+		return err
+	case row.Reason == reasonRobots || row.Reason == reasonUnreachable:
+		x.say("robots", Stopped, row.Reason, detail)
+	case state.Fetched == 0:
+		x.say("robots", Waits, reasonRobots, detail)
+	case state.Kept == 0 && state.Expires == 0:
+		x.say("robots", Waits, reasonUnreachable, detail)
+	case !rules.allowed(x.opt.Agent, x.url):
+		x.say("robots", Stopped, rules.reason(), detail)
+	default:
+		x.say("robots", Passed, "", detail)
+	}
+	return nil
+}
+
+// address tells whether the address guard stands in the way.
+func (x *explainer) address(row store.Page) {
+	if row.Outcome == store.OutcomeDenied {
+		x.say("address", Stopped, "private-address", row.Reason)
+		return
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(x.url.Host(), "[]")); err == nil && !x.opt.AllowPrivate && fetch.Guard(addr) != nil {
+		x.say("address", Stopped, "private-address", fetch.Guard(addr).Error())
+		return
+	}
+	x.say("address", Passed, "", "")
+}
+
+// host tells what keeps the host from being asked now.
+func (x *explainer) host() error {
+	obstacles, err := x.obstacles(x.url.Site())
+	if err != nil {
+		return err
+	}
+	for _, o := range obstacles {
+		switch o.Gate {
+		case "empty", "due", "unknown": // they speak of pages, and this one's queue is known
+			continue
+		}
+		checked := Checked{Gate: "host", Verdict: Waits, Reason: o.Gate, Detail: "nothing of " + x.url.Host() + " is asked for"}
+		if !o.Until.IsZero() {
+			until := o.Until.UTC()
+			checked.Until = &until
+			checked.Detail += " until " + until.Format(time.RFC3339)
+		}
+		x.out.Gates = append(x.out.Gates, checked)
+	}
+	if len(obstacles) == 0 {
+		x.say("host", Passed, "", "it may be asked now")
+	}
+	return nil
+}
+
+// fetch tells what came of the last request.
+func (x *explainer) fetch(row store.Page) {
+	if !row.Visited {
+		if row.Queue == store.NoQueue {
+			return
+		}
+		x.say("fetch", Waits, "never-fetched", "it was not asked for yet")
+		return
+	}
+	detail := fmt.Sprintf("asked for %s: %s", date(row.LastFetched), answer(row.Outcome, row.Status, row.Reason))
+	reason := ""
+	switch row.Outcome {
+	case store.OutcomeStored:
+		switch {
+		case row.Truncated != "":
+			reason = "truncated-" + row.Truncated
+		case row.SoftError:
+			reason = "soft-error"
+		}
+	case store.OutcomeNotModified:
+	case store.OutcomeRedirected:
+		reason, detail = "redirect", detail+" to "+row.Redirect.String()
+	case store.OutcomeDenied: // the address gate's
+		return
+	case store.OutcomeFailed:
+		reason = failure(row.Reason)
+	default:
+		reason = fmt.Sprint(row.Status)
+	}
+	verdict := Passed
+	switch {
+	case reason != "" && row.Queue == store.NoQueue:
+		verdict = Stopped
+	case reason != "":
+		verdict = Waits
+	}
+	x.say("fetch", verdict, reason, detail)
+}
+
+// failure returns the outcome's word in the error of a fetch, which reads "fetch: phase: outcome: …".
+func failure(text string) string {
+	words := strings.SplitN(text, ": ", 4)
+	if len(words) < 3 || words[0] != "fetch" {
+		return store.OutcomeFailed.String()
+	}
+	return words[2]
+}
+
+func (x *explainer) retries(row store.Page) {
+	if row.FailedInRow == 0 {
+		return
+	}
+	detail := fmt.Sprintf("failed %d times in a row; tried again %d times at most", row.FailedInRow, max(0, x.opt.Retries))
+	if row.Queue == store.NoQueue {
+		x.say("retries", Stopped, "exhausted", detail)
+		return
+	}
+	x.say("retries", Passed, "", detail)
+}
+
+func (x *explainer) queue(row store.Page) {
+	var due time.Time
+	switch row.Queue {
+	case store.NoQueue:
+		return
+	case store.NewQueue:
+		x.out.Gates = append(x.out.Gates, Checked{Gate: "queue", Verdict: Waits, Reason: "new", Detail: "among the new pages of its site"})
+	case store.DueQueue:
+		due = time.Unix(0, int64(row.Key.Order)).UTC()
+		x.out.Gates = append(x.out.Gates, Checked{Gate: "queue", Verdict: Waits, Reason: "due", Detail: "due " + due.Format(time.RFC3339), Until: &due})
+	}
+	for _, g := range x.out.Gates { // the last gate to open decides
+		if g.Gate == "host" && g.Until != nil && g.Until.After(due) {
+			due = *g.Until
+		}
+	}
+	if !due.IsZero() {
+		x.out.NextDue = &due
+	}
+}
+
+// fate sums up in a sentence.
+func (x *explainer) fate(row store.Page) string {
+	if row.Queue != store.NoQueue {
+		if x.out.NextDue == nil {
+			return "It waits for its turn."
+		}
+		if row.FailedInRow > 0 {
+			return "The last request failed; it is tried again, no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+		}
+		return "It waits for its turn, which comes no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+	}
+	switch row.State {
+	case store.StateLive:
+		return fmt.Sprintf("It is stored: version %d, last changed %s. It is not due again.", row.Versions, date(row.LastChanged))
+	case store.StateDenied:
+		return "A gate refused it: " + row.Reason + "."
+	}
+	return "It is " + row.State.String() + ", and not due again."
+}
+
+// answer says what came back.
+func answer(outcome store.Outcome, status int, reason string) string {
+	text := outcome.String()
+	if status != 0 {
+		text += fmt.Sprintf(" %d", status)
+	}
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	return text
+}
+
+func date(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
