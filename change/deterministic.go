@@ -1,0 +1,47 @@
+package change
+
+import "math"
+
+// Deterministic is a page that changes every 1/rate seconds at an unknown phase. The value is the rate.
+type Deterministic float64
+
+// NewDeterministic returns the process of that rate, in changes a second, positive and finite.
+func NewDeterministic(rate float64) (Deterministic, error) {
+	return Deterministic(rate), positive("rate", rate)
+}
+
+// Rate returns the changes a second.
+func (p Deterministic) Rate() float64 { return float64(p) }
+
+// Staleness returns u/2 up to u = λ·length = 1 and 1 - 1/(2u) beyond.
+func (p Deterministic) Staleness(length float64) (stale, fresh float64) {
+	u := float64(p) * length
+	if u <= 1 {
+		return u / 2, 1 - u/2
+	}
+	return 1 - 0.5/u, 0.5 / u
+}
+
+// Marginal returns λ min(length, 1/λ)²/2.
+func (p Deterministic) Marginal(length float64) float64 {
+	u := math.Min(1, float64(p)*length)
+	return u * u / 2 / float64(p)
+}
+
+// difference is k/(2θ) below n = θ = λ·span, where staleness is linear, and θk/(2n(n+k)) above.
+func (p Deterministic) difference(span, n, k float64) float64 {
+	theta := float64(p) * span
+	switch {
+	case n+k <= theta:
+		return k / (2 * theta)
+	case n >= theta:
+		return theta / n * (k / (n + k)) / 2
+	}
+	above := n + k - theta
+	return (theta-n)/(2*theta) + above/(n+k)/2
+}
+
+// inverse is √(2m/λ); Length has ruled out what lies beyond the period.
+func (p Deterministic) inverse(marginal float64) float64 {
+	return math.Sqrt(2 * marginal / float64(p))
+}

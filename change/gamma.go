@@ -1,0 +1,51 @@
+package change
+
+import (
+	"errors"
+	"math"
+)
+
+// Gamma is a page whose gaps have a gamma law: Erlang's for a whole shape, Poisson at 1, more regular
+// above, bursty below. Make it with NewGamma.
+type Gamma struct{ rate, shape float64 }
+
+// NewGamma returns the process of that rate, in changes a second, and shape, 0.01 to 10000.
+func NewGamma(rate, shape float64) (Gamma, error) {
+	if err := errors.Join(positive("rate", rate), between("shape of a gamma process", shape, 0.01, 10_000)); err != nil {
+		return Gamma{}, err
+	}
+	return Gamma{rate, shape}, nil
+}
+
+// Rate returns the changes a second.
+func (p Gamma) Rate() float64 { return p.rate }
+
+// Staleness returns, with shape k and z = kλ·length,
+//
+//	z/(2k) Q(k, z) + P(k+1, z) - (k+1)/(2z) P(k+2, z)
+func (p Gamma) Staleness(length float64) (stale, fresh float64) {
+	z := p.shape * p.rate * length
+	switch {
+	case z == 0:
+		return 0, 1
+	case math.IsInf(z, 1):
+		return 1, 0
+	}
+	_, upper := incompleteGamma(p.shape, z)
+	lower1, upper1 := incompleteGamma(p.shape+1, z)
+	lower2, _ := incompleteGamma(p.shape+2, z)
+	early, late := z/(2*p.shape)*upper, (p.shape+1)/(2*z)*lower2
+	return clamp(early + lower1 - late), clamp(upper1 - early + late)
+}
+
+// Marginal returns λ [ L²/2 Q(k, z) + k(k+1)/(2β²) P(k+2, z) ] with β = kλ.
+func (p Gamma) Marginal(length float64) float64 {
+	beta := p.shape * p.rate
+	tail := p.shape * (p.shape + 1) / (2 * beta * beta)
+	if math.IsInf(length, 1) {
+		return p.rate * tail
+	}
+	_, upper := incompleteGamma(p.shape, beta*length)
+	lower, _ := incompleteGamma(p.shape+2, beta*length)
+	return p.rate * (length*length/2*upper + tail*lower)
+}

@@ -1,0 +1,104 @@
+package change
+
+import "math"
+
+// Poisson is a page that changes without memory, this many times a second: Gbar(t) = e^-λt.
+type Poisson float64
+
+// NewPoisson returns the process of that rate, in changes a second, positive and finite.
+func NewPoisson(rate float64) (Poisson, error) { return Poisson(rate), positive("rate", rate) }
+
+// Rate returns the changes a second.
+func (p Poisson) Rate() float64 { return float64(p) }
+
+// Staleness returns 1 - (1-e^-u)/u and (1-e^-u)/u for u = λ·length (Wolf et al. 2002, eq. 14).
+func (p Poisson) Staleness(length float64) (stale, fresh float64) {
+	u := float64(p) * length
+	if u == 0 {
+		return 0, 1
+	}
+	return poissonStaleness(u), -math.Expm1(-u) / u
+}
+
+func poissonStaleness(u float64) float64 {
+	if u >= 0.5 {
+		return 1 + math.Expm1(-u)/u
+	}
+	// Σ (-1)^(k+1) u^k/(k+1)!
+	sum, term := 0.0, 1.0
+	for k := 1.0; ; k++ {
+		term *= u / (k + 1)
+		if sum+term == sum {
+			return sum
+		}
+		sum += term
+		term = -term
+	}
+}
+
+// Marginal returns (1 - (1+u)e^-u)/λ for u = λ·length.
+func (p Poisson) Marginal(length float64) float64 {
+	u := float64(p) * length
+	switch {
+	case math.IsInf(u, 1):
+		return 1 / float64(p)
+	case u >= 0.5:
+		return (1 - (1+u)*math.Exp(-u)) / float64(p)
+	}
+	return math.Exp(-u) * excess(u) / float64(p)
+}
+
+// excess returns e^v - 1 - v.
+func excess(v float64) float64 {
+	if v >= 0.5 {
+		return math.Expm1(v) - v
+	}
+	sum, term := 0.0, v
+	for k := 2.0; ; k++ {
+		term *= v / k
+		if sum+term == sum {
+			return sum
+		}
+		sum += term
+	}
+}
+
+// difference returns, with θ = λ·span, v = θ/(n+k) and w = vk/n,
+//
+//	(k/θ) e^-v [ (e^v-1-v) + v·A(w) ],
+//
+// in which nothing cancels.
+func (p Poisson) difference(span, n, k float64) float64 {
+	theta := float64(p) * span
+	v := theta / (n + k)
+	w := v * k / n // +Inf if n is 0
+	if v > 1 {
+		return (-k*math.Expm1(-v) + n*math.Exp(-v)*math.Expm1(-w)) / theta
+	}
+	if math.IsInf(w, 1) {
+		return -k * math.Expm1(-v) / theta
+	}
+	return k / theta * math.Exp(-v) * (excess(v) + v*poissonStaleness(w))
+}
+
+// inverse solves 1 - (1+u)e^-u = λm as u - log(1+u) = τ by a series in √(2τ) (Temme) or the asymptote,
+// then by Newton's method.
+func (p Poisson) inverse(marginal float64) float64 {
+	c := float64(p) * marginal
+	if c >= 1 {
+		return math.Inf(1) // by rounding
+	}
+	tau := -math.Log1p(-c)
+	s := math.Sqrt(2 * tau)
+	if s < 0.02 {
+		return (s + s*s/3 + s*s*s/36) / float64(p)
+	}
+	u := s * (1 + s*(1.0/3+s*(1.0/36-s/270)))
+	if s > 2 {
+		u = tau + math.Log1p(tau+math.Log1p(tau))
+	}
+	for range 2 {
+		u -= (u - math.Log1p(u) - tau) * (1 + u) / u
+	}
+	return u / float64(p)
+}
