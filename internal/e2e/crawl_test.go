@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +82,7 @@ func pages(t testing.TB, data string) map[string]page {
 }
 
 // objects yields the JSON objects of an output, one after another.
-func objects[T any](t testing.TB, out []byte) func(func(T) bool) {
+func objects[T any](t testing.TB, out []byte) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		t.Helper()
 		decoder := json.NewDecoder(bytes.NewReader(out))
@@ -104,10 +106,7 @@ func walk(t testing.TB, site sites.Site) (stored map[string]string, others map[s
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "others")
 	out := oracle(t, "walk.mjs", "--root", site.Root, "--origin", "http://"+site.Host(), "--start", site.Home, "--others", file)
-	stored, others = make(map[string]string), make(map[string]string)
-	for url, digest := range columns(out) {
-		stored[url] = digest
-	}
+	stored, others = maps.Collect(columns(out)), make(map[string]string)
 	for status, url := range columns(read(t, file)) {
 		others[url] = status
 	}
@@ -115,7 +114,7 @@ func walk(t testing.TB, site sites.Site) (stored map[string]string, others map[s
 }
 
 // columns yields the two columns of lines separated by a tab.
-func columns(out []byte) func(func(a, b string) bool) {
+func columns(out []byte) iter.Seq2[string, string] {
 	return func(yield func(a, b string) bool) {
 		lines := bufio.NewScanner(bytes.NewReader(out))
 		lines.Buffer(nil, 1<<20)

@@ -7,28 +7,33 @@ const single = {
   frame: ['src'], iframe: ['src'], embed: ['src'], object: ['data'],
   img: ['src'], input: ['src'], source: ['src'], audio: ['src'], video: ['src', 'poster'],
   track: ['src'], script: ['src'],
-  body: ['background'], table: ['background'], td: ['background'], th: ['background'], tr: ['background'],
+  body: ['background'], table: ['background'], thead: ['background'], tbody: ['background'], tfoot: ['background'],
+  tr: ['background'], td: ['background'], th: ['background'],
 };
-const singleInSVG = { a: true, image: true, use: true }; // href and xlink:href
+const singleInSVG = { a: true, image: true, use: true, script: true }; // href, else xlink:href
 const sets = { img: 'srcset', source: 'srcset', link: 'imagesrcset' };
 const hints = new Set(['dns-prefetch', 'preconnect']); // a link to a host and not to a page
+const html = 'http://www.w3.org/1999/xhtml';
 const svg = 'http://www.w3.org/2000/svg';
 
 // links returns the links of html in document order, made absolute by resolve(reference, base), which
-// returns null for what is not wanted. The first base element with an href counts for all of them.
-export function links(html, address, resolve) {
+// returns null for what is not wanted. The first base element with an href counts for all of them, but
+// none in a template.
+export function links(text, address, resolve) {
   const found = [];
   let base = null;
   // An explicit stack, because documents nest deeper than calls may.
-  const stack = [parse(html, { scriptingEnabled: false })];
+  const stack = [[parse(text, { scriptingEnabled: false }), false]];
   while (stack.length) {
-    const node = stack.pop();
+    const [node, inTemplate] = stack.pop();
     if (node.tagName) {
-      if (node.tagName === 'base' && base === null) base = attribute(node, 'href');
+      const isBase = node.tagName === 'base' && node.namespaceURI === html && !inTemplate;
+      if (isBase && base === null) base = attribute(node, 'href');
       found.push(...references(node));
     }
-    const children = [...(node.childNodes ?? []), ...(node.content ? [node.content] : [])]; // of a template
-    for (let i = children.length - 1; i >= 0; i--) stack.push(children[i]);
+    if (node.content) stack.push([node.content, true]); // of a template, which has no other children
+    const children = node.childNodes ?? [];
+    for (let i = children.length - 1; i >= 0; i--) stack.push([children[i], inTemplate]);
   }
   const against = absolute(base, address);
   return found.map((reference) => resolve(reference, against)).filter(Boolean);
@@ -51,7 +56,9 @@ function attribute(node, name) {
 function references(node) {
   const { tagName: name } = node;
   if (node.namespaceURI === svg) {
-    return singleInSVG[name] ? node.attrs.filter((a) => a.name === 'href').map((a) => a.value) : [];
+    if (!singleInSVG[name]) return [];
+    const ref = attribute(node, 'href') ?? node.attrs.find((a) => a.name === 'href')?.value ?? '';
+    return name === 'a' || ref ? [ref] : [];
   }
   const refs = [];
   const rels = (name === 'link' && attribute(node, 'rel') || '').toLowerCase().split(/\s+/);

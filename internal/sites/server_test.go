@@ -149,7 +149,7 @@ func TestConditional(t *testing.T) {
 func TestForgetful(t *testing.T) {
 	s := serve(t, Options{Clock: clock.Real(), Log: new(Log), Forgetful: true})
 	resp, _ := ask(t, s, "/data", "If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\n")
-	if resp.StatusCode != 200 || resp.Header.Get("ETag") != "" || resp.Header.Get("Last-Modified") != "" {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("ETag") != "" || resp.Header.Get("Last-Modified") != "" {
 		t.Errorf("a forgetful server answers %d %v", resp.StatusCode, resp.Header)
 	}
 }

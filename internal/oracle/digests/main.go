@@ -89,7 +89,7 @@ func (c *checker) file(name string) error {
 			return fmt.Errorf("record %d: %w", c.records, err)
 		}
 		if _, err := r.Peek(1); err != io.EOF {
-			return fmt.Errorf("record %d: more than one record in its gzip member (%v)", c.records, err)
+			return fmt.Errorf("record %d: its gzip member goes on after it", c.records)
 		}
 	}
 }
