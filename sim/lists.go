@@ -18,7 +18,7 @@ const (
 func (s *site) appendRobots(b []byte) []byte {
 	b = append(b, "User-agent: *\n"...)
 	if s.private {
-		b = fmt.Appendf(b, "Disallow: /private/\nCrawl-delay: %d\n", int(crawlDelay/time.Second))
+		b = fmt.Appendf(b, "Disallow: /private/\nCrawl-delay: %g\n", crawlDelay.Seconds())
 	} else {
 		b = append(b, "Disallow:\n"...)
 	}

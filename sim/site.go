@@ -34,8 +34,9 @@ var siteHabits = [...]habits{
 	{private: true, sitemap: true, feed: true},
 }
 
-// crawlDelay is what private sites ask for.
-const crawlDelay = time.Second
+// crawlDelay is what private sites ask for: longer than a demo's own delay, and short enough that the
+// demo ends in a minute or two.
+const crawlDelay = 50 * time.Millisecond
 
 var trees = [...]string{"alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "ilex", "juniper",
 	"katsura", "larch", "maple", "nutmeg", "oak", "pine", "quince", "rowan", "spruce", "teak", "upas", "viburnum",

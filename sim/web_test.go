@@ -333,7 +333,7 @@ func TestHabits(t *testing.T) {
 	status := func(host, path string) int { return get(t, w, "http://"+host+path).StatusCode }
 	text := func(host, path string) string { return body(t, get(t, w, "http://"+host+path)) }
 
-	if got := text("birch.test", "/robots.txt"); !strings.Contains(got, "Disallow: /private/\nCrawl-delay: 1\n") {
+	if got := text("birch.test", "/robots.txt"); !strings.Contains(got, "Disallow: /private/\nCrawl-delay: 0.05\n") {
 		t.Errorf("birch: robots.txt %q", got)
 	}
 	if got := status("elm.test", "/robots.txt"); got != 404 {
