@@ -4,35 +4,39 @@ package extract
 type element uint8
 
 const (
-	block      element = iota // parts words and is otherwise ignored; so are unknown elements
-	inline                    // neither parts words nor carries anything
-	anchor                    // a: inline, and a link
-	area                      // its link is an anchor's
-	base                      //
-	link                      //
-	meta                      //
-	frame                     // the link in src is a page of its own
-	iframe                    // the same; what it contains is raw text that is not shown
-	embed                     // the link in src belongs to the page
-	image                     // img and svg's image: src, srcset, href
-	source                    // src, srcset
-	video                     // src, poster
-	object                    // data
-	reuse                     // svg's use: href
-	background                // the link in background
-	title                     //
-	script                    // raw text that is not shown; src, svg's href
-	unseen                    // raw text that is not shown
-	noscript                  //
-	template                  //
-	foreign                   // svg, math
-	flow                      // a block that cannot stand in svg or math, and so ends it
+	block         element = iota // parts words and is otherwise ignored; so are unknown elements
+	inline                       // neither parts words nor carries anything
+	anchor                       // a: inline, and a link
+	area                         // its link is an anchor's
+	base                         //
+	link                         //
+	meta                         //
+	frame                        // the link in src is a page of its own
+	iframe                       // the same; what it contains is raw text that is not shown
+	embed                        // the link in src belongs to the page
+	image                        // img: src, srcset; svg's image: href
+	source                       // src, srcset
+	video                        // src, poster
+	object                       // data
+	reuse                        // svg's use: href
+	background                   // the link in background
+	title                        //
+	script                       // raw text that is not shown; src, svg's href
+	unseen                       // raw text that is not shown
+	noscript                     //
+	template                     //
+	svg                          //
+	math                         //
+	foreignObject                // the places in svg and math that are HTML again, beside title
+	desc                         //
+	mathText                     //
+	annotation                   // if its encoding says so
 )
 
 // elementOf returns the element of a tag name in lower case. An XML prefix is part of the name.
 func elementOf(name []byte) element {
 	switch string(name) {
-	case "a", "svg:a":
+	case "a":
 		return anchor
 	case "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em",
 		"font", "i", "ins", "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span",
@@ -52,7 +56,7 @@ func elementOf(name []byte) element {
 		return iframe
 	case "embed", "input", "audio", "track":
 		return embed
-	case "img", "image", "svg:image":
+	case "img", "image":
 		return image
 	case "source":
 		return source
@@ -60,7 +64,7 @@ func elementOf(name []byte) element {
 		return video
 	case "object":
 		return object
-	case "use", "svg:use":
+	case "use":
 		return reuse
 	case "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th":
 		return background
@@ -74,10 +78,18 @@ func elementOf(name []byte) element {
 		return noscript
 	case "template":
 		return template
-	case "svg", "math":
-		return foreign
-	case "div", "p", "ul", "ol", "dl", "pre", "h1", "h2", "h3", "h4", "h5", "h6":
-		return flow
+	case "svg":
+		return svg
+	case "math":
+		return math
+	case "foreignobject":
+		return foreignObject
+	case "desc":
+		return desc
+	case "mi", "mo", "mn", "ms", "mtext":
+		return mathText
+	case "annotation-xml":
+		return annotation
 	}
 	return block
 }
@@ -143,11 +155,11 @@ func (a *attributes) set(key, value []byte) {
 	}
 }
 
-// carries says whether attributes of the element's tags matter.
+// carries says whether attributes of the element's tags matter in HTML.
 func (e element) carries() bool {
 	switch e {
-	case block, inline, title, unseen, noscript, template, foreign, flow:
-		return false
+	case anchor, area, base, link, meta, frame, iframe, embed, image, source, video, object, background, script:
+		return true
 	}
-	return true
+	return false
 }

@@ -18,6 +18,8 @@ func TestHostile(t *testing.T) {
 		{"ampersands", "text/html", many("&&&&")},
 		{"srcset", "text/html", "<img srcset='" + many("(,") + "'>"},
 		{"svg in svg", "text/html", many("<svg>")},
+		{"ends of nothing in svg", "text/html", many("<svg>") + many("</desc></template></p>")},
+		{"svg in HTML in svg", "text/html", many("<svg><desc><template>") + many("</svg>")},
 		{"CDATA", "text/html", "<svg>" + many("<![CDATA[")},
 		{"links that need the slow parser", "text/html", many("<a href=Ü>")},
 		{"long base", "text/html", "<base href='" + strings.Repeat("é", 3000) + "/'>" + many("<a href=Ü>")},

@@ -28,10 +28,9 @@ type reader struct {
 	titled    bool    // the title has been read
 
 	// Where the next token stands.
-	inside    element // title, script, iframe or unseen: the next token is its text
-	noscript  bool
-	templates int // open template elements
-	foreign   int // open svg and math elements
+	inside   element // title, script, iframe or unseen: the next token is its text
+	noscript bool
+	nest     nest
 }
 
 // reference is a link as it is written.
@@ -97,15 +96,15 @@ func (r *reader) read() {
 
 // characters takes the text that the current token is.
 func (r *reader) characters() {
-	if r.noscript || r.templates > 0 || r.inside == script || r.inside == iframe || r.inside == unseen {
+	if r.noscript || r.nest.hidden() || r.inside == script || r.inside == iframe || r.inside == unseen {
 		return
 	}
 	text := r.tokens.Raw()
-	if r.foreign > 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, 0) >= 0 {
+	if len(r.nest.open) > 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, 0) >= 0 {
 		text = r.tokens.Text() // what is left, line ends, folding takes care of
 	}
 	r.text.add(text)
-	if r.inside == title && r.foreign == 0 && !r.titled {
+	if r.inside == title && !r.titled {
 		r.titled = true
 		r.page.Title = foldTitle(text)
 	}
@@ -113,24 +112,27 @@ func (r *reader) characters() {
 
 // open takes a start tag.
 func (r *reader) open(selfClosing bool) {
-	e := r.element()
-	empty := selfClosing && (r.xhtml || r.foreign > 0)
+	var buffer [maxName]byte
+	name := r.name(&buffer)
+	e := r.element(name)
+	if r.nest.foreign() && r.breaksOut(name) {
+		r.nest.leave()
+	}
+	if r.nest.foreign() {
+		r.openForeign(e, selfClosing)
+		return
+	}
+	empty := selfClosing && (r.xhtml || e == svg || e == math)
 	switch e {
 	case title, unseen, iframe, script:
 		r.inside = e
 	case noscript:
 		r.noscript = !empty
 		r.tokens.NextIsNotRawText() // its links count; to the tokenizer it is text
-	case template:
+	case template, svg, math:
 		if !empty {
-			r.templates++
+			r.nest.push(e)
 		}
-	case foreign:
-		if !empty {
-			r.enterForeign(r.foreign + 1)
-		}
-	case flow, background:
-		r.enterForeign(0)
 	}
 	if e.carries() {
 		r.carry(e)
@@ -139,34 +141,43 @@ func (r *reader) open(selfClosing bool) {
 		r.inside = block
 		r.tokens.NextIsNotRawText()
 	}
+	r.tokens.AllowCDATA(r.nest.foreign())
 }
 
 // close takes an end tag.
 func (r *reader) close() {
-	switch r.element() {
-	case noscript:
+	var buffer [maxName]byte
+	name := r.name(&buffer)
+	e := r.element(name)
+	if e == noscript && !r.nest.foreign() {
 		r.noscript = false
-	case template:
-		r.templates = max(0, r.templates-1)
-	case foreign:
-		r.enterForeign(max(0, r.foreign-1))
 	}
+	if len(r.nest.open) == 0 {
+		return
+	}
+	if r.nest.foreign() && r.endsForeign(name) {
+		r.nest.leave()
+	}
+	r.nest.pop(e)
+	r.tokens.AllowCDATA(r.nest.foreign())
+}
+
+// name returns the name of the current tag, in XHTML without svg's prefix.
+func (r *reader) name(buffer *[maxName]byte) []byte {
+	name := tagName(r.tokens.Raw(), buffer)
+	if r.xhtml {
+		name = bytes.TrimPrefix(name, []byte("svg:"))
+	}
+	return name
 }
 
 // element returns the element of the current tag. If its tags part words, it does.
-func (r *reader) element() element {
-	var buffer [maxName]byte
-	e := elementOf(tagName(r.tokens.Raw(), &buffer))
+func (r *reader) element(name []byte) element {
+	e := elementOf(name)
 	if e.parts() {
 		r.text.space()
 	}
 	return e
-}
-
-// enterForeign sets how many svg and math elements are open.
-func (r *reader) enterForeign(depth int) {
-	r.foreign = depth
-	r.tokens.AllowCDATA(depth > 0)
 }
 
 // carry keeps what the tag's attributes refer to.
@@ -177,11 +188,11 @@ func (r *reader) carry(e element) {
 	}
 	switch e {
 	case anchor, area:
-		if ref := firstOf(a.href, a.xlinkHref); ref != nil {
-			r.refer(ref, weburl.RelAnchor, hasToken(a.rel, "nofollow"))
+		if a.href != nil {
+			r.refer(a.href, weburl.RelAnchor, hasToken(a.rel, "nofollow"))
 		}
 	case base:
-		if r.base == nil && a.href != nil {
+		if r.base == nil && a.href != nil && r.nest.templates == 0 {
 			r.base = kept(a.href)
 		}
 	case link:
@@ -195,10 +206,8 @@ func (r *reader) carry(e element) {
 		for ref := range candidates(a.srcset) {
 			r.require(ref, weburl.RelEmbed)
 		}
-		r.require(firstOf(a.href, a.xlinkHref), weburl.RelEmbed)
-	case embed, script, reuse:
+	case embed, script:
 		r.require(a.src, weburl.RelEmbed)
-		r.require(firstOf(a.href, a.xlinkHref), weburl.RelEmbed)
 	case video:
 		r.require(a.src, weburl.RelEmbed)
 		r.require(a.poster, weburl.RelEmbed)
@@ -283,7 +292,7 @@ func otherScheme(ref []byte) bool {
 }
 
 // maxName is longer than the name of any element that matters.
-const maxName = 12
+const maxName = 16
 
 // tagName returns the lower-case name in a raw start or end tag, cut to maxName bytes.
 func tagName(raw []byte, buffer *[maxName]byte) []byte {
@@ -291,7 +300,7 @@ func tagName(raw []byte, buffer *[maxName]byte) []byte {
 	n := 0
 	for ; n < min(len(name), maxName); n++ {
 		c := name[n]
-		if c <= ' ' || c == '/' || c == '>' {
+		if c == '/' || c == '>' || strings.IndexByte(htmlSpace, c) >= 0 {
 			break
 		}
 		if 'A' <= c && c <= 'Z' {

@@ -57,8 +57,8 @@ function references(node) {
   const { tagName: name } = node;
   if (node.namespaceURI === svg) {
     if (!singleInSVG[name]) return [];
-    const ref = attribute(node, 'href') ?? node.attrs.find((a) => a.name === 'href')?.value ?? '';
-    return name === 'a' || ref ? [ref] : [];
+    const ref = attribute(node, 'href') ?? node.attrs.find((a) => a.name === 'href')?.value ?? null;
+    return ref === null || (ref === '' && name !== 'a') ? [] : [ref];
   }
   const refs = [];
   const rels = (name === 'link' && attribute(node, 'rel') || '').toLowerCase().split(/\s+/);

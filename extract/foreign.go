@@ -1,0 +1,177 @@
+package extract
+
+import "freshet/weburl"
+
+// nest is where a reader stands in what is not read as HTML: in svg and math, where no element is
+// raw text, a tag with a slash is an empty element and CDATA sections are text; in the elements
+// within them whose content is HTML again; and in templates, which are HTML that is not shown.
+//
+// It holds no other element. So it cannot know whether the end tag of one means an open one.
+type nest struct {
+	open      []element // innermost last, at most maxNest
+	templates int       // of them, templates
+}
+
+// maxNest is how many open elements are remembered; those further in are taken for what they are in.
+const maxNest = 64
+
+// push opens an element.
+func (n *nest) push(e element) {
+	if len(n.open) == maxNest {
+		return
+	}
+	n.open = append(n.open, e)
+	if e == template {
+		n.templates++
+	}
+}
+
+// pop closes the innermost open element of the kind, and what stands in it; but nothing outside of
+// a template.
+func (n *nest) pop(e element) {
+	for i := len(n.open) - 1; i >= 0; i-- {
+		if n.open[i] == e {
+			n.open = n.open[:i]
+			if e == template {
+				n.templates--
+			}
+			return
+		}
+		if n.open[i] == template {
+			return
+		}
+	}
+}
+
+// leave closes svg and math up to the HTML around them.
+func (n *nest) leave() {
+	for n.foreign() {
+		n.open = n.open[:len(n.open)-1]
+	}
+}
+
+// foreign says whether what comes next belongs to svg or math.
+func (n *nest) foreign() bool {
+	if len(n.open) == 0 {
+		return false
+	}
+	switch n.open[len(n.open)-1] {
+	case svg, math, script, unseen, iframe, noscript:
+		return true
+	}
+	return false
+}
+
+// hidden says whether text that comes next is not shown.
+func (n *nest) hidden() bool {
+	if len(n.open) == 0 {
+		return false
+	}
+	top := n.open[len(n.open)-1]
+	return n.templates > 0 || n.foreign() && top != svg && top != math
+}
+
+// root returns the innermost svg or math.
+func (n *nest) root() element {
+	for i := len(n.open) - 1; i >= 0; i-- {
+		if e := n.open[i]; e == svg || e == math {
+			return e
+		}
+	}
+	return block
+}
+
+// openForeign takes a start tag inside of svg or math.
+func (r *reader) openForeign(e element, empty bool) {
+	r.tokens.NextIsNotRawText()
+	root := r.nest.root()
+	opens := false
+	switch e {
+	case anchor, image, reuse:
+		r.carryForeign(e)
+	case script:
+		r.carryForeign(e)
+		opens = true
+	case svg, math, unseen, iframe, noscript:
+		opens = true
+	case foreignObject, desc, title:
+		opens = root == svg
+	case mathText:
+		opens = root == math
+	case annotation:
+		encoding := r.attribute("encoding")
+		opens = root == math && (equalFold(encoding, "text/html") || equalFold(encoding, "application/xhtml+xml"))
+	}
+	if opens && !empty {
+		r.nest.push(e)
+	}
+}
+
+// carryForeign keeps what the attributes of svg's elements refer to.
+func (r *reader) carryForeign(e element) {
+	var a attributes
+	if !r.attributes(&a) {
+		return
+	}
+	ref := firstOf(a.href, a.xlinkHref)
+	switch {
+	case e != anchor:
+		r.require(ref, weburl.RelEmbed)
+	case ref != nil:
+		r.refer(ref, weburl.RelAnchor, hasToken(a.rel, "nofollow"))
+	}
+}
+
+// attribute returns the value of the current tag's first attribute with one of the names, nil if
+// there is none.
+func (r *reader) attribute(names ...string) []byte {
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = r.tokens.TagAttr()
+		for _, name := range names {
+			if string(key) == name {
+				return append([]byte{}, value...)
+			}
+		}
+	}
+	return nil
+}
+
+// breaksOut says whether the start tag is one of those that cannot stand in svg or math: they end it.
+func (r *reader) breaksOut(name []byte) bool {
+	if r.xhtml {
+		return false
+	}
+	switch string(name) {
+	case "font":
+		return r.attribute("color", "face", "size") != nil
+	default:
+		return isHTML(name)
+	}
+}
+
+// endsForeign says whether the end tag ends svg or math. An element around it may be what it closes:
+// then that is so. Whether there is one is not known.
+func (r *reader) endsForeign(name []byte) bool {
+	if r.xhtml {
+		return false
+	}
+	switch string(name) {
+	case "html", "article", "aside", "button", "footer", "form", "header", "label", "main", "nav", "section",
+		"caption", "tbody", "td", "tfoot", "th", "thead", "tr":
+		return true
+	}
+	return isHTML(name)
+}
+
+// isHTML lists the elements that the standard's parser moves out of svg and math.
+func isHTML(name []byte) bool {
+	switch string(name) {
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
+		"h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
+		"nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub", "sup", "table",
+		"tt", "u", "ul", "var":
+		return true
+	}
+	return false
+}
