@@ -32,8 +32,11 @@ func Rows(status io.Reader) ([]Row, error) {
 	return rows, nil
 }
 
-// show prints a JSON value for people: the pairs of an object by name.
+// show prints a JSON value for people: the pairs of an object by name, - for null.
 func show(value any) string {
+	if value == nil {
+		return "-"
+	}
 	object, ok := value.(map[string]any)
 	if !ok {
 		return fmt.Sprint(value)

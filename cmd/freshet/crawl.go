@@ -16,10 +16,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"freshet/crawl"
+	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -71,70 +73,122 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the status page and metrics; empty: off")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
+
+	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
+	check(flags, wholeFrom(0), "max-pages", "max-depth", "retries")
+	check(flags, notNegative, "adaptive-delay")
+	check(flags, truth, "allow-private")
+	check(flags, validCrawl, "crawl")
+	check(flags, validScope, "scope")
+	check(flags, validOrder, "order")
+	check(flags, validListen, "listen")
+	check(flags, validLevel, "log")
+	check(flags, validAgent, "user-agent")
+	check(flags, printable, "contact")
 	return s
+}
+
+func validCrawl(name string) error {
+	if name == "" {
+		return errors.New("want a name")
+	}
+	return store.Options{Crawl: name}.Validate()
+}
+
+func validScope(name string) error {
+	_, err := frontier.ParseScope(name)
+	return err
+}
+
+func validOrder(name string) error {
+	_, err := frontier.ParseOrdering(name)
+	return err
+}
+
+func validLevel(name string) error {
+	var level slog.Level
+	if level.UnmarshalText([]byte(name)) != nil {
+		return fmt.Errorf("%q: want debug, info, warn or error", name)
+	}
+	return nil
+}
+
+func validAgent(name string) error {
+	if product, _, _ := strings.Cut(name, "/"); product == "" {
+		return fmt.Errorf("%q: want a name such as freshet or example-bot/1.0", name)
+	}
+	return printable(name)
 }
 
 const defaultListen = "127.0.0.1:8350"
 
 // engineOptions checks the settings and turns them into the engine's.
-func (s *crawlSettings) engineOptions(args []string, in io.Reader) (crawl.Options, error) {
+func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error) {
 	o := s.options
-	o.Dir = s.data
-	o.Delay, o.AddressDelay, o.For, o.RetryDelay = s.delay.value(), s.addressDelay.value(), s.forTime.value(), s.retryDelay.value()
+	o.Dir, o.Seeds = s.data, seeds
+	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
 	o.MaxBody, o.WARCSize = int64(s.maxBody), int64(s.warcSize)
 	o.Resolve = s.resolve
 	o.Version = version()
-	if o.Retries == 0 {
+	// What is 0 here is the default there.
+	if o.RetryDelay = max(s.retryDelay.value(), 1); o.Retries == 0 {
 		o.Retries = -1
 	}
-	var err error
-	if o.Seeds, err = readSeeds(args, s.seeds, in); err != nil {
-		return o, usage(err)
+	if o.MaxBody == 0 || o.WARCSize == 0 {
+		return o, usage(errors.New("--max-body and --warc-size: want at least a byte"))
+	}
+	if o.Partitions > weburl.MaxPartitions {
+		return o, usage(fmt.Errorf("--partitions %d: want at most %d", o.Partitions, weburl.MaxPartitions))
 	}
 	o.Agent, _, _ = strings.Cut(s.userAgent, "/")
 	o.UserAgent = s.userAgent
 	if s.contact != "" {
 		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
-	} else if !s.loopbackOnly(o.Seeds) {
+	} else if !s.loopbackOnly(seeds) {
 		return o, usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
-		return o, usage(fmt.Errorf("--log %q: want debug, info, warn or error", s.logLevel))
+		return o, err
 	}
 	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	return o, nil
 }
 
 // loopbackOnly tells whether nothing but loopback can be asked: the scope keeps to hosts that lead
-// there. Without seeds (a crawl goes on) it cannot be told.
+// there. Without seeds (a crawl goes on) it goes by what is resolved by hand.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
 	if s.options.Scope == "any" {
 		return false
 	}
 	for _, u := range seeds {
-		target, named := s.resolve[u.Host()]
-		address := target.Addr()
-		if !named {
-			var err error
-			if address, err = netip.ParseAddr(strings.Trim(u.Host(), "[]")); err != nil {
-				return u.Host() == "localhost"
-			}
+		if !s.onLoopback(u.Host()) {
+			return false
 		}
-		if !address.IsLoopback() {
+	}
+	for host := range s.resolve {
+		if len(seeds) == 0 && !s.onLoopback(host) {
 			return false
 		}
 	}
 	return len(seeds) > 0 || len(s.resolve) > 0
 }
 
+func (s *crawlSettings) onLoopback(host string) bool {
+	if target, named := s.resolve[host]; named {
+		return target.Addr().IsLoopback()
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
 // readSeeds returns the URLs of the arguments and of the seed file.
 func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
 	var seeds []weburl.URL
 	for _, arg := range args {
-		u, err := weburl.Parse(arg)
+		u, err := parseURL(arg)
 		if err != nil {
-			return nil, fmt.Errorf("seed %q: %w", arg, err)
+			return nil, err
 		}
 		seeds = append(seeds, u)
 	}
@@ -165,9 +219,9 @@ func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
 			continue
 		}
 		text, _, _ = strings.Cut(text, "\t") // further columns may hold metadata
-		u, err := weburl.Parse(text)
+		u, err := parseURL(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: seed %q: %w", name, number, text, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
 		}
 		seeds = append(seeds, u)
 	}
@@ -175,6 +229,18 @@ func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return seeds, nil
+}
+
+// parseURL reads a URL that somebody typed.
+func parseURL(text string) (weburl.URL, error) {
+	u, err := weburl.Parse(text)
+	if err == nil {
+		return u, nil
+	}
+	if guess, guessErr := weburl.Parse("https://" + text); guessErr == nil && !strings.Contains(text, ":") {
+		return u, fmt.Errorf("%w (did you mean %s?)", err, guess)
+	}
+	return u, err
 }
 
 func crawlCommand() *cobra.Command {
@@ -191,10 +257,20 @@ func crawlCommand() *cobra.Command {
 			"  freshet crawl --seeds seeds.txt --data archive --delay 5s --contact https://example.org/bot\n" +
 			"  freshet crawl http://docs.test/ --resolve docs.test=127.0.0.2:8080 --allow-private --delay 0s",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(cmd.Flags(), config); err != nil {
+			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
 				return usage(err)
 			}
-			options, err := s.engineOptions(args, cmd.InOrStdin())
+			seeds, err := readSeeds(args, s.seeds, cmd.InOrStdin())
+			if err != nil {
+				return usage(err)
+			}
+			if s.data == "" {
+				return usage(errors.New("--data: want a directory"))
+			}
+			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
+				return usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, or with --data the directory of a crawl to go on with: there is none in %s (see freshet crawl --help)", s.data))
+			}
+			options, err := s.engineOptions(seeds)
 			if err != nil {
 				return err
 			}
@@ -202,7 +278,7 @@ func crawlCommand() *cobra.Command {
 		},
 	}
 	s = crawlFlags(cmd.Flags())
-	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings")
+	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	return cmd
@@ -212,7 +288,7 @@ func crawlCommand() *cobra.Command {
 func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, asJSON, quiet bool) error {
 	engine, err := crawl.Open(options)
 	if err != nil {
-		return err
+		return crawlError(err, options.Dir)
 	}
 	front, err := serveStatus(engine, options, listen, insist)
 	if err != nil {
@@ -237,16 +313,25 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, 
 			summary.Pages, summary.Sites, shortDuration(time.Duration(summary.DurationS*1e9).Round(100*time.Millisecond)), summary.PagesPerS, summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
 	}
 	switch {
-	case errors.Is(err, store.ErrDiskFull):
-		return &exitError{exitLimit, fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
 	case err != nil:
-		return err
+		return crawlError(err, options.Dir)
 	case summary.StoppedBy == crawl.Signal:
 		return &exitError{code: exitInterrupted}
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
 		return &exitError{code: exitLimit}
 	}
 	return nil
+}
+
+// crawlError gives what ends a crawl its exit code.
+func crawlError(err error, dir string) error {
+	switch {
+	case errors.Is(err, store.ErrDiskFull):
+		return &exitError{exitLimit, fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
+	case errors.Is(err, crawl.ErrNothing):
+		return usage(err)
+	}
+	return inUse(err, dir)
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM and one that ends with

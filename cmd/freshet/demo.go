@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +24,7 @@ func demoCommand() *cobra.Command {
 	var seed uint64
 	var writeConfig string
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: cobra.NoArgs,
+		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
 			"sitemaps, redirects and errors, whose pages change) and crawls it for real. Without --data the copy goes to a\n" +
 			"new temporary folder. With --web-only it serves the web until Ctrl-C, for crawls of your own.",
@@ -57,31 +59,34 @@ func demoCommand() *cobra.Command {
 				return err
 			}
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "a web of %d sites and %d pages is up\n", sites, web.Pages())
+		say := cmd.ErrOrStderr()
+		if quiet {
+			say = io.Discard
+		}
+		fmt.Fprintf(say, "a web of %d sites and %d pages is up\n", sites, web.Pages())
 		if webOnly {
-			soft, _, stop := interruptible(ctx)
+			interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			<-soft.Done()
+			<-interrupted.Done()
 			return nil
 		}
 		s.resolve, s.options.AllowPrivate = server.Resolve(), true
-		options, err := s.engineOptions(nil, cmd.InOrStdin())
+		options, err := s.engineOptions(web.Homes())
 		if err != nil {
 			return err
 		}
-		options.Seeds = web.Homes()
 		if options.Dir == "" {
 			if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "crawling it into %s\n", options.Dir)
+		fmt.Fprintf(say, "crawling it into %s\n", options.Dir)
 		if s.listen != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "status at http://%s/\n", s.listen)
+			fmt.Fprintf(say, "status at http://%s/\n", s.listen)
 		}
 		err = runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
 		if !asJSON {
-			fmt.Fprintf(cmd.ErrOrStderr(), "look at it: freshet pages --data %s\n", options.Dir)
+			fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)
 		}
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write what is stored for other tools", Args: cobra.NoArgs,
+		Use: "export", Short: "Write what is stored for other tools", Args: noArgs,
 		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, or writes a partition, whole, for another\n" +
 			"data directory to import. Run it when no crawl is running in the directory.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --partition 3 --out part3",
@@ -32,7 +32,7 @@ func exportCommand() *cobra.Command {
 		if *warcDir == "" && *cdxj == "" && *partition < 0 {
 			return usage(errors.New("nothing to export: give --warc, --cdxj or --partition"))
 		}
-		s, err := store.Open(*data, store.Options{Crawl: *crawl, ReadOnly: true})
+		s, err := openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func writeFile(file string, write func(io.Writer) error) (err error) {
 
 func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Take in a partition of another data directory", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Take in a partition of another data directory", Args: oneArg("FILE"),
 		Long:    "Reads a file that `freshet export --partition` wrote. The directory must have as many partitions, and that\npartition must be empty. The crawl of the partition goes on from here.",
 		Example: "  freshet import --data second part3",
 	}
@@ -155,7 +155,7 @@ func importCommand() *cobra.Command {
 		}
 		s, err := store.Open(*data, store.Options{Crawl: *crawl, Partitions: *partitions})
 		if err != nil {
-			return err
+			return inUse(err, *data)
 		}
 		p, err := s.ImportPartition(bufio.NewReaderSize(source, 1<<20))
 		if err = errors.Join(err, s.Close()); err == nil {
@@ -168,14 +168,14 @@ func importCommand() *cobra.Command {
 
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check everything stored against everything else", Args: cobra.NoArgs,
+		Use: "verify", Short: "Check everything stored against everything else", Args: noArgs,
 		Long:    "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\nagainst each other. Prints a line a problem; exit code 1 if there is one.",
 		Example: "  freshet verify --data archive",
 	}
 	data, crawl := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// Opened for writing, so that a crash's torn tails are mended first, as the next crawl would.
-		s, err := store.Open(*data, store.Options{Crawl: *crawl})
+		s, err := openStore(*data, store.Options{Crawl: *crawl})
 		if err != nil {
 			return err
 		}
@@ -193,38 +193,5 @@ func verifyCommand() *cobra.Command {
 		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
 		return nil
 	}
-	return cmd
-}
-
-func configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show or check the settings", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	var config string
-	show := &cobra.Command{
-		Use: "show", Short: "Print the settings in force as a config file", Args: cobra.NoArgs,
-		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd.Flags(), config); err != nil {
-				return usage(err)
-			}
-			showConfig(cmd, cmd.Flags())
-			return nil
-		},
-	}
-	validate := &cobra.Command{
-		Use: "validate FILE", Short: "Check a config file", Args: cobra.ExactArgs(1),
-		Example: "  freshet config validate freshet.yaml",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			flags := newCrawlFlags()
-			if err := settle(flags, args[0]); err != nil {
-				return usage(err)
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])
-			return nil
-		},
-	}
-	crawlFlags(show.Flags())
-	show.Flags().StringVar(&config, "config", "", "YAML file of settings")
-	cmd.AddCommand(show, validate)
 	return cmd
 }

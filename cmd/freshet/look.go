@@ -10,9 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +24,17 @@ import (
 // look asks the API of a data directory: that of the crawl that runs in it, or, if none does, the same
 // API over the directory itself.
 func look(data, crawl, path string, query url.Values, read func(io.Reader) error) error {
-	client, where, closeStore, err := apiOf(data, crawl)
+	transport, closeStore, err := apiOf(data, crawl)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	response, err := client.Get(where + path + "?" + query.Encode())
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set(crawlParameter, crawl)
+	client := http.Client{Transport: transport}
+	response, err := client.Get("http://freshet" + path + "?" + query.Encode())
 	if err != nil {
 		return err
 	}
@@ -37,7 +42,10 @@ func look(data, crawl, path string, query url.Values, read func(io.Reader) error
 	if response.StatusCode == http.StatusOK {
 		return read(response.Body)
 	}
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err != nil {
+		return err
+	}
 	var fault struct{ Error string }
 	if json.Unmarshal(text, &fault) == nil && fault.Error != "" {
 		return errors.New(fault.Error)
@@ -45,40 +53,58 @@ func look(data, crawl, path string, query url.Values, read func(io.Reader) error
 	return fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 }
 
-// apiOf returns a client of a directory's API.
-func apiOf(data, crawl string) (client *http.Client, where string, stop func(), err error) {
+// apiOf returns the way to a directory's API.
+func apiOf(data, crawl string) (way http.RoundTripper, stop func(), err error) {
 	socket := filepath.Join(data, socketName)
-	if conn, err := net.Dial("unix", socket); err == nil {
-		conn.Close()
+	if conn, err := dialSocket(context.Background(), socket); err == nil {
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return dialSocket(ctx, socket)
 		}}
-		return &http.Client{Transport: transport}, "http://freshet", transport.CloseIdleConnections, nil
+		return transport, transport.CloseIdleConnections, conn.Close()
 	}
-	if _, err := os.Stat(data); err != nil {
-		return nil, "", nil, fmt.Errorf("no data directory: %w", err)
-	}
-	s, err := store.Open(data, store.Options{Crawl: crawl, ReadOnly: true})
+	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
-	return &http.Client{Transport: inProcess{dashboard.Handler(reader{store: s})}}, "http://freshet", func() { s.Close() }, nil
+	local := &inProcess{handler: dashboard.Handler(reader{store: s})}
+	return local, func() {
+		local.running.Wait()
+		s.Close()
+	}, nil
+}
+
+// crawlParameter names the crawl that a question on the control socket is about.
+const crawlParameter = "crawl"
+
+// onlyCrawl refuses questions about another crawl than the one that runs.
+func onlyCrawl(name string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := r.URL.Query().Get(crawlParameter)
+		if asked == "" || asked == name {
+			next.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: %q can be looked at when it has ended", name, asked), http.StatusConflict)
+	})
 }
 
 // inProcess answers requests by a handler, without a socket.
-type inProcess struct{ handler http.Handler }
+type inProcess struct {
+	handler http.Handler
+	running sync.WaitGroup
+}
 
 // RoundTrip implements http.RoundTripper. The handler runs until the body is read or closed.
-func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
 	w := &pipedResponse{header: http.Header{}, out: out, begun: make(chan int, 1)}
-	go func() {
+	p.running.Go(func() {
 		p.handler.ServeHTTP(w, r)
 		w.WriteHeader(http.StatusOK)
 		out.Close()
-	}()
+	})
 	code := <-w.begun
-	return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: w.header, Body: body, Request: r}, nil
+	return &http.Response{StatusCode: code, Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), Header: w.header, Body: body, Request: r}, nil
 }
 
 // pipedResponse is the handler's side of inProcess.
@@ -103,14 +129,9 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// directoryFlags adds the flags that name a crawl to look into.
-func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
-	return cmd.Flags().String("data", "data", "data directory"), cmd.Flags().String("crawl", "main", "name of the crawl in it")
-}
-
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what a crawl is doing, or has done", Args: cobra.NoArgs,
+		Use: "status", Short: "Show what a crawl is doing, or has done", Args: noArgs,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -133,7 +154,7 @@ func statusCommand() *cobra.Command {
 
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pages", Short: "List the page table", Args: cobra.NoArgs,
+		Use: "pages", Short: "List the page table", Args: noArgs,
 		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -143,31 +164,38 @@ func pagesCommand() *cobra.Command {
 		query := url.Values{"site": {*site}}
 		return look(*data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			defer out.Flush()
-			lines := bufio.NewScanner(body)
-			lines.Buffer(nil, 1<<20)
-			for lines.Scan() {
-				var page struct {
-					dashboard.Page
-					Error string `json:"error"`
-				}
-				if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
-					return err
-				}
-				if page.Error != "" {
-					return errors.New(page.Error)
-				}
-				if *asJSON {
-					out.Write(lines.Bytes())
-					out.WriteByte('\n')
-					continue
-				}
-				fmt.Fprintf(out, "%s\t%d\tv%d\t%s\t%s\n", page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
-			}
-			return lines.Err()
+			return errors.Join(printPages(out, body, *asJSON), out.Flush())
 		})
 	}
 	return cmd
+}
+
+// printPages prints the lines of the page table, as they are or for people.
+func printPages(out io.Writer, body io.Reader, asJSON bool) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var page struct {
+			dashboard.Page
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
+			return err
+		}
+		if page.Error != "" {
+			return errors.New(page.Error)
+		}
+		var err error
+		if asJSON {
+			_, err = fmt.Fprintf(out, "%s\n", lines.Bytes())
+		} else {
+			_, err = fmt.Fprintf(out, "%s\t%d\tv%d\t%s\t%s\n", page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }
 
 func stamp(t *time.Time) string {
@@ -179,12 +207,15 @@ func stamp(t *time.Time) string {
 
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history URL", Short: "Show a page's visits and versions", Args: cobra.ExactArgs(1),
+		Use: "history URL", Short: "Show a page's visits and versions", Args: oneArg("URL"),
 		Example: "  freshet history https://example.org/",
 	}
 	data, crawl := directoryFlags(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := parseURL(args[0]); err != nil {
+			return usage(err)
+		}
 		return look(*data, *crawl, "/api/v1/history", url.Values{"url": args}, func(body io.Reader) error {
 			if *asJSON {
 				_, err := io.Copy(cmd.OutOrStdout(), body)
@@ -224,7 +255,7 @@ func printHistory(out io.Writer, h dashboard.History) {
 
 func catCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cat URL", Short: "Write a stored version's bytes", Args: cobra.ExactArgs(1),
+		Use: "cat URL", Short: "Write a stored version's bytes", Args: oneArg("URL"),
 		Long:    "Writes the body of a version, its transfer and content codings undone, to standard output.",
 		Example: "  freshet cat https://example.org/ > page.html\n  freshet cat --at 2026-01-31T12:00:00Z https://example.org/",
 	}
@@ -233,6 +264,12 @@ func catCommand() *cobra.Command {
 	at := cmd.Flags().String("at", "", "the version that was held at this time, RFC 3339")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"url": args}
+		if _, err := parseURL(args[0]); err != nil {
+			return usage(err)
+		}
+		if _, err := time.Parse(time.RFC3339, *at); *at != "" && err != nil {
+			return usage(fmt.Errorf("--at %q: want a time such as 2026-01-31T12:00:00Z", *at))
+		}
 		if *version != 0 {
 			query.Set("version", fmt.Sprint(*version))
 		}

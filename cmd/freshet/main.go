@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes, as documented in the README.
@@ -46,7 +48,8 @@ func usage(err error) error {
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
-// run executes a command line and returns the exit code.
+// run executes a command line and returns the exit code. Its messages go to standard error, a line
+// each.
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -56,11 +59,12 @@ func run(ctx context.Context, args []string) int {
 	}
 	coded, ok := errors.AsType[*exitError](err)
 	if !ok {
-		// Whatever a command did not give a code is cobra's own complaint about the line, or a failure.
 		coded = &exitError{exitFailed, err}
 	}
 	if coded.err != nil {
-		fmt.Fprintf(os.Stderr, "freshet: %v\n", coded.err)
+		for line := range strings.SplitSeq(coded.err.Error(), "\n") {
+			fmt.Fprintf(os.Stderr, "freshet: %s\n", line)
+		}
 	}
 	return coded.code
 }
@@ -74,23 +78,98 @@ func newRoot() *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          commandArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("freshet {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		crawlCommand(), demoCommand(), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
-	for _, cmd := range root.Commands() {
-		if check := cmd.Args; check != nil {
-			cmd.Args = func(cmd *cobra.Command, args []string) error { return usage(check(cmd, args)) }
+	root.InitDefaultCompletionCmd()
+	codeArgs(root)
+	return root
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Show what a command does",
+		Example: "  freshet help crawl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = commandArgs(target, rest)
+			}
+			if err != nil {
+				return usage(err)
+			}
+			return target.Help()
+		},
+	}
+}
+
+// codeArgs makes wrong arguments of a command, and of those below it, wrong usage.
+func codeArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return usage(check(cmd, args)) }
+	}
+	for _, below := range cmd.Commands() {
+		codeArgs(below)
+	}
+}
+
+// commandArgs refuses what is no command of a group of commands.
+func commandArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	var names []string
+	for _, below := range cmd.Commands() {
+		names = append(names, below.Name())
+	}
+	if near := nearest(args[0], names); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("unknown command %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
+}
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
+}
+
+// oneArg wants one argument, which it names.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("want one %s, got %d arguments (see %s --help)", name, len(args), cmd.CommandPath())
+	}
+}
+
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return usage(fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap()))
+	}
+	hint := ""
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+			hint = fmt.Sprintf("did you mean --%s? ", near)
 		}
 	}
-	return root
+	return usage(fmt.Errorf("%w (%ssee %s --help)", err, hint, cmd.CommandPath()))
 }
 
 // version returns the module's version, or the revision that the binary was built from.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -20,40 +24,59 @@ func variable(name string) string {
 	return "FRESHET_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// settle gives every setting of flags that was not typed its value from the environment or the file.
-func settle(flags *pflag.FlagSet, file string) error {
-	values := map[string]source{}
-	if file != "" {
-		var err error
-		if values, err = readConfig(file, flags); err != nil {
-			return err
-		}
+// settle gives every setting of flags that was not typed its value from the environment or the file
+// ("": none, "-": in). Its error tells every fault, a line each.
+func settle(flags *pflag.FlagSet, file string, in io.Reader) error {
+	if err := assign(environment(flags)); err != nil || file == "" {
+		return err
 	}
-	var fault error
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || fault != nil || !isSetting(f) {
-			return
-		}
-		if text, ok := os.LookupEnv(variable(f.Name)); ok {
-			values[f.Name] = source{variable(f.Name), strings.Split(text, "\n")}
-		}
-		from, ok := values[f.Name]
-		if !ok {
-			return
-		}
-		for _, text := range from.values {
-			if err := flags.Set(f.Name, text); err != nil {
-				fault = fmt.Errorf("%s: %s: %w", from.where, f.Name, err)
-			}
-		}
-	})
-	return fault
+	return settleFile(flags, file, in)
 }
 
-// source is where a setting's value was found, and its text; several for a setting that repeats.
-type source struct {
-	where  string
-	values []string
+// settleFile gives every setting of flags that has no value yet its value from the file.
+func settleFile(flags *pflag.FlagSet, file string, in io.Reader) error {
+	given, err := readConfig(flags, file, in)
+	return errors.Join(err, assign(given))
+}
+
+// assignment is the value of a setting: its texts, which are several for a setting that repeats, and
+// where they stand.
+type assignment struct {
+	flag  *pflag.Flag
+	where string
+	texts []string
+}
+
+// assign sets the settings that have no value yet.
+func assign(all []assignment) error {
+	var faults []error
+	for _, a := range all {
+		if a.flag.Changed || len(a.texts) == 0 {
+			continue
+		}
+		if _, repeats := a.flag.Value.(pflag.SliceValue); !repeats && len(a.texts) > 1 {
+			faults = append(faults, fmt.Errorf("%s: %s: want one value, not %d", a.where, a.flag.Name, len(a.texts)))
+			continue
+		}
+		for _, text := range a.texts {
+			if err := a.flag.Value.Set(text); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %s: %w", a.where, a.flag.Name, err))
+			}
+		}
+		a.flag.Changed = true
+	}
+	return errors.Join(faults...)
+}
+
+// environment returns what the environment says of the settings. A variable that repeats has a line a
+// value.
+func environment(flags *pflag.FlagSet) (all []assignment) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if text, ok := os.LookupEnv(variable(f.Name)); ok && isSetting(f) {
+			all = append(all, assignment{f, variable(f.Name), strings.Split(text, "\n")})
+		}
+	})
+	return all
 }
 
 // isSetting tells a setting from the flags that only steer one command.
@@ -65,55 +88,109 @@ func isSetting(f *pflag.Flag) bool {
 	return true
 }
 
-// readConfig reads a YAML file of settings: one mapping from setting to value or list of values. A key
-// that is no setting of flags is an error that names its line and the nearest right key.
-func readConfig(file string, flags *pflag.FlagSet) (map[string]source, error) {
-	text, err := os.ReadFile(file)
+// maxConfig bounds a file of settings, in bytes.
+const maxConfig = 1 << 20
+
+// readConfig reads a YAML file of settings, or in for "-".
+func readConfig(flags *pflag.FlagSet, file string, in io.Reader) ([]assignment, error) {
+	name := file
+	if file == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxConfig)
+	}
+	return parseConfig(flags, name, text)
+}
+
+// parseConfig reads one YAML mapping from setting to value or list of values, in the order of the file.
+// It returns what is right in it, and an error that tells the line of each fault and, for a key that
+// is no setting of flags, the nearest right one.
+func parseConfig(flags *pflag.FlagSet, file string, text []byte) (all []assignment, err error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
+		line := 1
+		if syntax.Token != nil {
+			line = syntax.Token.Position.Line
+		}
+		return nil, fmt.Errorf("%s:%d: %s", file, line, syntax.Message)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", file, err)
+	}
+	pairs, err := mapping(tree, file)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, f.Name)
+		}
+	})
+	var faults []error
+	for _, pair := range pairs {
+		where := fmt.Sprintf("%s:%d", file, pair.Key.GetToken().Position.Line)
+		name := pair.Key.GetToken().Value
+		if !slices.Contains(names, name) {
+			hint := ""
+			if near := nearest(name, names); near != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", near)
+			}
+			faults = append(faults, fmt.Errorf("%s: unknown setting %q%s", where, name, hint))
+			continue
+		}
+		texts, err := scalars(pair.Value)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %s: %w", where, name, err))
+			continue
+		}
+		all = append(all, assignment{flags.Lookup(name), where, texts})
 	}
-	values := map[string]source{}
+	return all, errors.Join(faults...)
+}
+
+// mapping returns the pairs of the one mapping that a file has, or nothing for an empty file.
+func mapping(tree *ast.File, file string) (pairs []*ast.MappingValueNode, err error) {
 	for _, doc := range tree.Docs {
-		var pairs []*ast.MappingValueNode
+		var found []*ast.MappingValueNode
 		switch body := doc.Body.(type) {
-		case nil:
+		case nil, *ast.CommentGroupNode, *ast.NullNode:
 			continue
 		case *ast.MappingNode:
-			pairs = body.Values
+			found = body.Values
 		case *ast.MappingValueNode:
-			pairs = []*ast.MappingValueNode{body}
-		case *ast.CommentGroupNode, *ast.NullNode:
-			continue
+			found = []*ast.MappingValueNode{body}
 		default:
 			return nil, fmt.Errorf("%s:%d: want a mapping of settings", file, body.GetToken().Position.Line)
 		}
-		for _, pair := range pairs {
-			name := pair.Key.String()
-			where := fmt.Sprintf("%s:%d", file, pair.Key.GetToken().Position.Line)
-			f := flags.Lookup(name)
-			if f == nil || !isSetting(f) {
-				return nil, fmt.Errorf("%s: unknown setting %q%s", where, name, nearest(name, flags))
-			}
-			texts, err := scalars(pair.Value)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", where, name, err)
-			}
-			values[name] = source{where, texts}
+		if pairs != nil && len(found) > 0 {
+			return nil, fmt.Errorf("%s:%d: a second document: want one", file, found[0].GetToken().Position.Line)
 		}
+		pairs = found
 	}
-	return values, nil
+	return pairs, nil
 }
 
-// scalars returns the text of a scalar, or of each scalar of a list.
+// scalars returns the text of a scalar, or of each scalar of a list; none for a null.
 func scalars(node ast.Node) ([]string, error) {
 	switch n := node.(type) {
 	case *ast.SequenceNode:
 		var all []string
 		for _, item := range n.Values {
+			if _, nested := item.(*ast.SequenceNode); nested {
+				return nil, errors.New("want a value or a list of values, not a list of lists")
+			}
 			texts, err := scalars(item)
 			if err != nil {
 				return nil, err
@@ -121,27 +198,31 @@ func scalars(node ast.Node) ([]string, error) {
 			all = append(all, texts...)
 		}
 		return all, nil
-	case *ast.NullNode:
+	case nil, *ast.NullNode:
 		return nil, nil
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return nil, fmt.Errorf("want a value or a list of values, not a mapping")
+	case *ast.StringNode:
+		return []string{n.Value}, nil
+	case *ast.LiteralNode:
+		return []string{strings.TrimSuffix(n.Value.Value, "\n")}, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return []string{n.GetToken().Value}, nil
 	}
-	return []string{node.GetToken().Value}, nil
+	return nil, fmt.Errorf("want a value or a list of values, not a %s", strings.ToLower(node.Type().String()))
 }
 
-// nearest returns ` (did you mean "x"?)` for the setting with the smallest edit distance to name, or
-// nothing if none is near.
-func nearest(name string, flags *pflag.FlagSet) string {
-	best, distance := "", len(name)/2+1
-	flags.VisitAll(func(f *pflag.Flag) {
-		if d := editDistance(name, f.Name); isSetting(f) && d < distance {
-			best, distance = f.Name, d
-		}
-	})
-	if best == "" {
+// nearest returns the name with the smallest edit distance to a name that is none of them, or "" if
+// none is near.
+func nearest(name string, names []string) string {
+	best, distance := "", min(len(name)/2, 5)+1
+	if len(name) > 64 {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %q?)", best)
+	for _, candidate := range names {
+		if d := editDistance(name, candidate); d < distance {
+			best, distance = candidate, d
+		}
+	}
+	return best
 }
 
 // editDistance returns how many bytes must be put in, taken out or replaced to make b of a. O(len(a)·len(b)).
@@ -166,35 +247,27 @@ func editDistance(a, b string) int {
 }
 
 // showConfig writes the settings in force as a YAML file that --config accepts, each under its sentence.
-func showConfig(cmd *cobra.Command, flags *pflag.FlagSet) {
-	out := cmd.OutOrStdout()
+func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !isSetting(f) {
 			return
 		}
-		fmt.Fprintf(out, "# %s (%s)\n", f.Usage, variable(f.Name))
+		text := f.Value.String()
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			fmt.Fprintf(out, "%s: [%s]\n", f.Name, strings.Join(quoteAll(list.GetSlice()), ", "))
-			return
+			var quoted []string
+			for _, item := range list.GetSlice() {
+				quoted = append(quoted, quote(item))
+			}
+			text = "[" + strings.Join(quoted, ", ") + "]"
+		} else if f.Value.Type() == "string" {
+			text = quote(text)
 		}
-		fmt.Fprintf(out, "%s: %s\n", f.Name, quoteIfNeeded(f.Value.String()))
+		fmt.Fprintf(out, "# %s (%s)\n%s: %s\n", f.Usage, variable(f.Name), f.Name, text)
 	})
 }
 
-func quoteAll(texts []string) []string {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = fmt.Sprintf("%q", text)
-	}
-	return quoted
-}
-
-func quoteIfNeeded(text string) string {
-	if text == "" || strings.ContainsAny(text, ":#{}[],&*!|>'\"%@` ") {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
-}
+// quote returns a text as a YAML scalar in quotes.
+func quote(text string) string { return strconv.Quote(text) }
 
 // newCrawlFlags returns the settings of a crawl, all at their defaults.
 func newCrawlFlags() *pflag.FlagSet {

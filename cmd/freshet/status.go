@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -20,12 +18,10 @@ import (
 	"freshet/dashboard"
 )
 
-// socketName is the control socket in the data directory.
-const socketName = "control.sock"
-
 // front is what a running crawl shows of itself: the control socket and the --listen address.
 type front struct {
 	server *http.Server
+	socket string // path of the control socket
 	done   sync.WaitGroup
 }
 
@@ -34,18 +30,17 @@ type front struct {
 func serveStatus(engine *crawl.Engine, options crawl.Options, listen string, insist bool) (*front, error) {
 	handler := dashboard.Handler(reader{store: engine.Store(), status: func() any { return engine.Status() }},
 		engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	f := &front{server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
-	socket, err := listenSocket(filepath.Join(options.Dir, socketName))
+	f := &front{
+		server: &http.Server{Handler: onlyCrawl(options.Crawl, handler), ReadHeaderTimeout: 10 * time.Second},
+		socket: filepath.Join(options.Dir, socketName),
+	}
+	socket, err := listenSocket(f.socket)
 	if err != nil {
 		return nil, err
 	}
 	f.serve(socket)
 	if listen == "" {
 		return f, nil
-	}
-	if err := loopbackOnly(listen); err != nil {
-		f.stop()
-		return nil, usage(err)
 	}
 	listener, err := net.Listen("tcp", listen)
 	switch {
@@ -60,34 +55,18 @@ func serveStatus(engine *crawl.Engine, options crawl.Options, listen string, ins
 	return f, nil
 }
 
-// listenSocket listens on a Unix socket that only its owner may open. A socket left by a crash is
-// replaced: the data directory's lock says that nobody uses it.
-func listenSocket(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("control socket: %w", err)
+// validListen refuses an address that others can reach: that asks for a token and TLS, which this page
+// does not have. An empty one is for none.
+func validListen(listen string) error {
+	if listen == "" {
+		return nil
 	}
-	const longest = 107 // of a socket's path, on Linux
-	if len(path) > longest {
-		return nil, fmt.Errorf("control socket: path %q is longer than %d bytes: use a shorter --data", path, longest)
-	}
-	mask := syscall.Umask(0o177)
-	defer syscall.Umask(mask)
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	return listener, nil
-}
-
-// loopbackOnly refuses an address that others can reach: that asks for a token and TLS, which this
-// page does not have.
-func loopbackOnly(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("--listen %q: want HOST:PORT", listen)
+		return fmt.Errorf("%q: want HOST:PORT", listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--listen %q: only loopback addresses may be listened on", listen)
+		return fmt.Errorf("%q: only loopback addresses may be listened on", listen)
 	}
 	return nil
 }
@@ -96,7 +75,8 @@ func (f *front) serve(listener net.Listener) {
 	f.done.Go(func() { f.server.Serve(listener) })
 }
 
-// stop closes the listeners and waits a moment for answers under way.
+// stop closes the listeners, waits a moment for answers under way and removes the control socket, which
+// is ours as long as the engine is open.
 func (f *front) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -104,6 +84,7 @@ func (f *front) stop() {
 		f.server.Close()
 	}
 	f.done.Wait()
+	os.Remove(f.socket)
 }
 
 // progress prints a line on standard error: rewritten each second on a terminal, a new one every five

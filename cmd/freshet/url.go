@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,10 +37,9 @@ func urlCommand() *cobra.Command {
 				}
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			defer out.Flush()
 			encoder := json.NewEncoder(out)
 			encoder.SetEscapeHTML(false)
-			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
+			err := eachArgument(args, cmd.InOrStdin(), func(raw string) error {
 				d := weburl.Describe(raw, baseURL, partitions)
 				if asJSON {
 					return encoder.Encode(d)
@@ -50,6 +51,7 @@ func urlCommand() *cobra.Command {
 				_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%d\n", d.Canonical, d.Fingerprint, d.Site, d.SURT, *d.Partition)
 				return err
 			})
+			return errors.Join(err, out.Flush())
 		},
 	}
 	cmd.Flags().StringVar(&base, "base", "", "resolve against this URL")
@@ -89,9 +91,15 @@ func robotsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "robots --file robots.txt --agent NAME URL…",
 		Short:   "Say what a robots.txt allows",
-		Long:    "Prints \"allow URL\" or \"deny URL\" for each URL, by RFC 9309, and the crawl delay if one is set (to standard error).",
+		Long:    "Prints \"allow URL\" or \"deny URL\" for each URL, by RFC 9309, and the crawl delay if one is set (to standard error).\nWith - or no URL, reads a URL a line.",
 		Example: "  freshet robots --file robots.txt --agent freshet https://example.org/private/",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				return usage(errors.New("--file is needed: the robots.txt to read"))
+			}
+			if file == "-" && (len(args) == 0 || slices.Contains(args, "-")) {
+				return usage(errors.New("standard input cannot be both the robots.txt and the URLs: give the URLs as arguments"))
+			}
 			body, err := readFileOrStdin(file, cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -101,9 +109,9 @@ func robotsCommand() *cobra.Command {
 				fmt.Fprintf(cmd.ErrOrStderr(), "crawl-delay %s\n", delay.Round(time.Millisecond))
 			}
 			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
-				u, err := weburl.Parse(raw)
+				u, err := parseURL(raw)
 				if err != nil {
-					return err
+					return usage(err)
 				}
 				verdict := "deny"
 				if rules.Allowed(agent, u) {
@@ -116,7 +124,6 @@ func robotsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&file, "file", "", "robots.txt to read, - for standard input (required)")
 	cmd.Flags().StringVar(&agent, "agent", "freshet", "name of the crawler")
-	_ = cmd.MarkFlagRequired("file")
 	return cmd
 }
 

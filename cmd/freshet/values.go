@@ -8,33 +8,92 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"freshet/weburl"
 )
+
+// checked is a flag whose text must pass a check before it is set.
+type checked struct {
+	pflag.Value
+	check func(text string) error
+}
+
+// Set checks the text and sets the flag.
+func (c checked) Set(text string) error {
+	if err := c.check(text); err != nil {
+		return err
+	}
+	return c.Value.Set(text)
+}
+
+// check adds a check to flags that are there.
+func check(flags *pflag.FlagSet, do func(text string) error, names ...string) {
+	for _, name := range names {
+		f := flags.Lookup(name)
+		f.Value = checked{f.Value, do}
+	}
+}
+
+// wholeFrom checks a whole number: at least least.
+func wholeFrom(least int64) func(string) error {
+	return func(text string) error {
+		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < least {
+			return fmt.Errorf("%q: want a whole number, at least %d", text, least)
+		}
+		return nil
+	}
+}
+
+// notNegative checks a number with a fraction.
+func notNegative(text string) error {
+	if n, err := strconv.ParseFloat(text, 64); err != nil || !(n >= 0 && n <= math.MaxFloat64) {
+		return fmt.Errorf("%q: want a number, 0 or more", text)
+	}
+	return nil
+}
+
+func truth(text string) error {
+	if _, err := strconv.ParseBool(text); err != nil {
+		return fmt.Errorf("%q: want true or false", text)
+	}
+	return nil
+}
+
+// printable checks what goes into a header's line.
+func printable(text string) error {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Errorf("%q: has a control character", text)
+	}
+	return nil
+}
 
 // duration is a flag of a length of time: 15s, 24h, 7d, 1d12h.
 type duration time.Duration
 
 // Set reads the flag's text: Go's units and d for a day of 24 hours.
 func (d *duration) Set(text string) error {
+	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d", text)
 	rest, days := text, 0.0
-	if i := strings.IndexByte(text, 'd'); i > 0 {
+	if number, after, ok := strings.Cut(text, "d"); ok {
 		var err error
-		if days, err = strconv.ParseFloat(text[:i], 64); err != nil {
-			return fmt.Errorf("%q: want a duration such as 15s, 24h or 7d", text)
+		if days, err = strconv.ParseFloat(number, 64); err != nil {
+			return wrong
 		}
-		rest = text[i+1:]
-	}
-	var span time.Duration
-	if rest != "" || days == 0 {
-		var err error
-		if span, err = time.ParseDuration(rest); err != nil {
-			return fmt.Errorf("%q: want a duration such as 15s, 24h or 7d", text)
+		if rest = after; rest == "" {
+			rest = "0"
 		}
 	}
-	total := days*24*float64(time.Hour) + float64(span)
-	if !(total >= 0 && total < math.MaxInt64) {
+	span, err := time.ParseDuration(rest)
+	if err != nil {
+		return wrong
+	}
+	whole := days * float64(24*time.Hour) // exact for a number of days
+	if !(whole >= 0 && whole < math.MaxInt64) || span < 0 || time.Duration(whole) > math.MaxInt64-span {
 		return fmt.Errorf("%q: want a duration between 0 and 290 years", text)
 	}
-	*d = duration(total)
+	*d = duration(time.Duration(whole) + span)
 	return nil
 }
 
@@ -83,7 +142,12 @@ func (c *byteCount) Set(text string) error {
 		if !ok {
 			continue
 		}
-		value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		number = strings.TrimSpace(number)
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 0 && n <= math.MaxInt64/int64(unit.bytes) {
+			*c = byteCount(n * int64(unit.bytes)) // exact, where a float is not
+			return nil
+		}
+		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(value >= 0 && value*unit.bytes < math.MaxInt64) {
 			break
 		}
@@ -113,12 +177,13 @@ type resolveMap map[string]netip.AddrPort
 // Set adds one HOST=ADDR:PORT, or several with commas between.
 func (m resolveMap) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
-		host, target, ok := strings.Cut(part, "=")
+		host, target, _ := strings.Cut(part, "=")
 		address, err := netip.ParseAddrPort(target)
-		if !ok || host == "" || err != nil {
+		u, hostErr := weburl.Parse("http://" + host + "/")
+		if err != nil || hostErr != nil || strings.Contains(host, "@") || u.String() != "http://"+u.Host()+"/" {
 			return fmt.Errorf("%q: want HOST=ADDR:PORT, such as example.test=127.0.0.2:8080", part)
 		}
-		m[strings.ToLower(host)] = address
+		m[u.Host()] = address
 	}
 	return nil
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Show or check the settings", Args: commandArgs,
+		Long:    "A setting's value comes from its flag, else from its FRESHET_ variable, else from the file of --config, else it is\nthe default.",
+		Example: "  freshet config show > freshet.yaml\n  freshet config validate freshet.yaml",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var config string
+	show := &cobra.Command{
+		Use: "show", Short: "Print the settings in force as a config file", Args: noArgs,
+		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
+				return usage(err)
+			}
+			showConfig(cmd.OutOrStdout(), cmd.Flags())
+			return nil
+		},
+	}
+	validate := &cobra.Command{
+		Use: "validate FILE", Short: "Check a config file", Args: oneArg("FILE"),
+		Long:    "Checks a file of settings, or standard input for -, and prints each fault with its line; exit code 2 if there is one.",
+		Example: "  freshet config validate freshet.yaml\n  freshet config show | freshet config validate -",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settleFile(newCrawlFlags(), args[0], cmd.InOrStdin()); err != nil {
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])
+			return nil
+		},
+	}
+	crawlFlags(show.Flags())
+	show.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
+	cmd.AddCommand(show, validate)
+	return cmd
+}

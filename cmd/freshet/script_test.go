@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+// TestMain lets the test binary be freshet itself, for the scripts and for tests that start processes.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"freshet": func() { os.Exit(run(context.Background(), os.Args[1:])) },
+	})
+}
+
+// TestScripts runs the scripts of testdata/script, which fix what people and programs type and what
+// they are told: flags, exit codes, both streams. Beside testscript's own commands they have
+//
+//	exits CODE freshet ARG…   the exit code, whatever it is
+//
+// and in each one's folder web.yaml, the settings for a crawl of http://site.test/ (see smallWeb).
+func TestScripts(t *testing.T) {
+	web := httptest.NewServer(smallWeb())
+	t.Cleanup(web.Close)
+	config := fmt.Sprintf("resolve: site.test=%s\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n", strings.TrimPrefix(web.URL, "http://"))
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			return os.WriteFile(filepath.Join(env.WorkDir, "web.yaml"), []byte(config), 0o600)
+		},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		RequireUniqueNames: true,
+	})
+}
+
+func exits(script *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if err != nil || neg {
+		script.Fatalf("usage: exits CODE COMMAND…")
+	}
+	got := 0
+	if err := script.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			script.Fatalf("%v", err)
+		}
+		got = failed.ExitCode()
+	}
+	if got != want {
+		script.Fatalf("exit code %d: want %d", got, want)
+	}
+}
+
+// smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
+// redirects.
+func smallWeb() http.Handler {
+	mux := http.NewServeMux()
+	page := func(path, text string) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprint(w, text)
+		})
+	}
+	page("/{$}", `<title>Home</title><a href="a.html">a</a> <a href="b.html">b</a> <a href="gone.html">gone</a>`)
+	page("/a.html", `<title>A</title><a href="b.html">b</a> <a href="private/c.html">c</a>`)
+	page("/b.html", `<title>B</title><a href="moved">a</a> <a href="http://elsewhere.test/">elsewhere</a>`)
+	mux.Handle("GET /moved", http.RedirectHandler("/a.html", http.StatusFound))
+	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "User-agent: *\nDisallow: /private/\n")
+	})
+	return mux
+}
+
+// TestHelp holds that every command says what it does and shows how.
+func TestHelp(t *testing.T) {
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Name() == "completion" {
+			return // cobra's own
+		}
+		if cmd.Short == "" || !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s: short %q, example %q", cmd.CommandPath(), cmd.Short, cmd.Example)
+		}
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	root := newRoot()
+	root.InitDefaultHelpCmd()
+	visit(root)
+}

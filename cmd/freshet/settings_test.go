@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"pgregory.net/rapid"
+)
+
+// texts returns the settings as text.
+func texts(flags *pflag.FlagSet) map[string]string {
+	all := map[string]string{}
+	flags.VisitAll(func(f *pflag.Flag) { all[f.Name] = f.Value.String() })
+	return all
+}
+
+// readBack returns the settings that a shown file gives.
+func readBack(t testing.TB, shown []byte) map[string]string {
+	t.Helper()
+	flags := newCrawlFlags()
+	given, err := parseConfig(flags, "shown.yaml", shown)
+	if err := errors.Join(err, assign(given)); err != nil {
+		t.Fatalf("%v\n%s", err, shown)
+	}
+	return texts(flags)
+}
+
+func TestShownDefaultsAreValid(t *testing.T) {
+	var shown bytes.Buffer
+	showConfig(&shown, newCrawlFlags())
+	if diff := cmp.Diff(texts(newCrawlFlags()), readBack(t, shown.Bytes())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestShownSettingsAreValid holds that what config show prints means what it was made of, whatever the
+// texts in it.
+func TestShownSettingsAreValid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		flags := newCrawlFlags()
+		for _, name := range []string{"data", "seeds", "contact", "user-agent"} {
+			_ = flags.Set(name, rapid.String().Draw(t, name)) // what a check refuses is not set
+		}
+		for name, text := range map[string]string{
+			"crawl": "null", "scope": "any", "delay": "90m", "max-body": "3KB", "allow-private": "true", "adaptive-delay": "1.5", "listen": "[::1]:80",
+			"resolve": "a.test=127.0.0.1:80,[::1]=[fe80::1%eth0]:81,müller.test=127.0.0.3:1",
+		} {
+			if err := flags.Set(name, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var shown bytes.Buffer
+		showConfig(&shown, flags)
+		again := newCrawlFlags()
+		given, err := parseConfig(again, "shown.yaml", shown.Bytes())
+		if err := errors.Join(err, assign(given)); err != nil {
+			t.Fatalf("%v\n%s", err, shown.Bytes())
+		}
+		if diff := cmp.Diff(texts(flags), texts(again)); diff != "" {
+			t.Fatalf("%s\n%s", diff, shown.Bytes())
+		}
+	})
+}
+
+func TestParseConfig(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       map[string]string // the settings that are not at their default
+		fault      string
+	}{
+		{name: "empty"},
+		{name: "comment", text: "# nothing\n"},
+		{name: "null document", text: "---\n~\n"},
+		{name: "scalars", text: "max-pages: 16\nuser-agent: 'it''s'\nallow-private: true\nadaptive-delay: 1.5\n", want: map[string]string{"max-pages": "16", "user-agent": "it's", "allow-private": "true", "adaptive-delay": "1.5"}},
+		{name: "not decimal", text: "max-pages: 0x10\n", fault: "f:1: max-pages: \"0x10\": want a whole number, at least 0"},
+		{name: "null is the default", text: "delay:\nmax-pages: 3\n", want: map[string]string{"max-pages": "3"}},
+		{name: "block text", text: "contact: |\n  mailto:a@b.test\n", want: map[string]string{"contact": "mailto:a@b.test"}},
+		{name: "flow mapping", text: "{max-pages: 3, delay: 2s}", want: map[string]string{"max-pages": "3", "delay": "2s"}},
+		{name: "list of one", text: "delay: [2s]", want: map[string]string{"delay": "2s"}},
+		{name: "unknown", text: "delay: 2s\ndelays: 2s\n", fault: `f:2: unknown setting "delays" (did you mean "delay"?)`},
+		{name: "unknown and far", text: "colour: red\n", fault: `f:1: unknown setting "colour"`},
+		{name: "nested", text: "resolve:\n  a: b\n", fault: "f:1: resolve: want a value or a list of values, not a mapping"},
+		{name: "list of lists", text: "resolve: [[a]]\n", fault: "f:1: resolve: want a value or a list of values, not a list of lists"},
+		{name: "alias", text: "data: &a x\nseeds: *a\n", fault: "f:1: data: want a value or a list of values, not a anchor\nf:2: seeds: want a value or a list of values, not a alias"},
+		{name: "two documents", text: "delay: 1s\n---\ndelay: 2s\n", fault: "f:3: a second document: want one"},
+		{name: "scalar", text: "\nhello\n", fault: "f:2: want a mapping of settings"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			flags := newCrawlFlags()
+			given, err := parseConfig(flags, "f", []byte(test.text))
+			err = errors.Join(err, assign(given))
+			if got := fmt.Sprint(errors.Join(err, nil)); err != nil && got != test.fault || err == nil && test.fault != "" {
+				t.Errorf("error %q: want %q", got, test.fault)
+			}
+			if test.fault != "" {
+				return
+			}
+			want := texts(newCrawlFlags())
+			for name, text := range test.want {
+				want[name] = text
+			}
+			if diff := cmp.Diff(want, texts(flags)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"delya", "delay"}, {"max-page", "max-pages"}, {"max_pages", "max-pages"}, {"pages", ""}, {"d", ""}, {"", ""}, {strings.Repeat("delay", 1000), ""},
+	}
+	for _, test := range tests {
+		if got := nearest(test.name, []string{"delay", "max-pages"}); got != test.want {
+			t.Errorf("nearest(%.20q) = %q: want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching("[ab]{0,6}")
+		a, b, c := text.Draw(t, "a"), text.Draw(t, "b"), text.Draw(t, "c")
+		switch {
+		case (editDistance(a, b) == 0) != (a == b):
+			t.Fatal("zero for others than equals")
+		case editDistance(a, b) != editDistance(b, a):
+			t.Fatal("not symmetric")
+		case editDistance(a, c) > editDistance(a, b)+editDistance(b, c):
+			t.Fatal("a detour is shorter")
+		case editDistance(a+"x", b+"x") != editDistance(a, b):
+			t.Fatal("a common end counts")
+		}
+	})
+}
+
+// FuzzSettings holds that no file of settings panics, that every fault is said with its file and line,
+// and that what a good file sets can be shown and read back.
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		"", "delay: 5s\n", "resolve: [a=127.0.0.1:1, b.test=[::1]:2]\n", "max-page: 1\n", "- a\n", "a: {b: c}\n", "? x\n: y\n", "delay: *a\n",
+		"delay: &a 5s\nfor: *a\n", "!!str delay: !!int 5\n", "delay: |\n  5s\n", "delay: \"\\u0035s\"\n", "---\n...\n---\n", "<<: {delay: 1s}\n", "\xff", "%YAML 1.2\n---\n", "[: ", "seeds: >-\n  a\n  b\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	where := regexp.MustCompile(`^f\.yaml:[1-9]\d*: `)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		flags := newCrawlFlags()
+		given, err := parseConfig(flags, "f.yaml", text)
+		if err := errors.Join(err, assign(given)); err != nil {
+			if !where.MatchString(err.Error()) {
+				t.Fatalf("error without file and line: %v", err)
+			}
+			return
+		}
+		var shown bytes.Buffer
+		showConfig(&shown, flags)
+		if diff := cmp.Diff(texts(flags), readBack(t, shown.Bytes())); diff != "" {
+			t.Fatalf("%s\n%s", diff, shown.Bytes())
+		}
+	})
+}

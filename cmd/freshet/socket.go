@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// socketName is the control socket in the data directory.
+const socketName = "control.sock"
+
+// longestSocket is how many bytes the path of a Unix socket may have: on Linux 107, elsewhere less.
+const longestSocket = 103
+
+// listenSocket listens on a Unix socket that only its owner may open. A socket left by a crash is
+// replaced: the data directory's lock says that nobody uses it. The caller removes it after its use.
+func listenSocket(path string) (listener net.Listener, err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	err = withShortPath(path, func(short string) error {
+		mask := syscall.Umask(0o177)
+		defer syscall.Umask(mask)
+		listener, err = net.Listen("unix", short)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // a short path may lead elsewhere by then
+	return listener, nil
+}
+
+// dialSocket connects to a Unix socket.
+func dialSocket(ctx context.Context, path string) (conn net.Conn, err error) {
+	err = withShortPath(path, func(short string) error {
+		conn, err = new(net.Dialer).DialContext(ctx, "unix", short)
+		return err
+	})
+	return conn, err
+}
+
+// withShortPath calls use with a path to the socket at path that is short enough for a socket: path
+// itself, or one by way of its open directory, which is valid during the call. The directory may be as
+// deep as the file system allows, on Linux.
+func withShortPath(path string, use func(short string) error) error {
+	if len(path) <= longestSocket {
+		return use(path)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	open := fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
+	if _, err := os.Stat(open); err != nil {
+		return fmt.Errorf("path %q is longer than the %d bytes of a socket's: use a shorter --data", path, longestSocket)
+	}
+	return use(filepath.Join(open, filepath.Base(path)))
+}
