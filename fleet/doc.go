@@ -1,0 +1,34 @@
+// Package fleet computes how many fetchers to run.
+//
+// A crawler is a queue of pages that wait to be processed: fetched, and still to be parsed, stored and
+// indexed. Too few fetchers starve the processing, too many overflow the queue. Liu and Nain 2005
+// (section 1.2, after Talim, Liu, Nain and Coffman 2001) weigh the two:
+//
+//	cost = γ · share of time the queue is empty + pages lost a second     (1.2)
+//
+// A Model has the paper's four quantities: λ, what one fetcher brings; μ, what the processing takes;
+// K, the places in the queue; γ. The paper's crawlers are our fetchers.
+//
+// Static: N fetchers, always active. Model.Fixed gives the cost of a number, Model.Best the best
+// number (Proposition 1), Model.LargeQueue what that tends to as K grows (1.12). Service times may be
+// of any Service: exponential, for which all is in closed form, fixed, Erlang, hyperexponential, or as
+// measured. Others go through the chain that is embedded at departures.
+//
+// Dynamic: fetchers are switched on and off by the state of the queue. A fetcher that has brought a
+// page stops or goes on; when a page has been processed one more may start. Model.Dynamic solves this
+// Markov decision process exactly, by policy iteration; Model.DynamicByValues does it by the
+// recursion that the paper used. The answer is two switching curves, the largest queue at which a
+// fetcher is turned on, as functions of the number active, and it costs up to 38 times less than the
+// best fixed number.
+//
+// What makes it fast and exact: the paper's state (q, r, s) says what event comes next, but what
+// follows an event depends only on where it lands, so the states are pairs (q, r) and the policy is a
+// bit for each (see process). Their chain is a narrow band, which is eliminated without a
+// subtraction (see evaluate). And from the policy that holds the best fixed number, some 4 to 8
+// rounds are enough.
+//
+// The paper's text has misprints in the transitions and in some rows of its tables; the comments say
+// where this package departs from it, and testdata lists every printed value beside the right one.
+//
+// The package is pure: no clock, no goroutine, no file. Values are safe for concurrent use.
+package fleet

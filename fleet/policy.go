@@ -1,0 +1,136 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A solution is a policy with what it comes to.
+type solution struct {
+	process
+	evaluation
+	add       policy
+	recurrent []int   // its one closed class
+	rounds    int     // rounds of policy iteration, or steps of value iteration
+	gap       float64 // no policy costs less by more than this
+}
+
+// maxRounds is far above what any model has taken.
+const maxRounds = 500
+
+// iterate solves the process by policy iteration: evaluate, change each choice that gains by it, and
+// again until none does. From a policy that holds the best fixed number of fetchers it takes 4 to 8
+// rounds; from all on, with far more available than that, dozens.
+func (p process) iterate(fixed int) (solution, error) {
+	add, likely := p.hold(fixed), p.index(0, min(fixed, p.n))
+	for round := 1; round <= maxRounds; round++ {
+		s := p.settle(add, likely)
+		next, changed := p.improve(s.add, s.value)
+		if !changed {
+			s.rounds, s.gap = round, p.gap(s.evaluation)
+			return s, nil
+		}
+		add, likely = next, s.likely()
+	}
+	return solution{}, fmt.Errorf("fleet: queue %d, %d fetchers: policy iteration did not end in %d rounds", p.k, p.n, maxRounds)
+}
+
+// settle evaluates a policy. If its chain has several closed classes, the best of them is kept and
+// steered to from everywhere else, which changes the policy (Haviv and Puterman 1991, for
+// communicating processes). The reference is the likely state if it recurs.
+func (p process) settle(add policy, likely int) solution {
+	classes := p.classes(add)
+	var best solution
+	for _, class := range classes {
+		s := solution{process: p, add: add, recurrent: class}
+		reference := class[0]
+		if slices.Contains(class, likely) {
+			reference = likely
+		}
+		if len(classes) > 1 {
+			s.add = p.steer(add, reference)
+		}
+		for {
+			var ok bool
+			if s.evaluation, ok = p.evaluate(s.add, reference); !ok {
+				panic("fleet: a state does not lead to the closed class") // steer and closedClasses see to it
+			}
+			// Values relative to a state that is hardly ever visited are differences of huge numbers.
+			if s.share[reference]*100 > s.share[s.likely()] {
+				break
+			}
+			reference = s.likely()
+		}
+		if best.add == nil || s.average < best.average {
+			best = s
+		}
+	}
+	return best
+}
+
+// likely returns the state in which the process is most often.
+func (s *solution) likely() int {
+	likely := 0
+	for i, share := range s.share {
+		if share > s.share[likely] {
+			likely = i
+		}
+	}
+	return likely
+}
+
+// gain returns D(q,r) = V(q,r+1) − V(q,r), negative if turning on a fetcher in that landing gains, and
+// the size that rounding may give it.
+func (p process) gain(value []float64, q, r int) (gain, rounding float64) {
+	off, on := value[p.index(q, r)], value[p.index(q, r+1)]
+	return on - off, 1e-12 * (1 + math.Abs(on) + math.Abs(off))
+}
+
+// improve returns the policy with every choice changed that gains more than rounding by it.
+func (p process) improve(add policy, value []float64) (next policy, changed bool) {
+	next = slices.Clone(add)
+	for i := range next {
+		q, r := p.state(i)
+		if !p.optional(q, r) {
+			continue
+		}
+		if gain, rounding := p.gain(value, q, r); add[i] && gain > rounding || !add[i] && gain < -rounding {
+			next[i], changed = !add[i], true
+		}
+	}
+	return next, changed
+}
+
+// gap returns how far the optimal cost can be below that of an evaluated policy: whatever the values
+// V, no policy costs less than the smallest over the states of
+//
+//	c(x) + Σ rate · (min over the choice of V(x′) − V(x)).
+func (p process) gap(e evaluation) float64 {
+	bound := math.Inf(1)
+	for i := range e.value {
+		q, r := p.state(i)
+		if q == 0 && r == 0 {
+			continue
+		}
+		sum := p.cost(q, r)
+		for _, m := range p.moves(q, r) {
+			if m.rate > 0 {
+				sum += m.rate * (p.landed(e.value, m.q, m.r) - e.value[i])
+			}
+		}
+		bound = min(bound, sum)
+	}
+	return max(0, e.average-bound)
+}
+
+// landed returns the value of a landing under the best choice.
+func (p process) landed(value []float64, q, r int) float64 {
+	switch {
+	case q == 0 && r == 0:
+		return value[p.index(0, 1)]
+	case r == p.n:
+		return value[p.index(q, r)]
+	}
+	return min(value[p.index(q, r)], value[p.index(q, r+1)])
+}
