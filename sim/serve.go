@@ -3,8 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -79,7 +78,7 @@ func (w *Web) Serve(ctx context.Context) (*Server, error) {
 		Handler:           srv.counted(w),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 30 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0),
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	for _, l := range listeners {
 		srv.loops.Go(func() { _ = server.Serve(l) }) // ends with http.ErrServerClosed

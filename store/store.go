@@ -22,7 +22,7 @@ import (
 // Options say how a data directory is opened. The zero value is usable.
 type Options struct {
 	FS         vfs.FS // default vfs.Default
-	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "default"
+	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
 	CacheBytes int64  // block cache, beside the write buffers; default 32 MiB
@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 		o.FS = vfs.Default
 	}
 	if o.Crawl == "" {
-		o.Crawl = "default"
+		o.Crawl = "main"
 	}
 	if o.Partitions == 0 {
 		o.Partitions = 16
