@@ -140,6 +140,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	defer e.cancel()
 	var background, workers, committer sync.WaitGroup
 	stopTicking := make(chan struct{})
+	e.heartbeat(e.opt.Clock.Now()) // from the first request on, however short the run
 	background.Go(func() { e.tick(stopTicking) })
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(e.process)
@@ -191,12 +192,16 @@ func (e *Engine) tick(stop <-chan struct{}) {
 		case <-ticker.C:
 		}
 		now := e.opt.Clock.Now()
-		if err := e.store.Heartbeat(now); err != nil {
-			e.fail(fmt.Errorf("crawl: heartbeat: %w", err))
-		}
+		e.heartbeat(now)
 		e.tally.tick(now)
 		e.log.flush()
 		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
+	}
+}
+
+func (e *Engine) heartbeat(now time.Time) {
+	if err := e.store.Heartbeat(now); err != nil {
+		e.fail(fmt.Errorf("crawl: heartbeat: %w", err))
 	}
 }
 
