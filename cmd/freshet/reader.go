@@ -23,7 +23,7 @@ type directoryStatus struct {
 	State          string           `json:"state"` // stopped
 	CleanStop      bool             `json:"clean_stop"`
 	LastAlive      *time.Time       `json:"last_alive"`
-	Pages          map[string]int64 `json:"pages"` // by state
+	Pages          map[string]int64 `json:"pages_by_state"`
 	Sites          int64            `json:"sites"`
 	URLsDiscovered int64            `json:"urls_discovered"`
 	QueuedNew      int64            `json:"queued_new"`
