@@ -53,6 +53,7 @@ func FuzzExtract(f *testing.F) {
 		f.Add("text/html", document)
 	}
 	f.Add("application/xhtml+xml", []byte(`<svg><script/><title/><![CDATA[x]]></svg><noscript><template></noscript>`))
+	f.Add("text/html", []byte(`<svg><desc><template><style><a href=1></desc></svg><math><mi><svg/><font size=1><![CDATA[x]]></p>`))
 	f.Add("", []byte(urlset))
 	f.Add("text/plain", []byte("http://a.test/\n"))
 	f.Add("text/xml; charset=utf-16", []byte("<rss><item><link>/a</link></item></rss>"))
