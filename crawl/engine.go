@@ -58,7 +58,7 @@ func Open(opt Options) (*Engine, error) {
 	e := &Engine{
 		opt:     opt,
 		encoder: warc.NewEncoder(warc.FastLevel),
-		tally:   newTally(opt.Clock.Now()),
+		tally:   newTally(),
 		wake:    make(chan struct{}, 1),
 		hungry:  make(chan struct{}, 1),
 		slots:   make(chan struct{}, opt.Connections),
@@ -138,6 +138,7 @@ func (e *Engine) Store() *store.Store { return e.store }
 func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	ctx, e.cancel = context.WithCancel(ctx)
 	defer e.cancel()
+	e.tally.begin(e.opt.Clock.Now())
 	var background, workers, committer sync.WaitGroup
 	stopTicking := make(chan struct{})
 	e.heartbeat(e.opt.Clock.Now()) // from the first request on, however short the run

@@ -108,7 +108,6 @@ func span(seconds float64) string {
 
 // tally counts what the engine does. Its counters only rise; a rate is the difference of two looks.
 type tally struct {
-	started     time.Time
 	pages       atomic.Int64
 	failed      atomic.Int64
 	bytes       atomic.Int64
@@ -117,6 +116,7 @@ type tally struct {
 	fetching    atomic.Int64
 
 	mu      sync.Mutex
+	started time.Time // of Run; zero before
 	errors  map[string]int64
 	refused map[string]int64
 	recent  [recentLooks]look // a ring of looks a second apart
@@ -132,8 +132,15 @@ type look struct {
 	pages, bytes int64
 }
 
-func newTally(now time.Time) *tally {
-	return &tally{started: now, errors: map[string]int64{}, refused: map[string]int64{}}
+func newTally() *tally {
+	return &tally{errors: map[string]int64{}, refused: map[string]int64{}}
+}
+
+// begin starts the time that rates are for.
+func (t *tally) begin(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started = now
 }
 
 // countError counts a fetch that brought no page. The classes are few and fixed.
@@ -163,12 +170,14 @@ func (t *tally) fill(s *Status, now time.Time) {
 	s.Pages, s.URLsFailed, s.Bytes = t.pages.Load(), t.failed.Load(), t.bytes.Load()
 	s.NotModified, s.Changed = t.notModified.Load(), t.changed.Load()
 	s.Connections = int(t.fetching.Load())
-	s.DurationS = now.Sub(t.started).Seconds()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.started.IsZero() {
+		s.DurationS = now.Sub(t.started).Seconds()
+	}
 	if s.DurationS > 0 {
 		s.PagesPerS = float64(s.Pages) / s.DurationS
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	s.Errors, s.Refused = clone(t.errors), clone(t.refused)
 	from := look{at: t.started}
 	if t.looks >= recentLooks {
