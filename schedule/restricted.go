@@ -1,0 +1,229 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+)
+
+// Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, says which slots
+// task i may have; slots must be sorted by start. It starts from Regret's schedule. Tasks that landed
+// where they must not lose their slots, and each is brought back by a shortest augmenting path: removing
+// forbidden pairs makes no cycle of negative cost, and neither does a shortest path, so the result is
+// exact: most tasks, then least cost.
+//
+// With h tasks that landed badly and f that are restricted, it takes O(h·k·(n+m+f·m)), where k, the
+// number of rounds until no path gets shorter, is small when displacements are local.
+func Restricted(tasks []Task, slots []Slot, allowed []func(Slot) bool) Schedule {
+	if len(allowed) != len(tasks) {
+		panic(fmt.Sprintf("schedule: Restricted: rules of %d tasks for %d", len(allowed), len(tasks)))
+	}
+	s := Solve(tasks, slots)
+	r := &residual{tasks: tasks, slots: slots, allowed: allowed, order: byTime(tasks), slotOf: s.Slot,
+		taskOf: make([]int32, len(slots)), owed: make([]bool, len(slots)),
+		toTask: make([]label, len(tasks)), toSlot: make([]label, len(slots))}
+	for at := range r.taskOf {
+		r.taskOf[at] = -1
+	}
+	var bad []int32
+	for i, at := range s.Slot {
+		switch {
+		case at < 0:
+		case allowed[i] != nil && !allowed[i](slots[at]):
+			bad = append(bad, int32(i))
+			r.owed[at] = true
+			s.Slot[i] = pending
+		default:
+			r.taskOf[at] = int32(i)
+		}
+	}
+	for _, i := range bad {
+		r.augment(i)
+	}
+	s.tally(tasks, slots)
+	return s
+}
+
+// pending marks a task that lost its slot and has not been brought back: it is neither placed nor given
+// up. Its slot is owed one.
+const pending = -2
+
+// A residual is the residual network of a schedule: task → slot at its cost; slot → the task that has it
+// at minus the cost; free slot → sink at 0 and task → sink at one task unplaced, and back from the sink
+// to slots that are taken or owed and to tasks given up.
+type residual struct {
+	tasks   []Task
+	slots   []Slot
+	allowed []func(Slot) bool
+	order   []int32 // tasks by time
+	slotOf  []int32 // of each task; -1 given up
+	taskOf  []int32 // of each slot; -1 none
+	owed    []bool  // slots that a path must end at
+	// Lengths of shortest paths and the node before the last.
+	toTask, toSlot []label
+	toSink         label
+	changed        bool
+}
+
+// A label is the length of the shortest path found so far and the node it comes through.
+type label struct {
+	worth
+	from int32 // for a slot the task, for the sink a task, or -2-slot; viaSink, or the slot's own task
+}
+
+const viaSink = -1
+
+var far = worth{math.MaxInt32, 0}
+
+// lower takes a shorter path.
+func (r *residual) lower(l *label, w worth, from int32) {
+	// A tolerance keeps rounding from going round a cycle of length 0 forever.
+	if w.tasks < l.tasks || w.tasks == l.tasks && w.seconds < l.seconds-1e-9*(1+math.Abs(l.seconds)) {
+		*l = label{w, from}
+		r.changed = true
+	}
+}
+
+// augment brings back a pending task by a shortest path to a slot that is owed one.
+func (r *residual) augment(source int32) {
+	for i := range r.toTask {
+		r.toTask[i] = label{far, viaSink}
+	}
+	for at := range r.toSlot {
+		r.toSlot[at] = label{far, viaSink}
+	}
+	r.toSink = label{far, viaSink}
+	r.toTask[source] = label{worth{}, pending}
+	for r.changed = true; r.changed; {
+		r.changed = false
+		r.relaxSlots()
+		r.relaxRestricted()
+		r.relaxSink()
+		for at, task := range r.taskOf {
+			if l := r.toSlot[at]; task >= 0 && l.tasks != far.tasks {
+				r.lower(&r.toTask[task], l.plus(worth{0, -r.tasks[task].at(r.slots[at].Start)}), int32(at))
+			}
+		}
+	}
+	best := -1
+	for at, owed := range r.owed {
+		if owed && (best < 0 || r.toSlot[at].less(r.toSlot[best].worth)) {
+			best = at
+		}
+	}
+	r.apply(source, int32(best))
+}
+
+// relaxSlots goes from the tasks without rules to all slots: the best offer from the left by a sweep to
+// the right, and that of ordinary tasks from the right by a sweep to the left.
+func (r *residual) relaxSlots() {
+	best, from, next := far, int32(-1), 0
+	for at, slot := range r.slots {
+		for ; next < len(r.order) && r.tasks[r.order[next]].Ideal <= slot.Start; next++ {
+			i := r.order[next]
+			if l := r.toTask[i]; r.allowed[i] == nil && l.tasks != far.tasks {
+				if w := l.plus(worth{0, -r.tasks[i].Ideal}); w.less(best) {
+					best, from = w, i
+				}
+			}
+		}
+		if from >= 0 {
+			r.lower(&r.toSlot[at], best.plus(worth{0, slot.Start}), from)
+		}
+	}
+	best, from, next = far, -1, len(r.order)-1
+	for at := len(r.slots) - 1; at >= 0; at-- {
+		start := r.slots[at].Start
+		for ; next >= 0 && r.tasks[r.order[next]].Ideal >= start; next-- {
+			i := r.order[next]
+			if l := r.toTask[i]; r.allowed[i] == nil && !r.tasks[i].Release && l.tasks != far.tasks {
+				if w := l.plus(worth{0, r.tasks[i].Ideal}); w.less(best) {
+					best, from = w, i
+				}
+			}
+		}
+		if from >= 0 {
+			r.lower(&r.toSlot[at], best.plus(worth{0, -start}), from)
+		}
+	}
+}
+
+// relaxRestricted goes from the tasks with rules to the slots that they may have.
+func (r *residual) relaxRestricted() {
+	for i, allowed := range r.allowed {
+		l := r.toTask[i]
+		if allowed == nil || l.tasks == far.tasks {
+			continue
+		}
+		for at, slot := range r.slots {
+			if cost := r.tasks[i].at(slot.Start); !math.IsInf(cost, 1) && allowed(slot) {
+				r.lower(&r.toSlot[at], l.plus(worth{0, cost}), int32(i))
+			}
+		}
+	}
+}
+
+// relaxSink goes to the sink, from free slots and by giving tasks up, and back from it.
+func (r *residual) relaxSink() {
+	for at, l := range r.toSlot {
+		if r.taskOf[at] < 0 && !r.owed[at] && l.tasks != far.tasks {
+			r.lower(&r.toSink, l.worth, int32(-2-at))
+		}
+	}
+	for i, l := range r.toTask {
+		if r.slotOf[i] != -1 && l.tasks != far.tasks {
+			r.lower(&r.toSink, l.plus(worth{1, 0}), int32(i))
+		}
+	}
+	if r.toSink.tasks == far.tasks {
+		return
+	}
+	for at := range r.toSlot {
+		if r.taskOf[at] >= 0 || r.owed[at] {
+			r.lower(&r.toSlot[at], r.toSink.worth, viaSink)
+		}
+	}
+	for i := range r.toTask {
+		if r.slotOf[i] == -1 {
+			r.lower(&r.toTask[i], r.toSink.plus(worth{-1, 0}), viaSink)
+		}
+	}
+}
+
+// apply goes back along the path from an owed slot to the source and moves one unit along it.
+func (r *residual) apply(source, end int32) {
+	r.owed[end] = false
+	slot := end      // the node to be reached, while task < 0
+	task := int32(0) // the node to be reached, while slot < 0
+	for slot >= 0 || task != source {
+		if slot >= 0 {
+			if task = r.toSlot[slot].from; task == viaSink {
+				// The slot takes nothing more: what it gave the sink is made good there.
+				slot, task = r.throughSink()
+				continue
+			}
+			r.taskOf[slot], r.slotOf[task] = task, slot
+			slot = -1
+			continue
+		}
+		switch from := r.toTask[task].from; from {
+		case viaSink: // the task was given up, and no longer is
+			slot, task = r.throughSink()
+		default: // the task had this slot
+			if r.taskOf[from] == task {
+				r.taskOf[from] = -1
+			}
+			slot = from
+		}
+	}
+}
+
+// throughSink returns the node before the sink on the path: a slot that was free, or else a task, which
+// is given up.
+func (r *residual) throughSink() (slot, task int32) {
+	from := r.toSink.from
+	if from <= -2 {
+		return -2 - from, 0
+	}
+	r.slotOf[from] = -1
+	return -1, from
+}

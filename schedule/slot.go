@@ -1,0 +1,115 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Slot is an instant at which a crawler can start a crawl.
+type Slot struct {
+	Start   float64 // s
+	Crawler int32
+}
+
+// A Task is a crawl that wants a slot.
+type Task struct {
+	Ideal   float64 // s
+	Release bool    // not before Ideal
+}
+
+// at returns what the task costs at a time, +Inf if it may not have it.
+func (t Task) at(start float64) float64 {
+	if t.Release && start < t.Ideal {
+		return math.Inf(1)
+	}
+	return math.Abs(start - t.Ideal)
+}
+
+// A Schedule says which slot each task got.
+type Schedule struct {
+	Slot   []int32 // of each task, its index among the slots, or -1
+	Placed int     // tasks that got one
+	Cost   float64 // s, the sum over these
+}
+
+// tally counts and adds up what the tasks got.
+func (s *Schedule) tally(tasks []Task, slots []Slot) {
+	s.Placed, s.Cost = 0, 0
+	for i, slot := range s.Slot {
+		if slot >= 0 {
+			s.Placed++
+			s.Cost += tasks[i].at(slots[slot].Start)
+		}
+	}
+}
+
+// unplaced returns a schedule of n tasks without slots.
+func unplaced(n int) Schedule {
+	s := Schedule{Slot: make([]int32, n)}
+	for i := range s.Slot {
+		s.Slot[i] = -1
+	}
+	return s
+}
+
+// Crawlers are some crawlers of equal speed.
+type Crawlers struct{ Count, Slots int }
+
+// MaxSlots bounds the slots of a schedule, which are counted in 32 bits.
+const MaxSlots = 1<<31 - 1
+
+// Slots returns the slots of crawlers in an interval of seconds, by start and then crawler: each of those
+// with S slots starts at (l-1)·interval/S for l = 1 … S. Crawlers are numbered from 0 in the order given.
+// O(slots).
+func Slots(fleet []Crawlers, interval float64) ([]Slot, error) {
+	total := 0
+	for _, c := range fleet {
+		if c.Count < 0 || c.Slots < 0 || c.Count > MaxSlots || c.Slots > MaxSlots || total+c.Count*c.Slots > MaxSlots {
+			return nil, fmt.Errorf("schedule: %d crawlers of %d slots: want at most %d slots in all", c.Count, c.Slots, MaxSlots)
+		}
+		total += c.Count * c.Slots
+	}
+	if !(interval > 0) || math.IsInf(interval, 1) {
+		return nil, fmt.Errorf("schedule: interval %v: want a positive finite number of seconds", interval)
+	}
+	slots := make([]Slot, 0, total)
+	first := int32(0)
+	for _, c := range fleet {
+		for l := range c.Slots {
+			for k := range int32(c.Count) {
+				slots = append(slots, Slot{float64(l) * interval / float64(c.Slots), first + k})
+			}
+		}
+		first += int32(c.Count)
+	}
+	if len(fleet) == 1 {
+		return slots, nil
+	}
+	keys := make([]float64, len(slots))
+	for i, s := range slots {
+		keys[i] = s.Start
+	}
+	sorted := make([]Slot, len(slots))
+	for i, at := range order(keys) { // stable, so equal starts stay by crawler
+		sorted[i] = slots[at]
+	}
+	return sorted, nil
+}
+
+// inOrder panics unless slots are sorted by start.
+func inOrder(slots []Slot) {
+	for i := 1; i < len(slots); i++ {
+		if !(slots[i-1].Start <= slots[i].Start) {
+			panic(fmt.Sprintf("schedule: slot %d starts at %v, after slot %d at %v: want them by start", i-1, slots[i-1].Start, i, slots[i].Start))
+		}
+	}
+}
+
+// byTime returns the indices of tasks by ideal time, then index.
+func byTime(tasks []Task) []int32 {
+	keys := make([]float64, len(tasks))
+	for i, t := range tasks {
+		keys[i] = t.Ideal
+	}
+	return order(keys)
+}
