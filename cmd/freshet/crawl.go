@@ -286,9 +286,9 @@ func crawlCommand() *cobra.Command {
 
 // runCrawl runs an engine to its end.
 func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, asJSON, quiet bool) error {
-	engine, err := crawl.Open(options)
+	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {
-		return crawlError(err, options.Dir)
+		return crawlError(err)
 	}
 	front, err := serveStatus(engine, options, listen, insist)
 	if err != nil {
@@ -314,7 +314,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, 
 	}
 	switch {
 	case err != nil:
-		return crawlError(err, options.Dir)
+		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &exitError{code: exitInterrupted}
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
@@ -324,14 +324,14 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, 
 }
 
 // crawlError gives what ends a crawl its exit code.
-func crawlError(err error, dir string) error {
+func crawlError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
 		return &exitError{exitLimit, fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
 	case errors.Is(err, crawl.ErrNothing):
 		return usage(err)
 	}
-	return inUse(err, dir)
+	return err
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM and one that ends with

@@ -2,14 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/store"
 )
 
@@ -31,7 +34,7 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	}
 	s, err := store.Open(data, o)
 	if err != nil {
-		return nil, inUse(err, data)
+		return nil, err
 	}
 	if !s.Start().Fresh {
 		return s, nil
@@ -48,10 +51,18 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	return s, nil
 }
 
-// inUse says more plainly that another process has the directory.
-func inUse(err error, data string) error {
-	if errors.Is(err, store.ErrLocked) {
-		return fmt.Errorf("another process, such as a running crawl, is using %s: wait for its end or stop it", data)
+// patiently opens a data directory. While another process has it, that is tried again for some two
+// seconds: one that was killed gives the directory back when the system has cleared up after it, and one
+// that starts soon answers questions.
+func patiently[T any](ctx context.Context, data string, open func() (T, error)) (T, error) {
+	c := clock.Real()
+	for try := 1; ; try++ {
+		opened, err := open()
+		switch {
+		case !errors.Is(err, store.ErrLocked):
+			return opened, err
+		case try == 40 || c.Sleep(ctx, 50*time.Millisecond) != nil:
+			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: wait for its end or stop it", data)
+		}
 	}
-	return err
 }

@@ -32,7 +32,9 @@ func exportCommand() *cobra.Command {
 		if *warcDir == "" && *cdxj == "" && *partition < 0 {
 			return usage(errors.New("nothing to export: give --warc, --cdxj or --partition"))
 		}
-		s, err := openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
+		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
+			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
+		})
 		if err != nil {
 			return err
 		}
@@ -153,9 +155,11 @@ func importCommand() *cobra.Command {
 			defer f.Close()
 			source = f
 		}
-		s, err := store.Open(*data, store.Options{Crawl: *crawl, Partitions: *partitions})
+		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
+			return store.Open(*data, store.Options{Crawl: *crawl, Partitions: *partitions})
+		})
 		if err != nil {
-			return inUse(err, *data)
+			return err
 		}
 		p, err := s.ImportPartition(bufio.NewReaderSize(source, 1<<20))
 		if err = errors.Join(err, s.Close()); err == nil {
@@ -175,7 +179,9 @@ func verifyCommand() *cobra.Command {
 	data, crawl := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// Opened for writing, so that a crash's torn tails are mended first, as the next crawl would.
-		s, err := openStore(*data, store.Options{Crawl: *crawl})
+		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
+			return openStore(*data, store.Options{Crawl: *crawl})
+		})
 		if err != nil {
 			return err
 		}

@@ -23,17 +23,17 @@ import (
 
 // look asks the API of a data directory: that of the crawl that runs in it, or, if none does, the same
 // API over the directory itself.
-func look(data, crawl, path string, query url.Values, read func(io.Reader) error) error {
-	transport, closeStore, err := apiOf(data, crawl)
+func look(ctx context.Context, data, crawl, path string, query url.Values, read func(io.Reader) error) error {
+	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, crawl) })
 	if err != nil {
 		return err
 	}
-	defer closeStore()
+	defer way.close()
 	if query == nil {
 		query = url.Values{}
 	}
 	query.Set(crawlParameter, crawl)
-	client := http.Client{Transport: transport}
+	client := http.Client{Transport: way}
 	response, err := client.Get("http://freshet" + path + "?" + query.Encode())
 	if err != nil {
 		return err
@@ -53,24 +53,29 @@ func look(data, crawl, path string, query url.Values, read func(io.Reader) error
 	return fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 }
 
-// apiOf returns the way to a directory's API.
-func apiOf(data, crawl string) (way http.RoundTripper, stop func(), err error) {
+// api is the way to a directory's API.
+type api struct {
+	http.RoundTripper
+	close func()
+}
+
+func apiOf(ctx context.Context, data, crawl string) (*api, error) {
 	socket := filepath.Join(data, socketName)
-	if conn, err := dialSocket(context.Background(), socket); err == nil {
+	if conn, err := dialSocket(ctx, socket); err == nil {
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialSocket(ctx, socket)
 		}}
-		return transport, transport.CloseIdleConnections, conn.Close()
+		return &api{transport, transport.CloseIdleConnections}, conn.Close()
 	}
 	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	local := &inProcess{handler: dashboard.Handler(reader{store: s})}
-	return local, func() {
+	return &api{local, func() {
 		local.running.Wait()
 		s.Close()
-	}, nil
+	}}, nil
 }
 
 // crawlParameter names the crawl that a question on the control socket is about.
@@ -137,7 +142,7 @@ func statusCommand() *cobra.Command {
 	data, crawl := directoryFlags(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return look(*data, *crawl, "/api/v1/status", nil, func(body io.Reader) error {
+		return look(cmd.Context(), *data, *crawl, "/api/v1/status", nil, func(body io.Reader) error {
 			if *asJSON {
 				_, err := io.Copy(cmd.OutOrStdout(), body)
 				return err
@@ -162,7 +167,7 @@ func pagesCommand() *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, an object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		query := url.Values{"site": {*site}}
-		return look(*data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
+		return look(cmd.Context(), *data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			return errors.Join(printPages(out, body, *asJSON), out.Flush())
 		})
@@ -216,7 +221,7 @@ func historyCommand() *cobra.Command {
 		if _, err := parseURL(args[0]); err != nil {
 			return usage(err)
 		}
-		return look(*data, *crawl, "/api/v1/history", url.Values{"url": args}, func(body io.Reader) error {
+		return look(cmd.Context(), *data, *crawl, "/api/v1/history", url.Values{"url": args}, func(body io.Reader) error {
 			if *asJSON {
 				_, err := io.Copy(cmd.OutOrStdout(), body)
 				return err
@@ -276,7 +281,7 @@ func catCommand() *cobra.Command {
 		if *at != "" {
 			query.Set("at", *at)
 		}
-		return look(*data, *crawl, "/api/v1/content", query, func(body io.Reader) error {
+		return look(cmd.Context(), *data, *crawl, "/api/v1/content", query, func(body io.Reader) error {
 			_, err := io.Copy(cmd.OutOrStdout(), body)
 			return err
 		})

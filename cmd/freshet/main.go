@@ -53,7 +53,10 @@ func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := unknownCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -90,6 +93,7 @@ func newRoot() *cobra.Command {
 		exportCommand(), importCommand(), verifyCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	codeArgs(root)
 	return root
@@ -120,6 +124,15 @@ func codeArgs(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		codeArgs(below)
 	}
+}
+
+// unknownCommand says first of all, before what is wrong with its flags, that a command is none.
+func unknownCommand(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
+		return nil // what begins with __ is for shells
+	}
+	return usage(commandArgs(cmd, rest))
 }
 
 // commandArgs refuses what is no command of a group of commands.

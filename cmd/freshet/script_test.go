@@ -96,7 +96,5 @@ func TestHelp(t *testing.T) {
 			visit(below)
 		}
 	}
-	root := newRoot()
-	root.InitDefaultHelpCmd()
-	visit(root)
+	visit(newRoot())
 }

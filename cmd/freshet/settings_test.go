@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,16 +97,14 @@ func TestParseConfig(t *testing.T) {
 			flags := newCrawlFlags()
 			given, err := parseConfig(flags, "f", []byte(test.text))
 			err = errors.Join(err, assign(given))
-			if got := fmt.Sprint(errors.Join(err, nil)); err != nil && got != test.fault || err == nil && test.fault != "" {
+			if got := fmt.Sprint(err); err != nil && got != test.fault || err == nil && test.fault != "" {
 				t.Errorf("error %q: want %q", got, test.fault)
 			}
 			if test.fault != "" {
 				return
 			}
 			want := texts(newCrawlFlags())
-			for name, text := range test.want {
-				want[name] = text
-			}
+			maps.Copy(want, test.want)
 			if diff := cmp.Diff(want, texts(flags)); diff != "" {
 				t.Error(diff)
 			}

@@ -72,7 +72,7 @@ func validListen(listen string) error {
 }
 
 func (f *front) serve(listener net.Listener) {
-	f.done.Go(func() { f.server.Serve(listener) })
+	f.done.Go(func() { _ = f.server.Serve(listener) }) // ends with http.ErrServerClosed
 }
 
 // stop closes the listeners, waits a moment for answers under way and removes the control socket, which
