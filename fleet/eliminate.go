@@ -14,8 +14,11 @@ type evaluation struct {
 // Nothing is subtracted but θ itself, so that the smallest probability keeps its digits.
 //
 // The chain is a band as wide as the shorter of queue and fleet. O(states · width²) time,
-// O(states · width) memory. It returns false if a state does not lead to the reference.
-func (p process) evaluate(add policy, reference int) (evaluation, bool) {
+// O(states · width) memory.
+//
+// A state that leads to the reference with a probability below the range of float64 is returned as
+// stuck, and there is no evaluation. Else stuck is -1.
+func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
 	n, h := p.states(), p.width()
 	row := 2*h + 1
 	band := make([]float64, n*row) // rate from i to j in band[i*row+h+j−i]
@@ -55,7 +58,7 @@ func (p process) evaluate(add policy, reference int) (evaluation, bool) {
 			out[k] += rate
 		}
 		if out[k] == 0 {
-			return evaluation{}, false
+			return evaluation{}, k
 		}
 		for i := k + 1; i <= last; i++ {
 			rate := band[i*row+h+k-i]
@@ -80,7 +83,7 @@ func (p process) evaluate(add policy, reference int) (evaluation, bool) {
 			spent[reference] += rate * spent[k]
 		}
 	}
-	e := evaluation{average: cost[reference] / spent[reference], value: make([]float64, n), share: make([]float64, n)}
+	e = evaluation{average: cost[reference] / spent[reference], value: make([]float64, n), share: make([]float64, n)}
 	e.share[reference] = 1
 	sum := 1.0
 	for k := n - 1; k >= 0; k-- {
@@ -100,5 +103,5 @@ func (p process) evaluate(add policy, reference int) (evaluation, bool) {
 	for k := range e.share {
 		e.share[k] /= sum
 	}
-	return e, true
+	return e, -1
 }

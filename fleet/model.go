@@ -27,8 +27,12 @@ const (
 	maxRatio = 1e9
 )
 
+// maxQueue is the longest queue: beyond it, half a queue and half a page cannot be told apart with
+// the digits that the optimal load needs.
+const maxQueue = 1_000_000_000_000
+
 // Validate returns all faults of the model joined, or nil: rates and γ must be positive and within a
-// factor of 1e9 of the service rate, and the queue at least 2.
+// factor of 1e9 of the service rate, and the queue from 2 to 10¹².
 func (m Model) Validate() error {
 	var faults []error
 	rates := []struct {
@@ -48,8 +52,8 @@ func (m Model) Validate() error {
 			}
 		}
 	}
-	if m.Queue < 2 {
-		faults = append(faults, fmt.Errorf("fleet: queue %d: want 2 or more", m.Queue))
+	if m.Queue < 2 || m.Queue > maxQueue {
+		faults = append(faults, fmt.Errorf("fleet: queue %d: want 2 to %d", m.Queue, maxQueue))
 	}
 	return errors.Join(faults...)
 }

@@ -25,7 +25,10 @@ const maxRounds = 500
 func (p process) iterate(fixed int) (solution, error) {
 	add, likely := p.hold(fixed), p.index(0, min(fixed, p.n))
 	for round := 1; round <= maxRounds; round++ {
-		s := p.settle(add, likely)
+		s, err := p.settle(add, likely)
+		if err != nil {
+			return solution{}, err
+		}
 		next, changed := p.improve(s.add, s.value)
 		if !changed {
 			s.rounds, s.gap = round, p.gap(s.evaluation)
@@ -38,10 +41,9 @@ func (p process) iterate(fixed int) (solution, error) {
 
 // settle evaluates a policy. If its chain has several closed classes, the best of them is kept and
 // steered to from everywhere else, which changes the policy (Haviv and Puterman 1991, for
-// communicating processes). The reference is the likely state if it recurs.
-func (p process) settle(add policy, likely int) solution {
+// communicating processes). The first reference is the likely state if it recurs.
+func (p process) settle(add policy, likely int) (best solution, err error) {
 	classes := p.classes(add)
-	var best solution
 	for _, class := range classes {
 		s := solution{process: p, add: add, recurrent: class}
 		reference := class[0]
@@ -51,29 +53,41 @@ func (p process) settle(add policy, likely int) solution {
 		if len(classes) > 1 {
 			s.add = p.steer(add, reference)
 		}
-		for {
-			var ok bool
-			if s.evaluation, ok = p.evaluate(s.add, reference); !ok {
-				panic("fleet: a state does not lead to the closed class") // steer and closedClasses see to it
-			}
-			// Values relative to a state that is hardly ever visited are differences of huge numbers.
-			if s.share[reference]*100 > s.share[s.likely()] {
-				break
-			}
-			reference = s.likely()
+		if s.evaluation, err = p.evaluateClass(s.add, class, reference); err != nil {
+			return solution{}, err
 		}
 		if best.add == nil || s.average < best.average {
 			best = s
 		}
 	}
-	return best
+	return best, nil
+}
+
+// evaluateClass evaluates a policy with one closed class. It moves the reference to where the process
+// is most often: values relative to a state that is hardly ever visited are differences of huge
+// numbers.
+func (p process) evaluateClass(add policy, class []int, reference int) (evaluation, error) {
+	for range maxRounds {
+		e, stuck := p.evaluate(add, reference)
+		switch {
+		case stuck < 0 && e.share[reference]*100 > e.share[e.likely()]:
+			return e, nil
+		case stuck < 0:
+			reference = e.likely()
+		case slices.Contains(class, stuck): // the process is there all but always
+			reference = stuck
+		default:
+			return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: %w: probabilities below 1e-300", p.k, p.n, ErrTooLarge)
+		}
+	}
+	return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: no state that is visited often", p.k, p.n)
 }
 
 // likely returns the state in which the process is most often.
-func (s *solution) likely() int {
+func (e *evaluation) likely() int {
 	likely := 0
-	for i, share := range s.share {
-		if share > s.share[likely] {
+	for i, share := range e.share {
+		if share > e.share[likely] {
 			likely = i
 		}
 	}

@@ -410,7 +410,7 @@ func TestBadModels(t *testing.T) {
 		"no arrivals": {0, 1, 5, 1}, "negative arrivals": {-1, 1, 5, 1}, "NaN arrivals": {nan, 1, 5, 1}, "endless arrivals": {inf, 1, 5, 1},
 		"no service": {1, 0, 5, 1}, "negative service": {1, -1, 5, 1}, "NaN service": {1, nan, 5, 1}, "endless service": {1, inf, 5, 1},
 		"no gamma": {1, 1, 5, 0}, "NaN gamma": {1, 1, 5, nan}, "endless gamma": {1, 1, 5, inf},
-		"queue of 1": {1, 1, 1, 1}, "negative queue": {1, 1, -5, 1},
+		"queue of 1": {1, 1, 1, 1}, "negative queue": {1, 1, -5, 1}, "endless queue": {1, 1, math.MaxInt, 1},
 		"rates too far apart": {1e-200, 1e200, 5, 1}, "tiny": {1e-300, 1, 5, 1}, "vast gamma": {1, 1, 5, 1e300},
 	}
 	for name, m := range models {

@@ -80,7 +80,10 @@ func (p process) iterateValues(fixed int, v ValueIteration) (solution, error) {
 				add[i] = gain < 0
 			}
 		}
-		s := p.settle(add, p.index(0, min(fixed, p.n)))
+		s, err := p.settle(add, p.index(0, min(fixed, p.n)))
+		if err != nil {
+			return solution{}, err
+		}
 		s.average, s.rounds, s.gap = cost, step, cost-low
 		return s, nil
 	}
