@@ -49,12 +49,13 @@ func (c *Clock) Now() time.Time {
 // Rate returns the clock seconds that pass in a machine second.
 func (c *Clock) Rate() float64 { return c.rate }
 
-// Machine returns how long the machine takes to let d of the clock's time pass.
+// Machine returns how long the machine takes to let d of the clock's time pass, rounded up: who waits
+// that long does not wake too early.
 func (c *Clock) Machine(d time.Duration) time.Duration {
 	if c.rate == 1 {
 		return d
 	}
-	return time.Duration(float64(d) / c.rate)
+	return time.Duration(math.Ceil(float64(d) / c.rate))
 }
 
 // Span returns how much of the clock's time passes while the machine's advances by d.

@@ -1,0 +1,27 @@
+package clock
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Who waits for a time finds it come, at whatever rate: a wait rounded down would end early, and be
+// followed by one of nothing for ever.
+func TestSleepIsLongEnough(t *testing.T) {
+	for _, rate := range []float64{0.3, 1, 7, 1000, 8640, 1e6} {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), rate)
+			for _, d := range []time.Duration{1, 999, 1001, time.Second + 1, 36 * time.Hour} {
+				until := c.Now().Add(d)
+				if err := c.Sleep(context.Background(), d); err != nil {
+					t.Fatal(err)
+				}
+				if now := c.Now(); now.Before(until) {
+					t.Errorf("rate %v: after %v it is %v too early", rate, d, until.Sub(now))
+				}
+			}
+		})
+	}
+}
