@@ -46,7 +46,7 @@ func (x *exchange) run() {
 	request := x.f.requestBytes(x.req)
 	if conn := x.f.idle.take(x.site, r.Address); conn != nil {
 		r.Reused = true
-		if x.over(conn, request); !x.unheard() {
+		if x.over(conn, request); x.req.Once || !x.unheard() {
 			return
 		}
 		*r = Result{URL: r.URL, Started: r.Started, DNS: r.DNS, Address: r.Address}

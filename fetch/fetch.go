@@ -100,6 +100,9 @@ type Request struct {
 	// KeepAlive asks the server to leave the connection open and keeps it for the next request to the
 	// site. A connection that is open is used either way.
 	KeepAlive bool
+	// Once sends the request once and no more. A server that had closed the open connection it went
+	// over never got it; but one that read it and hung up would get two in a row.
+	Once bool
 	// Header is sent in addition, and in place of the fields of the same name that a Fetcher sets; it
 	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out.
 	Header http.Header
@@ -175,7 +178,7 @@ func (f *Fetcher) Close() error {
 
 // Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than
 // by an outcome. It returns soon after ctx ends. A request that finds its reused connection closed
-// before any byte of an answer is sent once more over a new one.
+// before any byte of an answer is sent once more over a new one, unless it says Once.
 func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result {
 	r := &Result{URL: req.URL, Started: f.opt.Clock.Now()}
 	x := exchange{f: f, ctx: ctx, req: &req, site: req.URL.Site(), r: r, deadline: f.opt.Clock.Deadline(f.opt.TotalTimeout)}

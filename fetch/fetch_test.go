@@ -272,12 +272,14 @@ func TestKeepAlive(t *testing.T) {
 func TestReusedConnectionLost(t *testing.T) {
 	tests := []struct {
 		name, second string
+		once         bool
 		want         Outcome
 		reused       bool
 		dials        int
 	}{
-		{"before an answer", "", Answered, false, 2},
-		{"in the answer", "HTTP/1.1 200", Disconnected, true, 1},
+		{"before an answer", "", false, Answered, false, 2},
+		{"before an answer, once", "", true, Disconnected, true, 1},
+		{"in the answer", "HTTP/1.1 200", false, Disconnected, true, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -294,6 +296,7 @@ func TestReusedConnectionLost(t *testing.T) {
 			f := w.fetcher(t, nil)
 			req := Request{URL: page(t, "http://example.com/"), KeepAlive: true}
 			f.Fetch(t.Context(), req)
+			req.Once = test.once
 			r := f.Fetch(t.Context(), req)
 			if r.Outcome != test.want || r.Reused != test.reused || len(w.dialed) != test.dials {
 				t.Errorf("%v (%v), reused %v, %d dials", r.Outcome, r.Err, r.Reused, len(w.dialed))
