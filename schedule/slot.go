@@ -62,12 +62,13 @@ const MaxSlots = 1<<31 - 1
 // with S slots starts at (l-1)·interval/S for l = 1 … S. Crawlers are numbered from 0 in the order given.
 // O(slots).
 func Slots(fleet []Crawlers, interval float64) ([]Slot, error) {
-	total := 0
+	total, crawlers := 0, 0
 	for _, c := range fleet {
-		if c.Count < 0 || c.Slots < 0 || c.Count > MaxSlots || c.Slots > MaxSlots || total+c.Count*c.Slots > MaxSlots {
-			return nil, fmt.Errorf("schedule: %d crawlers of %d slots: want at most %d slots in all", c.Count, c.Slots, MaxSlots)
+		if c.Count < 0 || c.Slots < 0 || c.Count > MaxSlots-crawlers || c.Slots > MaxSlots || c.Count*c.Slots > MaxSlots-total {
+			return nil, fmt.Errorf("schedule: %d crawlers of %d slots: want at most %d crawlers and slots in all", c.Count, c.Slots, MaxSlots)
 		}
 		total += c.Count * c.Slots
+		crawlers += c.Count
 	}
 	if !(interval > 0) || math.IsInf(interval, 1) {
 		return nil, fmt.Errorf("schedule: interval %v: want a positive finite number of seconds", interval)

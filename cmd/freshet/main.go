@@ -91,6 +91,7 @@ func newRoot() *cobra.Command {
 		crawlCommand(), demoCommand(), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
+		planCommand(), scheduleCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.InitDefaultHelpCmd()

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxTableLine bounds a line of a table, so that a file without line ends is refused and not swallowed.
+const maxTableLine = 16 << 20
+
+// A table is a CSV file with a header, read row by row. Its errors begin with file:line:column.
+type table struct {
+	file   string
+	csv    *csv.Reader
+	column map[string]int
+	row    []string
+	close  func() error
+}
+
+// openTable opens a file, or in for "-", and reads its header: columns in any order, each of those known
+// and none twice, the needed ones among them.
+func openTable(file string, in io.Reader, known []string, needed ...string) (*table, error) {
+	t := &table{file: file, column: map[string]int{}, close: func() error { return nil }}
+	if file == "-" {
+		t.file = "standard input"
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		in, t.close = f, f.Close
+	}
+	source := bufio.NewReaderSize(&boundedLines{in: in}, 1<<20)
+	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
+		_, _ = source.Discard(3)
+	}
+	if magic, _ := source.Peek(4); bytes.Equal(magic, []byte("PAR1")) {
+		return nil, errors.Join(fmt.Errorf("%s: is a Parquet file: want CSV with a header", t.file), t.close())
+	}
+	t.csv = csv.NewReader(source)
+	t.csv.ReuseRecord = true
+	if err := t.header(known, needed); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+func (t *table) header(known, needed []string) error {
+	more, err := t.next()
+	if err != nil {
+		return err
+	}
+	if !more {
+		return fmt.Errorf("%s:1:1: no header: want columns %s", t.file, strings.Join(known, ", "))
+	}
+	for i, name := range t.row {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			return t.faultAt(i, "unknown column %q: want %s", name, strings.Join(known, ", "))
+		}
+		if _, twice := t.column[name]; twice {
+			return t.faultAt(i, "column %q is there twice", name)
+		}
+		t.column[strings.Clone(name)] = i
+	}
+	for _, name := range needed {
+		if !t.has(name) {
+			return fmt.Errorf("%s:1:1: no column %q", t.file, name)
+		}
+	}
+	return nil
+}
+
+// next reads a row and reports whether there was one.
+func (t *table) next() (bool, error) {
+	row, err := t.csv.Read()
+	if err == io.EOF {
+		return false, nil
+	}
+	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+		if errors.Is(err, csv.ErrFieldCount) {
+			return false, fmt.Errorf("%s:%d:%d: %d fields, but the header has %d", t.file, fault.Line, fault.Column, len(row), t.csv.FieldsPerRecord)
+		}
+		return false, fmt.Errorf("%s:%d:%d: %w", t.file, fault.Line, fault.Column, fault.Err)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", t.file, err)
+	}
+	t.row = row
+	return true, nil
+}
+
+// has reports whether the table has a column.
+func (t *table) has(name string) bool {
+	_, ok := t.column[name]
+	return ok
+}
+
+// line returns the line on which the row begins.
+func (t *table) line() int {
+	line, _ := t.csv.FieldPos(0)
+	return line
+}
+
+// fault returns an error at a column of the row, or at the row's beginning if it has no such column.
+func (t *table) fault(name, format string, args ...any) error {
+	return t.faultAt(t.column[name], format, args...)
+}
+
+func (t *table) faultAt(field int, format string, args ...any) error {
+	line, column := t.csv.FieldPos(field)
+	return fmt.Errorf("%s:%d:%d: %s", t.file, line, column, fmt.Sprintf(format, args...))
+}
+
+// text returns a field without space around it, empty if there is none.
+func (t *table) text(name string) string {
+	i, ok := t.column[name]
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(t.row[i])
+}
+
+// number returns a field as a number from low to high, absent if it is empty.
+func (t *table) number(name string, absent, low, high float64) (float64, error) {
+	text := t.text(name)
+	if text == "" {
+		return absent, nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, t.fault(name, "%s %q: want a number", name, text)
+	}
+	return v, t.within(name, v, low, high)
+}
+
+// within returns an error unless low ≤ v ≤ high.
+func (t *table) within(name string, v, low, high float64) error {
+	switch {
+	case v >= low && v <= high:
+		return nil
+	case high == math.MaxFloat64:
+		return t.fault(name, "%s %v: want a finite number of at least %v", name, v, low)
+	}
+	return t.fault(name, "%s %v: want a number from %v to %v", name, v, low, high)
+}
+
+// whole returns a field as a whole number from low to high, absent if it is empty.
+func (t *table) whole(name string, absent, low, high int) (int, error) {
+	text := t.text(name)
+	if text == "" {
+		return absent, nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < low || v > high {
+		return 0, t.fault(name, "%s %q: want a whole number from %d to %d", name, text, low, high)
+	}
+	return v, nil
+}
+
+// list returns a field's numbers, which stand between semicolons, each from low to high.
+func (t *table) list(name string, low, high float64) ([]float64, error) {
+	text := t.text(name)
+	if text == "" {
+		return nil, nil
+	}
+	var all []float64
+	for part := range strings.SplitSeq(text, ";") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return nil, t.fault(name, "%s %q: want numbers with ; between", name, part)
+		}
+		if err := t.within(name, v, low, high); err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// unique returns an error if a key has been seen on an earlier row, and remembers it.
+func (t *table) unique(name, key string, seen map[string]int) error {
+	if line, twice := seen[key]; twice {
+		return t.fault(name, "%s %q is on line %d already", name, key, line)
+	}
+	seen[key] = t.line()
+	return nil
+}
+
+// boundedLines fails on a line of more than maxTableLine bytes.
+type boundedLines struct {
+	in     io.Reader
+	length int
+	line   int
+}
+
+// Read reads on and counts.
+func (b *boundedLines) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	for rest := p[:n]; ; b.line++ {
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			b.length += len(rest)
+			break
+		}
+		b.length, rest = 0, rest[end+1:]
+	}
+	if b.length > maxTableLine {
+		return 0, fmt.Errorf("line %d is longer than %d bytes", b.line+1, maxTableLine)
+	}
+	return n, err
+}
