@@ -29,7 +29,7 @@ type Explanation struct {
 
 // Checked is what one gate said.
 type Checked struct {
-	// Gate is "syntax", "scope", "guard", "seen", "robots", "address", "host", "fetch", "retries" or
+	// Gate is "syntax", "scope", "guard", "seen", "address", "robots", "host", "fetch", "retries" or
 	// "queue". A gate that a stopped URL never came to is absent.
 	Gate    string  `json:"gate"`
 	Verdict Verdict `json:"verdict"`
@@ -237,10 +237,14 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 	x.say("scope", Passed, "", "when it was discovered")
 	x.say("guard", Passed, "", "when it was discovered")
 	x.say("seen", Passed, "", x.discovery(row))
-	if err := x.robots(row); err != nil {
+	site, err := x.store.Site(x.url.Site())
+	if err != nil {
+		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
+	}
+	x.address(row, site.Robots)
+	if err := x.robots(row, site.Robots); err != nil {
 		return x.out, err
 	}
-	x.address(row)
 	if row.Queue != store.NoQueue {
 		if err := x.host(); err != nil {
 			return x.out, err
@@ -264,12 +268,7 @@ func (x *explainer) discovery(row store.Page) string {
 	return detail + ", by way of page " + row.Via.String()
 }
 
-func (x *explainer) robots(row store.Page) error {
-	site, err := x.store.Site(x.url.Site())
-	if err != nil {
-		return fmt.Errorf("crawl: explain %s: %w", x.url, err)
-	}
-	state := site.Robots
+func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 	detail := "robots.txt was not asked for yet"
 	if state.Fetched != 0 {
 		detail = fmt.Sprintf("robots.txt asked for %s: %s", date(state.Fetched), answer(state.Outcome, state.Status, state.Reason))
@@ -295,10 +294,15 @@ func (x *explainer) robots(row store.Page) error {
 	return nil
 }
 
-// address tells whether the address guard stands in the way.
-func (x *explainer) address(row store.Page) {
-	if row.Outcome == store.OutcomeDenied {
+// address tells whether the address guard stands in the way: of the page, or of its site's robots.txt,
+// which is asked for first.
+func (x *explainer) address(row store.Page, robots store.RobotsState) {
+	switch {
+	case row.Outcome == store.OutcomeDenied:
 		x.say("address", Stopped, "private-address", row.Reason)
+		return
+	case robots.Outcome == store.OutcomeDenied && row.State == store.StateDenied:
+		x.say("address", Stopped, "private-address", robots.Reason)
 		return
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(x.url.Host(), "[]")); err == nil && !x.opt.AllowPrivate && fetch.Guard(addr) != nil {
@@ -358,7 +362,9 @@ func (x *explainer) fetch(row store.Page) {
 	case store.OutcomeDenied: // the address gate's
 		return
 	case store.OutcomeFailed:
-		reason = failure(row.Reason)
+		if reason = failure(row.Reason); row.Reason == "" { // an answer that is none, such as 101
+			reason = fmt.Sprint(row.Status)
+		}
 	default:
 		reason = fmt.Sprint(row.Status)
 	}

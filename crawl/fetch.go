@@ -40,7 +40,8 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		e.done <- v
 		return
 	}
-	request := fetch.Request{URL: row.URL, KeepAlive: e.keepsConnections()}
+	_, slow := rules.rules.CrawlDelay(e.opt.Agent)
+	request := fetch.Request{URL: row.URL, KeepAlive: e.keepsConnections(), Once: slow || e.opt.Delay > 0}
 	if row.State == store.StateLive {
 		request.ETag, request.LastModified = row.ETag, row.LastModified
 	}

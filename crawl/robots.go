@@ -162,7 +162,7 @@ type robotsVerdict struct {
 func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	try := e.robots.try(page.Site)
 	v := &visit{page: page, url: robotsURL(page.Site)}
-	request := fetch.Request{URL: v.url, KeepAlive: e.keepsConnections(), MaxBody: robotsBytes}
+	request := fetch.Request{URL: v.url, KeepAlive: e.keepsConnections(), Once: true, MaxBody: robotsBytes}
 	if !try.at.IsZero() {
 		request.URL = try.at
 	}

@@ -1,0 +1,219 @@
+package hostile
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"freshet/clock"
+	"freshet/crawl"
+	"freshet/fetch"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// The ceilings of the heap: what one crawl may add to it, and what it may be for the whole suite. Most
+// is the database's tables and the file system in memory.
+const (
+	crawlCeiling = 96 << 20
+	suiteCeiling = 192 << 20
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if held := heap(); held > suiteCeiling && code == 0 {
+		fmt.Fprintf(os.Stderr, "the heap grew to %d MiB, want %d at most\n", held>>20, suiteCeiling>>20)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// heap returns the most bytes of heap that the process ever held at once.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapSys
+}
+
+// trial is one crawl of a hostile host, evil.test unless hosts says otherwise, and two honest ones.
+type trial struct {
+	evil  server           // at evil.test
+	hosts func(n *network) // instead of, or beside, evil
+	seeds []string         // of the hostile hosts; paths are evil.test's; "/" if there is none
+
+	rate    float64 // of the clock; 1 if 0
+	delay   time.Duration
+	options func(o *crawl.Options)
+
+	stop crawl.Stop // frontier_empty if empty
+	// What explain is to say of hostile URLs (paths are evil.test's): "gate: reason", empty for a page
+	// that is stored.
+	explains map[string]string
+	check    func(t *testing.T, n *network, s *store.Store)
+}
+
+const delay = time.Second // w, unless a trial says otherwise
+
+// run crawls, in a bubble.
+func (c trial) run(t *testing.T) {
+	t.Helper()
+	before := heap()
+	synctest.Test(t, func(t *testing.T) { c.crawl(t) })
+	if grown := max(before, heap()) - before; grown > crawlCeiling {
+		t.Errorf("the heap grew by %d MiB, want %d at most", grown>>20, crawlCeiling>>20)
+	}
+}
+
+func (c *trial) crawl(t *testing.T) {
+	if c.rate == 0 {
+		c.rate = 1
+	}
+	if c.delay == 0 {
+		c.delay = delay
+	}
+	if c.stop == "" {
+		c.stop = crawl.FrontierEmpty
+	}
+	n := newNetwork(t, clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), c.rate))
+	if c.evil.answer != nil {
+		n.host("evil.test", c.evil)
+	}
+	if c.hosts != nil {
+		c.hosts(n)
+	}
+	n.host("honest-one.test", server{answer: honest})
+	n.host("honest-two.test", server{answer: honest})
+	o := c.engineOptions(t, n)
+	engine, err := crawl.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := engine.Run(t.Context(), t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	if summary.StoppedBy != c.stop {
+		t.Errorf("stopped by %s, want %s", summary.StoppedBy, c.stop)
+	}
+	c.explained(t, "running", engine.Explain)
+	if err := engine.Close(); err != nil {
+		t.Error(err)
+	}
+	n.work.Wait()
+	n.apart(byHost, c.delay)
+	c.fullSpeed(t, n)
+	c.left(t, n, o)
+}
+
+// engineOptions returns the options of the trial's crawl.
+func (c *trial) engineOptions(t *testing.T, n *network) crawl.Options {
+	o := crawl.Options{
+		Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: n.clock, UserAgent: "freshet-test", Delay: c.delay,
+		MaxBody: 1 << 20, Connections: 16,
+		Fetch: fetch.Options{Resolver: &resolver{network: n, asked: map[string]int{}}, Dial: n.dial},
+	}
+	seeds := c.seeds
+	if len(seeds) == 0 {
+		seeds = []string{"/"}
+	}
+	for _, seed := range append(slices.Clone(seeds), "http://honest-one.test/", "http://honest-two.test/") {
+		o.Seeds = append(o.Seeds, c.url(t, seed))
+	}
+	if c.options != nil {
+		c.options(&o)
+	}
+	return o
+}
+
+// url returns a URL; a path is one of evil.test.
+func (c *trial) url(t *testing.T, text string) weburl.URL {
+	t.Helper()
+	if text[0] == '/' {
+		scheme := "http"
+		if c.evil.tls != nil {
+			scheme = "https"
+		}
+		text = scheme + "://evil.test" + text
+	}
+	u, err := weburl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// explained holds what explain says of the hostile URLs.
+func (c *trial) explained(t *testing.T, where string, explain func(string) (crawl.Explanation, error)) {
+	for _, text := range slices.Sorted(maps.Keys(c.explains)) {
+		e, err := explain(c.url(t, text).String())
+		if err != nil {
+			t.Errorf("%s: %v", where, err)
+			continue
+		}
+		got := ""
+		if e.StoppedBy != "" {
+			got = e.StoppedBy + ": " + e.Reason
+		}
+		if got != c.explains[text] {
+			t.Errorf("%s: explain %s: %q, want %q\n%+v", where, text, got, c.explains[text], e)
+		}
+	}
+}
+
+// fullSpeed holds that the honest hosts were asked as soon as politeness allowed: robots.txt, then every
+// page, with no more between two than the delay and what the links take to be decided.
+func (c *trial) fullSpeed(t *testing.T, n *network) {
+	slack := n.clock.Span(100 * time.Millisecond)
+	by := n.requests(byHost)
+	for _, host := range []string{"honest-one.test", "honest-two.test"} {
+		requests := by[host]
+		if len(requests) != honestPages+1 {
+			t.Errorf("%s was asked %d times, want %d", host, len(requests), honestPages+1)
+		}
+		for i := range max(0, len(requests)-1) {
+			if gap := requests[i+1].start.Sub(requests[i].end); gap > c.delay+slack {
+				t.Errorf("%s: %v between %s and %s: the hostile host held it up", host, gap, requests[i].path, requests[i+1].path)
+			}
+		}
+	}
+}
+
+// left looks into the directory that the crawl left.
+func (c *trial) left(t *testing.T, n *network, o crawl.Options) {
+	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true, Clock: o.Clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, host := range []string{"honest-one.test", "honest-two.test"} {
+		for number := range honestPages {
+			path := "/"
+			if number > 0 {
+				path = fmt.Sprintf("/page/%d", number)
+			}
+			row, _, err := s.PageOf(c.url(t, "http://"+host+path))
+			if err != nil || row.State != store.StateLive {
+				t.Errorf("%s%s: %v, error %v: want it stored", host, path, row.State, err)
+			}
+		}
+	}
+	if err := s.Verify(t.Context(), func(p store.Problem) { t.Error(p) }); err != nil {
+		t.Error(err)
+	}
+	c.explained(t, "stopped", func(raw string) (crawl.Explanation, error) { return crawl.Explain(s, o, raw) })
+	if c.check != nil {
+		c.check(t, n, s)
+	}
+}

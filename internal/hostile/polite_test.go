@@ -1,0 +1,97 @@
+package hostile
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"freshet/crawl"
+	"freshet/store"
+)
+
+// after answers robots.txt with 404 and all else with a status and header lines.
+func after(code int, lines ...string) answer { return each(says(status(code, lines...))) }
+
+// A year is taken for a day, and nonsense for nothing; retries end all of them. Honest hosts don't wait.
+func TestRetryAfter(t *testing.T) {
+	trial{
+		hosts: func(n *network) {
+			n.host("year.test", server{answer: after(http.StatusServiceUnavailable, "Retry-After: 31536000")})
+			n.host("minus.test", server{answer: after(http.StatusServiceUnavailable, "Retry-After: -1")})
+			n.host("words.test", server{answer: after(http.StatusTooManyRequests, "Retry-After: soon")})
+			n.host("digits.test", server{answer: after(http.StatusTooManyRequests, "Retry-After: 999999999999999999999999")})
+			n.host("century.test", server{answer: after(http.StatusTooManyRequests, "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT")})
+		},
+		seeds: []string{"http://year.test/", "http://minus.test/", "http://words.test/", "http://digits.test/", "http://century.test/"},
+		rate:  1000, delay: time.Minute,
+		options: func(o *crawl.Options) { o.For = 12 * time.Hour },
+		stop:    crawl.TimeUp,
+		explains: map[string]string{
+			"http://year.test/": "host: back-off", "http://digits.test/": "host: back-off", "http://century.test/": "host: back-off",
+			"http://minus.test/": "fetch: 503", "http://words.test/": "fetch: 429",
+		},
+	}.run(t)
+}
+
+// Whatever a server asks for, its pages are tried again a day later, and given up after the retries.
+func TestRetryAfterYearEnds(t *testing.T) {
+	trial{
+		evil: server{answer: after(http.StatusServiceUnavailable, "Retry-After: 31536000")},
+		rate: 1000, delay: time.Minute,
+		explains: map[string]string{"/": "fetch: 503"},
+	}.run(t)
+}
+
+func TestTooManyRequestsWithoutAWord(t *testing.T) {
+	trial{
+		evil:     server{answer: after(http.StatusTooManyRequests)},
+		seeds:    []string{"/", "/a", "/b"},
+		explains: map[string]string{"/": "fetch: 429", "/a": "fetch: 429", "/b": "fetch: 429"},
+	}.run(t)
+}
+
+func TestCrawlDelayOfADay(t *testing.T) {
+	pages := map[string]string{
+		"/robots.txt": page("text/plain", "User-agent: *\nCrawl-delay: 86400\n"),
+		"/":           html("<title>Slow</title><a href=/next>next</a>"),
+		"/next":       html("<title>Next</title>Tomorrow's page."),
+	}
+	trial{
+		evil: server{answer: site(pages)},
+		rate: 1000, delay: time.Minute,
+		options:  func(o *crawl.Options) { o.For = 36 * time.Hour },
+		stop:     crawl.TimeUp,
+		explains: map[string]string{"/": "", "/next": "host: interval"},
+	}.run(t)
+}
+
+// Ten hosts at one address are one machine.
+func TestTenHostsOnOneAddress(t *testing.T) {
+	const gap = 3 * time.Second
+	var shared netip.Addr
+	seeds, explains := []string{}, map[string]string{}
+	for i := range 10 {
+		root := fmt.Sprintf("http://vhost-%d.test/", i)
+		seeds = append(seeds, root)
+		explains[root], explains[root+"next"] = "", ""
+	}
+	trial{
+		hosts: func(n *network) {
+			n.host("vhost-0.test", server{answer: each(func(out io.Writer, r *http.Request) bool {
+				_, err := io.WriteString(out, html("<title>"+r.Host+r.URL.Path+"</title><a href=/next>next</a>"))
+				return err == nil
+			})})
+			shared = n.lookups["vhost-0.test"](1)[0]
+			for i := range 10 {
+				n.name(fmt.Sprintf("vhost-%d.test", i), func(int) []netip.Addr { return []netip.Addr{shared} })
+			}
+		},
+		seeds: seeds, explains: explains,
+		delay:   gap,
+		options: func(o *crawl.Options) { o.AddressDelay = gap },
+		check:   func(_ *testing.T, n *network, _ *store.Store) { n.apart(byAddress, gap) },
+	}.run(t)
+}
