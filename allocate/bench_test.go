@@ -16,6 +16,8 @@ type mixture struct {
 	rates   []float64
 	weights []float64
 	quasi   []*change.Quasi // of every tenth page
+	poisson change.Poisson
+	pareto  change.Pareto
 }
 
 // splitmix is the stream that the reference values for weights were made with.
@@ -83,28 +85,36 @@ func clickWeights() (weights [50]float64) {
 
 func (m *mixture) Len() int              { return len(m.rates) }
 func (m *mixture) Bounds(int) (int, int) { return 0, math.MaxInt32 }
-func (m *mixture) poisson(i int) change.Page {
-	return change.Page{Process: change.Poisson(m.rates[i]), Interval: 1}
-}
 
-func (m *mixture) pareto(i int) change.Page {
-	p, _ := change.NewPareto(m.rates[i], 1.5)
-	return change.Page{Process: p, Interval: 1}
-}
-
-func (m *mixture) curve(i int) change.Curve {
-	switch kind := i % 10; {
-	case kind < 6:
-		return m.poisson(i)
-	case kind < 9:
-		return m.pareto(i)
+// page returns page i, whose process lives in m until the next call.
+func (m *mixture) page(i int) change.Page {
+	if i%10 < 6 {
+		m.poisson = change.Poisson(m.rates[i])
+		return change.Page{Process: &m.poisson, Interval: 1}
 	}
-	return m.quasi[i/10]
+	m.pareto, _ = change.NewPareto(m.rates[i], 1.5)
+	return change.Page{Process: &m.pareto, Interval: 1}
 }
 
-func (m *mixture) Gain(i, x int) float64 { return m.weights[i] * m.curve(i).Gain(x) }
+func (m *mixture) Gain(i, x int) float64 {
+	if i%10 == 9 {
+		return m.weights[i] * m.quasi[i/10].Gain(x)
+	}
+	return m.weights[i] * m.page(i).Gain(x)
+}
+
 func (m *mixture) Crawls(i int, gain float64) float64 {
-	return m.curve(i).Crawls(gain / m.weights[i])
+	if i%10 == 9 {
+		return m.quasi[i/10].Crawls(gain / m.weights[i])
+	}
+	return m.page(i).Crawls(gain / m.weights[i])
+}
+
+func (m *mixture) staleness(i int, x int32) float64 {
+	if i%10 == 9 {
+		return m.quasi[i/10].Staleness(int(x))
+	}
+	return m.page(i).Staleness(int(x))
 }
 
 // TestMixture holds the objective at a million pages and R/N = 2.5 and 5 to reference values of the
@@ -131,7 +141,7 @@ func TestMixture(t *testing.T) {
 		}
 		objective := 0.0
 		for i, x := range crawls {
-			objective += m.weights[i] * m.curve(i).Staleness(int(x))
+			objective += m.weights[i] * m.staleness(i, x)
 		}
 		if got := objective / total; math.Abs(got-test.want) > 6e-9 || !allocate.Certify(m, crawls).Optimal() {
 			t.Errorf("budget %d: %.9f, want %.8f", test.budget, got, test.want)

@@ -106,23 +106,36 @@ func binomialSeries(c, r, from float64) float64 {
 	}
 }
 
-// inverse solves m(r) = c by Newton's method on the logarithms of both, in which m is concave.
+// inverse solves m(r) = c by Newton's method on the logarithms of both, in which m is concave, from below:
+// m(r) is at most r²/2 and, for a < 2, at most r^(2-a)/(2-a).
 func (p Pareto) inverse(marginal float64) float64 {
-	c := marginal / ((p.shape - 1) * p.scale)
-	r := math.Sqrt(2 * c) // m(r) ≤ r²/2: a start from below
+	a := p.shape
+	c := marginal / ((a - 1) * p.scale)
+	r := math.Sqrt(2 * c)
+	if a < 1.9 && (2-a)*c > 1 {
+		r = math.Max(r, math.Pow((2-a)*c, 1/(2-a)))
+	}
 	for range 60 {
-		m := paretoMoment(p.shape, r)
-		slope := r * r * math.Exp(-p.shape*math.Log1p(r)) / m // dlog m / dlog r
-		step := math.Log(c/m) / slope
+		m, tail := momentAndTail(a, r)
+		step := math.Log(c/m) * m / (r * r * tail)
 		if !(step < 30) {
 			step = 30
 		}
 		r *= math.Exp(step)
-		if math.Abs(step) < 1e-6 {
+		if math.Abs(step) < 1e-5 { // the next one would be of the order of its square
 			break
 		}
 	}
 	return r * p.scale
+}
+
+// momentAndTail returns paretoMoment and (1+r)^-a, by one exponential where no digits are lost by it.
+func momentAndTail(a, r float64) (moment, tail float64) {
+	if (a+1)*r < 0.25 || math.Abs(a-2) < 0.1 || a < 1.1 {
+		return paretoMoment(a, r), math.Exp(-a * math.Log1p(r))
+	}
+	power := math.Exp((1 - a) * math.Log1p(r))
+	return (power*(1+r)-1)/(2-a) - (power-1)/(1-a), power / (1 + r)
 }
 
 // TruncatedPareto is a Pareto law of any shape a > 0 in which a gap ends at the horizon at the latest:
