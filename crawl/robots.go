@@ -20,7 +20,6 @@ import (
 // its pages are refused for the day.
 const (
 	robotsLife      = 24 * time.Hour
-	robotsBytes     = 512 << 10
 	robotsRedirects = 5
 	robotsCached    = 10_000 // sites whose rules are kept in memory
 )
@@ -162,7 +161,7 @@ type robotsVerdict struct {
 func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	try := e.robots.try(page.Site)
 	v := &visit{page: page, url: robotsURL(page.Site)}
-	request := fetch.Request{URL: v.url, KeepAlive: e.keepsConnections(), Once: true, MaxBody: robotsBytes}
+	request := fetch.Request{URL: v.url, KeepAlive: e.keepsConnections(), Once: true, MaxBody: fetch.MaxRobots}
 	if !try.at.IsZero() {
 		request.URL = try.at
 	}
@@ -245,7 +244,7 @@ func robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return []byte{}, true
 	}
-	body, _, err := fetch.Decode(r.Header, r.Body, robotsBytes)
+	body, _, err := fetch.Decode(r.Header, r.Body, fetch.MaxRobots)
 	if body == nil {
 		body = []byte{}
 	}

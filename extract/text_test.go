@@ -188,14 +188,6 @@ func TestSoftError(t *testing.T) {
 	}
 }
 
-func TestBytes(t *testing.T) {
-	sum := Bytes([]byte("abc"))
-	// The example of FIPS 180-1, appendix A.
-	if got := hex.EncodeToString(sum[:]); got != "a9993e364706816aba3e25717850c26c9cd0d89d" {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestCandidates(t *testing.T) {
 	tests := []struct {
 		name, set string

@@ -28,6 +28,6 @@
 // sessions are what a Fetcher remembers; all three are bounded. It starts no goroutines that outlive
 // a call.
 //
-// What a site asks of crawlers is read here as well: ParseRobots and RobotsPolicy (RFC 9309),
-// RobotsTag, Result.RetryAfter. Decode undoes content codings, to a limit.
+// What a site asks of crawlers is read here as well: ParseRobots (RFC 9309) and Result.RetryAfter.
+// Decode undoes content codings, to a limit.
 package fetch

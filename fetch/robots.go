@@ -16,16 +16,11 @@ import (
 // more.
 const MaxRobots = 512 << 10
 
-// MaxRobotsRedirects is how many redirects in a row a request for robots.txt follows before the file
-// counts as missing (RFC 9309 section 2.3.1.2).
-const MaxRobotsRedirects = 5
-
 // Robots is what a robots.txt file asks of crawlers, read as RFC 9309 says. It is immutable and safe
 // for concurrent use; the zero value allows everything.
 type Robots struct {
 	groups   map[string]*group // by product token in lower case; "*" for all others
 	sitemaps []string
-	denied   bool // nothing is allowed, whoever asks
 }
 
 // group is what a file says to one product token; groups that name the same token are merged.
@@ -38,32 +33,6 @@ type group struct {
 type rule struct {
 	pattern pattern
 	allow   bool
-}
-
-// AllowAll is the policy of a site without a robots.txt file.
-func AllowAll() *Robots { return &Robots{} }
-
-// DenyAll is the policy of a site whose robots.txt file cannot be had.
-func DenyAll() *Robots { return &Robots{denied: true} }
-
-// RobotsPolicy returns what the answer to a request for /robots.txt lets a crawler do (RFC 9309
-// section 2.3.1). A status of 200–299 is a file, read as far as it came if it was cut for its length;
-// 300–499 but 429 means there is none, and everything is allowed; all else (429, 500–599, no address,
-// no connection, no time, half an answer) means that the site cannot say, and nothing is. The caller
-// follows up to MaxRobotsRedirects redirects (Result.Redirect) first and asks about the last.
-func RobotsPolicy(r *Result) *Robots {
-	readable := r.Outcome == Answered || r.Outcome == Cut && r.Truncated == TruncatedLength
-	switch {
-	case r.Status >= 200 && r.Status < 300 && readable:
-		body, _, err := Decode(r.Header, r.Body, MaxRobots)
-		if err != nil && len(body) == 0 && len(r.Body) > 0 {
-			return DenyAll()
-		}
-		return ParseRobots(body)
-	case r.Status >= 300 && r.Status < 500 && r.Status != 429:
-		return AllowAll()
-	}
-	return DenyAll()
 }
 
 // ParseRobots reads the first MaxRobots bytes of a robots.txt file. Every input is some file: lines
@@ -231,9 +200,6 @@ func (r *Robots) Allowed(agent string, u weburl.URL) bool {
 	path := u.RequestURI()
 	if path == "/robots.txt" {
 		return true
-	}
-	if r.denied {
-		return false
 	}
 	rules := r.forAgent(agent).rules
 	if len(rules) == 0 {

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"math"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -133,72 +132,6 @@ func TestSitemaps(t *testing.T) {
 	want := []string{"https://example.com/a.xml", "/b.xml", "https://example.com/c:1.xml"}
 	if diff := cmp.Diff(want, ParseRobots([]byte(file)).Sitemaps()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestRobotsPolicy(t *testing.T) {
-	gzipped := http.Header{"Content-Encoding": {"gzip"}}
-	body := []byte("User-agent: *\nDisallow: /x")
-	tests := []struct {
-		name           string
-		result         Result
-		allowed, other bool // /x and /y
-	}{
-		{"file", Result{Outcome: Answered, Status: 200, Body: body}, false, true},
-		{"file with another 2xx", Result{Outcome: Answered, Status: 203, Body: body}, false, true},
-		{"compressed file", Result{Outcome: Answered, Status: 200, Header: gzipped, Body: compress(t, "gzip", body)}, false, true},
-		{"wrongly coded file", Result{Outcome: Answered, Status: 200, Header: gzipped, Body: body}, false, false},
-		{"file cut for its length", Result{Outcome: Cut, Truncated: TruncatedLength, Status: 200, Body: body}, false, true},
-		{"file cut by a disconnect", Result{Outcome: Cut, Truncated: TruncatedDisconnect, Status: 200, Body: body}, false, false},
-		{"redirects without end", Result{Outcome: Answered, Status: 302}, true, true},
-		{"none", Result{Outcome: Answered, Status: 404, Body: body}, true, true},
-		{"forbidden", Result{Outcome: Answered, Status: 403}, true, true},
-		{"none, and half a page that says so", Result{Outcome: Cut, Truncated: TruncatedDisconnect, Status: 404}, true, true},
-		{"too many requests", Result{Outcome: Answered, Status: 429}, false, false},
-		{"server error", Result{Outcome: Answered, Status: 500}, false, false},
-		{"no address", Result{Outcome: DNSFailed}, false, false},
-		{"no time", Result{Outcome: TimedOut}, false, false},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			robots := RobotsPolicy(&test.result)
-			x, y := robots.Allowed("foo", page(t, "http://example.com/x")), robots.Allowed("foo", page(t, "http://example.com/y"))
-			if x != test.allowed || y != test.other {
-				t.Errorf("/x %v, /y %v", x, y)
-			}
-			if !robots.Allowed("foo", page(t, "http://example.com/robots.txt")) {
-				t.Error("/robots.txt not allowed")
-			}
-		})
-	}
-}
-
-func TestRobotsTag(t *testing.T) {
-	tests := []struct {
-		name   string
-		fields []string
-		want   Directives
-	}{
-		{"none", nil, Directives{}},
-		{"one", []string{"noindex"}, Directives{NoIndex: true}},
-		{"several", []string{"NoIndex, nofollow ,NOARCHIVE"}, Directives{true, true, true}},
-		{"fields", []string{"noindex", "noarchive"}, Directives{NoIndex: true, NoArchive: true}},
-		{"none at all", []string{"none"}, Directives{NoIndex: true, NoFollow: true}},
-		{"all", []string{"all"}, Directives{}},
-		{"ours", []string{"Foo: noindex, nofollow"}, Directives{NoIndex: true, NoFollow: true}},
-		{"another's", []string{"bar: noindex, nofollow", "noarchive"}, Directives{NoArchive: true}},
-		{"another's, then ours", []string{"bar: noindex, foo: nofollow"}, Directives{NoFollow: true}},
-		{"a date", []string{"unavailable_after: 25 Jun 2010 15:00:00 GMT, noindex"}, Directives{NoIndex: true}},
-		{"a date with a comma", []string{"unavailable_after: Friday, 25 Jun 2010 15:00:00 GMT, noindex"}, Directives{NoIndex: true}},
-		{"values", []string{"max-snippet:20, max-image-preview: none, nofollow"}, Directives{NoFollow: true}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := RobotsTag(http.Header{"X-Robots-Tag": test.fields}, "foo/1.0")
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
 	}
 }
 

@@ -1,13 +1,6 @@
 package extract
 
-import (
-	"crypto/sha1"
-	"strings"
-)
-
-// Bytes returns the SHA-1 of a body, as WARC files carry it. It tells bodies apart; it is no
-// protection against those who forge them.
-func Bytes(body []byte) [20]byte { return sha1.Sum(body) }
+import "strings"
 
 // maxErrorText is the length in bytes of visible text beyond which a page is no error page,
 // whatever its title says.
