@@ -305,9 +305,11 @@ func (x *explainer) address(row store.Page, robots store.RobotsState) {
 		x.say("address", Stopped, "private-address", robots.Reason)
 		return
 	}
-	if addr, err := netip.ParseAddr(strings.Trim(x.url.Host(), "[]")); err == nil && !x.opt.AllowPrivate && fetch.Guard(addr) != nil {
-		x.say("address", Stopped, "private-address", fetch.Guard(addr).Error())
-		return
+	if addr, err := netip.ParseAddr(strings.Trim(x.url.Host(), "[]")); err == nil && row.Queue != store.NoQueue && !x.opt.AllowPrivate {
+		if err := fetch.Guard(addr); err != nil {
+			x.say("address", Stopped, "private-address", err.Error())
+			return
+		}
 	}
 	x.say("address", Passed, "", "")
 }

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"iter"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -90,6 +91,9 @@ type Reader interface {
 	// Content returns the body of a version: its number, or 0 for the last one at time at (zero: now).
 	// It returns ErrNotFound if there is none.
 	Content(url string, version uint32, at time.Time) (Content, error)
+	// Explain returns what the gates of the crawl make of the URL that the query names as url, as a
+	// value that encodes to JSON.
+	Explain(query url.Values) (any, error)
 }
 
 // Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/. The
@@ -108,6 +112,7 @@ func Handler(r Reader, collectors ...prometheus.Collector) http.Handler {
 	mux.HandleFunc("GET /api/v1/pages", s.pages)
 	mux.HandleFunc("GET /api/v1/history", s.history)
 	mux.HandleFunc("GET /api/v1/content", s.content)
+	mux.HandleFunc("GET /api/v1/explain", s.explain)
 	return mux
 }
 
@@ -164,6 +169,15 @@ func (s server) history(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, history)
+}
+
+func (s server) explain(w http.ResponseWriter, r *http.Request) {
+	explanation, err := s.reader.Explain(r.URL.Query())
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, explanation)
 }
 
 // content sends a version's bytes as data, never as a page: nothing stored may run here.

@@ -89,9 +89,9 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		crawlCommand(), demoCommand(), statusCommand(),
-		pagesCommand(), historyCommand(), catCommand(),
+		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
-		planCommand(), scheduleCommand(),
+		planCommand(), scheduleCommand(), fleetCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.InitDefaultHelpCmd()

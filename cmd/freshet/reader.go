@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"freshet/crawl"
 	"freshet/dashboard"
 	"freshet/fetch"
 	"freshet/store"
@@ -14,8 +15,10 @@ import (
 
 // reader shows a store as the dashboard reads it.
 type reader struct {
-	store  *store.Store
-	status func() any // of the running crawl; nil if none runs
+	store *store.Store
+	// Of the running crawl; nil if none runs.
+	status  func() any
+	explain func(url string) (crawl.Explanation, error)
 }
 
 // directoryStatus is the status of a directory that no crawl runs in.

@@ -28,7 +28,7 @@ type front struct {
 // serveStatus serves the status of a running engine on the control socket and at listen. If listen is
 // taken and the operator did not ask for it (insist), that is a warning.
 func serveStatus(engine *crawl.Engine, options crawl.Options, listen string, insist bool) (*front, error) {
-	handler := dashboard.Handler(reader{store: engine.Store(), status: func() any { return engine.Status() }},
+	handler := dashboard.Handler(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain},
 		engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := &front{
 		server: &http.Server{Handler: onlyCrawl(options.Crawl, handler), ReadHeaderTimeout: 10 * time.Second},

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet/crawl"
+	"freshet/store"
+)
+
+// explainSettings are the settings of a crawl that decide about a URL. A running crawl knows its own; for
+// a directory in which none runs they say what the next run would make of it.
+var explainSettings = []string{"scope", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
+
+func explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "explain URL", Short: "Name every gate a URL passed or failed, and when it is due", Args: oneArg("URL"),
+		Long: "Prints the gates that a URL met, in the order in which it met them: syntax, scope, limits, whether it is known,\n" +
+			"robots.txt, the address guard, its host's politeness, the last answer, retries, its queue. The first line\n" +
+			"names the one that decides. --scope and the like matter only where no crawl runs in the directory.",
+		Example: "  freshet explain https://example.org/calendar/2045/01\n  freshet explain --json --data archive https://example.org/",
+	}
+	data, name := directoryFlags(cmd)
+	var config string
+	cmd.Flags().StringVar(&config, "config", "", "YAML file of the crawl's settings")
+	asJSON := cmd.Flags().Bool("json", false, "print JSON")
+	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	crawlFlags(settings)
+	for _, setting := range explainSettings {
+		cmd.Flags().AddFlag(settings.Lookup(setting))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := settle(settings, config, cmd.InOrStdin()); err != nil {
+			return usage(err)
+		}
+		query := url.Values{"url": args}
+		for _, setting := range explainSettings {
+			query.Set(setting, settings.Lookup(setting).Value.String())
+		}
+		return look(cmd.Context(), *data, *name, "/api/v1/explain", query, func(body io.Reader) error {
+			if *asJSON {
+				_, err := io.Copy(cmd.OutOrStdout(), body)
+				return err
+			}
+			var e crawl.Explanation
+			if err := json.NewDecoder(body).Decode(&e); err != nil {
+				return err
+			}
+			printExplanation(cmd.OutOrStdout(), e)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func printExplanation(out io.Writer, e crawl.Explanation) {
+	fmt.Fprintln(out, e.URL)
+	if e.StoppedBy != "" {
+		fmt.Fprintf(out, "%s: %s. ", e.StoppedBy, e.Reason)
+	}
+	fmt.Fprintln(out, e.Why)
+	for _, g := range e.Gates {
+		fmt.Fprintf(out, "  %-8s %-8s %s\n", g.Gate, g.Verdict, strings.TrimSpace(strings.Join([]string{g.Reason, g.Detail}, "  ")))
+	}
+	if e.NextDue != nil {
+		fmt.Fprintln(out, "next due", e.NextDue.Format(time.RFC3339))
+	}
+}
+
+// Explain implements dashboard.Reader. The query names the URL and, where no crawl runs, may have the
+// settings that decide about it.
+func (r reader) Explain(query url.Values) (any, error) {
+	raw := query.Get("url")
+	if r.explain != nil {
+		return r.explain(raw)
+	}
+	return explainStopped(r.store, query, raw)
+}
+
+// explainStopped explains a URL in a directory in which no crawl runs.
+func explainStopped(s *store.Store, query url.Values, raw string) (crawl.Explanation, error) {
+	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	settings := crawlFlags(flags)
+	for _, name := range explainSettings {
+		if !query.Has(name) {
+			continue
+		}
+		if err := flags.Set(name, query.Get(name)); err != nil {
+			return crawl.Explanation{}, err
+		}
+	}
+	o := settings.options
+	o.Delay = settings.delay.value()
+	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
+	if o.Retries == 0 {
+		o.Retries = -1 // 0 is the default there
+	}
+	return crawl.Explain(s, o, raw)
+}
