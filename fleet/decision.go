@@ -37,6 +37,11 @@ func (p process) state(i int) (q, r int) {
 
 func (p process) width() int { return min(p.k, p.n) + 1 }
 
+// work is about how many multiplications an evaluation takes.
+func (p process) work() float64 {
+	return float64(p.states()) * (float64(p.width())*float64(p.width()) + 100)
+}
+
 // A policy says of each landing, by index, whether a fetcher is turned on.
 type policy []bool
 

@@ -37,7 +37,7 @@ type Dynamic struct {
 // that the curves are given for.
 const (
 	maxCells     = 6e7
-	maxEliminate = 2e9
+	maxEliminate = 1e9
 	maxAvailable = 1_000_000
 )
 

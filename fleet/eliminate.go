@@ -90,7 +90,7 @@ func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
 		if k == reference {
 			continue
 		}
-		value, share := cost[k]-e.average*spent[k], from[k]
+		value, share := cost[k]-e.average*spent[k], from[k]*e.share[reference]
 		for j := k + 1; j <= min(n-1, k+h); j++ {
 			value += band[k*row+h+j-k] * e.value[j]
 			if j != reference {
@@ -99,6 +99,15 @@ func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
 		}
 		e.value[k], e.share[k] = value/out[k], share/out[k]
 		sum += e.share[k]
+		if sum > 1e200 {
+			sum *= 1e-200
+			e.share[reference] *= 1e-200
+			for j := k; j < n; j++ {
+				if j != reference {
+					e.share[j] *= 1e-200
+				}
+			}
+		}
 	}
 	for k := range e.share {
 		e.share[k] /= sum

@@ -16,27 +16,31 @@ type solution struct {
 	gap       float64 // no policy costs less by more than this
 }
 
-// maxRounds is far above what any model has taken.
-const maxRounds = 500
-
 // iterate solves the process by policy iteration: evaluate, change each choice that gains by it, and
 // again until none does. From a policy that holds the best fixed number of fetchers it takes 4 to 8
-// rounds; from all on, with far more available than that, dozens.
+// rounds; from all on, with far more available than that, dozens. Where starvation and loss all but
+// vanish it may take dozens too, which change the cost by less than its parts' rounding: if they
+// take too long it ends there.
 func (p process) iterate(fixed int) (solution, error) {
 	add, likely := p.hold(fixed), p.index(0, min(fixed, p.n))
-	for round := 1; round <= maxRounds; round++ {
+	for round := 1; ; round++ {
 		s, err := p.settle(add, likely)
 		if err != nil {
 			return solution{}, err
 		}
+		s.rounds, s.gap = round, p.gap(s.evaluation)
 		next, changed := p.improve(s.add, s.value)
 		if !changed {
-			s.rounds, s.gap = round, p.gap(s.evaluation)
 			return s, nil
+		}
+		if float64(round)*p.work() > maxWork {
+			if s.gap < tie*(1+p.gamma) {
+				return s, nil
+			}
+			return solution{}, fmt.Errorf("fleet: queue %d, %d fetchers: %w: no end after %d rounds", p.k, p.n, ErrTooLarge, round)
 		}
 		add, likely = next, s.likely()
 	}
-	return solution{}, fmt.Errorf("fleet: queue %d, %d fetchers: policy iteration did not end in %d rounds", p.k, p.n, maxRounds)
 }
 
 // settle evaluates a policy. If its chain has several closed classes, the best of them is kept and
@@ -67,7 +71,7 @@ func (p process) settle(add policy, likely int) (best solution, err error) {
 // is most often: values relative to a state that is hardly ever visited are differences of huge
 // numbers.
 func (p process) evaluateClass(add policy, class []int, reference int) (evaluation, error) {
-	for range maxRounds {
+	for range 20 {
 		e, stuck := p.evaluate(add, reference)
 		switch {
 		case stuck < 0 && e.share[reference]*100 > e.share[e.likely()]:
@@ -80,7 +84,7 @@ func (p process) evaluateClass(add policy, class []int, reference int) (evaluati
 			return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: %w: probabilities below 1e-300", p.k, p.n, ErrTooLarge)
 		}
 	}
-	return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: no state that is visited often", p.k, p.n)
+	return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: %w: found no state that is visited often", p.k, p.n, ErrTooLarge)
 }
 
 // likely returns the state in which the process is most often.

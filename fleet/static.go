@@ -98,7 +98,7 @@ func (m Model) Best(service Service) (Static, error) {
 	return m.search(best, service)
 }
 
-// maxWork bounds the multiplications of a search: some ten seconds.
+// maxWork bounds the multiplications of a search, and of a policy iteration: some ten seconds.
 const maxWork = 1e10
 
 // search returns the best number of fetchers for any service, from a first guess, by branch and
