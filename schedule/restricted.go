@@ -1,8 +1,11 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 )
 
 // Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, says which slots
@@ -11,14 +14,15 @@ import (
 // forbidden pairs makes no cycle of negative cost, and neither does a shortest path, so the result is
 // exact: most tasks, then least cost.
 //
-// With h tasks that landed badly and f that are restricted, it takes O(h·k·(n+m+f·m)), where k, the
-// number of rounds until no path gets shorter, is small when displacements are local.
+// With h tasks that landed badly and g stretches of slots that tasks may have, it takes O(h·k·(m+g log g)),
+// where k is the number of rounds until no path gets shorter, some tens for thousands of tasks. A task with
+// a window has two stretches, one bound to some crawlers up to one a slot.
 func Restricted(tasks []Task, slots []Slot, allowed []func(Slot) bool) Schedule {
 	if len(allowed) != len(tasks) {
 		panic(fmt.Sprintf("schedule: Restricted: rules of %d tasks for %d", len(allowed), len(tasks)))
 	}
 	s := Solve(tasks, slots)
-	r := &residual{tasks: tasks, slots: slots, allowed: allowed, order: byTime(tasks), slotOf: s.Slot,
+	r := &residual{tasks: tasks, slots: slots, allowed: allowed, slotOf: s.Slot,
 		taskOf: make([]int32, len(slots)), owed: make([]bool, len(slots)),
 		toTask: make([]label, len(tasks)), toSlot: make([]label, len(slots))}
 	for at := range r.taskOf {
@@ -35,6 +39,9 @@ func Restricted(tasks []Task, slots []Slot, allowed []func(Slot) bool) Schedule 
 		default:
 			r.taskOf[at] = int32(i)
 		}
+	}
+	if len(bad) > 0 {
+		r.findRuns()
 	}
 	for _, i := range bad {
 		r.augment(i)
@@ -54,7 +61,8 @@ type residual struct {
 	tasks   []Task
 	slots   []Slot
 	allowed []func(Slot) bool
-	order   []int32 // tasks by time
+	right   []run
+	left    []run
 	slotOf  []int32 // of each task; -1 given up
 	taskOf  []int32 // of each slot; -1 none
 	owed    []bool  // slots that a path must end at
@@ -96,7 +104,6 @@ func (r *residual) augment(source int32) {
 	for r.changed = true; r.changed; {
 		r.changed = false
 		r.relaxSlots()
-		r.relaxRestricted()
 		r.relaxSink()
 		for at, task := range r.taskOf {
 			if l := r.toSlot[at]; task >= 0 && l.tasks != far.tasks {
@@ -113,51 +120,83 @@ func (r *residual) augment(source int32) {
 	r.apply(source, int32(best))
 }
 
-// relaxSlots goes from the tasks without rules to all slots: the best offer from the left by a sweep to
-// the right, and that of ordinary tasks from the right by a sweep to the left.
-func (r *residual) relaxSlots() {
-	best, from, next := far, int32(-1), 0
-	for at, slot := range r.slots {
-		for ; next < len(r.order) && r.tasks[r.order[next]].Ideal <= slot.Start; next++ {
-			i := r.order[next]
-			if l := r.toTask[i]; r.allowed[i] == nil && l.tasks != far.tasks {
-				if w := l.plus(worth{0, -r.tasks[i].Ideal}); w.less(best) {
-					best, from = w, i
-				}
-			}
-		}
-		if from >= 0 {
-			r.lower(&r.toSlot[at], best.plus(worth{0, slot.Start}), from)
+// A run is a stretch of slots, from first to the one before end, that a task may have, all on one side of
+// its ideal time.
+type run struct{ task, first, end int32 }
+
+// findRuns lists every task's runs on the right of its ideal time by their first slot, and those on the
+// left by their last one, backwards.
+func (r *residual) findRuns() {
+	for i, task := range r.tasks {
+		turn := sort.Search(len(r.slots), func(at int) bool { return r.slots[at].Start >= task.Ideal })
+		r.right = r.appendRuns(r.right, i, turn, len(r.slots))
+		if !task.Release {
+			r.left = r.appendRuns(r.left, i, 0, turn)
 		}
 	}
-	best, from, next = far, -1, len(r.order)-1
-	for at := len(r.slots) - 1; at >= 0; at-- {
-		start := r.slots[at].Start
-		for ; next >= 0 && r.tasks[r.order[next]].Ideal >= start; next-- {
-			i := r.order[next]
-			if l := r.toTask[i]; r.allowed[i] == nil && !r.tasks[i].Release && l.tasks != far.tasks {
-				if w := l.plus(worth{0, r.tasks[i].Ideal}); w.less(best) {
-					best, from = w, i
-				}
-			}
-		}
-		if from >= 0 {
-			r.lower(&r.toSlot[at], best.plus(worth{0, -start}), from)
-		}
-	}
+	slices.SortStableFunc(r.right, func(a, b run) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(r.left, func(a, b run) int { return cmp.Compare(b.end, a.end) })
 }
 
-// relaxRestricted goes from the tasks with rules to the slots that they may have.
-func (r *residual) relaxRestricted() {
-	for i, allowed := range r.allowed {
-		l := r.toTask[i]
-		if allowed == nil || l.tasks == far.tasks {
+// appendRuns appends the runs of task i among some slots.
+func (r *residual) appendRuns(runs []run, i, first, end int) []run {
+	allowed := r.allowed[i]
+	for first < end {
+		if allowed != nil && !allowed(r.slots[first]) {
+			first++
 			continue
 		}
-		for at, slot := range r.slots {
-			if cost := r.tasks[i].at(slot.Start); !math.IsInf(cost, 1) && allowed(slot) {
-				r.lower(&r.toSlot[at], l.plus(worth{0, cost}), int32(i))
+		last := end
+		if allowed != nil {
+			for last = first + 1; last < end && allowed(r.slots[last]); {
+				last++
 			}
+		}
+		runs = append(runs, run{int32(i), int32(first), int32(last)})
+		first = last
+	}
+	return runs
+}
+
+// relaxSlots goes from the tasks to the slots that they may have: a sweep to the right and one to the
+// left, each with a heap of the runs that it is in. A run that another one outlasts at a lower price is
+// left out.
+func (r *residual) relaxSlots() {
+	var in offers
+	next := 0
+	for at := range int32(len(r.slots)) {
+		for ; next < len(r.right) && r.right[next].first == at; next++ {
+			enter := r.right[next]
+			if l := r.toTask[enter.task]; l.tasks != far.tasks {
+				w := l.plus(worth{0, -r.tasks[enter.task].Ideal})
+				if len(in) == 0 || w.less(in[0].worth) || enter.end > r.right[in[0].event].end {
+					in.push(offer{w, int32(next)})
+				}
+			}
+		}
+		for len(in) > 0 && r.right[in[0].event].end <= at {
+			in.pop()
+		}
+		if len(in) > 0 {
+			r.lower(&r.toSlot[at], in[0].plus(worth{0, r.slots[at].Start}), r.right[in[0].event].task)
+		}
+	}
+	in, next = in[:0], 0
+	for at := int32(len(r.slots)) - 1; at >= 0; at-- {
+		for ; next < len(r.left) && r.left[next].end == at+1; next++ {
+			enter := r.left[next]
+			if l := r.toTask[enter.task]; l.tasks != far.tasks {
+				w := l.plus(worth{0, r.tasks[enter.task].Ideal})
+				if len(in) == 0 || w.less(in[0].worth) || enter.first < r.left[in[0].event].first {
+					in.push(offer{w, int32(next)})
+				}
+			}
+		}
+		for len(in) > 0 && r.left[in[0].event].first > at {
+			in.pop()
+		}
+		if len(in) > 0 {
+			r.lower(&r.toSlot[at], in[0].plus(worth{0, -r.slots[at].Start}), r.left[in[0].event].task)
 		}
 	}
 }
