@@ -49,19 +49,23 @@ const upperHex = "0123456789ABCDEF"
 
 // normalise gives a path the form in which RFC 9309 section 2.2.2 compares it: octets outside ASCII
 // are percent-encoded, encoded unreserved characters decoded, hexadecimal digits upper case. In a URL
-// (not a pattern) * is encoded, because a rule that means the character says %2A; $ is so in both.
+// (not a pattern) * is encoded, because a rule that means the character says %2A; $ is so in both. A %
+// that begins no escape stays as it is, and what is encoded right behind it so too, lest the two
+// become one.
 func normalise(s string, isPattern bool) string {
 	if !strings.ContainsFunc(s, func(c rune) bool { return c == '%' || c == '*' || c == '$' || c <= ' ' || c >= 0x7f }) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 8)
+	bare := -3 // where in b the last % without digits stands
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '%' && i+2 < len(s) {
 			high, low := unhex(s[i+1]), unhex(s[i+2])
 			if high < 16 && low < 16 {
-				if octet := high<<4 | low; unreserved(octet) {
+				octet := high<<4 | low
+				if joins := b.Len()-bare <= 2 && unhex(octet) < 16; unreserved(octet) && !joins {
 					b.WriteByte(octet)
 				} else {
 					encode(&b, octet)
@@ -69,6 +73,9 @@ func normalise(s string, isPattern bool) string {
 				i += 2
 				continue
 			}
+		}
+		if c == '%' {
+			bare = b.Len()
 		}
 		if c <= ' ' || c >= 0x7f || c == '$' || c == '*' && !isPattern {
 			encode(&b, c)
