@@ -47,7 +47,9 @@ const maxUpdates = 2e9
 //
 //	P(s′=0) = μ1(q′>0)/ν,  P(s′=1) = λr′/ν,  P(s′=2) = the rest.
 //
-// The reference x̂ is (K, N, 2), and θ = T(h)(x̂), where the paper's τT(h)(x̂) is a slip.
+// The reference x̂ is (K, N, 2), and θ = T(h)(x̂), where the paper's τT(h)(x̂) is a slip. Nothing leads to
+// (q, N, 2) with q > 0, so the chain communicates but for these states, which Lemma 2 overlooks; the
+// recursion converges all the same, the cost being the same from everywhere.
 func (p process) iterateValues(fixed int, v ValueIteration) (solution, error) {
 	n := p.states()
 	uniform := 1 + p.lambda*float64(p.n) // ν
