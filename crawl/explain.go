@@ -276,15 +276,20 @@ func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 	if state.Expires != 0 {
 		detail += ", holds until " + date(state.Expires)
 	}
+	if state.Fetched == 0 {
+		if !x.rules.holds(x.url.Site()) {
+			x.say("robots", Waits, reasonRobots, detail)
+			return nil
+		}
+		detail = "robots.txt was just read"
+	}
 	rules, err := x.rules.of(x.url.Site())
 	switch {
 	case err != nil:
 		return err
 	case row.Reason == reasonRobots || row.Reason == reasonUnreachable:
 		x.say("robots", Stopped, row.Reason, detail)
-	case state.Fetched == 0:
-		x.say("robots", Waits, reasonRobots, detail)
-	case state.Kept == 0 && state.Expires == 0:
+	case state.Fetched != 0 && state.Kept == 0 && state.Expires == 0:
 		x.say("robots", Waits, reasonUnreachable, detail)
 	case !rules.allowed(x.opt.Agent, x.url):
 		x.say("robots", Stopped, rules.reason(), detail)

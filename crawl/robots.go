@@ -85,6 +85,14 @@ func (r *robotsRules) of(site weburl.Site) (siteRules, error) {
 	return rules, nil
 }
 
+// holds tells whether the rules of a site are in memory.
+func (r *robotsRules) holds(site weburl.Site) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.sites[site]
+	return ok
+}
+
 // read brings the rules of a site back from the store. A site whose robots.txt was never fetched has
 // none.
 func (r *robotsRules) read(site weburl.Site) (siteRules, error) {
