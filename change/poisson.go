@@ -91,13 +91,16 @@ func (p Poisson) inverse(marginal float64) float64 {
 	tau := -math.Log1p(-c)
 	s := math.Sqrt(2 * tau)
 	if s < 0.02 {
-		return (s + s*s/3 + s*s*s/36) / float64(p)
+		return s * (1 + s*(1.0/3+s*(1.0/36-s/270))) / float64(p)
 	}
-	u := s * (1 + s*(1.0/3+s*(1.0/36-s/270)))
-	if s > 2 {
+	u, steps := s*(1+s*(1.0/3+s*(1.0/36-s*(1.0/270-s/4320)))), 1
+	if s > 1 {
+		steps = 2
+	}
+	if s > 2.5 {
 		u = tau + math.Log1p(tau+math.Log1p(tau))
 	}
-	for range 2 {
+	for range steps {
 		u -= (u - math.Log1p(u) - tau) * (1 + u) / u
 	}
 	return u / float64(p)
