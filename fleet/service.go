@@ -172,8 +172,8 @@ func (a *arrivals) addTerms(p []float64, weight, mean, shape float64) []float64 
 		p = append(p, p[j]*ratio(j, mean, shape))
 	}
 	var sum float64
-	for j := len(p) - 1; j >= 0; j-- {
-		sum += p[j]
+	for _, term := range slices.Backward(p) { // the small ones first
+		sum += term
 	}
 	scale := weight / sum
 	a.none += p[0] * scale
