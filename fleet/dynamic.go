@@ -37,7 +37,7 @@ type Dynamic struct {
 // that the curves are given for.
 const (
 	maxCells     = 6e7
-	maxEliminate = 1e9
+	maxEliminate = 2e9
 	maxAvailable = 1_000_000
 )
 
@@ -46,7 +46,7 @@ const (
 // K·N·min(K,N)², and there are some 4 to 8.
 //
 // It fails if the model is invalid, if n is negative or above a million, or, with ErrTooLarge, if the
-// problem would take more than some ten seconds or half a gigabyte.
+// problem would take more than half a minute or half a gigabyte.
 func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// ErrTooLarge is what a call fails with, wrapped, whose answer would take more than some seconds or
+// ErrTooLarge is what a call fails with, wrapped, whose answer would take more than half a minute or
 // half a gigabyte: a queue or a fleet far beyond what the exact methods are for.
 var ErrTooLarge = errors.New("too large to solve exactly")
 

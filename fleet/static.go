@@ -98,8 +98,8 @@ func (m Model) Best(service Service) (Static, error) {
 	return m.search(best, service)
 }
 
-// maxWork bounds the multiplications of a search, and of a policy iteration: some ten seconds.
-const maxWork = 1e10
+// maxWork bounds the multiplications of a search, and of a policy iteration: half a minute at most.
+const maxWork = 2e10
 
 // search returns the best number of fetchers for any service, from a first guess, by branch and
 // bound. The longer the arrivals, the less the queue is empty, and for every service
