@@ -1,0 +1,14 @@
+// Bench measures Freshet beside other crawlers: each one crawls the same loopback web on the same
+// machine, one after another, as a whole process, and a table says what it took.
+//
+// The web is 100 hosts, each an address of its own in 127.1.0.0/24, with 20,000 pages of 20 KB and 40
+// links between them. It is made once, from a seed, and served from memory by a server that does
+// nothing but look a path up, count it and write the answer, so that the crawler, not the web, uses
+// the processor. The counts tell whether a crawler fetched every page, and every page once.
+//
+//	bench run     measure and print the table
+//	bench serve   serve the web until stopped
+//	bench colly   the Colly peer, storing files: bench colly DIRECTORY SEED…
+//
+// It is a module of its own, so that Freshet itself depends on no peer. Use run.sh, which builds both.
+package main

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+func main() {
+	if err := command(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func command(args []string) error {
+	if len(args) == 0 {
+		return errors.New("want run, serve or colly")
+	}
+	name, args := args[0], args[1:]
+	if name == "colly" {
+		if len(args) < 2 {
+			return errors.New("colly: want a directory and seeds")
+		}
+		return crawlColly(args[0], args[1:])
+	}
+	flags := flag.NewFlagSet(name, flag.ExitOnError)
+	seed := flags.Uint64("seed", 1, "of the web")
+	hosts := flags.Int("hosts", 100, "of the web, at most 254")
+	pages := flags.Int("pages", 20000, "of the web")
+	port := flags.Int("port", 8099, "that all hosts listen at")
+	var c course
+	if name == "run" {
+		flags.StringVar(&c.freshet, "freshet", "freshet", "the program measured")
+		flags.StringVar(&c.scrapy, "scrapy", "scrapy_peer.py", "the Scrapy peer")
+		flags.StringVar(&c.only, "only", "", "names of those to run, separated by commas; empty: all")
+		flags.StringVar(&c.dir, "dir", os.TempDir(), "where what they store is put, and removed again")
+		flags.IntVar(&c.rounds, "rounds", 1, "the round with the median pace of each is reported")
+		flags.IntVar(&c.scrapyPages, "scrapy-pages", 3000, "after which Scrapy, much the slowest, is stopped")
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *hosts < 1 || *hosts > 254 || *pages < *hosts {
+		return fmt.Errorf("%d hosts with %d pages: want 1 to 254, and a page or more for each", *hosts, *pages)
+	}
+	c.web = newWeb(*seed, *hosts, *pages, *port)
+	debug.SetGCPercent(400)
+	runtime.GC()
+	if err := c.web.listen(); err != nil {
+		return err
+	}
+	switch name {
+	case "run":
+		return c.run()
+	case "serve":
+		for _, seed := range c.web.seeds() {
+			fmt.Println(seed)
+		}
+		select {}
+	}
+	return fmt.Errorf("unknown command %q: want run, serve or colly", name)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A course is what all contenders crawl, one after another.
+type course struct {
+	web             *web
+	freshet, scrapy string // programs
+	only, dir       string
+	rounds          int
+	scrapyPages     int
+}
+
+// A contender is a crawler and its arguments. {dir} stands for an empty directory of its own, {file}
+// for the file of the seeds, and {seeds} for the seeds.
+type contender struct {
+	name string
+	args []string
+}
+
+func (c *course) contenders() ([]contender, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return []contender{
+		{"Freshet", strings.Fields(c.freshet + " crawl --seeds {file} --data {dir} --allow-private --delay 0s --connections 256 --listen= --quiet")},
+		{"Colly", []string{self, "colly", "{dir}", "{seeds}"}},
+		{"wget --mirror", strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} -i {file}")},
+		{"wget --warc-file", strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} -i {file}")},
+		{"HTTrack", strings.Fields("httrack {seeds} -O {dir} -q -Q -I0 -e -r9999 -c64 -%c0 -A0 --disable-security-limits")},
+		{"Scrapy", strings.Fields(fmt.Sprintf("scrapy runspider %s -a out={dir} -a seeds={file} -s CLOSESPIDER_PAGECOUNT=%d", c.scrapy, c.scrapyPages))},
+	}, nil
+}
+
+// A result is what one crawl took.
+type result struct {
+	name      string
+	seconds   float64 // wall
+	processor float64 // seconds, user and system
+	peak      float64 // MiB
+	stored    float64 // MiB
+	exit      string
+	tally
+}
+
+func (r result) pages() float64      { return float64(r.once + r.more) }
+func (r result) pace() float64       { return r.pages() / r.seconds }
+func (r result) processing() float64 { return 1000 * r.processor / r.pages() }
+
+// run measures all contenders and prints the table.
+func (c *course) run() error {
+	dir, err := os.MkdirTemp(c.dir, "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	seeds := filepath.Join(dir, "seeds")
+	if err := os.WriteFile(seeds, []byte(strings.Join(c.web.seeds(), "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	contenders, err := c.contenders()
+	if err != nil {
+		return err
+	}
+	var results []result
+	for _, contender := range contenders {
+		if c.only != "" && !slices.Contains(strings.Split(c.only, ","), contender.name) {
+			continue
+		}
+		var rounds []result
+		for range c.rounds {
+			r, err := c.measure(contender, dir, seeds)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: left out: %v\n", contender.name, err)
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "%s: %.0f pages in %.2f s\n", r.name, r.pages(), r.seconds)
+			rounds = append(rounds, r)
+		}
+		if len(rounds) > 0 {
+			slices.SortFunc(rounds, func(a, b result) int { return cmp.Compare(a.pace(), b.pace()) })
+			results = append(results, rounds[len(rounds)/2])
+		}
+	}
+	c.print(results)
+	return nil
+}
+
+// measure runs a contender in an empty directory, which is removed afterwards, as a child of time(1):
+// a child of this process would be charged with this process's peak memory.
+func (c *course) measure(with contender, dir, seeds string) (result, error) {
+	out := filepath.Join(dir, "out")
+	if err := os.Mkdir(out, 0o755); err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(out)
+	used := filepath.Join(dir, "used")
+	args := []string{"-q", "-o", used, "-f", "%e %U %S %M %x"}
+	for _, arg := range with.args {
+		if arg == "{seeds}" {
+			args = append(args, c.web.seeds()...)
+			continue
+		}
+		args = append(args, strings.NewReplacer("{dir}", out, "{file}", seeds).Replace(arg))
+	}
+	syscall.Sync() // so that nobody pays for what the one before wrote
+	c.web.take()
+	cmd := exec.Command("/usr/bin/time", args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return result{}, err
+	}
+	r := result{name: with.name, tally: c.web.take()}
+	if r.pages() == 0 {
+		return r, fmt.Errorf("no page fetched: %v: %s", err, said.String())
+	}
+	text, err := os.ReadFile(used)
+	if err != nil {
+		return r, err
+	}
+	var user, system, kilobytes float64
+	if _, err := fmt.Sscan(string(text), &r.seconds, &user, &system, &kilobytes, &r.exit); err != nil {
+		return r, fmt.Errorf("time said %q: %w", text, err)
+	}
+	r.processor, r.peak = user+system, kilobytes/1024
+	err = filepath.WalkDir(out, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			r.stored += float64(info.Size()) / (1 << 20)
+		}
+		return err
+	})
+	return r, err
+}
+
+// print writes the table: each contender beside the first.
+func (c *course) print(results []result) {
+	fmt.Printf("%d pages, %d hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.ceiling())
+	fmt.Println("| crawler | pages/s | Freshet's pace | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
+	fmt.Println("| --- |" + strings.Repeat(" ---: |", 12))
+	for _, r := range results {
+		first := results[0]
+		fmt.Printf("| %s | %.0f | %.2f × | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n", r.name, r.pace(), first.pace()/r.pace(),
+			r.processing(), r.processing()/first.processing(), r.peak, r.stored, r.once, r.more, len(c.web.body)-r.once-r.more, r.other, r.opened, r.exit)
+	}
+}
+
+// ceiling returns the requests a second that wrk gets answered, or "?" where it is not installed.
+func (c *course) ceiling() string {
+	out, err := exec.Command("wrk", "-t2", "-c64", "-d5s", c.web.seeds()[0]).Output()
+	pace := regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`).FindSubmatch(out)
+	if err != nil || pace == nil {
+		return "?"
+	}
+	n, _ := strconv.ParseFloat(string(pace[1]), 64)
+	return strconv.FormatFloat(n, 'f', 0, 64)
+}
