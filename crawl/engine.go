@@ -75,7 +75,7 @@ func Open(opt Options) (*Engine, error) {
 
 func (e *Engine) open() (err error) {
 	asked := e.opt.Fetch
-	asked.Clock, asked.UserAgent, asked.MaxBody, asked.MaxIdle = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody, e.opt.Connections
+	asked.Clock, asked.UserAgent, asked.MaxBody, asked.MaxIdle = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody, idlePerFetch*e.opt.Connections
 	asked.Resolve, asked.AllowPrivate, asked.TLSConfig = e.opt.Resolve, e.opt.AllowPrivate, e.opt.TLSConfig
 	e.fetcher, err = fetch.New(asked)
 	if err != nil {
@@ -109,6 +109,10 @@ func (e *Engine) open() (err error) {
 	}
 	return e.restore()
 }
+
+// idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
+// may be under way: with an interval of a second, most hosts of a large crawl wait.
+const idlePerFetch = 8
 
 // Close gives back what Open took. The crawl goes on from here at the next Open.
 func (e *Engine) Close() error {
