@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// fake is a Reader of one page, whose table breaks off after it.
+type fake struct{ fault error }
+
+func (f fake) Status() (any, error) {
+	return struct {
+		Pages  int              `json:"pages_stored"`
+		Errors map[string]int64 `json:"errors"`
+		Note   string           `json:"note"`
+	}{3, map[string]int64{"5xx": 2, "4xx": 1}, "<script>alert(1)</script>"}, f.fault
+}
+
+func (f fake) Pages(site string) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		if yield(Page{URL: "http://a.test/?x=1&y=2", Site: site}, nil) && f.fault != nil {
+			yield(Page{}, f.fault)
+		}
+	}
+}
+
+func (f fake) History(u string) (History, error) {
+	return History{Page: Page{URL: u}}, f.fault
+}
+
+func (f fake) Content(_ string, version uint32, at time.Time) (Content, error) {
+	return Content{Version: Version{Version: version, At: at}, Body: []byte("<b>body</b>")}, f.fault
+}
+
+func (f fake) Explain(url.Values) (any, error) {
+	return map[string]string{"stopped_by": "scope"}, f.fault
+}
+
+// get asks a handler and returns the answer.
+func get(t *testing.T, h http.Handler, target string) (*http.Response, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+	body, err := io.ReadAll(w.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Result(), string(body)
+}
+
+func TestHandler(t *testing.T) {
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "freshet_test_total", Help: "A test's."})
+	h := Handler(fake{}, counter)
+	for _, tt := range []struct {
+		target, contentType string
+		code                int
+		holds               []string
+	}{
+		{"/", "text/html", 200, []string{"pages stored", "4xx 1, 5xx 2", "&lt;script&gt;"}},
+		{"/healthz", "text/plain", 200, []string{"ok"}},
+		{"/readyz", "text/plain", 200, []string{"ok"}},
+		{"/metrics", "text/plain", 200, []string{"freshet_test_total 0"}},
+		{"/api/v1/status", "application/json", 200, []string{`"pages_stored":3`}},
+		{"/api/v1/pages?site=http://a.test", "application/x-ndjson", 200, []string{`"url":"http://a.test/?x=1&y=2"`, `"site":"http://a.test"`}},
+		{"/api/v1/history?url=http://a.test/", "application/json", 200, []string{`"url":"http://a.test/"`}},
+		{"/api/v1/content?url=http://a.test/&version=2", "application/octet-stream", 200, []string{"<b>body</b>"}},
+		{"/api/v1/content?version=two", "text/plain", 400, []string{`version "two"`}},
+		{"/api/v1/content?at=yesterday", "text/plain", 400, []string{`at "yesterday"`}},
+		{"/api/v1/explain?url=http://a.test/", "application/json", 200, []string{`"stopped_by":"scope"`}},
+		{"/nothing", "text/plain", 404, nil},
+	} {
+		t.Run(tt.target, func(t *testing.T) {
+			response, body := get(t, h, tt.target)
+			if got := response.Header.Get("Content-Type"); response.StatusCode != tt.code || !strings.HasPrefix(got, tt.contentType) {
+				t.Errorf("%d %q: want %d %s\n%s", response.StatusCode, got, tt.code, tt.contentType, body)
+			}
+			for _, text := range tt.holds {
+				if !strings.Contains(body, text) {
+					t.Errorf("no %q in:\n%s", text, body)
+				}
+			}
+		})
+	}
+}
+
+// TestHandlerFaults holds that a reader's errors are told, also in the middle of the table.
+func TestHandlerFaults(t *testing.T) {
+	h := Handler(fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)})
+	for _, target := range []string{"/", "/api/v1/status", "/api/v1/history", "/api/v1/content", "/api/v1/explain"} {
+		if response, body := get(t, h, target); response.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":`) {
+			t.Errorf("%s: %d\n%s", target, response.StatusCode, body)
+		}
+	}
+	h = Handler(fake{fault: errors.New("disk on fire")})
+	if response, _ := get(t, h, "/api/v1/status"); response.StatusCode != http.StatusInternalServerError {
+		t.Errorf("status: %d", response.StatusCode)
+	}
+	if _, body := get(t, h, "/api/v1/pages"); !strings.HasSuffix(body, `{"error":"disk on fire"}`+"\n") {
+		t.Errorf("pages that break off end with:\n%s", body)
+	}
+}
+
+// TestContentIsData holds that a stored page can do nothing in a browser that is shown it.
+func TestContentIsData(t *testing.T) {
+	response, _ := get(t, Handler(fake{}), "/api/v1/content?url=http://a.test/")
+	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("X-Content-Type-Options %q", got)
+	}
+	response, _ = get(t, Handler(fake{}), "/")
+	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
+		t.Errorf("Content-Security-Policy %q", got)
+	}
+}
