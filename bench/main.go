@@ -39,7 +39,7 @@ func command(args []string) error {
 		flags.StringVar(&c.only, "only", "", "names of those to run, separated by commas; empty: all")
 		flags.StringVar(&c.dir, "dir", os.TempDir(), "where what they store is put, and removed again")
 		flags.IntVar(&c.rounds, "rounds", 1, "the round with the median pace of each is reported")
-		flags.IntVar(&c.scrapyPages, "scrapy-pages", 3000, "after which Scrapy, much the slowest, is stopped")
+		flags.IntVar(&c.limit, "limit", 60, "seconds after which a crawler is stopped, and what it did until then counts")
 	}
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -22,11 +22,12 @@ type course struct {
 	freshet, scrapy string // programs
 	only, dir       string
 	rounds          int
-	scrapyPages     int
+	limit           int // seconds
 }
 
 // A contender is a crawler and its arguments. {dir} stands for an empty directory of its own, {file}
-// for the file of the seeds, and {seeds} for the seeds.
+// for the file of the seeds, {seeds} for the seeds, and {seed} for the first: wget begins anew, and
+// fetches everything again, for each seed.
 type contender struct {
 	name string
 	args []string
@@ -40,10 +41,10 @@ func (c *course) contenders() ([]contender, error) {
 	return []contender{
 		{"Freshet", strings.Fields(c.freshet + " crawl --seeds {file} --data {dir} --allow-private --delay 0s --connections 256 --listen= --quiet")},
 		{"Colly", []string{self, "colly", "{dir}", "{seeds}"}},
-		{"wget --mirror", strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} -i {file}")},
-		{"wget --warc-file", strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} -i {file}")},
-		{"HTTrack", strings.Fields("httrack {seeds} -O {dir} -q -Q -I0 -e -r9999 -c64 -%c0 -A0 --disable-security-limits")},
-		{"Scrapy", strings.Fields(fmt.Sprintf("scrapy runspider %s -a out={dir} -a seeds={file} -s CLOSESPIDER_PAGECOUNT=%d", c.scrapy, c.scrapyPages))},
+		{"wget --mirror", strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} {seed}")},
+		{"wget --warc-file", strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} {seed}")},
+		{"HTTrack", strings.Fields("httrack {seed} -O {dir} --disable-security-limits -q -e -s0 -I0 -c64 -%c0 -A0")},
+		{"Scrapy", strings.Fields("scrapy runspider " + c.scrapy + " -a out={dir} -a seeds={file}")},
 	}, nil
 }
 
@@ -110,13 +111,13 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	}
 	defer os.RemoveAll(out)
 	used := filepath.Join(dir, "used")
-	args := []string{"-q", "-o", used, "-f", "%e %U %S %M %x"}
+	args := []string{"-q", "-o", used, "-f", "%e %U %S %M %x", "timeout", "-s", "INT", strconv.Itoa(c.limit)}
 	for _, arg := range with.args {
 		if arg == "{seeds}" {
 			args = append(args, c.web.seeds()...)
 			continue
 		}
-		args = append(args, strings.NewReplacer("{dir}", out, "{file}", seeds).Replace(arg))
+		args = append(args, strings.NewReplacer("{dir}", out, "{file}", seeds, "{seed}", c.web.seeds()[0]).Replace(arg))
 	}
 	syscall.Sync() // so that nobody pays for what the one before wrote
 	c.web.take()
@@ -139,6 +140,9 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	var user, system, kilobytes float64
 	if _, err := fmt.Sscan(string(text), &r.seconds, &user, &system, &kilobytes, &r.exit); err != nil {
 		return r, fmt.Errorf("time said %q: %w", text, err)
+	}
+	if r.exit == "124" {
+		r.exit = "stopped"
 	}
 	r.processor, r.peak = user+system, kilobytes/1024
 	err = filepath.WalkDir(out, func(_ string, entry fs.DirEntry, err error) error {

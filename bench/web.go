@@ -110,25 +110,27 @@ func (w *web) take() tally {
 	return t
 }
 
-// prose writes text whose words are as unevenly frequent as those of a language, so that it compresses
-// about as well as one.
+// prose writes text whose words are as unevenly frequent as those of a language and have neighbours
+// that they like, so that it compresses about as well as one.
 type prose struct {
 	rng   *rand.Rand
 	words []string
 	bound []float64 // cumulative frequency of each word
+	likes [][3]int  // of each word, those that often follow it
+	last  int       // the word written last
 }
 
 func newProse(rng *rand.Rand) *prose {
-	const vocabulary = 12000
-	onsets := strings.Fields("b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh sl st str t th tr v w")
-	middles := strings.Fields("a e i o u ai ea ee io ou")
+	const vocabulary = 8000
+	onsets := strings.Fields("b c ch d f g gr h k l m n p pr r s sh st t th tr v w")
+	middles := strings.Fields("a e i o u ea io ou")
 	ends := strings.Fields("n r s t l d m nd nt st ck ng ry ly te ne ss")
 	p := &prose{rng: rng}
 	known := map[string]bool{}
 	sum := 0.0
 	for len(p.words) < vocabulary {
 		var b strings.Builder
-		for range 1 + rng.IntN(1+min(3, len(p.words)/40)) {
+		for range 1 + rng.IntN(1+min(3, len(p.words)/50)) {
 			b.WriteString(onsets[rng.IntN(len(onsets))])
 			b.WriteString(middles[rng.IntN(len(middles))])
 		}
@@ -138,14 +140,27 @@ func newProse(rng *rand.Rand) *prose {
 		}
 		known[b.String()] = true
 		p.words = append(p.words, b.String())
-		sum += 1 / math.Pow(float64(len(p.words))+2.7, 1.05)
+		sum += 1 / math.Pow(float64(len(p.words))+1.5, 1.1)
 		p.bound = append(p.bound, sum)
+	}
+	for range p.words {
+		p.likes = append(p.likes, [3]int{p.draw(), p.draw(), p.draw()})
 	}
 	return p
 }
 
+// draw returns a word by its frequency alone.
+func (p *prose) draw() int {
+	return sort.SearchFloat64s(p.bound, p.rng.Float64()*p.bound[len(p.bound)-1])
+}
+
 func (p *prose) word() string {
-	return p.words[sort.SearchFloat64s(p.bound, p.rng.Float64()*p.bound[len(p.bound)-1])]
+	if p.rng.IntN(5) < 2 {
+		p.last = p.likes[p.last][p.rng.IntN(3)]
+	} else {
+		p.last = p.draw()
+	}
+	return p.words[p.last]
 }
 
 // sentence writes a sentence, with one of the links in it if there are any left.
