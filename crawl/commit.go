@@ -135,31 +135,12 @@ func (e *Engine) commitGroup(group []*visit) error {
 		e.account(v)
 	}
 	for i, v := range fetched {
-		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.followed(), now); err != nil {
+		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, now); err != nil {
 			return err
 		}
 		v.result.Release()
 	}
 	return nil
-}
-
-// followed returns the links of a visit that may be followed.
-func (v *visit) followed() []weburl.Link {
-	record, ok := v.record.(*store.Fetched)
-	if !ok || len(v.links) > 0 { // a robots.txt's sitemaps, a redirect's target
-		return v.links
-	}
-	if record.NoFollow {
-		return nil
-	}
-	links := make([]weburl.Link, len(v.content.Links))
-	for i, link := range v.content.Links {
-		links[i] = weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(v.row.Depth), Rel: link.Rel, Via: v.page.Fingerprint}
-		if !link.LastMod.IsZero() {
-			links[i].LastMod = link.LastMod.UnixNano()
-		}
-	}
-	return links
 }
 
 // tellCommitted tells the frontier that a group's pages have left the queues in which they were, and

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/extract"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/seen"
@@ -286,7 +285,6 @@ type visit struct {
 	gate     frontier.Gate // of the host that was asked
 	gateHost string        // that host, where it may be another than the page's (robots.txt)
 
-	content extract.Page
 	record  store.Record
 	members [][]byte
 	main    int

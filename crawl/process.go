@@ -42,15 +42,15 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 		case cut && record.Truncated == "":
 			record.Truncated = string(fetch.TruncatedLength)
 		}
-		v.content = parser.Extract(r.Header, body, v.url)
-		record.BodyDigest = store.BodyDigest(warc.DigestOf(r.Body))
-		record.TextDigest, record.TextVersion = store.TextDigest(v.content.Text), extract.TextVersion
-		e.describe(record, v.content)
+		content := parser.Extract(r.Header, body, v.url)
+		record.BodyDigest = warc.DigestOf(r.Body)
+		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
+		describe(record, content)
+		v.setLinks(record, outLinks(content.Links))
 	}
 	if target, permanent, ok := r.Redirect(); ok {
 		record.Redirect, record.Permanent = target, permanent
-		v.links = []weburl.Link{redirectLink(target, v.row)}
-		record.Links = store.EncodeLinks([]store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+		v.setLinks(record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
 	} else if record.Outcome == store.OutcomeRedirected {
 		record.Outcome = store.OutcomeClientError
 	}
@@ -62,20 +62,29 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 	}
 }
 
-// describe copies what extraction found into the record, and the links that may be followed into the
-// visit.
-func (e *Engine) describe(record *store.Fetched, page extract.Page) {
+// describe copies what extraction found, but for the links, into the record.
+func describe(record *store.Fetched, page extract.Page) {
 	record.NoIndex, record.NoArchive, record.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
 	record.SoftError, record.Charset = page.SoftError, page.Charset
 	record.Canonical = page.Canonical
-	links := make([]store.OutLink, len(page.Links))
-	for i, link := range page.Links {
+}
+
+// outLinks returns links as the store keeps them.
+func outLinks(found []extract.Link) []store.OutLink {
+	links := make([]store.OutLink, len(found))
+	for i, link := range found {
 		links[i] = store.OutLink{URL: link.URL, Rel: link.Rel, NoFollow: link.NoFollow}
 		if !link.LastMod.IsZero() {
 			links[i].LastMod = link.LastMod.UnixNano()
 		}
 	}
+	return links
+}
+
+// setLinks gives the record the page's links, and the visit those of them that may be followed.
+func (v *visit) setLinks(record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
+	v.links = pageLinks(links, v.row, !record.NoFollow)
 }
 
 // pageRecord returns the record of a fetch without what its content tells.
@@ -174,8 +183,8 @@ func (e *Engine) response(v *visit) *warc.Record {
 // revisit makes a response record one that refers to the version whose payload it has.
 func revisit(response *warc.Record, profile string, url weburl.URL, original store.Version) {
 	response.Type, response.Profile = warc.Revisit, profile
-	response.PayloadDigest = warc.Digest(original.BodyDigest)
-	response.RefersTo = warc.ID(original.Capture.ID)
+	response.PayloadDigest = original.BodyDigest
+	response.RefersTo = original.Capture.ID
 	response.RefersToURI = url.String()
 	response.RefersToDate = time.Unix(0, original.At)
 }

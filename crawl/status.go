@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 	"sync"
@@ -178,7 +179,7 @@ func (t *tally) fill(s *Status, now time.Time) {
 	if s.DurationS > 0 {
 		s.PagesPerS = float64(s.Pages) / s.DurationS
 	}
-	s.Errors, s.Refused = clone(t.errors), clone(t.refused)
+	s.Errors, s.Refused = maps.Clone(t.errors), maps.Clone(t.refused)
 	from := look{at: t.started}
 	if t.looks >= recentLooks {
 		from = t.recent[t.looks%recentLooks]
@@ -187,12 +188,4 @@ func (t *tally) fill(s *Status, now time.Time) {
 		s.RecentPagesS = float64(s.Pages-from.pages) / passed
 		s.RecentBytesS = float64(s.Bytes-from.bytes) / passed
 	}
-}
-
-func clone(m map[string]int64) map[string]int64 {
-	c := make(map[string]int64, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }

@@ -111,15 +111,6 @@ func (q Queue) keyKind() keyKind {
 	panic(fmt.Sprintf("store: queue %d has no keys", q))
 }
 
-// tail returns what a key of a partition holds after its kind, of which it also returns the byte.
-func (k keyspace) tail(key []byte) (kind keyKind, rest []byte) {
-	n := len(k.prefix) + 2
-	if len(key) <= n {
-		return 0, nil
-	}
-	return keyKind(key[n]), key[n+1:]
-}
-
 // numberTail decodes a key that ends with a fingerprint or a record's number.
 func numberTail(rest []byte) (uint64, error) {
 	if len(rest) != 8 {
