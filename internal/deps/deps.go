@@ -1,0 +1,11 @@
+package deps
+import (
+ _ "github.com/parquet-go/parquet-go"
+ _ "github.com/klauspost/reedsolomon"
+ _ "github.com/chromedp/chromedp"
+ _ "gonum.org/v1/gonum/stat"
+ _ "gonum.org/v1/gonum/optimize"
+ _ "gonum.org/v1/plot"
+ _ "gonum.org/v1/plot/plotter"
+ _ "gonum.org/v1/plot/vg/vgsvg"
+)
