@@ -1,11 +1,13 @@
+// Package deps keeps the modules that rooms under construction need in go.mod; it goes when they import them.
 package deps
+
 import (
- _ "github.com/parquet-go/parquet-go"
- _ "github.com/klauspost/reedsolomon"
- _ "github.com/chromedp/chromedp"
- _ "gonum.org/v1/gonum/stat"
- _ "gonum.org/v1/gonum/optimize"
- _ "gonum.org/v1/plot"
- _ "gonum.org/v1/plot/plotter"
- _ "gonum.org/v1/plot/vg/vgsvg"
+	_ "github.com/chromedp/chromedp"
+	_ "github.com/klauspost/reedsolomon"
+	_ "github.com/parquet-go/parquet-go"
+	_ "gonum.org/v1/gonum/optimize"
+	_ "gonum.org/v1/gonum/stat"
+	_ "gonum.org/v1/plot"
+	_ "gonum.org/v1/plot/plotter"
+	_ "gonum.org/v1/plot/vg/vgsvg"
 )
