@@ -35,6 +35,8 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.purged(p, n, r)
 	case *Mark:
 		st.mark(p, n, r)
+	case *Paused:
+		st.paused(p, r)
 	default:
 		panic(fmt.Sprintf("store: apply: %T is no record", r))
 	}
@@ -218,6 +220,16 @@ func (st *state) withdrawn(p weburl.Partition, n uint64, r *Withdrawn) {
 	st.setState(row, StateWithdrawn)
 	row.Reason = r.Reason
 	st.log(row, n, ChangeWithdrawn, r.At)
+}
+
+// paused notes since when a site, or all of the partition, is not asked for anything.
+func (st *state) paused(p weburl.Partition, r *Paused) {
+	switch {
+	case r.Site == "":
+		st.total(p).Paused = r.Since
+	case st.peekSite(p, r.Site).exists:
+		st.site(p, r.Site).Paused = r.Since
+	}
 }
 
 // purged leaves a tombstone of a page: its URL and its entry in the change log.

@@ -103,6 +103,8 @@ func newRecord(k recordKind) Record {
 		return new(Purged)
 	case kindMark:
 		return new(Mark)
+	case kindPaused:
+		return new(Paused)
 	}
 	return nil
 }

@@ -268,7 +268,8 @@ func (s *Store) Counters(p weburl.Partition) (c Counters, err error) {
 	return c, err
 }
 
-// Total returns the sum of all partitions' totals; Records and Trimmed are sums too. O(partitions).
+// Total returns the sum of all partitions' totals; Records and Trimmed are sums too, and
+// Paused is the latest. O(partitions).
 func (s *Store) Total() (sum Counters, err error) {
 	for p := range s.dir.partitions {
 		c, err := s.Counters(weburl.Partition(p))
@@ -301,6 +302,7 @@ func (c *Counters) add(d *Counters) {
 	c.WireBytes += d.WireBytes
 	c.Truncated += d.Truncated
 	c.Collisions += d.Collisions
+	c.Paused = max(c.Paused, d.Paused)
 	for _, r := range d.Refused {
 		c.Refused = count(c.Refused, r.Reason, r.Count)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
-// *Planned, *Refused, *Withdrawn, *Purged and *Mark. All state of a partition is what its records,
+// *Planned, *Refused, *Withdrawn, *Purged, *Mark and *Paused. All state of a partition is what its records,
 // applied in order, make of nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
@@ -35,6 +35,7 @@ const (
 	kindWithdrawn  recordKind = 7
 	kindPurged     recordKind = 8
 	kindMark       recordKind = 9
+	kindPaused     recordKind = 10
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -208,6 +209,14 @@ type Mark struct {
 	Record    uint64           `cbor:"2,keyasint,omitempty"`
 }
 
+// Paused stops the requests to a site that has a row or, with an empty Site, to all sites of the
+// partition, or lets them go on.
+type Paused struct {
+	Partition weburl.Partition `cbor:"-"`
+	Site      weburl.Site      `cbor:"1,keyasint,omitempty"`
+	Since     int64            `cbor:"2,keyasint,omitempty"` // 0: the requests go on
+}
+
 // BodyDigest is the SHA-1 of a transfer-decoded body, as in WARC-Payload-Digest.
 type BodyDigest = warc.Digest
 
@@ -280,6 +289,7 @@ func (*Refused) kind() recordKind    { return kindRefused }
 func (*Withdrawn) kind() recordKind  { return kindWithdrawn }
 func (*Purged) kind() recordKind     { return kindPurged }
 func (*Mark) kind() recordKind       { return kindMark }
+func (*Paused) kind() recordKind     { return kindPaused }
 
 func (r *Discovered) home(int) weburl.Partition { return r.Partition }
 func (r *Fetched) home(n int) weburl.Partition  { return r.URL.Partition(n) }
@@ -290,6 +300,7 @@ func (r *Refused) home(n int) weburl.Partition  { return r.URL.Partition(n) }
 func (r *Withdrawn) home(int) weburl.Partition  { return r.Partition }
 func (r *Purged) home(int) weburl.Partition     { return r.Partition }
 func (r *Mark) home(int) weburl.Partition       { return r.Partition }
+func (r *Paused) home(int) weburl.Partition     { return r.Partition }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}
@@ -300,6 +311,7 @@ func (r *Refused) settle(weburl.Partition)      {}
 func (r *Withdrawn) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Purged) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Mark) settle(p weburl.Partition)       { r.Partition = p }
+func (r *Paused) settle(p weburl.Partition)     { r.Partition = p }
 
 func (r *Discovered) check() error {
 	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
@@ -359,3 +371,5 @@ func (r *Mark) check() error {
 func (r *Planned) check() error   { return nil }
 func (r *Withdrawn) check() error { return nil }
 func (r *Purged) check() error    { return nil }
+
+func (*Paused) check() error { return nil }

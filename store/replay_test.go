@@ -84,7 +84,7 @@ func FuzzRecord(f *testing.F) {
 		&Discovered{At: 1, New: []NewPage{{URL: u, Depth: 1, Cash: 0.5}}, Repeats: []Repeat{{Fingerprint: 7, Order: 2}}, Refused: []Refusal{{Site: u.Site(), Reason: "depth", Count: 1}}},
 		&Fetched{URL: u, At: 1, Outcome: OutcomeStored, Status: 200, Links: EncodeLinks([]OutLink{{URL: u}}), Gate: &Gate{Next: 1}, Capture: Pointer{File: "a", Offset: 1, Length: 2}},
 		&Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true},
-		&Gated{Host: "page.test"}, &Planned{Fingerprint: 1, Due: 2}, &Refused{URL: u}, &Withdrawn{Fingerprint: 1}, &Purged{Fingerprint: 1}, &Mark{Consumer: "seen", Record: 3},
+		&Gated{Host: "page.test"}, &Planned{Fingerprint: 1, Due: 2}, &Refused{URL: u}, &Withdrawn{Fingerprint: 1}, &Purged{Fingerprint: 1}, &Mark{Consumer: "seen", Record: 3}, &Paused{Site: u.Site(), Since: 4},
 	} {
 		f.Add(appendRecord(nil, r))
 	}

@@ -190,6 +190,7 @@ type SiteRow struct {
 	Refused []Reason    `cbor:"5,keyasint,omitempty"` // sorted by reason
 	Seed    bool        `cbor:"7,keyasint,omitempty"` // one of its pages is a seed
 	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
+	Paused  int64       `cbor:"8,keyasint,omitempty"` // since when an operator lets nothing of it be asked for
 }
 
 // Reason counts refusals for one reason.
@@ -229,6 +230,7 @@ type Counters struct {
 	Truncated  int64           `cbor:"15,keyasint,omitempty"`
 	Collisions int64           `cbor:"16,keyasint,omitempty"` // pages stored beside their fingerprint
 	Refused    []Reason        `cbor:"17,keyasint,omitempty"` // links to sites without a row, sorted by reason
+	Paused     int64           `cbor:"18,keyasint,omitempty"` // since when an operator lets nothing be asked for
 }
 
 // outcomes is the number of outcomes.

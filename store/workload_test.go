@@ -94,7 +94,7 @@ func (w *workload) result(u weburl.URL) Fetch {
 func (w *workload) record(s *Store) Record {
 	u := w.pick()
 	p, fp := home(u), u.Fingerprint()
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(10) {
 	case 0:
 		return &Planned{Partition: p, Fingerprint: fp, Due: at(w.clock + w.rng.IntN(100))}
 	case 1:
@@ -106,6 +106,12 @@ func (w *workload) record(s *Store) Record {
 			return &Purged{Partition: p, Fingerprint: fp, At: at(w.clock)}
 		}
 		return &Gated{Partition: p, Host: u.Host(), Gate: Gate{Next: at(w.clock + 5)}}
+	case 9:
+		pause := &Paused{Partition: p, Since: at(w.clock)}
+		if w.rng.IntN(2) == 0 {
+			pause.Site = u.Site()
+		}
+		return pause
 	case 4:
 		c, err := s.Counters(p)
 		if err != nil {
