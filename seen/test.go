@@ -80,7 +80,7 @@ func (o Options) Validate() error {
 // Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer
 // never waits for the others' disk access.
 //
-// Its memory is the cache (some 30 bytes an entry), two buffers of BufferLinks links and 128 bytes
+// Its memory is the cache (some 10 bytes an entry), two buffers of BufferLinks links and 128 bytes
 // of URL for each, what was decided since the last Keep, and some 30 MiB for the set, however many
 // URLs that holds. On disk a URL takes some 15 bytes.
 type Test struct {
@@ -95,7 +95,7 @@ type Test struct {
 	marks    map[weburl.Partition]uint64   // decided since the last Keep
 
 	waiting sync.Mutex
-	cache   Policy
+	cache   recent
 	buffer  *buffer
 }
 
@@ -117,7 +117,7 @@ func Open(dir string, opt Options) (*Test, error) {
 
 // forget empties all but the set.
 func (t *Test) forget() {
-	t.cache = NewClock(t.opt.CacheEntries)
+	t.cache = newRecent(t.opt.CacheEntries)
 	t.buffer, t.taken = newBuffer(), newBuffer()
 	t.decideAnew()
 }
@@ -144,8 +144,7 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 		t.buffer.since = now
 	}
 	for _, link := range links {
-		lowest, hit := t.cache.Touch(link.Fingerprint, link.Depth)
-		settled := hit && link.Depth >= lowest
+		settled := t.cache.settles(link.Fingerprint, link.Depth)
 		if settled && !t.opt.Repeats {
 			continue
 		}

@@ -1,0 +1,73 @@
+package cache
+
+import (
+	"math/bits"
+
+	"freshet/weburl"
+)
+
+// ways is the number of slots of a set: eight fingerprints are one line of the processor's cache.
+const ways = 8
+
+// SetClock is CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes with the
+// others of that set alone. There are no chains and no common hand, so that a request touches two lines
+// of memory. It misses a little more often than Clock (0.2 to 1.4 points on the paper's kind of trace),
+// and, where a set overflows, even when there are as many slots as fingerprints.
+//
+// Touch is O(1); memory is 8.25 bytes an entry.
+type SetClock struct {
+	sets  [][ways]weburl.Fingerprint // 0: empty
+	rings []ring
+}
+
+// ring is the CLOCK of one set.
+type ring struct {
+	marks uint8 // a bit a slot
+	hand  uint8
+}
+
+// NewSetClock returns an empty cache of size slots, rounded up to whole sets of eight, or panics unless
+// size is 1 to MaxSize.
+func NewSetClock(size int) *SetClock {
+	checkSize("SetClock", size)
+	n := (size + ways - 1) / ways
+	return &SetClock{make([][ways]weburl.Fingerprint, n), make([]ring, n)}
+}
+
+// Slots implements Policy.
+func (c *SetClock) Slots() int { return ways * len(c.sets) }
+
+// Touch implements Policy.
+func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
+	// The middle 32 bits, scaled to the number of sets.
+	n := int(uint64(uint32(fp>>16)) * uint64(len(c.sets)) >> 32)
+	set, ring := &c.sets[n], &c.rings[n]
+	// All eight are compared, without a branch: which one it is cannot be foretold.
+	var equal uint
+	for i := range ways {
+		var same uint
+		if set[i] == fp {
+			same = 1
+		}
+		equal |= same << i
+	}
+	if equal != 0 {
+		ring.marks |= uint8(equal)
+		return ways*n + bits.TrailingZeros(equal), true
+	}
+	i := ring.victim()
+	set[i] = fp
+	return ways*n + i, false
+}
+
+// victim moves the hand past the first unmarked slot, clearing marks, and returns it. As long as a set
+// has empty slots, the hand stands at the first of them.
+func (r *ring) victim() int {
+	seen := bits.RotateLeft8(r.marks, -int(r.hand)) // from the hand on
+	passed := bits.TrailingZeros8(^seen)            // 8 if all are marked: then once around
+	seen &^= 1<<passed - 1
+	r.marks = bits.RotateLeft8(seen, int(r.hand))
+	victim := (int(r.hand) + passed) % ways
+	r.hand = uint8(victim+1) % ways
+	return victim
+}

@@ -1,0 +1,29 @@
+package seen
+
+import (
+	"freshet/seen/cache"
+	"freshet/weburl"
+)
+
+// recent remembers the links that were offered lately, and at which depth.
+type recent struct {
+	policy cache.Policy
+	lowest []uint16 // depth of what each slot holds
+}
+
+func newRecent(entries int) recent {
+	policy := cache.NewSetClock(entries)
+	return recent{policy, make([]uint16, policy.Slots())}
+}
+
+// settles notes a link, and reports whether its URL was offered lately at no greater depth: then it is
+// known, and the link tells nothing new. O(1).
+func (r *recent) settles(fp weburl.Fingerprint, depth uint16) bool {
+	slot, hit := r.policy.Touch(fp)
+	lowest := &r.lowest[slot]
+	if hit && depth >= *lowest {
+		return true
+	}
+	*lowest = depth
+	return false
+}

@@ -1,0 +1,25 @@
+package seen
+
+import "testing"
+
+func TestRecentSettles(t *testing.T) {
+	r := newRecent(64)
+	for i, step := range []struct {
+		depth uint16
+		want  bool
+	}{
+		{3, false}, // new
+		{3, true},
+		{4, true},
+		{2, false}, // a shorter way
+		{2, true},
+		{3, true},
+	} {
+		if got := r.settles(7, step.depth); got != step.want {
+			t.Errorf("step %d: depth %d settles: %v, want %v", i, step.depth, got, step.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { r.settles(9, 1) }); n != 0 {
+		t.Errorf("settles allocates %v times", n)
+	}
+}
