@@ -91,7 +91,7 @@ func newRoot() *cobra.Command {
 		crawlCommand(), demoCommand(), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
-		planCommand(), scheduleCommand(), fleetCommand(),
+		planCommand(), scheduleCommand(), fleetCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.InitDefaultHelpCmd()

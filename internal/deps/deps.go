@@ -6,8 +6,4 @@ import (
 	_ "github.com/klauspost/reedsolomon"
 	_ "github.com/parquet-go/parquet-go"
 	_ "gonum.org/v1/gonum/optimize"
-	_ "gonum.org/v1/gonum/stat"
-	_ "gonum.org/v1/plot"
-	_ "gonum.org/v1/plot/plotter"
-	_ "gonum.org/v1/plot/vg/vgsvg"
 )

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"freshet/clock"
+	"freshet/lab"
+	"freshet/lab/queue"
+)
+
+// experiments are all there are, by name. A new one is one line here.
+func experiments() []lab.Experiment {
+	return []lab.Experiment{
+		queue.Experiment(),
+	}
+}
+
+func labCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "lab", Short: "Measure policies, and put what was published beside it",
+		Long: "Experiments run the same policies as a crawl does, on simulated or recorded worlds. Each prints a table, or\n" +
+			"with --json one object of its parameters and rows.",
+		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json",
+		Args:    commandArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(labListCommand(), labRunCommand())
+	return cmd
+}
+
+func labListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the experiments", Args: noArgs,
+		Example: "  freshet lab list",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type line struct {
+				Name       string `json:"name"`
+				Summary    string `json:"summary"`
+				Reproduces string `json:"reproduces"`
+			}
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			for _, e := range experiments() {
+				if asJSON {
+					if err := encoder.Encode(line{e.Name, e.Summary, e.Reproduces}); err != nil {
+						return err
+					}
+					continue
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", e.Name, e.Summary)
+				if e.Reproduces != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-10s (%s)\n", "", e.Reproduces)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "a JSON object a line")
+	return cmd
+}
+
+func labRunCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run NAME", Short: "Run an experiment",
+		Example: "  freshet lab run queue\n  freshet lab run queue --help",
+		Args:    commandArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, e := range experiments() {
+		cmd.AddCommand(experimentCommand(e))
+	}
+	return cmd
+}
+
+// experimentCommand returns the command that runs an experiment; its parameters are flags.
+func experimentCommand(e lab.Experiment) *cobra.Command {
+	var asJSON, quiet bool
+	var plots string
+	trial := e.New()
+	cmd := &cobra.Command{
+		Use: e.Name, Short: e.Summary, Args: noArgs,
+		Example: "  freshet lab run " + e.Name + " --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			progress := newLabProgress(cmd.ErrOrStderr(), quiet)
+			result, err := trial.Run(ctx, progress.show)
+			progress.clear()
+			if wrong, ok := errors.AsType[*lab.ParameterError](err); ok {
+				return usage(wrong)
+			}
+			if ctx.Err() != nil {
+				return &exitError{exitInterrupted, errors.New("interrupted")}
+			}
+			if err != nil {
+				return err
+			}
+			if err := writePlots(result.Plots, plots); err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
+			}
+			return result.WriteTable(cmd.OutOrStdout())
+		},
+	}
+	if e.Reproduces != "" {
+		cmd.Long = e.Summary + ".\nReproduces: " + e.Reproduces + "."
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(trial.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&plots, "plot", "", "write the plots to this SVG file, further ones to FILE-2.svg and so on")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	return cmd
+}
+
+// writePlots writes plots to file, file-2, …; to none if file is empty.
+func writePlots(plots []lab.Plot, file string) error {
+	if file == "" {
+		return nil
+	}
+	extension := filepath.Ext(file)
+	for i, p := range plots {
+		name := file
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), i+1, extension)
+		}
+		picture, err := p.SVG()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, picture, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labProgress shows how far an experiment is: on a terminal in one line, ten times a second at most,
+// elsewhere in a new line every five seconds.
+type labProgress struct {
+	out      io.Writer
+	quiet    bool
+	terminal bool
+	clock    *clock.Clock
+	last     time.Time
+}
+
+func newLabProgress(out io.Writer, quiet bool) *labProgress {
+	p := &labProgress{out: out, quiet: quiet, terminal: term.IsTerminal(int(os.Stderr.Fd())), clock: clock.Real()}
+	p.last = p.clock.Now()
+	return p
+}
+
+func (p *labProgress) show(at lab.Progress) {
+	every := 5 * time.Second
+	if p.terminal {
+		every = 100 * time.Millisecond
+	}
+	now := p.clock.Now()
+	if p.quiet || now.Sub(p.last) < every {
+		return
+	}
+	p.last = now
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r\x1b[K%s", fit(at.String()))
+	} else {
+		fmt.Fprintln(p.out, at)
+	}
+}
+
+// clear takes the line off the terminal.
+func (p *labProgress) clear() {
+	if p.terminal && !p.quiet {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}

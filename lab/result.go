@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+)
+
+// Result is what an experiment found. Its JSON is one object, "experiment", "parameters" and "rows"
+// first.
+type Result struct {
+	Experiment  string       `json:"experiment"`
+	Parameters  Row          `json:"parameters"`
+	Rows        []Row        `json:"rows"`
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Claims      []Claim      `json:"claims,omitempty"`
+	Plots       []Plot       `json:"plots,omitempty"`
+
+	progress func(Progress)
+}
+
+// Parameter adds what a run found its parameters to mean, such as how many pages a web has.
+func (r *Result) Parameter(name string, value any) {
+	r.Parameters = append(r.Parameters, makeRow([]any{name, value})...)
+}
+
+// Row adds a row: names, in lower case with _ and with their unit at the end, and values by turns.
+//
+//	out.Row("order", "length", "connections", 64, "duration_s", 187542.0)
+//
+// An Interval as value makes two columns, the second with half its width. It panics if the pairs are
+// not whole.
+func (r *Result) Row(pairs ...any) { r.Rows = append(r.Rows, makeRow(pairs)) }
+
+// Compare adds a comparison.
+func (r *Result) Compare(c Comparison) { r.Comparisons = append(r.Comparisons, c) }
+
+// Claim adds a claim of the paper's and whether it holds here, with the figures that show it.
+func (r *Result) Claim(claim string, holds bool, evidence string, args ...any) {
+	verdict := Denied
+	if holds {
+		verdict = Confirmed
+	}
+	r.Claims = append(r.Claims, Claim{claim, verdict, fmt.Sprintf(evidence, args...)})
+}
+
+// Plot adds a plot.
+func (r *Result) Plot(p Plot) { r.Plots = append(r.Plots, p) }
+
+// Progress tells who listens how far the run is.
+func (r *Result) Progress(doing string, done, total int) {
+	if r.progress != nil {
+		r.progress(Progress{doing, done, total})
+	}
+}
+
+// Verdict says how a comparison or a claim came out.
+type Verdict string
+
+// The verdicts: on a comparison, and on a claim.
+const (
+	Agrees    Verdict = "agrees"
+	Differs   Verdict = "differs"
+	Confirmed Verdict = "confirmed"
+	Denied    Verdict = "denied"
+)
+
+// Comparison is a published number, or one of theory, beside the measured one.
+type Comparison struct {
+	What      string  `json:"what"`
+	Source    string  `json:"source"` // where the number stands: "Table I", "closed form"
+	Published float64 `json:"published"`
+	Measured  float64 `json:"measured"`
+	Tolerance float64 `json:"tolerance"` // the largest difference that agrees: half an interval, or as rounded in print
+}
+
+// Verdict returns Agrees if the difference is at most the tolerance, else Differs.
+func (c Comparison) Verdict() Verdict {
+	if math.Abs(c.Measured-c.Published) <= c.Tolerance {
+		return Agrees
+	}
+	return Differs
+}
+
+// Claim is what a paper says in words, and whether it holds here.
+type Claim struct {
+	Claim    string  `json:"claim"`
+	Verdict  Verdict `json:"verdict"`
+	Evidence string  `json:"evidence"`
+}
