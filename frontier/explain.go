@@ -50,7 +50,7 @@ func (h *host) lowerBound(o *Options, now instant) time.Duration {
 	if h.crawlDelay > 0 {
 		perConnection = 1
 	}
-	interval := max(o.Delay, h.crawlDelay)
+	interval := max(h.delay, h.crawlDelay)
 	if h.flight != nil || h.open != nil { // the connection may take some more before the next wait
 		pages -= max(0, perConnection-int(h.run))
 		return times((max(0, pages)+perConnection-1)/perConnection, interval)
@@ -73,7 +73,8 @@ func times(n int, d time.Duration) time.Duration {
 // Obstacle is one thing that keeps a site's pages from being fetched.
 type Obstacle struct {
 	// Gate is "busy" (a page of the host is in flight), "interval", "back-off" (failures or a
-	// Retry-After), "blocked" (by an operator), "address" (another host of the address is being
+	// Retry-After), "blocked" and "paused" (by an operator),
+	// "hours" (its visiting hours are over), "address" (another host of the address is being
 	// fetched, or was just now), "robots" (robots.txt has to be fetched first),
 	// "robots-unreachable", "due" (no new pages, and none due yet), "empty" (no pages queued) or
 	// "unknown" (the site is not held).
@@ -99,13 +100,16 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 		all = append(all, Obstacle{gate, until.time()})
 	}
 	h := s.host
-	fresh, due := s.readyAt(0)
-	add(fresh == never && due == never, "empty", 0)
-	add(fresh == never && due != never && dueTop(s) > t, "due", dueTop(s))
+	fresh, due := s.queued()
+	add(!fresh && !due, "empty", 0)
+	add(!fresh && due && dueTop(s) > t, "due", dueTop(s))
+	add(f.paused || s.paused, "paused", 0)
 	add(h.flight != nil, "busy", 0)
 	add(h.next > t && h.next <= h.end.after(h.interval), "interval", h.next)
 	add(h.next > t && h.next > h.end.after(h.interval), "back-off", h.next)
 	add(h.blocked > t, "blocked", h.blocked)
+	opens := s.manners.opens(t)
+	add(opens > t, "hours", opens)
 	if a := h.address; a != nil {
 		add(a.flight != nil && a.flight != h, "address", 0)
 		add(a.flight == nil && a.next > t, "address", a.next)
@@ -113,6 +117,13 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 	add(s.retry > t, "robots-unreachable", s.retry)
 	add(s.robots <= t && s.retry <= t, "robots", 0)
 	return all
+}
+
+// queued says whether the site has new and due pages.
+func (s *site) queued() (fresh, due bool) {
+	_, fresh = s.fresh.top()
+	_, due = s.due.top()
+	return fresh, due
 }
 
 func dueTop(s *site) instant {

@@ -24,6 +24,7 @@ type Frontier struct {
 	open      []*host // with a connection that may go on, first come first served
 	owed      int     // millionths of a choice that new pages are owed, see choose
 
+	paused       bool    // by an operator: nothing is handed out
 	addressFloor instant // before which no address not yet met may be asked
 	unsure       instant // until when hosts wait because of AfterUncleanStop
 	sweepAt      int     // number of hosts at which the forgettable are looked for
@@ -178,25 +179,4 @@ func (f *Frontier) slow(h *host) {
 			h.next = max(h.next, h.end.after(h.crawlDelay))
 		}
 	}
-}
-
-// Block keeps a host from being asked until then, for ever if until is zero, and returns the gate to
-// store. A request in flight is not stopped.
-func (f *Frontier) Block(host string, until, now time.Time) Gate {
-	if until.IsZero() {
-		return f.setBlocked(host, never, now)
-	}
-	return f.setBlocked(host, at(until), now)
-}
-
-// Unblock lifts a Block and returns the gate to store.
-func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocked(host, 0, now) }
-
-func (f *Frontier) setBlocked(name string, until instant, now time.Time) Gate {
-	t := f.tick(now)
-	h := f.lookupHost(name, t)
-	h.blocked = until
-	h.open = nil
-	f.update(h, t)
-	return h.gate()
 }

@@ -21,7 +21,7 @@ func (h *host) gate() Gate {
 
 // close shuts the host's gate after an answer.
 func (h *host) close(o *Options, a Answer, end instant) {
-	h.interval = o.interval(h.crawlDelay, a.Took)
+	h.interval = o.interval(max(h.delay, h.crawlDelay), a.Took)
 	wait := h.interval
 	h.failures = min(h.failures+1, 1<<20)
 	if !a.Failed {
@@ -32,10 +32,10 @@ func (h *host) close(o *Options, a Answer, end instant) {
 	h.next = end.after(wait)
 }
 
-// interval returns the wait after an answer that took so long, on a host that asks for a Crawl-delay.
-func (o *Options) interval(crawlDelay, took time.Duration) time.Duration {
+// interval returns the wait after an answer that took so long, on a host that is due a delay.
+func (o *Options) interval(delay, took time.Duration) time.Duration {
 	adaptive := min(o.AdaptiveDelay*float64(took), float64(MaxBackoff))
-	return max(o.Delay, crawlDelay, time.Duration(adaptive))
+	return max(delay, time.Duration(adaptive))
 }
 
 // backoff returns the wait after that many failures in a row: twice the interval (or one second, if

@@ -21,14 +21,17 @@ const (
 	EndlessCalendar                 // a calendar's page of a far year
 	TooManyParameters               // more query parameters than Guard.Parameters
 	TooManySegments                 // more path segments than Guard.Segments
+	Excluded                        // a pattern of the operator's excludes it
+	OptedOut                        // its owner does not want it crawled
 	numReasons
 )
 
 var reasonNames = [numReasons]string{"admitted", "scope", "url-length", "depth", "site-full", "redirects",
-	"repeating-segments", "calendar", "parameters", "path-segments"}
+	"repeating-segments", "calendar", "parameters", "path-segments", "excluded", "opt-out"}
 
 // String returns the reason as users read it: "scope", "url-length", "depth", "site-full",
-// "redirects", "repeating-segments", "calendar", "parameters" or "path-segments".
+// "redirects", "repeating-segments", "calendar", "parameters", "path-segments", "excluded" or
+// "opt-out".
 func (r Reason) String() string {
 	if r < numReasons {
 		return reasonNames[r]

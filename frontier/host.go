@@ -15,6 +15,7 @@ type host struct {
 
 	end, next, blocked instant
 	interval           time.Duration
+	delay              time.Duration // Options.Delay, or the longest of its sites' own
 	crawlDelay         time.Duration // the longest of its sites'
 	failures           int32         // in a row
 
@@ -85,7 +86,22 @@ func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	s := &site{name: name, host: h}
 	h.sites = append(h.sites, s)
 	f.sites[name] = s
+	f.setManners(h, s)
 	return s
+}
+
+// setManners asks the options what holds of a site, and makes the host as slow as the slowest of its
+// sites asks for.
+func (f *Frontier) setManners(h *host, s *site) {
+	if f.options.Manners == nil {
+		s.manners = nil
+	} else {
+		s.manners = f.options.Manners(s.name)
+	}
+	h.delay = 0
+	for _, s := range h.sites {
+		h.delay = max(h.delay, s.manners.interval(f.options.Delay))
+	}
 }
 
 func (f *Frontier) lookupHost(name string, now instant) *host {
@@ -95,7 +111,7 @@ func (f *Frontier) lookupHost(name string, now instant) *host {
 	if len(f.hosts) >= f.sweepAt {
 		f.sweep(now)
 	}
-	h := &host{name: name}
+	h := &host{name: name, delay: f.options.Delay}
 	f.hosts[name] = h
 	f.hostsIn[idle]++
 	return h
@@ -175,7 +191,7 @@ func (f *Frontier) update(h *host, now instant) {
 func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	f.settle(s, KindNew)
 	f.settle(s, KindDue)
-	fresh, due := s.readyAt(opens)
+	fresh, due := s.readyAt(opens, now)
 	if fresh <= now {
 		p := priority(f.options.Ordering, s.state())
 		if h.fresh == nil || p > h.priority || p == h.priority && s.name < h.fresh.name {

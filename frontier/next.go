@@ -66,7 +66,7 @@ const whole = 1_000_000
 // for one address are all looked at again whenever it becomes free.
 func (f *Frontier) Next(now time.Time) (p Page, wake time.Time, ok bool) {
 	t := f.tick(now)
-	for f.err == nil {
+	for f.err == nil && !f.paused {
 		c, found := f.choose(t)
 		if !found {
 			if h := f.heaps[wakeHeap].top(); h != nil {
@@ -116,7 +116,7 @@ func (f *Frontier) chooseOpen(now instant) (choice, bool) {
 			continue
 		}
 		s := h.open
-		fresh, due := s.readyAt(0)
+		fresh, due := s.readyAt(0, now)
 		if fresh > now && due > now {
 			continue
 		}
@@ -127,16 +127,25 @@ func (f *Frontier) chooseOpen(now instant) (choice, bool) {
 	return choice{}, false
 }
 
-// topOpen returns the top of a heap. A host whose address was booked since it was put there is moved
-// out of the way.
+// topOpen returns the top of a heap. A host whose address was booked since it was put there, or whose
+// site's hours have ended, is moved out of the way.
 func (f *Frontier) topOpen(slot int, now instant) *host {
 	for {
 		h := f.heaps[slot].top()
-		if h == nil || h.opens() <= now {
+		if h == nil || h.mayGo(slot, now) {
 			return h
 		}
 		f.update(h, now)
 	}
+}
+
+// mayGo says whether the page by which the host stands in a heap of open hosts may still go.
+func (h *host) mayGo(slot int, now instant) bool {
+	s := h.fresh
+	if slot == dueHeap {
+		s = h.due
+	}
+	return h.opens() <= now && s.opens(now) <= now
 }
 
 // prefer says which kind goes when these are at hand.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"freshet/weburl"
 )
 
 // Longest waits. Whatever a server asks for, its host is asked again after at most this long.
@@ -31,6 +33,8 @@ type Options struct {
 	// DiscoveryShare is the share of the choices between a due and a new page that go to the new
 	// one, in [0, 1].
 	DiscoveryShare float64
+	// Manners returns what holds of a site in particular, nil for nothing. A nil func is nothing of any.
+	Manners func(weburl.Site) *Manners
 }
 
 // Validate returns all that is wrong with the options, or nil.

@@ -16,6 +16,7 @@ type SiteInfo struct {
 	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
 	RobotsRetry        time.Time // its robots.txt could not be had and is not asked for before; zero: it could
 	CrawlDelay         time.Duration
+	Paused             bool // see Pause
 	Gate               Gate // of its host
 }
 
@@ -35,6 +36,7 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.robots = at(i.RobotsUntil)
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
+	s.paused = i.Paused
 	s.host.reopen(i.Gate, t)
 	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
 	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)
@@ -55,7 +57,7 @@ func (f *Frontier) restoreQueue(s *site, k Kind, n int, head Key, cash float64) 
 func (f *Frontier) AfterUncleanStop(now time.Time) {
 	t := f.tick(now)
 	for _, h := range f.hosts {
-		h.next = max(h.next, t.after(max(h.interval, h.crawlDelay, f.options.Delay)))
+		h.next = max(h.next, t.after(max(h.interval, h.crawlDelay, h.delay)))
 		f.unsure = max(f.unsure, h.next)
 		f.update(h, t)
 	}

@@ -10,14 +10,18 @@ import (
 type Scope interface {
 	// AddSeed widens the scope by a seed, or by the URL that a seed redirects to.
 	AddSeed(u weburl.URL)
+	// AddSite widens the scope by a site that had a seed in an earlier run.
+	AddSite(site weburl.Site)
 	// Admit says whether u belongs to the crawl, and if not, why.
 	Admit(u weburl.URL) (reason Reason, ok bool)
 }
 
-// ParseScope returns an empty scope of that name: "site" (the seeds' sites), "domain" (the seeds'
-// registrable domains) or "any" (every URL).
+// ParseScope returns an empty scope of that name: "page" (the seeds alone), "site" (the seeds' sites),
+// "domain" (the seeds' registrable domains) or "any" (every URL).
 func ParseScope(name string) (Scope, error) {
 	switch name {
+	case "page":
+		return pageScope{}, nil
 	case "site":
 		return siteScope{}, nil
 	case "domain":
@@ -25,12 +29,23 @@ func ParseScope(name string) (Scope, error) {
 	case "any":
 		return anyScope{}, nil
 	}
-	return nil, fmt.Errorf("frontier: no scope %q: want one of site, domain, any", name)
+	return nil, fmt.Errorf("frontier: no scope %q: want one of page, site, domain, any", name)
+}
+
+type pageScope map[weburl.URL]struct{}
+
+func (s pageScope) AddSeed(u weburl.URL) { s[u] = struct{}{} }
+func (s pageScope) AddSite(weburl.Site)  {}
+
+func (s pageScope) Admit(u weburl.URL) (Reason, bool) {
+	_, ok := s[u]
+	return outside(ok)
 }
 
 type siteScope map[weburl.Site]struct{}
 
-func (s siteScope) AddSeed(u weburl.URL) { s[u.Site()] = struct{}{} }
+func (s siteScope) AddSeed(u weburl.URL)     { s.AddSite(u.Site()) }
+func (s siteScope) AddSite(site weburl.Site) { s[site] = struct{}{} }
 
 func (s siteScope) Admit(u weburl.URL) (Reason, bool) {
 	_, ok := s[u.Site()]
@@ -39,7 +54,8 @@ func (s siteScope) Admit(u weburl.URL) (Reason, bool) {
 
 type domainScope map[string]struct{}
 
-func (s domainScope) AddSeed(u weburl.URL) { s[u.Domain()] = struct{}{} }
+func (s domainScope) AddSeed(u weburl.URL)     { s[u.Domain()] = struct{}{} }
+func (s domainScope) AddSite(site weburl.Site) { s[site.Domain()] = struct{}{} }
 
 func (s domainScope) Admit(u weburl.URL) (Reason, bool) {
 	_, ok := s[u.Domain()]
@@ -49,6 +65,7 @@ func (s domainScope) Admit(u weburl.URL) (Reason, bool) {
 type anyScope struct{}
 
 func (anyScope) AddSeed(weburl.URL)              {}
+func (anyScope) AddSite(weburl.Site)             {}
 func (anyScope) Admit(weburl.URL) (Reason, bool) { return Admitted, true }
 
 func outside(ok bool) (Reason, bool) {
@@ -56,4 +73,33 @@ func outside(ok bool) (Reason, bool) {
 		return Admitted, true
 	}
 	return OutOfScope, false
+}
+
+// Rules are what an operator says of URLs beside the scope that the seeds give: what belongs to the
+// crawl too, what does not, and whose owners want no part in it. Of two that both match a URL the
+// latter wins: OptOut over Exclude over Include over the scope.
+type Rules struct {
+	Include, Exclude, OptOut Patterns
+}
+
+// Refuse says whether the rules keep u out of the crawl, and why.
+func (r *Rules) Refuse(u weburl.URL) (reason Reason, refused bool) {
+	switch {
+	case r.OptOut.Match(u):
+		return OptedOut, true
+	case r.Exclude.Match(u):
+		return Excluded, true
+	}
+	return Admitted, false
+}
+
+// Admit says whether u belongs to the crawl by the rules and, where they say nothing of it, the scope.
+func (r *Rules) Admit(scope Scope, u weburl.URL) (reason Reason, ok bool) {
+	if reason, refused := r.Refuse(u); refused {
+		return reason, false
+	}
+	if r.Include.Match(u) {
+		return Admitted, true
+	}
+	return scope.Admit(u)
 }

@@ -17,6 +17,8 @@ type site struct {
 	robots     instant // until when robots.txt is valid
 	retry      instant // robots.txt could not be had: nothing may be fetched before
 	crawlDelay time.Duration
+	manners    *Manners // nil: none of its own
+	paused     bool     // by an operator
 }
 
 // taken is a page that was handed out and may still be in the store.
@@ -58,11 +60,22 @@ func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 	return false
 }
 
-// readyAt returns when the site's first new and first due page may be fetched if its host is open
-// from opens on; never if there is none.
-func (s *site) readyAt(opens instant) (fresh, due instant) {
+// opens returns the first instant from then on at which a page of the site may be fetched, as far as
+// the site has a say in it.
+func (s *site) opens(from instant) instant {
+	if s.paused {
+		return never
+	}
+	return s.manners.opens(max(from, s.retry))
+}
+
+// readyAt returns when, at now or later, the site's first new and first due page may be fetched if its
+// host is open from opens on; never if there is none.
+func (s *site) readyAt(opens, now instant) (fresh, due instant) {
 	fresh, due = never, never
-	opens = max(opens, s.retry)
+	if opens = max(opens, now); opens != never {
+		opens = s.opens(opens)
+	}
 	if _, ok := s.fresh.top(); ok {
 		fresh = opens
 	}

@@ -1,0 +1,68 @@
+package frontier
+
+import (
+	"fmt"
+	"time"
+
+	"freshet/weburl"
+)
+
+// Reload puts other options in force, but for the ordering, by which the queues are sorted already. A
+// longer delay counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts).
+// The error is that of Options.Validate, and nothing has changed then.
+func (f *Frontier) Reload(o Options, now time.Time) error {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("frontier: reload: %w", err)
+	}
+	o.Ordering = f.options.Ordering
+	o.PerConnection = max(1, o.PerConnection)
+	f.options, f.share = o, int(o.DiscoveryShare*whole+0.5)
+	t := f.tick(now)
+	for _, h := range f.hosts {
+		h.delay = o.Delay
+		for _, s := range h.sites {
+			f.setManners(h, s)
+		}
+		if h.end > 0 {
+			h.next = max(h.next, h.end.after(h.delay))
+		}
+		f.update(h, t)
+	}
+	return nil
+}
+
+// PauseAll keeps everything from being handed out, or lets it go on.
+func (f *Frontier) PauseAll(paused bool) { f.paused = paused }
+
+// Pause keeps a site from being asked, or lets it be asked again. A request in flight is not stopped.
+// Nothing happens if the site is not held: what the store knows of it counts once it is. O(log hosts).
+func (f *Frontier) Pause(site weburl.Site, paused bool, now time.Time) {
+	t := f.tick(now)
+	s := f.sites[site]
+	if s == nil {
+		return
+	}
+	s.paused = paused
+	f.changed(s, t)
+}
+
+// Block keeps a host from being asked until then, for ever if until is zero, and returns the gate to
+// store. A request in flight is not stopped.
+func (f *Frontier) Block(host string, until, now time.Time) Gate {
+	if until.IsZero() {
+		return f.setBlocked(host, never, now)
+	}
+	return f.setBlocked(host, at(until), now)
+}
+
+// Unblock lifts a Block and returns the gate to store.
+func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocked(host, 0, now) }
+
+func (f *Frontier) setBlocked(name string, until instant, now time.Time) Gate {
+	t := f.tick(now)
+	h := f.lookupHost(name, t)
+	h.blocked = until
+	h.open = nil
+	f.update(h, t)
+	return h.gate()
+}
