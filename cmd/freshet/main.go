@@ -88,7 +88,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		crawlCommand(), demoCommand(), statusCommand(),
+		profiled(crawlCommand()), profiled(demoCommand()), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		planCommand(), scheduleCommand(), fleetCommand(), labCommand(),

@@ -82,7 +82,7 @@ func environment(flags *pflag.FlagSet) (all []assignment) {
 // isSetting tells a setting from the flags that only steer one command.
 func isSetting(f *pflag.Flag) bool {
 	switch f.Name {
-	case "help", "config", "json", "quiet":
+	case "help", "config", "json", "quiet", "cpuprofile", "trace":
 		return false
 	}
 	return true
