@@ -145,16 +145,6 @@ func (a *attributes) field(key []byte) *[]byte {
 	return nil
 }
 
-// set keeps the value of an attribute that matters.
-func (a *attributes) set(key, value []byte) {
-	if f := a.field(key); f != nil && *f == nil {
-		if value == nil {
-			value = []byte{}
-		}
-		*f = value
-	}
-}
-
 // carries says whether attributes of the element's tags matter in HTML.
 func (e element) carries() bool {
 	switch e {

@@ -1,6 +1,10 @@
 package extract
 
-import "freshet/weburl"
+import (
+	"slices"
+
+	"freshet/weburl"
+)
 
 // nest is where a reader stands in what is not read as HTML: in svg and math, where no element is
 // raw text, a tag with a slash is an empty element and CDATA sections are text; in the elements
@@ -83,7 +87,7 @@ func (n *nest) root() element {
 
 // openForeign takes a start tag inside of svg or math.
 func (r *reader) openForeign(e element, empty bool) {
-	r.tokens.NextIsNotRawText()
+	r.tokens.until = ""
 	root := r.nest.root()
 	opens := false
 	switch e {
@@ -125,13 +129,11 @@ func (r *reader) carryForeign(e element) {
 // attribute returns the value of the current tag's first attribute with one of the names, nil if
 // there is none.
 func (r *reader) attribute(names ...string) []byte {
-	for more := true; more; {
-		var key, value []byte
-		key, value, more = r.tokens.TagAttr()
-		for _, name := range names {
-			if string(key) == name {
-				return append([]byte{}, value...)
-			}
+	for _, v := range r.tokens.values {
+		var buffer [maxName]byte
+		if slices.Contains(names, string(lower(v.name, &buffer))) {
+			r.decoded = r.decoded[:0]
+			return r.value(v)
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"freshet/weburl"
 )
 
@@ -17,10 +15,11 @@ const MaxTitle = 512
 type reader struct {
 	page   *Page
 	opt    Options
-	tokens *html.Tokenizer
+	tokens *tokenizer
 	text   *folded
 	xhtml  bool // an empty-element tag has no content, whatever its name
 
+	decoded   []byte // text and values of the current token that had references in them
 	written   []byte // what the waiting references point into
 	waiting   []reference
 	base      *string // the first base's href
@@ -42,9 +41,10 @@ type reference struct {
 
 // html adds to the page all that a document in UTF-8 tells.
 func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
+	p.tokens = tokenizer{document: document, values: p.tokens.values}
 	r := &reader{
-		page: page, opt: p.opt, tokens: html.NewTokenizer(bytes.NewReader(document)), text: &p.text,
-		xhtml: xhtml, written: p.written[:0], waiting: p.waiting[:0],
+		page: page, opt: p.opt, tokens: &p.tokens, text: &p.text,
+		xhtml: xhtml, decoded: p.decoded, written: p.written[:0], waiting: p.waiting[:0],
 	}
 	r.text.reset()
 	r.read()
@@ -65,9 +65,12 @@ func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
 	if r.canonical != nil {
 		page.Canonical, _ = from.Parse(*r.canonical)
 	}
-	p.written, p.waiting = r.written[:0], r.waiting[:0]
+	p.tokens.document, p.decoded, p.written, p.waiting = nil, r.decoded, r.written, r.waiting
 	if cap(p.written) > keepBuffer {
 		p.written, p.waiting = nil, nil
+	}
+	if cap(p.decoded) > keepBuffer {
+		p.decoded = nil
 	}
 }
 
@@ -77,31 +80,34 @@ const keepBuffer = 1 << 20
 // read goes through the document token by token.
 func (r *reader) read() {
 	for {
-		kind := r.tokens.Next()
+		kind := r.tokens.next()
 		switch kind {
-		case html.ErrorToken:
+		case endOfDocument:
 			return
-		case html.TextToken:
+		case characters:
 			r.characters()
 		}
 		r.inside = block
 		switch kind {
-		case html.StartTagToken, html.SelfClosingTagToken:
-			r.open(kind == html.SelfClosingTagToken)
-		case html.EndTagToken:
+		case startTag, emptyTag:
+			r.open(kind == emptyTag)
+		case endTag:
 			r.close()
 		}
 	}
 }
 
-// characters takes the text that the current token is.
+// characters takes the text that the current token is. What is left of line ends folding takes care of.
 func (r *reader) characters() {
 	if r.noscript || r.nest.hidden() || r.inside == script || r.inside == iframe || r.inside == unseen {
 		return
 	}
-	text := r.tokens.Raw()
-	if len(r.nest.open) > 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, 0) >= 0 {
-		text = r.tokens.Text() // what is left, line ends, folding takes care of
+	text := r.tokens.text
+	if r.tokens.whole {
+		text = withoutNUL(text)
+	}
+	if !r.tokens.plain {
+		text, r.decoded = unescape(r.decoded[:0], text, false)
 	}
 	r.text.add(text)
 	if r.inside == title && !r.titled {
@@ -110,10 +116,17 @@ func (r *reader) characters() {
 	}
 }
 
+// withoutNUL returns text with a replacement character for every NUL.
+func withoutNUL(text []byte) []byte {
+	if bytes.IndexByte(text, 0) < 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte{0}, []byte("\uFFFD"))
+}
+
 // open takes a start tag.
 func (r *reader) open(selfClosing bool) {
-	var buffer [maxName]byte
-	name := r.name(&buffer)
+	name := r.name()
 	e := r.element(name)
 	if r.nest.foreign() && r.breaksOut(name) {
 		r.nest.leave()
@@ -128,7 +141,7 @@ func (r *reader) open(selfClosing bool) {
 		r.inside = e
 	case noscript:
 		r.noscript = !empty
-		r.tokens.NextIsNotRawText() // its links count; to the tokenizer it is text
+		r.tokens.until = "" // its links count; to the tokenizer it is text
 	case template, svg, math:
 		if !empty {
 			r.nest.push(e)
@@ -139,15 +152,14 @@ func (r *reader) open(selfClosing bool) {
 	}
 	if empty {
 		r.inside = block
-		r.tokens.NextIsNotRawText()
+		r.tokens.until = ""
 	}
-	r.tokens.AllowCDATA(r.nest.foreign())
+	r.tokens.cdata = r.nest.foreign()
 }
 
 // close takes an end tag.
 func (r *reader) close() {
-	var buffer [maxName]byte
-	name := r.name(&buffer)
+	name := r.name()
 	e := r.element(name)
 	if e == noscript && !r.nest.foreign() {
 		r.noscript = false
@@ -159,16 +171,15 @@ func (r *reader) close() {
 		r.nest.leave()
 	}
 	r.nest.pop(e)
-	r.tokens.AllowCDATA(r.nest.foreign())
+	r.tokens.cdata = r.nest.foreign()
 }
 
 // name returns the name of the current tag, in XHTML without svg's prefix.
-func (r *reader) name(buffer *[maxName]byte) []byte {
-	name := tagName(r.tokens.Raw(), buffer)
+func (r *reader) name() []byte {
 	if r.xhtml {
-		name = bytes.TrimPrefix(name, []byte("svg:"))
+		return bytes.TrimPrefix(r.tokens.name, []byte("svg:"))
 	}
-	return name
+	return r.tokens.name
 }
 
 // element returns the element of the current tag. If its tags part words, it does.
@@ -220,14 +231,23 @@ func (r *reader) carry(e element) {
 
 // attributes reads the attributes of the current tag and says whether it has any.
 func (r *reader) attributes(a *attributes) bool {
-	key, value, more := r.tokens.TagAttr()
-	if key == nil {
-		return false
+	r.decoded = r.decoded[:0]
+	for _, v := range r.tokens.values {
+		var buffer [maxName]byte
+		if field := a.field(lower(v.name, &buffer)); field != nil && *field == nil {
+			*field = r.value(v)
+		}
 	}
-	for a.set(key, value); more; a.set(key, value) {
-		key, value, more = r.tokens.TagAttr()
+	return len(r.tokens.values) > 0
+}
+
+// value returns the value of an attribute, which is never nil; it is valid until the next token.
+func (r *reader) value(v attribute) (value []byte) {
+	if v.value == nil {
+		return []byte{}
 	}
-	return true
+	value, r.decoded = unescape(r.decoded, withoutNUL(v.value), true)
+	return value
 }
 
 // link keeps the references of a link element.
@@ -289,26 +309,6 @@ func otherScheme(ref []byte) bool {
 		}
 	}
 	return false
-}
-
-// maxName is longer than the name of any element that matters.
-const maxName = 16
-
-// tagName returns the lower-case name in a raw start or end tag, cut to maxName bytes.
-func tagName(raw []byte, buffer *[maxName]byte) []byte {
-	name := bytes.TrimPrefix(raw[1:], []byte("/"))
-	n := 0
-	for ; n < min(len(name), maxName); n++ {
-		c := name[n]
-		if c == '/' || c == '>' || strings.IndexByte(htmlSpace, c) >= 0 {
-			break
-		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		buffer[n] = c
-	}
-	return buffer[:n]
 }
 
 // foldTitle returns the text with its white space folded, cut to MaxTitle bytes at a character.

@@ -79,6 +79,8 @@ type Parser struct {
 	opt     Options
 	links   linkSet
 	text    folded
+	tokens  tokenizer
+	decoded []byte
 	written []byte
 	waiting []reference
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 
@@ -72,15 +73,33 @@ func (f *folded) add(text []byte) {
 // foldedLength returns the length of what text begins with that needs no folding: words of plain
 // bytes, a single space between them.
 func foldedLength(text []byte) int {
-	for i, c := range text {
-		if class[c] == inWord {
+	for i := 0; i < len(text); {
+		stop := min(i+8, len(text))
+		if stop < len(text) && isFolded((*[9]byte)(text[i:])) && (i > 0 || text[0] != ' ') {
+			i = stop
 			continue
 		}
-		if c != ' ' || i == 0 || i+1 == len(text) || class[text[i+1]] != inWord {
-			return i
+		for ; i < stop; i++ {
+			if c := text[i]; class[c] == inWord {
+				continue
+			} else if c != ' ' || i == 0 || i+1 == len(text) || class[text[i+1]] != inWord {
+				return i
+			}
 		}
 	}
 	return len(text)
+}
+
+// isFolded says of the first eight bytes of nine, at once, that each is in a word or a space before
+// one. It may say no where that is so, of bytes that are not ASCII.
+func isFolded(text *[9]byte) bool {
+	const each = 0x0101010101010101
+	b, following := binary.LittleEndian.Uint64(text[:]), binary.LittleEndian.Uint64(text[1:])
+	if b&(0x80*each) != 0 || (b|b<<1)&(0x40*each) != 0x40*each { // a byte not in 0x20 to 0x7F
+		return false
+	}
+	double := b ^ 0x20*each | following ^ 0x20*each // a byte 0 where there are two spaces
+	return (double-each)&^double&(0x80*each) == 0 && (text[7] != ' ' || class[text[8]] == inWord)
 }
 
 // words takes a piece that is folded and begins and ends in a word.
