@@ -42,20 +42,37 @@ func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	// The middle 32 bits, scaled to the number of sets.
 	n := int(uint64(uint32(fp>>16)) * uint64(len(c.sets)) >> 32)
 	set, ring := &c.sets[n], &c.rings[n]
-	// All eight are compared, without a branch: which one it is cannot be foretold.
-	var equal uint
-	for i := range ways {
-		var same uint
-		if set[i] == fp {
-			same = 1
-		}
-		equal |= same << i
+	// All eight are compared, each by a conditional move: which one it is no processor can foretell.
+	i := ways
+	if set[0] == fp {
+		i = 0
 	}
-	if equal != 0 {
-		ring.marks |= uint8(equal)
-		return ways*n + bits.TrailingZeros(equal), true
+	if set[1] == fp {
+		i = 1
 	}
-	i := ring.victim()
+	if set[2] == fp {
+		i = 2
+	}
+	if set[3] == fp {
+		i = 3
+	}
+	if set[4] == fp {
+		i = 4
+	}
+	if set[5] == fp {
+		i = 5
+	}
+	if set[6] == fp {
+		i = 6
+	}
+	if set[7] == fp {
+		i = 7
+	}
+	if i < ways {
+		ring.marks |= 1 << i
+		return ways*n + i, true
+	}
+	i = ring.victim()
 	set[i] = fp
 	return ways*n + i, false
 }
