@@ -125,6 +125,9 @@ func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) err
 	if err := d.offerLinks(mark, links, now, refuse, d.drain); err != nil {
 		return err
 	}
+	if d.engine.opt.OnLinks != nil {
+		d.engine.opt.OnLinks(d.offer)
+	}
 	d.engine.undecided.Store(true) // also if a drain made room
 	if len(d.refused) >= maxRefusals {
 		return d.drain(now)

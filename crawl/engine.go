@@ -98,7 +98,9 @@ func (e *Engine) open() (err error) {
 	if e.log, err = openLog(e.opt.FS, e.opt.Dir); err != nil {
 		return err
 	}
-	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{FS: e.opt.FS})
+	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
+		FS: e.opt.FS, CacheEntries: seen.CacheEntries(e.opt.Connections),
+	})
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	Logger   *slog.Logger // default: discards
 	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
 	OnRecord func(p weburl.Partition, number uint64, record []byte)
+	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
+	// one goroutine at a time; after a crash, of those that were not decided once more.
+	OnLinks func(links []weburl.Link)
 
 	TLSConfig *tls.Config // base of every handshake's configuration; nil for the system's roots
 	// Fetch is the base of the fetcher's options: time-outs, header limits, resolver, dialer. The fields

@@ -27,3 +27,16 @@ func (r *recent) settles(fp weburl.Fingerprint, depth uint16) bool {
 	*lowest = depth
 	return false
 }
+
+// entriesPerFetcher is what Broder, Najork and Wiener recommend the middle of, 100 to 500; docs/performance.md
+// has what sizes around it miss. fewestEntries are what the smallest crawl gets: 80 KiB.
+const (
+	entriesPerFetcher = 256
+	fewestEntries     = 8192
+)
+
+// CacheEntries returns the Options.CacheEntries of a crawl that makes at most so many fetches at once: the
+// more hosts take turns, the more must be remembered of each.
+func CacheEntries(fetchers int) int {
+	return min(max(entriesPerFetcher*fetchers, fewestEntries), cache.MaxSize)
+}

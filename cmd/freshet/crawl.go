@@ -22,6 +22,7 @@ import (
 
 	"freshet/crawl"
 	"freshet/frontier"
+	"freshet/seen/trace"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -34,6 +35,7 @@ type crawlSettings struct {
 	contact   string
 	userAgent string
 	listen    string
+	trace     string
 	logLevel  string
 
 	delay, addressDelay, forTime, retryDelay duration
@@ -72,6 +74,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the status page and metrics; empty: off")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
+	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
 	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
@@ -274,7 +277,9 @@ func crawlCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+			return s.recorded(options, func(options crawl.Options) error {
+				return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+			})
 		},
 	}
 	s = crawlFlags(cmd.Flags())
@@ -282,6 +287,28 @@ func crawlCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	return cmd
+}
+
+// recorded runs a crawl and records its links if it shall. What goes wrong with the recording is told when
+// the crawl is over: it does not end it.
+func (s *crawlSettings) recorded(options crawl.Options, crawl func(crawl.Options) error) error {
+	if s.trace == "" {
+		return crawl(options)
+	}
+	w, err := trace.Create(s.trace)
+	if err != nil {
+		return err
+	}
+	options.OnLinks = func(links []weburl.Link) {
+		for i := range links {
+			w.Add(links[i].URL)
+		}
+	}
+	err = crawl(options)
+	if closing := w.Close(); err == nil {
+		err = closing
+	}
+	return err
 }
 
 // runCrawl runs an engine to its end.

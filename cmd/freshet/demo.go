@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/crawl"
 	"freshet/sim"
 )
 
@@ -84,7 +85,9 @@ func demoCommand() *cobra.Command {
 		if s.listen != "" {
 			fmt.Fprintf(say, "status at http://%s/\n", s.listen)
 		}
-		err = runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+		err = s.recorded(options, func(options crawl.Options) error {
+			return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+		})
 		if !asJSON {
 			fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)
 		}

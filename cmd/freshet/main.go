@@ -91,7 +91,7 @@ func newRoot() *cobra.Command {
 		profiled(crawlCommand()), profiled(demoCommand()), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
-		planCommand(), scheduleCommand(), fleetCommand(), labCommand(),
+		planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.InitDefaultHelpCmd()
