@@ -33,6 +33,16 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.withdrawn(p, n, r)
 	case *Purged:
 		st.purged(p, n, r)
+	case *SitePurged:
+		st.sitePurged(p, r)
+	case *Scrubbed:
+		st.scrubbed(p)
+	case *Relocated:
+		st.relocated(p, r)
+	case *Pruned:
+		st.pruned(p, r)
+	case *Forgotten:
+		st.forgotten(p, r)
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:
@@ -75,6 +85,10 @@ func (st *state) discover(p weburl.Partition, key Key, at int64, d *NewPage) {
 			st.site(p, d.URL.Site()).Seed = true
 		}
 		st.repeat(row, d.Depth, d.Hops, 0, d.Order)
+		return
+	}
+	if site := st.peekSite(p, d.URL.Site()); site.Purged {
+		st.site(p, d.URL.Site()).Refused = count(site.Refused, "purged", 1)
 		return
 	}
 	st.create(row, Page{
@@ -177,6 +191,12 @@ func (st *state) gate(p weburl.Partition, host string, g *Gate) {
 
 func (st *state) robots(p weburl.Partition, r *Robots) {
 	st.total(p).Robots++
+	if st.peekSite(p, r.Site).Purged {
+		if r.Gate != nil {
+			st.gate(p, r.Site.Host(), r.Gate)
+		}
+		return
+	}
 	row := &st.site(p, r.Site).Robots
 	row.Fetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
 	row.Expires, row.Capture = r.Expires, r.Capture
@@ -230,29 +250,6 @@ func (st *state) paused(p weburl.Partition, r *Paused) {
 	case st.peekSite(p, r.Site).exists:
 		st.site(p, r.Site).Paused = r.Since
 	}
-}
-
-// purged leaves a tombstone of a page: its URL and its entry in the change log.
-func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
-	row := st.page(p, r.Fingerprint)
-	if !row.exists || row.State == StatePurged {
-		return
-	}
-	st.dequeue(row)
-	for _, kind := range []keyKind{keyVersion, keyVisit} {
-		from, to := span(st.keys.appendPage(nil, p, kind, r.Fingerprint))
-		st.deleteSpan(from, to)
-	}
-	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, r.Fingerprint)
-	st.delete()
-	st.setState(row, StatePurged)
-	row.Page = Page{
-		URL: row.URL, State: row.State, Depth: row.Depth, Hops: row.Hops, Rel: row.Rel, Via: row.Via,
-		Seed: row.Seed, FirstSeen: row.FirstSeen, LastFetched: row.LastFetched,
-		Visited: row.Visited, LastChange: row.LastChange, Reason: "purged",
-	}
-	st.change(row)
-	st.log(row, n, ChangePurged, r.At)
 }
 
 // log makes record n the page's entry in the change log, in the place of its former one.

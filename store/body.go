@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,7 +29,16 @@ func (s *Store) Body(at Pointer) (*Body, error) {
 	if at.IsZero() {
 		return nil, fmt.Errorf("%w: no capture", ErrNotFound)
 	}
-	r, err := warc.ReadAt(s.fs, s.dir.join(warcDir), warc.Pointer{File: at.File, Offset: at.Offset, Length: at.Length})
+	pointer := warc.Pointer{File: at.File, Offset: at.Offset, Length: at.Length}
+	r, err := warc.ReadAt(s.fs, s.dir.join(warcDir), pointer)
+	for errors.Is(err, fs.ErrNotExist) {
+		copied, found := s.moved.follow(pointer)
+		if !found {
+			break
+		}
+		pointer = copied
+		r, err = warc.ReadAt(s.fs, s.dir.join(warcDir), pointer)
+	}
 	if err != nil {
 		return nil, captureError(err)
 	}

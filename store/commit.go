@@ -47,6 +47,9 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
+	for i := range group {
+		s.silence(&group[i])
+	}
 	if err := s.appendCaptures(group); err != nil {
 		return nil, s.fail(err)
 	}
@@ -102,7 +105,8 @@ func (s *Store) appendCaptures(group []Fetch) (err error) {
 }
 
 // Apply applies records without captures, of any partitions, in one atomic batch, and makes it
-// durable. Fetched and Robots records belong to CommitPages. It returns what the records did to the
+// durable. Fetched and Robots records belong to CommitPages; those that look at more than page and site
+// rows (Scrubbed, Relocated, Pruned, Forgotten) come with others of their kind only. It returns what the records did to the
 // queues, in order; errors are as CommitPages'.
 func (s *Store) Apply(records ...Record) ([]Move, error) {
 	for _, r := range records {
@@ -112,6 +116,9 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 		}
 		if err := s.checkRecord(r); err != nil {
 			return nil, err
+		}
+		if first := records[0].kind(); r.kind() != first && (looksFurther(first) || looksFurther(r.kind())) {
+			return nil, fmt.Errorf("store: apply: %T with %T: want one kind", r, records[0])
 		}
 	}
 	s.mu.Lock()
@@ -126,6 +133,16 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 		return nil, s.fail(err)
 	}
 	return s.finish(), nil
+}
+
+// looksFurther tells the records whose effect depends on rows that are read from the database as it was
+// before the batch.
+func looksFurther(k recordKind) bool {
+	switch k {
+	case kindScrubbed, kindRelocated, kindPruned, kindForgotten:
+		return true
+	}
+	return false
 }
 
 func (s *Store) checkRecord(r Record) error {

@@ -105,6 +105,16 @@ func newRecord(k recordKind) Record {
 		return new(Mark)
 	case kindPaused:
 		return new(Paused)
+	case kindSitePurged:
+		return new(SitePurged)
+	case kindScrubbed:
+		return new(Scrubbed)
+	case kindRelocated:
+		return new(Relocated)
+	case kindPruned:
+		return new(Pruned)
+	case kindForgotten:
+		return new(Forgotten)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (st *state) fetched(p weburl.Partition, n uint64, r *Fetched) {
 	}
 	st.countVisit(p, r)
 	row := st.resolve(p, r.URL)
-	if row.exists && row.State == StatePurged {
+	if st.takenDown(row, r.URL.Site()) {
 		return
 	}
 	if !row.exists {

@@ -29,11 +29,13 @@ func (s *Store) row(key []byte, v any) error {
 
 // Crawls returns the names of the crawls that have records in the directory, sorted. It takes a look a
 // crawl, however large they are.
-func (s *Store) Crawls() (names []string, err error) {
+func (s *Store) Crawls() (names []string, err error) { return crawls(s.db) }
+
+func crawls(db pebble.Reader) (names []string, err error) {
 	from, to := []byte{formatVersion, 1}, []byte{formatVersion + 1} // past what lies outside of every crawl
 	for {
 		var name []byte
-		err := scan(s.db, from, to, func(key, _ []byte) error {
+		err := scan(db, from, to, func(key, _ []byte) error {
 			name, _, _ = bytes.Cut(bytes.Clone(key[1:]), []byte{0})
 			return errStop
 		})
@@ -268,7 +270,7 @@ func (s *Store) Counters(p weburl.Partition) (c Counters, err error) {
 	return c, err
 }
 
-// Total returns the sum of all partitions' totals; Records and Trimmed are sums too, and
+// Total returns the sum of all partitions' totals; Records, Trimmed and Horizon are sums too, and
 // Paused is the latest. O(partitions).
 func (s *Store) Total() (sum Counters, err error) {
 	for p := range s.dir.partitions {
@@ -303,6 +305,9 @@ func (c *Counters) add(d *Counters) {
 	c.Truncated += d.Truncated
 	c.Collisions += d.Collisions
 	c.Paused = max(c.Paused, d.Paused)
+	c.Pruned += d.Pruned
+	c.Horizon += d.Horizon
+	c.Forgotten += d.Forgotten
 	for _, r := range d.Refused {
 		c.Refused = count(c.Refused, r.Reason, r.Count)
 	}

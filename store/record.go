@@ -11,8 +11,8 @@ import (
 )
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
-// *Planned, *Refused, *Withdrawn, *Purged, *Mark and *Paused. All state of a partition is what its records,
-// applied in order, make of nothing.
+// *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned
+// and *Forgotten. All state of a partition is what its records, applied in order, make of nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -36,6 +36,11 @@ const (
 	kindPurged     recordKind = 8
 	kindMark       recordKind = 9
 	kindPaused     recordKind = 10
+	kindSitePurged recordKind = 11
+	kindScrubbed   recordKind = 12
+	kindRelocated  recordKind = 13
+	kindPruned     recordKind = 14
+	kindForgotten  recordKind = 15
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -194,12 +199,67 @@ type Withdrawn struct {
 	Reason      string             `cbor:"3,keyasint,omitempty"`
 }
 
-// Purged takes a page down for good: versions and out-links go, the row stays as a tombstone.
+// Purged takes a page down for good: versions and out-links go, the row stays as a tombstone. With a
+// URL a page that is not known gets a tombstone too. See Store.Purge for the captures.
 type Purged struct {
 	Partition   weburl.Partition   `cbor:"-"`
-	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"` // of the row; without meaning if there is a URL
 	At          int64              `cbor:"2,keyasint,omitempty"`
+	URL         weburl.URL         `cbor:"3,keyasint,omitzero"`
 }
+
+// SitePurged takes a site's robots.txt down and lets no new page of the site in. Its pages are taken
+// down by a Purged each.
+type SitePurged struct {
+	Site weburl.Site `cbor:"1,keyasint,omitempty"`
+	At   int64       `cbor:"2,keyasint,omitempty"`
+}
+
+// Scrubbed makes the kept records of a partition forget what purged pages and sites have said: of
+// their fetches only what the totals count is left.
+type Scrubbed struct {
+	Partition weburl.Partition `cbor:"-"`
+}
+
+// Relocated says that captures were copied out of a WARC file that is to go.
+type Relocated struct {
+	Partition weburl.Partition `cbor:"-"`
+	File      string           `cbor:"1,keyasint,omitempty"` // where they were
+	Captures  []Relocation     `cbor:"2,keyasint,omitempty"` // at most 4,096
+}
+
+// Relocation is one row that is to point elsewhere. It does nothing if the row is gone or does not
+// point at Offset of the file.
+type Relocation struct {
+	_           struct{}           `cbor:",toarray"`
+	Site        weburl.Site        // a site's robots.txt; or else …
+	Fingerprint weburl.Fingerprint // … a page's
+	Version     uint32             // … version, if not 0, or …
+	Visit       uint32             // … visit
+	Offset      int64              // where it was in the file
+	File        string             // where it is now
+	NewOffset   int64              // … there
+}
+
+// Pruned lets go of a page's past: its versions up to a number, which are deleted, but for the last;
+// and the captures of its visits up to a number, and of those that saw a version that is deleted. The
+// visits themselves stay.
+type Pruned struct {
+	Partition   weburl.Partition   `cbor:"-"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	Versions    uint32             `cbor:"2,keyasint,omitempty"`
+	Visits      uint32             `cbor:"3,keyasint,omitempty"`
+}
+
+// Forgotten deletes entries of the change log that say that a page has ended. Who reads the log from
+// before the last of them, Counters.Horizon, has to compare with the page table instead.
+type Forgotten struct {
+	Partition weburl.Partition `cbor:"-"`
+	Changes   []uint64         `cbor:"1,keyasint,omitempty"` // numbers of the entries, at most 4,096
+}
+
+// maxListed bounds the list of a Relocated or Forgotten record.
+const maxListed = 4096
 
 // Mark says that a consumer has taken in a partition's records up to and with Record. Records that
 // every consumer has passed are trimmed. A mark never goes back.
@@ -290,17 +350,27 @@ func (*Withdrawn) kind() recordKind  { return kindWithdrawn }
 func (*Purged) kind() recordKind     { return kindPurged }
 func (*Mark) kind() recordKind       { return kindMark }
 func (*Paused) kind() recordKind     { return kindPaused }
+func (*SitePurged) kind() recordKind { return kindSitePurged }
+func (*Scrubbed) kind() recordKind   { return kindScrubbed }
+func (*Relocated) kind() recordKind  { return kindRelocated }
+func (*Pruned) kind() recordKind     { return kindPruned }
+func (*Forgotten) kind() recordKind  { return kindForgotten }
 
-func (r *Discovered) home(int) weburl.Partition { return r.Partition }
-func (r *Fetched) home(n int) weburl.Partition  { return r.URL.Partition(n) }
-func (r *Robots) home(n int) weburl.Partition   { return r.Site.Partition(n) }
-func (r *Gated) home(int) weburl.Partition      { return r.Partition }
-func (r *Planned) home(int) weburl.Partition    { return r.Partition }
-func (r *Refused) home(n int) weburl.Partition  { return r.URL.Partition(n) }
-func (r *Withdrawn) home(int) weburl.Partition  { return r.Partition }
-func (r *Purged) home(int) weburl.Partition     { return r.Partition }
-func (r *Mark) home(int) weburl.Partition       { return r.Partition }
-func (r *Paused) home(int) weburl.Partition     { return r.Partition }
+func (r *Discovered) home(int) weburl.Partition   { return r.Partition }
+func (r *Fetched) home(n int) weburl.Partition    { return r.URL.Partition(n) }
+func (r *Robots) home(n int) weburl.Partition     { return r.Site.Partition(n) }
+func (r *Gated) home(int) weburl.Partition        { return r.Partition }
+func (r *Planned) home(int) weburl.Partition      { return r.Partition }
+func (r *Refused) home(n int) weburl.Partition    { return r.URL.Partition(n) }
+func (r *Withdrawn) home(int) weburl.Partition    { return r.Partition }
+func (r *Purged) home(int) weburl.Partition       { return r.Partition }
+func (r *Mark) home(int) weburl.Partition         { return r.Partition }
+func (r *Paused) home(int) weburl.Partition       { return r.Partition }
+func (r *SitePurged) home(n int) weburl.Partition { return r.Site.Partition(n) }
+func (r *Scrubbed) home(int) weburl.Partition     { return r.Partition }
+func (r *Relocated) home(int) weburl.Partition    { return r.Partition }
+func (r *Pruned) home(int) weburl.Partition       { return r.Partition }
+func (r *Forgotten) home(int) weburl.Partition    { return r.Partition }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}
@@ -312,6 +382,11 @@ func (r *Withdrawn) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Purged) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Mark) settle(p weburl.Partition)       { r.Partition = p }
 func (r *Paused) settle(p weburl.Partition)     { r.Partition = p }
+func (r *SitePurged) settle(weburl.Partition)   {}
+func (r *Scrubbed) settle(p weburl.Partition)   { r.Partition = p }
+func (r *Relocated) settle(p weburl.Partition)  { r.Partition = p }
+func (r *Pruned) settle(p weburl.Partition)     { r.Partition = p }
+func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
 
 func (r *Discovered) check() error {
 	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
@@ -368,6 +443,25 @@ func (r *Mark) check() error {
 	return nil
 }
 
+func (r *SitePurged) check() error {
+	if r.Site.Host() == "" {
+		return fmt.Errorf("store: site purged: site %q: want scheme and host", r.Site)
+	}
+	return nil
+}
+
+func (r *Relocated) check() error { return checkListed("relocated", len(r.Captures)) }
+func (r *Forgotten) check() error { return checkListed("forgotten", len(r.Changes)) }
+
+func checkListed(what string, n int) error {
+	if n > maxListed {
+		return fmt.Errorf("store: %s: a list of %d: want at most %d", what, n, maxListed)
+	}
+	return nil
+}
+
+func (r *Scrubbed) check() error  { return nil }
+func (r *Pruned) check() error    { return nil }
 func (r *Planned) check() error   { return nil }
 func (r *Withdrawn) check() error { return nil }
 func (r *Purged) check() error    { return nil }

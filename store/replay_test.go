@@ -85,6 +85,8 @@ func FuzzRecord(f *testing.F) {
 		&Fetched{URL: u, At: 1, Outcome: OutcomeStored, Status: 200, Links: EncodeLinks([]OutLink{{URL: u}}), Gate: &Gate{Next: 1}, Capture: Pointer{File: "a", Offset: 1, Length: 2}},
 		&Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true},
 		&Gated{Host: "page.test"}, &Planned{Fingerprint: 1, Due: 2}, &Refused{URL: u}, &Withdrawn{Fingerprint: 1}, &Purged{Fingerprint: 1}, &Mark{Consumer: "seen", Record: 3}, &Paused{Site: u.Site(), Since: 4},
+		&SitePurged{Site: u.Site(), At: 1}, &Scrubbed{}, &Pruned{Fingerprint: 1, Versions: 2, Visits: 3}, &Forgotten{Changes: []uint64{1, 2}},
+		&Relocated{File: "a", Captures: []Relocation{{Fingerprint: 1, Version: 2, Offset: 3, File: "b", NewOffset: 4}}},
 	} {
 		f.Add(appendRecord(nil, r))
 	}

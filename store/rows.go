@@ -53,6 +53,7 @@ type Page struct {
 	SoftError   bool       `cbor:"39,keyasint,omitempty"` // the last visit met an error page with status 200
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
 	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
+	Pruned      uint32     `cbor:"44,keyasint,omitempty"` // versions up to this number are no longer kept
 }
 
 // State is what has become of a page. The numbers are part of the format.
@@ -191,6 +192,7 @@ type SiteRow struct {
 	Seed    bool        `cbor:"7,keyasint,omitempty"` // one of its pages is a seed
 	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
 	Paused  int64       `cbor:"8,keyasint,omitempty"` // since when an operator lets nothing of it be asked for
+	Purged  bool        `cbor:"9,keyasint,omitempty"` // taken down by an operator: no page is let in
 }
 
 // Reason counts refusals for one reason.
@@ -231,6 +233,9 @@ type Counters struct {
 	Collisions int64           `cbor:"16,keyasint,omitempty"` // pages stored beside their fingerprint
 	Refused    []Reason        `cbor:"17,keyasint,omitempty"` // links to sites without a row, sorted by reason
 	Paused     int64           `cbor:"18,keyasint,omitempty"` // since when an operator lets nothing be asked for
+	Pruned     int64           `cbor:"19,keyasint,omitempty"` // versions that are no longer kept
+	Horizon    uint64          `cbor:"20,keyasint,omitempty"` // number of the last change entry forgotten
+	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
 }
 
 // outcomes is the number of outcomes.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,6 +111,11 @@ type Store struct {
 	start   Start
 	full    atomic.Bool // a write has met a full disk
 	settled atomic.Bool // Close notes a clean stop
+	logs    *reusing
+	moved   moved
+
+	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
+	files   sync.RWMutex // who reads many WARC files holds it, and who deletes one does; taken before mu
 
 	mu     sync.Mutex // of everything below: writes
 	warc   *warc.Writer
@@ -149,7 +155,8 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.dir, err = openDirectory(o.FS, dir, o.Partitions, !o.ReadOnly); err != nil {
 		return nil, err
 	}
-	s.fs = vfs.OnDiskFull(o.FS, s.diskFull)
+	s.logs = &reusing{FS: o.FS}
+	s.fs = vfs.OnDiskFull(s.logs, s.diskFull)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -167,6 +174,12 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.state = newState(s.keys, s.db)
+	if !o.ReadOnly {
+		err = s.resumePurges()
+	}
+	if err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -191,18 +204,24 @@ func (s *Store) openWARC() (err error) {
 			s.start.Truncated = append(s.start.Truncated, r.File)
 		}
 	}
-	info := make([]warc.Field, len(s.options.WARC.Info))
-	for i, field := range s.options.WARC.Info {
+	s.warc, err = s.newWARC("")
+	return err
+}
+
+// newWARC returns a writer of files whose names end in the host's name and a suffix.
+func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
+	o := s.options.WARC
+	info := make([]warc.Field, len(o.Info))
+	for i, field := range o.Info {
 		info[i] = warc.Field{Name: field[0], Value: field[1]}
 	}
-	s.warc, err = warc.NewWriter(s.fs, path, warc.Options{
-		Prefix: s.options.WARC.Prefix, Host: s.options.WARC.Host, MaxBytes: s.options.WARC.MaxBytes,
-		Info: info, Now: s.options.Clock.Now,
+	w, err := warc.NewWriter(s.fs, s.dir.join(warcDir), warc.Options{
+		Prefix: o.Prefix, Host: cmp.Or(o.Host, "localhost") + suffix, MaxBytes: o.MaxBytes, Info: info, Now: s.options.Clock.Now,
 	})
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: %w", err)
 	}
-	return nil
+	return w, nil
 }
 
 func (s *Store) openDB() (err error) {
@@ -292,12 +311,15 @@ func (s *Store) Heartbeat(now time.Time) error {
 // to look or to mend does not make the next crawl forget its manners.
 func (s *Store) Settle() { s.settled.Store(true) }
 
-func (s *Store) putHeartbeat(h heartbeat) error {
+func (s *Store) putHeartbeat(h heartbeat) error { return s.put(heartbeatKey(), h, pebble.Sync) }
+
+// put stores a row that lies outside of every crawl.
+func (s *Store) put(key []byte, v any, o *pebble.WriteOptions) error {
 	batch := s.db.NewBatch()
-	if err := batch.Set(heartbeatKey(), appendValue(nil, h), nil); err != nil {
+	if err := batch.Set(key, appendValue(nil, v), nil); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	return commit(batch, pebble.Sync)
+	return commit(batch, o)
 }
 
 // diskFull is called when a write has met a full disk; the write is then tried once more.

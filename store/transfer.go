@@ -43,6 +43,8 @@ func (s *Store) ExportPartition(p weburl.Partition, w io.Writer) error {
 	if int(p) >= s.dir.partitions {
 		return fmt.Errorf("store: export: partition %d: want one below %d", p, s.dir.partitions)
 	}
+	s.files.RLock()
+	defer s.files.RUnlock()
 	snapshot := s.db.NewSnapshot()
 	err := s.export(snapshot, p, w)
 	return errors.Join(err, snapshot.Close())

@@ -37,6 +37,8 @@ func (p Problem) String() string { return p.Place + ": " + p.Text }
 // Its error is one that kept it from checking: ctx's, or the file system's. Memory is by site and
 // partition; time is that of reading every byte once, captures at random.
 func (s *Store) Verify(ctx context.Context, report func(Problem)) error {
+	s.files.RLock()
+	defer s.files.RUnlock()
 	snapshot := s.db.NewSnapshot()
 	err := s.verifyFiles(ctx, report)
 	for p := 0; p < s.dir.partitions && err == nil; p++ {
@@ -346,7 +348,7 @@ func (v *verifier) checkVisit(rest, value []byte) error {
 }
 
 func (v *verifier) checkVersion(rest, value []byte) error {
-	known, err := v.of(rest, "version", func(*Page) uint32 { return 1 })
+	known, err := v.of(rest, "version", func(p *Page) uint32 { return p.Pruned + 1 })
 	if !known || err != nil {
 		return err
 	}

@@ -37,7 +37,9 @@ func (w *workload) step(s *Store) error {
 	}
 	var records []Record
 	for range 1 + w.rng.IntN(4) {
-		records = append(records, w.record(s))
+		if r := w.record(s); len(records) == 0 || !looksFurther(r.kind()) && !looksFurther(records[0].kind()) {
+			records = append(records, r)
+		}
 	}
 	_, err := s.Apply(records...)
 	return err
@@ -94,7 +96,7 @@ func (w *workload) result(u weburl.URL) Fetch {
 func (w *workload) record(s *Store) Record {
 	u := w.pick()
 	p, fp := home(u), u.Fingerprint()
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(13) {
 	case 0:
 		return &Planned{Partition: p, Fingerprint: fp, Due: at(w.clock + w.rng.IntN(100))}
 	case 1:
@@ -118,6 +120,19 @@ func (w *workload) record(s *Store) Record {
 			w.t.Fatal(err)
 		}
 		return &Mark{Partition: p, Consumer: []string{"links", "seen"}[w.rng.IntN(2)], Record: c.Records}
+	}
+	switch w.rng.IntN(6) {
+	case 0:
+		return &Pruned{Partition: p, Fingerprint: fp, Versions: uint32(w.rng.IntN(4)), Visits: uint32(w.rng.IntN(6))}
+	case 1:
+		if w.rng.IntN(10) == 0 {
+			return &SitePurged{Site: w.urls[5].Site(), At: at(w.clock)}
+		}
+		return &Scrubbed{Partition: p}
+	case 2:
+		if changes, err := s.Changes(p, 0, 3); err == nil && len(changes) > 0 {
+			return &Forgotten{Partition: p, Changes: []uint64{changes[len(changes)-1].Record}}
+		}
 	}
 	r := &Discovered{Partition: p, At: at(w.clock)}
 	for range 1 + w.rng.IntN(6) {

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/weburl"
+)
+
+// A place is a row that points at a capture.
+type place struct {
+	crawl  string
+	p      weburl.Partition
+	kind   keyKind            // keySite, keyVisit or keyVersion
+	site   weburl.Site        // of a keySite
+	page   weburl.Fingerprint // of the others
+	number uint32             // of the visit or version
+}
+
+// pointing is what a look at all captures learns of a row beside its pointer.
+type pointing struct {
+	place
+	capture Pointer
+	at      int64 // of the visit or version
+}
+
+// captures calls fn for every row of the directory, of all crawls, that points at a capture, as db has
+// them. A page's come in the order of their numbers, its visits apart from its versions. It ends early
+// with fn's error or ctx's.
+func (s *Store) captures(ctx context.Context, db pebble.Reader, fn func(pointing) error) error {
+	names, err := crawls(db)
+	if err != nil {
+		return err
+	}
+	for _, crawl := range names {
+		for p := range s.dir.partitions {
+			at := place{crawl: crawl, p: weburl.Partition(p)}
+			for _, at.kind = range []keyKind{keySite, keyVisit, keyVersion} {
+				if err := capturesOf(ctx, db, at, fn); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// capturesOf is captures for the rows of one kind in one partition.
+func capturesOf(ctx context.Context, db pebble.Reader, at place, fn func(pointing) error) error {
+	from, to := newKeyspace(at.crawl).kindSpan(at.p, at.kind)
+	return scan(db, from, to, func(key, value []byte) error {
+		found, err := pointingOf(at, key[len(from):], value)
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case found.capture.IsZero():
+			return nil
+		}
+		return fn(found)
+	})
+}
+
+// pointingOf decodes a row of at's kind from the end of its key and its value.
+func pointingOf(at place, rest, value []byte) (pointing, error) {
+	if at.kind == keySite {
+		var row SiteRow
+		err := decodeValue(value, &row)
+		at.site = weburl.Site(rest)
+		return pointing{at, row.Robots.Capture, row.Robots.Fetched}, err
+	}
+	var err1, err2 error
+	at.page, at.number, err1 = pageTail(rest)
+	if at.kind == keyVisit {
+		var visit Visit
+		err2 = decodeValue(value, &visit)
+		return pointing{at, visit.Capture, visit.At}, errors.Join(err1, err2)
+	}
+	var version Version
+	err2 = decodeValue(value, &version)
+	return pointing{at, version.Capture, version.At}, errors.Join(err1, err2)
+}

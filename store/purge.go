@@ -1,0 +1,287 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/weburl"
+)
+
+// Target is what a purge takes down: one page, or all pages of a site and its robots.txt.
+type Target struct {
+	URL  weburl.URL  // the page; zero: a site
+	Site weburl.Site // the site
+}
+
+// String returns the page's URL or the site.
+func (t Target) String() string {
+	if t.URL.IsZero() {
+		return string(t.Site)
+	}
+	return t.URL.String()
+}
+
+// Purge takes pages and sites down for good: BeginPurge and FinishPurges in one, for a directory in
+// which no crawl runs.
+func (s *Store) Purge(ctx context.Context, at time.Time, targets ...Target) (PurgeReport, error) {
+	if _, err := s.BeginPurge(at, targets...); err != nil {
+		return PurgeReport{}, err
+	}
+	return s.FinishPurges(ctx)
+}
+
+// BeginPurge takes pages and sites down in the database. Rows become tombstones, which neither fetches
+// nor discoveries bring back; versions, visits and out-links go; the change log says purged; what is
+// being fetched will not be stored. It returns what that did to the queues. The bytes are still on
+// disk: FinishPurges takes them off it. That it has to is durable first, so that a purge that a crash
+// cuts is taken up again by the next Open and the next FinishPurges.
+//
+// O(pages of the partition) for a site. Errors are as Apply's.
+func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err error) {
+	for _, target := range targets {
+		if target.URL.IsZero() && target.Site.Host() == "" {
+			return nil, fmt.Errorf("store: purge: %q: want a URL or a site", target)
+		}
+		if err := s.notePurge(purge{Crawl: s.options.Crawl, URL: target.URL, Site: target.Site, At: at.UnixNano()}); err != nil {
+			return moves, err
+		}
+	}
+	for _, target := range targets {
+		more, err := s.takeDown(target, at.UnixNano())
+		moves = append(moves, more...)
+		if err != nil {
+			return moves, err
+		}
+	}
+	return moves, nil
+}
+
+// purge is a purge that has begun. It lies outside of every crawl until it is finished.
+type purge struct {
+	Crawl string      `cbor:"1,keyasint,omitempty"`
+	URL   weburl.URL  `cbor:"2,keyasint,omitzero"`
+	Site  weburl.Site `cbor:"3,keyasint,omitempty"`
+	At    int64       `cbor:"4,keyasint,omitempty"`
+}
+
+func (p *purge) target() Target { return Target{URL: p.URL, Site: p.Site} }
+
+func (p *purge) key() []byte {
+	return append(purgePrefix(), p.Crawl+"\x00"+p.target().String()...)
+}
+
+func purgePrefix() []byte { return append([]byte{formatVersion, 0}, "purge/"...) }
+
+func (s *Store) notePurge(p purge) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.put(p.key(), &p, pebble.Sync); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// begun returns the purges that are not finished, of all crawls.
+func (s *Store) begun() (all []purge, err error) {
+	from, to := span(purgePrefix())
+	err = scan(s.db, from, to, func(_, value []byte) error {
+		var p purge
+		err := decodeValue(value, &p)
+		all = append(all, p)
+		return err
+	})
+	return all, err
+}
+
+// resumePurges does again, at Open, what BeginPurge may not have come to.
+func (s *Store) resumePurges() error {
+	all, err := s.begun()
+	for _, p := range all {
+		if err == nil && p.Crawl == s.options.Crawl {
+			_, err = s.takeDown(p.target(), p.At)
+		}
+	}
+	return err
+}
+
+// purgeBatch is how many pages of a site go in one batch.
+const purgeBatch = 512
+
+// takeDown applies the records of a purge; doing it twice does no more.
+func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
+	apply := func(records ...Record) {
+		if err == nil && len(records) > 0 {
+			var more []Move
+			more, err = s.Apply(records...)
+			moves = append(moves, more...)
+		}
+	}
+	if !target.URL.IsZero() {
+		p := target.URL.Partition(s.dir.partitions)
+		if page, _, err := s.PageOf(target.URL); err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		} else if page.State != StatePurged {
+			apply(&Purged{Partition: p, URL: target.URL, At: at})
+		}
+		apply(&Scrubbed{Partition: p})
+		return moves, err
+	}
+	p := target.Site.Partition(s.dir.partitions)
+	if row, err := s.Site(target.Site); err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	} else if !row.Purged {
+		apply(&SitePurged{Site: target.Site, At: at})
+	}
+	var group []Record
+	for page, pageErr := range s.Pages(p) {
+		if pageErr != nil {
+			return moves, pageErr
+		}
+		if page.URL.Site() != target.Site || page.State == StatePurged {
+			continue
+		}
+		if group = append(group, &Purged{Partition: p, Fingerprint: page.Fingerprint, At: at}); len(group) == purgeBatch {
+			apply(group...)
+			group = nil
+		}
+	}
+	apply(group...)
+	apply(&Scrubbed{Partition: p})
+	return moves, err
+}
+
+// PurgeReport is what FinishPurges did.
+type PurgeReport struct {
+	Targets    []string // what is now gone
+	Files      int      // WARC files rewritten
+	FreedBytes int64    // of them
+}
+
+// FinishPurges takes the bytes of everything whose purge has begun, in any crawl of the directory, off
+// the disk: the WARC files that hold any of it are rewritten without it, whoever recorded it, and so
+// are the database's tables and log files. It may be called while a crawl runs; it then ends the WARC
+// file being written. It reads every WARC file once. After an error, or ctx's end, the next call
+// begins anew.
+//
+// Copies that were made of the directory (snapshots, exports) are not its to change.
+func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	all, err := s.begun()
+	if err != nil || len(all) == 0 {
+		return report, err
+	}
+	if err := s.endFile(); err != nil {
+		return report, err
+	}
+	hit := searchFor(all)
+	files, err := s.filesWith(ctx, hit)
+	if err != nil {
+		return report, err
+	}
+	if report.FreedBytes, err = s.rewrite(ctx, files, hit); err != nil {
+		return report, err
+	}
+	report.Files = len(files)
+	if err := s.scrubAll(ctx, all); err != nil {
+		return report, err
+	}
+	for i := range all {
+		report.Targets = append(report.Targets, all[i].target().String())
+		if err := s.endPurge(&all[i]); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// endFile ends the WARC file being written, so that it can be rewritten.
+func (s *Store) endFile() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.warc.Close(); err != nil {
+		return s.fail(fmt.Errorf("store: end captures: %w", err))
+	}
+	return nil
+}
+
+// searchFor returns what tells a record's target that is being purged.
+func searchFor(all []purge) func(target string) bool {
+	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
+	for _, p := range all {
+		if p.URL.IsZero() {
+			sites[p.Site] = true
+		} else {
+			urls[p.URL] = true
+		}
+	}
+	return func(target string) bool {
+		u, err := weburl.Parse(strings.TrimSpace(target))
+		return err == nil && (urls[u] || sites[u.Site()])
+	}
+}
+
+// filesWith returns the closed files that hold a record with such a target.
+func (s *Store) filesWith(ctx context.Context, hit func(target string) bool) (with []string, err error) {
+	files, err := s.closedFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		members, err := s.members(ctx, s.fs.PathJoin(s.dir.join(warcDir), file), hit)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(members, func(m member) bool { return m.hit }) {
+			with = append(with, file)
+		}
+	}
+	return with, nil
+}
+
+func (s *Store) scrubAll(ctx context.Context, all []purge) error {
+	done := map[string]bool{}
+	for i := range all {
+		p := all[i].Site.Partition(s.dir.partitions)
+		if !all[i].URL.IsZero() {
+			p = all[i].URL.Partition(s.dir.partitions)
+		}
+		name := fmt.Sprintf("%s/%d", all[i].Crawl, p)
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		if err := s.scrub(ctx, all[i].Crawl, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) endPurge(p *purge) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	batch := s.db.NewBatch()
+	if err := batch.Delete(p.key(), nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := commit(batch, pebble.Sync); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,394 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// A WARC file is never changed. To take captures out of one, those that stay are copied into a new file,
+// which is synced and closed; then records (Relocated) point the rows at the copies; then the old file
+// is deleted. Before the last step both copies are whole, so that a crash loses nothing: what it leaves
+// is a file with captures that no row names, which goes the same way.
+
+// member is what a rewrite has to know of a record of a WARC file.
+type member struct {
+	offset, length int64
+	id, group      warc.ID // group: the ID of the capture's response, or the member's own
+	refers         uint64  // of a revisit: what it refers to, as reference gives it; else 0
+	names          uint64  // of others: as what it may be referred to
+	payload        uint64  // … by its payload's digest
+	main           bool    // a response or revisit: what rows point at
+	hit            bool    // its target is one that the caller looks for
+}
+
+// reference returns the number by which records that refer to one another are matched: the first 64
+// bits of a record's ID or, for revisits that name none, of its payload's digest. 0 means none.
+func reference(id []byte) uint64 { return binary.BigEndian.Uint64(id) }
+
+// members returns the records of a WARC file in order, but for those that describe the file.
+// Memory is some hundred bytes a record; time is that of reading the file. With an error it returns
+// those before it.
+func (s *Store) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {
+	r, err := warc.Open(s.fs, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return all, nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return all, err
+		}
+		m := memberOf(record)
+		m.hit = hit(record.TargetURI)
+		described := record.Type == warc.Warcinfo
+		m.offset = r.Offset()
+		if m.length, err = r.Finish(); err != nil {
+			return all, err
+		}
+		if m.length == 0 {
+			return nil, fmt.Errorf("%w: %s: records share a gzip member, which cannot be parted", ErrCorrupt, s.fs.PathBase(path))
+		}
+		if !described {
+			all = append(all, m)
+		}
+	}
+}
+
+func memberOf(record *warc.Record) member {
+	m := member{id: record.ID, group: record.ConcurrentTo}
+	switch record.Type {
+	case warc.Request, warc.Metadata:
+	default:
+		m.main, m.group = true, record.ID
+	}
+	if m.group == (warc.ID{}) {
+		m.group = record.ID
+	}
+	if record.Type != warc.Revisit {
+		m.names, m.payload = reference(record.ID[:]), reference(record.PayloadDigest[:])
+	} else if m.refers = reference(record.RefersTo[:]); m.refers == 0 {
+		m.refers = reference(record.PayloadDigest[:])
+	}
+	return m
+}
+
+// rewriting is one file on its way to be replaced.
+type rewriting struct {
+	*Store
+	file   string
+	places map[int64][]place // by offset
+	copies map[int64]warc.Pointer
+}
+
+// rewrite replaces closed files by ones that hold only those captures that rows point at, or that a
+// revisit record elsewhere refers to, and that keep lets stay. It returns how many bytes became free.
+// The caller holds s.keeping.
+func (s *Store) rewrite(ctx context.Context, files []string, drop func(target string) bool) (freed int64, err error) {
+	places, err := s.placesIn(ctx, files)
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		r := &rewriting{Store: s, file: file, places: places[file], copies: map[int64]warc.Pointer{}}
+		n, err := r.run(ctx, drop)
+		if err != nil {
+			return freed, fmt.Errorf("store: rewrite %s: %w", file, err)
+		}
+		freed += n
+	}
+	return freed, nil
+}
+
+// placesIn finds what points into the given files, by file and offset.
+func (s *Store) placesIn(ctx context.Context, files []string) (map[string]map[int64][]place, error) {
+	found := map[string]map[int64][]place{}
+	for _, file := range files {
+		found[file] = map[int64][]place{}
+	}
+	snapshot := s.db.NewSnapshot()
+	err := s.captures(ctx, snapshot, func(at pointing) error {
+		if in := found[at.capture.File]; in != nil {
+			in[at.capture.Offset] = append(in[at.capture.Offset], at.place)
+		}
+		return nil
+	})
+	return found, errors.Join(err, snapshot.Close())
+}
+
+func (r *rewriting) run(ctx context.Context, drop func(target string) bool) (freed int64, err error) {
+	path := r.fs.PathJoin(r.dir.join(warcDir), r.file)
+	before, err := r.fs.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	members, err := r.members(ctx, path, drop)
+	if err != nil {
+		return 0, err
+	}
+	stay, err := r.staying(ctx, members)
+	if err != nil {
+		return 0, err
+	}
+	after, err := r.copy(ctx, members, stay)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.point(); err != nil {
+		return 0, err
+	}
+	if err := r.remove(path); err != nil {
+		return 0, err
+	}
+	return before.Size() - after, nil
+}
+
+// staying returns the groups that are to be copied.
+func (r *rewriting) staying(ctx context.Context, members []member) (map[warc.ID]bool, error) {
+	stay := map[warc.ID]bool{}
+	for i := range members {
+		if m := &members[i]; len(r.places[m.offset]) > 0 {
+			stay[m.group] = true
+		}
+	}
+	pinned, err := r.pinned(ctx, members, stay)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		if m := &members[i]; m.main && (pinned[m.names] || pinned[m.payload]) {
+			stay[m.group] = true
+		}
+	}
+	for i := range members {
+		if members[i].hit {
+			delete(stay, members[i].group)
+		}
+	}
+	return stay, nil
+}
+
+// pinned returns which of the file's captures that no row names are referred to, by revisits that stay
+// in the file or by any in another one.
+func (r *rewriting) pinned(ctx context.Context, members []member, stay map[warc.ID]bool) (map[uint64]bool, error) {
+	loose := map[uint64]bool{}
+	for i := range members {
+		if m := &members[i]; m.main && !stay[m.group] {
+			loose[m.names], loose[m.payload] = true, true
+		}
+	}
+	delete(loose, 0)
+	pinned := map[uint64]bool{}
+	for i := range members {
+		if m := &members[i]; stay[m.group] && loose[m.refers] {
+			pinned[m.refers] = true
+		}
+	}
+	if len(loose) == 0 {
+		return pinned, nil
+	}
+	err := r.eachReference(ctx, func(file string, n uint64) {
+		if file != r.file && loose[n] {
+			pinned[n] = true
+		}
+	})
+	return pinned, err
+}
+
+// copy writes the members that stay into new files and returns the bytes of these.
+func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID]bool) (written int64, err error) {
+	if len(stay) == 0 {
+		return 0, nil
+	}
+	w, err := r.newWARC("_kept") // a name that the crawl's own files never have
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	var group [][]byte
+	var from []int64
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		to, err := w.Append(nil, group...)
+		for i := range to {
+			r.copies[from[i]] = to[i]
+			written += to[i].Length
+		}
+		group, from = group[:0], from[:0]
+		return err
+	}
+	var last warc.ID
+	for i := range members {
+		m := &members[i]
+		if !stay[m.group] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return written, err
+		}
+		raw, err := warc.ReadMember(nil, r.fs, r.dir.join(warcDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
+		if err != nil {
+			return written, err
+		}
+		if m.group != last {
+			if err := flush(); err != nil {
+				return written, err
+			}
+			last = m.group
+		}
+		group, from = append(group, raw), append(from, m.offset)
+	}
+	return written, flush()
+}
+
+// point turns the rows to the copies, some thousand in a batch. The copies are on disk: copy has closed
+// their files.
+func (r *rewriting) point() error {
+	offsets := make([]int64, 0, len(r.places))
+	for offset := range r.places {
+		if _, copied := r.copies[offset]; copied {
+			offsets = append(offsets, offset)
+		}
+	}
+	slices.Sort(offsets)
+	type home struct {
+		crawl string
+		p     weburl.Partition
+	}
+	waiting := map[home]*Relocated{}
+	var order []home
+	for _, offset := range offsets {
+		for _, at := range r.places[offset] {
+			to := r.copies[offset]
+			h := home{at.crawl, at.p}
+			if waiting[h] == nil {
+				waiting[h] = &Relocated{Partition: at.p, File: r.file}
+				order = append(order, h)
+			}
+			record := waiting[h]
+			record.Captures = append(record.Captures, at.relocation(offset, to))
+			if len(record.Captures) == maxListed {
+				if err := r.applyTo(at.crawl, record); err != nil {
+					return err
+				}
+				waiting[h] = &Relocated{Partition: at.p, File: r.file}
+			}
+		}
+	}
+	for _, h := range order {
+		if record := waiting[h]; len(record.Captures) > 0 {
+			if err := r.applyTo(h.crawl, record); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (at place) relocation(offset int64, to warc.Pointer) Relocation {
+	moved := Relocation{Offset: offset, File: to.File, NewOffset: to.Offset}
+	switch at.kind {
+	case keySite:
+		moved.Site = at.site
+	case keyVersion:
+		moved.Fingerprint, moved.Version = at.page, at.number
+	case keyVisit:
+		moved.Fingerprint, moved.Visit = at.page, at.number
+	}
+	return moved
+}
+
+// remove deletes the old file. Readers that hold a pointer into it are led to the copy.
+func (r *rewriting) remove(path string) error {
+	r.moved.set(r.file, r.copies)
+	r.files.Lock()
+	defer r.files.Unlock()
+	if err := r.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(r.fs, r.dir.join(warcDir))
+}
+
+// moved leads readers that have read a row before a rewrite to where its capture is now. It remembers
+// the last rewritten files.
+type moved struct {
+	mu    sync.Mutex
+	files [8]struct {
+		name   string
+		copies map[int64]warc.Pointer
+	}
+	next int
+}
+
+func (m *moved) set(file string, copies map[int64]warc.Pointer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.files[m.next].name, m.files[m.next].copies = file, copies
+	m.next = (m.next + 1) % len(m.files)
+}
+
+// follow returns where a capture was copied to.
+func (m *moved) follow(p warc.Pointer) (warc.Pointer, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.files {
+		if m.files[i].name == p.File {
+			to, found := m.files[i].copies[p.Offset]
+			return to, found
+		}
+	}
+	return p, false
+}
+
+// closedFiles returns the names of the WARC files that nothing is written to any more.
+func (s *Store) closedFiles() (names []string, err error) {
+	paths, err := s.Files()
+	for _, path := range paths {
+		if name := s.fs.PathBase(path); !strings.HasSuffix(name, ".open") {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// applyTo is Apply for any crawl of the directory.
+func (s *Store) applyTo(crawl string, records ...Record) error {
+	if crawl == s.options.Crawl {
+		_, err := s.Apply(records...)
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	other := &Store{options: s.options, fs: s.fs, dir: s.dir, db: s.db, keys: newKeyspace(crawl)}
+	other.options.OnRecord = nil
+	other.state = newState(other.keys, s.db)
+	defer other.state.release()
+	for _, r := range records {
+		other.stage(r)
+	}
+	if err := other.commitBatch(true); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}

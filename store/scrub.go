@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// What is deleted from the database is only marked so: its bytes stay in older tables, and in log files
+// that are kept for reuse.
+
+// reusing is a file system that can be told to reuse no file: the old one is deleted instead.
+type reusing struct {
+	vfs.FS
+	afresh atomic.Bool
+}
+
+// ReuseForWrite implements vfs.FS.
+func (r *reusing) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if !r.afresh.Load() {
+		return r.FS.ReuseForWrite(oldname, newname, category)
+	}
+	if err := r.FS.Remove(oldname); err != nil {
+		return nil, err
+	}
+	return r.FS.Create(newname, category)
+}
+
+// Unwrap implements vfs.FS.
+func (r *reusing) Unwrap() vfs.FS { return r.FS }
+
+// scrub makes the bytes of what has been deleted from a partition of a crawl vanish from the database's
+// files: its tables are written anew, every log file kept for reuse is replaced, and the old files are
+// gone when it returns. It waits for readers that hold on to the old state.
+func (s *Store) scrub(ctx context.Context, crawl string, p weburl.Partition) error {
+	s.logs.afresh.Store(true)
+	defer s.logs.afresh.Store(false)
+	from, to := newKeyspace(crawl).partitionSpan(p)
+	for range 2 * memTables { // more than the database keeps for reuse
+		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be ended
+			return err
+		}
+		if err := s.db.Flush(); err != nil {
+			return err
+		}
+	}
+	if err := s.db.Compact(ctx, from, to, false); err != nil {
+		return err
+	}
+	for {
+		m := s.db.Metrics()
+		if m.Table.ObsoleteCount == 0 && m.Table.ZombieCount == 0 {
+			return nil
+		}
+		if err := s.options.Clock.Sleep(ctx, s.options.Clock.Span(10*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+}
+
+// scrubKey lies outside of every crawl and says nothing.
+func scrubKey() []byte { return append([]byte{formatVersion, 0}, "scrub"...) }

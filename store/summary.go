@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// summary is what is remembered of a closed WARC file, so that it is read once. It lies outside of every
+// crawl, is derived, and is made anew where it is missing.
+type summary struct {
+	Size   int64  `cbor:"1,keyasint,omitempty"` // bytes
+	Main   int64  `cbor:"2,keyasint,omitempty"` // … of the records that rows may point at
+	Refers []byte `cbor:"3,keyasint,omitempty"` // what its revisits refer to: references, 8 bytes each, sorted
+}
+
+func summaryKey(file string) []byte {
+	return append(append([]byte{formatVersion, 0}, "file/"...), file...)
+}
+
+// summaryOf returns a closed file's summary and stores it if it is new.
+func (s *Store) summaryOf(ctx context.Context, file string) (sum summary, err error) {
+	err = s.row(summaryKey(file), &sum)
+	if !errors.Is(err, ErrNotFound) {
+		return sum, err
+	}
+	path := s.fs.PathJoin(s.dir.join(warcDir), file)
+	info, err := s.fs.Stat(path)
+	if err != nil {
+		return sum, err
+	}
+	members, err := s.members(ctx, path, nothing)
+	if err != nil {
+		return sum, err
+	}
+	sum.Size = info.Size()
+	var refers []uint64
+	for i := range members {
+		if m := &members[i]; m.main {
+			sum.Main += m.length
+			refers = append(refers, m.refers)
+		}
+	}
+	slices.Sort(refers)
+	for _, n := range slices.Compact(refers) {
+		if n != 0 {
+			sum.Refers = binary.BigEndian.AppendUint64(sum.Refers, n)
+		}
+	}
+	return sum, s.put(summaryKey(file), &sum, pebble.NoSync)
+}
+
+// eachReference calls fn for what the revisits of every WARC file refer to. The file that is being
+// written is read, as are closed files that are new.
+func (s *Store) eachReference(ctx context.Context, fn func(file string, n uint64)) error {
+	paths, err := s.Files()
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, path := range paths {
+		file := s.fs.PathBase(path)
+		if strings.HasSuffix(file, ".open") {
+			members, err := s.members(ctx, path, nothing)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // its end is being written, of pages that are not stored yet
+				return err
+			}
+			for i := range members {
+				fn(file, members[i].refers)
+			}
+			continue
+		}
+		there[file] = true
+		sum, err := s.summaryOf(ctx, file)
+		if err != nil {
+			return err
+		}
+		for i := 0; i+8 <= len(sum.Refers); i += 8 {
+			fn(file, binary.BigEndian.Uint64(sum.Refers[i:]))
+		}
+	}
+	return s.forgetSummaries(func(file string) bool { return !there[file] })
+}
+
+// nothing is the search of one who looks for no target.
+func nothing(string) bool { return false }
+
+// forgetSummaries deletes the summaries of files that have gone.
+func (s *Store) forgetSummaries(gone func(file string) bool) error {
+	batch := s.db.NewBatch()
+	from, to := span(summaryKey(""))
+	err := scan(s.db, from, to, func(key, _ []byte) error {
+		if gone(string(key[len(from):])) {
+			return batch.Delete(key, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return commit(batch, pebble.NoSync)
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"freshet/weburl"
+)
+
+// takenDown reports whether a page, known or not, of a site may leave no trace any more.
+func (st *state) takenDown(row *pageRow, site weburl.Site) bool {
+	if row.exists {
+		return row.State == StatePurged
+	}
+	return st.peekSite(row.id.p, site).Purged
+}
+
+// purged leaves a tombstone of a page: its URL and its entry in the change log.
+func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
+	row := st.page(p, r.Fingerprint)
+	if !r.URL.IsZero() {
+		if row = st.resolve(p, r.URL); !row.exists {
+			st.create(row, Page{URL: r.URL, FirstSeen: r.At})
+		}
+	}
+	if !row.exists || row.State == StatePurged {
+		return
+	}
+	st.dequeue(row)
+	for _, kind := range []keyKind{keyVersion, keyVisit} {
+		from, to := span(st.keys.appendPage(nil, p, kind, row.id.fp))
+		st.deleteSpan(from, to)
+	}
+	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, row.id.fp)
+	st.delete()
+	st.setState(row, StatePurged)
+	row.Page = Page{
+		URL: row.URL, State: row.State, Depth: row.Depth, Hops: row.Hops, Rel: row.Rel, Via: row.Via,
+		Seed: row.Seed, FirstSeen: row.FirstSeen, LastFetched: row.LastFetched,
+		Visited: row.Visited, LastChange: row.LastChange, Reason: "purged",
+	}
+	st.change(row)
+	st.log(row, n, ChangePurged, r.At)
+}
+
+// sitePurged lets no page of a site in any more and drops its robots.txt.
+func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
+	row := st.site(p, r.Site)
+	row.Purged, row.Robots = true, RobotsState{}
+	st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(r.Site))
+	st.delete()
+}
+
+// scrubbed strips the kept records of fetches of what has been taken down.
+func (st *state) scrubbed(p weburl.Partition) {
+	from, to := st.keys.kindSpan(p, keyRecord)
+	err := scan(st.db, from, to, func(key, value []byte) error {
+		record, err := decodeRecord(value)
+		if err != nil {
+			return err
+		}
+		switch r := record.(type) {
+		case *Fetched:
+			if !st.purgedPage(p, r.URL) {
+				return nil
+			}
+		case *Robots:
+			if !st.peekSite(p, r.Site).Purged {
+				return nil
+			}
+		default:
+			return nil
+		}
+		strip(record)
+		st.key = append(st.key[:0], key...)
+		st.value = appendRecord(st.value[:0], record)
+		st.setRaw(st.value)
+		return nil
+	})
+	if err != nil {
+		st.fail(err)
+	}
+}
+
+// purgedPage reports whether u's row is a tombstone, without keeping the rows that it looks at.
+func (st *state) purgedPage(p weburl.Partition, u weburl.URL) bool {
+	for fp := u.Fingerprint(); ; fp = probe(fp) {
+		var page Page
+		st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
+		if !st.load(&page) || page.URL == u {
+			return page.State == StatePurged
+		}
+	}
+}
+
+// strip leaves of a fetch what totals and politeness are made of.
+func strip(record Record) {
+	switch r := record.(type) {
+	case *Fetched:
+		*r = Fetched{
+			URL: r.URL, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Truncated: r.Truncated,
+			Size: r.Size, WireBytes: r.WireBytes, TotalNs: r.TotalNs, RetryAt: r.RetryAt, Gate: r.Gate,
+		}
+	case *Robots:
+		*r = Robots{Site: r.Site, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Expires: r.Expires, Gate: r.Gate}
+	}
+}
+
+// silence takes out of a finished fetch what may not be stored, its page or site having been taken down
+// while it was under way.
+func (s *Store) silence(f *Fetch) {
+	switch r := f.Record.(type) {
+	case *Fetched:
+		row := s.state.resolve(r.home(s.dir.partitions), r.URL)
+		if !s.state.takenDown(row, r.URL.Site()) {
+			return
+		}
+	case *Robots:
+		if !s.state.peekSite(r.home(s.dir.partitions), r.Site).Purged {
+			return
+		}
+	}
+	f.Members = nil
+	strip(f.Record)
+}
