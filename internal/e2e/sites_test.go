@@ -31,7 +31,11 @@ func TestRealSites(t *testing.T) {
 	servers := serve(t, 64, new(sites.Log), sites.Options{}, installed...)
 	data := filepath.Join(t.TempDir(), "data")
 
-	s := crawl(t, data, servers, "--delay", "0s")
+	args := []string{"--delay", "0s"}
+	if file := os.Getenv("FRESHET_RECORD_TRACE"); file != "" { // for freshet lab run broder --trace
+		args = append(args, "--record-trace", file)
+	}
+	s := crawl(t, data, servers, args...)
 	t.Logf("%d pages of %d sites, %d URLs, %.1f MB in %.1f s: %.0f pages/s", s.Pages, s.Sites, s.URLsDiscovered, float64(s.Bytes)/1e6, s.DurationS, s.PagesPerS)
 	run(t, binary, "verify", "--data", data)
 

@@ -57,7 +57,7 @@ func New(name string, size int, trace []weburl.Fingerprint, rng *rand.Rand) (Pol
 	case "static":
 		return NewStatic(MostRequested(trace, size)), nil
 	case "min":
-		return NewMin(size, trace), nil
+		return NewMin(size, Foresee(trace)), nil
 	case "infinite":
 		return NewInfinite(), nil
 	}

@@ -198,7 +198,7 @@ func TestNewErrors(t *testing.T) {
 }
 
 func TestMinPanicsOffItsTrace(t *testing.T) {
-	m := NewMin(1, []weburl.Fingerprint{1, 2})
+	m := NewMin(1, Foresee([]weburl.Fingerprint{1, 2}))
 	m.Touch(1)
 	defer func() {
 		if recover() == nil {
@@ -214,7 +214,7 @@ func TestMinIsExhaustive(t *testing.T) {
 		fp := rapid.Map(rapid.IntRange(1, 6), func(n int) weburl.Fingerprint { return weburl.Fingerprint(n) })
 		trace := rapid.SliceOfN(fp, 0, 12).Draw(t, "trace")
 		size := rapid.IntRange(1, 4).Draw(t, "size")
-		if got, want := Misses(NewMin(size, trace), trace), fewest(nil, size, trace); got != want {
+		if got, want := Misses(NewMin(size, Foresee(trace)), trace), fewest(nil, size, trace); got != want {
 			t.Errorf("%d misses, the best way has %d", got, want)
 		}
 	})
