@@ -1,0 +1,385 @@
+package scheduler
+
+import (
+	"fmt"
+)
+
+// MaxPages is the most pages that a chunk may have: what clients lack of it is kept in one word.
+const MaxPages = 64
+
+// A Chunk is a run of pages of one site that is sent as one.
+type Chunk struct {
+	Pages  int     // 1 … MaxPages
+	Weight float64 // of one page, in metrics and keys; 0 is 1
+	// Bytes is what sending the chunk takes whatever it carries, > 0. Any unit will do if Sizes is nil.
+	Bytes float64
+	// Sizes, if given, are the bytes of the pages' current versions: of them only those are sent, and
+	// counted, that a ready client may lack. Demand.Resize changes them.
+	Sizes []int32
+}
+
+// A Client is who listens.
+type Client struct {
+	Weight float64 // in metrics and keys; 0 is 1
+	Rate   float64 // bytes/s that it can take in; 0 is any number
+	// Downloader is set for one that wants each chunk once, in any version, and then leaves. Else it is a
+	// subscriber, who stays and wants every change.
+	Downloader bool
+}
+
+// A Want says that a client wants a chunk, and what it lacks of it.
+type Want struct {
+	Chunk int
+	// Missing has a bit for each page of which the client lacks the current version, page 0 lowest. A
+	// downloader lacks the whole chunk, whatever this says.
+	Missing uint64
+	// Since and Taken are for a client whose history is known, one that comes from another facility, say:
+	// when each missing page went stale, by page, and when the copies were taken. If Since is nil, the
+	// missing pages are stale from now on, and counted as if they had been fresh for Options.Interval.
+	Since []float64
+	Taken float64
+}
+
+// Options are what a Demand has to be told. The zero value is good.
+type Options struct {
+	// Interval is the time between changes that is expected of a page whose history nobody knows, in
+	// seconds; 0 is 30 days.
+	Interval float64
+	// Backlog is how far, in seconds of its own rate, a client with a Rate may fall behind before it is
+	// passed over until it has caught up; 0 is a minute.
+	Backlog float64
+}
+
+// A Demand is the state that schedulers decide by: the clients, the chunks, and who lacks which pages
+// since when. It tells its scheduler of everything that changes and keeps the metrics.
+//
+// All who held the same version of a chunk when it was last sent hold the same still, so what they lack
+// is one mask, a group. A chunk has one group of subscribers and one of waiting downloaders; further ones
+// for those who joined with something else or were passed over end with the next sending.
+//
+// Not for concurrent use. Wrong numbers of chunks, pages or clients panic.
+type Demand struct {
+	options Options
+	policy  Scheduler
+	pairs   PairFollower
+	changes ChangeFollower
+
+	chunks  []chunk
+	clients []client
+	free    []int32 // numbers of clients that left
+	behind  heap    // clients passed over for their rate, by -busy
+	slowed  []int32 // scratch of Sent
+
+	meter meter
+}
+
+type chunk struct {
+	Chunk
+	lacked uint64 // pages that all groups lack: their changes alter nothing
+	groups []group
+}
+
+type client struct {
+	Client
+	chunks []int32 // by slot; -1 once a downloader has it
+	pages  float64 // weight of all it wants: N
+	lacks  int32   // chunks of which it lacks something
+	paused bool
+	gone   bool
+	joined float64
+	stale  float64 // since when it lacks anything
+	busy   float64 // until when what was sent keeps it busy
+}
+
+// NewDemand returns an empty demand that tells policy of all that comes.
+func NewDemand(policy Scheduler, options Options) *Demand {
+	if options.Interval == 0 {
+		options.Interval = 30 * 86400
+	}
+	if options.Backlog == 0 {
+		options.Backlog = 60
+	}
+	d := &Demand{options: options, policy: policy}
+	d.pairs, _ = policy.(PairFollower)
+	d.changes, _ = policy.(ChangeFollower)
+	policy.Attach(d)
+	return d
+}
+
+// AddChunk adds a chunk that nobody wants yet and returns its number, which counts from 0.
+func (d *Demand) AddChunk(c Chunk) int {
+	if c.Pages < 1 || c.Pages > MaxPages || !(c.Bytes > 0) || c.Weight < 0 || c.Sizes != nil && len(c.Sizes) != c.Pages {
+		panic(fmt.Sprintf("scheduler: no chunk: %+v", c))
+	}
+	if c.Weight == 0 {
+		c.Weight = 1
+	}
+	d.chunks = append(d.chunks, chunk{Chunk: c, lacked: ^uint64(0)})
+	return len(d.chunks) - 1
+}
+
+// Resize says how large the current version of a page is. Of a chunk without Sizes it changes nothing.
+func (d *Demand) Resize(i, page int, bytes int32, now float64) {
+	if d.chunks[i].Sizes != nil {
+		d.chunks[i].Sizes[page] = bytes
+		d.policy.Touch(i, now)
+	}
+}
+
+// Join lets a client in and returns its number, which is free again once it has left: a downloader
+// leaves with its last chunk. A chunk may be wanted once only. O(log n) a want.
+func (d *Demand) Join(c Client, wants []Want, now float64) int {
+	if c.Weight == 0 {
+		c.Weight = 1
+	}
+	k := len(d.clients)
+	if n := len(d.free); n > 0 {
+		k = int(d.free[n-1])
+		d.free = d.free[:n-1]
+	} else {
+		d.clients = append(d.clients, client{})
+	}
+	d.clients[k] = client{Client: c, joined: now}
+	d.enter(k, wants, now)
+	if c.Downloader {
+		d.meter.waiting++
+		d.meter.arrivals += now
+		if d.clients[k].lacks == 0 {
+			d.finish(k, now)
+		}
+	} else {
+		d.meter.weight += c.Weight
+	}
+	return k
+}
+
+// Extend lets a subscriber want more. O(chunks of the client).
+func (d *Demand) Extend(k int, wants []Want, now float64) {
+	if d.clients[k].Downloader {
+		panic("scheduler: a downloader says all it wants when it joins")
+	}
+	d.enter(k, wants, now)
+}
+
+// enter adds wants of a client that is in already.
+func (d *Demand) enter(k int, wants []Want, now float64) {
+	c := &d.clients[k]
+	before := c.pages
+	for _, want := range wants {
+		chunk := &d.chunks[want.Chunk]
+		c.pages += chunk.Weight * float64(chunk.Pages)
+		if c.Downloader || want.Missing != 0 {
+			c.lack(now)
+		}
+	}
+	if !c.Downloader {
+		d.meter.pages += c.Weight * (c.pages - before)
+		d.reshare(k, before, now)
+	}
+	for _, want := range wants {
+		slot := len(c.chunks)
+		c.chunks = append(c.chunks, int32(want.Chunk))
+		d.admit(want.Chunk, d.groupFor(want, c, now), member{int32(k), int32(slot)}, now)
+		d.policy.Touch(want.Chunk, now)
+	}
+}
+
+// reshare counts anew what a subscriber's pages are worth to it, now that it wants more than before.
+func (d *Demand) reshare(k int, before, now float64) {
+	c := &d.clients[k]
+	for _, i := range c.chunks {
+		chunk := &d.chunks[i]
+		g, _ := chunk.find(k)
+		d.meter.count(chunk, g, -1)
+		g.share += c.Weight/c.pages - c.Weight/before
+		d.meter.count(chunk, g, 1)
+		d.policy.Touch(int(i), now)
+	}
+}
+
+// Leave lets a client go, whatever it lacks. O(chunks of the client), and in each the clients that want
+// it.
+func (d *Demand) Leave(k int, now float64) {
+	d.Pause(k, now)
+	c := &d.clients[k]
+	for _, i := range c.chunks {
+		if i >= 0 {
+			chunk := &d.chunks[i]
+			g, at := chunk.find(k)
+			d.expel(chunk, g, at)
+		}
+	}
+	if c.Downloader {
+		d.meter.waiting--
+		d.meter.arrivals -= c.joined
+		d.meter.gaveUp++
+		d.meter.gaveUpAfter += now - c.joined
+	} else {
+		d.meter.weight -= c.Weight
+		d.meter.pages -= c.Weight * c.pages
+	}
+	d.forget(k)
+}
+
+func (d *Demand) forget(k int) {
+	d.clients[k] = client{gone: true}
+	d.behind.remove(int32(k))
+	d.free = append(d.free, int32(k))
+}
+
+// Pause passes a client over: it lacks what it lacks, but no chunk is sent for its sake, and it gets
+// none. O(chunks of the client · log n).
+func (d *Demand) Pause(k int, now float64) { d.turn(k, true, now) }
+
+// Resume ends a pause.
+func (d *Demand) Resume(k int, now float64) { d.turn(k, false, now) }
+
+func (d *Demand) turn(k int, paused bool, now float64) {
+	c := &d.clients[k]
+	d.behind.remove(int32(k))
+	if c.paused == paused {
+		return
+	}
+	c.paused = paused
+	for slot, i := range c.chunks {
+		if i < 0 {
+			continue
+		}
+		chunk := &d.chunks[i]
+		g, at := chunk.find(k)
+		like := g.empty()
+		like.paused = paused
+		who := g.members[at]
+		d.expel(chunk, g, at)
+		if like.missing != 0 && paused && d.pairs != nil {
+			d.pairs.Drop(k, slot, int(i), now)
+		}
+		d.admit(int(i), like, who, now)
+		d.policy.Touch(int(i), now)
+	}
+}
+
+// Pick lets in again who has caught up by now, and returns the scheduler's choice.
+func (d *Demand) Pick(now float64) (chunk int, ok bool) {
+	for {
+		slow, some := d.behind.top()
+		if !some || -slow.key > now {
+			return d.policy.Pick(now)
+		}
+		d.Resume(int(slow.id), now)
+	}
+}
+
+// Wake returns when the next of those who were too slow will have caught up; ok is false if nobody is.
+// If Pick finds nothing, only that, a change or a client can help.
+func (d *Demand) Wake() (when float64, ok bool) {
+	slow, ok := d.behind.top()
+	return -slow.key, ok
+}
+
+// Change says that a page has a new version. Nothing changes for those who lack the page already.
+// O(1), and if the chunk's clients lacked nothing of it, a step for each of them.
+func (d *Demand) Change(i, page int, now float64) {
+	c := &d.chunks[i]
+	if d.changes != nil && len(c.groups) > 0 {
+		d.changes.Change(i, now)
+	}
+	bit := uint64(1) << page
+	if c.lacked&bit != 0 {
+		return
+	}
+	c.lacked |= bit
+	for at := range c.groups {
+		if g := &c.groups[at]; g.missing&bit == 0 {
+			d.spoil(i, g, page, now)
+		}
+	}
+	d.policy.Touch(i, now)
+}
+
+// spoil takes in that a page which a group had is stale.
+func (d *Demand) spoil(i int, g *group, page int, now float64) {
+	c := &d.chunks[i]
+	first := g.missing == 0
+	g.miss(c, page, now)
+	d.meter.spoil(c, g, now)
+	if !first {
+		return
+	}
+	for _, who := range g.members {
+		d.clients[who.client].lack(now)
+		if d.pairs != nil && !g.paused {
+			d.pairs.Need(int(who.client), int(who.slot), i, now)
+		}
+	}
+}
+
+func (c *client) lack(now float64) {
+	if c.lacks == 0 {
+		c.stale = now
+	}
+	c.lacks++
+}
+
+// Sent says that the chunk, in the versions of now, has gone out to all who are ready. A step for each
+// of them.
+func (d *Demand) Sent(i int, now float64) {
+	c := &d.chunks[i]
+	bytes := d.Cost(i)
+	d.slowed = d.slowed[:0]
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+			d.receive(i, g, bytes, now)
+		}
+	}
+	c.unite()
+	d.policy.Touch(i, now)
+	for _, k := range d.slowed {
+		d.Pause(int(k), now)
+		d.behind.set(entry{key: -d.clients[k].busy, tie: k, id: k})
+	}
+}
+
+// receive lets all members of a group have the current version of a chunk.
+func (d *Demand) receive(i int, g *group, bytes, now float64) {
+	d.meter.count(&d.chunks[i], g, -1)
+	d.meter.items.lag(g, now)
+	receivers := g.members
+	if g.downloads {
+		g.members = nil
+	} else {
+		g.clear(now)
+	}
+	for _, who := range receivers {
+		k := int(who.client)
+		client := &d.clients[k]
+		client.lacks--
+		if client.Downloader {
+			client.chunks[who.slot] = -1
+		} else if client.lacks == 0 {
+			d.meter.images.Add(now-client.stale, 1)
+		}
+		if d.pairs != nil {
+			d.pairs.Drop(k, int(who.slot), i, now)
+		}
+		switch {
+		case client.Downloader && client.lacks == 0:
+			d.finish(k, now)
+		case client.Rate > 0:
+			client.busy = max(client.busy, now) + bytes/client.Rate
+			if client.busy-now > d.options.Backlog {
+				d.slowed = append(d.slowed, who.client)
+			}
+		}
+	}
+}
+
+// finish lets a downloader go that has all it wanted.
+func (d *Demand) finish(k int, now float64) {
+	c := &d.clients[k]
+	d.meter.waiting--
+	d.meter.arrivals -= c.joined
+	d.meter.served++
+	d.meter.servedAfter += now - c.joined
+	d.forget(k)
+}

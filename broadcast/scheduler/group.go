@@ -1,0 +1,190 @@
+package scheduler
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A group is the clients of a chunk that hold the same of it.
+type group struct {
+	missing   uint64
+	downloads bool // of downloaders, who lack it all
+	paused    bool
+	taken     float64   // when its copies were taken
+	first     float64   // since when anything is missing
+	since     []float64 // of each missing page, since when; nil of downloaders
+	sum       float64   // Σ since over the missing
+	life      float64   // Σ (since - taken): the fresh lives that have ended
+	square    float64   // Σ (since - taken)²
+	weight    float64   // Σ of the members' weights
+	share     float64   // Σ weight/pages: what one page is worth to them, of all they want
+	members   []member
+}
+
+// A member is a client in a group; the chunk is its slot-th.
+type member struct {
+	client, slot int32
+}
+
+// miss takes in that a page is missing from now on.
+func (g *group) miss(c *chunk, page int, since float64) {
+	if g.since == nil {
+		g.since = make([]float64, c.Pages)
+	}
+	if g.missing == 0 || since < g.first {
+		g.first = since
+	}
+	g.missing |= 1 << page
+	g.since[page] = since
+	g.sum += since
+	life := since - g.taken
+	g.life += life
+	g.square += life * life
+}
+
+// waitFor takes in how long a member has waited, if it is a downloader: each as long as it is in.
+func (g *group) waitFor(c *client) {
+	if g.downloads {
+		g.first = min(g.first, c.joined)
+	}
+}
+
+// clear takes in that all have the version of now.
+func (g *group) clear(now float64) {
+	g.missing, g.sum, g.life, g.square = 0, 0, 0, 0
+	g.taken = now
+}
+
+// empty returns the same group without its members.
+func (g *group) empty() group {
+	like := *g
+	like.weight, like.share, like.members = 0, 0, nil
+	if g.downloads {
+		like.first = math.Inf(1)
+	}
+	like.since = append([]float64(nil), g.since...)
+	return like
+}
+
+// groupFor returns the group, yet without members, that a client's want belongs to.
+func (d *Demand) groupFor(want Want, who *client, now float64) group {
+	c := &d.chunks[want.Chunk]
+	all := ^uint64(0) >> (MaxPages - c.Pages)
+	if who.Downloader {
+		return group{missing: all, downloads: true, paused: who.paused, taken: now, first: math.Inf(1)}
+	}
+	g := group{paused: who.paused, taken: now}
+	if want.Since != nil {
+		g.taken = want.Taken
+	} else if want.Missing != 0 {
+		g.taken = now - d.options.Interval
+	}
+	for missing := want.Missing & all; missing != 0; missing &= missing - 1 {
+		page, since := bits.TrailingZeros64(missing), now
+		if want.Since != nil {
+			since = want.Since[page]
+		}
+		g.miss(c, page, since)
+	}
+	return g
+}
+
+// same reports whether two groups may be one. Where nothing is missing the older copies have proved as
+// good as the newer.
+func (g *group) same(other *group) bool {
+	return g.missing == other.missing && g.downloads == other.downloads && g.paused == other.paused &&
+		(g.missing == 0 || g.downloads || g.taken == other.taken && g.sum == other.sum)
+}
+
+// admit puts a client into the group of a chunk that is like the given one.
+func (d *Demand) admit(i int, like group, who member, now float64) {
+	c := &d.chunks[i]
+	at := 0
+	for at < len(c.groups) && !c.groups[at].same(&like) {
+		at++
+	}
+	if at == len(c.groups) {
+		c.groups = append(c.groups, like)
+		c.lacked &= like.missing
+	}
+	g := &c.groups[at]
+	client := &d.clients[who.client]
+	d.meter.count(c, g, -1)
+	g.members = append(g.members, who)
+	g.waitFor(client)
+	g.weight += client.Weight
+	g.share += client.Weight / client.pages
+	d.meter.count(c, g, 1)
+	if g.missing != 0 && !g.paused && d.pairs != nil {
+		d.pairs.Need(int(who.client), int(who.slot), i, now)
+	}
+}
+
+// expel takes the member at a place out of a group.
+func (d *Demand) expel(c *chunk, g *group, at int) {
+	client := &d.clients[g.members[at].client]
+	d.meter.count(c, g, -1)
+	last := len(g.members) - 1
+	g.members[at] = g.members[last]
+	g.members = g.members[:last]
+	if last == 0 {
+		c.tidy()
+		return
+	}
+	g.weight -= client.Weight
+	g.share -= client.Weight / client.pages
+	d.meter.count(c, g, 1)
+	if g.downloads && g.first == client.joined {
+		g.first = math.Inf(1)
+		for _, who := range g.members {
+			g.waitFor(&d.clients[who.client])
+		}
+	}
+}
+
+// find returns the group of a chunk that a client is in, and its place there.
+func (c *chunk) find(k int) (g *group, at int) {
+	for i := range c.groups {
+		for at, who := range c.groups[i].members {
+			if int(who.client) == k {
+				return &c.groups[i], at
+			}
+		}
+	}
+	panic("scheduler: the client does not want the chunk")
+}
+
+// unite makes one group of all that are ready and lack nothing, and drops the empty ones.
+func (c *chunk) unite() {
+	var fresh *group
+	for at := range c.groups {
+		g := &c.groups[at]
+		if g.paused || g.missing != 0 {
+			continue
+		}
+		if fresh == nil {
+			fresh = g
+			continue
+		}
+		fresh.taken = max(fresh.taken, g.taken)
+		fresh.weight += g.weight
+		fresh.share += g.share
+		fresh.members = append(fresh.members, g.members...)
+		g.members = nil
+	}
+	c.tidy()
+}
+
+// tidy drops empty groups and says anew what all lack.
+func (c *chunk) tidy() {
+	kept := c.groups[:0]
+	c.lacked = ^uint64(0)
+	for _, g := range c.groups {
+		if len(g.members) > 0 {
+			kept = append(kept, g)
+			c.lacked &= g.missing
+		}
+	}
+	clear(c.groups[len(kept):])
+	c.groups = kept
+}

@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Chunks returns how many chunks there are.
+func (d *Demand) Chunks() int { return len(d.chunks) }
+
+// Requests returns R of a chunk: the weights of the ready clients in need, summed over the pages of the
+// chunk (Lam and Garcia-Molina 2001, 4.1) times a page's weight. 0 if none is in need.
+func (d *Demand) Requests(i int) float64 {
+	c := &d.chunks[i]
+	requests := 0.0
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused {
+			requests += g.weight * float64(bits.OnesCount64(g.missing))
+		}
+	}
+	return requests * c.Weight
+}
+
+// Needed reports whether a ready client lacks anything of a chunk.
+func (d *Demand) Needed(i int) bool { return d.Missing(i) != 0 }
+
+// Missing has a bit for each page of a chunk that a ready client lacks: what sending it must carry.
+func (d *Demand) Missing(i int) (pages uint64) {
+	c := &d.chunks[i]
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused {
+			pages |= g.missing
+		}
+	}
+	return pages
+}
+
+// Cost returns what sending a chunk takes now, in bytes.
+func (d *Demand) Cost(i int) float64 {
+	c := &d.chunks[i]
+	if c.Sizes == nil {
+		return c.Bytes
+	}
+	bytes := c.Bytes
+	for missing := d.Missing(i); missing != 0; missing &= missing - 1 {
+		bytes += float64(c.Sizes[bits.TrailingZeros64(missing)])
+	}
+	return bytes
+}
+
+// Oldest returns since when a ready client has lacked anything of a chunk; +Inf if none does.
+func (d *Demand) Oldest(i int) float64 {
+	c := &d.chunks[i]
+	oldest := math.Inf(1)
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+			oldest = min(oldest, g.first)
+		}
+	}
+	return oldest
+}
+
+// Outstanding returns of how many chunks a client lacks anything.
+func (d *Demand) Outstanding(k int) int { return int(d.clients[k].lacks) }
+
+// Wants returns what a client wants and what it lacks of it, so that it can join elsewhere. Of a
+// downloader, the chunks that it still waits for.
+func (d *Demand) Wants(k int) []Want {
+	var wants []Want
+	for _, i := range d.clients[k].chunks {
+		if i >= 0 {
+			g, _ := d.chunks[i].find(k)
+			wants = append(wants, Want{int(i), g.missing, append([]float64(nil), g.since...), g.taken})
+		}
+	}
+	return wants
+}

@@ -1,0 +1,68 @@
+package scheduler
+
+// RQ sends the chunk of largest R/(Q·b): its requests a byte over the smallest outstanding request, in
+// chunks, of a client that lacks anything of it (Lam and Garcia-Molina 2001, section 3).
+//
+// A change of one client's Q concerns every chunk it wants. The chunks need not be re-keyed for that:
+//
+//	max_i R_i/b_i / min_{k lacks i} Q_k = max_k ( max_{i lacked by k} R_i/b_i ) / Q_k
+//
+// so it keeps for each client a heap of the chunks that it lacks, keyed by R/b, and one heap of the
+// clients, keyed by the top of theirs over its size, which is Q. A touch or a sending costs two heap
+// steps for each client of the chunk; a pick O(1). 20 bytes a client and chunk that it wants.
+type RQ struct {
+	d       *Demand
+	lacked  []heap // by client; ids are slots, ties chunks
+	clients heap   // ids are clients, ties the chunks on top of theirs
+}
+
+// NewRQ returns an RQ.
+func NewRQ() *RQ { return &RQ{} }
+
+// Attach implements Scheduler.
+func (s *RQ) Attach(d *Demand) { s.d = d }
+
+// Need implements PairFollower: the touch that follows does the work.
+func (s *RQ) Need(k, slot, i int, now float64) {}
+
+// Drop implements PairFollower.
+func (s *RQ) Drop(k, slot, i int, now float64) {
+	s.lacked[k].remove(int32(slot))
+	s.rank(int32(k))
+}
+
+// Touch implements Scheduler.
+func (s *RQ) Touch(i int, now float64) {
+	c := &s.d.chunks[i]
+	if len(s.lacked) < len(s.d.clients) {
+		s.lacked = append(s.lacked, make([]heap, len(s.d.clients)-len(s.lacked))...)
+	}
+	key := s.d.Requests(i) / s.d.Cost(i)
+	for at := range c.groups {
+		g := &c.groups[at]
+		if g.paused || g.missing == 0 {
+			continue
+		}
+		for _, who := range g.members {
+			s.lacked[who.client].set(entry{key, int32(i), who.slot})
+			s.rank(who.client)
+		}
+	}
+}
+
+// rank puts a client where its best chunk and its outstanding request place it.
+func (s *RQ) rank(k int32) {
+	lacked := &s.lacked[k]
+	best, ok := lacked.top()
+	if !ok {
+		s.clients.remove(k)
+		return
+	}
+	s.clients.set(entry{best.key / float64(len(lacked.entries)), best.tie, k})
+}
+
+// Pick implements Scheduler. Of chunks with equal keys it is the one of lowest number.
+func (s *RQ) Pick(now float64) (int, bool) {
+	top, ok := s.clients.top()
+	return int(top.tie), ok
+}

@@ -1,0 +1,29 @@
+package scheduler
+
+// RxW sends the chunk of largest R·W/b: its requests a byte times the longest time that any client has
+// waited for it (Aksoy and Franklin 1998). All keys grow with time, each at its own rate, so that no heap
+// holds them; the paper did not run the heuristic for that, and others approximate it. A chunk's key is
+// a line, R/b·(now - since), and stays one until its requests change: a kinetic tournament gives the
+// highest line exactly, for O(log² n) a step on average; see tournament.
+type RxW struct {
+	d     *Demand
+	lines tournament
+}
+
+// NewRxW returns an RxW.
+func NewRxW() *RxW { return &RxW{} }
+
+// Attach implements Scheduler.
+func (s *RxW) Attach(d *Demand) { s.d = d }
+
+// Touch implements Scheduler.
+func (s *RxW) Touch(i int, now float64) {
+	if !s.d.Needed(i) {
+		s.lines.remove(i, now)
+		return
+	}
+	s.lines.set(i, curve{slope: s.d.Requests(i) / s.d.Cost(i), from: s.d.Oldest(i)}, now)
+}
+
+// Pick implements Scheduler.
+func (s *RxW) Pick(now float64) (int, bool) { return s.lines.top(now) }
