@@ -31,28 +31,43 @@ func (e *Engine) commit() {
 		select {
 		case v, ok := <-e.done:
 			if !ok {
-				e.check(e.lastDrain())
+				e.check(e.alone(e.lastDrain))
 				return
 			}
 			group = e.gather(append(group[:0], v))
 			if !e.broken.Load() {
-				e.check(e.commitGroup(group))
+				e.check(e.alone(func() error { return e.commitGroup(group) }))
 			}
 			e.handedOut.Add(-int64(len(group)))
 			signal(e.wake)
 		case <-e.hungry:
 			if e.undecided.Load() && !e.broken.Load() {
-				e.check(e.discover.drain(clock.Now()))
+				e.check(e.alone(func() error { return e.discover.drain(clock.Now()) }))
 			}
 		case <-drain.C:
 		}
-		if !e.broken.Load() && e.discover.seen.Due(clock.Now()) {
-			e.check(e.discover.drain(clock.Now()))
+		if !e.broken.Load() {
+			e.check(e.alone(e.drainIfDue))
 		}
 		if e.undecided.Load() {
 			clock.Reset(drain, clock.Span(drainEvery))
 		}
 	}
+}
+
+// alone does something while nobody else changes the crawl.
+func (e *Engine) alone(do func() error) error {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	return do()
+}
+
+// drainIfDue decides the waiting links if they have waited long enough.
+func (e *Engine) drainIfDue() error {
+	if now := e.opt.Clock.Now(); e.discover.seen.Due(now) {
+		return e.discover.drain(now)
+	}
+	return nil
 }
 
 // drainEvery is how often the committer looks whether waiting links are old enough to be decided, in
@@ -278,6 +293,11 @@ func (e *Engine) accountPage(v *visit, record *store.Fetched, line *logLine) {
 // storedGate is a host's gate as records hold it.
 func storedGate(g frontier.Gate) *store.Gate {
 	return &store.Gate{End: unix(g.End), Next: unix(g.Next), IntervalNs: int64(g.Interval), Failures: g.Failures, Blocked: unix(g.Blocked)}
+}
+
+// loadedGate is the inverse of storedGate.
+func loadedGate(g store.Gate) frontier.Gate {
+	return frontier.Gate{End: fromUnix(g.End), Next: fromUnix(g.Next), Interval: time.Duration(g.IntervalNs), Failures: g.Failures, Blocked: fromUnix(g.Blocked)}
 }
 
 func unix(t time.Time) int64 {

@@ -22,12 +22,11 @@ const (
 )
 
 // discovery takes the links of stored pages through the scope, the seen test and the guards, and
-// makes records of what is new. It is one goroutine's: Open's at first, then the committer's.
+// makes records of what is new. The engine's writing guards it.
 type discovery struct {
 	engine *Engine
 	seen   *seen.Test
 	scope  frontier.Scope
-	guard  frontier.Guard
 
 	offer    []weburl.Link // reused
 	verdicts []seen.Verdict
@@ -53,7 +52,7 @@ func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
 		return nil, errors.Join(err, set.Close())
 	}
 	n := e.store.Partitions()
-	return &discovery{engine: e, seen: set, scope: scope, guard: e.opt.guard(), refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
+	return &discovery{engine: e, seen: set, scope: scope, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
 		linked: make([]uint64, n), kept: make([]uint64, n)}, nil
 }
 
@@ -63,6 +62,13 @@ func (o Options) guard() frontier.Guard {
 	guard.Depth = uint16(min(o.MaxDepth, 1<<16-1))
 	guard.PagesPerSite = int(o.PagesPerSite)
 	return guard
+}
+
+// guards returns the limits of every site, as they are now.
+func (d *discovery) guards() func(weburl.Site) frontier.Guard {
+	now := d.engine.current()
+	all := now.guard()
+	return func(site weburl.Site) frontier.Guard { return now.rules.guard(site, all) }
 }
 
 // pageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
@@ -153,15 +159,16 @@ func (d *discovery) forget() error {
 
 // offerLinks offers the links that are in scope and near enough, having made room for them if there is
 // none. A link refused here stays unknown, so that the page may yet be found on a shorter way.
-func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, now time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
+func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
 	d.offer = d.offer[:0]
+	now, guards := d.engine.current(), d.guards()
 	for _, link := range links {
-		reason, ok := d.guard.AdmitWay(link)
+		reason, ok := guards(link.URL.Site()).AdmitWay(link)
 		if ok && isSeed(link) {
 			d.scope.AddSeed(link.URL)
 		}
 		if ok {
-			reason, ok = d.scope.Admit(link.URL)
+			reason, ok = now.rules.urls.Admit(d.scope, link.URL)
 		}
 		if !ok {
 			refuse(link, reason)
@@ -169,10 +176,10 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, now time.Tim
 		}
 		d.offer = append(d.offer, link)
 	}
-	err := d.seen.Offer(mark, d.offer, now)
+	err := d.seen.Offer(mark, d.offer, at)
 	if errors.Is(err, seen.ErrFull) {
-		if err = makeRoom(now); err == nil {
-			err = d.seen.Offer(mark, d.offer, now)
+		if err = makeRoom(at); err == nil {
+			err = d.seen.Offer(mark, d.offer, at)
 		}
 	}
 	if err != nil {
@@ -232,6 +239,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 	n := d.engine.store.Partitions()
 	open := make([]*store.Discovered, n) // the record being filled, a partition
 	var records []store.Record
+	guards := d.guards()
 	of := func(p weburl.Partition) *store.Discovered {
 		if r := open[p]; r != nil && len(r.New) < newPerRecord && len(r.Repeats) < newPerRecord {
 			return r
@@ -254,7 +262,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 		if err != nil {
 			return nil, err
 		}
-		if reason, ok := d.guard.Admit(link, size, now); !ok {
+		if reason, ok := guards(site).Admit(link, size, now); !ok {
 			d.refused[refusalKey{site, reason}]++
 			continue
 		}

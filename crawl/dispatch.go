@@ -71,7 +71,7 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 				return page, "", true
 			}
 			if queued.QueuedNew+queued.QueuedDue == 0 {
-				if idle {
+				if idle && !e.opt.Wait {
 					return page, FrontierEmpty, false
 				}
 				signal(e.hungry)
@@ -96,5 +96,6 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 
 // enough tells whether the pages stored and those on their way may be all that was asked for.
 func (e *Engine) enough() bool {
-	return e.opt.MaxPages > 0 && e.tally.pages.Load()+e.handedOut.Load() >= e.opt.MaxPages
+	limit := e.current().MaxPages
+	return limit > 0 && e.tally.pages.Load()+e.handedOut.Load() >= limit
 }

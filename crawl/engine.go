@@ -19,17 +19,21 @@ import (
 
 // Engine crawls. Make one with Open, call Run once, then Close.
 type Engine struct {
-	opt      Options
+	opt      Options                 // as Open had them; those that may change are in inForce
+	inForce  atomic.Pointer[current] // the options of now
 	store    *store.Store
 	fetcher  *fetch.Fetcher
 	encoder  *warc.Encoder
-	discover *discovery // owned by Open, then by the committer
+	discover *discovery
 	robots   *robotsRules
 	log      *crawlLog
 	tally    *tally
 
-	mu    sync.Mutex // guards front
-	front *frontier.Frontier
+	// writing is held by whoever changes the crawl: the committer for a group of pages, an operator's
+	// order. It guards discover. Where both are held, writing comes before mu.
+	writing sync.Mutex
+	mu      sync.Mutex // guards front
+	front   *frontier.Frontier
 
 	wake    chan struct{} // one token: the frontier may have something now
 	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
@@ -39,6 +43,7 @@ type Engine struct {
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
+	paused    atomic.Bool  // by an operator: nothing is handed out
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
 	fault  sync.Once
@@ -65,6 +70,7 @@ func Open(opt Options) (*Engine, error) {
 		done:    make(chan *visit, groupPages),
 		cancel:  func() {},
 	}
+	e.inForce.Store(newCurrent(opt))
 	if err := e.open(); err != nil {
 		e.Close()
 		return nil, err
@@ -91,7 +97,7 @@ func (e *Engine) open() (err error) {
 	if err != nil {
 		return err
 	}
-	e.front, err = e.opt.newFrontier(e.store)
+	e.front, err = e.current().newFrontier(e.store)
 	if err != nil {
 		return err
 	}
@@ -114,6 +120,17 @@ func (e *Engine) open() (err error) {
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
 // may be under way: with an interval of a second, most hosts of a large crawl wait.
 const idlePerFetch = 8
+
+// current are the options in force and what follows from them. It is not changed: Reload puts another in
+// its place.
+type current struct {
+	Options
+	rules *rulebook
+}
+
+func newCurrent(opt Options) *current { return &current{opt, newRulebook(opt.Rules)} }
+
+func (e *Engine) current() *current { return e.inForce.Load() }
 
 // Close gives back what Open took. The crawl goes on from here at the next Open.
 func (e *Engine) Close() error {
@@ -221,6 +238,9 @@ func (e *Engine) Status() Status {
 	bound := e.front.LowerBound(now)
 	e.mu.Unlock()
 	s.State = "crawling"
+	if e.paused.Load() {
+		s.State = "paused"
+	}
 	s.Processing = int(e.handedOut.Load())
 	s.SitesReady, s.SitesWaiting = stats.Ready, stats.Waiting
 	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
@@ -249,11 +269,15 @@ func signal(c chan struct{}) {
 }
 
 // newFrontier returns an empty frontier over a store's queues.
-func (o Options) newFrontier(s *store.Store) (*frontier.Frontier, error) {
-	return frontier.New(frontier.Options{
-		Ordering: o.ordering, Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay,
-		PerConnection: o.PerConnection, DiscoveryShare: o.DiscoveryShare,
-	}, queues{s})
+func (c *current) newFrontier(s *store.Store) (*frontier.Frontier, error) {
+	return frontier.New(c.frontierOptions(), queues{s})
+}
+
+func (c *current) frontierOptions() frontier.Options {
+	return frontier.Options{
+		Ordering: c.ordering, Delay: c.Delay, AdaptiveDelay: c.AdaptiveDelay, AddressDelay: c.AddressDelay,
+		PerConnection: c.PerConnection, DiscoveryShare: c.DiscoveryShare, Manners: c.rules.manners,
+	}
 }
 
 // queues shows the store's queues to the frontier.

@@ -54,7 +54,7 @@ const (
 // Explain explains a URL in a running crawl. Its time is that of a few reads; for a URL without a row
 // it looks for a page that links to it, in up to 100,000 rows.
 func (e *Engine) Explain(raw string) (Explanation, error) {
-	x := explainer{opt: e.opt, store: e.store, rules: e.robots, now: e.opt.Clock.Now()}
+	x := explainer{opt: e.current(), store: e.store, rules: e.robots, now: e.opt.Clock.Now()}
 	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -72,9 +72,9 @@ func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	x := explainer{opt: opt, store: s, rules: newRobotsRules(opt.Agent, s), now: opt.Clock.Now()}
+	x := explainer{opt: newCurrent(opt), store: s, rules: newRobotsRules(opt.Agent, s), now: opt.Clock.Now()}
 	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {
-		front, err := opt.newFrontier(s)
+		front, err := x.opt.newFrontier(s)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
 
 // explainer asks the gates about one URL.
 type explainer struct {
-	opt       Options
+	opt       *current
 	store     *store.Store
 	rules     *robotsRules
 	obstacles func(weburl.Site) ([]frontier.Obstacle, error)
@@ -152,8 +152,8 @@ func (x *explainer) unknown() (Explanation, error) {
 	if err != nil {
 		return x.out, err
 	}
-	if reason, ok := scope.Admit(x.url); !ok {
-		x.say("scope", Stopped, reason.String(), "scope "+x.opt.Scope+" does not take in "+string(x.url.Site()))
+	if reason, ok := x.opt.rules.urls.Admit(scope, x.url); !ok {
+		x.say("scope", Stopped, reason.String(), x.outside(reason))
 		return x.conclude("It does not belong to the crawl."), nil
 	}
 	x.say("scope", Passed, "", "scope "+x.opt.Scope)
@@ -164,7 +164,7 @@ func (x *explainer) unknown() (Explanation, error) {
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
 	}
-	if reason, ok := x.opt.guard().Admit(link, pages, x.now); !ok {
+	if reason, ok := x.opt.rules.guard(x.url.Site(), x.opt.guard()).Admit(link, pages, x.now); !ok {
 		x.say("guard", Stopped, reason.String(), fmt.Sprintf("%d links and %d redirects from a seed; its site has %d pages", link.Depth, link.Hops, pages))
 		return x.conclude("A limit keeps it out of the crawl: " + reason.String() + "."), nil
 	}
@@ -175,6 +175,17 @@ func (x *explainer) unknown() (Explanation, error) {
 	}
 	x.say("seen", Stopped, "unknown", "no stored page links to it")
 	return x.conclude("No stored page links to it, and no seed names it."), nil
+}
+
+// outside says what keeps the URL out of the scope.
+func (x *explainer) outside(reason frontier.Reason) string {
+	switch reason {
+	case frontier.Excluded:
+		return "a pattern of the rules excludes it"
+	case frontier.OptedOut:
+		return "it is in the list of those who opted out"
+	}
+	return "scope " + x.opt.Scope + " does not take in " + string(x.url.Site())
 }
 
 // scope returns the scope as the rows of the sites tell it. A domain's sites lie in one partition.
@@ -191,7 +202,7 @@ func (x *explainer) scope() (frontier.Scope, error) {
 			return nil, fmt.Errorf("crawl: explain %s: %w", x.url, err)
 		}
 		if row.Seed {
-			scope.AddSeed(row.Site.Root())
+			scope.AddSite(row.Site)
 		}
 	}
 	return scope, nil
@@ -234,7 +245,11 @@ func (x *explainer) carrier() (link weburl.Link, found bool, err error) {
 
 // known explains a page that has a row.
 func (x *explainer) known(row store.Page) (Explanation, error) {
-	x.say("scope", Passed, "", "when it was discovered")
+	if reason, refused := x.opt.rules.urls.Refuse(x.url); refused {
+		x.say("scope", Stopped, reason.String(), x.outside(reason))
+	} else {
+		x.say("scope", Passed, "", "when it was discovered")
+	}
 	x.say("guard", Passed, "", "when it was discovered")
 	x.say("seen", Passed, "", x.discovery(row))
 	site, err := x.store.Site(x.url.Site())
@@ -303,7 +318,7 @@ func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 // which is asked for first.
 func (x *explainer) address(row store.Page, robots store.RobotsState) {
 	switch {
-	case row.Outcome == store.OutcomeDenied:
+	case row.Outcome == store.OutcomeDenied && row.Reason != reasonType:
 		x.say("address", Stopped, "private-address", row.Reason)
 		return
 	case robots.Outcome == store.OutcomeDenied && row.State == store.StateDenied:
@@ -366,8 +381,11 @@ func (x *explainer) fetch(row store.Page) {
 	case store.OutcomeNotModified:
 	case store.OutcomeRedirected:
 		reason, detail = "redirect", detail+" to "+row.Redirect.String()
-	case store.OutcomeDenied: // the address gate's
-		return
+	case store.OutcomeDenied:
+		if row.Reason != reasonType {
+			return // the address gate's
+		}
+		reason = reasonType
 	case store.OutcomeFailed:
 		if reason = failure(row.Reason); row.Reason == "" { // an answer that is none, such as 101
 			reason = fmt.Sprint(row.Status)

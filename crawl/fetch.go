@@ -34,14 +34,20 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		e.fail(err)
 		return
 	}
-	if !rules.allowed(e.opt.Agent, row.URL) {
+	if reason := e.refusal(row.URL, rules); reason != "" {
 		e.drop(page)
-		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: rules.reason()}
+		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: reason}
 		e.done <- v
 		return
 	}
+	if e.robots.try(page.Site).skipped {
+		e.unskipRobots(page)
+		return
+	}
+	request := e.request(row.URL)
 	_, slow := rules.rules.CrawlDelay(e.opt.Agent)
-	request := fetch.Request{URL: row.URL, KeepAlive: e.keepsConnections(), Once: slow || e.opt.Delay > 0}
+	request.Once = request.Once || slow
+	request.Wanted = e.current().rules.of(page.Site).wanted()
 	if row.State == store.StateLive {
 		request.ETag, request.LastModified = row.ETag, row.LastModified
 	}
@@ -52,6 +58,28 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 	}
 	v.result, v.gate = result, gate
 	e.fetched <- v
+}
+
+// refusal returns why a page whose turn has come is not asked for, or "".
+func (e *Engine) refusal(u weburl.URL, robots siteRules) string {
+	if reason, refused := e.current().rules.urls.Refuse(u); refused {
+		return reason.String()
+	}
+	if !robots.allowed(e.opt.Agent, u) {
+		return robots.reason()
+	}
+	return ""
+}
+
+// request returns the request for a URL as the rules of its site have it.
+func (e *Engine) request(u weburl.URL) fetch.Request {
+	now := e.current()
+	rule := now.rules.of(u.Site())
+	delay := now.Delay
+	if rule.Manners.Delay != nil {
+		delay = *rule.Manners.Delay
+	}
+	return fetch.Request{URL: u, KeepAlive: e.keepsConnections(delay), Once: delay > 0, Header: rule.Header, Route: rule.Route}
 }
 
 // ask makes one request in the turn that the frontier gave: it resolves the host, asks leave of its
@@ -98,9 +126,9 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 
 // keepsConnections tells whether connections are worth keeping: not if the next request on one comes
 // after servers have closed it.
-func (e *Engine) keepsConnections() bool {
+func (e *Engine) keepsConnections(delay time.Duration) bool {
 	const serversWait = 5 * time.Second
-	return e.opt.PerConnection > 1 || e.opt.Clock.Machine(e.opt.Delay) < serversWait
+	return e.opt.PerConnection > 1 || e.opt.Clock.Machine(delay) < serversWait
 }
 
 // backsOff tells whether an answer asks for more distance: an overloaded server, or none to be had.
@@ -135,10 +163,11 @@ func (e *Engine) drop(page frontier.Page) {
 // each failure in a row and shifted by up to a quarter, so that pages that failed together do not come
 // back together.
 func (e *Engine) retryAt(url weburl.URL, failures int, now time.Time) int64 {
-	if failures >= e.opt.Retries {
+	c := e.current()
+	if failures >= c.Retries {
 		return 0
 	}
-	wait := float64(e.opt.RetryDelay) * math.Exp2(float64(min(failures, 20)))
+	wait := float64(c.RetryDelay) * math.Exp2(float64(min(failures, 20)))
 	wait *= 1 + float64(uint64(url.Fingerprint())%1024)/4096
 	return now.Add(time.Duration(min(wait, float64(24*time.Hour)))).UnixNano()
 }

@@ -24,7 +24,9 @@ type Options struct {
 	Partitions int    // partitions of a new directory; default 16
 
 	Seeds []weburl.URL
-	Scope string // site, domain, any; default site
+	Scope string // page, site, domain, any; default site
+	Rules *Rules // of URLs and sites; nil: none
+	Wait  bool   // for more work when nothing is left to discover, instead of ending
 	Order string // length, depth; default length
 
 	Delay         time.Duration // w: from the end of an answer to the next request to its host

@@ -34,6 +34,10 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 	record := pageRecord(v)
 	v.record = record
 	record.Gate = storedGate(v.gate)
+	if r.Outcome == fetch.Unwanted {
+		record.Reason = reasonType
+		return
+	}
 	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
 		body, cut, err := fetch.Decode(r.Header, r.Body, e.opt.MaxBody)
 		switch {
@@ -57,7 +61,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 	if record.Outcome == store.OutcomeFailed || record.Outcome == store.OutcomeServerError {
 		record.RetryAt = e.retryAt(v.url, int(v.row.FailedInRow), e.opt.Clock.Now())
 	}
-	if r.Status != 0 && !record.NoArchive {
+	if r.Status != 0 && !record.NoArchive && e.current().rules.of(v.page.Site).keeps(record) {
 		e.capture(v, record)
 	}
 }
@@ -114,7 +118,7 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 	switch r.Outcome {
 	case fetch.Answered, fetch.Cut:
 		return store.OutcomeOf(r.Status)
-	case fetch.Refused:
+	case fetch.Refused, fetch.Unwanted:
 		return store.OutcomeDenied
 	}
 	return store.OutcomeFailed

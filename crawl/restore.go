@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"freshet/frontier"
 	"freshet/seen"
@@ -30,7 +29,7 @@ func (e *Engine) restore() error {
 			d.sites.Add(1)
 			d.pages.Add(row.Pages)
 			if row.Seed {
-				d.scope.AddSeed(row.Site.Root())
+				d.scope.AddSite(row.Site)
 			}
 			if row.New+row.Due == 0 {
 				continue
@@ -42,6 +41,13 @@ func (e *Engine) restore() error {
 			}
 			e.front.Restore(info, now)
 		}
+		total, err := e.store.Counters(weburl.Partition(p))
+		if err != nil {
+			return fmt.Errorf("crawl: restore: %w", err)
+		}
+		if total.Paused != 0 {
+			e.setPaused(true)
+		}
 	}
 	start := e.store.Start()
 	if !start.Fresh && !start.Clean {
@@ -50,16 +56,10 @@ func (e *Engine) restore() error {
 	if err := e.catchUp(); err != nil {
 		return err
 	}
-	for _, u := range e.opt.Seeds {
-		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
-		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now); err != nil {
-			return err
-		}
-	}
-	if err := d.drain(now); err != nil {
+	if err := d.addSeeds(e.opt.Seeds, now); err != nil {
 		return err
 	}
-	if !queued && len(e.opt.Seeds) == 0 && d.pages.Load() == 0 {
+	if !queued && len(e.opt.Seeds) == 0 && d.pages.Load() == 0 && !e.opt.Wait {
 		return fmt.Errorf("%w in %s", ErrNothing, e.opt.Dir)
 	}
 	if !start.Fresh {
@@ -82,9 +82,7 @@ func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Sit
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
-	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), RobotsUntil: fromUnix(row.Robots.Expires),
-		Gate: frontier.Gate{End: fromUnix(gate.End), Next: fromUnix(gate.Next), Failures: gate.Failures, Blocked: fromUnix(gate.Blocked)}}
-	info.Gate.Interval = time.Duration(gate.IntervalNs)
+	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), Paused: row.Paused != 0, RobotsUntil: fromUnix(row.Robots.Expires), Gate: loadedGate(gate)}
 	for _, queue := range []struct {
 		name  store.Queue
 		count int

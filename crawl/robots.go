@@ -63,6 +63,7 @@ type robotsTry struct {
 	at        weburl.URL // where a redirect led; zero: at the site's root
 	redirects int
 	failures  int
+	skipped   bool // its owner has opted out: it is not asked for
 }
 
 func newRobotsRules(agent string, s *store.Store) *robotsRules {
@@ -169,10 +170,16 @@ type robotsVerdict struct {
 func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	try := e.robots.try(page.Site)
 	v := &visit{page: page, url: robotsURL(page.Site)}
-	request := fetch.Request{URL: v.url, KeepAlive: e.keepsConnections(), Once: true, MaxBody: fetch.MaxRobots}
-	if !try.at.IsZero() {
-		request.URL = try.at
+	if reason, refused := e.current().rules.urls.Refuse(page.Site.Root()); refused && reason == frontier.OptedOut {
+		e.skipRobots(page) // no request at all: its pages are refused, each on its turn
+		return
 	}
+	target := v.url
+	if !try.at.IsZero() {
+		target = try.at
+	}
+	request := e.request(target)
+	request.Once, request.MaxBody = true, fetch.MaxRobots
 	var verdict robotsVerdict
 	judge := func(r *fetch.Result, now time.Time) func() {
 		verdict = e.judgeRobots(page.Site, r, try, now)
@@ -195,6 +202,28 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	v.gateHost = turn.Site.Host()
 	v.record = robotsRecord(v, verdict)
 	e.fetched <- v
+}
+
+// skipRobots lets the pages of a site have their turns as if its robots.txt had just been fetched.
+func (e *Engine) skipRobots(page frontier.Page) {
+	now := e.opt.Clock.Now()
+	e.robots.setTry(page.Site, robotsTry{skipped: true})
+	e.mu.Lock()
+	e.front.RobotsDone(page.Site, now.Add(robotsLife), 0, now)
+	e.front.Drop(page, now)
+	e.mu.Unlock()
+	e.handedOut.Add(-1)
+	signal(e.wake)
+}
+
+// unskipRobots gives back a page of a site that opted out no longer: robots.txt comes first.
+func (e *Engine) unskipRobots(page frontier.Page) {
+	now := e.opt.Clock.Now()
+	e.robots.setTry(page.Site, robotsTry{})
+	e.mu.Lock()
+	e.front.RobotsUnreachable(page.Site, now, now)
+	e.mu.Unlock()
+	e.giveBack(page)
 }
 
 // claim books the host that a redirected robots.txt lies on, which is another than the page's. If that
@@ -220,7 +249,7 @@ func (e *Engine) judgeRobots(site weburl.Site, r *fetch.Result, try robotsTry, n
 	}
 	body, readable := robotsBody(r)
 	reached := answered && readable && r.Status < 500 && r.Status != http.StatusTooManyRequests
-	if !reached && try.failures < e.opt.Retries && r.Outcome != fetch.Refused {
+	if !reached && try.failures < e.current().Retries && r.Outcome != fetch.Refused {
 		e.robots.setTry(site, robotsTry{failures: try.failures + 1})
 		return robotsVerdict{retry: fromUnix(e.retryAt(robotsURL(site), try.failures, now))}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -20,6 +21,7 @@ type exchange struct {
 	req      *Request
 	site     weburl.Site
 	r        *Result
+	kept     []byte    // the request as the result has it
 	deadline time.Time // machine time at which patience with the whole fetch ends
 }
 
@@ -43,7 +45,8 @@ func (x *exchange) run() {
 		r.fail(Canceled, PhaseConnect, x.ctx.Err())
 		return
 	}
-	request := x.f.requestBytes(x.req)
+	var request []byte
+	request, x.kept = x.f.requestBytes(x.req)
 	if conn := x.f.idle.take(x.site, r.Address); conn != nil {
 		r.Reused = true
 		if x.over(conn, request); x.req.Once || !x.unheard() {
@@ -101,7 +104,7 @@ func (x *exchange) connect() *connection {
 func (x *exchange) dial() (net.Conn, error) {
 	ctx, cancel := x.patience(x.f.opt.ConnectTimeout)
 	defer cancel()
-	return x.f.opt.Dial(ctx, "tcp", x.r.Address.String())
+	return x.req.Route.dial(ctx, x.f.opt.Dial, x.r.Address.String())
 }
 
 // handshake puts TLS over a TCP connection.
@@ -169,7 +172,7 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	asked := c.Now()
 	in.conn.SetDeadline(x.sooner(x.f.opt.FirstByteTimeout))
 	n, err := in.conn.Write(request)
-	r.RequestBytes = request[:n]
+	r.RequestBytes = x.kept[:min(n, len(x.kept))]
 	if err == nil {
 		err = in.fill()
 	}
@@ -185,6 +188,10 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 		return false
 	}
 	r.Status, r.Header, r.HeaderLen, r.Interim = h.status, h.header, in.at, in.interim
+	if wanted := x.req.Wanted; wanted != nil && h.status/100 == 2 && !wanted(h.header.Get("Content-Type")) {
+		r.fail(Unwanted, PhaseBody, fmt.Errorf("%q", h.header.Get("Content-Type")))
+		return false
+	}
 	f, err := h.framing()
 	if err == nil {
 		err = in.body(f)

@@ -104,8 +104,12 @@ type Request struct {
 	// over never got it; but one that read it and hung up would get two in a row.
 	Once bool
 	// Header is sent in addition, and in place of the fields of the same name that a Fetcher sets; it
-	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out.
+	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out. What
+	// Authorization, Proxy-Authorization and Cookie say is sent, and hidden in Result.RequestBytes.
 	Header http.Header
+	// Wanted tells by its Content-Type whether the body of a 2xx is worth reading; nil: every one is.
+	Wanted func(contentType string) bool
+	Route  Route // how to get there
 	// Resolved is where to connect, from Resolve; when zero Fetch calls Resolve itself.
 	Resolved Resolution
 	MaxBody  int64 // Options.MaxBody if 0 or larger

@@ -19,6 +19,7 @@ const (
 	Malformed                         // what came is not HTTP/1, or contradicts itself
 	HeaderTooLarge                    // the header passed MaxHeader or MaxHeaderLines
 	Canceled                          // the caller's context ended
+	Unwanted                          // header understood, and Request.Wanted did not want the body
 	outcomes
 )
 
@@ -47,6 +48,8 @@ func (o Outcome) String() string {
 		return "header-too-large"
 	case Canceled:
 		return "canceled"
+	case Unwanted:
+		return "unwanted-type"
 	}
 	return fmt.Sprintf("outcome-%d", uint8(o))
 }

@@ -12,15 +12,37 @@ import (
 // field is a line of a request's header.
 type field struct{ name, value string }
 
-// requestBytes returns the request as it goes to the connection. Its fields are in a fixed order:
-// Host, the Fetcher's own, then req.Header's by name, Connection last.
-func (f *Fetcher) requestBytes(req *Request) []byte {
+// hidden is what stands for a secret in the request that is kept.
+const hidden = "[hidden]"
+
+// isSecret tells whether a field's value is a credential.
+func isSecret(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Authorization", "Proxy-Authorization", "Cookie":
+		return true
+	}
+	return false
+}
+
+// requestBytes returns the request as it goes to the connection, and as it is kept: the same, but for
+// the values of secret fields. Its fields are in a fixed order: Host, the Fetcher's own, then
+// req.Header's by name, Connection last.
+func (f *Fetcher) requestBytes(req *Request) (sent, kept []byte) {
+	sent = f.appendRequest(make([]byte, 0, 512), req, false)
+	for name := range req.Header {
+		if isSecret(name) {
+			return sent, f.appendRequest(make([]byte, 0, 512), req, true)
+		}
+	}
+	return sent, sent
+}
+
+func (f *Fetcher) appendRequest(out []byte, req *Request, hide bool) []byte {
 	_, host, _ := strings.Cut(string(req.URL.Site()), "://")
 	connection := "close"
 	if req.KeepAlive {
 		connection = "keep-alive"
 	}
-	out := make([]byte, 0, 512)
 	out = append(out, "GET "...)
 	out = append(out, req.URL.RequestURI()...)
 	out = append(out, " HTTP/1.1\r\n"...)
@@ -41,6 +63,9 @@ func (f *Fetcher) requestBytes(req *Request) []byte {
 			continue
 		}
 		for _, value := range req.Header[name] {
+			if hide && isSecret(name) {
+				value = hidden
+			}
 			out = appendField(out, name, value)
 		}
 	}

@@ -143,6 +143,9 @@ func (h Hours) Next(now time.Time) time.Time {
 	return next
 }
 
+// IsZero says whether the hours are the whole day.
+func (h Hours) IsZero() bool { return len(h.spans) == 0 }
+
 // String returns the hours as ParseHours reads them, empty for the whole day.
 func (h Hours) String() string {
 	if len(h.spans) == 0 {

@@ -55,6 +55,15 @@ func (f *Frontier) Block(host string, until, now time.Time) Gate {
 	return f.setBlocked(host, at(until), now)
 }
 
+// Reopen takes over the stored gate of a host that is not held, so that Block and Unblock do not lose the
+// rest of it. As Restore does it otherwise.
+func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
+	t := f.tick(now)
+	if f.hosts[host] == nil {
+		f.lookupHost(host, t).reopen(g, t)
+	}
+}
+
 // Unblock lifts a Block and returns the gate to store.
 func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocked(host, 0, now) }
 
