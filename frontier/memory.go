@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"slices"
+	"sort"
 
 	"freshet/weburl"
 )
@@ -9,7 +10,7 @@ import (
 // MemoryQueues are queues in memory: for simulations, experiments and tests. The zero value is empty
 // and ready. It is not safe for concurrent use.
 type MemoryQueues struct {
-	queues map[queueName][]Entry
+	queues map[queueName]*memoryQueue
 }
 
 type queueName struct {
@@ -17,53 +18,128 @@ type queueName struct {
 	kind Kind
 }
 
-// Add puts e in a site's queue, in place of an entry with the same key. O(entries of the queue) at
-// worst, O(log) at its end.
+// memoryQueue is one queue, as sorted blocks of at most blockSize entries, none of them empty.
+type memoryQueue struct {
+	blocks [][]Entry
+	length int
+}
+
+// blockSize is how many entries at most move when one is put among them.
+const blockSize = 256
+
+// Add puts e in a site's queue, in place of an entry with the same key. O(√n) in practice: of a queue
+// of n entries, the n/256 blocks or the 256 entries of one are moved at most.
 func (m *MemoryQueues) Add(site weburl.Site, kind Kind, e Entry) {
 	if m.queues == nil {
-		m.queues = make(map[queueName][]Entry)
+		m.queues = make(map[queueName]*memoryQueue)
 	}
 	name := queueName{site, kind}
 	q := m.queues[name]
-	i, found := find(q, e.Key)
-	if found {
-		q[i] = e
-		return
+	if q == nil {
+		q = &memoryQueue{}
+		m.queues[name] = q
 	}
-	m.queues[name] = slices.Insert(q, i, e)
+	q.add(e)
 }
 
 // Remove takes the entry with that key out of a site's queue and says whether it was there.
 func (m *MemoryQueues) Remove(site weburl.Site, kind Kind, k Key) bool {
 	name := queueName{site, kind}
 	q := m.queues[name]
-	i, found := find(q, k)
-	switch {
-	case !found:
+	if q == nil || !q.remove(k) {
 		return false
-	case len(q) == 1:
+	}
+	if q.length == 0 {
 		delete(m.queues, name)
-	case i == 0:
-		m.queues[name] = q[1:]
-	default:
-		m.queues[name] = slices.Delete(q, i, i+1)
 	}
 	return true
 }
 
 // Len returns the number of entries in a site's queue.
 func (m *MemoryQueues) Len(site weburl.Site, kind Kind) int {
-	return len(m.queues[queueName{site, kind}])
+	if q := m.queues[queueName{site, kind}]; q != nil {
+		return q.length
+	}
+	return 0
 }
 
 // Read implements Queues; its error is always nil.
 func (m *MemoryQueues) Read(dst []Entry, site weburl.Site, kind Kind, after Key, n int) ([]Entry, error) {
 	q := m.queues[queueName{site, kind}]
-	i, found := find(q, after)
-	if found {
-		i++
+	if q == nil || n <= 0 {
+		return dst, nil
 	}
-	return append(dst, q[i:min(len(q), i+max(0, n))]...), nil
+	for b := q.block(after); b < len(q.blocks) && n > 0; b++ {
+		block := q.blocks[b]
+		i, found := find(block, after)
+		if found {
+			i++
+		}
+		taken := block[i:min(len(block), i+n)]
+		dst = append(dst, taken...)
+		n -= len(taken)
+	}
+	return dst, nil
+}
+
+// block returns the first block whose last key is not before k: where k is or belongs. It is
+// len(q.blocks) if k is after all.
+func (q *memoryQueue) block(k Key) int {
+	return sort.Search(len(q.blocks), func(b int) bool {
+		block := q.blocks[b]
+		return !block[len(block)-1].Key.Less(k)
+	})
+}
+
+func (q *memoryQueue) add(e Entry) {
+	if len(q.blocks) == 0 {
+		q.blocks, q.length = [][]Entry{{e}}, 1
+		return
+	}
+	b := min(q.block(e.Key), len(q.blocks)-1)
+	block := q.blocks[b]
+	i, found := find(block, e.Key)
+	if found {
+		block[i] = e
+		return
+	}
+	q.length++
+	if len(block) < blockSize {
+		q.blocks[b] = slices.Insert(block, i, e)
+		return
+	}
+	if i == blockSize { // the end of the last block, as when pages come in order
+		q.blocks = append(q.blocks, []Entry{e})
+		return
+	}
+	half := slices.Clone(block[blockSize/2:])
+	q.blocks[b] = block[:blockSize/2]
+	q.blocks = slices.Insert(q.blocks, b+1, half)
+	if i > blockSize/2 {
+		b, i = b+1, i-blockSize/2
+	}
+	q.blocks[b] = slices.Insert(q.blocks[b], i, e)
+}
+
+func (q *memoryQueue) remove(k Key) bool {
+	b := q.block(k)
+	if b == len(q.blocks) {
+		return false
+	}
+	block := q.blocks[b]
+	i, found := find(block, k)
+	switch {
+	case !found:
+		return false
+	case len(block) == 1:
+		q.blocks = slices.Delete(q.blocks, b, b+1)
+	case i == 0:
+		q.blocks[b] = block[1:]
+	default:
+		q.blocks[b] = slices.Delete(block, i, i+1)
+	}
+	q.length--
+	return true
 }
 
 // find returns where in the sorted entries k is, or would be.

@@ -1,0 +1,98 @@
+package importance
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxLinks is the most links, and one more than the most pages, that a Graph holds: what its 32-bit
+// numbers count.
+const MaxLinks = math.MaxUint32
+
+// Graph is a directed graph of pages, numbered from 0. It does not change; reading it is safe for
+// concurrent use.
+type Graph struct {
+	start   []uint32 // of each page's links in targets, and one more
+	targets []uint32
+}
+
+// Pages returns the number of pages.
+func (g *Graph) Pages() int { return len(g.start) - 1 }
+
+// Links returns the number of links.
+func (g *Graph) Links() int { return len(g.targets) }
+
+// Out returns the pages that page links to, in the order in which they were added. It must not be
+// changed. O(1).
+func (g *Graph) Out(page uint32) []uint32 {
+	return g.targets[g.start[page]:g.start[page+1]:g.start[page+1]]
+}
+
+// InDegrees returns how many links lead to each page. O(pages + links).
+func (g *Graph) InDegrees() []uint32 {
+	degrees := make([]uint32, g.Pages())
+	for _, target := range g.targets {
+		degrees[target]++
+	}
+	return degrees
+}
+
+// Transpose returns the graph with all links turned round; the links of a page are in the order of
+// where they come from. O(pages + links).
+func (g *Graph) Transpose() *Graph {
+	turned := &Graph{start: make([]uint32, len(g.start)), targets: make([]uint32, len(g.targets))}
+	next := turned.start[1:]
+	for _, target := range g.targets {
+		next[target]++
+	}
+	sum := uint32(0)
+	for i, n := range next {
+		next[i] = sum // where the page's links begin, and after the fill where they end
+		sum += n
+	}
+	for page := range g.Pages() {
+		for _, target := range g.Out(uint32(page)) {
+			turned.targets[next[target]] = uint32(page)
+			next[target]++
+		}
+	}
+	return turned
+}
+
+// Builder makes a Graph. The zero value is ready.
+type Builder struct {
+	start   []uint32
+	targets []uint32
+	highest uint32 // target
+}
+
+// Grow makes room for so many pages and links, which makes adding them cheaper.
+func (b *Builder) Grow(pages, links int) {
+	b.start = append(make([]uint32, 0, pages+1), b.start...)
+	b.targets = append(make([]uint32, 0, links), b.targets...)
+}
+
+// Add adds the next page, with its links, which may lead to pages not yet added. It fails if there
+// would be more than MaxLinks links or pages.
+func (b *Builder) Add(targets []uint32) error {
+	if len(b.targets)+len(targets) > MaxLinks || len(b.start) >= MaxLinks {
+		return fmt.Errorf("importance: more than %d links or pages", uint32(MaxLinks))
+	}
+	b.start = append(b.start, uint32(len(b.targets)))
+	b.targets = append(b.targets, targets...)
+	for _, t := range targets {
+		b.highest = max(b.highest, t)
+	}
+	return nil
+}
+
+// Graph returns the graph of all pages added, and leaves the Builder empty. It fails if a link leads to
+// a page that was not added.
+func (b *Builder) Graph() (*Graph, error) {
+	if len(b.targets) > 0 && int(b.highest) >= len(b.start) {
+		return nil, fmt.Errorf("importance: a link to page %d of %d, numbered from 0", b.highest, len(b.start))
+	}
+	g := &Graph{start: append(b.start, uint32(len(b.targets))), targets: b.targets}
+	*b = Builder{}
+	return g, nil
+}
