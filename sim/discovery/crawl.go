@@ -1,0 +1,345 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"freshet/frontier"
+	"freshet/sim/event"
+	"freshet/weburl"
+)
+
+// Crawl crawls the web from the homes of its sites until nothing is left, or as far as the options say.
+// It fails if the options are invalid, if the web has no page that is known, or when ctx ends. Memory is
+// some 25 bytes a page and 40 more for each that waits.
+func Crawl(ctx context.Context, web Web, o Options) (Result, error) {
+	if err := o.Validate(); err != nil {
+		return Result{}, err
+	}
+	c, err := newCrawl(web, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := c.run(ctx); err != nil {
+		return Result{}, err
+	}
+	return c.result, nil
+}
+
+// epoch is what the frontier takes a crawl's start for.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// maxAttempts is how often a page is asked for, as by default in a live crawl.
+const maxAttempts = 3
+
+// crawl is a crawl that runs.
+type crawl struct {
+	options  Options
+	web      Web
+	rng      *rand.Rand
+	frontier *frontier.Frontier
+	queues   frontier.MemoryQueues
+	events   event.Queue[happening]
+	names    []weburl.Site // of the sites
+
+	pages   []page
+	arrived uint64 // pages that became known
+	free    int    // fetchers
+	wake    float64
+	result  Result
+
+	links   []uint32         // reused
+	entered []enteredPage    // reused
+	entries []frontier.Entry // reused
+}
+
+// page is what a crawl knows of a page.
+type page struct {
+	order    uint64 // of its key in the queue
+	arrival  uint32 // 0: not known
+	cash     float32
+	depth    uint16
+	attempts uint8
+	fetched  bool // or being fetched, or given up
+}
+
+type enteredPage struct {
+	site  uint32
+	entry frontier.Entry
+}
+
+// happening is an event of a crawl.
+type happening struct {
+	kind  kind
+	fetch Fetch
+	page  frontier.Page
+}
+
+type kind uint8
+
+const (
+	fetched   kind = iota // an answer ends
+	processed             // a page's links become known
+	woken                 // a site may be asked again
+)
+
+func newCrawl(web Web, o Options) (*crawl, error) {
+	c := &crawl{
+		options: o, web: web, rng: rand.New(rand.NewPCG(o.Seed, 1)),
+		names: make([]weburl.Site, web.Sites()), pages: make([]page, web.Pages()),
+		free: max(1, o.Connections), wake: math.Inf(1),
+	}
+	if c.options.Ordering == nil {
+		c.options.Ordering = frontier.Length{}
+	}
+	if len(c.pages) > math.MaxUint32-1 {
+		return nil, fmt.Errorf("discovery: %d pages: want less than 2³²", len(c.pages))
+	}
+	var err error
+	if c.frontier, err = frontier.New(c.options.frontier(), &c.queues); err != nil {
+		return nil, err
+	}
+	cash := float32(0)
+	if o.Cash {
+		cash = 1
+	}
+	for i := range c.names {
+		c.names[i] = weburl.Site(fmt.Sprintf("http://%09d.test", i)) // in order of their numbers
+		if home, ok := web.Home(uint32(i)); ok {
+			c.know(0, home, 0, cash)
+		}
+	}
+	c.tell(0)
+	if c.arrived == 0 {
+		return nil, errors.New("discovery: the web has no page to start from")
+	}
+	return c, nil
+}
+
+// run handles one event after the other. What happens at one time is handled before the fetchers look
+// for work.
+func (c *crawl) run(ctx context.Context) error {
+	c.dispatch(0)
+	for n := 0; ; n++ {
+		if n%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if c.options.Progress != nil {
+				c.options.Progress(c.result.Fetched, c.result.Known)
+			}
+		}
+		now, e, ok := c.events.Pop()
+		if !ok || c.enough() {
+			return c.frontier.Err()
+		}
+		c.handle(now, e)
+		if next, ok := c.events.Next(); !ok || next > now {
+			c.dispatch(now)
+		}
+	}
+}
+
+func (c *crawl) enough() bool {
+	return c.options.MaxPages > 0 && c.result.Fetched >= c.options.MaxPages
+}
+
+func (c *crawl) handle(now float64, e happening) {
+	switch e.kind {
+	case fetched:
+		c.finish(now, e)
+	case processed:
+		c.reveal(now, e.fetch.Page)
+	case woken:
+		if now >= c.wake {
+			c.wake = math.Inf(1)
+		}
+	}
+}
+
+// dispatch gives idle fetchers what the frontier has.
+func (c *crawl) dispatch(now float64) {
+	for c.free > 0 {
+		p, wake, ok := c.frontier.Next(instant(now))
+		if !ok {
+			if at := seconds(wake); !wake.IsZero() && at < c.wake {
+				c.wake = at
+				c.events.Push(at, happening{kind: woken})
+			}
+			return
+		}
+		c.start(now, p)
+	}
+}
+
+// start sends a fetcher for a page.
+func (c *crawl) start(now float64, p frontier.Page) {
+	c.free--
+	site := c.siteOf(p)
+	server := c.web.Server(site)
+	f := Fetch{Site: site, Start: now}
+	size := float64(RobotsBytes)
+	if !p.Robots {
+		f.Page = number(p.Fingerprint)
+		c.pages[f.Page].fetched = true
+		size = c.web.Bytes(f.Page)
+		f.Failed = c.options.Failures > 0 && c.rng.Float64() < c.options.Failures
+	}
+	f.End = now
+	if !p.Continues {
+		f.End += server.Latency
+	}
+	if !f.Failed {
+		f.End += size / c.rate(server)
+	}
+	f.End = seconds(instant(f.End)) // the frontier's nanoseconds
+	c.events.Push(f.End, happening{fetched, f, p})
+}
+
+// rate returns the bytes/s of a transfer that starts now, its own fetcher counted among the active.
+func (c *crawl) rate(server Server) float64 {
+	rate := math.Inf(1)
+	if server.Rate > 0 {
+		rate = server.Rate
+	}
+	if c.options.Bandwidth > 0 {
+		active := max(1, c.options.Connections) - c.free
+		rate = min(rate, c.options.Bandwidth/float64(active))
+	}
+	return rate
+}
+
+// finish takes an answer.
+func (c *crawl) finish(now float64, e happening) {
+	c.free++
+	f, t := e.fetch, instant(now)
+	c.result.Duration = now
+	c.result.Busy += f.End - f.Start
+	if e.page.Robots {
+		c.frontier.RobotsDone(e.page.Site, t.Add(24*time.Hour), 0, t)
+	}
+	c.frontier.Done(e.page, frontier.Answer{Took: instant(f.End).Sub(instant(f.Start)), Kept: !f.Failed, Failed: f.Failed}, t)
+	if e.page.Robots {
+		return
+	}
+	c.queues.Remove(e.page.Site, e.page.Kind, e.page.Key)
+	c.frontier.Committed(e.page)
+	if c.options.Fetched != nil {
+		c.options.Fetched(f)
+	}
+	if f.Failed {
+		c.result.Failed++
+		c.retry(f.Page, e.page.Site, t)
+		return
+	}
+	c.result.Fetched++
+	c.result.Bytes += c.web.Bytes(f.Page)
+	if c.options.Lag > 0 {
+		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: processed, fetch: f})
+	} else {
+		c.reveal(now, f.Page)
+	}
+}
+
+// retry lets a page that failed be asked for again, half a minute later and twice that the next time.
+func (c *crawl) retry(n uint32, site weburl.Site, t time.Time) {
+	p := &c.pages[n]
+	if p.attempts++; p.attempts == maxAttempts {
+		return
+	}
+	due := t.Add(30 * time.Second << (p.attempts - 1))
+	e := frontier.Entry{Key: frontier.Key{Order: uint64(due.UnixNano()), Arrival: uint64(p.arrival)}, Fingerprint: fingerprint(n)}
+	c.queues.Add(site, frontier.KindDue, e)
+	c.frontier.Planned(site, e, t)
+}
+
+// reveal makes a page's links known: new pages enter the queues of their sites, and pages that wait
+// learn of a shorter way to them and of more cash. The page's cash goes to its links in equal parts.
+func (c *crawl) reveal(now float64, n uint32) {
+	c.links = c.web.AppendLinks(c.links[:0], n)
+	c.result.Links += int64(len(c.links))
+	from := &c.pages[n]
+	depth, cash := from.depth, from.cash/float32(max(1, len(c.links)))
+	if depth < math.MaxUint16 {
+		depth++
+	}
+	from.cash = 0
+	for _, to := range c.links {
+		switch p := &c.pages[to]; {
+		case p.arrival == 0:
+			c.know(now, to, depth, cash)
+		case !p.fetched:
+			c.again(now, to, depth, cash)
+		default:
+			p.cash += cash
+		}
+	}
+	c.tell(now)
+}
+
+// know notes a page that was not known.
+func (c *crawl) know(now float64, n uint32, depth uint16, cash float32) {
+	c.arrived++
+	c.result.Known++
+	p := &c.pages[n]
+	p.arrival, p.depth, p.cash = uint32(c.arrived), depth, cash
+	p.order = c.options.Ordering.PageOrder(p.link(n))
+	c.entered = append(c.entered, enteredPage{c.web.SiteOf(n), p.entry(n)})
+	if c.options.Known != nil {
+		c.options.Known(n, Arrival{now, int(depth)})
+	}
+}
+
+// tell gives the pages noted to the queues and the frontier, site by site.
+func (c *crawl) tell(now float64) {
+	slices.SortStableFunc(c.entered, func(a, b enteredPage) int { return int(a.site) - int(b.site) })
+	for i := 0; i < len(c.entered); {
+		site := c.entered[i].site
+		name := c.names[site]
+		c.entries = c.entries[:0]
+		for ; i < len(c.entered) && c.entered[i].site == site; i++ {
+			c.queues.Add(name, frontier.KindNew, c.entered[i].entry)
+			c.entries = append(c.entries, c.entered[i].entry)
+		}
+		if !c.options.Robots && !c.frontier.Known(name) {
+			c.frontier.RobotsDone(name, time.Unix(math.MaxInt32<<2, 0), 0, instant(now))
+		}
+		c.frontier.Discovered(name, c.entries, instant(now))
+	}
+	c.entered = c.entered[:0]
+}
+
+// again adds what one more link says of a page that waits.
+func (c *crawl) again(now float64, n uint32, depth uint16, cash float32) {
+	p := &c.pages[n]
+	if depth >= p.depth && cash == 0 {
+		return
+	}
+	old := p.entry(n)
+	p.depth, p.cash = min(p.depth, depth), p.cash+cash
+	p.order = c.options.Ordering.PageOrder(p.link(n))
+	e := p.entry(n)
+	if e == old {
+		return
+	}
+	name := c.names[c.web.SiteOf(n)]
+	if e.Key != old.Key {
+		c.queues.Remove(name, frontier.KindNew, old.Key)
+	}
+	c.queues.Add(name, frontier.KindNew, e)
+	c.frontier.Moved(name, frontier.KindNew, old, e, instant(now))
+}
+
+// link is the page as an ordering sees it.
+func (p *page) link(n uint32) weburl.Link {
+	return weburl.Link{Fingerprint: fingerprint(n), Depth: p.depth, Cash: float64(p.cash)}
+}
+
+func (p *page) entry(n uint32) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key{Order: p.order, Arrival: uint64(p.arrival)}, Fingerprint: fingerprint(n), Cash: float64(p.cash)}
+}

@@ -1,0 +1,262 @@
+package discovery_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"freshet/frontier"
+	"freshet/sim/discovery"
+	"freshet/sim/graph"
+	"freshet/weburl"
+)
+
+// chain is a web of sites with as many pages each, one after the other: page i of a site links to page
+// i+1, of all sites if across is set.
+type chain struct {
+	sites, pages int
+	across       bool
+}
+
+func (w chain) Sites() int { return w.sites }
+func (w chain) Pages() int { return w.sites * w.pages }
+func (w chain) Range(site uint32) (first, end uint32) {
+	return site * uint32(w.pages), (site + 1) * uint32(w.pages)
+}
+func (w chain) SiteOf(page uint32) uint32               { return page / uint32(w.pages) }
+func (w chain) Home(site uint32) (page uint32, ok bool) { return site * uint32(w.pages), true }
+func (w chain) Server(uint32) discovery.Server          { return discovery.Server{Latency: 1, Rate: 100} }
+func (w chain) Bytes(uint32) float64                    { return 200 }
+
+func (w chain) AppendLinks(dst []uint32, page uint32) []uint32 {
+	if (page+1)%uint32(w.pages) == 0 {
+		return dst
+	}
+	if !w.across {
+		return append(dst, page+1)
+	}
+	for site := range uint32(w.sites) {
+		dst = append(dst, site*uint32(w.pages)+page%uint32(w.pages)+1)
+	}
+	return dst
+}
+
+// TestTimes holds a crawl to what can be worked out by hand: a page takes a latency of 1 s and 2 s for
+// its bytes.
+func TestTimes(t *testing.T) {
+	const w = 15 * time.Second
+	for name, test := range map[string]struct {
+		web     chain
+		options discovery.Options
+		want    discovery.Result
+	}{
+		"one site": {chain{1, 4, false}, discovery.Options{Delay: w},
+			discovery.Result{Fetched: 4, Known: 4, Links: 3, Bytes: 800, Duration: 4*3 + 3*15, Busy: 12}},
+		"kept connections": {chain{1, 4, false}, discovery.Options{Delay: w, PerConnection: 3},
+			discovery.Result{Fetched: 4, Known: 4, Links: 3, Bytes: 800, Duration: 4*2 + 2*1 + 15, Busy: 10}},
+		"one fetcher": {chain{6, 1, false}, discovery.Options{Delay: w},
+			discovery.Result{Fetched: 6, Known: 6, Bytes: 1200, Duration: 18, Busy: 18}},
+		"many": {chain{6, 2, false}, discovery.Options{Delay: w, Connections: 6},
+			discovery.Result{Fetched: 12, Known: 12, Links: 6, Bytes: 2400, Duration: 3 + 15 + 3, Busy: 36}},
+		"lag": {chain{1, 2, false}, discovery.Options{Lag: 20 * time.Second},
+			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 3 + 20 + 3, Busy: 6}},
+		"narrow link": {chain{1, 2, false}, discovery.Options{Bandwidth: 50},
+			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 10, Busy: 10}},
+		// The first of two starts alone, at 100 bytes/s; the second shares the link, at 50.
+		"shared link": {chain{2, 1, false}, discovery.Options{Bandwidth: 100, Connections: 2},
+			discovery.Result{Fetched: 2, Known: 2, Bytes: 400, Duration: 1 + 4, Busy: 3 + 5}},
+		"robots": {chain{1, 2, false}, discovery.Options{Delay: w, Robots: true},
+			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 6 + 15 + 3 + 15 + 3, Busy: 12}},
+		"limit": {chain{1, 4, false}, discovery.Options{MaxPages: 2},
+			discovery.Result{Fetched: 2, Known: 3, Links: 2, Bytes: 400, Duration: 6, Busy: 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := discovery.Crawl(t.Context(), test.web, test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPolite holds every crawl of a small web to its law: each page once, at most r at a time, one of a
+// site, and w between an answer and the next connection; and the same crawl gives the same fetches.
+func TestPolite(t *testing.T) {
+	web, _, err := graph.Generate(t.Context(), graph.Recipe{Seed: 5, Sites: 30, HomeShare: 0.6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		o := discovery.Options{
+			Ordering:    rapid.SampledFrom([]frontier.Ordering{nil, frontier.Depth{}, byCash{}}).Draw(t, "ordering"),
+			Connections: rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "r"),
+			Delay:       time.Duration(rapid.IntRange(0, 20).Draw(t, "w")) * time.Second,
+			Lag:         time.Duration(rapid.IntRange(0, 3).Draw(t, "lag")) * time.Second,
+			Bandwidth:   rapid.SampledFrom([]float64{0, 1000, 1e6}).Draw(t, "bandwidth"),
+			Failures:    rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "failures"),
+			Robots:      rapid.Bool().Draw(t, "robots"),
+			Cash:        true,
+			Seed:        rapid.Uint64().Draw(t, "seed"),
+		}
+		var fetches []discovery.Fetch
+		o.Fetched = func(f discovery.Fetch) { fetches = append(fetches, f) }
+		result, err := discovery.Crawl(t.Context(), web, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := slices.Clone(fetches)
+		fetches = nil
+		if again, err := discovery.Crawl(t.Context(), web, o); err != nil || again != result || !slices.Equal(fetches, first) {
+			t.Fatalf("%+v, and again %+v, error %v", result, again, err)
+		}
+		if o.Failures == 0 && result.Fetched != web.Pages() {
+			t.Fatalf("%d pages fetched of %d", result.Fetched, web.Pages())
+		}
+		holdPolite(t, o, fetches)
+	})
+}
+
+func holdPolite(t *rapid.T, o discovery.Options, fetches []discovery.Fetch) {
+	t.Helper()
+	type edge struct {
+		at   float64
+		step int
+	}
+	var edges []edge
+	done, end := map[uint32]bool{}, map[uint32]float64{}
+	const slip = 1e-6 // s: times are nanoseconds in the frontier
+	for _, f := range fetches {
+		if done[f.Page] {
+			t.Fatalf("page %d after it was fetched", f.Page)
+		}
+		done[f.Page] = !f.Failed
+		if last, ok := end[f.Site]; ok && f.Start < last+o.Delay.Seconds()-slip {
+			t.Fatalf("site %d asked at %v, %v after the answer at %v", f.Site, f.Start, f.Start-last, last)
+		}
+		end[f.Site] = f.End
+		edges = append(edges, edge{f.Start, 1}, edge{f.End, -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step)) })
+	active := 0
+	for _, e := range edges {
+		if active += e.step; active > o.Connections {
+			t.Fatalf("%d at a time, want %d at most", active, o.Connections)
+		}
+	}
+}
+
+// byCash takes the page with the most cash first.
+type byCash struct{}
+
+func (byCash) PageOrder(l weburl.Link) uint64 { return ^math.Float64bits(l.Cash) }
+
+func (byCash) SitePriority(s frontier.SiteState) float64 { return s.Cash }
+
+// TestOracle holds that an ordering may know the pages' numbers: the one that wants the highest gets
+// them in falling order.
+func TestOracle(t *testing.T) {
+	var order []uint32
+	_, err := discovery.Crawl(t.Context(), chain{sites: 5, pages: 1}, discovery.Options{
+		Ordering: highest{}, Fetched: func(f discovery.Fetch) { order = append(order, f.Page) },
+	})
+	if want := []uint32{4, 3, 2, 1, 0}; err != nil || !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v; error %v", order, want, err)
+	}
+}
+
+type highest struct{}
+
+func (highest) PageOrder(l weburl.Link) uint64            { return 100 - uint64(discovery.PageOf(l)) }
+func (highest) SitePriority(s frontier.SiteState) float64 { return -float64(s.Top.Order) }
+
+// TestDepth holds that a shorter way lowers a page's depth, as in a web where all sites link to all.
+func TestDepth(t *testing.T) {
+	depths := map[int]int{}
+	_, err := discovery.Crawl(t.Context(), chain{sites: 4, pages: 3, across: true}, discovery.Options{
+		Known: func(_ uint32, a discovery.Arrival) { depths[a.Depth]++ },
+	})
+	if diff := gocmp.Diff(map[int]int{0: 4, 1: 4, 2: 4}, depths); diff != "" || err != nil {
+		t.Errorf("depths (-want +got):\n%s%v", diff, err)
+	}
+}
+
+func TestWrongCrawls(t *testing.T) {
+	web := chain{sites: 2, pages: 2}
+	for name, o := range map[string]discovery.Options{
+		"connections": {Connections: -1}, "bandwidth": {Bandwidth: math.NaN()}, "lag": {Lag: -1}, "pages": {MaxPages: -1},
+		"failures": {Failures: 1}, "delay": {Delay: -1}, "per connection": {PerConnection: -1},
+	} {
+		if _, err := discovery.Crawl(t.Context(), web, o); err == nil {
+			t.Errorf("%s: want an error", name)
+		}
+	}
+	if _, err := discovery.Crawl(t.Context(), chain{}, discovery.Options{}); err == nil {
+		t.Error("a web of no page: want an error")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := discovery.Crawl(ended, web, discovery.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A crawl of a small web by two fetchers.
+func Example() {
+	web, _, err := graph.Generate(context.Background(), graph.Recipe{Seed: 1, Sites: 20, HomeShare: 0.6})
+	if err != nil {
+		panic(err)
+	}
+	r, err := discovery.Crawl(context.Background(), web, discovery.Options{Connections: 2, Delay: 15 * time.Second})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%d of %d pages in %.0f s, fetchers busy for %.0f %% of it\n", r.Fetched, web.Pages(), r.Duration, 100*r.Utilisation(2))
+	// Output:
+	// 1349 of 1349 pages in 17922 s, fetchers busy for 3 % of it
+}
+
+// BenchmarkCrawl crawls stateless webs, whose links are computed, and a stored one.
+func BenchmarkCrawl(b *testing.B) {
+	stored, _, err := graph.Generate(b.Context(), graph.Recipe{Seed: 1, Sites: 1500, HomeShare: 0.6})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmark := func(name string, web discovery.Web, most int) {
+		b.Run(name, func(b *testing.B) {
+			var before, after runtime.MemStats
+			var r discovery.Result
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for b.Loop() {
+				if r, err = discovery.Crawl(b.Context(), web, discovery.Options{Connections: 256, Delay: 15 * time.Second, MaxPages: most}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			seconds := b.Elapsed().Seconds() / float64(b.N)
+			b.ReportMetric(float64(r.Fetched)/seconds, "pages/s")
+			b.ReportMetric(float64(r.Links)/seconds, "links/s")
+			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/float64(r.Known), "B/page")
+		})
+	}
+	benchmark(fmt.Sprintf("web=stored/pages=%d", stored.Pages()), stored, 0)
+	for _, sites := range []int{1600, 16_000, 160_000} {
+		web, err := graph.NewStateless(1, sites)
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchmark(fmt.Sprintf("web=stateless/pages=%d", web.Pages()), web, 100_000)
+	}
+}

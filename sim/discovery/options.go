@@ -1,0 +1,86 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"freshet/frontier"
+)
+
+// Options are the parameters of a crawl. The zero value has one fetcher, no delay and a link without a
+// limit.
+type Options struct {
+	Ordering      frontier.Ordering // nil: length
+	Connections   int               // r: fetchers; 0 is 1
+	Delay         time.Duration     // w: from the end of an answer to the next connection to its site
+	PerConnection int               // k: pages on a connection; 0 is 1
+	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
+	Lag           time.Duration     // from the end of an answer until its links are known
+	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
+	Cash          bool              // a home starts with cash of 1, and a fetched page hands its own to its links
+
+	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
+	Failures float64 // probability that a request for a page fails, in [0, 1); a page is given up after three
+	Seed     uint64  // of the failures
+
+	Fetched  func(Fetch)                  // hears of every page, in the order in which the answers end; may be nil
+	Progress func(fetched, known int)     // hears of the crawl now and then; may be nil
+	Known    func(page uint32, l Arrival) // hears of every page when it becomes known; may be nil
+}
+
+// RobotsBytes is the size of a robots.txt.
+const RobotsBytes = 500
+
+// Arrival is how a page became known.
+type Arrival struct {
+	At    float64 // s
+	Depth int     // links from a home
+}
+
+// Fetch is one page that was fetched.
+type Fetch struct {
+	Page       uint32
+	Site       uint32
+	Start, End float64 // s from the crawl's start
+	Failed     bool
+}
+
+// Validate returns all that is wrong with the options, or nil.
+func (o Options) Validate() error {
+	var faults []error
+	fault := func(bad bool, name string, value any, want string) {
+		if bad {
+			faults = append(faults, fmt.Errorf("discovery: %s %v: want %s", name, value, want))
+		}
+	}
+	fault(o.Connections < 0, "connections", o.Connections, "0 or more")
+	fault(!(o.Bandwidth >= 0), "bandwidth", o.Bandwidth, "0 or more bytes/s")
+	fault(o.Lag < 0, "lag", o.Lag, "0s or more")
+	fault(o.MaxPages < 0, "most pages", o.MaxPages, "0 or more")
+	fault(!(o.Failures >= 0 && o.Failures < 1), "failures", o.Failures, "0 or more and less than 1")
+	return errors.Join(append(faults, o.frontier().Validate())...)
+}
+
+func (o Options) frontier() frontier.Options {
+	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, PerConnection: o.PerConnection, DiscoveryShare: 1}
+}
+
+// Result is what a crawl came to.
+type Result struct {
+	Fetched  int     // pages, failures left out
+	Failed   int     // requests that failed
+	Known    int     // pages that became known
+	Links    int64   // that were looked at
+	Bytes    float64 // of the pages
+	Duration float64 // s, to the end of the last answer
+	Busy     float64 // s, of all fetchers together
+}
+
+// Utilisation returns the share of the time of r fetchers in which they fetched.
+func (r Result) Utilisation(connections int) float64 {
+	if r.Duration == 0 {
+		return 0
+	}
+	return r.Busy / (r.Duration * float64(max(1, connections)))
+}

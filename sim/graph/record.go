@@ -1,0 +1,262 @@
+package graph
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"freshet/importance"
+	"freshet/sim/discovery"
+)
+
+// The format of a recorded web, docs/format/graph.md: lines of fields between tabs.
+const (
+	recordHeader  = "freshet-graph 1"
+	maxRecordLine = 16 << 20
+)
+
+// Recorder writes a recorded web, site by site.
+type Recorder struct {
+	out *bufio.Writer
+	err error
+}
+
+// NewRecorder returns a Recorder that writes to out. Close it at the end.
+func NewRecorder(out io.Writer) *Recorder {
+	r := &Recorder{out: bufio.NewWriter(out)}
+	r.printf("%s\n", recordHeader)
+	return r
+}
+
+func (r *Recorder) printf(format string, args ...any) {
+	if r.err == nil {
+		_, r.err = fmt.Fprintf(r.out, format, args...)
+	}
+}
+
+// Site begins a site: its name, and how fast it answers. The name must have no tab and no line break.
+func (r *Recorder) Site(name string, s discovery.Server) {
+	r.printf("site\t%s\t%g\t%g\n", name, s.Latency, s.Rate)
+}
+
+// Page writes the next page of the site: its name, which no other page has, its size in bytes, and the
+// names of the pages it links to. A name must not be empty and have no white space. The site's home is
+// the first.
+func (r *Recorder) Page(name string, bytes float64, links []string) {
+	r.printf("page\t%s\t%g\t%s\n", name, bytes, strings.Join(links, " "))
+}
+
+// Close writes what is left and returns the first error.
+func (r *Recorder) Close() error {
+	if err := r.out.Flush(); r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// Write writes a web in the format that Read reads; pages are named by their numbers.
+func (w *Stored) Write(out io.Writer) error {
+	r := NewRecorder(out)
+	var links []string
+	for site := range uint32(w.Sites()) {
+		r.Site(strconv.Itoa(int(site)), w.servers[site])
+		first, end := w.Range(site)
+		for page := first; page < end; page++ {
+			links = links[:0]
+			for _, to := range w.links.Out(page) {
+				links = append(links, strconv.FormatUint(uint64(to), 10))
+			}
+			r.Page(strconv.FormatUint(uint64(page), 10), float64(w.bytes[page]), links)
+		}
+	}
+	return r.Close()
+}
+
+// Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
+// left out, as are repeats and those of a page to itself. An error begins with name and the line at
+// fault. Memory is some 100 bytes a page and 4 a link.
+func Read(in io.Reader, name string) (*Stored, error) {
+	plain, err := unzip(in)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %s: %w", name, err)
+	}
+	r := &reader{name: name, numbers: map[string]uint32{}, web: &Stored{}}
+	r.lines = bufio.NewScanner(plain)
+	r.lines.Buffer(make([]byte, 0, 1<<16), maxRecordLine)
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// unzip returns what is in a stream that may be compressed.
+func unzip(in io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(in)
+	if magic, _ := b.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
+		return b, nil
+	}
+	return gzip.NewReader(b)
+}
+
+// reader reads a recorded web. Pages are numbered in the order in which they, or links to them, appear,
+// and in their places at the end.
+type reader struct {
+	name    string
+	lines   *bufio.Scanner
+	line    int
+	web     *Stored
+	numbers map[string]uint32 // of names
+	place   []uint32          // by number: the page's place, or unplaced
+	counts  []uint32          // links of each page, by place
+	targets []uint32          // of all links, by number
+}
+
+const unplaced = math.MaxUint32
+
+func (r *reader) fault(format string, args ...any) error {
+	return fmt.Errorf("graph: %s:%d: %s", r.name, r.line, fmt.Sprintf(format, args...))
+}
+
+func (r *reader) read() error {
+	for r.lines.Scan() {
+		r.line++
+		text := r.lines.Text()
+		if r.line == 1 {
+			if text != recordHeader {
+				return r.fault("%.40q: want %q", text, recordHeader)
+			}
+			continue
+		}
+		fields := strings.Split(text, "\t")
+		var err error
+		switch {
+		case text == "" || text[0] == '#':
+		case fields[0] == "site":
+			err = r.site(fields[1:])
+		case fields[0] == "page":
+			err = r.page(fields[1:])
+		default:
+			err = r.fault("%.40q: want site, page or a comment", fields[0])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.lines.Err(); err != nil {
+		r.line++
+		if errors.Is(err, bufio.ErrTooLong) {
+			return r.fault("longer than %d bytes", maxRecordLine)
+		}
+		return r.fault("%v", err)
+	}
+	if r.line == 0 {
+		r.line = 1
+		return r.fault("the file is empty: want %q", recordHeader)
+	}
+	return nil
+}
+
+func (r *reader) site(fields []string) error {
+	if len(fields) != 3 {
+		return r.fault("a site of %d fields: want name, latency and rate", len(fields))
+	}
+	latency, err := r.number("latency", fields[1], 1e6)
+	if err != nil {
+		return err
+	}
+	rate, err := r.number("rate", fields[2], 1e15)
+	if err != nil {
+		return err
+	}
+	w := r.web
+	w.first = append(w.first, uint32(len(w.bytes)))
+	w.servers = append(w.servers, discovery.Server{Latency: latency, Rate: rate})
+	return nil
+}
+
+func (r *reader) page(fields []string) error {
+	w := r.web
+	switch {
+	case len(fields) != 3:
+		return r.fault("a page of %d fields: want name, bytes and links", len(fields))
+	case len(w.servers) == 0:
+		return r.fault("a page before the first site")
+	case fields[0] == "":
+		return r.fault("a page without a name")
+	case len(w.bytes) >= math.MaxInt32 || len(r.targets) >= math.MaxInt32:
+		return r.fault("more than %d pages or links", math.MaxInt32)
+	}
+	size, err := r.number("bytes", fields[1], 1e12)
+	if err != nil {
+		return err
+	}
+	number := r.numberOf(fields[0])
+	if r.place[number] != unplaced {
+		return r.fault("page %.80q is there twice", fields[0])
+	}
+	r.place[number] = uint32(len(w.bytes))
+	w.bytes = append(w.bytes, float32(size))
+	before := len(r.targets)
+	for link := range strings.FieldsSeq(fields[2]) {
+		r.targets = append(r.targets, r.numberOf(link))
+	}
+	r.counts = append(r.counts, uint32(len(r.targets)-before))
+	return nil
+}
+
+func (r *reader) numberOf(name string) uint32 {
+	number, ok := r.numbers[name]
+	if !ok {
+		number = uint32(len(r.place))
+		r.numbers[strings.Clone(name)] = number
+		r.place = append(r.place, unplaced)
+	}
+	return number
+}
+
+// number reads a number from 0 to high.
+func (r *reader) number(what, text string, high float64) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= high) {
+		return 0, r.fault("%s %.40q: want a number from 0 to %g", what, text, high)
+	}
+	return v, nil
+}
+
+// finish puts the links in their places.
+func (r *reader) finish() (*Stored, error) {
+	w := r.web
+	w.homes = append([]uint32{}, w.first...)
+	w.first = append(w.first, uint32(len(w.bytes)))
+	var b importance.Builder
+	b.Grow(len(w.bytes), len(r.targets))
+	mark := make([]uint32, len(w.bytes)) // the page that linked there last, and one
+	var links []uint32
+	for page, count := range r.counts {
+		links = links[:0]
+		for _, number := range r.targets[:count] {
+			to := r.place[number]
+			if to != unplaced && to != uint32(page) && mark[to] != uint32(page)+1 {
+				mark[to] = uint32(page) + 1
+				links = append(links, to)
+			}
+		}
+		r.targets = r.targets[count:]
+		if err := b.Add(links); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if w.links, err = b.Graph(); err != nil {
+		return nil, err
+	}
+	if w.Pages() == 0 {
+		return nil, fmt.Errorf("graph: %s: the web is empty: want a page", r.name)
+	}
+	return w, nil
+}

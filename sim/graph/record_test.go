@@ -1,0 +1,108 @@
+package graph
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/sim/discovery"
+)
+
+const small = "freshet-graph 1\n# a comment\n\n" +
+	"site\thttps://a.test\t0.31\t30000\n" +
+	"page\thttps://a.test/\t12034\thttps://a.test/about https://b.test/ https://nowhere.test/ https://b.test/\n" +
+	"page\thttps://a.test/about\t2100\thttps://a.test/ https://a.test/about\n" +
+	"site\thttps://empty.test\t1\t1\n" +
+	"site\thttps://b.test\t0.2\t0\n" +
+	"page\thttps://b.test/\t899\t\n"
+
+func TestRead(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(small))
+	z.Close()
+	for name, text := range map[string]string{"plain": small, "gzip": packed.String()} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Read(strings.NewReader(text), "web")
+			if err != nil {
+				t.Fatal(err)
+			}
+			links := [][]uint32{}
+			for page := range uint32(w.Pages()) {
+				links = append(links, w.AppendLinks([]uint32{}, page))
+			}
+			if diff := cmp.Diff([][]uint32{{1, 2}, {0}, {}}, links); diff != "" {
+				t.Errorf("links (-want +got):\n%s", diff)
+			}
+			if _, ok := w.Home(1); ok {
+				t.Error("the empty site has a home")
+			}
+			home, ok := w.Home(2)
+			if !ok || home != 2 || w.SiteOf(2) != 2 || w.Bytes(1) != 2100 || w.Server(0) != (discovery.Server{Latency: 0.31, Rate: 30000}) {
+				t.Errorf("home %d of site %d, %v bytes, %+v", home, w.SiteOf(2), w.Bytes(1), w.Server(0))
+			}
+		})
+	}
+}
+
+func TestReadFaults(t *testing.T) {
+	const head = "freshet-graph 1\nsite\ta\t0\t0\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"empty file":    {"", `graph: web:1: the file is empty: want "freshet-graph 1"`},
+		"no header":     {"site\ta\t0\t0\n", `graph: web:1: "site\ta\t0\t0": want "freshet-graph 1"`},
+		"newer":         {"freshet-graph 2\n", `graph: web:1: "freshet-graph 2": want "freshet-graph 1"`},
+		"no page":       {head, "graph: web: the web is empty: want a page"},
+		"no site":       {"freshet-graph 1\npage\tp\t1\t\n", "graph: web:2: a page before the first site"},
+		"negative rate": {"freshet-graph 1\nsite\ta\t0\t-5\n", `graph: web:2: rate "-5": want a number from 0 to 1e+15`},
+		"latency":       {"freshet-graph 1\nsite\ta\tNaN\t5\n", `graph: web:2: latency "NaN": want a number from 0 to 1e+06`},
+		"bytes":         {head + "page\tp\tmany\t\n", `graph: web:3: bytes "many": want a number from 0 to 1e+12`},
+		"site fields":   {"freshet-graph 1\nsite\ta\t0\n", "graph: web:2: a site of 2 fields: want name, latency and rate"},
+		"page fields":   {head + "page\tp\t1\n", "graph: web:3: a page of 2 fields: want name, bytes and links"},
+		"no name":       {head + "page\t\t1\t\n", "graph: web:3: a page without a name"},
+		"twice":         {head + "page\tp\t1\t\npage\tp\t1\t\n", `graph: web:4: page "p" is there twice`},
+		"else":          {head + "pages\n", `graph: web:3: "pages": want site, page or a comment`},
+		"torn gzip":     {"\x1f\x8b\x08", "graph: web: unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Read(strings.NewReader(test.text), "web")
+			if err == nil || err.Error() != test.want || w != nil {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+	t.Run("long line", func(t *testing.T) {
+		_, err := Read(strings.NewReader(head+"#"+strings.Repeat("x", maxRecordLine)), "web")
+		if err == nil || err.Error() != "graph: web:3: longer than 16777216 bytes" {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// FuzzRead holds that what is read can be written and read again, the same.
+func FuzzRead(f *testing.F) {
+	f.Add(small)
+	f.Add("freshet-graph 1\nsite\ta\t0\t0\npage\tp\t1\tp q p\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := Read(strings.NewReader(text), "web")
+		if err != nil {
+			return
+		}
+		var once, twice bytes.Buffer
+		if err := w.Write(&once); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(bytes.NewReader(once.Bytes()), "again")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Write(&twice); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(once.Bytes(), twice.Bytes()) {
+			t.Errorf("written %q, and again %q", once.String(), twice.String())
+		}
+	})
+}
