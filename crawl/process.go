@@ -128,7 +128,7 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 // has the same body, a revisit), and what else is known of the fetch.
 func (e *Engine) capture(v *visit, record *store.Fetched) {
 	r := v.result
-	response := e.response(v)
+	response := e.response(v, record.BodyDigest)
 	switch {
 	case record.Outcome == store.OutcomeNotModified && v.row.Versions > 0:
 		if original, ok := e.lastVersion(v); ok {
@@ -160,12 +160,12 @@ func (e *Engine) captureRobots(v *visit) {
 	record := v.record.(*store.Robots)
 	v.links = sitemapLinks(v.page.Site, record)
 	if v.result.Status != 0 {
-		e.seal(v, e.response(v), nil)
+		e.seal(v, e.response(v, warc.Digest{}), nil)
 	}
 }
 
-// response returns the response record of an exchange.
-func (e *Engine) response(v *visit) *warc.Record {
+// response returns the response record of an exchange. The digest of its body may be known.
+func (e *Engine) response(v *visit, body warc.Digest) *warc.Record {
 	r := v.result
 	response := &warc.Record{
 		Type: warc.Response, Date: r.Started, TargetURI: r.URL.String(), Address: addressOf(r.Address),
@@ -179,7 +179,9 @@ func (e *Engine) response(v *visit) *warc.Record {
 		response.Truncated = warc.Truncation(r.Truncated)
 	}
 	if r.HeaderLen > 0 && len(r.Body) > 0 || r.Status == http.StatusOK {
-		response.PayloadDigest = warc.DigestOf(r.Body)
+		if response.PayloadDigest = body; body == (warc.Digest{}) {
+			response.PayloadDigest = warc.DigestOf(r.Body)
+		}
 	}
 	return response
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/fxamacker/cbor/v2"
@@ -44,8 +45,58 @@ func appendValue(dst []byte, v any) []byte {
 	return b.Bytes()
 }
 
-// EncodeLinks returns links as Fetched.Links wants them.
-func EncodeLinks(links []OutLink) cbor.RawMessage { return appendValue(nil, links) }
+// EncodeLinks returns links as Fetched.Links wants them. They are most of what is encoded, forty to
+// a page: by hand this takes one allocation, where appendValue takes two a link.
+func EncodeLinks(links []OutLink) cbor.RawMessage {
+	size := 3
+	for i := range links {
+		size += len(links[i].URL.String()) + 8
+	}
+	dst := appendHead(make([]byte, 0, size), cborArray, uint64(len(links)))
+	for i := range links {
+		l := &links[i]
+		url := l.URL.String()
+		dst = appendHead(dst, cborArray, 4)
+		dst = append(appendHead(dst, cborText, uint64(len(url))), url...)
+		dst = appendHead(dst, cborUnsigned, uint64(l.Rel))
+		if l.NoFollow {
+			dst = append(dst, cborTrue)
+		} else {
+			dst = append(dst, cborFalse)
+		}
+		if l.LastMod >= 0 {
+			dst = appendHead(dst, cborUnsigned, uint64(l.LastMod))
+		} else {
+			dst = appendHead(dst, cborNegative, uint64(^l.LastMod))
+		}
+	}
+	return dst
+}
+
+// The first bytes of CBOR items, without their argument.
+const (
+	cborUnsigned = 0x00
+	cborNegative = 0x20
+	cborText     = 0x60
+	cborArray    = 0x80
+	cborFalse    = 0xf4
+	cborTrue     = 0xf5
+)
+
+// appendHead appends the first bytes of a CBOR item and its argument, in the shortest form.
+func appendHead(dst []byte, item byte, argument uint64) []byte {
+	switch {
+	case argument < 24:
+		return append(dst, item|byte(argument))
+	case argument < 1<<8:
+		return append(dst, item|24, byte(argument))
+	case argument < 1<<16:
+		return binary.BigEndian.AppendUint16(append(dst, item|25), uint16(argument))
+	case argument < 1<<32:
+		return binary.BigEndian.AppendUint32(append(dst, item|26), uint32(argument))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, item|27), argument)
+}
 
 // DecodeLinks is the inverse of EncodeLinks. Its errors are ErrCorrupt.
 func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {

@@ -21,7 +21,7 @@ type Encoder struct {
 type member struct {
 	record Record // sealed
 	head   []byte // its header, then its end
-	out    []byte // what is compressed to
+	out    []byte // the member: copied once its length is known
 	gzip   *gzip.Writer
 }
 
@@ -65,15 +65,21 @@ func (e *Encoder) AppendMember(dst []byte, r *Record) ([]byte, error) {
 // compress appends the record as one gzip member. text is its header and, after it, its end.
 func (m *member) compress(dst, text []byte) []byte {
 	header := len(text) - len(recordEnd)
-	m.out = dst
+	m.out = m.out[:0]
 	m.gzip.Reset(m)
 	m.gzip.Write(text[:header]) // writes to memory: none of these fails
 	m.gzip.Write(m.record.Block)
 	m.gzip.Write(text[header:])
 	m.gzip.Close()
-	dst, m.out = m.out, nil
+	dst = append(dst, m.out...)
+	if cap(m.out) > keepBuffer {
+		m.out = nil
+	}
 	return dst
 }
+
+// keepBuffer is the size of a buffer in bytes beyond which it is not kept for the next member.
+const keepBuffer = 1 << 20
 
 // recordEnd follows every block.
 const recordEnd = "\r\n\r\n"
