@@ -1,0 +1,60 @@
+package sequence
+
+import "container/heap"
+
+// Apart returns a cycle in which page i has counts[i] ≥ 1 visits, of which after t visits of L in all it
+// has had more than t·counts[i]/L − 1 and fewer than t·counts[i]/L + 1: by Tijdeman's rule (The chairman
+// assignment problem, 1980), of the pages that have earned their next visit it takes the one that would
+// miss it soonest. O(L log n).
+func Apart(counts []int) []int32 {
+	length := sum(counts)
+	cycle := make([]int32, length)
+	if len(counts) < 2 {
+		return cycle
+	}
+	// In units of 1/unit visits: page i's visit number j is earned when t·unit·count ≥ (j·unit + 1)·L and missed
+	// when t·unit·count > ((j+1)·unit − 1)·L.
+	unit := 2*len(counts) - 2
+	earned, due := &timed{}, &timed{}
+	given := make([]int, len(counts))
+	earn := func(i int) { heap.Push(earned, event{up((given[i]*unit+1)*length, unit*counts[i]), int32(i)}) }
+	for i := range counts {
+		earn(i)
+	}
+	for t := 1; t <= length; t++ {
+		for len(*earned) > 0 && (*earned)[0].time <= t {
+			i := heap.Pop(earned).(event).page
+			heap.Push(due, event{up(((given[i]+1)*unit-1)*length, unit*counts[i]), i})
+		}
+		i := heap.Pop(due).(event).page
+		cycle[t-1] = i
+		if given[i]++; given[i] < counts[i] {
+			earn(int(i))
+		}
+	}
+	return cycle
+}
+
+// up returns ⌈a/b⌉.
+func up(a, b int) int { return (a + b - 1) / b }
+
+// An event is a page's at a time.
+type event struct {
+	time int
+	page int32
+}
+
+// timed is a heap of events, the earliest first, ties to the lower page.
+type timed []event
+
+func (h timed) Len() int { return len(h) }
+func (h timed) Less(i, j int) bool {
+	return h[i].time < h[j].time || h[i].time == h[j].time && h[i].page < h[j].page
+}
+func (h timed) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *timed) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *timed) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,117 @@
+package sequence
+
+import (
+	"math"
+	"slices"
+)
+
+// Bound returns the frequencies that cost least if every page could be visited at even distances, and
+// that cost, below which no sequence comes: Proposition 10 where c_i = μ_i, else the multipliers of
+// (1.27) to (1.29). len(frequencies) is the number of pages, their sum 1. A page whose c_i/μ_i is too
+// small gets 0, a case that the paper leaves out; then the bound is approached by sequences that visit
+// it ever more seldom. O(n), or O(n log(1/ε)) with costs of their own.
+func (p *Pages) Bound() (frequencies []float64, cost float64) {
+	if p.even {
+		frequencies = slices.Clone(p.logs)
+	} else {
+		frequencies = p.lagrange()
+	}
+	normalize(frequencies)
+	return frequencies, p.BoundAt(frequencies)
+}
+
+// BoundAt returns the least cost of any sequence that visits the pages at these frequencies
+// (Proposition 9): that of even distances.
+func (p *Pages) BoundAt(frequencies []float64) float64 {
+	var cost float64
+	for i, f := range frequencies {
+		if f == 0 {
+			cost += p.costs[i]
+			continue
+		}
+		cost += p.costs[i] * p.stale(i, spacing{f, 1 / f})
+	}
+	return cost
+}
+
+// lagrange returns the solution x of (c_i/μ_i)(1 − y_i + y_i ln y_i) = κ, y_i = h_i^{1/x_i}, or x_i = 0
+// where c_i/μ_i ≤ κ, for the κ at which Σ x_i = 1. The sum falls with κ.
+func (p *Pages) lagrange() []float64 {
+	x := make([]float64, p.Len())
+	var most float64
+	for i, c := range p.costs {
+		most = max(most, c/p.rates[i])
+	}
+	if most == 0 {
+		copy(x, p.logs) // nothing costs anything: any frequencies will do
+		return x
+	}
+	sum := func(kappa float64) (sum float64) {
+		for i, c := range p.costs {
+			x[i] = 0
+			if worth := c / p.rates[i]; worth > kappa {
+				x[i] = p.logs[i] / distance(kappa/worth)
+			}
+			sum += x[i]
+		}
+		return sum
+	}
+	low, high := math.Log(most)-1500, math.Log(most) // of ln κ
+	for range 200 {
+		middle := (low + high) / 2
+		if middle == low || middle == high {
+			break
+		}
+		if sum(math.Exp(middle)) > 1 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	sum(math.Exp(low)) // not high, at which all may be 0
+	return x
+}
+
+// distance returns the z > 0 with 1 − (1+z)·e^{−z} = v, for v in (0, 1): the notes' −ln y. Newton's
+// steps in ln z, kept between bounds.
+func distance(v float64) float64 {
+	share := func(z float64) float64 { // 1 − (1+z)·e^{−z}
+		if z < 1e-2 {
+			return z * z * (1.0/2 - z*(1.0/3-z*(1.0/8-z*(1.0/30-z/144))))
+		}
+		return -math.Expm1(-z) - z*math.Exp(-z)
+	}
+	low, high := 0.0, 800.0
+	z := min(math.Sqrt(2*v)*(1+math.Sqrt(2*v)/3), 700)
+	if v > 0.9 {
+		z = max(z, -math.Log1p(-v))
+	}
+	for range 100 {
+		excess := share(z) - v
+		if excess > 0 {
+			high = z
+		} else {
+			low = z
+		}
+		next := z - excess/(z*math.Exp(-z))
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-z) <= 1e-15*z {
+			return next
+		}
+		z = next
+	}
+	return z
+}
+
+// normalize scales x to the sum 1.
+func normalize(x []float64) {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	for i := range x {
+		x[i] /= sum
+	}
+}

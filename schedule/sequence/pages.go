@@ -1,0 +1,109 @@
+package sequence
+
+import (
+	"fmt"
+	"math"
+)
+
+// Pages are the pages that one crawler visits.
+type Pages struct {
+	rates   []float64 // μ_i, 1/s
+	costs   []float64 // c_i, 1/s out of date
+	logs    []float64 // −ln h_i
+	surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: what the visits' own variation costs
+	access  float64   // E[X], s
+	even    bool      // c_i = c₀·μ_i, where the paper's closed forms hold
+}
+
+// New returns pages that change at rates[i] > 0 a second and cost costs[i] ≥ 0 while out of date; nil
+// costs stand for c_i = μ_i, so that the cost counts changes not yet seen. It fails if there is no page,
+// the lengths differ, or a value is out of its range.
+func New(rates, costs []float64, access AccessTime) (*Pages, error) {
+	if err := validate(access); err != nil {
+		return nil, err
+	}
+	if len(rates) == 0 {
+		return nil, fmt.Errorf("sequence: no pages")
+	}
+	p := &Pages{rates: rates, costs: costs, access: access.Mean(), even: costs == nil}
+	if p.even {
+		p.costs = rates
+	}
+	if len(p.costs) != len(rates) {
+		return nil, fmt.Errorf("sequence: %d costs of %d pages", len(costs), len(rates))
+	}
+	p.logs, p.surplus = make([]float64, len(rates)), make([]float64, len(rates))
+	for i, rate := range rates {
+		if !(rate > 0) || math.IsInf(rate, 1) {
+			return nil, fmt.Errorf("sequence: page %d changes at %v a second: want more than 0", i, rate)
+		}
+		if c := p.costs[i]; !(c >= 0) || math.IsInf(c, 1) {
+			return nil, fmt.Errorf("sequence: page %d costs %v: want 0 or more", i, c)
+		}
+		p.logs[i] = -access.LogLaplace(rate)
+		p.surplus[i] = max(0, rate*p.access-p.logs[i])
+	}
+	return p, nil
+}
+
+// Len returns the number of pages.
+func (p *Pages) Len() int { return len(p.rates) }
+
+// spacing says that of all visits a share are followed by the page's next one after so many visits.
+type spacing struct {
+	share float64
+	after float64
+}
+
+// stale returns r_i, the long-run share of time that page i is out of date, for spacings of which
+// Σ share·after = 1; without any it is 1.
+//
+//	r_i = Σ share·(after·E[X] − (1 − h_i^after)/μ_i)/E[X]
+//
+// (Lemma 3), arranged so that nothing cancels for pages that hardly change.
+func (p *Pages) stale(i int, spacings ...spacing) float64 {
+	if len(spacings) == 0 {
+		return 1
+	}
+	sum := p.surplus[i]
+	for _, s := range spacings {
+		if s.share > 0 {
+			sum += s.share * missed(s.after*p.logs[i])
+		}
+	}
+	return sum / (p.rates[i] * p.access)
+}
+
+// missed returns y − (1 − e^{−y}), the changes of a Poisson number with mean y beyond the first.
+func missed(y float64) float64 {
+	if y < 1e-2 { // relative error < 1e-14: the next term is y⁵/2520 of the first
+		return y * y * (1.0/2 - y*(1.0/6-y*(1.0/24-y*(1.0/120-y*(1.0/720-y/5040)))))
+	}
+	return y + math.Expm1(-y)
+}
+
+// Cost returns C = Σ c_i·r_i, exactly, of the endless repetition of a cycle of pages; a page that is not
+// in it is always out of date. It panics for a page that is not one of p's. O(len(cycle) + pages).
+func (p *Pages) Cost(cycle []int32) float64 {
+	first := make([]int, p.Len())
+	last := make([]int, p.Len())
+	sums := make([]float64, p.Len())
+	for at, page := range cycle {
+		if last[page] == 0 {
+			first[page] = at + 1
+		} else {
+			sums[page] += missed(float64(at+1-last[page]) * p.logs[page])
+		}
+		last[page] = at + 1
+	}
+	var cost float64
+	for i := range p.rates {
+		r := 1.0
+		if last[i] > 0 {
+			around := missed(float64(first[i]+len(cycle)-last[i]) * p.logs[i])
+			r = (p.surplus[i] + (sums[i]+around)/float64(len(cycle))) / (p.rates[i] * p.access)
+		}
+		cost += p.costs[i] * r
+	}
+	return cost
+}
