@@ -89,12 +89,13 @@ type scheduleOptions struct {
 	crawlers          fleetFlag
 	interval, spacing duration
 	asJSON            bool
+	sequence          sequenceOptions
 }
 
 func scheduleCommand() *cobra.Command {
 	o := scheduleOptions{interval: duration(daySeconds * 1e9)}
 	cmd := &cobra.Command{
-		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS", Short: "Give each crawl of a plan its slot", Args: cobra.NoArgs,
+		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Give each crawl of a plan its slot, or pages an order of visits", Args: cobra.NoArgs,
 		Long: "Reads tasks with ideal times and gives each a slot of a crawler, so that as many as possible are served and\n" +
 			"the sum of the distances to the ideal times is least. FILE is CSV with a header, - for standard input:\n\n" +
 			"  id         needed, each once\n" +
@@ -104,8 +105,12 @@ func scheduleCommand() *cobra.Command {
 			"  crawlers   the only ones that may serve it, numbered from 0, ; between\n" +
 			"  site       with --spacing: crawls of a site start at least so far apart\n\n" +
 			"The result is exact, but with --spacing, where the lower bound says how far it may be from the best. The out\n" +
-			"file is CSV: id, crawler, start_s, deviation_s, the last three empty for a task without a slot.",
-		Example: "  freshet schedule --tasks tasks.csv --crawlers 10x1000000,2x500000 --out slots.csv\n  freshet schedule --tasks - --crawlers 1x24 --interval 24h --json < tasks.csv",
+			"file is CSV: id, crawler, start_s, deviation_s, the last three empty for a task without a slot.\n\n" +
+			"With --sequence it reads pages instead, and says in which order one crawler that never rests visits them best:\n" +
+			"golden (by the golden ratio), balanced (by regular words), apart (no page a whole visit ahead or behind), or\n" +
+			"randomized. The out file has the url of each visit of a cycle; the cost is the sum, over the pages, of weight ×\n" +
+			"share of time out of date, beside what no order beats. Without weights a page weighs its changes a second.",
+		Example: "  freshet schedule --tasks tasks.csv --crawlers 10x1000000,2x500000 --out slots.csv\n  freshet schedule --tasks - --crawlers 1x24 --interval 24h --json < tasks.csv\n  freshet schedule --sequence balanced --pages pages.csv --access-time 2s --out order.csv",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -115,10 +120,14 @@ func scheduleCommand() *cobra.Command {
 	f.Var(&o.spacing, "spacing", "least time between the starts of two crawls of a site")
 	f.StringVar(&o.out, "out", "", "CSV file to write the slots to, - for standard output")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
+	o.sequence.flags(f)
 	return cmd
 }
 
 func (o *scheduleOptions) run(cmd *cobra.Command) error {
+	if o.sequence.kind != "" {
+		return o.sequence.run(cmd, o.out, o.asJSON)
+	}
 	switch {
 	case o.tasks == "":
 		return usage(errors.New("--tasks is needed"))
