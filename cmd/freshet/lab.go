@@ -18,12 +18,14 @@ import (
 	"freshet/clock"
 	"freshet/lab"
 	"freshet/lab/queue"
+	"freshet/lab/replay"
 )
 
 // experiments are all there are, by name. A new one is one line here.
 func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		queue.Experiment(),
+		replay.Experiment(),
 	}
 }
 

@@ -1,0 +1,151 @@
+package change
+
+import "math"
+
+// Rates is the number of rates of the grid.
+const Rates = 16
+
+// slowest is the least rate of the grid, in changes a second: one in 4096 days.
+const slowest = 1.0 / 4096 / 86400
+
+// GridRate returns rate k of the grid, 0 ≤ k < Rates, in changes a second: 2^k in 4096 days, from one
+// change in eleven years to eight a day.
+func GridRate(k int) float64 { return math.Ldexp(slowest, k) }
+
+// A Belief is a distribution over the rates of the grid: one number a rate, in proportion to the
+// probability that a page changes at it. Only the proportions matter.
+type Belief [Rates]float32
+
+// Shape returns the belief that falls by the power to the base 2 with the distance from rate k.
+func Shape(k int, power float64) Belief {
+	var b Belief
+	for j := range b {
+		b[j] = float32(math.Exp2(-power * math.Abs(float64(j-k))))
+	}
+	return b
+}
+
+// Evidence is what the visits of a page say about its rate: for each rate of the grid the likelihood of
+// what was seen, relative to what the prior expected. The posterior is prior × evidence. The zero value
+// is not ready for use; NewEvidence is that of a page without a visit.
+//
+// Evidence from visits at any distance adds up, each of which tells only whether the page has changed
+// since the one before (likelihood 1-e^-dt or e^-dt), or when it last changed. The rates of the grid
+// double, so that one exponential and squarings give them all.
+type Evidence [Rates]float32
+
+// NewEvidence returns the evidence of no visits: 1 for every rate.
+func NewEvidence() Evidence {
+	var e Evidence
+	for k := range e {
+		e[k] = 1
+	}
+	return e
+}
+
+// Visit adds a visit, length seconds after the one before, that saw a change or none. What else may have
+// changed the page in that time is the expected number of shared changes, 0 if none: a change that is
+// explained by others says little about the page. O(Rates).
+func (e *Evidence) Visit(length, shared float64, changed bool) {
+	q, s := math.Exp(-slowest*length), math.Exp(-shared)
+	if changed && shared == 0 {
+		for k := range e { // 1 - e^-dt without cancellation
+			e[k] *= float32(-math.Expm1(-GridRate(k) * length))
+		}
+		return
+	}
+	for k := range e {
+		unchanged := q * s
+		if changed {
+			e[k] *= float32(1 - unchanged)
+		} else {
+			e[k] *= float32(unchanged)
+		}
+		q *= q
+	}
+}
+
+// Dated adds a visit that saw a change and when the last one was: quiet seconds before the visit. Its
+// likelihood is d e^-(d·quiet), whatever came before that change. O(Rates).
+func (e *Evidence) Dated(quiet float64) {
+	q := math.Exp(-slowest * quiet)
+	for k := range e {
+		e[k] *= float32(GridRate(k) / GridRate(Rates/2) * q)
+		q *= q
+	}
+}
+
+// Scale divides the evidence by what the prior expected, so that the mean of it under the prior is 1, and
+// then mixes it with 1 in the proportion forget, 0 to 1: the page may have changed its ways, and be like
+// any other again. Evidence that no rate explains becomes 1. O(Rates).
+func (e *Evidence) Scale(prior *Belief, forget float64) {
+	sum, mass := 0.0, 0.0
+	for k, p := range prior {
+		sum += float64(p) * float64(e[k])
+		mass += float64(p)
+	}
+	if !(sum > 0) || math.IsInf(sum, 1) {
+		*e = NewEvidence()
+		return
+	}
+	keep := (1 - forget) * mass / sum
+	for k := range e {
+		e[k] = float32(math.Min(keep*float64(e[k])+forget, math.MaxFloat32))
+	}
+}
+
+// Posterior returns prior × evidence with sum 1. O(Rates).
+func (e *Evidence) Posterior(prior *Belief) Belief {
+	var b Belief
+	sum := 0.0
+	for k, p := range prior {
+		sum += float64(p) * float64(e[k])
+	}
+	if !(sum > 0) {
+		return *prior
+	}
+	for k, p := range prior {
+		b[k] = float32(float64(p) * float64(e[k]) / sum)
+	}
+	return b
+}
+
+// Mean returns the mean rate, in changes a second.
+func (b *Belief) Mean() float64 {
+	sum, mass := 0.0, 0.0
+	for k, p := range b {
+		sum += float64(p) * GridRate(k)
+		mass += float64(p)
+	}
+	return sum / mass
+}
+
+// Unchanged returns the probability that the page does not change in length seconds.
+func (b *Belief) Unchanged(length float64) float64 {
+	q := math.Exp(-slowest * length)
+	sum, mass := 0.0, 0.0
+	for _, p := range b {
+		sum += float64(p) * q
+		mass += float64(p)
+		q *= q
+	}
+	return sum / mass
+}
+
+// Add adds w times another belief to b.
+func (b *Belief) Add(other *Belief, w float64) {
+	for k := range b {
+		b[k] += float32(w * float64(other[k]))
+	}
+}
+
+// Normalise makes the sum 1.
+func (b *Belief) Normalise() {
+	sum := 0.0
+	for _, p := range b {
+		sum += float64(p)
+	}
+	for k := range b {
+		b[k] = float32(float64(b[k]) / sum)
+	}
+}

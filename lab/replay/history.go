@@ -1,0 +1,158 @@
+package replay
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A History is the recorded life of one page.
+type History struct {
+	Site, Path string
+	Alive      bool      // at the end of observation
+	End        float64   // of observation, or the removal, in unix seconds
+	Times      []float64 // of the creation and of each update, rising, in unix seconds
+}
+
+// columns are those of a file of histories.
+var columns = []string{"site", "page", "alive", "end", "times"}
+
+// ReadHistories reads a CSV file of histories with the header "site,page,alive,end,times", compressed if
+// its name ends in .gz. Errors name the file, the line and the column.
+func ReadHistories(name string) ([]History, error) {
+	var histories []History
+	err := readRows(name, columns, func(row []string) (int, error) {
+		h, column, err := parseHistory(row)
+		histories = append(histories, h)
+		return column, err
+	})
+	if err == nil && len(histories) == 0 {
+		err = fmt.Errorf("replay: %s: no histories", name)
+	}
+	return histories, err
+}
+
+// Bulk is the set of landings, moments at which many pages of a site change at once.
+type Bulk map[landing]bool
+
+type landing struct {
+	site string
+	time float64
+}
+
+// ReadBulk reads a CSV file of landings with the header "site,time,pages_touched", compressed if its name
+// ends in .gz.
+func ReadBulk(name string) (Bulk, error) {
+	bulk := make(Bulk)
+	err := readRows(name, []string{"site", "time", "pages_touched"}, func(row []string) (int, error) {
+		t, err := seconds(row[1])
+		bulk[landing{row[0], t}] = true
+		return 1, err
+	})
+	return bulk, err
+}
+
+// Drop removes the updates at landings, but no creation.
+func (b Bulk) Drop(histories []History) {
+	for i := range histories {
+		h := &histories[i]
+		kept := slices.Clone(h.Times[:1])
+		for _, t := range h.Times[1:] {
+			if !b[landing{h.Site, t}] {
+				kept = append(kept, t)
+			}
+		}
+		h.Times = kept
+	}
+}
+
+// readRows calls row for each line but the header. An error of row is about the column it returns.
+func readRows(name string, header []string, row func([]string) (column int, err error)) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	defer file.Close()
+	in := io.Reader(bufio.NewReaderSize(file, 1<<16))
+	if strings.HasSuffix(name, ".gz") {
+		if in, err = gzip.NewReader(in); err != nil {
+			return fmt.Errorf("replay: %s: not gzip: %w", name, err)
+		}
+	}
+	table := csv.NewReader(in)
+	table.FieldsPerRecord = len(header)
+	table.ReuseRecord = true
+	first, err := table.Read()
+	if err == nil || errors.Is(err, csv.ErrFieldCount) {
+		if !slices.Equal(first, header) {
+			return fmt.Errorf("replay: %s:1: columns %q: want %q", name, strings.Join(first, ","), strings.Join(header, ","))
+		}
+	}
+	for ; err == nil; first, err = table.Read() {
+		if line, _ := table.FieldPos(0); line > 1 {
+			if column, err := row(first); err != nil {
+				line, _ := table.FieldPos(column)
+				return fmt.Errorf("replay: %s:%d: column %d (%s): %w", name, line, column+1, header[column], err)
+			}
+		}
+	}
+	var parse *csv.ParseError
+	switch {
+	case err == io.EOF:
+		return nil
+	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &parse):
+		return fmt.Errorf("replay: %s:%d: %d columns: want %d", name, parse.Line, len(first), len(header))
+	case errors.As(err, &parse):
+		return fmt.Errorf("replay: %s:%d: column %d: %w", name, parse.Line, parse.Column, parse.Err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("replay: %s: truncated: the compressed data ends too early", name)
+	}
+	return fmt.Errorf("replay: %s: %w", name, err)
+}
+
+// parseHistory returns the history of a row, or the column of an error.
+func parseHistory(row []string) (History, int, error) {
+	h := History{Site: strings.Clone(row[0]), Path: strings.Clone(row[1])}
+	switch row[2] {
+	case "0":
+	case "1":
+		h.Alive = true
+	default:
+		return h, 2, fmt.Errorf("%q: want 0 or 1", row[2])
+	}
+	var err error
+	if h.End, err = seconds(row[3]); err != nil {
+		return h, 3, err
+	}
+	for field := range strings.SplitSeq(row[4], " ") {
+		t, err := seconds(field)
+		if err != nil {
+			return h, 4, err
+		}
+		if n := len(h.Times); n > 0 && t <= h.Times[n-1] {
+			return h, 4, fmt.Errorf("time %s is not after the one before it, %.0f", field, h.Times[n-1])
+		}
+		if t > h.End {
+			return h, 4, fmt.Errorf("time %s is after the end, %s", field, row[3])
+		}
+		h.Times = append(h.Times, t)
+	}
+	return h, 0, nil
+}
+
+// seconds parses a time, 0 or more seconds.
+func seconds(field string) (float64, error) {
+	t, err := strconv.ParseFloat(field, 64)
+	if err != nil || math.IsNaN(t) || math.IsInf(t, 0) || t < 0 {
+		return 0, fmt.Errorf("time %q: want 0 or more unix seconds", field)
+	}
+	return t, nil
+}

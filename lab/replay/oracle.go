@@ -1,0 +1,111 @@
+package replay
+
+import (
+	"math"
+
+	"freshet/refresh"
+)
+
+// An oracle is the index rule with the true mean rate of each page.
+type oracle struct {
+	known
+	ranking refresh.Ranking
+	before  []float64 // by ID, changes a second
+	after   []float64 // from turn on
+	turn    float64
+	now     float64
+}
+
+// newOracle returns the policy that knows the number of each page's updates over its life in the window.
+func newOracle(w *World) *oracle {
+	rates := meanRates(w, 0, w.Window)
+	return makeOracle(rates, rates, math.Inf(1))
+}
+
+// newScoredOracle returns the policy that knows that number for the learning and for the scored part. Until
+// its first visit in the scored part a page has the larger of the two values.
+func newScoredOracle(w *World) *oracle {
+	turn := w.Window - w.Score
+	return makeOracle(meanRates(w, 0, turn), meanRates(w, turn, w.Window), turn)
+}
+
+func makeOracle(before, after []float64, turn float64) *oracle {
+	o := &oracle{before: before, after: after, turn: turn}
+	o.ranking = refresh.Ranking{Value: o.value, Since: func(id refresh.ID) float64 { return o.pages[id].visited }, Growth: 2}
+	return o
+}
+
+// meanRates returns each page's updates a second over its life between two times.
+func meanRates(w *World, from, to float64) []float64 {
+	rates := make([]float64, len(w.Lives))
+	for i, l := range w.Lives {
+		n := 0
+		for _, u := range l.Updates {
+			if u >= from && u < to {
+				n++
+			}
+		}
+		if n > 0 {
+			rates[i] = float64(n) / (math.Min(l.End, to) - math.Max(l.Born, from))
+		}
+	}
+	return rates
+}
+
+// value returns w (1 - (1+dt) e^-dt)/d.
+func (o *oracle) value(id refresh.ID, at float64) float64 {
+	p := &o.pages[id]
+	t := at - p.visited
+	if at < o.turn {
+		return p.weight * worth(o.before[id], t)
+	}
+	v := worth(o.after[id], t)
+	if p.visited < o.turn {
+		v = math.Max(v, worth(o.before[id], t))
+	}
+	return p.weight * v
+}
+
+func worth(rate, t float64) float64 {
+	if rate == 0 {
+		return 0
+	}
+	return (1 - (1+rate*t)*math.Exp(-rate*t)) / rate
+}
+
+func (o *oracle) Add(id refresh.ID, page refresh.Page) {
+	o.add(id, page)
+	o.now = math.Max(o.now, page.Fresh)
+	o.ranking.Place(id, o.now)
+}
+
+func (o *oracle) Remove(id refresh.ID) { o.ranking.Drop(id) }
+
+func (o *oracle) Weigh(id refresh.ID, weight float64) {
+	o.pages[id].weight = weight
+	o.ranking.Again(id, o.now)
+}
+
+func (o *oracle) Visited(id refresh.ID, v refresh.Visit) {
+	o.now = v.At
+	o.pages[id].visited = v.At
+	o.ranking.Place(id, v.At)
+}
+
+func (o *oracle) Next(now float64) (refresh.ID, float64, bool) {
+	o.now = now
+	id, ok := o.ranking.Pick(now)
+	return id, now, ok
+}
+
+// known is what the policies here note of pages.
+type known struct {
+	pages []struct{ visited, weight float64 }
+}
+
+func (k *known) add(id refresh.ID, page refresh.Page) {
+	for int(id) >= len(k.pages) {
+		k.pages = append(k.pages, struct{ visited, weight float64 }{})
+	}
+	k.pages[id].visited, k.pages[id].weight = page.Fresh, page.Weight
+}

@@ -1,0 +1,154 @@
+package replay
+
+import (
+	"context"
+	"math"
+
+	"freshet/refresh"
+)
+
+// Rules are what a run leaves open.
+type Rules struct {
+	Rate         float64 // crawls a second
+	Hidden       bool    // a page that has gone is found out by a crawl only
+	LastModified bool    // a visit that sees a change also says when the last one was
+}
+
+// A Score is what a policy reached over the scored part of the window.
+type Score struct {
+	Fresh  float64 // seconds in which the copy equals the page
+	Alive  float64 // seconds in which the page is there
+	Age    float64 // seconds² of age
+	Crawls float64
+}
+
+// Freshness returns the part of time in which copies were fresh.
+func (s Score) Freshness() float64 { return s.Fresh / s.Alive }
+
+// MeanAge returns the mean age of the copies in seconds, that of a fresh one being 0.
+func (s Score) MeanAge() float64 { return s.Age / s.Alive }
+
+// Add adds another score's sums, times a weight.
+func (s *Score) Add(o Score, weight float64) {
+	s.Fresh += weight * o.Fresh
+	s.Alive += weight * o.Alive
+	s.Age += weight * o.Age
+	s.Crawls += o.Crawls
+}
+
+// A copy is the crawler's copy of a page.
+type copied struct {
+	next    int     // the first update that it lacks, in the page's Updates
+	counted float64 // up to when it is scored
+	score   Score
+}
+
+// Run drives a policy over the world: one slot after the other, spread evenly, one crawl each. weights is
+// what the policy is told; nil is 1 for every page. It returns the score of every page, or the error of
+// ctx.
+func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) ([]Score, error) {
+	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives))}
+	births := w.byTime(func(l Life) float64 { return l.Born })
+	deaths := w.byTime(func(l Life) float64 { return l.End })
+	for k := 0; ; k++ {
+		now := (float64(k) + 0.5) / rules.Rate
+		if now >= w.Window {
+			break
+		}
+		if k%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// A page may come and go between two slots: births up to its end come first.
+		for ; deaths[0].at <= now; deaths = deaths[1:] {
+			births = r.enter(births, deaths[0].at)
+			r.leave(deaths[0].id)
+		}
+		births = r.enter(births, now)
+		if id, _, ok := policy.Next(now); ok {
+			r.visit(id, now)
+		}
+	}
+	scores := make([]Score, len(w.Lives))
+	for i := range r.copies {
+		r.count(refresh.ID(i), w.Lives[i].End)
+		scores[i] = r.copies[i].score
+	}
+	return scores, nil
+}
+
+type run struct {
+	*World
+	policy  refresh.Policy
+	rules   Rules
+	weights []float64
+	copies  []copied
+}
+
+func (r *run) weight(id refresh.ID) float64 {
+	if r.weights == nil {
+		return 1
+	}
+	return r.weights[id]
+}
+
+// enter adds the pages born up to a time, each with a fresh copy.
+func (r *run) enter(births []event, until float64) []event {
+	for ; len(births) > 0 && births[0].at <= until; births = births[1:] {
+		id := births[0].id
+		life := &r.Lives[id]
+		r.copies[id].counted = life.Born
+		r.policy.Add(id, refresh.Page{Site: life.Site, Path: life.Path, Weight: r.weight(id), Fresh: life.Born})
+	}
+	return births
+}
+
+// leave scores a page that goes, and tells the policy.
+func (r *run) leave(id refresh.ID) {
+	r.count(id, r.Lives[id].End)
+	if !r.rules.Hidden {
+		r.policy.Remove(id)
+	}
+}
+
+// visit crawls a page.
+func (r *run) visit(id refresh.ID, now float64) {
+	life, c := &r.Lives[id], &r.copies[id]
+	if now >= r.Window-r.Score {
+		c.score.Crawls++
+	}
+	if now >= life.End {
+		r.policy.Remove(id)
+		return
+	}
+	r.count(id, now)
+	before := c.next
+	for c.next < len(life.Updates) && life.Updates[c.next] <= now {
+		c.next++
+	}
+	visit := refresh.Visit{At: now, Outcome: refresh.Unchanged}
+	if c.next > before {
+		visit.Outcome = refresh.Changed
+		if r.rules.LastModified {
+			visit.Modified = life.Updates[c.next-1]
+		}
+	}
+	r.policy.Visited(id, visit)
+}
+
+// count scores a page's copy up to a time, at which it has not been renewed yet.
+func (r *run) count(id refresh.ID, until float64) {
+	life, c := &r.Lives[id], &r.copies[id]
+	from := math.Max(c.counted, r.Window-r.Score)
+	if c.counted = until; until <= from {
+		return
+	}
+	stale := until // since when
+	if c.next < len(life.Updates) {
+		stale = math.Min(until, life.Updates[c.next])
+	}
+	begin := math.Max(stale, from)
+	c.score.Alive += until - from
+	c.score.Fresh += begin - from
+	// ∫ (t - stale) dt from begin to until
+	c.score.Age += (until - begin) * ((until - stale) + (begin - stale)) / 2
+}

@@ -1,0 +1,126 @@
+package replay
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"freshet/refresh"
+)
+
+const day = 86400.0
+
+// A Life is what happens to one page within the window. Times are in seconds from its start.
+type Life struct {
+	Site, Path string
+	Born, End  float64
+	Updates    []float64 // after Born and before End, rising
+}
+
+// A World is the pages that live within a window, with all that happens to them.
+type World struct {
+	Lives  []Life
+	Window float64 // seconds
+	Score  float64 // seconds at the end of the window that are scored
+}
+
+// NewWorld places histories in a window of some seconds. Each site's clock is shifted so that its last
+// observation is the end of the window; then time is compressed by the factor accelerate.
+func NewWorld(histories []History, window, score, accelerate float64) *World {
+	last := make(map[string]float64)
+	for _, h := range histories {
+		last[h.Site] = max(last[h.Site], h.End)
+	}
+	w := &World{Window: window / accelerate, Score: score / accelerate}
+	for _, h := range histories {
+		at := func(t float64) float64 { return (t - last[h.Site] + window) / accelerate }
+		life := Life{Site: h.Site, Path: h.Path, Born: max(0, at(h.Times[0])), End: at(h.End)}
+		if h.Alive {
+			life.End = w.Window
+		}
+		if !(life.Born < life.End) {
+			continue
+		}
+		for _, t := range h.Times[1:] {
+			if u := at(t); u > life.Born && u < life.End {
+				life.Updates = append(life.Updates, u)
+			}
+		}
+		w.Lives = append(w.Lives, life)
+	}
+	return w
+}
+
+// Updates returns the number of updates of all pages.
+func (w *World) Updates() int {
+	n := 0
+	for _, l := range w.Lives {
+		n += len(l.Updates)
+	}
+	return n
+}
+
+// MeanLiving returns the number of pages alive, in the mean over the window.
+func (w *World) MeanLiving() float64 {
+	sum := 0.0
+	for _, l := range w.Lives {
+		sum += l.End - l.Born
+	}
+	return sum / w.Window
+}
+
+// Sites returns the names of the sites, sorted.
+func (w *World) Sites() []string {
+	var names []string
+	for _, l := range w.Lives {
+		names = append(names, l.Site)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Only returns the world of the named sites.
+func (w *World) Only(sites []string) *World {
+	part := &World{Window: w.Window, Score: w.Score}
+	for _, l := range w.Lives {
+		if slices.Contains(sites, l.Site) {
+			part.Lives = append(part.Lives, l)
+		}
+	}
+	return part
+}
+
+// shuffled returns the world with its pages in a random order, which is that of their IDs.
+func (w *World) shuffled(r *rand.Rand) *World {
+	mixed := *w
+	mixed.Lives = slices.Clone(w.Lives)
+	r.Shuffle(len(mixed.Lives), func(i, j int) {
+		mixed.Lives[i], mixed.Lives[j] = mixed.Lives[j], mixed.Lives[i]
+	})
+	return &mixed
+}
+
+// zipf returns the weights 1/rank in a random order of ranks.
+func zipf(n int, r *rand.Rand) []float64 {
+	weights := make([]float64, n)
+	for rank, i := range r.Perm(n) {
+		weights[i] = 1 / float64(rank+1)
+	}
+	return weights
+}
+
+// An event is a page's coming or going, at the index of its life.
+type event struct {
+	at float64
+	id refresh.ID
+}
+
+// byTime returns the pages' events in order of time.
+func (w *World) byTime(at func(Life) float64) []event {
+	events := make([]event, len(w.Lives))
+	for i, l := range w.Lives {
+		events[i] = event{at(l), refresh.ID(i)}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return events
+}

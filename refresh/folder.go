@@ -1,0 +1,113 @@
+package refresh
+
+import (
+	"strings"
+
+	"freshet/change"
+)
+
+// A folder is a part of a site's tree of paths; the site itself is its root.
+type folder struct {
+	parent int32 // -1 for a site
+	site   int32
+	pages  int32  // that were ever added in it or below it
+	group  *group // what its pages have in common; nil while they are too few
+}
+
+// A group is a folder, or a site, whose pages are many enough to learn from together.
+type group struct {
+	name    string
+	parent  *group                // of the next folder above that is one; nil for a site
+	index   int                   // in its site's groups
+	first   int                   // day of the first visit that may still teach something
+	drift   float64               // of the shared changes, since its pages were valued
+	news    bool                  // whether its pages are to be valued anew
+	prior   change.Belief         // of the rates of its pages
+	shared  shared                // the changes that they share
+	inverse [change.Rates]float64 // see learner.inverses; the first is 0 when they are to be renewed
+}
+
+// A site is a tree of folders, with what was seen of its pages.
+type site struct {
+	pages  []ID
+	groups []*group              // as they came into being: the site's own first, the others after those above them
+	visits []span                // that may still teach something about shared changes, in order of time
+	ticks  int                   // how often it was learned from
+	sums   [change.Rates]float64 // of its pages' posteriors, when last looked at
+}
+
+// A forest knows the folders of all sites.
+type forest struct {
+	least   int // pages that make a folder a group; 0 for no groups but the sites
+	folders []folder
+	byName  map[string]int32 // of a site: its name; of a folder: that, "\n" and the path
+	sites   []*site
+}
+
+// enter returns the folder of a page, which it counts. Folders and groups come into being on the way.
+func (f *forest) enter(siteName, path string) int32 {
+	if f.byName == nil {
+		f.byName = make(map[string]int32)
+	}
+	at := f.at(siteName, -1)
+	for i := 0; ; i++ {
+		next := strings.IndexByte(path[i:], '/')
+		if next < 0 {
+			return at
+		}
+		if i += next; i > 0 {
+			at = f.at(siteName+"\n"+path[:i], at)
+		}
+	}
+}
+
+// at returns the folder of that name, which has a page more now.
+func (f *forest) at(name string, parent int32) int32 {
+	at, ok := f.byName[name]
+	if !ok {
+		at = int32(len(f.folders))
+		f.byName[name] = at
+		own := folder{parent: parent, site: int32(len(f.sites))}
+		if parent < 0 {
+			f.sites = append(f.sites, &site{})
+		} else {
+			own.site = f.folders[parent].site
+		}
+		f.folders = append(f.folders, own)
+	}
+	here := &f.folders[at]
+	here.pages++
+	if here.group == nil && (here.parent < 0 || f.least > 0 && int(here.pages) >= f.least) {
+		f.found(at, name)
+	}
+	return at
+}
+
+// found makes a folder a group, which begins with what the group above it believes.
+func (f *forest) found(at int32, name string) {
+	here := &f.folders[at]
+	g := &group{name: name, prior: startingPrior(), shared: shared{mean: baseHazard}}
+	if here.parent >= 0 {
+		g.parent = f.group(here.parent)
+		g.prior = g.parent.prior
+	}
+	here.group = g
+	s := f.sites[here.site]
+	s.groups = append(s.groups, g)
+}
+
+// group returns the innermost group that a folder belongs to.
+func (f *forest) group(at int32) *group {
+	for f.folders[at].group == nil {
+		at = f.folders[at].parent
+	}
+	return f.folders[at].group
+}
+
+// startingPrior is what is believed of rates before anything was seen: about one change in 128 days, and
+// less of any other rate the farther it is.
+func startingPrior() change.Belief {
+	b := change.Shape(5, 0.7)
+	b.Normalise()
+	return b
+}

@@ -1,0 +1,147 @@
+package refresh
+
+import (
+	"math"
+
+	"freshet/change"
+)
+
+// Index visits the page whose visit is worth most now: no budget, no plan. What a visit is worth grows
+// with the time since the last one,
+//
+//	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
+//
+// where p is what is believed of the page's rate d, S the changes shared with other pages that are
+// expected since the visit, and h those of a usual second. With a known rate and S = 0 that is the Whittle index of
+// freshness: taking the highest is optimal in the limit of many pages. The mean is taken of the worth and not of the
+// rate: a page believed too fast is visited again and found out, where with 1/d of the mean rate it would
+// be given up for ever.
+type Index struct {
+	learner learner
+	ranking Ranking
+	plug    bool
+	guard   float64
+	now     float64
+}
+
+// IndexOptions says what an Index believes and values.
+type IndexOptions struct {
+	Learning
+	Plug bool    // value at the mean rate, which is the textbook's index and much worse
+	Age  float64 // worth of a day of age of a stale copy, beside 1 for the staleness itself
+}
+
+// NewIndex returns the policy without pages.
+func NewIndex(o IndexOptions) *Index {
+	x := &Index{learner: newLearner(o.Learning), plug: o.Plug, guard: o.Age / day}
+	x.ranking = Ranking{
+		Value:  x.value,
+		Since:  func(id ID) float64 { return x.learner.pages[id].tried },
+		Growth: 2,
+	}
+	if o.Age > 0 {
+		x.ranking.Growth = 3
+	}
+	return x
+}
+
+// Add takes the page in with what is believed of its group.
+func (x *Index) Add(id ID, page Page) {
+	x.learner.add(id, page)
+	x.now = math.Max(x.now, page.Fresh)
+	x.ranking.Place(id, x.now)
+}
+
+// Remove forgets the page, but not what its group learned from it.
+func (x *Index) Remove(id ID) {
+	x.learner.remove(id)
+	x.ranking.Drop(id)
+}
+
+// Weigh ranks the page by its new weight.
+func (x *Index) Weigh(id ID, weight float64) {
+	x.learner.must(id).weight = weight
+	x.ranking.Again(id, x.now)
+}
+
+// Visited learns from the visit and ranks the page anew.
+func (x *Index) Visited(id ID, v Visit) {
+	x.now = math.Max(x.now, v.At)
+	x.learner.visited(id, v)
+	x.ranking.Place(id, x.now)
+}
+
+// Next returns the page of highest value.
+func (x *Index) Next(now float64) (ID, float64, bool) {
+	x.now = now
+	x.learner.learn(now, func(id ID) { x.ranking.Again(id, now) })
+	id, ok := x.ranking.Pick(now)
+	if !ok {
+		return 0, math.Inf(1), false
+	}
+	x.learner.pages[id].out = true
+	return id, now, true
+}
+
+// value returns what a visit at a time is worth, in weight × seconds.
+func (r *Index) value(id ID, at float64) float64 {
+	l := &r.learner
+	p := &l.pages[id]
+	t := at - p.tried
+	if !(t > 0) {
+		return 0
+	}
+	g := l.forest.group(p.folder)
+	if r.plug {
+		belief := p.evidence.Posterior(&g.prior)
+		d := belief.Mean()
+		return p.weight * worth(d*t) / d
+	}
+	shared := 0.0
+	if l.options.Shared {
+		shared = l.shared(g, l.days(p.tried), l.days(at))
+	}
+	inverse := l.inverses(g)
+	q, s := math.Exp(-change.GridRate(0)*t), math.Exp(-shared)
+	sum, mass := 0.0, 0.0
+	own := change.GridRate(0) * t
+	for k, prior := range g.prior {
+		post := float64(prior) * float64(p.evidence[k])
+		x := own + shared
+		v := (1 - (1+x)*q*s) * inverse[k]
+		if x < 1e-4 {
+			v = x * x / 2 * inverse[k]
+		}
+		if r.guard > 0 {
+			v += r.guard * aged(x) * inverse[k] * inverse[k]
+		}
+		sum += post * v
+		mass += post
+		q *= q
+		own *= 2
+	}
+	return p.weight * sum / mass
+}
+
+// aged returns what a visit saves in age: x²/2 + x e^-x - (1 - e^-x), which is near x³/3 for small x.
+func aged(x float64) float64 {
+	if x < 0.03 {
+		return x * x * x * (1.0/3 - x*(1.0/8-x/30))
+	}
+	e := math.Exp(-x)
+	return x*x/2 + x*e - (1 - e)
+}
+
+// worth returns 1 - (1+x)e^-x.
+func worth(x float64) float64 {
+	if x < 1e-4 {
+		return x * x / 2
+	}
+	return 1 - (1+x)*math.Exp(-x)
+}
+
+// Default returns the options of the policy that did best on recorded histories: shared changes of folders,
+// and rates that may be redrawn.
+func Default() IndexOptions {
+	return IndexOptions{Learning: Learning{Shared: true, Folder: 100, Forget: 1000 * day}}
+}

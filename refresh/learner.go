@@ -1,0 +1,339 @@
+package refresh
+
+import (
+	"fmt"
+	"math"
+
+	"freshet/change"
+)
+
+// Learning says how a policy learns what it believes. The zero value learns each page's rate, with the
+// pages of its site for a prior.
+type Learning struct {
+	Forget float64 // seconds after which half of what is known of a page is doubted (e-folding); 0: never
+	Shared bool    // learn also the changes that pages share
+	Folder int     // pages that make a folder a group of its own; 0: only sites are groups
+	Nested bool    // a page shares the changes of every group above it, not only the innermost
+	Every  float64 // seconds between two looks at a site's shared changes; 0: two days
+	Steps  int     // of expectation and maximisation at each look; 0: 3
+	Dates  bool    // believe the dates of last changes
+}
+
+const (
+	usualDays    = 730  // from which the usual hazard of shared changes is taken
+	memoryDays   = 250  // visits older than that no longer change what is believed of shared changes
+	memoryVisits = 8    // nor do visits earlier than so many a page
+	steps        = 3    // of expectation and maximisation, each time
+	priorEvery   = 7    // looks at a site until its priors are learned anew
+	significant  = 0.02 // shared changes that must be seen differently until pages are valued anew
+	overallPages = 20   // that the pages of all sites are worth in a group's prior
+)
+
+// state is what a learner knows of one page.
+type state struct {
+	evidence change.Evidence
+	seen     float64 // last visit that told something
+	tried    float64 // last visit
+	weight   float64
+	folder   int32
+	index    int32 // in its site's pages
+	known    bool
+	out      bool
+}
+
+// A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
+// its group's pages make together, and, if wanted, the shared changes of every group.
+type learner struct {
+	options Learning
+	forest  forest
+	pages   []state
+	origin  float64 // day 0, in seconds
+	begun   bool
+	due     Queue                 // sites, by when to learn from them
+	overall change.Belief         // of a page of any site
+	sums    [change.Rates]float64 // of the posteriors of all pages, when last looked at
+	scratch struct{ count, exposed []tally }
+}
+
+func newLearner(o Learning) learner {
+	if o.Every == 0 {
+		o.Every = 2 * day
+	}
+	if o.Steps == 0 {
+		o.Steps = 3
+	}
+	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior()}
+}
+
+func (l *learner) add(id ID, p Page) {
+	l.pages = grown(l.pages, id)
+	s := &l.pages[id]
+	if s.known {
+		panic(fmt.Sprintf("refresh: page %d is added twice", id))
+	}
+	if !l.begun {
+		l.begun, l.origin = true, p.Fresh
+	}
+	// A copy may be older than all that is remembered.
+	fresh := math.Max(p.Fresh, l.origin)
+	folder := l.forest.enter(p.Site, p.Path)
+	home := l.forest.sites[l.forest.folders[folder].site]
+	*s = state{evidence: change.NewEvidence(), seen: fresh, tried: fresh, weight: p.Weight, folder: folder,
+		index: int32(len(home.pages)), known: true}
+	home.pages = append(home.pages, id)
+	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
+		l.due.Set(site, fresh+l.options.Every)
+	}
+}
+
+func (l *learner) remove(id ID) {
+	s := l.must(id)
+	home := l.site(s)
+	last := home.pages[len(home.pages)-1]
+	home.pages[s.index] = last
+	l.pages[last].index = s.index
+	home.pages = home.pages[:len(home.pages)-1]
+	s.known, s.out = false, false
+}
+
+func (l *learner) must(id ID) *state {
+	if int(id) >= len(l.pages) || !l.pages[id].known {
+		panic(fmt.Sprintf("refresh: no page %d", id))
+	}
+	return &l.pages[id]
+}
+
+func (l *learner) site(s *state) *site { return l.forest.sites[l.forest.folders[s.folder].site] }
+
+func (l *learner) days(t float64) float64 { return (t - l.origin) / day }
+
+// visited learns from a visit.
+func (l *learner) visited(id ID, v Visit) {
+	s := l.must(id)
+	s.out = false
+	s.tried = math.Max(s.tried, v.At)
+	length := v.At - s.seen
+	if v.Outcome == Unknown || !(length > 0) {
+		return
+	}
+	g := l.forest.group(s.folder)
+	changed := v.Outcome == Changed
+	from, to := l.days(s.seen), l.days(v.At)
+	shared := 0.0
+	if l.options.Shared {
+		shared = l.shared(g, from, to)
+		belief := s.evidence.Posterior(&g.prior)
+		own := -math.Log(belief.Unchanged(length))
+		home := l.site(s)
+		home.visits = append(home.visits, span{float32(from), float32(to), float32(own), s.folder, changed})
+	}
+	if quiet := v.At - v.Modified; l.options.Dates && changed && v.Modified > 0 && quiet >= 0 && quiet < length {
+		s.evidence.Dated(quiet)
+	} else {
+		s.evidence.Visit(length, shared, changed)
+	}
+	forget := 0.0
+	if l.options.Forget > 0 {
+		forget = -math.Expm1(-length / l.options.Forget)
+	}
+	s.evidence.Scale(&g.prior, forget)
+	s.seen = v.At
+}
+
+// shared returns the changes that a page of the group was expected to share between two days.
+func (l *learner) shared(g *group, from, to float64) float64 {
+	sum := g.shared.upTo(to) - g.shared.upTo(from)
+	for l.options.Nested && g.parent != nil {
+		g = g.parent
+		sum += g.shared.upTo(to) - g.shared.upTo(from)
+	}
+	return sum
+}
+
+// inverses returns, for each rate of the grid, one over the hazard of a usual second, shared changes
+// included.
+func (l *learner) inverses(g *group) *[change.Rates]float64 {
+	if g.inverse[0] == 0 {
+		usual := 0.0
+		if l.options.Shared {
+			l.chain(g, func(g *group) { usual += g.shared.mean })
+		}
+		for k := range g.inverse {
+			g.inverse[k] = 1 / (change.GridRate(k) + usual/day)
+		}
+	}
+	return &g.inverse
+}
+
+// chain calls f for the groups whose changes a page of the group shares.
+func (l *learner) chain(g *group, f func(*group)) {
+	for f(g); l.options.Nested && g.parent != nil; {
+		g = g.parent
+		f(g)
+	}
+}
+
+// learn looks at the sites that are due, and tells which pages may be worth another value now.
+func (l *learner) learn(now float64, revalue func(ID)) {
+	for l.due.Len() > 0 {
+		id, at := l.due.First()
+		if at > now {
+			return
+		}
+		s := l.forest.sites[id]
+		l.due.Set(id, now+l.options.Every)
+		s.ticks++
+		renewed := s.ticks%priorEvery == 0
+		if renewed {
+			l.renewPriors(s)
+		}
+		if len(s.visits) > 0 {
+			l.fit(s, l.days(now))
+		}
+		l.revalue(s, renewed, revalue)
+	}
+}
+
+// revalue calls f for the pages of a site of which more is known now: all, or those of groups whose shared
+// changes are seen differently.
+func (l *learner) revalue(s *site, all bool, f func(ID)) {
+	news := all
+	for _, g := range s.groups {
+		// Groups above come before those below.
+		g.news = all || g.drift > significant || l.options.Nested && g.parent != nil && g.parent.news
+		news = news || g.news
+		if g.news {
+			g.drift = 0
+		}
+	}
+	if !news {
+		return
+	}
+	for _, id := range s.pages {
+		if l.forest.group(l.pages[id].folder).news {
+			f(id)
+		}
+	}
+}
+
+// renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind
+// that all sites have: one step of expectation and maximisation.
+func (l *learner) renewPriors(s *site) {
+	sums := make(map[*group]*change.Belief, len(s.groups))
+	for _, g := range s.groups {
+		sums[g] = new(change.Belief)
+		sums[g].Add(&l.overall, overallPages)
+	}
+	var all [change.Rates]float64
+	for _, id := range s.pages {
+		p := &l.pages[id]
+		g := l.forest.group(p.folder)
+		posterior := p.evidence.Posterior(&g.prior)
+		sums[g].Add(&posterior, 1)
+		for k, p := range posterior {
+			all[k] += float64(p)
+		}
+	}
+	for _, g := range s.groups {
+		sums[g].Normalise()
+		g.prior = *sums[g]
+	}
+	total := 0.0
+	for k := range all {
+		l.sums[k] += all[k] - s.sums[k]
+		total += l.sums[k]
+	}
+	s.sums = all
+	for k := range l.overall {
+		if total > 0 {
+			l.overall[k] = float32(l.sums[k] / total)
+		}
+	}
+}
+
+// fit learns the shared changes of a site's groups from its visits, by expectation (how much of a change
+// that was seen each day of its span explains) and maximisation (a day's hazard is the changes that it
+// explains over the visits that cover it).
+func (l *learner) fit(s *site, now float64) {
+	n := int(now) + 1
+	for i, g := range s.groups {
+		g.shared.extend(n)
+		g.index, g.first = i, n
+	}
+	l.forgetOld(s, now)
+	count, exposed := l.tallies(len(s.groups), n)
+	for _, v := range s.visits {
+		l.chain(l.forest.group(v.folder), func(g *group) {
+			exposed[g.index].add(float64(v.from), float64(v.to), 1)
+			g.first = min(g.first, int(v.from))
+		})
+	}
+	for i, g := range s.groups {
+		exposed[i].total(g.first)
+	}
+	for range l.options.Steps {
+		l.explain(s.visits, count)
+		for i, g := range s.groups {
+			count[i].total(g.first)
+			g.drift += g.shared.renew(g.first, count[i], exposed[i])
+			clear(count[i][g.first:])
+			g.inverse[0] = 0
+		}
+	}
+}
+
+// explain adds to the tallies of the groups, for every visit that saw a change, one over the probability
+// of a change: times a day's hazard, that is what the day explains.
+func (l *learner) explain(visits []span, count []tally) {
+	for _, v := range visits {
+		if !v.changed {
+			continue
+		}
+		from, to := float64(v.from), float64(v.to)
+		w := 1 / probability(float64(v.own)+l.shared(l.forest.group(v.folder), from, to))
+		l.chain(l.forest.group(v.folder), func(g *group) { count[g.index].add(from, to, w) })
+	}
+}
+
+// forgetOld drops visits that are old or too many, and keeps what they say by day.
+func (l *learner) forgetOld(s *site, now float64) {
+	old := max(0, len(s.visits)-memoryVisits*len(s.pages))
+	for old < len(s.visits) && float64(s.visits[old].to) < now-memoryDays {
+		old++
+	}
+	if 8*old < len(s.visits) {
+		return // until it is worth the trouble
+	}
+	n := len(s.groups[0].shared.hazard)
+	count, exposed := l.tallies(len(s.groups), n)
+	for _, v := range s.visits[:old] {
+		l.chain(l.forest.group(v.folder), func(g *group) { exposed[g.index].add(float64(v.from), float64(v.to), 1) })
+	}
+	l.explain(s.visits[:old], count)
+	for i, g := range s.groups {
+		exposed[i].total(0)
+		count[i].total(0)
+		for d := range n {
+			g.shared.count[d] += float32(g.shared.hazard[d] * count[i][d])
+			g.shared.exposed[d] += float32(exposed[i][d])
+		}
+	}
+	s.visits = append(s.visits[:0], s.visits[old:]...)
+}
+
+// tallies returns empty tallies of n days for so many groups, twice.
+func (l *learner) tallies(groups, n int) (count, exposed []tally) {
+	for _, t := range []*[]tally{&l.scratch.count, &l.scratch.exposed} {
+		for len(*t) < groups {
+			*t = append(*t, nil)
+		}
+		for i := range groups {
+			if cap((*t)[i]) < n+2 {
+				(*t)[i] = make(tally, n+2, 2*n+2)
+			}
+			(*t)[i] = (*t)[i][:n+2]
+			clear((*t)[i])
+		}
+	}
+	return l.scratch.count[:groups], l.scratch.exposed[:groups]
+}

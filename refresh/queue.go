@@ -1,0 +1,115 @@
+package refresh
+
+// A Queue holds pages by a key, the least first, and of equal keys the page of least ID. The zero value
+// is ready for use. Every change costs O(log n).
+type Queue struct {
+	heap  []entry
+	place []int32 // by ID: 1 + the place in heap, 0 if not in it
+}
+
+type entry struct {
+	key float64
+	id  ID
+}
+
+func (e entry) before(o entry) bool { return e.key < o.key || e.key == o.key && e.id < o.id }
+
+// Len returns the number of pages in the queue.
+func (q *Queue) Len() int { return len(q.heap) }
+
+// First returns the page of least key. The queue must not be empty.
+func (q *Queue) First() (ID, float64) { return q.heap[0].id, q.heap[0].key }
+
+// Has reports whether the page is in the queue.
+func (q *Queue) Has(id ID) bool { return int(id) < len(q.place) && q.place[id] > 0 }
+
+// Key returns the key of a page that is in the queue.
+func (q *Queue) Key(id ID) float64 { return q.heap[q.place[id]-1].key }
+
+// Set puts the page into the queue, or moves it, to a key.
+func (q *Queue) Set(id ID, key float64) {
+	q.place = grown(q.place, id)
+	i := int(q.place[id]) - 1
+	if i < 0 {
+		i = len(q.heap)
+		q.heap = append(q.heap, entry{})
+	}
+	q.settle(i, entry{key, id})
+}
+
+// Drop takes the page out of the queue, if it is there.
+func (q *Queue) Drop(id ID) {
+	if !q.Has(id) {
+		return
+	}
+	i := int(q.place[id]) - 1
+	q.place[id] = 0
+	last := q.heap[len(q.heap)-1]
+	q.heap = q.heap[:len(q.heap)-1]
+	if last.id != id {
+		q.settle(i, last)
+	}
+}
+
+// Pop takes out the page of least key.
+func (q *Queue) Pop() (ID, float64) {
+	id, key := q.First()
+	q.Drop(id)
+	return id, key
+}
+
+// settle puts e at place i or, if it belongs elsewhere, there.
+func (q *Queue) settle(i int, e entry) {
+	for i > 0 {
+		up := (i - 1) / 2
+		if !e.before(q.heap[up]) {
+			break
+		}
+		q.put(i, q.heap[up])
+		i = up
+	}
+	q.sink(i, e)
+}
+
+// sink puts e at place i or, if it belongs lower, there.
+func (q *Queue) sink(i int, e entry) {
+	for {
+		down := 2*i + 1
+		if down >= len(q.heap) {
+			break
+		}
+		if down+1 < len(q.heap) && q.heap[down+1].before(q.heap[down]) {
+			down++
+		}
+		if !q.heap[down].before(e) {
+			break
+		}
+		q.put(i, q.heap[down])
+		i = down
+	}
+	q.put(i, e)
+}
+
+// rekey gives every page a new key, O(n).
+func (q *Queue) rekey(key func(ID) float64) {
+	for i := range q.heap {
+		q.heap[i].key = key(q.heap[i].id)
+	}
+	for i := len(q.heap)/2 - 1; i >= 0; i-- {
+		q.sink(i, q.heap[i])
+	}
+}
+
+func (q *Queue) put(i int, e entry) {
+	q.heap[i] = e
+	q.place[e.id] = int32(i) + 1
+}
+
+// grown returns s, long enough for the id.
+func grown[T any](s []T, id ID) []T {
+	for int(id) >= len(s) {
+		var zero T
+		s = append(s, zero)
+	}
+	return s
+}

@@ -1,0 +1,165 @@
+package refresh
+
+import (
+	"math"
+	"slices"
+)
+
+// A Ranking finds the page of highest value now, although all values change all the time. It rests on two
+// laws of the values: that of a page rises from one visit to the next, and over the time since the visit
+// no faster than a power of it. So a page of low value need not be looked at for a while: the cold ones wait
+// for the time at which they could reach the bar. All that have reached it are hot. The hot ones are
+// looked at again and again, some of them at every pick; when they are too many the bar rises, when there
+// are none it falls.
+type Ranking struct {
+	// Value returns the value of a visit at a time that may lie ahead.
+	Value func(id ID, at float64) float64
+	// Since returns the time from which the page's value rises.
+	Since func(id ID) float64
+	// Growth is the power of the time since the visit that values grow by at most: 2 of freshness.
+	Growth float64
+
+	cold   Queue   // by the time to look again
+	hot    Queue   // by -value, when looked at last
+	bar    float64 // what is below is cold
+	picks  int     // since all hot pages were looked at
+	span   float64 // about the time between two visits of a page
+	values []float64
+	walk   []ID
+}
+
+// Len returns the number of ranked pages.
+func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
+
+// Bar returns the value at which pages become hot.
+func (r *Ranking) Bar() float64 { return r.bar }
+
+// Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
+func (r *Ranking) Place(id ID, now float64) {
+	v := r.Value(id, now)
+	if v >= r.bar {
+		r.cold.Drop(id)
+		r.hot.Set(id, -v)
+		return
+	}
+	r.hot.Drop(id)
+	r.cold.Set(id, r.reach(id, now, v))
+}
+
+// Again is Place for a page that is ranked; it leaves others alone.
+func (r *Ranking) Again(id ID, now float64) {
+	if r.cold.Has(id) || r.hot.Has(id) {
+		r.Place(id, now)
+	}
+}
+
+// Drop takes the page out.
+func (r *Ranking) Drop(id ID) {
+	r.cold.Drop(id)
+	r.hot.Drop(id)
+}
+
+// Pick takes out the page of highest value. In the mean it costs O(log n) and some tens of values.
+func (r *Ranking) Pick(now float64) (ID, bool) {
+	n := r.Len()
+	if n == 0 {
+		return 0, false
+	}
+	for r.cold.Len() > 0 {
+		id, at := r.cold.First()
+		if at > now {
+			break
+		}
+		r.Place(id, now)
+	}
+	switch {
+	case r.hot.Len() == 0:
+		r.lower(now)
+	case r.hot.Len() > max(32, n/4):
+		r.raise(now)
+	case r.picks > r.hot.Len()/16:
+		r.look(now)
+	}
+	r.picks++
+	id, _ := r.hot.Pop()
+	r.span += (now - r.Since(id) - r.span) / 64
+	return id, true
+}
+
+// look values the hot pages anew.
+func (r *Ranking) look(now float64) {
+	r.picks = 0
+	r.hot.rekey(func(id ID) float64 { return -r.Value(id, now) })
+}
+
+// raise sets the bar so that one page in 16 is hot, and lets the others cool.
+func (r *Ranking) raise(now float64) {
+	r.look(now)
+	values := r.values[:0]
+	for _, e := range r.hot.heap {
+		values = append(values, -e.key)
+	}
+	r.bar = highest(values, r.Len()/16)
+	for _, id := range r.ids(&r.hot) {
+		if v := -r.hot.Key(id); v < r.bar {
+			r.hot.Drop(id)
+			r.cold.Set(id, r.reach(id, now, v))
+		}
+	}
+	r.values = values
+}
+
+// lower sets the bar so that one page in 16 is hot, when none is.
+func (r *Ranking) lower(now float64) {
+	values := r.values[:0]
+	ids := r.ids(&r.cold)
+	for _, id := range ids {
+		values = append(values, r.Value(id, now))
+	}
+	sorted := slices.Clone(values)
+	r.bar = highest(sorted, r.Len()/16)
+	for i, id := range ids {
+		if v := values[i]; v >= r.bar {
+			r.cold.Drop(id)
+			r.hot.Set(id, -v)
+		} else {
+			r.cold.Set(id, r.reach(id, now, v))
+		}
+	}
+	r.values = values
+}
+
+// ids returns the pages of a queue, so that it can be changed while they are walked.
+func (r *Ranking) ids(q *Queue) []ID {
+	r.walk = r.walk[:0]
+	for _, e := range q.heap {
+		r.walk = append(r.walk, e.id)
+	}
+	return r.walk
+}
+
+// highest returns the value below which all but n+1 values are. It reorders them.
+func highest(values []float64, n int) float64 {
+	slices.Sort(values)
+	return values[max(0, len(values)-1-n)]
+}
+
+// reach returns a time after now up to which the page, whose value now is v and below the bar, stays there.
+func (r *Ranking) reach(id ID, now, v float64) float64 {
+	since := r.Since(id)
+	age := math.Max(now-since, 0)
+	ahead := age
+	if 16*v < r.bar { // far below: what is it worth when pages are usually visited?
+		ahead = math.Max(age, r.span)
+		v = r.Value(id, since+ahead)
+		for v >= r.bar && ahead > 1.01*age {
+			ahead = math.Max(age, ahead/2)
+			v = r.Value(id, since+ahead)
+		}
+	}
+	stretch := 4.0
+	if r.bar < 16*v {
+		stretch = math.Pow(r.bar/v, 1/r.Growth)
+	}
+	return math.Max(since+stretch*ahead, now+r.span/128+1e-3)
+}

@@ -1,0 +1,95 @@
+package refresh
+
+import "math"
+
+const (
+	day          = 86400.0
+	baseHazard   = 0.0005 // shared changes a day that are expected where nothing was seen
+	baseExposure = 20     // visits that this expectation is worth
+)
+
+// shared is the hazard of the changes that a group's pages share: how many of them a page is expected to
+// take part in, day by day. It is a step function with the prior Gamma(baseHazard·baseExposure,
+// baseExposure) a day, so nearly 0 but where visits say otherwise.
+type shared struct {
+	hazard  []float64 // by day
+	sum     []float64 // of the hazards before the day; one longer than hazard
+	count   []float32 // shared changes that visits found, by day: of visits that are forgotten
+	exposed []float32 // visits whose span covers the day: of visits that are forgotten
+	mean    float64   // hazard of a usual day
+}
+
+// extend gives the first days, up to n, their places.
+func (s *shared) extend(n int) {
+	if len(s.sum) == 0 {
+		s.sum = append(s.sum, 0)
+	}
+	for len(s.hazard) < n {
+		s.hazard = append(s.hazard, baseHazard)
+		s.sum = append(s.sum, s.sum[len(s.sum)-1]+baseHazard)
+		s.count = append(s.count, 0)
+		s.exposed = append(s.exposed, 0)
+	}
+}
+
+// upTo returns the shared changes from day 0 to a time in days.
+func (s *shared) upTo(t float64) float64 {
+	d := int(t)
+	if d >= len(s.hazard) {
+		if len(s.sum) == 0 {
+			return baseHazard * t
+		}
+		return s.sum[len(s.sum)-1] + baseHazard*(t-float64(len(s.hazard)))
+	}
+	return s.sum[d] + s.hazard[d]*(t-float64(d))
+}
+
+// renew takes up new counts and exposures from a day on, beside those that are forgotten. It returns by
+// how much the hazards changed, in sum.
+func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
+	sum := s.sum[first]
+	for d := first; d < len(s.hazard); d++ {
+		h := s.hazard[d]
+		c := baseHazard*baseExposure + float64(s.count[d]) + h*count[d]
+		c /= baseExposure + float64(s.exposed[d]) + exposed[d]
+		drift += math.Abs(c - h)
+		sum += c
+		s.hazard[d], s.sum[d+1] = c, sum
+	}
+	recent := max(0, len(s.hazard)-usualDays)
+	s.mean = (s.sum[len(s.hazard)] - s.sum[recent]) / float64(len(s.hazard)-recent)
+	return drift
+}
+
+// A span is what one visit saw: days from to days to.
+type span struct {
+	from, to float32 // days
+	own      float32 // changes of the page's own that were expected in it
+	folder   int32
+	changed  bool
+}
+
+// tally adds up weights over spans of days, in constant time a span, by their differences.
+type tally []float64
+
+// add adds w to every day from one time to another, in proportion to its part between them.
+func (t tally) add(from, to, w float64) {
+	a, b := int(from), int(to)
+	partA, partB := from-float64(a), to-float64(b)
+	t[a] += w * (1 - partA)
+	t[a+1] += w * partA
+	t[b] -= w * (1 - partB)
+	t[b+1] -= w * partB
+}
+
+// total turns the differences from a day on into the sums, in place.
+func (t tally) total(first int) {
+	sum := 0.0
+	for d := first; d < len(t); d++ {
+		sum += t[d]
+		t[d] = sum
+	}
+}
+
+// probability returns 1-e^-h, at least 1e-9, of a change that was seen.
+func probability(h float64) float64 { return math.Max(1e-9, -math.Expm1(-h)) }
