@@ -24,6 +24,7 @@ type pointing struct {
 	place
 	capture Pointer
 	at      int64 // of the visit or version
+	shared  bool  // it is a visit's, and a version's too
 }
 
 // captures calls fn for every row of the directory, of all crawls, that points at a capture, as db has
@@ -70,16 +71,16 @@ func pointingOf(at place, rest, value []byte) (pointing, error) {
 		var row SiteRow
 		err := decodeValue(value, &row)
 		at.site = weburl.Site(rest)
-		return pointing{at, row.Robots.Capture, row.Robots.Fetched}, err
+		return pointing{place: at, capture: row.Robots.Capture, at: row.Robots.Fetched}, err
 	}
 	var err1, err2 error
 	at.page, at.number, err1 = pageTail(rest)
 	if at.kind == keyVisit {
 		var visit Visit
 		err2 = decodeValue(value, &visit)
-		return pointing{at, visit.Capture, visit.At}, errors.Join(err1, err2)
+		return pointing{place: at, capture: visit.Capture, at: visit.At, shared: visit.Changed || visit.Noise}, errors.Join(err1, err2)
 	}
 	var version Version
 	err2 = decodeValue(value, &version)
-	return pointing{at, version.Capture, version.At}, errors.Join(err1, err2)
+	return pointing{place: at, capture: version.Capture, at: version.At}, errors.Join(err1, err2)
 }

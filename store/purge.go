@@ -188,10 +188,9 @@ func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error
 	if err != nil {
 		return report, err
 	}
-	if report.FreedBytes, err = s.rewrite(ctx, files, hit); err != nil {
+	if report.Files, report.FreedBytes, err = s.rewrite(ctx, files, hit, 0); err != nil {
 		return report, err
 	}
-	report.Files = len(files)
 	if err := s.scrubAll(ctx, all); err != nil {
 		return report, err
 	}

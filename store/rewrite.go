@@ -98,22 +98,26 @@ type rewriting struct {
 }
 
 // rewrite replaces closed files by ones that hold only those captures that rows point at, or that a
-// revisit record elsewhere refers to, and that keep lets stay. It returns how many bytes became free.
+// revisit record elsewhere refers to, and that drop does not take away. A file of which less than a part
+// would become free is left as it is. It returns how many were replaced and the bytes that became free.
 // The caller holds s.keeping.
-func (s *Store) rewrite(ctx context.Context, files []string, drop func(target string) bool) (freed int64, err error) {
+func (s *Store) rewrite(ctx context.Context, files []string, drop func(target string) bool, part float64) (done int, freed int64, err error) {
 	places, err := s.placesIn(ctx, files)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, file := range files {
 		r := &rewriting{Store: s, file: file, places: places[file], copies: map[int64]warc.Pointer{}}
-		n, err := r.run(ctx, drop)
+		rewritten, n, err := r.run(ctx, drop, part)
 		if err != nil {
-			return freed, fmt.Errorf("store: rewrite %s: %w", file, err)
+			return done, freed, fmt.Errorf("store: rewrite %s: %w", file, err)
+		}
+		if rewritten {
+			done++
 		}
 		freed += n
 	}
-	return freed, nil
+	return done, freed, nil
 }
 
 // placesIn finds what points into the given files, by file and offset.
@@ -132,31 +136,35 @@ func (s *Store) placesIn(ctx context.Context, files []string) (map[string]map[in
 	return found, errors.Join(err, snapshot.Close())
 }
 
-func (r *rewriting) run(ctx context.Context, drop func(target string) bool) (freed int64, err error) {
+func (r *rewriting) run(ctx context.Context, drop func(target string) bool, part float64) (done bool, freed int64, err error) {
 	path := r.fs.PathJoin(r.dir.join(warcDir), r.file)
 	before, err := r.fs.Stat(path)
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
 	members, err := r.members(ctx, path, drop)
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
 	stay, err := r.staying(ctx, members)
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
-	after, err := r.copy(ctx, members, stay)
-	if err != nil {
-		return 0, err
+	for i := range members {
+		if !stay[members[i].group] {
+			freed += members[i].length
+		}
+	}
+	if float64(freed) < part*float64(before.Size()) {
+		return false, 0, nil
+	}
+	if err := r.copy(ctx, members, stay); err != nil {
+		return false, 0, err
 	}
 	if err := r.point(); err != nil {
-		return 0, err
+		return false, 0, err
 	}
-	if err := r.remove(path); err != nil {
-		return 0, err
-	}
-	return before.Size() - after, nil
+	return true, freed, r.remove(path)
 }
 
 // staying returns the groups that are to be copied.
@@ -211,14 +219,11 @@ func (r *rewriting) pinned(ctx context.Context, members []member, stay map[warc.
 	return pinned, err
 }
 
-// copy writes the members that stay into new files and returns the bytes of these.
-func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID]bool) (written int64, err error) {
-	if len(stay) == 0 {
-		return 0, nil
-	}
+// copy writes the members that stay into new files, which it closes.
+func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID]bool) (err error) {
 	w, err := r.newWARC("_kept") // a name that the crawl's own files never have
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	var group [][]byte
@@ -230,7 +235,6 @@ func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID
 		to, err := w.Append(nil, group...)
 		for i := range to {
 			r.copies[from[i]] = to[i]
-			written += to[i].Length
 		}
 		group, from = group[:0], from[:0]
 		return err
@@ -242,21 +246,21 @@ func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return written, err
+			return err
 		}
 		raw, err := warc.ReadMember(nil, r.fs, r.dir.join(warcDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
 		if err != nil {
-			return written, err
+			return err
 		}
 		if m.group != last {
 			if err := flush(); err != nil {
-				return written, err
+				return err
 			}
 			last = m.group
 		}
 		group, from = append(group, raw), append(from, m.offset)
 	}
-	return written, flush()
+	return flush()
 }
 
 // point turns the rows to the copies, some thousand in a batch. The copies are on disk: copy has closed

@@ -1,0 +1,374 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/weburl"
+)
+
+// Keep says how much of the past a crawl keeps. A zero field is no limit. Of whatever it lets go, a
+// page's last version is never a part, nor is what a revisit record that is still there refers to.
+type Keep struct {
+	Versions int           // of a page: the last ones
+	Age      time.Duration // versions that were replaced, and captures of visits that were made, longer ago go
+	Bytes    int64         // of the directory's WARC files: the oldest past goes first
+	// Tombstones is how long the change log says that a page has ended (gone, moved, withdrawn, purged).
+	Tombstones time.Duration
+}
+
+// Validate returns all faults of k, joined.
+func (k Keep) Validate() error {
+	var faults []error
+	if k.Versions < 0 {
+		faults = append(faults, fmt.Errorf("store: keep %d versions: want 0 or more", k.Versions))
+	}
+	if k.Age < 0 || k.Tombstones < 0 {
+		faults = append(faults, fmt.Errorf("store: keep %v, tombstones %v: want 0 or more", k.Age, k.Tombstones))
+	}
+	if k.Bytes < 0 {
+		faults = append(faults, fmt.Errorf("store: keep %d bytes: want 0 or more", k.Bytes))
+	}
+	return errors.Join(faults...)
+}
+
+// Swept is what a Sweep did and found.
+type Swept struct {
+	Versions   int64 // deleted
+	Captures   int64 // of visits let go
+	Forgotten  int64 // entries of the change log deleted
+	Files      int   // WARC files rewritten
+	FreedBytes int64 // of them
+	FileBytes  int64 // of all WARC files, after it
+	LiveBytes  int64 // … of them, an estimate of what rows point at
+}
+
+// Parts of the policy.
+const (
+	keepShare    = 7.0 / 8 // of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
+	rewriteBelow = 0.5     // share of a file that is live, below which it is rewritten
+	worthwhile   = 1.0 / 8 // of a file must become free, or it is left as it is
+	rewriteGroup = 16      // files whose pointers are looked for at once
+)
+
+// Sweep lets go, at now, of what keep does not ask to be kept, and then, if keep limits versions, age or
+// bytes, reclaims space: WARC files of which less than half is still pointed at are rewritten, and,
+// while there are more bytes than keep.Bytes, others too, those with the least in use first. It also does what FinishPurges does. It may
+// be called while a crawl runs, whose writes go between its own; ctx ends it at the next step. After an
+// error or a crash nothing is lost, and the next call does the rest.
+//
+// It reads all rows of visits and versions three times, each closed WARC file once in its life and once
+// when it is rewritten.
+func (s *Store) Sweep(ctx context.Context, keep Keep, now time.Time) (done Swept, err error) {
+	if err := keep.Validate(); err != nil {
+		return done, err
+	}
+	if _, err := s.FinishPurges(ctx); err != nil {
+		return done, err
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	cut, err := s.cut(ctx, keep, now)
+	if err != nil {
+		return done, err
+	}
+	for p := range s.dir.partitions {
+		if err := s.prune(ctx, weburl.Partition(p), keep.Versions, cut, &done); err != nil {
+			return done, err
+		}
+		if err := s.forget(ctx, weburl.Partition(p), keep.Tombstones, now, &done); err != nil {
+			return done, err
+		}
+	}
+	if keep.Versions == 0 && keep.Age == 0 && keep.Bytes == 0 {
+		return done, nil
+	}
+	return done, s.reclaim(ctx, keep.Bytes, &done)
+}
+
+// cut returns the time, unix nanoseconds, before which the past goes, by age or for want of bytes.
+func (s *Store) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
+	if keep.Age > 0 {
+		cut = now.Add(-keep.Age).UnixNano()
+	}
+	if keep.Bytes == 0 {
+		return cut, nil
+	}
+	use, err := s.fileUse(ctx)
+	if err != nil {
+		return cut, err
+	}
+	_, live := use.total()
+	over := float64(live) - keepShare*float64(keep.Bytes)
+	if over <= 0 {
+		return cut, nil
+	}
+	past, err := s.past(ctx, use)
+	if err != nil {
+		return cut, err
+	}
+	for _, hour := range slices.Sorted(maps.Keys(past)) {
+		if over <= 0 {
+			break
+		}
+		over -= past[hour]
+		cut = max(cut, (hour+1)*int64(time.Hour))
+	}
+	return cut, nil
+}
+
+// past returns the bytes of what may go, of this crawl, by the hour before which it would.
+func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error) {
+	past := map[int64]float64{}
+	var last pointing // the version before, which the next one replaces
+	for p := range s.dir.partitions {
+		at := place{crawl: s.options.Crawl, p: weburl.Partition(p), kind: keyVersion}
+		last = pointing{}
+		err := capturesOf(ctx, s.db, at, func(v pointing) error {
+			if v.page == last.page && last.number != 0 {
+				past[v.at/int64(time.Hour)] += use.bytes(last.capture)
+			}
+			last = v
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		at.kind = keyVisit
+		err = capturesOf(ctx, s.db, at, func(v pointing) error {
+			if !v.shared {
+				past[v.at/int64(time.Hour)] += use.bytes(v.capture)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return past, nil
+}
+
+// prune lets go of a partition's past before cut and beyond a number of versions.
+func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut int64, done *Swept) error {
+	var group []Record
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		_, err := s.Apply(group...)
+		group = group[:0]
+		return err
+	}
+	before, err := s.Counters(p)
+	if err != nil {
+		return err
+	}
+	for page, err := range s.Pages(p) {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if page.State == StatePurged || page.FirstSeen >= cut && (versions == 0 || int64(page.Versions-page.Pruned) <= int64(versions)) {
+			continue
+		}
+		record, captures, err := s.excess(p, &page, versions, cut)
+		if err != nil {
+			return err
+		}
+		if record == nil {
+			continue
+		}
+		done.Captures += captures
+		if group = append(group, record); len(group) == purgeBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	after, err := s.Counters(p)
+	done.Versions += after.Pruned - before.Pruned
+	return err
+}
+
+// excess returns what a page has too much, nil for nothing, and the visits' captures that go with it.
+func (s *Store) excess(p weburl.Partition, page *PageAt, keep int, cut int64) (*Pruned, int64, error) {
+	r := &Pruned{Partition: p, Fingerprint: page.Fingerprint, Versions: page.Pruned}
+	versions, err := s.Versions(p, page.Fingerprint)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range max(0, len(versions)-1) {
+		if versions[i+1].At < cut || keep > 0 && len(versions)-i > keep {
+			r.Versions = versions[i].Number
+		}
+	}
+	visits, err := s.Visits(p, page.Fingerprint)
+	if err != nil {
+		return nil, 0, err
+	}
+	captures := int64(0)
+	for i, number := 0, page.firstVisit(); i < len(visits); i, number = i+1, number+1 {
+		v := &visits[i]
+		if v.At < cut {
+			r.Visits = number
+		}
+		if !v.Capture.IsZero() && (v.At < cut || v.Version <= r.Versions) {
+			captures++
+		}
+	}
+	if r.Versions == page.Pruned && captures == 0 {
+		return nil, 0, nil
+	}
+	return r, captures, nil
+}
+
+// forget drops entries of the change log of pages that ended too long ago.
+func (s *Store) forget(ctx context.Context, p weburl.Partition, horizon time.Duration, now time.Time, done *Swept) error {
+	if horizon == 0 {
+		return nil
+	}
+	before := now.Add(-horizon).UnixNano()
+	for after := uint64(0); ; {
+		changes, err := s.Changes(p, after, maxListed)
+		if err = errors.Join(err, ctx.Err()); err != nil || len(changes) == 0 {
+			return err
+		}
+		after = changes[len(changes)-1].Record
+		r := &Forgotten{Partition: p}
+		for i := range changes {
+			if changes[i].Kind.ended() && changes[i].At < before {
+				r.Changes = append(r.Changes, changes[i].Record)
+			}
+		}
+		if len(r.Changes) == 0 {
+			continue
+		}
+		if _, err := s.Apply(r); err != nil {
+			return err
+		}
+		done.Forgotten += int64(len(r.Changes))
+	}
+}
+
+// reclaim rewrites WARC files that hold much that no row points at.
+func (s *Store) reclaim(ctx context.Context, limit int64, done *Swept) error {
+	tried := map[string]bool{}
+	for {
+		use, err := s.fileUse(ctx)
+		if err != nil {
+			return err
+		}
+		done.FileBytes, done.LiveBytes = use.total()
+		group := s.victims(use, limit, tried)
+		if len(group) == 0 {
+			return nil
+		}
+		for _, file := range group {
+			tried[file] = true
+		}
+		files, freed, err := s.rewrite(ctx, group, nothing, worthwhile)
+		done.Files += files
+		done.FreedBytes += freed
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// victims returns some files to be rewritten, those with the least in use first.
+func (s *Store) victims(use fileUse, limit int64, tried map[string]bool) (group []string) {
+	total, _ := use.total()
+	names := slices.SortedFunc(maps.Keys(use), func(a, b string) int {
+		return cmp.Or(cmp.Compare(use[a].share(), use[b].share()), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		f := use[name]
+		over := limit > 0 && total > limit && f.share() < 1-worthwhile
+		if f.open || tried[name] || f.share() >= rewriteBelow && !over {
+			continue
+		}
+		total -= int64((1 - f.share()) * float64(f.size))
+		if group = append(group, name); len(group) == rewriteGroup {
+			break
+		}
+	}
+	return group
+}
+
+// fileUse says what of each WARC file is in use.
+type fileUse map[string]*inUse
+
+type inUse struct {
+	size int64 // bytes
+	main int64 // … of records that rows may point at
+	live int64 // … of those that rows do point at
+	open bool  // it is being written
+}
+
+// share returns the part of a file that is in use, in [0, 1]: that of its main records, as requests and
+// metadata go with them.
+func (u *inUse) share() float64 {
+	if u.open {
+		return 1
+	}
+	if u.main == 0 {
+		return 0
+	}
+	return min(1, float64(u.live)/float64(u.main))
+}
+
+func (f fileUse) total() (size, live int64) {
+	for _, u := range f {
+		size += u.size
+		live += int64(u.share() * float64(u.size))
+	}
+	return size, live
+}
+
+// bytes returns what a capture takes in its file, with what goes with it.
+func (f fileUse) bytes(at Pointer) float64 {
+	u := f[at.File]
+	if u == nil || u.main == 0 {
+		return float64(at.Length)
+	}
+	return float64(at.Length) * float64(u.size) / float64(u.main)
+}
+
+// fileUse looks at all files and all rows that point into them.
+func (s *Store) fileUse(ctx context.Context) (fileUse, error) {
+	use := fileUse{}
+	paths, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		name, open := strings.CutSuffix(s.fs.PathBase(path), ".open")
+		if open {
+			info, err := s.fs.Stat(path)
+			if err != nil {
+				continue // it has been closed
+			}
+			use[name] = &inUse{size: info.Size(), open: true}
+			continue
+		}
+		sum, err := s.summaryOf(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		use[name] = &inUse{size: sum.Size, main: sum.Main}
+	}
+	return use, s.captures(ctx, s.db, func(at pointing) error {
+		if u := use[at.capture.File]; u != nil && !at.shared {
+			u.live += at.capture.Length
+		}
+		return nil
+	})
+}
