@@ -17,6 +17,7 @@ import (
 
 	"freshet/clock"
 	"freshet/lab"
+	"freshet/lab/broder"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
 )
@@ -24,6 +25,7 @@ import (
 // experiments are all there are, by name. A new one is one line here.
 func experiments() []lab.Experiment {
 	return []lab.Experiment{
+		broder.Experiment(),
 		queue.Experiment(),
 		replay.Experiment(),
 	}

@@ -35,6 +35,16 @@ func Foresee(trace []weburl.Fingerprint) *Future {
 	return f
 }
 
+// Distinct returns how many different fingerprints will be asked for: what an Infinite cache misses.
+func (f *Future) Distinct() (n int) {
+	for _, next := range f.nexts {
+		if next == never {
+			n++
+		}
+	}
+	return n
+}
+
 // Min replaces the item whose next request is farthest away. No policy of the same size that admits
 // every item it is asked for misses less (Belady 1966). It knows the future: it serves one trace, once.
 //

@@ -1,0 +1,231 @@
+package broder
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"freshet/lab"
+	"freshet/seen/cache"
+	recorded "freshet/seen/trace"
+	"freshet/weburl"
+)
+
+// parameters are the flags.
+type parameters struct {
+	web, file string
+	policies  []string
+	orders    []string
+	from, to  int
+	processes int
+	requests  int
+	seed      uint64
+}
+
+// Experiment returns the experiment.
+func Experiment() lab.Experiment {
+	return lab.Experiment{
+		Name:       "broder",
+		Summary:    "Compare cache policies before the URL-seen test on synthetic and recorded traces",
+		Reproduces: "Broder, Najork and Wiener 2003, Figures 2 to 5, and their open questions",
+		Quick:      []string{"--web=web-5k", "--requests=300000", "--to=18", "--order=fifo,depth"},
+		Prepare: func(flags *pflag.FlagSet) lab.Runner {
+			p := new(parameters)
+			flags.StringVar(&p.web, "web", "web-20k", "synthetic web to crawl: web-5k, web-20k or web-big")
+			flags.StringVar(&p.file, "trace", "", "recorded trace that takes the web's place")
+			flags.StringSliceVar(&p.policies, "policy", withoutInfinite(), "policies")
+			flags.StringSliceVar(&p.orders, "order", []string{"fifo", "length", "depth"}, "crawl orderings, the first of which is studied in full")
+			flags.IntVar(&p.from, "from", 5, "logarithm to base 2 of the least size, in entries")
+			flags.IntVar(&p.to, "to", 21, "logarithm of the largest")
+			flags.IntVar(&p.processes, "processes", 4, "processes that share the web, of 500 threads each")
+			flags.IntVar(&p.requests, "requests", 0, "requests of a trace, 0 for all")
+			flags.Uint64Var(&p.seed, "seed", 1, "seed of resources, repeats and of the policy random")
+			return p.run
+		},
+	}
+}
+
+func withoutInfinite() []string {
+	return slices.DeleteFunc(cache.Names(), func(name string) bool { return name == "infinite" })
+}
+
+func (p *parameters) run(ctx context.Context, out *lab.Result) error {
+	if err := p.validate(); err != nil {
+		return err
+	}
+	if p.file != "" {
+		return p.runRecorded(ctx, out)
+	}
+	return p.runWeb(ctx, out)
+}
+
+func (p *parameters) validate() error {
+	for _, name := range p.policies {
+		if !slices.Contains(withoutInfinite(), name) {
+			return &lab.ParameterError{Name: "policy", Value: name, Want: "some of " + strings.Join(withoutInfinite(), ", ")}
+		}
+	}
+	switch {
+	case p.from < 0 || p.from > 28:
+		return &lab.ParameterError{Name: "from", Value: p.from, Want: "0 to 28"}
+	case p.to < p.from || p.to > 28:
+		return &lab.ParameterError{Name: "to", Value: p.to, Want: "at least --from and at most 28"}
+	case p.processes < 1 || p.processes > 100:
+		return &lab.ParameterError{Name: "processes", Value: p.processes, Want: "1 to 100"}
+	case p.requests < 0:
+		return &lab.ParameterError{Name: "requests", Value: p.requests, Want: "0 or more"}
+	case len(p.orders) == 0:
+		return &lab.ParameterError{Name: "order", Value: "", Want: "an ordering"}
+	}
+	return nil
+}
+
+func (p *parameters) logs() (logs []int) {
+	for log := p.from; log <= p.to; log++ {
+		logs = append(logs, log)
+	}
+	return logs
+}
+
+// runRecorded studies a recorded trace.
+func (p *parameters) runRecorded(ctx context.Context, out *lab.Result) error {
+	requests, err := readTrace(p.file, p.requests)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(p.file)
+	out.Parameter("requests_read", len(requests))
+	s, err := newStudy(ctx, out, name, requests, p.policies, p.logs(), p.seed)
+	if err != nil {
+		return err
+	}
+	s.report(out, [2]string{"Miss rates, " + name, "Misses by those of MIN, " + name})
+	s.claims(out)
+	sharded(out, s)
+	return nil
+}
+
+// readTrace reads a trace, or the first most requests of it.
+func readTrace(file string, most int) (requests []weburl.Fingerprint, err error) {
+	r, err := recorded.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if requests, err = r.All(); err != nil {
+		return nil, err
+	}
+	if most > 0 {
+		requests = requests[:min(most, len(requests))]
+	}
+	return requests, nil
+}
+
+// runWeb crawls a web by each ordering, and studies the first in full.
+func (p *parameters) runWeb(ctx context.Context, out *lab.Result) error {
+	web, err := readWeb(ctx, p.web)
+	if err != nil {
+		return err
+	}
+	byHost := schemes()[0]
+	first := 0 // the critical size of the first ordering's trace
+	for i, order := range p.orders {
+		crawl, err := crawlWeb(ctx, out, web, order, p.processes, p.seed)
+		if err != nil {
+			return err
+		}
+		t := crawl.trace(byHost, p.requests)
+		if i > 0 {
+			if err := p.runOrder(ctx, out, order, t, first); err != nil {
+				return err
+			}
+			continue
+		}
+		full, err := p.runFull(ctx, out, order, t)
+		if err != nil {
+			return err
+		}
+		first, _ = full.edge()
+		p.runSchemes(out, crawl)
+	}
+	return nil
+}
+
+// runFull studies a crawl's full and cross trace with all policies, and caches that are cut up.
+func (p *parameters) runFull(ctx context.Context, out *lab.Result, order string, t trace) (full *study, err error) {
+	out.Parameter("pages_fetched", t.pages)
+	full, err = newStudy(ctx, out, "full, "+order, t.full, p.policies, p.logs(), p.seed)
+	if err != nil {
+		return nil, err
+	}
+	full.report(out, [2]string{"Figure 2: miss rates, full trace", "Figure 3: misses by those of MIN, full trace"})
+	full.claims(out)
+	cross, err := newStudy(ctx, out, "cross, "+order, t.cross, p.policies, p.logs(), p.seed)
+	if err != nil {
+		return nil, err
+	}
+	cross.report(out, [2]string{"Figure 4: miss rates, cross trace", "Figure 5: misses by those of MIN, cross trace"})
+	cross.claims(out)
+	if p.web == "web-20k" && p.processes == 4 && p.requests == 0 && order == "fifo" {
+		referenceFull().compare(out, full)
+		referenceCross().compare(out, cross)
+		out.Compare(lab.Comparison{What: "share of links that leave the process", Source: "section 4",
+			Published: 0.195, Measured: rate(len(t.cross), len(t.full)), Tolerance: 0.02})
+	}
+	sharded(out, full)
+	const entries = threads * 100
+	own, shared := perThread(t, entries), rate(cache.Misses(cache.NewClock(entries), t.full), len(t.full))
+	out.Row("trace", full.name, "policy", "clock, one a thread", "size", entries, "miss_rate", own)
+	out.Row("trace", full.name, "policy", "clock, one shared", "size", entries, "miss_rate", shared)
+	out.Claim("open question: a cache a thread could replace the shared one", own < shared+0.02,
+		"50,000 entries in all: %.4f of the requests miss with a cache a thread, %.4f with a shared one", own, shared)
+	return full, nil
+}
+
+// sharded compares one CLOCK with sixteen, chosen by fingerprint, of as many entries together.
+func sharded(out *lab.Result, s *study) {
+	worst, worstAt := 0.0, 0
+	whole := s.rates("clock")
+	for i, log := range s.logs {
+		if whole == nil || log < 10 {
+			continue
+		}
+		r := split(s.requests, 1<<log)
+		out.Row("trace", s.name, "policy", "clock, split in 16", "size", 1<<log, "miss_rate", r)
+		if d := r - whole[i]; d > worst {
+			worst, worstAt = d, log
+		}
+	}
+	out.Claim(s.name+": a cache split by fingerprint misses as often as a whole one", worst < 0.01,
+		"at most %.4f more (at 2^%d) in 16 parts, from 2^10 on", worst, worstAt)
+}
+
+// runOrder studies another ordering's trace with the policies that matter. critical is the logarithm of the
+// first ordering's critical size.
+func (p *parameters) runOrder(ctx context.Context, out *lab.Result, order string, t trace, critical int) error {
+	s, err := newStudy(ctx, out, "full, "+order, t.full, []string{"clock", "clock-set", "s3-fifo", "min"}, p.logs(), p.seed)
+	if err != nil {
+		return err
+	}
+	title := "Miss rates, full trace, crawled by " + order
+	s.report(out, [2]string{title, title + ", by those of MIN"})
+	at, share := s.edge()
+	out.Claim("open question: the ordering moves the critical size ("+order+")", at != critical,
+		"the largest step is from 2^%d to 2^%d, which saves %.0f %% of CLOCK's misses; of the first ordering to 2^%d", at-1, at, 100*share, critical)
+	return nil
+}
+
+// runSchemes tells what process 0 sends to the others under each partitioning function, and what is left of
+// it behind a sender's cache.
+func (p *parameters) runSchemes(out *lab.Result, crawl *crawled) {
+	const entries = 1 << 16
+	for _, s := range schemes() {
+		t := crawl.trace(s, p.requests)
+		sent := cache.Misses(cache.NewSetClock(entries), t.cross)
+		out.Row("trace", "owner by "+s.name, "requests", len(t.full), "share_crossing", rate(len(t.cross), len(t.full)),
+			"share_sent_with_cache", rate(sent, len(t.full)))
+	}
+}

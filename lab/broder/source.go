@@ -1,0 +1,185 @@
+package broder
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"freshet/frontier"
+	"freshet/lab"
+	"freshet/sim/discovery"
+	"freshet/sim/graph"
+	"freshet/weburl"
+)
+
+// threads are the fetchers of a process, as in the paper.
+const threads = 500
+
+// crawled is a web and the order in which a crawl fetched its pages.
+type crawled struct {
+	web       discovery.Web
+	seed      uint64
+	processes int
+	fetches   []discovery.Fetch // by their ends
+}
+
+// crawlWeb crawls a web with the ordering of that name, with threads for each process.
+func crawlWeb(ctx context.Context, out *lab.Result, web discovery.Web, order string, processes int, seed uint64) (*crawled, error) {
+	ordering, err := parseOrdering(order)
+	if err != nil {
+		return nil, err
+	}
+	c := &crawled{web: web, seed: seed, processes: processes}
+	_, err = discovery.Crawl(ctx, web, discovery.Options{
+		Ordering: ordering, Connections: threads * processes, Delay: 15 * time.Second,
+		Fetched:  func(f discovery.Fetch) { c.fetches = append(c.fetches, f) },
+		Progress: func(fetched, known int) { out.Progress("crawling by "+order, fetched, known) },
+	})
+	return c, err
+}
+
+// fifo is the paper's ordering: pages go as they are discovered, in a host and among hosts.
+type fifo struct{}
+
+// PageOrder returns 0 for all.
+func (fifo) PageOrder(weburl.Link) uint64 { return 0 }
+
+// SitePriority prefers the site whose first page was discovered first.
+func (fifo) SitePriority(s frontier.SiteState) float64 { return -float64(s.Top.Arrival) }
+
+func parseOrdering(name string) (frontier.Ordering, error) {
+	if name == "fifo" {
+		return fifo{}, nil
+	}
+	ordering, err := frontier.ParseOrdering(name)
+	if err != nil {
+		return nil, &lab.ParameterError{Name: "order", Value: name, Want: fmt.Sprintf("fifo or an ordering of crawl (%v)", err)}
+	}
+	return ordering, nil
+}
+
+// link is one link of a page.
+type link struct {
+	fp       weburl.Fingerprint
+	site     uint32 // of its target
+	resource bool
+}
+
+// appendLinks appends all links of a page in order. The web has only what a page links to once; resources
+// (15 % of the links, three in five of them shared by the site's pages) and repeats (after every link
+// others of the page, with probability 0.3 each) are added, the same ones every time.
+func (c *crawled) appendLinks(dst []link, page, site uint32, targets []uint32) []link {
+	rng := rand.New(rand.NewPCG(c.seed, uint64(page)))
+	shared := 3 + uint32(mix(c.seed^uint64(site)<<32)%8)
+	start := len(dst)
+	add := func(l link) {
+		dst = append(dst, l)
+		for rng.Float64() < repeats {
+			dst = append(dst, dst[start+rng.IntN(len(dst)-start)])
+		}
+	}
+	resources := uint32(0)
+	for _, target := range targets {
+		for rng.Float64() < resourceShare {
+			if rng.Float64() < 0.6 {
+				add(link{name(kindShared, site, rng.Uint32N(shared)), site, true})
+			} else {
+				add(link{name(kindOwn, page, resources), site, true})
+				resources++
+			}
+		}
+		add(link{name(kindPage, 0, target), c.web.SiteOf(target), false})
+	}
+	return dst
+}
+
+const (
+	repeats       = 0.30
+	resourceShare = 0.15
+)
+
+// Kinds of names.
+const (
+	kindPage uint64 = iota
+	kindShared
+	kindOwn
+)
+
+// name returns the fingerprint of a numbered thing.
+func name(kind uint64, of, number uint32) weburl.Fingerprint {
+	return weburl.Fingerprint(max(1, mix(mix(kind<<32|uint64(of))^uint64(number))))
+}
+
+// mix is a hash of 64 bits that loses nothing (the finisher of SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// scheme says which process owns a URL: what Cho calls the partitioning function.
+type scheme struct {
+	name  string
+	owner func(fp weburl.Fingerprint, site uint32) uint64
+}
+
+// hostsPerDomain is how many neighbouring sites of a web are one owner's.
+const hostsPerDomain = 4
+
+func schemes() []scheme {
+	return []scheme{
+		{"host", func(_ weburl.Fingerprint, site uint32) uint64 { return mix(uint64(site)) }},
+		{"domain", func(_ weburl.Fingerprint, site uint32) uint64 { return mix(uint64(site / hostsPerDomain)) }},
+		{"url", func(fp weburl.Fingerprint, _ uint32) uint64 { return mix(uint64(fp)) }},
+	}
+}
+
+// trace is what process 0 is asked.
+type trace struct {
+	full  []weburl.Fingerprint
+	cross []weburl.Fingerprint // of these, what other processes own
+	by    []uint16             // of each of full, the thread that fetched the page
+	pages int
+}
+
+// trace returns the requests of process 0 under a scheme, the first most of them (0: all).
+func (c *crawled) trace(s scheme, most int) trace {
+	owner := func(fp weburl.Fingerprint, site uint32) uint64 { return s.owner(fp, site) % uint64(c.processes) }
+	var own []discovery.Fetch
+	for _, f := range c.fetches {
+		if owner(name(kindPage, 0, f.Page), f.Site) == 0 {
+			own = append(own, f)
+		}
+	}
+	by := assign(own)
+	var t trace
+	var targets []uint32
+	var links []link
+	for i, f := range own {
+		targets = c.web.AppendLinks(targets[:0], f.Page)
+		links = c.appendLinks(links[:0], f.Page, f.Site, targets)
+		t.pages++
+		for _, l := range links {
+			if most > 0 && len(t.full) == most {
+				return t
+			}
+			t.full = append(t.full, l.fp)
+			t.by = append(t.by, by[i])
+			if owner(l.fp, l.site) != 0 {
+				t.cross = append(t.cross, l.fp)
+			}
+		}
+	}
+	return t
+}
+
+// readWeb returns the web of that name.
+func readWeb(ctx context.Context, name string) (discovery.Web, error) {
+	web, _, err := graph.Named(ctx, name)
+	if err != nil {
+		return nil, &lab.ParameterError{Name: "web", Value: name, Want: fmt.Sprint(graph.Names())}
+	}
+	return web, nil
+}
