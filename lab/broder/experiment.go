@@ -11,6 +11,7 @@ import (
 	"freshet/lab"
 	"freshet/seen/cache"
 	recorded "freshet/seen/trace"
+	"freshet/sim/discovery"
 	"freshet/weburl"
 )
 
@@ -31,10 +32,10 @@ func Experiment() lab.Experiment {
 		Name:       "broder",
 		Summary:    "Compare cache policies before the URL-seen test on synthetic and recorded traces",
 		Reproduces: "Broder, Najork and Wiener 2003, Figures 2 to 5, and their open questions",
-		Quick:      []string{"--web=web-5k", "--requests=300000", "--to=18", "--order=fifo,depth"},
+		Quick:      []string{"--web=web-5k", "--requests=200000", "--to=17", "--order=fifo,depth"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.StringVar(&p.web, "web", "web-20k", "synthetic web to crawl: web-5k, web-20k or web-big")
+			flags.StringVar(&p.web, "web", "web-20k", "web to crawl: web-5k, web-20k, web-big, or the file of a recorded one")
 			flags.StringVar(&p.file, "trace", "", "recorded trace that takes the web's place")
 			flags.StringSliceVar(&p.policies, "policy", withoutInfinite(), "policies")
 			flags.StringSliceVar(&p.orders, "order", []string{"fifo", "length", "depth"}, "crawl orderings, the first of which is studied in full")
@@ -66,6 +67,11 @@ func (p *parameters) validate() error {
 	for _, name := range p.policies {
 		if !slices.Contains(withoutInfinite(), name) {
 			return &lab.ParameterError{Name: "policy", Value: name, Want: "some of " + strings.Join(withoutInfinite(), ", ")}
+		}
+	}
+	for _, name := range p.orders {
+		if _, err := parseOrdering(name); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -124,12 +130,17 @@ func readTrace(file string, most int) (requests []weburl.Fingerprint, err error)
 	return requests, nil
 }
 
-// runWeb crawls a web by each ordering, and studies the first in full.
+// runWeb studies a web.
 func (p *parameters) runWeb(ctx context.Context, out *lab.Result) error {
 	web, err := readWeb(ctx, p.web)
 	if err != nil {
 		return err
 	}
+	return p.crawls(ctx, out, web)
+}
+
+// crawls crawls the web by each ordering, and studies the first in full.
+func (p *parameters) crawls(ctx context.Context, out *lab.Result, web discovery.Web) error {
 	byHost := schemes()[0]
 	first := 0 // the critical size of the first ordering's trace
 	for i, order := range p.orders {

@@ -2,8 +2,13 @@ package broder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"freshet/frontier"
@@ -175,11 +180,19 @@ func (c *crawled) trace(s scheme, most int) trace {
 	return t
 }
 
-// readWeb returns the web of that name.
+// readWeb returns the web of that name, or that a file of that name has recorded.
 func readWeb(ctx context.Context, name string) (discovery.Web, error) {
-	web, _, err := graph.Named(ctx, name)
-	if err != nil {
-		return nil, &lab.ParameterError{Name: "web", Value: name, Want: fmt.Sprint(graph.Names())}
+	if slices.Contains(graph.Names(), name) {
+		web, _, err := graph.Named(ctx, name)
+		return web, err
 	}
-	return web, nil
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &lab.ParameterError{Name: "web", Value: name, Want: strings.Join(graph.Names(), ", ") + " or a file"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return graph.Read(file, name)
 }
