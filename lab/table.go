@@ -31,7 +31,7 @@ func rowTable(rows []Row) table {
 	for _, row := range rows {
 		cells := make([]string, len(t.header))
 		for i, name := range t.header {
-			cells[i] = text(row.Get(name))
+			cells[i] = cellText(row.Get(name))
 		}
 		t.cells = append(t.cells, cells)
 	}
@@ -57,7 +57,7 @@ func comparisonTable(all []Comparison) table {
 		right:  []bool{false, true, true, true, true, false, false},
 	}
 	for _, c := range all {
-		t.cells = append(t.cells, []string{c.What, text(c.Published), text(c.Measured),
+		t.cells = append(t.cells, []string{c.What, cellText(c.Published), cellText(c.Measured),
 			fmt.Sprintf("%+.2g", c.Measured-c.Published), fmt.Sprintf("%.2g", c.Tolerance), string(c.Verdict()), c.Source})
 	}
 	return t
@@ -71,8 +71,8 @@ func claimTable(all []Claim) table {
 	return t
 }
 
-// text returns a value as a table shows it: numbers with six digits.
-func text(v any) string {
+// cellText returns a value as a table shows it: numbers with six digits.
+func cellText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "–"

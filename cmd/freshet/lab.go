@@ -4,18 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"freshet/clock"
 	"freshet/lab"
 	"freshet/lab/broder"
 	"freshet/lab/queue"
@@ -36,11 +32,11 @@ func labCommand() *cobra.Command {
 		Use: "lab", Short: "Measure policies, and put what was published beside it",
 		Long: "Experiments run the same policies as a crawl does, on simulated or recorded worlds. Each prints a table, or\n" +
 			"with --json one object of its parameters and rows.",
-		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json",
+		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json\n  freshet lab report --out report --quick",
 		Args:    commandArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(labListCommand(), labRunCommand())
+	cmd.AddCommand(labListCommand(), labRunCommand(), labReportCommand())
 	return cmd
 }
 
@@ -151,44 +147,4 @@ func writePlots(plots []lab.Plot, file string) error {
 		}
 	}
 	return nil
-}
-
-// labProgress shows how far an experiment is: on a terminal in one line, ten times a second at most,
-// elsewhere in a new line every five seconds.
-type labProgress struct {
-	out      io.Writer
-	quiet    bool
-	terminal bool
-	clock    *clock.Clock
-	last     time.Time
-}
-
-func newLabProgress(out io.Writer, quiet bool) *labProgress {
-	p := &labProgress{out: out, quiet: quiet, terminal: term.IsTerminal(int(os.Stderr.Fd())), clock: clock.Real()}
-	p.last = p.clock.Now()
-	return p
-}
-
-func (p *labProgress) show(at lab.Progress) {
-	every := 5 * time.Second
-	if p.terminal {
-		every = 100 * time.Millisecond
-	}
-	now := p.clock.Now()
-	if p.quiet || now.Sub(p.last) < every {
-		return
-	}
-	p.last = now
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", fit(at.String()))
-	} else {
-		fmt.Fprintln(p.out, at)
-	}
-}
-
-// clear takes the line off the terminal.
-func (p *labProgress) clear() {
-	if p.terminal && !p.quiet {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
 }

@@ -2,7 +2,6 @@
 package deps
 
 import (
-	_ "github.com/chromedp/chromedp"
 	_ "github.com/klauspost/reedsolomon"
 	_ "github.com/parquet-go/parquet-go"
 	_ "gonum.org/v1/gonum/optimize"
