@@ -140,8 +140,8 @@ func worth(x float64) float64 {
 	return 1 - (1+x)*math.Exp(-x)
 }
 
-// Default returns the options of the policy that did best on recorded histories: shared changes of folders,
-// and rates that may be redrawn.
+// Default returns the options of the policy that did best on recorded histories: changes shared at every
+// level of folders, rates that may be redrawn, and age beside freshness, so that no page is given up.
 func Default() IndexOptions {
-	return IndexOptions{Learning: Learning{Shared: true, Folder: 100, Forget: 1000 * day}}
+	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
 }

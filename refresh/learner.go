@@ -74,8 +74,7 @@ func (l *learner) add(id ID, p Page) {
 	if !l.begun {
 		l.begun, l.origin = true, p.Fresh
 	}
-	// A copy may be older than all that is remembered.
-	fresh := math.Max(p.Fresh, l.origin)
+	fresh := p.Fresh
 	folder := l.forest.enter(p.Site, p.Path)
 	home := l.forest.sites[l.forest.folders[folder].site]
 	*s = state{evidence: change.NewEvidence(), seen: fresh, tried: fresh, weight: p.Weight, folder: folder,
@@ -105,7 +104,8 @@ func (l *learner) must(id ID) *state {
 
 func (l *learner) site(s *state) *site { return l.forest.sites[l.forest.folders[s.folder].site] }
 
-func (l *learner) days(t float64) float64 { return (t - l.origin) / day }
+// days returns the days from the first that is remembered to a time; 0 before it.
+func (l *learner) days(t float64) float64 { return math.Max(0, (t-l.origin)/day) }
 
 // visited learns from a visit.
 func (l *learner) visited(id ID, v Visit) {
@@ -304,21 +304,34 @@ func (l *learner) forgetOld(s *site, now float64) {
 	if 8*old < len(s.visits) {
 		return // until it is worth the trouble
 	}
-	n := len(s.groups[0].shared.hazard)
-	count, exposed := l.tallies(len(s.groups), n)
-	for _, v := range s.visits[:old] {
-		l.chain(l.forest.group(v.folder), func(g *group) { exposed[g.index].add(float64(v.from), float64(v.to), 1) })
-	}
-	l.explain(s.visits[:old], count)
+	count, exposed := l.found(s, s.visits[:old], now)
 	for i, g := range s.groups {
-		exposed[i].total(0)
-		count[i].total(0)
-		for d := range n {
-			g.shared.count[d] += float32(g.shared.hazard[d] * count[i][d])
+		for d, h := range g.shared.hazard {
+			g.shared.count[d] += float32(h * count[i][d])
 			g.shared.exposed[d] += float32(exposed[i][d])
 		}
 	}
 	s.visits = append(s.visits[:0], s.visits[old:]...)
+}
+
+// found returns by group and day what visits say as things are seen now: shared changes, over the day's
+// hazard, and visits.
+func (l *learner) found(s *site, visits []span, now float64) (count, exposed []tally) {
+	n := int(now) + 1
+	for i, g := range s.groups {
+		g.shared.extend(n)
+		g.index = i
+	}
+	count, exposed = l.tallies(len(s.groups), n)
+	for _, v := range visits {
+		l.chain(l.forest.group(v.folder), func(g *group) { exposed[g.index].add(float64(v.from), float64(v.to), 1) })
+	}
+	l.explain(visits, count)
+	for i := range s.groups {
+		exposed[i].total(0)
+		count[i].total(0)
+	}
+	return count, exposed
 }
 
 // tallies returns empty tallies of n days for so many groups, twice.

@@ -56,6 +56,10 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 		sum += c
 		s.hazard[d], s.sum[d+1] = c, sum
 	}
+	s.mean = baseHazard
+	if len(s.hazard) == 0 {
+		return 0
+	}
 	recent := max(0, len(s.hazard)-usualDays)
 	s.mean = (s.sum[len(s.hazard)] - s.sum[recent]) / float64(len(s.hazard)-recent)
 	return drift

@@ -43,6 +43,10 @@ func contenders() []contender {
 		{name: "reset", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day}})},
 		{name: "shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true}})},
 		{name: "folder-shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true, Folder: 100}})},
+		{name: "nested-shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true, Folder: 10, Nested: true}})},
+		{name: "plan", make: func(s setting) (refresh.Policy, error) {
+			return refresh.NewPlan(s.rate, 7*day, refresh.Learning{Forget: 1000 * day})
+		}},
 		{name: "oracle-scored", make: func(s setting) (refresh.Policy, error) { return newScoredOracle(s.world), nil }},
 	}
 }
