@@ -105,7 +105,7 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
-		FS: e.opt.FS, CacheEntries: seen.CacheEntries(e.opt.Connections),
+		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), Logger: e.opt.Logger,
 	})
 	if err != nil {
 		return err

@@ -187,16 +187,16 @@ func (e *Engine) rebuildSeen(links []uint64) error {
 	return fault
 }
 
-// knownPages iterates over all pages with their depths.
-func (e *Engine) knownPages(fault *error) iter.Seq2[weburl.Fingerprint, uint16] {
-	return func(yield func(weburl.Fingerprint, uint16) bool) {
+// knownPages iterates over all pages, as links to them.
+func (e *Engine) knownPages(fault *error) iter.Seq[weburl.Link] {
+	return func(yield func(weburl.Link) bool) {
 		for p := range e.store.Partitions() {
 			for row, err := range e.store.Pages(weburl.Partition(p)) {
 				if err != nil {
 					*fault = fmt.Errorf("crawl: page table: %w", err)
 					return
 				}
-				if !yield(row.URL.Fingerprint(), row.Depth) {
+				if !yield(weburl.Link{URL: row.URL, Fingerprint: row.URL.Fingerprint(), Depth: row.Depth}) {
 					return
 				}
 			}

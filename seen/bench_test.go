@@ -36,9 +36,9 @@ func BenchmarkTest(b *testing.B) {
 			fingerprint := func(n uint64) weburl.Fingerprint {
 				return weburl.Fingerprint(rand.NewPCG(n, 1).Uint64() | 1)
 			}
-			err = test.Rebuild(func(yield func(weburl.Fingerprint, uint16) bool) {
+			err = test.Rebuild(func(yield func(weburl.Link) bool) {
 				for n := range uint64(known) {
-					if !yield(fingerprint(n), 1) {
+					if !yield(weburl.Link{URL: u, Fingerprint: fingerprint(n), Depth: 1}) {
 						return
 					}
 				}

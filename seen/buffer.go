@@ -12,8 +12,8 @@ import (
 // the marks that will have been decided with them.
 type buffer struct {
 	links []waiting
-	index map[weburl.Fingerprint]int32 // position in links
-	bytes int                          // of the links' URLs
+	index []int32 // places in links by second hash, plus 1; 0 is free; as many as a power of two
+	bytes int     // of the links' URLs
 	marks map[weburl.Partition]uint64
 	since time.Time // when the oldest content came
 }
@@ -21,29 +21,62 @@ type buffer struct {
 // waiting is a link with all that was offered of it summed.
 type waiting struct {
 	weburl.Link
-	settled bool // known, and at no greater depth than this: nothing to look up
+	second  weburl.Fingerprint // see secondHash
+	settled bool               // known, and at no greater depth than this: nothing to look up
 }
 
+const smallestIndex = 1 << 10
+
 func newBuffer() *buffer {
-	return &buffer{index: map[weburl.Fingerprint]int32{}, marks: map[weburl.Partition]uint64{}}
+	return &buffer{index: make([]int32, smallestIndex), marks: map[weburl.Partition]uint64{}}
 }
 
 func (b *buffer) empty() bool { return len(b.links) == 0 && len(b.marks) == 0 }
 
+// clear empties the buffer, whose memory is used again.
+func (b *buffer) clear() {
+	clear(b.links)
+	clear(b.index)
+	clear(b.marks)
+	b.links, b.bytes = b.links[:0], 0
+}
+
 // add joins a link to what waits.
-func (b *buffer) add(w waiting) {
-	if i, ok := b.index[w.Fingerprint]; ok {
-		have := &b.links[i]
-		have.Cash += w.Cash
-		have.Depth = min(have.Depth, w.Depth)
-		have.Hops = min(have.Hops, w.Hops)
-		have.LastMod = max(have.LastMod, w.LastMod)
-		have.settled = have.settled && w.settled
+func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool) {
+	slot := b.slot(link.Fingerprint, second)
+	if *slot > 0 {
+		have := &b.links[*slot-1]
+		have.Cash += link.Cash
+		have.Depth = min(have.Depth, link.Depth)
+		have.Hops = min(have.Hops, link.Hops)
+		have.LastMod = max(have.LastMod, link.LastMod)
+		have.settled = have.settled && settled
 		return
 	}
-	b.index[w.Fingerprint] = int32(len(b.links))
-	b.links = append(b.links, w)
-	b.bytes += len(w.URL.String())
+	b.links = append(b.links, waiting{*link, second, settled})
+	b.bytes += len(link.URL.String())
+	*slot = int32(len(b.links))
+	if 2*len(b.links) > len(b.index) {
+		b.grow()
+	}
+}
+
+// slot returns where the index has a link, or the free slot where it belongs.
+func (b *buffer) slot(fp, second weburl.Fingerprint) *int32 {
+	mask := len(b.index) - 1
+	for at := int(second>>20) & mask; ; at = (at + 1) & mask {
+		slot := &b.index[at]
+		if *slot == 0 || b.links[*slot-1].second == second && b.links[*slot-1].Fingerprint == fp {
+			return slot
+		}
+	}
+}
+
+func (b *buffer) grow() {
+	b.index = make([]int32, 2*len(b.index))
+	for i := range b.links {
+		*b.slot(b.links[i].Fingerprint, b.links[i].second) = int32(i + 1)
+	}
 }
 
 // mark notes that m's record has been offered as a whole.

@@ -128,9 +128,7 @@ func TestCrashInRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	watch(true)
-	if err := test.Rebuild(func(yield func(weburl.Fingerprint, uint16) bool) {
-		_ = yield(5, 0) && yield(6, 0)
-	}, []Mark{{0, 2}}); err != nil {
+	if err := test.Rebuild(slices.Values(pages(5, 6)), []Mark{{0, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	watch(false)
@@ -162,8 +160,8 @@ func TestDamagedSet(t *testing.T) {
 		name   string
 		damage func(fs *vfs.MemFS, file string) error
 	}{
-		{"table removed", func(fs *vfs.MemFS, file string) error { return fs.Remove(file) }},
-		{"table cut", func(fs *vfs.MemFS, file string) error {
+		{"run removed", func(fs *vfs.MemFS, file string) error { return fs.Remove(file) }},
+		{"run cut", func(fs *vfs.MemFS, file string) error {
 			f, err := fs.Create(file, vfs.WriteCategoryUnspecified)
 			if err != nil {
 				return err
@@ -174,16 +172,12 @@ func TestDamagedSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fs := vfs.NewMem()
-			for range 2 { // the second Open makes a table of the first one's log
-				test, err := Open("seen", Options{FS: fs})
-				if err != nil {
-					t.Fatal(err)
-				}
-				offer(t, test, Mark{0, 1}, page(1))
-				drain(t, test)
-				if err := errors.Join(test.Keep(), test.Close()); err != nil {
-					t.Fatal(err)
-				}
+			test, err := Open("seen", Options{FS: fs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(test.Rebuild(slices.Values(pages(1)), nil), test.Close()); err != nil {
+				t.Fatal(err)
 			}
 			files, err := fs.List("seen")
 			if err != nil {
@@ -191,7 +185,7 @@ func TestDamagedSet(t *testing.T) {
 			}
 			damaged := 0
 			for _, file := range files {
-				if strings.HasSuffix(file, ".sst") {
+				if strings.HasSuffix(file, ".run") {
 					damaged++
 					if err := c.damage(fs, fs.PathJoin("seen", file)); err != nil {
 						t.Fatal(err)
@@ -199,9 +193,9 @@ func TestDamagedSet(t *testing.T) {
 				}
 			}
 			if damaged == 0 {
-				t.Fatal("no table to damage")
+				t.Fatal("no run to damage")
 			}
-			test := open(t, Options{FS: fs})
+			test = open(t, Options{FS: fs})
 			if !test.Lost() || len(test.Marks()) != 0 || test.Known() != 0 {
 				t.Errorf("Lost %v, marks %v, %d known; want a lost, empty set", test.Lost(), test.Marks(), test.Known())
 			}
@@ -265,9 +259,9 @@ func TestDrainTriesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := func(yield func(weburl.Fingerprint, uint16) bool) { // too many for one block
+	many := func(yield func(weburl.Link) bool) { // too many for one block
 		for n := range 50000 {
-			if n != 2 && !yield(weburl.Fingerprint(n+1), 1) {
+			if n != 2 && !yield(page(n+1)) {
 				return
 			}
 		}

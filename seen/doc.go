@@ -14,9 +14,10 @@
 // Drain looks all of them up in one sorted pass over the set and says which are new, in the order in
 // which they were discovered, and what the known ones add: their cash, and a lower depth.
 //
-// The set knows each URL by its 64-bit fingerprint alone, with the lowest depth at which it was
-// offered. Two URLs of one fingerprint are one URL to it; among 10 million URLs that happens with
-// a probability of 3e-6.
+// The set (package disk) knows each URL by its partition, its 64-bit fingerprint and a byte of another
+// hash, with the lowest depth at which it was offered. Cache and buffer go by that other hash. So two
+// URLs of one fingerprint do not hide each other: the second is new, and the store, which holds the
+// first one's URL, sees the collision, counts it, and gives the page another key.
 //
 // # Crashes
 //

@@ -3,6 +3,7 @@ package seen
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -260,9 +261,11 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	offer(t, test, Mark{1, 6}, page(4))
-	rows := func(yield func(weburl.Fingerprint, uint16) bool) {
+	rows := func(yield func(weburl.Link) bool) {
 		for n := range 2*rebuildBatch + 100 { // every page twice, at depths 2 and 3
-			if !yield(weburl.Fingerprint(10+n/2), uint16(2+n%2)) {
+			link := page(10 + n/2)
+			link.Depth = uint16(2 + n%2)
+			if !yield(link) {
 				return
 			}
 		}
@@ -348,6 +351,19 @@ func (m *model) keep() {
 func (m *model) crash() {
 	m.decided, m.decidedMarks = maps.Clone(m.durable), maps.Clone(m.durableMarks)
 	m.pending, m.pendingMarks = nil, map[weburl.Partition]uint64{}
+}
+
+// links yields what is decided.
+func (m *model) links() iter.Seq[weburl.Link] {
+	return func(yield func(weburl.Link) bool) {
+		for fp, depth := range m.decided {
+			link := page(int(fp))
+			link.Depth = depth
+			if !yield(link) {
+				return
+			}
+		}
+	}
 }
 
 // promised leaves of verdicts what a Test that drops repeats promises: which URLs are new, in
@@ -440,7 +456,7 @@ func TestLikeModel(t *testing.T) {
 			},
 			"rebuild": func(t *rapid.T) {
 				marks := sortedMarks(m.decidedMarks)
-				must(t, test.Rebuild(maps.All(m.decided), marks))
+				must(t, test.Rebuild(m.links(), marks))
 				m.keep()
 				m.crash()
 			},

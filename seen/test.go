@@ -8,16 +8,22 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/seen/disk"
 	"freshet/weburl"
 )
 
 // ErrFull says that the buffer has no room for a batch: Drain, then offer it again.
 var ErrFull = errors.New("seen: buffer is full")
+
+// ErrDamaged says that the set on disk is not as it was written, and where: Rebuild it, or close the
+// Test, open it again, and find it Lost.
+var ErrDamaged = disk.ErrDamaged
 
 // Mark is a record of the store: everything up to it, in that partition, has been offered. Records
 // are numbered from 1; a mark of record 0 marks nothing.
@@ -43,6 +49,7 @@ type Options struct {
 	CacheEntries int           // slots of the cache; default 65536
 	BufferLinks  int           // links that may wait for a Drain; default 131072
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
+	Partitions   int           // of the store; a set made with another number is lost; default 16
 	Logger       *slog.Logger  // hears of a damaged set; default discards
 
 	// Repeats asks for verdicts on all known links, for the cash they add. Without it known links
@@ -58,6 +65,7 @@ func (o Options) withDefaults() Options {
 	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
 	o.BufferLinks = cmp.Or(o.BufferLinks, 1<<17)
 	o.MaxWait = cmp.Or(o.MaxWait, 100*time.Millisecond)
+	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
@@ -74,25 +82,30 @@ func (o Options) Validate() error {
 	if o.MaxWait < 0 {
 		faults = append(faults, fmt.Errorf("seen: longest wait %v: want more than 0", o.MaxWait))
 	}
+	if o.Partitions < 0 || o.Partitions > weburl.MaxPartitions {
+		faults = append(faults, fmt.Errorf("seen: %d partitions: want 1 to %d", o.Partitions, weburl.MaxPartitions))
+	}
 	return errors.Join(faults...)
 }
 
 // Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer
 // never waits for the others' disk access.
 //
-// Its memory is the cache (some 10 bytes an entry), two buffers of BufferLinks links and 128 bytes
-// of URL for each, what was decided since the last Keep, and some 30 MiB for the set, however many
-// URLs that holds. On disk a URL takes some 15 bytes.
+// Its memory is the cache (some 10 bytes an entry), two buffers of BufferLinks links, 128 bytes of URL
+// for each, and the set's (see package disk): some 30 MiB and 1.3 bytes a known URL. On disk a known URL
+// takes some 7 bytes.
 type Test struct {
 	opt  Options
 	lost bool
 
-	deciding sync.Mutex // held before waiting where both are
-	set      *set
-	taken    *buffer                       // being decided; kept when a lookup failed
-	depths   map[weburl.Fingerprint]uint16 // decided since the last Keep
-	added    int64                         // of these, how many are new
-	marks    map[weburl.Partition]uint64   // decided since the last Keep
+	deciding   sync.Mutex // held before waiting where both are
+	set        *disk.Set
+	taken      *buffer                     // being decided; kept when a lookup failed
+	marks      map[weburl.Partition]uint64 // decided since the last Keep
+	unkept     bool                        // something was decided since the last Keep
+	partitions map[weburl.Site]weburl.Partition
+	questions  []disk.Entry  // reused
+	answers    []disk.Answer // reused
 
 	waiting sync.Mutex
 	cache   recent
@@ -106,11 +119,11 @@ func Open(dir string, opt Options) (*Test, error) {
 		return nil, err
 	}
 	opt = opt.withDefaults()
-	set, lost, err := openSet(opt.FS, dir, opt.Logger)
+	set, lost, err := disk.Open(dir, disk.Options{FS: opt.FS, Partitions: opt.Partitions, Logger: opt.Logger})
 	if err != nil {
 		return nil, err
 	}
-	t := &Test{opt: opt, set: set, lost: lost}
+	t := &Test{opt: opt, set: set, lost: lost, partitions: map[weburl.Site]weburl.Partition{}}
 	t.forget()
 	return t, nil
 }
@@ -119,11 +132,7 @@ func Open(dir string, opt Options) (*Test, error) {
 func (t *Test) forget() {
 	t.cache = newRecent(t.opt.CacheEntries)
 	t.buffer, t.taken = newBuffer(), newBuffer()
-	t.decideAnew()
-}
-
-func (t *Test) decideAnew() {
-	t.depths, t.marks, t.added = map[weburl.Fingerprint]uint16{}, map[weburl.Partition]uint64{}, 0
+	t.marks, t.unkept = map[weburl.Partition]uint64{}, false
 }
 
 // Lost reports whether Open found no usable set: this is the first time, or the set was damaged.
@@ -143,12 +152,13 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	if t.buffer.empty() {
 		t.buffer.since = now
 	}
-	for _, link := range links {
-		settled := t.cache.settles(link.Fingerprint, link.Depth)
+	for i := range links {
+		second := secondHash(links[i].URL)
+		settled := t.cache.settles(second, links[i].Depth)
 		if settled && !t.opt.Repeats {
 			continue
 		}
-		t.buffer.add(waiting{link, settled})
+		t.buffer.add(&links[i], second, settled)
 	}
 	t.buffer.mark(mark)
 	return nil
@@ -180,65 +190,75 @@ func (t *Test) Due(now time.Time) bool {
 
 // Drain decides all that was offered before it, and appends the verdicts to dst in order of
 // discovery. Marks, in order of partition, are the last records that are wholly decided by now and
-// were not before. A fingerprint is new once: what was decided counts as known from then on, though
-// it becomes durable only by Keep. After an error nothing is decided, and the next Drain decides what
-// this one should have, and no more.
+// were not before. A URL is new once: what was decided counts as known from then on, though it becomes
+// durable only by Keep. After an error nothing is decided, and the next Drain decides what this one
+// should have, and no more; after ErrDamaged, Rebuild first.
 //
-// O(n log n) for n waiting links, and a sorted pass over the set.
+// O(n) for n waiting links, and a sorted pass over the set.
 func (t *Test) Drain(dst []Verdict) (verdicts []Verdict, marks []Mark, err error) {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
 	if t.taken.empty() {
 		t.waiting.Lock()
-		t.taken, t.buffer = t.buffer, newBuffer()
+		t.taken, t.buffer = t.buffer, t.taken
 		t.waiting.Unlock()
 	}
-	known, err := t.lookup(t.taken.links)
-	if err != nil {
+	if err := t.lookup(t.taken.links); err != nil {
 		return dst, nil, err
 	}
 	for i := range t.taken.links {
-		if v, tell := t.decide(&t.taken.links[i], known); tell {
+		if v, tell := t.decide(&t.taken.links[i], t.answers[i]); tell {
 			dst = append(dst, v)
 		}
 	}
 	maps.Copy(t.marks, t.taken.marks)
 	marks = sortedMarks(t.taken.marks)
-	t.taken = newBuffer()
+	t.unkept = t.unkept || len(marks) > 0
+	t.taken.clear()
 	return dst, marks, nil
 }
 
-// lookup returns the depths of the links that the set knows and that are in doubt.
-func (t *Test) lookup(links []waiting) (map[weburl.Fingerprint]uint16, error) {
-	var doubtful []weburl.Fingerprint
+// lookup makes answers to the links that are in doubt, each at the link's place.
+func (t *Test) lookup(links []waiting) error {
+	t.questions = t.questions[:0]
+	t.answers = slices.Grow(t.answers[:0], len(links))[:len(links)]
+	clear(t.answers)
 	for i := range links {
-		fp := links[i].Fingerprint
-		if _, ok := t.depths[fp]; !ok && !links[i].settled {
-			doubtful = append(doubtful, fp)
+		if !links[i].settled {
+			t.questions = append(t.questions, t.entry(&links[i].Link, links[i].second, uint32(i)))
 		}
 	}
-	slices.Sort(doubtful)
-	known := map[weburl.Fingerprint]uint16{}
-	err := t.set.lookup(doubtful, func(d depthOf) { known[d.fp] = d.depth })
-	return known, err
+	return t.set.Lookup(t.questions, t.answers)
+}
+
+// entry returns how the set knows a link.
+func (t *Test) entry(link *weburl.Link, second weburl.Fingerprint, value uint32) disk.Entry {
+	return disk.Entry{Fingerprint: link.Fingerprint, Value: value, Partition: t.partition(link.URL.Site()), Check: checkOf(second)}
+}
+
+// maxSites bounds the sites whose partitions are remembered: to look one up in the list of public
+// suffixes takes longer than all the rest of a link's test.
+const maxSites = 1 << 14
+
+func (t *Test) partition(site weburl.Site) weburl.Partition {
+	p, ok := t.partitions[site]
+	if !ok {
+		if len(t.partitions) == maxSites {
+			clear(t.partitions)
+		}
+		p = site.Partition(t.opt.Partitions)
+		t.partitions[weburl.Site(strings.Clone(string(site)))] = p
+	}
+	return p
 }
 
 // decide turns a link into a verdict and notes what Keep must write. tell is false for a known link
 // that says nothing.
-func (t *Test) decide(w *waiting, known map[weburl.Fingerprint]uint16) (v Verdict, tell bool) {
-	if w.settled {
-		return Verdict{Link: w.Link}, t.opt.Repeats
-	}
-	lowest, ok := known[w.Fingerprint]
-	if d, recent := t.depths[w.Fingerprint]; recent {
-		lowest, ok = d, true
-	}
-	if !ok {
-		t.added++
-	}
-	if !ok || w.Depth < lowest {
-		t.depths[w.Fingerprint] = w.Depth
-		return Verdict{Link: w.Link, New: !ok}, true
+func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
+	if !w.settled && (!known.Known || w.Depth < known.Depth) {
+		t.set.Add(t.entry(&w.Link, w.second, uint32(w.Depth)), !known.Known)
+		t.unkept = true
+		return Verdict{Link: w.Link, New: !known.Known}, true
 	}
 	return Verdict{Link: w.Link}, t.opt.Repeats
 }
@@ -249,18 +269,14 @@ func (t *Test) decide(w *waiting, known map[weburl.Fingerprint]uint16) (v Verdic
 func (t *Test) Keep() error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
-	if len(t.depths) == 0 && len(t.marks) == 0 {
+	if !t.unkept {
 		return nil
 	}
-	depths := make([]depthOf, 0, len(t.depths))
-	for fp, d := range t.depths {
-		depths = append(depths, depthOf{fp, d})
-	}
-	sortDepths(depths)
-	if err := t.set.write(depths, t.added, sortedMarks(t.marks)); err != nil {
+	if err := t.set.Keep(t.marks); err != nil {
 		return err
 	}
-	t.decideAnew()
+	clear(t.marks)
+	t.unkept = false
 	return nil
 }
 
@@ -268,92 +284,95 @@ func (t *Test) Keep() error {
 func (t *Test) Marks() []Mark {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
-	return sortedMarks(t.set.marks)
+	return sortedMarks(t.set.Marks())
 }
 
 // Known returns how many URLs are known, those included that are not durable yet.
 func (t *Test) Known() int64 {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
-	return t.set.known + t.added
+	return t.set.Known()
 }
 
-// rebuildBatch is how many fingerprints Rebuild writes at a time.
+// rebuildBatch is how many URLs Rebuild looks up at a time.
 const rebuildBatch = 1 << 16
 
-// Rebuild forgets everything, takes instead the URLs that known yields, each with its depth, and
-// sets the marks: known must hold all that was discovered up to them. The new set is durable when
-// Rebuild returns. It also mends a Test whose Drain fails because the set is damaged. After an error
-// or a crash the set is lost again. A URL may come more than once. Memory does not depend on the
-// number of URLs.
-func (t *Test) Rebuild(known iter.Seq2[weburl.Fingerprint, uint16], marks []Mark) error {
+// Rebuild forgets everything, takes instead the URLs that known yields, of which URL, Fingerprint and
+// Depth count, and sets the marks: known must hold all that was discovered up to them. The new set is
+// durable when Rebuild returns. It also mends a Test whose Drain fails because the set is damaged. After
+// an error or a crash the set is lost again. A URL may come more than once. Memory does not depend on
+// the number of URLs, but for what the set itself keeps of them.
+func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
-	if err := t.set.reset(); err != nil {
+	if err := t.set.Reset(); err != nil {
 		return err
 	}
 	t.forget()
 	t.lost = true
 
-	var added int64
-	batch := make([]depthOf, 0, rebuildBatch)
-	for fp, depth := range known {
-		if batch = append(batch, depthOf{fp, depth}); len(batch) == cap(batch) {
-			n, err := t.fill(batch)
-			if err != nil {
+	batch := make([]disk.Entry, 0, rebuildBatch)
+	depths := make([]uint16, 0, rebuildBatch)
+	for link := range known {
+		batch = append(batch, t.entry(&link, secondHash(link.URL), uint32(len(batch))))
+		depths = append(depths, link.Depth)
+		if len(batch) == rebuildBatch {
+			if err := t.fill(batch, depths); err != nil {
 				return err
 			}
-			added += n
-			batch = batch[:0]
+			batch, depths = batch[:0], depths[:0]
 		}
 	}
-	n, err := t.fill(batch)
-	if err != nil {
+	if err := t.fill(batch, depths); err != nil {
 		return err
 	}
-	if err := t.set.write(nil, added+n, marks); err != nil {
+	for _, m := range marks {
+		t.marks[m.Partition] = m.Record
+	}
+	if err := t.set.Filled(t.marks); err != nil {
 		return err
 	}
+	clear(t.marks)
 	t.lost = false
 	return nil
 }
 
-// fill writes a batch of depths to a set that is being rebuilt, and returns how many fingerprints of
-// it the set did not have.
-func (t *Test) fill(batch []depthOf) (added int64, err error) {
-	sortDepths(batch)
-	batch = slices.CompactFunc(batch, func(a, b depthOf) bool { return a.fp == b.fp })
-	fps := make([]weburl.Fingerprint, len(batch))
-	for i, d := range batch {
-		fps[i] = d.fp
+// fill takes a batch into a set that is being rebuilt. The value of each is the place of its depth.
+func (t *Test) fill(batch []disk.Entry, depths []uint16) error {
+	t.answers = slices.Grow(t.answers[:0], len(batch))[:len(batch)]
+	clear(t.answers)
+	if err := t.set.Lookup(batch, t.answers); err != nil {
+		return err
 	}
-	have := 0
-	i := 0
-	err = t.set.lookup(fps, func(d depthOf) {
-		for batch[i].fp != d.fp {
-			i++
+	for i := 0; i < len(batch); {
+		e, answer := batch[i], t.answers[batch[i].Value]
+		lowest := depths[e.Value]
+		for i++; i < len(batch) && disk.Same(e, batch[i]); i++ {
+			lowest = min(lowest, depths[batch[i].Value])
 		}
-		batch[i].depth = min(batch[i].depth, d.depth)
-		have++
-	})
-	if err != nil {
-		return 0, err
+		if answer.Known && answer.Depth <= lowest {
+			continue
+		}
+		e.Value = uint32(lowest)
+		if err := t.set.Fill(e, !answer.Known); err != nil {
+			return err
+		}
 	}
-	return int64(len(batch) - have), t.set.fill(batch)
+	return nil
 }
 
-// sortDepths sorts by fingerprint, and by depth where that is equal.
-func sortDepths(depths []depthOf) {
-	slices.SortFunc(depths, func(a, b depthOf) int {
-		return cmp.Or(cmp.Compare(a.fp, b.fp), cmp.Compare(a.depth, b.depth))
-	})
+// Stats returns figures of the set.
+func (t *Test) Stats() disk.Stats {
+	t.deciding.Lock()
+	defer t.deciding.Unlock()
+	return t.set.Stats()
 }
 
 // Close closes the set. What was decided and not kept is forgotten.
 func (t *Test) Close() error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
-	return t.set.close()
+	return t.set.Close()
 }

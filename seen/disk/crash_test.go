@@ -1,0 +1,302 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"freshet/weburl"
+)
+
+// small makes a set of a few URLs flush and merge.
+func small(fs vfs.FS) Options {
+	return Options{FS: fs, tableEntries: 40, segmentEntries: 100}
+}
+
+// grow adds n new URLs from the first-th on and keeps them with a mark.
+func grow(s *Set, first, n int, mark uint64) error {
+	for i := range n {
+		e := nth(uint64(first + i))
+		e.Value = uint32(i % 5)
+		s.Add(e, true)
+	}
+	return s.Keep(map[weburl.Partition]uint64{7: mark})
+}
+
+// knows returns how many of the first n URLs the set knows.
+func knows(s *Set, n int) (known int, err error) {
+	questions, answers := make([]Entry, n), make([]Answer, n)
+	for i := range questions {
+		questions[i] = nth(uint64(i))
+		questions[i].Value = uint32(i)
+	}
+	err = s.Lookup(questions, answers)
+	for _, a := range answers {
+		if a.Known {
+			known++
+		}
+	}
+	return known, err
+}
+
+// A crash before every write and sync of journals, flushes and merges, with all unsynced data lost and
+// with some of it kept: the set is that of the last Keep that returned or of the one under way, whole.
+func TestCrashAtEveryWrite(t *testing.T) {
+	const rounds, perRound = 60, 20
+	type cut struct {
+		fs   *vfs.MemFS
+		op   string
+		kept int
+	}
+	for _, percent := range []int{0, 50} {
+		var (
+			mu   sync.Mutex
+			cuts []cut
+			kept int
+		)
+		disk := vfs.NewCrashableMem()
+		cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, uint64(percent)))}
+		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				mu.Lock()
+				defer mu.Unlock()
+				cuts = append(cuts, cut{disk.CrashClone(cfg), fmt.Sprintf("%d %s", op.Kind, op.Path), kept})
+			}
+			return nil
+		}))
+		s, _, err := Open("set", small(fs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range rounds {
+			if err := grow(s, round*perRound, perRound, uint64(round+1)); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			kept = round + 1
+			mu.Unlock()
+		}
+		if err := errors.Join(s.Settle(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		merges := 0
+		for i, c := range cuts {
+			if strings.HasSuffix(c.op, ".run") {
+				merges++
+			}
+			s, lost, err := Open("set", small(c.fs))
+			if err != nil {
+				t.Fatalf("cut %d (%s): %v", i, c.op, err)
+			}
+			got := int(s.Marks()[7])
+			if got != c.kept && got != c.kept+1 || lost != (got == 0) || s.Known() != int64(got*perRound) {
+				t.Errorf("cut %d (%s): lost %v, %d rounds, %d known; want %d rounds or one more", i, c.op, lost, got, s.Known(), c.kept)
+			}
+			if known, err := knows(s, rounds*perRound); err != nil || known != got*perRound {
+				t.Errorf("cut %d (%s): knows %d, %v; want %d", i, c.op, known, err, got*perRound)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if merges < 100 {
+			t.Errorf("%d of %d cuts in runs: want 100", merges, len(cuts))
+		}
+	}
+}
+
+// Damage to any file is found when the set is opened or when the place is read. It is named, and the
+// set is lost.
+func TestDamage(t *testing.T) {
+	change := func(where func(size int) int) func([]byte) []byte {
+		return func(b []byte) []byte { b[where(len(b))] ^= 4; return b }
+	}
+	for _, test := range []struct {
+		name   string
+		suffix string
+		damage func([]byte) []byte // nil: the file is removed
+		named  string
+	}{
+		{"bit of a block", ".run", change(func(int) int { return 100 }), ".run at 78: block's checksum differs"},
+		{"bit of a head", ".run", change(func(n int) int { return n * 3 / 4 }), "checksum differs"},
+		{"bit of a directory", ".run", change(func(n int) int { return n - 60 }), "directory's checksum differs"},
+		{"bit of a footer", ".run", change(func(n int) int { return n - 1 }), "no end of a run"},
+		{"torn run", ".run", func(b []byte) []byte { return b[:len(b)/2] }, "no end of a run"},
+		{"empty run", ".run", func([]byte) []byte { return nil }, "file is cut"},
+		{"missing run", ".run", nil, "a file is missing"},
+		{"bit of a manifest", manifestName, change(func(n int) int { return n / 2 }), "manifest: checksum differs"},
+		{"missing journal", ".log", nil, "a file is missing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			s, _, err := Open("set", small(fs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 5 {
+				if err := errors.Join(grow(s, 40*round, 40, 1), s.Settle()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			damageFile(t, fs, test.suffix, test.damage)
+
+			var told strings.Builder
+			opt := small(fs)
+			opt.Logger = logTo(&told)
+			s, lost, err := Open("set", opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !lost {
+				if _, err := knows(s, 200); !errors.Is(err, ErrDamaged) {
+					t.Errorf("Lookup: %v, want ErrDamaged", err)
+				}
+				if err := s.Keep(nil); !errors.Is(err, ErrDamaged) {
+					t.Errorf("Keep: %v, want ErrDamaged", err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				if s, lost, err = Open("set", opt); err != nil || !lost {
+					t.Fatalf("opened again: lost %v, %v", lost, err)
+				}
+			}
+			if !strings.Contains(told.String(), test.named) {
+				t.Errorf("told %q: want it to name %q", told.String(), test.named)
+			}
+			if known, err := knows(s, 200); known != 0 || err != nil || s.Known() != 0 {
+				t.Errorf("the lost set knows %d, %v", known, err)
+			}
+			if err := grow(s, 0, 10, 1); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// damageFile changes or removes a file whose name ends with suffix.
+func damageFile(t *testing.T, fs vfs.FS, suffix string, damage func([]byte) []byte) {
+	names, err := fs.List("set")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, suffix) {
+			continue
+		}
+		path := fs.PathJoin("set", name)
+		content, err := readFile(fs, path, 1<<30)
+		if err == nil {
+			err = fs.Remove(path)
+		}
+		if err == nil && damage != nil {
+			err = writeFile(fs, path, damage(content))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("no %s to damage", suffix)
+}
+
+// A full disk is an error of Keep, whether a journal, a flush or a merge meets it, and nothing that was
+// kept is lost.
+func TestDiskFull(t *testing.T) {
+	const perRound = 20
+	for _, suffix := range []string{".log", ".run", ".new"} {
+		for _, after := range []int{0, 3, 10} {
+			t.Run(fmt.Sprintf("%s/%d", suffix[1:], after), func(t *testing.T) {
+				disk := vfs.NewMem()
+				left := after
+				var mu sync.Mutex
+				full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, suffix) {
+						if left--; left < 0 {
+							return syscall.ENOSPC
+						}
+					}
+					return nil
+				})}
+				s, _, err := Open("set", small(errorfs.Wrap(disk, &full)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				full.On()
+				kept := 0
+				for err == nil && kept < 200 {
+					if err = grow(s, kept*perRound, perRound, uint64(kept+1)); err == nil {
+						kept++
+						err = s.Settle()
+					}
+				}
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("after %d rounds: %v, want ENOSPC", kept, err)
+				}
+				full.Off()
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				s, lost, err := Open("set", small(disk))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := int(s.Marks()[7])
+				if known, err := knows(s, (kept+1)*perRound); lost != (got == 0) || got < kept || got > kept+1 || known != got*perRound || err != nil {
+					t.Errorf("lost %v, %d rounds, knows %d, %v; want %d rounds or one more", lost, got, known, err, kept)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// A set of another format or another number of partitions is lost, and its files go.
+func TestOtherFormat(t *testing.T) {
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("set", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(fs, "set/MANIFEST-000001", []byte("of a database")); err != nil {
+		t.Fatal(err)
+	}
+	s, lost, err := Open("set", small(fs))
+	if err != nil || !lost {
+		t.Fatalf("lost %v, %v", lost, err)
+	}
+	if _, err := fs.Stat("set/MANIFEST-000001"); err == nil {
+		t.Error("the old file is still there")
+	}
+	if err := errors.Join(grow(s, 0, 1, 1), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	opt := small(fs)
+	opt.Partitions = 17
+	s, lost, err = Open("set", opt)
+	if err != nil || !lost {
+		t.Fatalf("with another number of partitions: lost %v, %v", lost, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func logTo(w *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

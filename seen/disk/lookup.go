@@ -1,0 +1,182 @@
+package disk
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// Answer is what the set says of one question.
+type Answer struct {
+	Known bool
+	Depth uint16 // lowest one, of a known URL
+}
+
+// inquiry is a batch of sorted questions on its way through the runs. Its memory is used again.
+type inquiry struct {
+	questions []Entry
+	answers   []Answer
+	doubts    []doubt
+	window    window
+	reads     int64 // for Stats
+}
+
+// doubt is a question that a section's head could not answer with no: its entry may be among the
+// numbers from..to.
+type doubt struct {
+	question int
+	from, to int
+}
+
+// ask puts to a segment the questions that are in its range and that nothing has answered yet. A pass
+// over the head, then one over those blocks that are in doubt, both in order.
+func (q *inquiry) ask(g *segment) error {
+	questions := q.questions
+	at := 0 // of questions, the first that the sections so far leave over
+	for i := range g.sections {
+		s := &g.sections[i]
+		at += sort.Search(len(questions)-at, func(j int) bool {
+			e := &questions[at+j]
+			return s.contains(e) || s.after(e)
+		})
+		q.doubts = q.doubts[:0]
+		for ; at < len(questions) && s.contains(&questions[at]); at++ {
+			e := &questions[at]
+			if q.answers[e.Value].Known {
+				continue
+			}
+			bucket, b, _ := s.split(e.Fingerprint)
+			if from, to := s.search(bucket, b); from < to {
+				q.doubts = append(q.doubts, doubt{at, from, to})
+			}
+		}
+		if err := q.settle(g, s); err != nil {
+			return err
+		}
+		if at == len(questions) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// settle answers, from the blocks of a section, the questions that are in doubt.
+func (q *inquiry) settle(g *segment, s *section) error {
+	q.window.reset(g, s)
+	for i, d := range q.doubts {
+		e := &q.questions[d.question]
+		_, _, rest := s.split(e.Fingerprint)
+		want := rest<<8 | uint64(e.Check)
+		for d.from < d.to {
+			middle := (d.from + d.to) / 2
+			if !q.window.holds(middle) {
+				q.reads++
+				if err := q.window.read(middle, q.doubts[i:]); err != nil {
+					return err
+				}
+			}
+			tail, depth, err := q.window.entry(middle)
+			if err != nil {
+				return err
+			}
+			switch {
+			case tail == want:
+				q.answers[e.Value] = Answer{Known: true, Depth: depth}
+				d.to = d.from
+			case tail < want:
+				d.from = middle + 1
+			default:
+				d.to = middle
+			}
+		}
+	}
+	return nil
+}
+
+// window is a stretch of a section's blocks in memory.
+type window struct {
+	segment *segment
+	section *section
+	data    []byte
+	at      int64 // of data in the file
+	first   int   // block, and
+	end     int   // the block after the last
+	checked int   // the block whose checksum was compared last
+}
+
+const (
+	// windowSize is the most that is read at once.
+	windowSize = 256 << 10
+	// smallGap is how many bytes between two blocks are rather read than skipped.
+	smallGap = 4 << 10
+)
+
+func (w *window) reset(g *segment, s *section) {
+	w.segment, w.section = g, s
+	w.first, w.end, w.checked = 0, 0, -1
+}
+
+func (w *window) holds(number int) bool {
+	return number >= w.first*blockEntries && number < w.end*blockEntries
+}
+
+// read reads the block of an entry, with those that the doubts ahead will ask for and that are near.
+func (w *window) read(number int, ahead []doubt) error {
+	first := number / blockEntries
+	end := first + 1
+	full := w.section.blockLen(blockEntries)
+	for _, d := range ahead {
+		last := (d.to - 1) / blockEntries
+		if last < end {
+			continue
+		}
+		if (d.from/blockEntries-end)*full > smallGap || (last+1-first)*full > windowSize {
+			break
+		}
+		end = last + 1
+	}
+	return w.load(first, end)
+}
+
+// load reads the blocks first..end.
+func (w *window) load(first, end int) error {
+	from, _, _ := w.section.block(first)
+	last, length, _ := w.section.block(end - 1)
+	size := int(last-from) + length
+	if cap(w.data) < size+padding {
+		w.data = make([]byte, size+padding, max(windowSize, size)+padding)
+	}
+	w.data = w.data[:size+padding]
+	w.at, w.first, w.end, w.checked = from, first, end, -1
+	if err := w.segment.read(w.data[:size], from); err != nil {
+		w.first, w.end = 0, 0
+		return err
+	}
+	return nil
+}
+
+// entry returns what the window has of an entry: rest and check, and depth.
+func (w *window) entry(number int) (tail uint64, depth uint16, err error) {
+	s := w.section
+	data, n, err := w.block(number / blockEntries)
+	if err != nil {
+		return 0, 0, err
+	}
+	i, width := number%blockEntries, s.tailBits()
+	tail = unpack(data, i*width, width)
+	depth = uint16(unpack(data[(n*width+7)/8:], i*s.depthBits, s.depthBits))
+	return tail, depth, nil
+}
+
+// block returns the content of a block and how many entries it has, having compared its checksum.
+func (w *window) block(i int) (data []byte, n int, err error) {
+	at, length, n := w.section.block(i)
+	data = w.data[at-w.at:]
+	if w.checked != i {
+		content := data[:length-checksumLen]
+		if binary.LittleEndian.Uint32(data[len(content):]) != checksum(w.segment.number, at, content) {
+			return nil, 0, w.segment.damaged(at, "block's checksum differs")
+		}
+		w.checked = i
+	}
+	return data, n, nil
+}

@@ -1,0 +1,185 @@
+package disk
+
+import (
+	"math/bits"
+	"slices"
+
+	"freshet/weburl"
+)
+
+// run is a sorted sequence of segments. No URL is in two of its segments, but one may be in several
+// runs: after it was met at a lower depth, or while a merge is under way. The newest then has the
+// lowest depth.
+type run struct{ segments []*segment }
+
+func (r *run) entries() (n int) {
+	for _, g := range r.segments {
+		n += g.n
+	}
+	return n
+}
+
+// mergeRatio is how many times as large as all newer runs together a run is at least, once merges have
+// caught up. It trades what is written against the runs that a question must pass: with 2, 250 tables
+// of new entries are written 7 times each, the first time included, and leave 3 runs on average and 5
+// at most.
+const mergeRatio = 2
+
+// toMerge returns how many of the newest runs are to be made one, 0 for none.
+func toMerge(runs []*run) (n int) {
+	newer := 0
+	for i, r := range runs {
+		size := r.entries()
+		if i > 0 && size < mergeRatio*newer {
+			n = i + 1
+		}
+		newer += size
+	}
+	return n
+}
+
+// merge makes one run of several, a segment at a time. After every step the segments written so far and
+// those of the inputs that are not passed yet are the set, so that a merge needs the space of some
+// segments and not that of its outcome.
+type merge struct {
+	inputs  []*run    // without the segments that are passed; newest first
+	cursors []*cursor // one an input
+	pieces  []planned // still to be written
+	out     *run
+	older   []*run // the set's other runs that are older
+	width   int    // how many of the set's runs are the merge's own
+	size    int    // entries a segment, about
+}
+
+// planned is a piece of the outcome with what is expected of it.
+type planned struct {
+	piece
+	n     int
+	depth uint16
+}
+
+// newMerge begins to make one of the n newest of runs.
+func newMerge(runs []*run, n, size int) (*merge, error) {
+	m := &merge{inputs: slices.Clone(runs[:n]), older: runs[n:], width: n, out: &run{}, size: size, pieces: plan(runs[:n], size)}
+	for _, r := range m.inputs {
+		c, err := newCursor(r.segments)
+		if err != nil {
+			return nil, err
+		}
+		m.cursors = append(m.cursors, c)
+	}
+	return m, nil
+}
+
+// plan cuts every partition into as many pieces, a power of two, that none is expected to be larger
+// than size.
+func plan(inputs []*run, size int) (pieces []planned) {
+	type total struct {
+		n         int
+		depthBits int
+	}
+	totals := map[int]total{}
+	last := 0
+	for _, r := range inputs {
+		for _, g := range r.segments {
+			for i := range g.sections {
+				s := &g.sections[i]
+				p := int(s.partition)
+				totals[p] = total{totals[p].n + s.n, max(totals[p].depthBits, s.depthBits)}
+				last = max(last, p)
+			}
+		}
+	}
+	for p := range last + 1 {
+		t := totals[p]
+		if t.n == 0 {
+			continue
+		}
+		cut := bits.Len(uint((t.n - 1) / size))
+		for prefix := range 1 << cut {
+			pieces = append(pieces, planned{piece{weburl.Partition(p), uint64(prefix), cut}, t.n >> cut, uint16(1<<t.depthBits - 1)})
+		}
+	}
+	return pieces
+}
+
+// step writes the entries of the next segment. stopped is asked now and then; once it is true, step
+// returns errStopped.
+func (m *merge) step(w *segmentWriter, stopped func() bool) error {
+	for ; len(m.pieces) > 0; m.pieces = m.pieces[1:] {
+		p := &m.pieces[0]
+		if n := w.segment.n; n > 0 && n+p.n > m.size {
+			break
+		}
+		w.begin(p.piece, p.n, p.depth)
+		if err := m.write(p.piece, w, stopped); err != nil {
+			return err
+		}
+		w.end()
+	}
+	return nil
+}
+
+// write adds the entries of a piece, each once and with its lowest depth.
+func (m *merge) write(p piece, w *segmentWriter, stopped func() bool) error {
+	var held Entry // not written yet: another input may have it too
+	for written := 0; ; written++ {
+		var first *cursor
+		for _, c := range m.cursors {
+			e := c.entry()
+			if e != nil && p.contains(e) && (first == nil || compare(*e, *first.entry()) < 0) {
+				first = c
+			}
+		}
+		if first == nil {
+			break
+		}
+		e := *first.entry()
+		switch {
+		case Same(e, held):
+			held.Value = min(held.Value, e.Value)
+		case held.Fingerprint != 0:
+			w.add(held)
+			held = e
+		default:
+			held = e
+		}
+		if err := first.next(); err != nil {
+			return err
+		}
+		if w.err != nil {
+			return w.err
+		}
+		if written%(1<<16) == 0 && stopped() {
+			return errStopped
+		}
+	}
+	if held.Fingerprint != 0 {
+		w.add(held)
+	}
+	return nil
+}
+
+// pass adds the segment that step has written to the outcome, takes from the inputs those that the
+// cursors have left behind, and returns these.
+func (m *merge) pass(g *segment) (passed []*segment) {
+	m.out = &run{append(slices.Clone(m.out.segments), g)}
+	for i, c := range m.cursors {
+		segments := m.inputs[i].segments
+		n := len(segments) - len(c.segments)
+		passed = append(passed, segments[:n]...)
+		m.inputs[i] = &run{segments[n:]}
+	}
+	return passed
+}
+
+// runs returns what the merge has made and what is left of its inputs, the newest first.
+func (m *merge) runs() []*run {
+	runs := []*run{m.out}
+	for _, r := range m.inputs {
+		if len(r.segments) > 0 {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}

@@ -1,0 +1,86 @@
+package disk
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 256 entries,
+// what the head lacks. An entry's place follows from its number. A block is
+//
+//	┌──────────────────────┬────────────┬──────────┐
+//	│ rest, check: 256 × r │ depth      │ checksum │
+//	│ bits                 │ 256 × bits │ 4 bytes  │
+//	└──────────────────────┴────────────┴──────────┘
+//
+// with the lowest bit of a number first. The last block has as many entries as are left.
+type section struct {
+	*head
+	n         int
+	depthBits int
+	tail      int64 // where its blocks begin in the file
+	crc       uint32
+}
+
+const (
+	blockEntries = 256
+	checksumLen  = 4
+)
+
+func (s *section) tailBits() int { return s.restBits() + 8 }
+
+// blockLen returns the length of a block of n entries in bytes.
+func (s *section) blockLen(n int) int {
+	return (n*s.tailBits()+7)/8 + (n*s.depthBits+7)/8 + checksumLen
+}
+
+func (s *section) blocks() int { return (s.n + blockEntries - 1) / blockEntries }
+
+// block returns where block i lies in the file, how long it is and how many entries it has.
+func (s *section) block(i int) (at int64, length, n int) {
+	n = min(blockEntries, s.n-i*blockEntries)
+	return s.tail + int64(i)*int64(s.blockLen(blockEntries)), s.blockLen(n), n
+}
+
+// tailLen returns the length of all blocks in bytes.
+func (s *section) tailLen() int64 {
+	if s.n == 0 {
+		return 0
+	}
+	at, length, _ := s.block(s.blocks() - 1)
+	return at + int64(length) - s.tail
+}
+
+func (s *section) headWords() int { return (s.n+1<<s.bucketBits)/64 + 1 }
+
+func (s *section) headLen() int64 { return int64(8*s.headWords()) + int64(s.n) }
+
+// memory returns the bytes that the head takes.
+func (s *section) memory() int64 {
+	return int64(8*cap(s.buckets) + cap(s.bytes) + 4*cap(s.samples))
+}
+
+// checksum returns the checksum of a block, which knows the block's place, so that a block that was
+// written elsewhere is damage too.
+func checksum(file uint32, at int64, block []byte) uint32 {
+	var place [12]byte
+	binary.LittleEndian.PutUint32(place[:], file)
+	binary.LittleEndian.PutUint64(place[4:], uint64(at))
+	return crc32.Update(crc32.Checksum(place[:], castagnoli()), castagnoli(), block)
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// padding is what unpack may read beyond the bits it returns.
+const padding = 8
+
+// unpack returns the width bits of data from bit at. width is at most 56.
+func unpack(data []byte, at, width int) uint64 {
+	return binary.LittleEndian.Uint64(data[at/8:]) >> (at % 8) & (1<<width - 1)
+}
+
+// pack adds width bits to data, which is 0 from bit at on.
+func pack(data []byte, at, width int, value uint64) {
+	word := data[at/8:]
+	binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)|value<<(at%8))
+}

@@ -1,0 +1,463 @@
+package disk
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// ErrDamaged says that something on disk is not as it was written. The text names the file and the
+// place. The set is worth nothing any more: Reset it, or open it again, and fill it.
+var ErrDamaged = errors.New("seen: set is damaged")
+
+// Options say how a Set works. A zero field stands for its default.
+type Options struct {
+	FS         vfs.FS // default the machine's file system
+	Partitions int    // what the entries' partitions are numbered below; default 16
+	Logger     *slog.Logger
+
+	tableEntries   int // that are held in memory before they become a run; default 393,216
+	segmentEntries int // of a file, about; default 4 Mi
+}
+
+func (o Options) withDefaults() Options {
+	o.FS = cmp.Or(o.FS, vfs.Default)
+	o.Partitions = cmp.Or(o.Partitions, 16)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.tableEntries = cmp.Or(o.tableEntries, 3<<17)
+	o.segmentEntries = cmp.Or(o.segmentEntries, 4<<20)
+	return o
+}
+
+// Set is the exact set of the URLs that are known. Its methods are for one goroutine at a time; a
+// goroutine of its own writes runs and merges them.
+type Set struct {
+	opt  Options
+	dir  string
+	lock io.Closer
+
+	active  *table  // what is in no run, the frozen table's entries apart
+	pending []Entry // of these, what Keep must write
+	state   state   // the entries of pending included, but for their marks
+	journal *journal
+	frame   []byte // reused
+	inquiry inquiry
+	spare   []Entry // for sorting
+	broken  error   // of a Keep whose fate is unknown: no other may follow it
+
+	background
+	next atomic.Uint32 // number of the next file
+
+	read, written, peak atomic.Int64 // for Stats
+}
+
+// Open opens the set in dir, which it makes if need be, and reports whether it was lost: there was none,
+// or it was damaged, of another format, or cut while it was filled. A lost set is empty. Open fails if
+// the disk cannot be used or the set is open already.
+func Open(dir string, opt Options) (s *Set, lost bool, err error) {
+	s = &Set{opt: opt.withDefaults(), dir: dir}
+	s.changed.L = &s.mu
+	if err := s.opt.FS.MkdirAll(dir, 0o755); err != nil {
+		return nil, false, fmt.Errorf("seen: make %s: %w", dir, err)
+	}
+	if err := syncDir(s.opt.FS, s.opt.FS.PathDir(dir)); err != nil {
+		return nil, false, err
+	}
+	if s.lock, err = s.opt.FS.Lock(s.path("LOCK")); err != nil {
+		return nil, false, fmt.Errorf("seen: lock %s: %w", dir, err)
+	}
+	s.clear()
+	err = s.load()
+	if lost = errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist); lost {
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.opt.Logger.Error("seen: the set is lost", "dir", dir, "error", err)
+		}
+		err = s.empty()
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, s.closeFiles(), s.lock.Close())
+	}
+	s.start()
+	return s, lost, nil
+}
+
+func (s *Set) path(name string) string { return s.opt.FS.PathJoin(s.dir, name) }
+
+// clear forgets all that is in memory.
+func (s *Set) clear() {
+	s.active, s.pending, s.broken = newTable(), nil, nil
+	s.state = state{Marks: map[weburl.Partition]uint64{}}
+	s.background.clear()
+}
+
+// load reads what the manifest names. A file that is missing is fs.ErrNotExist.
+func (s *Set) load() error {
+	m, err := readManifest(s.opt.FS, s.dir)
+	if err != nil {
+		return err
+	}
+	if m.Partitions != s.opt.Partitions {
+		return fmt.Errorf("%w: it has %d partitions: want %d", ErrDamaged, m.Partitions, s.opt.Partitions)
+	}
+	s.next.Store(m.Next)
+	for _, numbers := range m.Runs {
+		r := &run{}
+		s.runs = append(s.runs, r)
+		for _, n := range numbers {
+			g, err := openSegment(s.opt.FS, s.path(segmentName(n)), n)
+			if err != nil {
+				return notThere(err)
+			}
+			r.segments = append(r.segments, g)
+		}
+	}
+	s.state, s.whole = m.state, true
+	journals, err := s.replayJournals()
+	if err != nil {
+		return notThere(err)
+	}
+	return s.renewJournal(journals)
+}
+
+// notThere makes damage of a missing file.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: a file is missing: %v", ErrDamaged, err)
+	}
+	return err
+}
+
+// replayJournals takes in all journals from the manifest's on, and returns their numbers. The last one
+// may end with a frame whose Keep never returned.
+func (s *Set) replayJournals() (numbers []uint32, err error) {
+	names, err := s.opt.FS.List(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("seen: list %s: %w", s.dir, err)
+	}
+	for _, name := range names {
+		var n uint32
+		if _, err := fmt.Sscanf(name, "%08d.log", &n); err == nil && name == journalName(n) && n >= s.state.Journal {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	if len(numbers) == 0 || numbers[0] != s.state.Journal {
+		return nil, fmt.Errorf("seen: journal %s: %w", s.path(journalName(s.state.Journal)), fs.ErrNotExist)
+	}
+	for i, n := range numbers {
+		path := s.path(journalName(n))
+		content, err := readFile(s.opt.FS, path, maxJournal)
+		if err != nil {
+			return nil, fmt.Errorf("seen: read journal: %w", err)
+		}
+		whole := replay(content, &s.state, s.active.put)
+		if whole < len(content) && i < len(numbers)-1 {
+			return nil, fmt.Errorf("%w: journal %s at %d: broken frame", ErrDamaged, path, whole)
+		}
+		if whole < len(content) {
+			s.opt.Logger.Warn("seen: journal ends with a broken frame, which is dropped", "journal", path, "at", whole, "bytes", len(content)-whole)
+		}
+		s.next.Store(max(s.next.Load(), n+1))
+	}
+	return numbers, nil
+}
+
+// renewJournal writes what the journals of these numbers hold into a new one, makes it the set's, and
+// removes all files that are not.
+func (s *Set) renewJournal(old []uint32) error {
+	if err := s.openJournal(); err != nil {
+		return err
+	}
+	entries := s.active.appendTo(nil)
+	slices.SortFunc(entries, compare)
+	if err := s.journalFrame(entries); err != nil {
+		return err
+	}
+	s.state.Journal = s.journal.number
+	s.base = s.state.clone()
+	if err := s.commit(s.runs); err != nil {
+		return err
+	}
+	keep := []string{"LOCK", manifestName, journalName(s.journal.number)}
+	for _, r := range s.runs {
+		for _, g := range r.segments {
+			keep = append(keep, segmentName(g.number))
+		}
+	}
+	return s.removeAllBut(keep)
+}
+
+func (s *Set) openJournal() (err error) {
+	s.journal, err = createJournal(s.opt.FS, s.dir, s.next.Add(1)-1)
+	return err
+}
+
+// journalFrame makes entries and the state durable.
+func (s *Set) journalFrame(entries []Entry) error {
+	s.frame = appendFrame(s.frame[:0], s.state, entries)
+	s.written.Add(int64(len(s.frame)))
+	return s.journal.append(s.frame)
+}
+
+// empty makes the set a new one, without a manifest. That goes first, so that a crash on the way leaves
+// a set that is lost and not one that lacks something.
+func (s *Set) empty() error {
+	if err := s.closeFiles(); err != nil {
+		s.opt.Logger.Error("seen: close the lost set", "dir", s.dir, "error", err)
+	}
+	if err := s.condemn(); err != nil {
+		return err
+	}
+	if err := s.removeAllBut([]string{"LOCK"}); err != nil {
+		return err
+	}
+	s.clear()
+	if err := s.openJournal(); err != nil {
+		return err
+	}
+	s.state.Journal = s.journal.number
+	s.base = s.state.clone()
+	return nil
+}
+
+// condemn removes the manifest.
+func (s *Set) condemn() error {
+	if err := s.opt.FS.Remove(s.path(manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("seen: remove manifest: %w", err)
+	}
+	return syncDir(s.opt.FS, s.dir)
+}
+
+func (s *Set) removeAllBut(keep []string) error {
+	names, err := s.opt.FS.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("seen: list %s: %w", s.dir, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if slices.Contains(keep, name) {
+			continue
+		}
+		if err := s.opt.FS.RemoveAll(s.path(name)); err != nil {
+			return fmt.Errorf("seen: remove %s: %w", s.path(name), err)
+		}
+	}
+	return nil
+}
+
+// Lookup answers questions, each of which names by its Value the place of its answer, and sorts them.
+// The answers must be zero. A sorted pass over every run, the newest first. After an error the answers
+// are of no use, and if it is ErrDamaged, so is the set.
+func (s *Set) Lookup(questions []Entry, answers []Answer) error {
+	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
+	sortEntries(questions, s.spare)
+	q := &s.inquiry
+	q.questions, q.answers, q.reads = questions, answers, 0
+	err := s.answer(q)
+	s.read.Add(q.reads)
+	if errors.Is(err, ErrDamaged) {
+		err = s.ruin(err)
+		s.broken = err
+	}
+	return err
+}
+
+// answer passes an inquiry through the tables and the runs.
+func (s *Set) answer(q *inquiry) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i := range q.questions {
+		e := &q.questions[i]
+		depth, ok := s.active.get(*e)
+		if !ok && s.frozen != nil {
+			depth, ok = s.frozen.get(*e)
+		}
+		if ok {
+			q.answers[e.Value] = Answer{Known: true, Depth: depth}
+		}
+	}
+	for _, r := range s.runs {
+		for _, g := range r.segments {
+			if err := q.ask(g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Add takes e into the set, in memory; fresh says that the set did not know it, else its depth is lower
+// than any before. It becomes durable with the next Keep. O(1).
+func (s *Set) Add(e Entry, fresh bool) {
+	s.active.put(e)
+	s.pending = append(s.pending, e)
+	if fresh {
+		s.state.Known++
+	}
+}
+
+// Keep makes durable what was added since the last Keep, and with it marks, which replace the former
+// ones of their partitions: all of it or, after a crash or an error, nothing. After an error nothing
+// can be kept any more. Keep waits for the disk, and, if new entries come faster than they can be
+// merged, for that.
+func (s *Set) Keep(marks map[weburl.Partition]uint64) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.broken = s.failed(); s.broken != nil {
+		return s.broken
+	}
+	marked := maps.Clone(s.state.Marks)
+	maps.Copy(marked, marks)
+	frame := s.state
+	frame.Marks = marked
+	s.frame = appendFrame(s.frame[:0], frame, s.pending)
+	s.written.Add(int64(len(s.frame)))
+	if s.broken = s.journal.append(s.frame); s.broken != nil {
+		return s.broken
+	}
+	s.pending, s.state.Marks = s.pending[:0], marked
+	if s.broken = s.becomeWhole(); s.broken != nil {
+		return s.broken
+	}
+	if s.active.n >= s.opt.tableEntries {
+		s.broken = s.turnJournal()
+	}
+	return s.broken
+}
+
+// turnJournal hands the table to the background, and begins a new journal.
+func (s *Set) turnJournal() error {
+	old := s.journal
+	if err := s.openJournal(); err != nil {
+		return errors.Join(err, old.file.Close())
+	}
+	if err := old.file.Close(); err != nil {
+		return fmt.Errorf("seen: close journal %s: %w", old.path, err)
+	}
+	s.state.Journal = s.journal.number
+	return s.freeze()
+}
+
+// Fill takes entries into a set that was Reset. It becomes durable with Filled, and until then the set
+// is lost after a crash. Otherwise as Add.
+func (s *Set) Fill(e Entry, fresh bool) error {
+	s.active.put(e)
+	if fresh {
+		s.state.Known++
+	}
+	if s.active.n < s.opt.tableEntries {
+		return nil
+	}
+	return s.freeze()
+}
+
+// Filled makes a set that was Reset and filled durable, with its marks.
+func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
+	s.state.Marks = maps.Clone(marks)
+	if s.active.n > 0 {
+		if err := s.freeze(); err != nil {
+			return err
+		}
+	}
+	if err := s.flushed(); err != nil {
+		return err
+	}
+	s.commits.Lock()
+	s.base = s.state.clone()
+	s.commits.Unlock()
+	return s.becomeWhole()
+}
+
+// Reset empties the set, however damaged it is, and mends what kept it from working.
+func (s *Set) Reset() error {
+	s.stop()
+	err := s.empty()
+	if err == nil {
+		s.start()
+	}
+	return err
+}
+
+// Known returns how many URLs are known.
+func (s *Set) Known() int64 { return s.state.Known }
+
+// Marks returns the durable marks.
+func (s *Set) Marks() map[weburl.Partition]uint64 { return maps.Clone(s.state.Marks) }
+
+// Close waits for the background and closes the set. What was not kept is forgotten.
+func (s *Set) Close() error {
+	s.stop()
+	err := errors.Join(s.closeFiles(), s.lock.Close())
+	return err
+}
+
+// closeFiles closes all but the lock.
+func (s *Set) closeFiles() (err error) {
+	if s.journal != nil {
+		err = s.journal.file.Close()
+		s.journal = nil
+	}
+	for _, r := range s.runs {
+		for _, g := range r.segments {
+			err = errors.Join(err, g.file.Close())
+		}
+	}
+	s.runs = nil
+	return err
+}
+
+// Stats tells what a set takes and does.
+type Stats struct {
+	Known     int64
+	Runs      int
+	Segments  int
+	HeadBytes int64 // memory for the heads
+	DiskBytes int64 // runs and journal
+	PeakBytes int64 // the most that runs and journal have taken since Open
+	Written   int64 // bytes written since Open
+	Reads     int64 // of blocks by lookups since Open
+}
+
+// Stats returns the present figures. O(segments).
+func (s *Set) Stats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stats := Stats{Known: s.state.Known, Runs: len(s.runs), Written: s.written.Load(), Reads: s.read.Load()}
+	for _, r := range s.runs {
+		for _, g := range r.segments {
+			stats.Segments++
+			stats.DiskBytes += g.size
+			for i := range g.sections {
+				stats.HeadBytes += g.sections[i].memory()
+			}
+		}
+	}
+	if s.journal != nil {
+		stats.DiskBytes += s.journal.size
+	}
+	stats.PeakBytes = max(s.peak.Load(), stats.DiskBytes)
+	return stats
+}
+
+// String lists the runs, the newest first, by their entries.
+func (s *Set) String() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var text strings.Builder
+	for _, r := range s.runs {
+		fmt.Fprintf(&text, "%d in %d segments\n", r.entries(), len(r.segments))
+	}
+	return text.String()
+}

@@ -1,0 +1,77 @@
+package disk
+
+import (
+	"math/bits"
+
+	"freshet/weburl"
+)
+
+// table holds entries in memory by open addressing: what is in no run yet. A slot whose fingerprint is
+// 0 is free.
+type table struct {
+	slots []Entry // as many as a power of two
+	n     int
+}
+
+const smallestTable = 1 << 10
+
+func newTable() *table { return &table{slots: make([]Entry, smallestTable)} }
+
+// put adds e or, if it is held already, lowers its depth.
+func (t *table) put(e Entry) {
+	if 4*(t.n+1) > 3*len(t.slots) {
+		t.grow()
+	}
+	slot := t.slot(e)
+	if slot.Fingerprint != 0 {
+		slot.Value = min(slot.Value, e.Value)
+		return
+	}
+	*slot = e
+	t.n++
+}
+
+// get returns e's depth.
+func (t *table) get(e Entry) (depth uint16, ok bool) {
+	slot := t.slot(e)
+	return uint16(slot.Value), slot.Fingerprint != 0
+}
+
+// slot returns where e is, or the free slot where it belongs.
+func (t *table) slot(e Entry) *Entry {
+	mask := len(t.slots) - 1
+	at := int(mix(e.Fingerprint) >> (64 - bits.Len(uint(mask))))
+	for ; ; at = (at + 1) & mask {
+		if slot := &t.slots[at]; slot.Fingerprint == 0 || Same(*slot, e) {
+			return slot
+		}
+	}
+}
+
+// mix spreads fingerprints that have been chosen to be alike: Fibonacci hashing.
+func mix(fp weburl.Fingerprint) uint64 { return uint64(fp) * 0x9e3779b97f4a7c15 }
+
+func (t *table) grow() {
+	old := t.slots
+	t.slots, t.n = make([]Entry, 2*len(old)), 0
+	for _, e := range old {
+		if e.Fingerprint != 0 {
+			t.put(e)
+		}
+	}
+}
+
+// appendTo appends the entries, in no order.
+func (t *table) appendTo(dst []Entry) []Entry {
+	for _, e := range t.slots {
+		if e.Fingerprint != 0 {
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+func (t *table) clear() {
+	clear(t.slots)
+	t.n = 0
+}

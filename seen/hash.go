@@ -1,0 +1,21 @@
+package seen
+
+import (
+	"github.com/zeebo/xxh3"
+
+	"freshet/weburl"
+)
+
+// secondSeed makes a hash that is independent of the fingerprint's. Checks on disk depend on it, so that
+// it never changes.
+const secondSeed = 0x7365656e
+
+// secondHash returns another hash of a URL than its fingerprint. By it the cache and the buffer know
+// URLs, and by a byte of it the set tells apart two URLs that share a fingerprint: so one of them cannot
+// hide the other. It is never 0. It does not allocate.
+func secondHash(u weburl.URL) weburl.Fingerprint {
+	return max(1, weburl.Fingerprint(xxh3.HashStringSeed(u.String(), secondSeed)))
+}
+
+// checkOf returns the byte of a second hash that goes to the set.
+func checkOf(second weburl.Fingerprint) uint8 { return uint8(second >> 56) }
