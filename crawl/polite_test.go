@@ -2,11 +2,13 @@ package crawl
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ func BenchmarkPolite(b *testing.B) {
 			for b.Loop() {
 				const w, crawlDelay, span = time.Second, 2 * time.Second, 20 * time.Second
 				web := newPoliteWeb(b, tt.hosts, tt.crawlDelayed, w, crawlDelay, tt.perConnection)
+				web.count(web.clock.Now().Add(2 * w)) // when it has found enough pages of every host
 				e, err := Open(Options{Dir: b.TempDir(), FS: vfs.Default, AllowPrivate: true, Resolve: web.resolve, Seeds: web.seeds,
 					UserAgent: "freshet-bench", Delay: w, PerConnection: tt.perConnection, For: span})
 				if err != nil {
@@ -52,8 +55,8 @@ type politeWeb struct {
 	resolve map[string]netip.AddrPort
 	seeds   []weburl.URL
 	hosts   map[string]*politeHost
-	begun   time.Time
 	k       int
+	from    atomic.Int64 // requests from this time on are counted, Unix ns
 }
 
 type politeHost struct {
@@ -61,7 +64,7 @@ type politeHost struct {
 	interval     time.Duration
 
 	mu       sync.Mutex
-	asked    int // since the first two intervals
+	asked    int // requests that were to be counted
 	now      int
 	end      time.Time
 	run      int // requests since the last full interval
@@ -93,16 +96,19 @@ func newPoliteWeb(b *testing.B, hosts, crawlDelayed int, w, crawlDelay time.Dura
 		web.seeds = append(web.seeds, u)
 	}
 	b.Cleanup(func() { server.Close() }) // before the wait: cleanups run last first
-	web.begun = web.clock.Now()
+	web.count(time.Unix(0, math.MaxInt64))
 	return web
 }
+
+// count begins to count requests at a time.
+func (web *politeWeb) count(from time.Time) { web.from.Store(from.UnixNano()) }
 
 var filler = strings.Repeat("The quick brown fox jumps over the lazy dog while the river keeps on running. ", 225)
 
 func (web *politeWeb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host := web.hosts[r.Host]
 	now := web.clock.Now()
-	host.enter(now, now.Sub(web.begun) > 2*time.Second, web.k)
+	host.enter(now, now.UnixNano() >= web.from.Load(), web.k)
 	defer func() { host.leave(web.clock.Now()) }()
 	if r.URL.Path == "/robots.txt" {
 		if host.crawlDelayed {
