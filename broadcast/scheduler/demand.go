@@ -25,6 +25,7 @@ type Client struct {
 	// Downloader is set for one that wants each chunk once, in any version, and then leaves. Else it is a
 	// subscriber, who stays and wants every change.
 	Downloader bool
+	Waited     float64 // s that a downloader has waited elsewhere already
 }
 
 // A Want says that a client wants a chunk, and what it lacks of it.
@@ -42,8 +43,8 @@ type Want struct {
 
 // Options are what a Demand has to be told. The zero value is good.
 type Options struct {
-	// Interval is the time between changes that is expected of a page whose history nobody knows, in
-	// seconds; 0 is 30 days.
+	// Interval is the time between changes that is expected of a page that nobody has seen change, in
+	// seconds; 0 is 30 days. It also counts as the fresh life of what a client never had.
 	Interval float64
 	// Backlog is how far, in seconds of its own rate, a client with a Rate may fall behind before it is
 	// passed over until it has caught up; 0 is a minute.
@@ -65,6 +66,7 @@ type Demand struct {
 	changes ChangeFollower
 
 	chunks  []chunk
+	lacked  []uint64 // by chunk: the pages that all its groups lack, whose changes alter nothing
 	clients []client
 	free    []int32 // numbers of clients that left
 	behind  heap    // clients passed over for their rate, by -busy
@@ -75,7 +77,7 @@ type Demand struct {
 
 type chunk struct {
 	Chunk
-	lacked uint64 // pages that all groups lack: their changes alter nothing
+	added  float64
 	groups []group
 }
 
@@ -106,15 +108,17 @@ func NewDemand(policy Scheduler, options Options) *Demand {
 	return d
 }
 
-// AddChunk adds a chunk that nobody wants yet and returns its number, which counts from 0.
-func (d *Demand) AddChunk(c Chunk) int {
+// AddChunk adds a chunk that nobody wants yet and returns its number, which counts from 0. Its changes
+// are known from now on.
+func (d *Demand) AddChunk(c Chunk, now float64) int {
 	if c.Pages < 1 || c.Pages > MaxPages || !(c.Bytes > 0) || c.Weight < 0 || c.Sizes != nil && len(c.Sizes) != c.Pages {
 		panic(fmt.Sprintf("scheduler: no chunk: %+v", c))
 	}
 	if c.Weight == 0 {
 		c.Weight = 1
 	}
-	d.chunks = append(d.chunks, chunk{Chunk: c, lacked: ^uint64(0)})
+	d.chunks = append(d.chunks, chunk{Chunk: c, added: now})
+	d.lacked = append(d.lacked, ^uint64(0))
 	return len(d.chunks) - 1
 }
 
@@ -139,11 +143,11 @@ func (d *Demand) Join(c Client, wants []Want, now float64) int {
 	} else {
 		d.clients = append(d.clients, client{})
 	}
-	d.clients[k] = client{Client: c, joined: now}
+	d.clients[k] = client{Client: c, joined: now - c.Waited}
 	d.enter(k, wants, now)
 	if c.Downloader {
 		d.meter.waiting++
-		d.meter.arrivals += now
+		d.meter.arrivals += d.clients[k].joined
 		if d.clients[k].lacks == 0 {
 			d.finish(k, now)
 		}
@@ -204,9 +208,8 @@ func (d *Demand) Leave(k int, now float64) {
 	c := &d.clients[k]
 	for _, i := range c.chunks {
 		if i >= 0 {
-			chunk := &d.chunks[i]
-			g, at := chunk.find(k)
-			d.expel(chunk, g, at)
+			g, at := d.chunks[i].find(k)
+			d.expel(int(i), g, at)
 		}
 	}
 	if c.Downloader {
@@ -250,7 +253,7 @@ func (d *Demand) turn(k int, paused bool, now float64) {
 		like := g.empty()
 		like.paused = paused
 		who := g.members[at]
-		d.expel(chunk, g, at)
+		d.expel(int(i), g, at)
 		if like.missing != 0 && paused && d.pairs != nil {
 			d.pairs.Drop(k, slot, int(i), now)
 		}
@@ -280,15 +283,15 @@ func (d *Demand) Wake() (when float64, ok bool) {
 // Change says that a page has a new version. Nothing changes for those who lack the page already.
 // O(1), and if the chunk's clients lacked nothing of it, a step for each of them.
 func (d *Demand) Change(i, page int, now float64) {
-	c := &d.chunks[i]
-	if d.changes != nil && len(c.groups) > 0 {
-		d.changes.Change(i, now)
+	if d.changes != nil && len(d.chunks[i].groups) > 0 {
+		d.changes.Change(i, page, now)
 	}
 	bit := uint64(1) << page
-	if c.lacked&bit != 0 {
+	if d.lacked[i]&bit != 0 {
 		return
 	}
-	c.lacked |= bit
+	d.lacked[i] |= bit
+	c := &d.chunks[i]
 	for at := range c.groups {
 		if g := &c.groups[at]; g.missing&bit == 0 {
 			d.spoil(i, g, page, now)
@@ -333,6 +336,7 @@ func (d *Demand) Sent(i int, now float64) {
 		}
 	}
 	c.unite()
+	d.lacked[i] = c.lacked()
 	d.policy.Touch(i, now)
 	for _, k := range d.slowed {
 		d.Pause(int(k), now)

@@ -10,8 +10,8 @@ import (
 // who always sends a keeps three quarters fresh.
 func Example() {
 	demand := scheduler.NewDemand(scheduler.NewLifetime(scheduler.Objective{}), scheduler.Options{})
-	a := demand.AddChunk(scheduler.Chunk{Pages: 1, Bytes: 20_000})
-	b := demand.AddChunk(scheduler.Chunk{Pages: 1, Bytes: 20_000})
+	a := demand.AddChunk(scheduler.Chunk{Pages: 1, Bytes: 20_000}, 0)
+	b := demand.AddChunk(scheduler.Chunk{Pages: 1, Bytes: 20_000}, 0)
 	demand.Join(scheduler.Client{}, []scheduler.Want{{Chunk: a}, {Chunk: b}}, 0)
 	demand.Join(scheduler.Client{}, []scheduler.Want{{Chunk: a}}, 0)
 

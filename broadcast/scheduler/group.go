@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // A group is the clients of a chunk that hold the same of it.
@@ -12,10 +13,10 @@ type group struct {
 	paused    bool
 	taken     float64   // when its copies were taken
 	first     float64   // since when anything is missing
+	latest    float64   // since when the last of it is
 	since     []float64 // of each missing page, since when; nil of downloaders
 	sum       float64   // Σ since over the missing
-	life      float64   // Σ (since - taken): the fresh lives that have ended
-	square    float64   // Σ (since - taken)²
+	square    float64   // Σ (since - taken)², of the fresh lives that have ended
 	weight    float64   // Σ of the members' weights
 	share     float64   // Σ weight/pages: what one page is worth to them, of all they want
 	members   []member
@@ -34,11 +35,13 @@ func (g *group) miss(c *chunk, page int, since float64) {
 	if g.missing == 0 || since < g.first {
 		g.first = since
 	}
+	if g.missing == 0 || since > g.latest {
+		g.latest = since
+	}
 	g.missing |= 1 << page
 	g.since[page] = since
 	g.sum += since
 	life := since - g.taken
-	g.life += life
 	g.square += life * life
 }
 
@@ -51,7 +54,7 @@ func (g *group) waitFor(c *client) {
 
 // clear takes in that all have the version of now.
 func (g *group) clear(now float64) {
-	g.missing, g.sum, g.life, g.square = 0, 0, 0, 0
+	g.missing, g.sum, g.square = 0, 0, 0
 	g.taken = now
 }
 
@@ -105,7 +108,7 @@ func (d *Demand) admit(i int, like group, who member, now float64) {
 	}
 	if at == len(c.groups) {
 		c.groups = append(c.groups, like)
-		c.lacked &= like.missing
+		d.lacked[i] &= like.missing
 	}
 	g := &c.groups[at]
 	client := &d.clients[who.client]
@@ -121,7 +124,8 @@ func (d *Demand) admit(i int, like group, who member, now float64) {
 }
 
 // expel takes the member at a place out of a group.
-func (d *Demand) expel(c *chunk, g *group, at int) {
+func (d *Demand) expel(i int, g *group, at int) {
+	c := &d.chunks[i]
 	client := &d.clients[g.members[at].client]
 	d.meter.count(c, g, -1)
 	last := len(g.members) - 1
@@ -129,6 +133,7 @@ func (d *Demand) expel(c *chunk, g *group, at int) {
 	g.members = g.members[:last]
 	if last == 0 {
 		c.tidy()
+		d.lacked[i] = c.lacked()
 		return
 	}
 	g.weight -= client.Weight
@@ -175,16 +180,16 @@ func (c *chunk) unite() {
 	c.tidy()
 }
 
-// tidy drops empty groups and says anew what all lack.
+// tidy drops empty groups.
 func (c *chunk) tidy() {
-	kept := c.groups[:0]
-	c.lacked = ^uint64(0)
-	for _, g := range c.groups {
-		if len(g.members) > 0 {
-			kept = append(kept, g)
-			c.lacked &= g.missing
-		}
+	c.groups = slices.DeleteFunc(c.groups, func(g group) bool { return len(g.members) == 0 })
+}
+
+// lacked returns the pages that all groups lack: all, if there are none.
+func (c *chunk) lacked() uint64 {
+	all := ^uint64(0)
+	for i := range c.groups {
+		all &= c.groups[i].missing
 	}
-	clear(c.groups[len(kept):])
-	c.groups = kept
+	return all
 }

@@ -31,7 +31,7 @@ func NewIdealRxC(interval func(chunk int) float64) *RxC { return &RxC{interval: 
 func (s *RxC) Attach(d *Demand) { s.d = d }
 
 // Change implements ChangeFollower. Changes at one instant are one.
-func (s *RxC) Change(i int, now float64) {
+func (s *RxC) Change(i, page int, now float64) {
 	s.know(i)
 	if s.interval != nil || now == s.last[i] {
 		return

@@ -28,9 +28,10 @@ type PairFollower interface {
 	Drop(client, slot, chunk int, now float64)
 }
 
-// A ChangeFollower is told of every change of a wanted chunk, also of a page that all lack already.
+// A ChangeFollower is told of every change in a wanted chunk, also of a page that all lack already. It
+// hears of it before anybody lacks the page for it.
 type ChangeFollower interface {
-	Change(chunk int, now float64)
+	Change(chunk, page int, now float64)
 }
 
 // An Objective is what the operator wants of the feed. The zero value is freshness over clients.

@@ -14,6 +14,7 @@ import (
 
 	"freshet/lab"
 	"freshet/lab/broder"
+	"freshet/lab/lam"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
 )
@@ -22,6 +23,7 @@ import (
 func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		broder.Experiment(),
+		lam.Experiment(),
 		queue.Experiment(),
 		replay.Experiment(),
 	}

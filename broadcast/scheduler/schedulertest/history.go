@@ -10,7 +10,7 @@ import (
 
 // A Facility is what things happen to: a scheduler.Demand, or a model of one.
 type Facility interface {
-	AddChunk(scheduler.Chunk) int
+	AddChunk(c scheduler.Chunk, now float64) int
 	Join(c scheduler.Client, wants []scheduler.Want, now float64) int
 	Extend(k int, wants []scheduler.Want, now float64)
 	Leave(k int, now float64)
@@ -77,9 +77,10 @@ func (h *History) addChunk(t *rapid.T) {
 		chunk.Sizes = rapid.SliceOfN(rapid.Int32Range(0, 5), chunk.Pages, chunk.Pages).Draw(t, "sizes")
 	}
 	h.pages = append(h.pages, chunk.Pages)
+	now := h.Now
 	h.happen(func(d Facility) {
 		chunk.Sizes = slices.Clone(chunk.Sizes)
-		d.AddChunk(chunk)
+		d.AddChunk(chunk, now)
 	})
 }
 

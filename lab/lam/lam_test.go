@@ -1,0 +1,101 @@
+package lam
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"freshet/lab"
+)
+
+func run(t *testing.T, e lab.Experiment, args ...string) *lab.Result {
+	t.Helper()
+	trial := e.New()
+	if err := trial.Flags().Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	result, err := trial.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// TestReference holds every scheduler to an independent simulation of the same model. A mean of three
+// draws may be off by the spread of one.
+func TestReference(t *testing.T) {
+	result := run(t, Experiment(), "--seeds=3", "--scheduler=all")
+	held := 0
+	for _, c := range result.Comparisons {
+		if c.Source != reading {
+			continue
+		}
+		held++
+		if math.Abs(c.Measured-c.Published) > c.Tolerance {
+			t.Errorf("%s: %.4g, want %.4g ± %.2g", c.What, c.Measured, c.Published, c.Tolerance)
+		}
+	}
+	if held != 24 {
+		t.Errorf("%d comparisons with the reference, want 24", held)
+	}
+}
+
+// TestDownloaders holds that a mixed load serves them: R/Q leaves some for ever, Lifetime none.
+func TestDownloaders(t *testing.T) {
+	result := run(t, Experiment(), "--downloaders=100", "--seeds=1", "--scheduler=circular,rq,lifetime")
+	rq, ours := result.Rows[1], result.Rows[2]
+	if rq.Get("unserved").(float64) == 0 || ours.Get("unserved").(float64) != 0 || !(ours.Get("delay_s").(float64) < rq.Get("delay_s").(float64)/2) {
+		t.Errorf("R/Q: %v\nLifetime: %v", rq, ours)
+	}
+}
+
+// TestRepeats holds that the same seed gives the same rows, all but the speed.
+func TestRepeats(t *testing.T) {
+	var rows [2]lab.Row
+	for i := range rows {
+		row := run(t, Experiment(), "--seeds=1", "--duration=10d", "--scheduler=lifetime", "--objective=age", "--over=data", "--skew=0.8", "--pages-per-chunk=30").Rows[0]
+		rows[i] = slices.DeleteFunc(row, func(f lab.Field) bool {
+			x, ok := f.Value.(float64)
+			return f.Name == "decisions_per_s" || ok && math.IsNaN(x)
+		})
+	}
+	if !slices.Equal(rows[0], rows[1]) {
+		t.Errorf("%v\n%v", rows[0], rows[1])
+	}
+}
+
+func TestWrongParameters(t *testing.T) {
+	for _, args := range [][]string{
+		{"--subscribers=-1"}, {"--downloaders=-1"}, {"--mean-sites=0"}, {"--mean-sites=NaN"}, {"--change-interval=1s"}, {"--pages-per-chunk=61"},
+		{"--duration=1h"}, {"--skew=2"}, {"--seeds=0"}, {"--objective=love"}, {"--over=easy"}, {"--scheduler=best"},
+	} {
+		trial := Experiment().New()
+		if err := trial.Flags().Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trial.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "want") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// TestWorld holds the draw to Table 1.
+func TestWorld(t *testing.T) {
+	l := load{subscribers: 200, downloaders: 200, meanSites: 9, interval: 75 * day, duration: 2 * day, pagesPerChunk: 15}
+	w := l.draw(lab.Random(1, 0))
+	if len(w.chunks) != 85_680 || len(w.sorted) != len(w.chunks) {
+		t.Errorf("%d chunks, %d sorted, want 85,680", len(w.chunks), len(w.sorted))
+	}
+	chunks := 0
+	for _, wants := range w.wants {
+		chunks += len(wants)
+	}
+	// 4.08 chunks a site, 9 sites; the spread of a large site's 66 chunks is most of the error.
+	if mean := float64(chunks) / 400; math.Abs(mean-36.7) > 8 {
+		t.Errorf("%.1f chunks a client, want about 36.7", mean)
+	}
+	if w.ticks() != 576 || len(w.changes) == 0 || len(w.at(0)) != 0 {
+		t.Errorf("%d ticks, %d changes, %d at once", w.ticks(), len(w.changes), len(w.at(0)))
+	}
+}

@@ -1,0 +1,199 @@
+package lam
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"freshet/broadcast/scheduler"
+)
+
+// The repository of Table 1.
+const (
+	largeSites, largePages   = 840, 990
+	mediumSites, mediumPages = 3_360, 60
+	smallSites, smallPages   = 16_800, 15
+	sites                    = largeSites + mediumSites + smallSites
+
+	pageTime = 20    // s to send a page: a chunk of 15 takes five minutes
+	day      = 86400 // s
+	hotPart  = 0.05  // of the sites of each class are hot
+	quickest = 60    // s, the shortest mean interval between changes of a page
+)
+
+// A load is what is asked of the facility.
+type load struct {
+	subscribers, downloaders int
+	meanSites                float64 // that a client wants
+	interval                 float64 // s, mean of the pages' mean times between changes
+	same                     bool    // all pages change at one rate
+	duration                 float64 // s
+	pagesPerChunk            int
+	skew                     float64 // the share of requests that go to hot sites
+}
+
+// tick is the time in which the smallest whole chunk is sent, in s; everything happens at multiples.
+func (l load) tick() float64 { return float64(min(l.pagesPerChunk, smallPages) * pageTime) }
+
+// ticks returns how many ticks a run has.
+func (l load) ticks() int { return int(l.duration / l.tick()) }
+
+// A world is one draw of clients and changes, the same for every scheduler.
+type world struct {
+	load
+	chunks  []scheduler.Chunk
+	sorted  []int32   // the chunks, those of large sites first, of small ones last
+	wants   [][]int32 // by client, subscribers first: chunks
+	rates   []float64 // of chunks, changes/s: all its pages'; 0 if nobody wants it
+	changes []change
+	from    []int32 // by tick: the first of its changes; one more than there are ticks
+}
+
+// A change is a page that changes: chunk·64 + page.
+type change uint32
+
+func (c change) chunk() int { return int(c >> 6) }
+func (c change) page() int  { return int(c & 63) }
+
+// draw makes a world.
+func (l load) draw(rng *rand.Rand) *world {
+	w := &world{load: l}
+	first := w.layOut(rng)
+	for range l.subscribers + l.downloaders {
+		w.wants = append(w.wants, w.drawWants(first, rng))
+	}
+	w.drawChanges(rng)
+	return w
+}
+
+// pagesOf returns the pages of a site: large ones have the lowest numbers, small ones the highest.
+func pagesOf(site int) int {
+	switch {
+	case site < largeSites:
+		return largePages
+	case site < largeSites+mediumSites:
+		return mediumPages
+	}
+	return smallPages
+}
+
+// layOut numbers the chunks: the sites at random, the chunks of a site one after another. It returns
+// each site's first chunk.
+func (w *world) layOut(rng *rand.Rand) (first []int32) {
+	first = make([]int32, sites+1)
+	for _, site := range rng.Perm(sites) {
+		first[site] = int32(len(w.chunks))
+		for left := pagesOf(site); left > 0; left -= w.pagesPerChunk {
+			pages := min(left, w.pagesPerChunk)
+			w.chunks = append(w.chunks, scheduler.Chunk{Pages: pages, Bytes: float64(pages)})
+		}
+	}
+	for site := range sites {
+		for i := range w.chunksOf(site) {
+			w.sorted = append(w.sorted, first[site]+i)
+		}
+	}
+	return first
+}
+
+// chunksOf returns how many chunks a site has.
+func (w *world) chunksOf(site int) int32 {
+	return int32((pagesOf(site) + w.pagesPerChunk - 1) / w.pagesPerChunk)
+}
+
+// drawWants returns the chunks of a client: an exponential number of whole sites.
+func (w *world) drawWants(first []int32, rng *rand.Rand) (chunks []int32) {
+	n := int(max(1, min(math.Round(rng.ExpFloat64()*w.meanSites), sites/2)))
+	has := make(map[int]bool, n)
+	for len(has) < n {
+		site := w.drawSite(rng)
+		if has[site] {
+			continue
+		}
+		has[site] = true
+		for i := range w.chunksOf(site) {
+			chunks = append(chunks, first[site]+i)
+		}
+	}
+	return chunks
+}
+
+// drawSite returns any site, or with probability skew a hot one: the first twentieth of each class.
+func (w *world) drawSite(rng *rand.Rand) int {
+	site := rng.IntN(sites)
+	if w.skew == 0 || rng.Float64() >= w.skew {
+		return site
+	}
+	switch {
+	case site < largeSites:
+		return rng.IntN(largeSites * hotPart)
+	case site < largeSites+mediumSites:
+		return largeSites + rng.IntN(mediumSites*hotPart)
+	}
+	return largeSites + mediumSites + rng.IntN(smallSites*hotPart)
+}
+
+// drawChanges draws the changes of all wanted pages, at most one of a page a tick, and sorts them by
+// tick. Each page has a mean interval of its own, uniform on (0, 2·interval).
+func (w *world) drawChanges(rng *rand.Rand) {
+	wanted := make([]bool, len(w.chunks))
+	for _, chunks := range w.wants {
+		for _, i := range chunks {
+			wanted[i] = true
+		}
+	}
+	w.rates = make([]float64, len(w.chunks))
+	type event struct {
+		tick int32
+		change
+	}
+	var events []event
+	ticks := int32(w.ticks())
+	for i, chunk := range w.chunks {
+		if !wanted[i] {
+			continue
+		}
+		for page := range chunk.Pages {
+			mean := w.interval
+			if !w.same {
+				mean = max(quickest, 2*w.interval*rng.Float64())
+			}
+			w.rates[i] += 1 / mean
+			last := int32(0)
+			for at := rng.ExpFloat64() * mean; ; at += rng.ExpFloat64() * mean {
+				tick := int32(min(math.Ceil(at/w.tick()), math.MaxInt32))
+				if tick > ticks {
+					break
+				}
+				if tick > last {
+					events = append(events, event{tick, change(i<<6 | page)})
+					last = tick
+				}
+			}
+		}
+	}
+	w.from = make([]int32, ticks+2)
+	for _, e := range events {
+		w.from[e.tick+1]++
+	}
+	for tick := range ticks + 1 {
+		w.from[tick+1] += w.from[tick]
+	}
+	w.changes = make([]change, len(events))
+	next := slices.Clone(w.from)
+	for _, e := range events {
+		w.changes[next[e.tick]] = e.change
+		next[e.tick]++
+	}
+}
+
+// ticksFor returns how many ticks sending a chunk takes.
+func (w *world) ticksFor(i int) int {
+	return int(math.Ceil(float64(w.chunks[i].Pages*pageTime) / w.tick()))
+}
+
+// downloader reports whether a client is one: they come after the subscribers.
+func (l load) downloader(client int) bool { return client >= l.subscribers }
+
+// at returns the changes of a tick.
+func (w *world) at(tick int) []change { return w.changes[w.from[tick]:w.from[tick+1]] }
