@@ -51,10 +51,11 @@ type Swept struct {
 
 // Parts of the policy.
 const (
-	keepShare    = 7.0 / 8 // of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
-	rewriteBelow = 0.5     // share of a file that is live, below which it is rewritten
-	worthwhile   = 1.0 / 8 // of a file must become free, or it is left as it is
-	rewriteGroup = 16      // files whose pointers are looked for at once
+	keepShare    = 7.0 / 8   // of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
+	fillShare    = 15.0 / 16 // of Keep.Bytes is what the files are rewritten down to, once they are past it
+	rewriteBelow = 0.5       // share of a file that is live, below which it is rewritten
+	worthwhile   = 1.0 / 8   // of a file must become free, or it is left as it is
+	rewriteGroup = 16        // files whose pointers are looked for at once
 )
 
 // Sweep lets go, at now, of what keep does not ask to be kept, and then, if keep limits versions, age or
@@ -286,12 +287,13 @@ func (s *Store) reclaim(ctx context.Context, limit int64, done *Swept) error {
 // victims returns some files to be rewritten, those with the least in use first.
 func (s *Store) victims(use fileUse, limit int64, tried map[string]bool) (group []string) {
 	total, _ := use.total()
+	fill := int64(fillShare * float64(limit))
 	names := slices.SortedFunc(maps.Keys(use), func(a, b string) int {
 		return cmp.Or(cmp.Compare(use[a].share(), use[b].share()), cmp.Compare(a, b))
 	})
 	for _, name := range names {
 		f := use[name]
-		over := limit > 0 && total > limit && f.share() < 1-worthwhile
+		over := limit > 0 && total > fill && f.share() < 1-worthwhile
 		if f.open || tried[name] || f.share() >= rewriteBelow && !over {
 			continue
 		}

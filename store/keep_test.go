@@ -153,8 +153,8 @@ func warcBytes(t testing.TB, s *Store) (bytes int64) {
 	return bytes
 }
 
-// TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 5,000: 20 fetches a day, files
-// of 200 KiB for a GiB, a sweep every five days. Whatever limit is asked, the WARC files stay below it
+// TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 10,000: 10 fetches a day, files
+// of 100 KiB for a GiB, a sweep every five days. Whatever limit is asked, the WARC files stay below it
 // from day to day and use most of it; what is referred to is never gone.
 func TestYear(t *testing.T) {
 	const day = 24 * time.Hour
@@ -165,21 +165,21 @@ func TestYear(t *testing.T) {
 		atLeast  int64 // … at the end
 		versions int64 // of a page, at most
 	}{
-		{"bytes", Keep{Bytes: 2 << 20}, 2 << 20, 1 << 20, 1 << 20},
+		{"bytes", Keep{Bytes: 1 << 20}, 1<<20 + 128<<10, 1 << 19, 1 << 20},
 		{"versions", Keep{Versions: 3}, 4 << 20, 1 << 18, 3}, /* and up to 64 revisits a page */
-		{"age", Keep{Age: 30 * day, Tombstones: 30 * day}, 3 << 20, 1 << 19, 1 << 20},
+		{"age", Keep{Age: 30 * day, Tombstones: 30 * day}, 2 << 20, 1 << 18, 1 << 20},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			o := testOptions(vfs.NewMem())
-			o.WARC.MaxBytes = 200 << 10
+			o.WARC.MaxBytes = 100 << 10
 			s := openTest(t, o)
-			c := newRefreshed(t, 100)
+			c := newRefreshed(t, 60)
 			var all Swept
 			most := int64(0)
 			for d := range 365 {
 				c.minutes = d * 24 * 60
-				for range 20 {
+				for range 10 {
 					c.visit(s)
 				}
 				if bytes := warcBytes(t, s); bytes > test.atMost {
@@ -197,8 +197,11 @@ func TestYear(t *testing.T) {
 				all.Captures += swept.Captures
 				all.Files += swept.Files
 				all.FreedBytes += swept.FreedBytes
-				most = max(most, warcBytes(t, s))
-				if d%100 == 99 {
+				bytes := warcBytes(t, s)
+				if most = max(most, bytes); test.keep.Bytes > 0 && bytes > test.keep.Bytes {
+					t.Fatalf("day %d: %d bytes of WARC files once it was swept: want at most %d", d, bytes, test.keep.Bytes)
+				}
+				if d == 179 {
 					c.checkReferences(s)
 				}
 			}
