@@ -90,8 +90,10 @@ func readFormat(fsys vfs.FS, name string) (f format, err error) {
 	switch {
 	case f.Format > formatVersion:
 		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, formatVersion)
-	case f.Format < 1 || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
+	case f.Format < oldestFormat || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
 		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, formatVersion, weburl.MaxPartitions)
+	case f.Format >= oldestFormat && f.Format < formatVersion:
+		return f, fmt.Errorf("%w: %s: format %d: this program has %d; freshet migrate brings it there", ErrOutdated, name, f.Format, formatVersion)
 	}
 	return f, nil
 }

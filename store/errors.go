@@ -9,6 +9,7 @@ import (
 var (
 	ErrLocked   = errors.New("store: data directory is in use by another process")
 	ErrFormat   = errors.New("store: data directory has a newer format")
+	ErrOutdated = errors.New("store: data directory has an older format")
 	ErrCorrupt  = errors.New("store: corrupt data")
 	ErrNotFound = errors.New("store: not found")
 	ErrReadOnly = errors.New("store: opened read-only")

@@ -10,8 +10,11 @@ import (
 	"freshet/weburl"
 )
 
+// Format is the format of data directories that this program makes and opens; see Migrate.
+const Format = 2
+
 // formatVersion is the first byte of every key and the format of the data directory.
-const formatVersion = 1
+const formatVersion = Format
 
 // keyKind is the byte of a key that says what its value is. The numbers are part of the format; see
 // docs/format/keys.md.

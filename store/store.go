@@ -145,7 +145,8 @@ const (
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
 // mends what a crash left: WARC files that were being written are cut after their last whole record
-// and closed. The errors are ErrLocked, ErrFormat, ErrCorrupt and those of the file system.
+// and closed. The errors are ErrLocked, ErrFormat,
+// ErrOutdated, ErrCorrupt and those of the file system.
 func Open(dir string, o Options) (_ *Store, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -277,7 +278,7 @@ func (s *Store) readStart() error {
 	if s.options.ReadOnly {
 		return nil
 	}
-	if err := s.undoImport(); err != nil {
+	if err := errors.Join(dropOlder(s.db), s.undoImport()); err != nil {
 		return err
 	}
 	return s.putHeartbeat(heartbeat{At: last.At})

@@ -91,6 +91,7 @@ func newRoot() *cobra.Command {
 		profiled(crawlCommand()), profiled(demoCommand()), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
+		snapshotCommand(), restoreCommand(), migrateCommand(),
 		planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)

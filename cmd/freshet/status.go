@@ -31,7 +31,7 @@ func serveStatus(engine *crawl.Engine, options crawl.Options, listen string, ins
 	handler := dashboard.Handler(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain},
 		engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := &front{
-		server: &http.Server{Handler: onlyCrawl(options.Crawl, handler), ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: withSnapshots(engine.Store(), onlyCrawl(options.Crawl, handler)), ReadHeaderTimeout: 10 * time.Second},
 		socket: filepath.Join(options.Dir, socketName),
 	}
 	socket, err := listenSocket(f.socket)

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+
+	"freshet/store"
+)
+
+// snapshotPath is where the control socket, and only it, takes the order to make a snapshot: it names a
+// folder of the machine.
+const snapshotPath = "/snapshot"
+
+// withSnapshots adds the order to make a snapshot of s to what a running crawl serves.
+func withSnapshots(s *store.Store, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if r.URL.Path != snapshotPath || local == nil || local.Network() != "unix" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if r.Method != http.MethodPost {
+			http.Error(w, "want POST", http.StatusMethodNotAllowed)
+			return
+		}
+		if err := s.Snapshot(r.Context(), r.FormValue("to")); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+}
+
+// takeSnapshot makes a snapshot of a data directory in the new folder to: by way of the crawl that runs
+// in it, or by itself.
+func takeSnapshot(ctx context.Context, data, to string) error {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	if !store.Exists(vfs.Default, data) {
+		return fmt.Errorf("there is no data directory at %q", data)
+	}
+	_, err = patiently(ctx, data, func() (struct{}, error) {
+		if done, err := askSnapshot(ctx, data, to); done {
+			return struct{}{}, err
+		}
+		s, err := store.Open(data, store.Options{})
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, errors.Join(s.Snapshot(ctx, to), s.Close())
+	})
+	return err
+}
+
+// askSnapshot has a running crawl make a snapshot; done is false if none runs.
+func askSnapshot(ctx context.Context, data, to string) (done bool, err error) {
+	socket := filepath.Join(data, socketName)
+	conn, err := dialSocket(ctx, socket)
+	if err != nil {
+		return false, nil
+	}
+	conn.Close()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, socket) }}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://freshet"+snapshotPath, strings.NewReader(url.Values{"to": {to}}.Encode()))
+	if err != nil {
+		return true, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return true, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(strings.TrimSpace(string(text)))
+	}
+	return true, err
+}
+
+func snapshotCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: oneArg("DIR"),
+		Long: "Makes the new folder DIR with everything that is stored at one moment; - writes it to standard output as a\n" +
+			"tar file. On the file system of the data directory it takes hard links, and next to no time or space.\n" +
+			"freshet restore makes a data directory of it, as often as wanted.",
+		Example: "  freshet snapshot --data archive backups/monday\n  freshet snapshot --data archive - | zstd > monday.tar.zst",
+	}
+	data, _ := directoryFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if args[0] != "-" {
+			return takeSnapshot(cmd.Context(), *data, args[0])
+		}
+		// Beside what it links to, so that nothing is copied but to standard output.
+		temp := filepath.Join(*data, fmt.Sprintf("snapshot-%d", os.Getpid()))
+		defer os.RemoveAll(temp)
+		if err := takeSnapshot(cmd.Context(), *data, temp); err != nil {
+			return err
+		}
+		archive := tar.NewWriter(cmd.OutOrStdout())
+		return errors.Join(archive.AddFS(os.DirFS(temp)), archive.Close())
+	}
+	return cmd
+}
+
+func restoreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "restore SNAPSHOT", Short: "Make a data directory of a snapshot", Args: oneArg("SNAPSHOT"),
+		Long: "Makes the data directory --data, which must not be there yet, of the folder or tar file that freshet\n" +
+			"snapshot made; - reads a tar file from standard input. The snapshot stays as it is.",
+		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
+	}
+	data, _ := directoryFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to := filepath.Clean(*data)
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return store.Restore(vfs.Default, args[0], to)
+		}
+		source := cmd.InOrStdin()
+		if args[0] != "-" {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			source = f
+		}
+		temp := to + ".snapshot"
+		if err := os.Mkdir(temp, 0o755); err != nil {
+			return err
+		}
+		defer os.RemoveAll(temp)
+		if err := untar(source, temp); err != nil {
+			return err
+		}
+		return store.Restore(vfs.Default, temp, to)
+	}
+	return cmd
+}
+
+// untar unpacks an archive of plain files into a folder, and nowhere else.
+func untar(in io.Reader, to string) error {
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	archive := tar.NewReader(in)
+	for {
+		head, err := archive.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not a whole tar file: %w", err)
+		}
+		switch head.Typeflag {
+		case tar.TypeDir:
+			if err := root.Mkdir(filepath.Clean(head.Name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		case tar.TypeReg:
+			if dir := filepath.Dir(head.Name); dir != "." {
+				if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+					return err
+				}
+			}
+			f, err := root.Create(head.Name)
+			if err != nil {
+				return err
+			}
+			if _, err := io.Copy(f, archive); err != nil {
+				return errors.Join(err, f.Close())
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("%s in the tar file is no plain file", head.Name)
+		}
+	}
+}
+
+func migrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring a data directory of an older freshet to this one's format", Args: noArgs,
+		Long:    "Rewrites the database, in which every key names the format; WARC files are left as they are. Cut at any\nmoment it leaves the old format or the new one, whole. Make a snapshot first if you may want to go back.",
+		Example: "  freshet migrate --data archive",
+	}
+	data, _ := directoryFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !store.Exists(vfs.Default, *data) {
+			return fmt.Errorf("there is no data directory at %q", *data)
+		}
+		from, err := patiently(cmd.Context(), *data, func() (int, error) { return store.Migrate(vfs.Default, *data) })
+		if err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "format %d is now %d\n", from, store.Format)
+		}
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Formats of the data directory. Every key begins with its format, so that the keys of two lie side by
+// side while one is made of the other.
+//
+//	1  the first
+//	2  versions may begin after the first (Page.Pruned), captures may move (Relocated), sites may be
+//	   purged: what a program of format 1 would take for damage
+const oldestFormat = 1
+
+// Migrate brings the data directory at path, which an older program has left, to this program's format,
+// and returns the format that it had. WARC files are not touched. A crash at any moment leaves the old
+// format or the new one, whole; a migration that was cut is begun anew by the next call. It takes about
+// as much space as the database has, until it ends, and time to copy it.
+//
+// The errors are ErrLocked, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
+func Migrate(fsys vfs.FS, path string) (from int, err error) {
+	d, f, err := lockDirectory(fsys, path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.lock.Close()) }()
+	if f.Format == formatVersion {
+		return f.Format, nil
+	}
+	db, err := pebble.Open(d.join(dbDir), &pebble.Options{FS: fsys, FormatMajorVersion: pebble.FormatNewest, Logger: dbLogger{slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		return f.Format, fmt.Errorf("store: migrate: open database: %w", err)
+	}
+	defer func() { err = errors.Join(err, closeDB(db)) }()
+	if err := copyKeys(db, byte(f.Format)); err != nil {
+		return f.Format, fmt.Errorf("store: migrate: %w", err)
+	}
+	if err := d.writeFormat(format{formatVersion, f.Partitions}); err != nil {
+		return f.Format, err
+	}
+	return f.Format, dropOlder(db)
+}
+
+// lockDirectory locks an existing directory of this format or an older one.
+func lockDirectory(fsys vfs.FS, path string) (d *directory, f format, err error) {
+	d = &directory{fs: fsys, path: path}
+	if _, err := fsys.Stat(d.join(formatFile)); err != nil {
+		return nil, f, fmt.Errorf("store: %s is no data directory: %w", path, err)
+	}
+	if d.lock, err = fsys.Lock(d.join(lockFile)); err != nil {
+		return nil, f, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	}
+	if f, err = readFormat(fsys, d.join(formatFile)); err != nil && !errors.Is(err, ErrOutdated) {
+		return nil, f, errors.Join(err, d.lock.Close())
+	}
+	return d, f, nil
+}
+
+// copyKeys puts every key of an older format beside it under this one; the values are the same.
+func copyKeys(db *pebble.DB, from byte) error {
+	if err := dropRange(db, []byte{formatVersion}, []byte{formatVersion + 1}); err != nil { // of one that was cut
+		return err
+	}
+	batch := db.NewBatch()
+	err := scan(db, []byte{from}, []byte{from + 1}, func(key, value []byte) error {
+		copied := append([]byte{formatVersion}, key[1:]...)
+		if err := batch.Set(copied, value, nil); err != nil || batch.Len() < importBatch {
+			return err
+		}
+		full := batch
+		batch = db.NewBatch()
+		return commit(full, pebble.NoSync)
+	})
+	if err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return commit(batch, pebble.Sync)
+}
+
+// dropOlder deletes the keys of older formats, if there are any.
+func dropOlder(db *pebble.DB) error {
+	from, to := []byte{oldestFormat}, []byte{formatVersion}
+	err := scan(db, from, to, func(_, _ []byte) error { return errStop })
+	if !errors.Is(err, errStop) {
+		return err
+	}
+	return dropRange(db, from, to)
+}
+
+func dropRange(db *pebble.DB, from, to []byte) error {
+	batch := db.NewBatch()
+	if err := batch.DeleteRange(from, to, nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return commit(batch, pebble.Sync)
+}

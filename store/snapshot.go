@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// snapshotFile says, in a snapshot, what it is of: its presence makes a folder a snapshot.
+const snapshotFile = "snapshot.json"
+
+// snapshotList is the content of snapshot.json.
+type snapshotList struct {
+	Format int            `json:"format"` // of the directory
+	At     time.Time      `json:"at"`
+	Files  []snapshotPart `json:"files"` // the WARC files, by name
+}
+
+type snapshotPart struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"size_bytes"`
+}
+
+// Snapshot makes a copy of the directory, as it is at one moment during the call, in the new folder to,
+// which appears whole or not at all. Writing goes on meanwhile; only the deletion of WARC files waits.
+// On the same file system it takes hard links, so that little but the file being written is copied: the
+// copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
+// of seen URLs, which the next crawl rebuilds. It is not changed by Restore, which may be called any
+// number of times; nor by a later purge of the directory.
+func (s *Store) Snapshot(ctx context.Context, to string) error {
+	s.files.RLock()
+	defer s.files.RUnlock()
+	if _, err := s.fs.Stat(to); err == nil {
+		return fmt.Errorf("store: snapshot: %s is there already", to)
+	}
+	temp := to + ".part"
+	if err := s.fs.RemoveAll(temp); err != nil {
+		return fmt.Errorf("store: snapshot: %w", err)
+	}
+	if err := s.snapshot(ctx, temp); err != nil {
+		return errors.Join(fmt.Errorf("store: snapshot: %w", err), s.fs.RemoveAll(temp))
+	}
+	if err := s.fs.Rename(temp, to); err != nil {
+		return fmt.Errorf("store: snapshot: %w", err)
+	}
+	return syncDir(s.fs, s.fs.PathDir(to))
+}
+
+func (s *Store) snapshot(ctx context.Context, to string) error {
+	// The database first: what its rows point at was on disk before them, and is still there.
+	if err := s.fs.MkdirAll(s.fs.PathJoin(to, warcDir), 0o755); err != nil {
+		return err
+	}
+	if err := s.db.Checkpoint(s.fs.PathJoin(to, dbDir), pebble.WithFlushedWAL()); err != nil {
+		return err
+	}
+	list := snapshotList{Format: formatVersion, At: s.options.Clock.Now().UTC()}
+	paths, err := s.Files()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part, err := s.snapshotWARC(path, s.fs.PathJoin(to, warcDir))
+		if err != nil {
+			return err
+		}
+		list.Files = append(list.Files, part)
+	}
+	if err := copyPrefix(s.fs, s.dir.join(formatFile), s.fs.PathJoin(to, formatFile), -1); err != nil {
+		return err
+	}
+	raw, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(s.fs, s.fs.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(s.fs, s.fs.PathJoin(to, warcDir)), syncDir(s.fs, to))
+}
+
+// snapshotWARC links a closed file, and copies as much of the open one as is in it: the restored
+// directory cuts what may be torn off its end.
+func (s *Store) snapshotWARC(path, dir string) (part snapshotPart, err error) {
+	part.Name = s.fs.PathBase(path)
+	if strings.HasSuffix(part.Name, ".open") {
+		info, err := s.fs.Stat(path)
+		if err == nil {
+			part.Bytes = info.Size()
+			err = copyPrefix(s.fs, path, s.fs.PathJoin(dir, part.Name), part.Bytes)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return part, err
+		}
+		path = strings.TrimSuffix(path, ".open") // it has been closed meanwhile
+		part.Name = s.fs.PathBase(path)
+	}
+	info, err := s.fs.Stat(path)
+	if err != nil {
+		return part, err
+	}
+	part.Bytes = info.Size()
+	return part, vfs.LinkOrCopy(s.fs, path, s.fs.PathJoin(dir, part.Name))
+}
+
+// Restore makes a data directory at the new folder to of a snapshot, which stays as it is. It is there
+// whole or not at all. A snapshot that lacks a file, or has one of another size, is refused with
+// ErrCorrupt, one of a newer format with ErrFormat.
+func Restore(fsys vfs.FS, snapshot, to string) error {
+	list, err := readSnapshot(fsys, snapshot)
+	if err != nil {
+		return err
+	}
+	if names, err := fsys.List(to); err == nil && len(names) > 0 {
+		return fmt.Errorf("store: restore: %s is not empty", to)
+	} else if err == nil {
+		if err := fsys.Remove(to); err != nil {
+			return fmt.Errorf("store: restore: %w", err)
+		}
+	}
+	temp := to + ".part"
+	if err := fsys.RemoveAll(temp); err != nil {
+		return fmt.Errorf("store: restore: %w", err)
+	}
+	if err := restore(fsys, snapshot, temp, list); err != nil {
+		return errors.Join(fmt.Errorf("store: restore: %w", err), fsys.RemoveAll(temp))
+	}
+	if err := fsys.Rename(temp, to); err != nil {
+		return fmt.Errorf("store: restore: %w", err)
+	}
+	return syncDir(fsys, fsys.PathDir(to))
+}
+
+func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
+	name := fsys.PathJoin(snapshot, snapshotFile)
+	raw, err := readFile(fsys, name, 1<<28)
+	if errors.Is(err, fs.ErrNotExist) {
+		return list, fmt.Errorf("store: restore: %s is no snapshot: %w", snapshot, err)
+	} else if err != nil {
+		return list, fmt.Errorf("store: restore: %w", err)
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return list, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
+	}
+	if list.Format > formatVersion {
+		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, list.Format, formatVersion)
+	}
+	for _, part := range list.Files {
+		path := fsys.PathJoin(snapshot, warcDir, part.Name)
+		if part.Name != fsys.PathBase(part.Name) {
+			return list, fmt.Errorf("%w: %s: file %q: want a name", ErrCorrupt, name, part.Name)
+		}
+		info, err := fsys.Stat(path)
+		if err != nil {
+			return list, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if info.Size() != part.Bytes {
+			return list, fmt.Errorf("%w: %s: %d bytes: want %d", ErrCorrupt, path, info.Size(), part.Bytes)
+		}
+	}
+	return list, nil
+}
+
+func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
+	for _, dir := range []string{warcDir, dbDir} {
+		if err := fsys.MkdirAll(fsys.PathJoin(to, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	// Nothing is linked: a directory that is written to shares no file with its snapshot.
+	for _, part := range list.Files {
+		from, into := fsys.PathJoin(snapshot, warcDir, part.Name), fsys.PathJoin(to, warcDir, part.Name)
+		if err := copyPrefix(fsys, from, into, -1); err != nil {
+			return err
+		}
+	}
+	names, err := fsys.List(fsys.PathJoin(snapshot, dbDir))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := copyPrefix(fsys, fsys.PathJoin(snapshot, dbDir, name), fsys.PathJoin(to, dbDir, name), -1); err != nil {
+			return err
+		}
+	}
+	if err := copyPrefix(fsys, fsys.PathJoin(snapshot, formatFile), fsys.PathJoin(to, formatFile), -1); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(fsys, fsys.PathJoin(to, warcDir)), syncDir(fsys, fsys.PathJoin(to, dbDir)), syncDir(fsys, to))
+}
+
+// copyPrefix makes a file, durable but for its name, of the first n bytes of another; of all of them if
+// n is negative.
+func copyPrefix(fsys vfs.FS, from, to string, n int64) (err error) {
+	source, err := fsys.Open(from, vfs.SequentialReadsOption)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := fsys.Create(to, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	var in io.Reader = source
+	if n >= 0 {
+		in = io.LimitReader(source, n)
+	}
+	_, err = io.Copy(target, in)
+	if err == nil {
+		err = target.Sync()
+	}
+	return errors.Join(err, target.Close())
+}

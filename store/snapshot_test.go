@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSnapshot copies a directory while it is written to and swept, destroys it, and restores it twice:
+// each time it is what it was, and goes on.
+func TestSnapshot(t *testing.T) {
+	disk := vfs.NewMem()
+	o := testOptions(disk)
+	o.WARC.MaxBytes = 16 << 10
+	s := openTest(t, o)
+	web := newRefreshed(t, 12)
+	for range 60 {
+		web.visit(s)
+	}
+	want := dump(t, s)
+	ctx := context.Background()
+	if err := s.Snapshot(ctx, "copy"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Snapshot(ctx, "copy"); err == nil {
+		t.Error("a second snapshot in one folder: no error")
+	}
+	for range 30 {
+		web.visit(s)
+	}
+	if _, err := s.Sweep(ctx, Keep{Versions: 1}, begin.Add(90*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.RemoveAll("data"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Restore(disk, "copy", "data"); err != nil {
+			t.Fatal(err)
+		}
+		if err := Restore(disk, "copy", "data"); err == nil {
+			t.Error("restored into a directory that is there: no error")
+		}
+		s := openTest(t, o)
+		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+			t.Errorf("state (-at the snapshot +restored):\n%s", diff)
+		}
+		verify(t, s)
+		newWorkload(t, 9, 40).run(s, 20)
+		verify(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := disk.RemoveAll("data"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths, err := disk.List("copy/warc")
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("files of the snapshot: %q, %v", paths, err)
+	}
+	if err := disk.Remove("copy/warc/" + paths[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := Restore(disk, "copy", "data"); !errors.Is(err, ErrCorrupt) || Exists(disk, "data") {
+		t.Errorf("restored from a snapshot that lacks a file: %v: want ErrCorrupt and no directory", err)
+	}
+}
+
+// oldDirectory returns a disk with the directory that a program of an earlier format has left.
+func oldDirectory(t testing.TB, format int) *vfs.MemFS {
+	t.Helper()
+	disk := vfs.NewCrashableMem()
+	if found, err := vfs.Clone(vfs.Default, disk, fmt.Sprintf("testdata/format%d", format), "data", vfs.CloneSync); err != nil || !found {
+		t.Fatalf("fixture: %v, %v", found, err)
+	}
+	if err := errors.Join(syncDir(disk, "data"), syncDir(disk, "/")); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+// TestMigrate brings a kept directory of every earlier format to this one, cut before every change of
+// the disk too: it is then of the old format or of the new, and whole.
+func TestMigrate(t *testing.T) {
+	for old := oldestFormat; old < formatVersion; old++ {
+		disk := oldDirectory(t, old)
+		if _, err := Open("data", Options{FS: disk}); !errors.Is(err, ErrOutdated) {
+			t.Fatalf("open of format %d: %v: want ErrOutdated", old, err)
+		}
+		c := &crasher{disk: disk}
+		if from, err := Migrate(errorfs.Wrap(disk, c), "data"); err != nil || from != old {
+			t.Fatalf("migrate from %d: %d, %v", old, from, err)
+		}
+		if from, err := Migrate(disk, "data"); err != nil || from != formatVersion {
+			t.Errorf("migrate again: from %d, %v", from, err)
+		}
+		checkMigrated(t, disk)
+		c.mu.Lock()
+		crashes := c.crashes
+		c.mu.Unlock()
+		t.Logf("%d crashes", len(crashes))
+		for _, crash := range crashes {
+			if _, err := Migrate(crash.disk, "data"); err != nil {
+				t.Fatalf("migrate after a crash before %s: %v", crash.place, err)
+			}
+			checkMigrated(t, crash.disk)
+			if t.Failed() {
+				t.Fatalf("after a crash before %s", crash.place)
+			}
+		}
+	}
+}
+
+func checkMigrated(t *testing.T, disk vfs.FS) {
+	t.Helper()
+	s := openTest(t, Options{FS: disk})
+	verify(t, s)
+	total, err := s.Total()
+	if err != nil || total.Pages != 435 || total.Versions != 12 { // as the program of that format said
+		t.Errorf("%d pages, %d versions, %v: want 435 and 12", total.Pages, total.Versions, err)
+	}
+	err = scan(s.db, []byte{oldestFormat}, []byte{formatVersion}, func(key, _ []byte) error {
+		return fmt.Errorf("key %x is left of an older format", key)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNewerFormat holds that a directory of a newer format is refused by whatever opens it.
+func TestNewerFormat(t *testing.T) {
+	disk := vfs.NewMem()
+	if err := openTest(t, testOptions(disk)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(disk, "data/"+formatFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, formatVersion+1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
+		t.Errorf("open: %v: want ErrFormat", err)
+	}
+	if _, err := Migrate(disk, "data"); !errors.Is(err, ErrFormat) {
+		t.Errorf("migrate: %v: want ErrFormat", err)
+	}
+}
