@@ -44,7 +44,10 @@ type Engine struct {
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
 	paused    atomic.Bool  // by an operator: nothing is handed out
+	short     atomic.Bool  // there is too little disk space to go on
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
+
+	keeper keeper
 
 	fault  sync.Once
 	err    error       // what ended the crawl early; set once, before broken
@@ -68,6 +71,7 @@ func Open(opt Options) (*Engine, error) {
 		slots:   make(chan struct{}, opt.Connections),
 		fetched: make(chan *visit, 2*runtime.GOMAXPROCS(0)),
 		done:    make(chan *visit, groupPages),
+		keeper:  keeper{purge: make(chan struct{}, 1)},
 		cancel:  func() {},
 	}
 	e.inForce.Store(newCurrent(opt))
@@ -164,7 +168,12 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	var background, workers, committer sync.WaitGroup
 	stopTicking := make(chan struct{})
 	e.heartbeat(e.opt.Clock.Now()) // from the first request on, however short the run
+	e.watchDisk()
 	background.Go(func() { e.tick(stopTicking) })
+	keeping, stopKeeping := context.WithCancel(hard)
+	defer stopKeeping()
+	signal(e.keeper.purge) // what the last run has not come to
+	background.Go(func() { e.keep(keeping) })
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(e.process)
 	}
@@ -177,7 +186,14 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	close(e.done)
 	committer.Wait()
 	close(stopTicking)
+	stopKeeping()
 	background.Wait()
+	if !e.broken.Load() {
+		e.finishPurges(hard)
+	}
+	if e.short.Load() {
+		stop = DiskFull
+	}
 	if e.err != nil {
 		stop = failed
 		if errors.Is(e.err, store.ErrDiskFull) {
@@ -217,6 +233,7 @@ func (e *Engine) tick(stop <-chan struct{}) {
 		now := e.opt.Clock.Now()
 		e.heartbeat(now)
 		e.tally.tick(now)
+		e.watchDisk()
 		e.log.flush()
 		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
 	}

@@ -20,13 +20,18 @@ var (
 	metricSites      = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
 	metricQueued     = prometheus.NewDesc("freshet_queued_pages", "Pages queued.", []string{"queue"}, nil)
 	metricKnown      = prometheus.NewDesc("freshet_known_pages", "Pages known.", nil, nil)
+	metricSweeps     = prometheus.NewDesc("freshet_sweeps_total", "Times the past was cut down to what is to be kept.", []string{"result"}, nil)
+	metricPruned     = prometheus.NewDesc("freshet_pruned_total", "What was let go of the past.", []string{"what"}, nil)
+	metricFreed      = prometheus.NewDesc("freshet_warc_reclaimed_bytes_total", "Bytes that rewriting WARC files has freed.", nil, nil)
+	metricWARC       = prometheus.NewDesc("freshet_warc_bytes", "Bytes of WARC files as the last sweep found them.", []string{"part"}, nil)
 	metricDisk       = prometheus.NewDesc("freshet_disk_free_bytes", "Free bytes of the data directory's disk.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused,
-		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk} {
+		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk,
+		metricSweeps, metricPruned, metricFreed, metricWARC} {
 		out <- d
 	}
 }
@@ -58,4 +63,13 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricQueued, s.QueuedDue, "due")
 	gauge(metricKnown, s.URLsDiscovered)
 	gauge(metricDisk, s.DiskFreeBytes)
+	swept, sweeps, faults := c.engine.keeper.swept()
+	counter(metricSweeps, sweeps-faults, "done")
+	counter(metricSweeps, faults, "failed")
+	counter(metricPruned, swept.Versions, "versions")
+	counter(metricPruned, swept.Captures, "captures")
+	counter(metricPruned, swept.Forgotten, "changes")
+	counter(metricFreed, swept.FreedBytes)
+	gauge(metricWARC, swept.FileBytes, "all")
+	gauge(metricWARC, swept.LiveBytes, "live")
 }

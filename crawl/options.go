@@ -14,6 +14,7 @@ import (
 	"freshet/clock"
 	"freshet/fetch"
 	"freshet/frontier"
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -63,6 +64,9 @@ type Options struct {
 	// above that concern fetches are put into it.
 	Fetch fetch.Options
 
+	Keep    store.Keep // how much of the past is kept; default all
+	MinFree int64      // bytes of free disk space below which the crawl ends; 0: when the disk is full
+
 	DiscoveryShare float64 // share of the requests owed to new pages; default 0.2
 	Version        string  // of the program, for warcinfo
 
@@ -102,7 +106,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"delay", o.Delay.Seconds()}, {"adaptive-delay", o.AdaptiveDelay}, {"address-delay", o.AddressDelay.Seconds()},
 		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
 		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
-		{"max-body", float64(o.MaxBody)}, {"for", o.For.Seconds()}, {"retry-delay", o.RetryDelay.Seconds()},
+		{"max-body", float64(o.MaxBody)}, {"for", o.For.Seconds()}, {"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()},
 	} {
 		if !(number.value >= 0) {
 			fault("%s %v is negative", number.name, number.value)
@@ -110,6 +114,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
 		fault("user-agent %q has a line break", o.UserAgent)
+	}
+	if err := o.Keep.Validate(); err != nil {
+		faults = append(faults, err)
 	}
 	var err error
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {

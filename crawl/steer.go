@@ -186,30 +186,45 @@ func (e *Engine) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	})
 }
 
-// Purge takes a page down for good: its versions, visits and links go, and a tombstone keeps it from
-// being found again. It returns ErrUnknown for a page that is not known.
+// Purge takes a page down for good: its versions, visits and links go at once, a tombstone keeps it from
+// being found again, and soon after its bytes are in no file of the directory any more; see
+// store.Store.BeginPurge. It returns ErrUnknown for a page that is not known.
 func (e *Engine) Purge(u weburl.URL) error {
-	return e.order(func(now time.Time) error {
-		_, fp, err := e.store.PageOf(u)
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("%w: page %s", ErrUnknown, u)
-		}
-		if err != nil {
-			return fmt.Errorf("crawl: purge %s: %w", u, err)
-		}
-		return e.apply(now, &store.Purged{Partition: e.partition(u.Site()), Fingerprint: fp, At: now.UnixNano()})
-	})
+	if _, _, err := e.store.PageOf(u); errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: page %s", ErrUnknown, u)
+	} else if err != nil {
+		return fmt.Errorf("crawl: purge %s: %w", u, err)
+	}
+	_, err := e.takeDown(store.Target{URL: u})
+	return err
 }
 
-// PurgeSite takes down all pages of a site that are known now, and returns how many. To keep it from
-// being crawled again, block its host or put it on the list of those who opted out.
+// PurgeSite takes down a site as Purge does a page, lets no page of it in any more, and returns how many
+// it had.
 func (e *Engine) PurgeSite(site weburl.Site) (pages int64, err error) {
-	return e.eachOf(site, func(row store.PageAt, now time.Time) store.Record {
-		if row.State == store.StatePurged {
-			return nil
+	if err := e.known(site); err != nil {
+		return 0, err
+	}
+	return e.takeDown(store.Target{Site: site})
+}
+
+// takeDown purges in the database, and leaves the files to the keeper.
+func (e *Engine) takeDown(target store.Target) (pages int64, err error) {
+	defer signal(e.keeper.purge)
+	err = e.order(func(now time.Time) error {
+		before, err := e.store.Total()
+		if err != nil {
+			return err
 		}
-		return &store.Purged{Partition: e.partition(site), Fingerprint: row.Fingerprint, At: now.UnixNano()}
+		moves, err := e.store.BeginPurge(now, target)
+		if err != nil {
+			return fmt.Errorf("crawl: purge %s: %w", target, err)
+		}
+		after, err := e.store.Total()
+		pages = after.States[store.StatePurged] - before.States[store.StatePurged]
+		return errors.Join(err, e.tellMoves(moves, now))
 	})
+	return pages, err
 }
 
 // perOrder bounds the pages that one order holds up the crawl for.

@@ -157,6 +157,9 @@ func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error
 
 // prune lets go of a partition's past before cut and beyond a number of versions.
 func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut int64, done *Swept) error {
+	if versions == 0 && cut == 0 {
+		return nil
+	}
 	var group []Record
 	flush := func() error {
 		if len(group) == 0 {

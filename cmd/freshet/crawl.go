@@ -39,7 +39,8 @@ type crawlSettings struct {
 	logLevel  string
 
 	delay, addressDelay, forTime, retryDelay duration
-	maxBody, warcSize                        byteCount
+	maxBody, warcSize, minFree               byteCount
+	keep                                     keep
 	resolve                                  resolveMap
 }
 
@@ -49,7 +50,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	s := &crawlSettings{resolve: resolveMap{}}
 	o := &s.options
 	s.delay, s.retryDelay = duration(15e9), duration(30e9)
-	s.maxBody, s.warcSize = 16<<20, 1<<30
+	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
+	s.keep.Tombstones = 90 * 24 * time.Hour
 	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
 	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
@@ -74,6 +76,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the status page and metrics; empty: off")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
+	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
+	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
 	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
@@ -130,7 +134,8 @@ func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error)
 	o := s.options
 	o.Dir, o.Seeds = s.data, seeds
 	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
-	o.MaxBody, o.WARCSize = int64(s.maxBody), int64(s.warcSize)
+	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
+	o.Keep = store.Keep(s.keep)
 	o.Resolve = s.resolve
 	o.Version = version()
 	// What is 0 here is the default there.
@@ -344,7 +349,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, 
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &exitError{code: exitInterrupted}
-	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
+	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp || summary.StoppedBy == crawl.DiskFull:
 		return &exitError{code: exitLimit}
 	}
 	return nil

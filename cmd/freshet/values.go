@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -217,3 +218,49 @@ func (m resolveMap) Replace(texts []string) error {
 	}
 	return nil
 }
+
+// keep is a flag of what is kept of the past: versions=N,age=D,bytes=B,tombstones=D.
+type keep store.Keep
+
+// Set changes the parts that the text names; 0 is for no limit.
+func (k *keep) Set(text string) error {
+	changed := *k
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		var span duration
+		switch name {
+		case "versions":
+			changed.Versions, err = strconv.Atoi(value)
+			if err != nil || changed.Versions < 0 {
+				err = fmt.Errorf("%q: want a whole number, 0 or more", value)
+			}
+		case "age":
+			err = span.Set(value)
+			changed.Age = span.value()
+		case "tombstones":
+			err = span.Set(value)
+			changed.Tombstones = span.value()
+		case "bytes":
+			var size byteCount
+			err = size.Set(value)
+			changed.Bytes = int64(size)
+		default:
+			return fmt.Errorf("%q: want versions=N, age=D, bytes=B or tombstones=D, with commas between", part)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	*k = changed
+	return nil
+}
+
+// String returns the parts as Set reads them.
+func (k *keep) String() string {
+	age, tombstones, size := duration(k.Age), duration(k.Tombstones), byteCount(k.Bytes)
+	return fmt.Sprintf("versions=%d,age=%s,bytes=%s,tombstones=%s", k.Versions, age.String(), size.String(), tombstones.String())
+}
+
+// Type names the flag's kind in help texts.
+func (*keep) Type() string { return "limits" }

@@ -1,0 +1,98 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"freshet/store"
+)
+
+// keepEvery is how often the past is cut down to what Options.Keep asks for, in the crawl's time, but
+// not more often than every minute of the machine's.
+const keepEvery = time.Hour
+
+// keeper cuts the past down and takes what is purged off the disk, beside the crawl.
+type keeper struct {
+	purge chan struct{} // one token: a purge has begun
+
+	mu     sync.Mutex
+	sum    store.Swept // of all sweeps of this run; FileBytes and LiveBytes as the last one found them
+	sweeps int64
+	faults int64
+}
+
+// keep runs until ctx ends. A fault of one sweep is logged, and the next one tries again: the crawl does
+// not depend on it.
+func (e *Engine) keep(ctx context.Context) {
+	every := max(keepEvery, e.opt.Clock.Span(time.Minute))
+	timer := e.opt.Clock.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.keeper.purge:
+			e.finishPurges(ctx)
+		case <-timer.C:
+			e.sweep(ctx)
+			e.opt.Clock.Reset(timer, every)
+		}
+	}
+}
+
+func (e *Engine) finishPurges(ctx context.Context) {
+	report, err := e.store.FinishPurges(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		e.opt.Logger.Error("purge is not finished and will be tried again", "error", err)
+	case len(report.Targets) > 0:
+		e.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
+	}
+}
+
+func (e *Engine) sweep(ctx context.Context) {
+	if e.opt.Keep == (store.Keep{}) {
+		e.finishPurges(ctx)
+		return
+	}
+	swept, err := e.store.Sweep(ctx, e.opt.Keep, e.opt.Clock.Now())
+	k := &e.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sweeps++
+	k.sum.Versions += swept.Versions
+	k.sum.Captures += swept.Captures
+	k.sum.Forgotten += swept.Forgotten
+	k.sum.Files += swept.Files
+	k.sum.FreedBytes += swept.FreedBytes
+	if swept.FileBytes > 0 {
+		k.sum.FileBytes, k.sum.LiveBytes = swept.FileBytes, swept.LiveBytes
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
+		k.faults++
+		e.opt.Logger.Error("the past is not cut down as asked; the next sweep tries again", "error", err)
+	}
+}
+
+// swept returns what the sweeps of this run did, their number, and how many of them failed.
+func (k *keeper) swept() (sum store.Swept, sweeps, faults int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sum, k.sweeps, k.faults
+}
+
+// watchDisk ends the crawl, as if it had been asked to, while there is still room to end in order.
+func (e *Engine) watchDisk() {
+	if e.opt.MinFree <= 0 || e.short.Load() {
+		return
+	}
+	usage, err := e.opt.FS.GetDiskUsage(e.opt.Dir)
+	if err != nil || int64(usage.AvailBytes) >= e.opt.MinFree {
+		return
+	}
+	e.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes, "min_free_bytes", e.opt.MinFree)
+	e.short.Store(true)
+	e.cancel()
+}
