@@ -21,6 +21,11 @@
 //   - +Inf forgets what was before: x crawls, x gaps, and a page without a crawl is stale;
 //   - anything between is what a crawler knows about the last visit.
 //
+// Where a law or a rate is not known, it is estimated. From visits that tell only whether a page changed:
+// Tally.BiasReduced, MaximumLikelihood, MomentMatch, Tally.Online; or Evidence, the likelihood of each rate
+// of a grid, which with the Belief that other pages of the site make is a posterior, and a Mixture a
+// Process of it. From dates, once Trust says they are right: Dates, Choose among laws, FindRhythm.
+//
 // Everything is in seconds and changes a second, and depends on their product only. Differences of
 // staleness are computed without cancellation, for rate × interval from 1e-12 to 1e12.
 //

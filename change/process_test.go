@@ -179,3 +179,27 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestMixture(t *testing.T) {
+	changetest.Run(t, func(c float64) change.Process {
+		b := change.Shape(6, 0.5)
+		if c == 1 {
+			return change.NewMixture(&b)
+		}
+		return rescaled{change.NewMixture(&b), c}
+	})
+}
+
+// rescaled is a process in another unit of time, for one that has no parameter to say so.
+type rescaled struct {
+	change.Process
+	c float64
+}
+
+func (r rescaled) Rate() float64 { return r.c * r.Process.Rate() }
+
+func (r rescaled) Staleness(length float64) (stale, fresh float64) {
+	return r.Process.Staleness(length * r.c)
+}
+
+func (r rescaled) Marginal(length float64) float64 { return r.Process.Marginal(length*r.c) / r.c }
