@@ -17,6 +17,7 @@ import (
 	"freshet/lab/lam"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
+	"freshet/lab/web"
 )
 
 // experiments are all there are, by name. A new one is one line here.
@@ -26,6 +27,7 @@ func experiments() []lab.Experiment {
 		lam.Experiment(),
 		queue.Experiment(),
 		replay.Experiment(),
+		web.Experiment(),
 	}
 }
 

@@ -186,8 +186,8 @@ func (w *Stateless) outside(rng *rand.Rand, site uint32, pages int) uint32 {
 	return uint32(rng.IntN(w.Pages()))
 }
 
-// Shape measures the web, going through all its pages.
-func (w *Stateless) Shape() Shape {
+// Shape measures the web, going through all its pages; inDegrees are how many pages link to each.
+func (w *Stateless) Shape() (s Shape, inDegrees []uint32) {
 	var t tally
 	degrees := make([]uint32, w.Pages())
 	var links []uint32
@@ -198,5 +198,5 @@ func (w *Stateless) Shape() Shape {
 		}
 		t.page()
 	}
-	return t.shape(w.Sites(), degrees)
+	return t.shape(w.Sites(), degrees), degrees
 }
