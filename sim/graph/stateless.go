@@ -82,13 +82,14 @@ func (w *Stateless) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return w.appendLinks(dst, page, nil)
 }
 
-// Popularity of the entries of a list by rank, x^-s, and how long the lists are.
+// Popularity of the entries of a list by rank, x^-s, and how long the lists are: chosen so that the tail
+// of the in-degrees is that of a Stored web.
 const (
-	popularExponent = 0.72 // s, of the web's list; the in-degrees' tail is 1 + 1/s
-	popularLength   = 0.5  // of the web's list, for each page of the web
+	popularExponent = 0.5  // s, of the web's list
+	popularLength   = 0.02 // of the web's list, for each page of the web
 	abroadExponent  = 0.5  // s, of a site's list
 	abroadLength    = 3.0  // of a site's list, for each of its pages
-	insideExponent  = 0.6  // s, of a site's pages, for links that others copied
+	insideExponent  = 0.75 // s, of a site's pages, for links that others copied
 )
 
 // rank draws a rank from 0 to n-1 with a density of x^-s.
