@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestVerifyFinds damages a clean directory in one place at a time; Verify has to say where.
+// TestVerifyFinds damages a clean directory in one place at a time; Verify has to say where, and Repair to
+// mend it so that nothing is found any more and the crawl goes on.
 func TestVerifyFinds(t *testing.T) {
 	u := parse(t, "http://page.test/x")
 	p, fp := home(u), u.Fingerprint()
@@ -49,6 +50,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"a wrong state", rewrite(func(page *Page) { page.State = StateGone }), "totals"},
 		{"a wrong number of visits", rewrite(func(page *Page) { page.Visits++ }), "visit 3 is missing"},
 		{"a lost version", remove(func(s *Store) []byte { return s.keys.appendOfPage(nil, p, keyVersion, fp, 1) }), "version 2: want 1"},
+		{"a lost visit", remove(func(s *Store) []byte { return s.keys.appendOfPage(nil, p, keyVisit, fp, 1) }), "visit 2: want 1"},
 		{"a lost change entry", remove(func(s *Store) []byte {
 			page, _ := s.Page(p, fp)
 			return s.keys.appendNumber(nil, p, keyChange, page.LastChange)
@@ -119,6 +121,20 @@ func TestVerifyFinds(t *testing.T) {
 			if !strings.Contains(strings.Join(found, "\n"), test.want) {
 				t.Errorf("problems %q: want one with %q", found, test.want)
 			}
+			var mended []string
+			if err := s.Repair(context.Background(), func(p Problem) { mended = append(mended, p.String()) }); err != nil || len(mended) == 0 {
+				t.Fatalf("repair: %q, %v", mended, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openTest(t, testOptions(disk))
+			verify(t, s)
+			if t.Failed() {
+				t.Logf("repair said %q", mended)
+			}
+			commitPages(t, s, answer(t, u, 20, "again"))
+			verify(t, s)
 		})
 	}
 }

@@ -169,35 +169,3 @@ func importCommand() *cobra.Command {
 	}
 	return cmd
 }
-
-func verifyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "verify", Short: "Check everything stored against everything else", Args: noArgs,
-		Long:    "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\nagainst each other. Prints a line a problem; exit code 1 if there is one.",
-		Example: "  freshet verify --data archive",
-	}
-	data, crawl := directoryFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		// Opened for writing, so that a crash's torn tails are mended first, as the next crawl would.
-		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
-			return openStore(*data, store.Options{Crawl: *crawl})
-		})
-		if err != nil {
-			return err
-		}
-		problems := 0
-		err = s.Verify(cmd.Context(), func(p store.Problem) {
-			problems++
-			fmt.Fprintln(cmd.OutOrStdout(), p.Text)
-		})
-		if err = errors.Join(err, s.Close()); err != nil {
-			return err
-		}
-		if problems > 0 {
-			return fmt.Errorf("%d problems", problems)
-		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
-		return nil
-	}
-	return cmd
-}

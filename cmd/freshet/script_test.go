@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 // they are told: flags, exit codes, both streams. Beside testscript's own commands they have
 //
 //	exits CODE freshet ARG…   the exit code, whatever it is
+//	damage DIR                zeroes the middle third of every file of a folder
 //
 // and in each one's folder web.yaml, the settings for a crawl of http://site.test/ (see smallWeb).
 func TestScripts(t *testing.T) {
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			return os.WriteFile(filepath.Join(env.WorkDir, "web.yaml"), []byte(config), 0o600)
 		},
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "damage": damage},
 		RequireUniqueNames: true,
 	})
 }
@@ -59,6 +60,20 @@ func exits(script *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		script.Fatalf("exit code %d: want %d", got, want)
+	}
+}
+
+func damage(script *testscript.TestScript, _ bool, args []string) {
+	dir := script.MkAbs(args[0])
+	files, err := os.ReadDir(dir)
+	script.Check(err)
+	for _, file := range files {
+		name := filepath.Join(dir, file.Name())
+		content, err := os.ReadFile(name)
+		script.Check(err)
+		clear(content[len(content)/3 : len(content)/3*2])
+		script.Check(os.Remove(name)) // a snapshot may share the file
+		script.Check(os.WriteFile(name, content, 0o644))
 	}
 }
 

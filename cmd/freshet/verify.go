@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"freshet/store"
+)
+
+func verifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check everything stored against everything else, and mend it", Args: noArgs,
+		Long: "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\n" +
+			"against each other. Prints a line a problem; exit code 1 if there is one. With --repair it first mends what it\n" +
+			"can and prints a line for everything it did; what cannot be used any more is moved to the folder aside/ of\n" +
+			"the data directory.",
+		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
+	}
+	data, crawl := directoryFlags(cmd)
+	repair := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *repair {
+			if err := mend(cmd.Context(), *data, *crawl, cmd.OutOrStdout()); err != nil {
+				return err
+			}
+		}
+		s, err := openToMend(cmd.Context(), *data, *crawl)
+		if err != nil {
+			return err
+		}
+		problems := 0
+		err = s.Verify(cmd.Context(), func(p store.Problem) {
+			problems++
+			fmt.Fprintln(cmd.OutOrStdout(), p)
+		})
+		if err = errors.Join(err, s.Close()); err != nil {
+			return err
+		}
+		if problems > 0 {
+			return fmt.Errorf("%d problems", problems)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
+		return nil
+	}
+	return cmd
+}
+
+// openToMend opens a directory for writing, so that a crash's torn tails are mended first, as the next
+// crawl would.
+func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
+	return patiently(ctx, data, func() (*store.Store, error) {
+		return openStore(data, store.Options{Crawl: crawl})
+	})
+}
+
+// mend repairs a crawl and says what it did.
+func mend(ctx context.Context, data, crawl string, out io.Writer) error {
+	s, err := openToMend(ctx, data, crawl)
+	if err != nil {
+		return err
+	}
+	err = s.Repair(ctx, func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
+	return errors.Join(err, s.Close())
+}
