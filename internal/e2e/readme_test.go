@@ -15,11 +15,16 @@ import (
 // empty directory, with the binary and warcio on the PATH. A block fenced without a language is for
 // reading: what needs a clone, the open network or the reader's name. A block fails by the exit code of
 // any of its commands, or, where a pipe hides that, by what freshet says on standard error.
-func TestReadme(t *testing.T) {
+func TestReadme(t *testing.T) { runBlocks(t, "README.md") }
+
+// TestOperations does the same for the page on operations.
+func TestOperations(t *testing.T) { runBlocks(t, filepath.Join("docs", "operations.md")) }
+
+func runBlocks(t *testing.T, page string) {
 	dependOnSources(t)
-	blocks := shellBlocks(string(read(t, filepath.Join(repository, "README.md"))))
+	blocks := shellBlocks(string(read(t, filepath.Join(repository, page))))
 	if len(blocks) < 3 {
-		t.Fatalf("the README has %d sh blocks; the test has lost sight of them", len(blocks))
+		t.Fatalf("%s has %d sh blocks; the test has lost sight of them", page, len(blocks))
 	}
 	var script strings.Builder
 	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
