@@ -285,6 +285,50 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
+// Two URLs of one fingerprint are two: in one batch, in the cache, on disk and after a rebuild.
+func TestCollision(t *testing.T) {
+	fs := vfs.NewMem()
+	a, b, c := page(1), page(2), page(3)
+	b.Fingerprint, c.Fingerprint = a.Fingerprint, a.Fingerprint
+	urls := func(verdicts []Verdict) (text string) {
+		for _, v := range verdicts {
+			text += fmt.Sprintf(" %s=%v", v.Link.URL.Path(), v.New)
+		}
+		return text
+	}
+	for step, s := range []struct {
+		offer []weburl.Link
+		want  string
+	}{
+		{[]weburl.Link{a}, " /page/1=true"},
+		{[]weburl.Link{b, a, b}, " /page/2=true"},
+		{[]weburl.Link{a, b, c}, " /page/3=true"},
+		{[]weburl.Link{a, b, c}, ""},
+	} {
+		test, err := Open("seen", Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer(t, test, Mark{}, s.offer...)
+		verdicts, _, err := test.Drain(nil)
+		if got := urls(verdicts); err != nil || got != s.want {
+			t.Errorf("step %d: %q, %v; want %q", step, got, err, s.want)
+		}
+		if err := errors.Join(test.Keep(), test.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	test := open(t, Options{FS: fs})
+	if err := test.Rebuild(slices.Values([]weburl.Link{c, a, c}), nil); err != nil {
+		t.Fatal(err)
+	}
+	offer(t, test, Mark{}, a, b, c)
+	verdicts, _, err := test.Drain(nil)
+	if got, want := urls(verdicts), " /page/2=true"; err != nil || got != want || test.Known() != 3 {
+		t.Errorf("after a rebuild: %q, %v, %d known; want %q and 3", got, err, test.Known(), want)
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	_, err := Open("seen", Options{FS: vfs.NewMem(), CacheEntries: -1, BufferLinks: -2, MaxWait: -3})
 	for _, fault := range []string{"cache of -1", "buffer of -2", "wait -3ns"} {
