@@ -3,7 +3,9 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -106,6 +108,56 @@ func TestSeenSetLost(t *testing.T) {
 		t.Errorf("stored pages (-want +got):\n%s", diff)
 	}
 	verify(t, o)
+}
+
+// TestSeenSetDamaged changes a bit of the set of seen URLs, where only a look-up in mid-crawl finds it.
+func TestSeenSetDamaged(t *testing.T) {
+	web := newTestWeb(t, 2, 50)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.MaxPages = 20
+	run(t, o)
+	dir := o.FS.PathJoin(o.Dir, "seen", "main")
+	if err := o.FS.RemoveAll(dir); err != nil { // rebuilding it makes a run
+		t.Fatal(err)
+	}
+	run(t, o)
+	flipBit(t, o.FS, dir, ".run", 10)
+	var told strings.Builder
+	o.MaxPages, o.Logger = 0, slog.New(slog.NewTextHandler(&told, nil))
+	run(t, o)
+	if !strings.Contains(told.String(), "block's checksum differs") || !strings.Contains(told.String(), "rebuilt") {
+		t.Errorf("nothing is said of the damage: %s", told.String())
+	}
+	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+	verify(t, o)
+}
+
+// flipBit changes a bit of byte at of the files in dir that end with suffix.
+func flipBit(t *testing.T, fs vfs.FS, dir, suffix string, at int64) {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, suffix) {
+			continue
+		}
+		file, err := fs.OpenReadWrite(fs.PathJoin(dir, name), vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b [1]byte
+		_, err = file.ReadAt(b[:], at)
+		if err == nil {
+			_, err = file.WriteAt([]byte{b[0] ^ 1}, at)
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestPartitionMoves exports every partition of a half-done crawl, imports them elsewhere, and lets the

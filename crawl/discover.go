@@ -148,10 +148,34 @@ func (d *discovery) remember(mark seen.Mark, links []weburl.Link, now time.Time)
 
 // forget lets the seen test decide and keep, and drops the verdicts.
 func (d *discovery) forget() error {
-	if _, _, err := d.seen.Drain(nil); err != nil {
-		return fmt.Errorf("crawl: seen test: %w", err)
+	if _, _, err := d.decide(nil); err != nil {
+		return err
 	}
-	if err := d.seen.Keep(); err != nil {
+	return d.keep()
+}
+
+// decide drains the seen test. If the set turns out to be damaged it is rebuilt, and asked again.
+func (d *discovery) decide(dst []seen.Verdict) (verdicts []seen.Verdict, marks []seen.Mark, err error) {
+	verdicts, marks, err = d.seen.Drain(dst)
+	if errors.Is(err, seen.ErrDamaged) {
+		if err = d.engine.rebuildSeen(d.linked); err == nil {
+			verdicts, marks, err = d.seen.Drain(dst)
+		}
+	}
+	if err != nil {
+		return verdicts, nil, fmt.Errorf("crawl: seen test: %w", err)
+	}
+	return verdicts, marks, nil
+}
+
+// keep makes durable what was decided. All of that is stored, so that a set which turns out to be
+// damaged may be made anew from the page table instead.
+func (d *discovery) keep() error {
+	err := d.seen.Keep()
+	if errors.Is(err, seen.ErrDamaged) {
+		err = d.engine.rebuildSeen(d.linked)
+	}
+	if err != nil {
 		return fmt.Errorf("crawl: keep the seen set: %w", err)
 	}
 	return nil
@@ -190,10 +214,10 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 
 // drain lets the seen test decide, stores what is new, tells the frontier, and lets the set keep it.
 func (d *discovery) drain(now time.Time) error {
-	verdicts, marks, err := d.seen.Drain(d.verdicts[:0])
+	verdicts, marks, err := d.decide(d.verdicts[:0])
 	d.verdicts = verdicts
 	if err != nil {
-		return fmt.Errorf("crawl: seen test: %w", err)
+		return err
 	}
 	records, err := d.records(verdicts, now)
 	if err != nil {
@@ -213,10 +237,7 @@ func (d *discovery) drain(now time.Time) error {
 	}
 	d.engine.undecided.Store(false)
 	signal(d.engine.wake)
-	if err := d.seen.Keep(); err != nil {
-		return fmt.Errorf("crawl: keep the seen set: %w", err)
-	}
-	return nil
+	return d.keep()
 }
 
 // note appends records that move a consumer's marks on, where they have moved.

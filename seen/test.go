@@ -123,16 +123,11 @@ func Open(dir string, opt Options) (*Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Test{opt: opt, set: set, lost: lost, partitions: map[weburl.Site]weburl.Partition{}}
-	t.forget()
-	return t, nil
-}
-
-// forget empties all but the set.
-func (t *Test) forget() {
-	t.cache = newRecent(t.opt.CacheEntries)
-	t.buffer, t.taken = newBuffer(), newBuffer()
-	t.marks, t.unkept = map[weburl.Partition]uint64{}, false
+	return &Test{
+		opt: opt, lost: lost, set: set,
+		cache: newRecent(opt.CacheEntries), buffer: newBuffer(), taken: newBuffer(),
+		marks: map[weburl.Partition]uint64{}, partitions: map[weburl.Site]weburl.Partition{},
+	}, nil
 }
 
 // Lost reports whether Open found no usable set: this is the first time, or the set was damaged.
@@ -297,21 +292,19 @@ func (t *Test) Known() int64 {
 // rebuildBatch is how many URLs Rebuild looks up at a time.
 const rebuildBatch = 1 << 16
 
-// Rebuild forgets everything, takes instead the URLs that known yields, of which URL, Fingerprint and
-// Depth count, and sets the marks: known must hold all that was discovered up to them. The new set is
-// durable when Rebuild returns. It also mends a Test whose Drain fails because the set is damaged. After
-// an error or a crash the set is lost again. A URL may come more than once. Memory does not depend on
-// the number of URLs, but for what the set itself keeps of them.
+// Rebuild replaces the set by the URLs that known yields, of which URL, Fingerprint and Depth count, and
+// its marks: known must hold all that was discovered up to them. What waits for a Drain goes on waiting.
+// The new set is durable when Rebuild returns. It also mends a Test whose Drain or Keep fails because
+// the set is damaged. After an error or a crash the set is lost again. A URL may come more than once.
+// Memory does not depend on the number of URLs, but for what the set itself keeps of them.
 func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
-	t.waiting.Lock()
-	defer t.waiting.Unlock()
 	if err := t.set.Reset(); err != nil {
 		return err
 	}
-	t.forget()
 	t.lost = true
+	t.forgetRecent()
 
 	batch := make([]disk.Entry, 0, rebuildBatch)
 	depths := make([]uint16, 0, rebuildBatch)
@@ -328,15 +321,28 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	if err := t.fill(batch, depths); err != nil {
 		return err
 	}
+	durable := map[weburl.Partition]uint64{}
 	for _, m := range marks {
-		t.marks[m.Partition] = m.Record
+		durable[m.Partition] = m.Record
 	}
-	if err := t.set.Filled(t.marks); err != nil {
+	if err := t.set.Filled(durable); err != nil {
 		return err
 	}
-	clear(t.marks)
-	t.lost = false
+	t.marks, t.unkept, t.lost = map[weburl.Partition]uint64{}, false, false
 	return nil
+}
+
+// forgetRecent empties the cache: what it holds may be unknown to a set that is rebuilt. What the cache
+// has settled already is in doubt again.
+func (t *Test) forgetRecent() {
+	t.waiting.Lock()
+	defer t.waiting.Unlock()
+	t.cache = newRecent(t.opt.CacheEntries)
+	for _, b := range []*buffer{t.taken, t.buffer} {
+		for i := range b.links {
+			b.links[i].settled = false
+		}
+	}
 }
 
 // fill takes a batch into a set that is being rebuilt. The value of each is the place of its depth.
