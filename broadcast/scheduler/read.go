@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 )
@@ -74,4 +75,24 @@ func (d *Demand) Wants(k int) []Want {
 		}
 	}
 	return wants
+}
+
+// Clients returns the numbers of all who are in, in order.
+func (d *Demand) Clients() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k := range d.clients {
+			if !d.clients[k].gone && !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// Describe returns a client as it would join another facility now: a downloader has waited for longer.
+func (d *Demand) Describe(k int, now float64) Client {
+	c := d.clients[k].Client
+	if c.Downloader {
+		c.Waited = now - d.clients[k].joined
+	}
+	return c
 }

@@ -24,7 +24,7 @@ import (
 func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		broder.Experiment(),
-		lam.Experiment(),
+		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		queue.Experiment(),
 		replay.Experiment(),
 		web.Experiment(),

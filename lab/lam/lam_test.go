@@ -1,6 +1,7 @@
 package lam
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -97,5 +98,47 @@ func TestWorld(t *testing.T) {
 	}
 	if w.ticks() != 576 || len(w.changes) == 0 || len(w.at(0)) != 0 {
 		t.Errorf("%d ticks, %d changes, %d at once", w.ticks(), len(w.changes), len(w.at(0)))
+	}
+}
+
+// TestFigures draws a point of Figures 4 to 7, ours beside.
+func TestFigures(t *testing.T) {
+	result := run(t, Figures(), "--seeds=1", "--most=100", "--part=subscribers")
+	if len(result.Plots) != 4 || len(result.Rows) != len(contenders()) {
+		t.Fatalf("%d plots, %d rows", len(result.Plots), len(result.Rows))
+	}
+	for _, plot := range result.Plots {
+		if len(plot.Series) != 6 || len(plot.Series[0].X) != 1 || plot.Series[0].X[0] != 100 {
+			t.Errorf("%s: %+v", plot.Title, plot.Series)
+		}
+	}
+}
+
+// TestCells holds that the tables are all there: 6 cells, 4, 4 for each age, 4 for each of 4 metrics, 4.
+func TestCells(t *testing.T) {
+	count := map[string]int{}
+	for _, c := range cells() {
+		count[c.table]++
+	}
+	if want := (map[string]int{"Table 2": 6, "Table 3": 4, "Table 4": 8, "Table 5": 16, "Table 6": 4}); !maps.Equal(count, want) {
+		t.Errorf("%v cells, want %v", count, want)
+	}
+}
+
+// TestFacilities lets one of three fail: nobody is lost, and those who moved make the others staler.
+func TestFacilities(t *testing.T) {
+	row := run(t, Facilities(), "--seeds=1", "--subscribers=300", "--downloaders=60", "--duration=30d", "--fail-at=15d", "--scheduler=lifetime").Rows[0]
+	before, end := row.Get("freshness_before").(float64), row.Get("freshness_end").(float64)
+	if !(end < before && end > 0.5 && before < 1) || row.Get("unserved").(float64) != 0 {
+		t.Errorf("%v", row)
+	}
+	for _, args := range [][]string{{"--facilities=1"}, {"--fail-at=1d"}, {"--fail-at=74d"}} {
+		trial := Facilities().New()
+		if err := trial.Flags().Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trial.Run(t.Context(), nil); err == nil {
+			t.Errorf("%v: want an error", args)
+		}
 	}
 }
