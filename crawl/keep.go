@@ -34,7 +34,7 @@ func (e *Engine) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.keeper.purge:
-			_ = e.finishPurges(ctx) // it is logged
+			e.finishPurges(ctx)
 		case <-timer.C:
 			e.sweep(ctx)
 			e.opt.Clock.Reset(timer, every)
@@ -42,9 +42,7 @@ func (e *Engine) keep(ctx context.Context) {
 	}
 }
 
-// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the
-// next run if need be.
-func (e *Engine) finishPurges(ctx context.Context) error {
+func (e *Engine) finishPurges(ctx context.Context) {
 	report, err := e.store.FinishPurges(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -52,12 +50,11 @@ func (e *Engine) finishPurges(ctx context.Context) error {
 	case len(report.Targets) > 0:
 		e.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
 	}
-	return err
 }
 
 func (e *Engine) sweep(ctx context.Context) {
 	if e.opt.Keep == (store.Keep{}) {
-		_ = e.finishPurges(ctx)
+		e.finishPurges(ctx)
 		return
 	}
 	swept, err := e.store.Sweep(ctx, e.opt.Keep, e.opt.Clock.Now())

@@ -84,8 +84,10 @@ type Reader interface {
 	// Status returns the state of the running crawl, or of the directory if none runs, as a value
 	// that encodes to JSON.
 	Status() (any, error)
-	// Pages iterates over the page table; site "" means all sites.
-	Pages(site string) iter.Seq2[Page, error]
+	// Pages iterates over the rows of the page table that the filter lets pass.
+	Pages(Filter) iter.Seq2[Page, error]
+	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each.
+	Skipped(samples int) (Skipped, error)
 	// History returns what is kept of a page's past, or ErrNotFound.
 	History(url string) (History, error)
 	// Content returns the body of a version: its number, or 0 for the last one at time at (zero: now).
@@ -96,24 +98,70 @@ type Reader interface {
 	Explain(query url.Values) (any, error)
 }
 
-// Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/. The
-// collectors are what /metrics shows beside the Go runtime.
-func Handler(r Reader, collectors ...prometheus.Collector) http.Handler {
+// Options are what a Handler serves.
+type Options struct {
+	Reader  Reader
+	Steerer Steerer // nil: nobody can be steered
+	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
+	// the description of the API.
+	Statuses, Explanations []any
+	Version                string                 // of the program
+	Collectors             []prometheus.Collector // what /metrics shows
+}
+
+// Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/, which
+// describes itself at /api/v1/openapi.json.
+func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors...)
+	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := server{r}
+	s := server{o.Reader}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /api/v1/status", s.status)
-	mux.HandleFunc("GET /api/v1/pages", s.pages)
-	mux.HandleFunc("GET /api/v1/history", s.history)
-	mux.HandleFunc("GET /api/v1/content", s.content)
-	mux.HandleFunc("GET /api/v1/explain", s.explain)
+	endpoints := s.endpoints(o)
+	if o.Steerer != nil {
+		endpoints = append(endpoints, orders(o.Steerer)...)
+	}
+	description := describe(endpoints, o.Version)
+	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, description) })
+	for _, e := range endpoints {
+		mux.HandleFunc(e.method+" "+e.path, e.serve)
+	}
 	return mux
+}
+
+// endpoints are those that look in.
+func (s server) endpoints(o Options) []endpoint {
+	url := parameter{"url", "string", "a page", true}
+	get := http.MethodGet
+	return []endpoint{
+		{get, "/api/v1/status", "What the crawl is doing, or has done.", nil, nil, typeJSON, anyOf(o.Statuses), s.status},
+		{get, "/api/v1/pages", "The page table, an object a line.", filterParameters(), nil, typeLines, Page{}, s.pages},
+		{get, "/api/v1/skipped", "What was not fetched, by the reason.", nil, nil, typeJSON, Skipped{}, s.skipped},
+		{get, "/api/v1/history", "A page's visits and versions.", []parameter{url}, nil, typeJSON, History{}, s.history},
+		{get, "/api/v1/content", "The bytes of a stored version.", []parameter{url,
+			{"version", "integer", "number of the version; the last one if none is given", false},
+			{"at", "date-time", "the version that was held at this time", false}}, nil, typeBytes, nil, s.content},
+		{get, "/api/v1/explain", "What every gate makes of a URL.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
+	}
+}
+
+// orders are the endpoints that steer.
+func orders(s Steerer) []endpoint {
+	post := http.MethodPost
+	return []endpoint{
+		{post, "/api/v1/add", "Add seeds.", nil, AddOrder{}, typeJSON, Report{}, order(s.Add)},
+		{post, "/api/v1/pause", "Ask for nothing more of a site, or at all.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Pause)},
+		{post, "/api/v1/resume", "Lift a pause.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Resume)},
+		{post, "/api/v1/recrawl", "Make a page, or a site's pages, due now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
+		{post, "/api/v1/block", "Ask for nothing of a host until then.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
+		{post, "/api/v1/unblock", "Lift a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},
+		{post, "/api/v1/purge", "Take a page, or a site's pages, down for good.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Purge)},
+		{post, "/api/v1/reload", "Read the settings again.", nil, ReloadOrder{}, typeJSON, Report{}, order(s.Reload)},
+	}
 }
 
 type server struct{ reader Reader }
@@ -121,9 +169,17 @@ type server struct{ reader Reader }
 // fail answers with an error as JSON.
 func fail(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		code = http.StatusNotFound
+	case errors.Is(err, ErrOrder):
+		code = http.StatusBadRequest
 	}
+	refuse(w, code, err)
+}
+
+// refuse answers with a code and an error as JSON.
+func refuse(w http.ResponseWriter, code int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	json.NewEncoder(w).Encode(map[string]string{"error": err.Error()})
@@ -146,12 +202,17 @@ func (s server) status(w http.ResponseWriter, _ *http.Request) {
 // pages streams the page table, an object a line. An error in mid-stream ends it with a line that says
 // so: {"error":…}.
 func (s server) pages(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/x-ndjson")
+	filter, err := parseFilter(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	w.Header().Set("Content-Type", typeLines)
 	out := bufio.NewWriterSize(w, 64<<10)
 	defer out.Flush()
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	for page, err := range s.reader.Pages(r.FormValue("site")) {
+	for page, err := range s.reader.Pages(filter) {
 		if err != nil {
 			encoder.Encode(map[string]string{"error": err.Error()})
 			return
@@ -160,6 +221,18 @@ func (s server) pages(w http.ResponseWriter, r *http.Request) {
 			return // the client has gone
 		}
 	}
+}
+
+// samplesOfSkipped is how many URLs are shown of each reason.
+const samplesOfSkipped = 5
+
+func (s server) skipped(w http.ResponseWriter, _ *http.Request) {
+	skipped, err := s.reader.Skipped(samplesOfSkipped)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, skipped)
 }
 
 func (s server) history(w http.ResponseWriter, r *http.Request) {
@@ -187,13 +260,13 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if text := r.FormValue("version"); text != "" {
 		if version, err = strconv.ParseUint(text, 10, 32); err != nil {
-			http.Error(w, fmt.Sprintf("version %q: want a number", text), http.StatusBadRequest)
+			refuse(w, http.StatusBadRequest, fmt.Errorf("version %q: want a number", text))
 			return
 		}
 	}
 	if text := r.FormValue("at"); text != "" {
 		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			http.Error(w, fmt.Sprintf("at %q: want a time such as 2026-01-31T12:00:00Z", text), http.StatusBadRequest)
+			refuse(w, http.StatusBadRequest, fmt.Errorf("at %q: want a time such as 2026-01-31T12:00:00Z", text))
 			return
 		}
 	}

@@ -26,12 +26,16 @@ func (f fake) Status() (any, error) {
 	}{3, map[string]int64{"5xx": 2, "4xx": 1}, "<script>alert(1)</script>"}, f.fault
 }
 
-func (f fake) Pages(site string) iter.Seq2[Page, error] {
+func (f fake) Pages(filter Filter) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
-		if yield(Page{URL: "http://a.test/?x=1&y=2", Site: site}, nil) && f.fault != nil {
+		if yield(Page{URL: "http://a.test/?x=1&y=2", Site: filter.Site}, nil) && f.fault != nil {
 			yield(Page{}, f.fault)
 		}
 	}
+}
+
+func (f fake) Skipped(int) (Skipped, error) {
+	return Skipped{Links: map[string]int64{"scope": 2}, Pages: []SkippedPages{{Reason: "missing 404", Count: 1, URLs: []string{"http://a.test/x"}}}}, f.fault
 }
 
 func (f fake) History(u string) (History, error) {
@@ -60,7 +64,7 @@ func get(t *testing.T, h http.Handler, target string) (*http.Response, string) {
 
 func TestHandler(t *testing.T) {
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "freshet_test_total", Help: "A test's."})
-	h := Handler(fake{}, counter)
+	h := Handler(Options{Reader: fake{}, Collectors: []prometheus.Collector{counter}})
 	for _, tt := range []struct {
 		target, contentType string
 		code                int
@@ -74,9 +78,12 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/pages?site=http://a.test", "application/x-ndjson", 200, []string{`"url":"http://a.test/?x=1&y=2"`, `"site":"http://a.test"`}},
 		{"/api/v1/history?url=http://a.test/", "application/json", 200, []string{`"url":"http://a.test/"`}},
 		{"/api/v1/content?url=http://a.test/&version=2", "application/octet-stream", 200, []string{"<b>body</b>"}},
-		{"/api/v1/content?version=two", "text/plain", 400, []string{`version "two"`}},
-		{"/api/v1/content?at=yesterday", "text/plain", 400, []string{`at "yesterday"`}},
+		{"/api/v1/content?version=two", "application/json", 400, []string{`version \"two\"`}},
+		{"/api/v1/content?at=yesterday", "application/json", 400, []string{`at \"yesterday\"`}},
 		{"/api/v1/explain?url=http://a.test/", "application/json", 200, []string{`"stopped_by":"scope"`}},
+		{"/api/v1/skipped", "application/json", 200, []string{`"scope":2`, `"reason":"missing 404"`}},
+		{"/api/v1/pages?status=many", "application/json", 400, []string{"status"}},
+		{"/api/v1/pages?due_before=soon", "application/json", 400, []string{"due_before"}},
 		{"/nothing", "text/plain", 404, nil},
 	} {
 		t.Run(tt.target, func(t *testing.T) {
@@ -95,13 +102,13 @@ func TestHandler(t *testing.T) {
 
 // TestHandlerFaults holds that a reader's errors are told, also in the middle of the table.
 func TestHandlerFaults(t *testing.T) {
-	h := Handler(fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)})
+	h := Handler(Options{Reader: fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)}})
 	for _, target := range []string{"/", "/api/v1/status", "/api/v1/history", "/api/v1/content", "/api/v1/explain"} {
 		if response, body := get(t, h, target); response.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":`) {
 			t.Errorf("%s: %d\n%s", target, response.StatusCode, body)
 		}
 	}
-	h = Handler(fake{fault: errors.New("disk on fire")})
+	h = Handler(Options{Reader: fake{fault: errors.New("disk on fire")}})
 	if response, _ := get(t, h, "/api/v1/status"); response.StatusCode != http.StatusInternalServerError {
 		t.Errorf("status: %d", response.StatusCode)
 	}
@@ -112,11 +119,11 @@ func TestHandlerFaults(t *testing.T) {
 
 // TestContentIsData holds that a stored page can do nothing in a browser that is shown it.
 func TestContentIsData(t *testing.T) {
-	response, _ := get(t, Handler(fake{}), "/api/v1/content?url=http://a.test/")
+	response, _ := get(t, Handler(Options{Reader: fake{}}), "/api/v1/content?url=http://a.test/")
 	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {
 		t.Errorf("X-Content-Type-Options %q", got)
 	}
-	response, _ = get(t, Handler(fake{}), "/")
+	response, _ = get(t, Handler(Options{Reader: fake{}}), "/")
 	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
 		t.Errorf("Content-Security-Policy %q", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func configCommand() *cobra.Command {
@@ -27,10 +28,16 @@ func configCommand() *cobra.Command {
 	}
 	validate := &cobra.Command{
 		Use: "validate FILE", Short: "Check a config file", Args: oneArg("FILE"),
-		Long:    "Checks a file of settings, or standard input for -, and prints each fault with its line; exit code 2 if there is one.",
+		Long:    "Checks a file of settings, and the files of rules and opt-outs that it names, or standard input for -, and prints each fault with its line; exit code 2 if there is one.",
 		Example: "  freshet config validate freshet.yaml\n  freshet config show | freshet config validate -",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settleFile(newCrawlFlags(), args[0], cmd.InOrStdin()); err != nil {
+			flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+			s := crawlFlags(flags)
+			err := settleFile(flags, args[0], cmd.InOrStdin())
+			if _, fault := readRules(s.options.Scope, s.optOut); err == nil {
+				err = fault
+			}
+			if err != nil {
 				return usage(err)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])

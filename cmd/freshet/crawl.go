@@ -32,11 +32,17 @@ type crawlSettings struct {
 	options   crawl.Options
 	data      string
 	seeds     string
+	optOut    string
 	contact   string
 	userAgent string
 	listen    string
+	tokenFile string
+	tlsCert   string
+	tlsKey    string
 	trace     string
 	logLevel  string
+
+	rules []string // what the files of rules and opt-outs say, once they are read
 
 	delay, addressDelay, forTime, retryDelay duration
 	maxBody, warcSize, minFree               byteCount
@@ -56,7 +62,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
 	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
-	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: site, domain or any")
+	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
+	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
 	flags.StringVar(&o.Order, "order", "length", "which new page goes first: length or depth")
 	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
 	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
@@ -74,7 +81,10 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
-	flags.StringVar(&s.listen, "listen", defaultListen, "address of the status page and metrics; empty: off")
+	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, status page and metrics; empty: off")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
+	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
+	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of its key")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -102,9 +112,16 @@ func validCrawl(name string) error {
 	return store.Options{Crawl: name}.Validate()
 }
 
+// validScope takes the name of a scope, or what may be that of a file.
 func validScope(name string) error {
 	_, err := frontier.ParseScope(name)
-	return err
+	if err != nil && strings.ContainsAny(name, "./") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w, or a file of rules such as rules.yaml", err)
+	}
+	return nil
 }
 
 func validOrder(name string) error {
@@ -131,7 +148,18 @@ const defaultListen = "127.0.0.1:8350"
 
 // engineOptions checks the settings and turns them into the engine's.
 func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error) {
+	return s.optionsOf(seeds, true)
+}
+
+// optionsOf is engineOptions for an engine that asks servers, or for one that is only to be steered,
+// which need not say who it is.
+func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options, error) {
 	o := s.options
+	read, err := readRules(o.Scope, s.optOut)
+	if err != nil {
+		return o, usage(err)
+	}
+	o.Scope, o.Rules, s.rules = read.scope, &read.rules, read.lines
 	o.Dir, o.Seeds = s.data, seeds
 	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
 	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
@@ -152,7 +180,7 @@ func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error)
 	o.UserAgent = s.userAgent
 	if s.contact != "" {
 		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
-	} else if !s.loopbackOnly(seeds) {
+	} else if asks && (o.Scope == "any" || o.Rules.URLs.Include.Len() > 0 || !s.loopbackOnly(seeds)) {
 		return o, usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
 	}
 	var level slog.Level
@@ -163,12 +191,8 @@ func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error)
 	return o, nil
 }
 
-// loopbackOnly tells whether nothing but loopback can be asked: the scope keeps to hosts that lead
-// there. Without seeds (a crawl goes on) it goes by what is resolved by hand.
+// loopbackOnly tells whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it goes by what is resolved by hand.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
-	if s.options.Scope == "any" {
-		return false
-	}
 	for _, u := range seeds {
 		if !s.onLoopback(u.Host()) {
 			return false
@@ -283,7 +307,7 @@ func crawlCommand() *cobra.Command {
 				return err
 			}
 			return s.recorded(options, func(options crawl.Options) error {
-				return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+				return runCrawl(cmd, options, s, nil, asJSON, quiet)
 			})
 		},
 	}
@@ -316,13 +340,22 @@ func (s *crawlSettings) recorded(options crawl.Options, crawl func(crawl.Options
 	return err
 }
 
-// runCrawl runs an engine to its end.
-func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, asJSON, quiet bool) error {
+// runCrawl runs an engine to its end, with what a daemon adds, if it is one.
+func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
+	open, err := s.listening(cmd.Flags().Changed("listen"))
+	if err != nil {
+		return usage(err)
+	}
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {
 		return crawlError(err)
 	}
-	front, err := serveStatus(engine, options, listen, insist)
+	steering := steerer{engine: engine}
+	if d != nil {
+		steering.reload = d.reloader.reload
+		d.reloader.engine = engine
+	}
+	front, err := serveStatus(steering, options, open)
 	if err != nil {
 		engine.Close()
 		return err
@@ -330,8 +363,14 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, listen string, insist, 
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
 	progress := startProgress(engine, options.Clock, quiet)
+	if d != nil {
+		d.begin()
+	}
 	summary, err := engine.Run(soft, hard)
 	progress.stop()
+	if d != nil {
+		d.end()
+	}
 	front.stop()
 	if closing := engine.Close(); err == nil {
 		err = closing

@@ -86,7 +86,7 @@ func demoCommand() *cobra.Command {
 			fmt.Fprintf(say, "status at http://%s/\n", s.listen)
 		}
 		err = s.recorded(options, func(options crawl.Options) error {
-			return runCrawl(cmd, options, s.listen, cmd.Flags().Changed("listen"), asJSON, quiet)
+			return runCrawl(cmd, options, s, nil, asJSON, quiet)
 		})
 		if !asJSON {
 			fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)

@@ -11,19 +11,47 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/clock"
 	"freshet/store"
 )
 
-// directoryFlags adds the flags that name a crawl to look into. As for a crawl, their defaults are what
-// the environment says.
-func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
+// directory is a data directory and a crawl in it, as flags, environment or --config name them.
+type directory struct {
+	data, crawl string
+	settings    *crawlSettings // of the environment and --config: for what is done where no crawl runs
+}
+
+// directoryOf adds the flags that name a crawl to look into, to a command that knows them when it runs.
+func directoryOf(cmd *cobra.Command) *directory {
+	d := &directory{}
 	flags := cmd.Flags()
-	data = flags.String("data", cmp.Or(os.Getenv(variable("data")), "data"), "data directory")
-	crawl = flags.String("crawl", cmp.Or(os.Getenv(variable("crawl")), "main"), "name of the crawl in it")
+	flags.StringVar(&d.data, "data", cmp.Or(os.Getenv(variable("data")), "data"), "data directory")
+	flags.StringVar(&d.crawl, "crawl", cmp.Or(os.Getenv(variable("crawl")), "main"), "name of the crawl in it")
 	check(flags, validCrawl, "crawl")
-	return data, crawl
+	config := flags.String("config", "", "YAML file of the crawl's settings, which names them too")
+	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	d.settings = crawlFlags(settings)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := settle(settings, *config, cmd.InOrStdin()); err != nil {
+			return usage(err)
+		}
+		if !flags.Changed("data") {
+			d.data = d.settings.data
+		}
+		if !flags.Changed("crawl") {
+			d.crawl = d.settings.options.Crawl
+		}
+		return nil
+	}
+	return d
+}
+
+// directoryFlags is directoryOf for a command that needs the two names alone.
+func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
+	d := directoryOf(cmd)
+	return &d.data, &d.crawl
 }
 
 // openStore opens a data directory and the crawl in it, both of which must be there. A directory that

@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/crawl"
+	"freshet/dashboard"
 	"freshet/store"
 )
 
 // explainSettings are the settings of a crawl that decide about a URL. A running crawl knows its own; for
 // a directory in which none runs they say what the next run would make of it.
-var explainSettings = []string{"scope", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
+var explainSettings = []string{"scope", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -27,9 +28,7 @@ func explainCommand() *cobra.Command {
 			"names the one that decides. --scope and the like matter only where no crawl runs in the directory.",
 		Example: "  freshet explain https://example.org/calendar/2045/01\n  freshet explain --json --data archive https://example.org/",
 	}
-	data, name := directoryFlags(cmd)
-	var config string
-	cmd.Flags().StringVar(&config, "config", "", "YAML file of the crawl's settings")
+	d := directoryOf(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	crawlFlags(settings)
@@ -37,14 +36,14 @@ func explainCommand() *cobra.Command {
 		cmd.Flags().AddFlag(settings.Lookup(setting))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := settle(settings, config, cmd.InOrStdin()); err != nil {
+		if err := settle(settings, cmd.Flags().Lookup("config").Value.String(), cmd.InOrStdin()); err != nil {
 			return usage(err)
 		}
 		query := url.Values{"url": args}
 		for _, setting := range explainSettings {
 			query.Set(setting, settings.Lookup(setting).Value.String())
 		}
-		return look(cmd.Context(), *data, *name, "/api/v1/explain", query, func(body io.Reader) error {
+		return look(cmd.Context(), d.data, d.crawl, "/api/v1/explain", query, func(body io.Reader) error {
 			if *asJSON {
 				_, err := io.Copy(cmd.OutOrStdout(), body)
 				return err
@@ -97,6 +96,11 @@ func explainStopped(s *store.Store, query url.Values, raw string) (crawl.Explana
 		}
 	}
 	o := settings.options
+	read, err := readRules(o.Scope, settings.optOut)
+	if err != nil {
+		return crawl.Explanation{}, fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+	}
+	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = settings.delay.value()
 	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
 	if o.Retries == 0 {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +26,7 @@ import (
 // look asks the API of a data directory: that of the crawl that runs in it, or, if none does, the same
 // API over the directory itself.
 func look(ctx context.Context, data, crawl, path string, query url.Values, read func(io.Reader) error) error {
-	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, crawl) })
+	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, func() (*api, error) { return readingAPI(data, crawl) }) })
 	if err != nil {
 		return err
 	}
@@ -33,8 +35,56 @@ func look(ctx context.Context, data, crawl, path string, query url.Values, read 
 		query = url.Values{}
 	}
 	query.Set(crawlParameter, crawl)
-	client := http.Client{Transport: way}
-	response, err := client.Get("http://freshet" + path + "?" + query.Encode())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return way.ask(request, read)
+}
+
+// api is the way to a directory's API.
+type api struct {
+	http.RoundTripper
+	close func() error
+}
+
+// apiOf returns the API of the crawl that runs in a directory, or, if none does, what stopped gives.
+func apiOf(ctx context.Context, data string, stopped func() (*api, error)) (*api, error) {
+	socket := filepath.Join(data, socketName)
+	if conn, err := dialSocket(ctx, socket); err == nil {
+		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialSocket(ctx, socket)
+		}}
+		return &api{transport, func() error {
+			transport.CloseIdleConnections()
+			return nil
+		}}, conn.Close()
+	}
+	return stopped()
+}
+
+// readingAPI returns an API over a directory in which no crawl runs.
+func readingAPI(data, crawl string) (*api, error) {
+	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return inProcessAPI(dashboard.Options{Reader: reader{store: s}}, s.Close), nil
+}
+
+// inProcessAPI serves an API without a socket; at its end it waits for what runs and calls end.
+func inProcessAPI(o dashboard.Options, end func() error) *api {
+	local := &inProcess{handler: dashboard.Handler(o)}
+	return &api{local, func() error {
+		local.running.Wait()
+		return end()
+	}}
+}
+
+// ask sends a request and reads the answer, or returns the fault that it tells of.
+func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
+	client := http.Client{Transport: a}
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
@@ -47,35 +97,13 @@ func look(ctx context.Context, data, crawl, path string, query url.Values, read 
 		return err
 	}
 	var fault struct{ Error string }
-	if json.Unmarshal(text, &fault) == nil && fault.Error != "" {
-		return errors.New(fault.Error)
+	if json.Unmarshal(text, &fault) != nil || fault.Error == "" {
+		fault.Error = fmt.Sprintf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
-	return fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(text)))
-}
-
-// api is the way to a directory's API.
-type api struct {
-	http.RoundTripper
-	close func()
-}
-
-func apiOf(ctx context.Context, data, crawl string) (*api, error) {
-	socket := filepath.Join(data, socketName)
-	if conn, err := dialSocket(ctx, socket); err == nil {
-		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialSocket(ctx, socket)
-		}}
-		return &api{transport, transport.CloseIdleConnections}, conn.Close()
+	if response.StatusCode == http.StatusBadRequest {
+		return usage(errors.New(fault.Error))
 	}
-	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	local := &inProcess{handler: dashboard.Handler(reader{store: s})}
-	return &api{local, func() {
-		local.running.Wait()
-		s.Close()
-	}}, nil
+	return errors.New(fault.Error)
 }
 
 // crawlParameter names the crawl that a question on the control socket is about.
@@ -160,13 +188,30 @@ func statusCommand() *cobra.Command {
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pages", Short: "List the page table", Args: noArgs,
-		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org",
+		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org --state missing\n  freshet pages --changed-since 2026-01-31T00:00:00Z",
 	}
 	data, crawl := directoryFlags(cmd)
-	site := cmd.Flags().String("site", "", "only pages of this site, such as https://example.org")
+	filters := map[string]*string{}
+	for _, f := range [][2]string{
+		{"site", "only pages of this site, such as https://example.org"},
+		{"state", "only pages in this state: pending, live, redirect, moved, missing, gone, error, unreached, denied, withdrawn, purged"},
+		{"status", "only pages whose last answer had this HTTP status"},
+		{"changed-since", "only pages whose content changed then or later, RFC 3339"},
+		{"fetched-before", "only pages last fetched before that, or never, RFC 3339"},
+		{"due-before", "only pages due before that, RFC 3339"},
+	} {
+		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
+	}
+	skipped := cmd.Flags().Bool("skipped", false, "instead: what was not fetched or not kept, by reason, with counts and samples")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, an object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		query := url.Values{"site": {*site}}
+		if *skipped {
+			return look(cmd.Context(), *data, *crawl, "/api/v1/skipped", nil, func(body io.Reader) error { return printSkipped(cmd.OutOrStdout(), body, *asJSON) })
+		}
+		query := url.Values{}
+		for name, text := range filters {
+			query.Set(strings.ReplaceAll(name, "-", "_"), *text)
+		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			return errors.Join(printPages(out, body, *asJSON), out.Flush())
@@ -201,6 +246,25 @@ func printPages(out io.Writer, body io.Reader, asJSON bool) error {
 		}
 	}
 	return lines.Err()
+}
+
+// printSkipped prints what was not fetched, as it is or for people.
+func printSkipped(out io.Writer, body io.Reader, asJSON bool) error {
+	if asJSON {
+		_, err := io.Copy(out, body)
+		return err
+	}
+	var skipped dashboard.Skipped
+	if err := json.NewDecoder(body).Decode(&skipped); err != nil {
+		return err
+	}
+	for _, reason := range slices.Sorted(maps.Keys(skipped.Links)) {
+		fmt.Fprintf(out, "links\t%d\t%s\n", skipped.Links[reason], reason)
+	}
+	for _, pages := range skipped.Pages {
+		fmt.Fprintf(out, "pages\t%d\t%s\t%s\n", pages.Count, pages.Reason, strings.Join(pages.URLs, " "))
+	}
+	return nil
 }
 
 func stamp(t *time.Time) string {

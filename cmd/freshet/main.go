@@ -88,13 +88,14 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		profiled(crawlCommand()), profiled(demoCommand()), statusCommand(),
+		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(),
 		planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
+	root.AddCommand(steeringCommands()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	codeArgs(root)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"freshet/crawl"
@@ -31,6 +34,7 @@ type directoryStatus struct {
 	URLsDiscovered int64            `json:"urls_discovered"`
 	QueuedNew      int64            `json:"queued_new"`
 	QueuedDue      int64            `json:"queued_due"`
+	PausedSince    *time.Time       `json:"paused_since,omitempty"`
 	Requests       int64            `json:"requests"`
 	Versions       int64            `json:"versions"`
 	BodyBytes      int64            `json:"body_bytes"`
@@ -46,7 +50,7 @@ func (r reader) Status() (any, error) {
 	}
 	start := r.store.Start()
 	s := directoryStatus{State: "stopped", CleanStop: start.Clean, LastAlive: when(start.LastAlive), Pages: map[string]int64{},
-		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due,
+		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due, PausedSince: whenNs(total.Paused),
 		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes}
 	for state, n := range total.States {
 		if n > 0 {
@@ -56,7 +60,7 @@ func (r reader) Status() (any, error) {
 	return s, nil
 }
 
-func (r reader) Pages(site string) iter.Seq2[dashboard.Page, error] {
+func (r reader) Pages(filter dashboard.Filter) iter.Seq2[dashboard.Page, error] {
 	return func(yield func(dashboard.Page, error) bool) {
 		for p := range r.store.Partitions() {
 			for row, err := range r.store.Pages(weburl.Partition(p)) {
@@ -65,12 +69,85 @@ func (r reader) Pages(site string) iter.Seq2[dashboard.Page, error] {
 					return
 				}
 				page := pageOf(row.Page)
-				if (site == "" || site == page.Site) && !yield(page, nil) {
+				if filter.Wants(page) && !yield(page, nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// Skipped implements dashboard.Reader. It reads the whole page table.
+func (r reader) Skipped(samples int) (dashboard.Skipped, error) {
+	s := dashboard.Skipped{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
+	byReason := map[string]*dashboard.SkippedPages{}
+	for p := range r.store.Partitions() {
+		p := weburl.Partition(p)
+		for row, err := range r.store.Pages(p) {
+			if err != nil {
+				return s, err
+			}
+			reason := skipReason(row.Page)
+			if reason == "" {
+				continue
+			}
+			if byReason[reason] == nil {
+				byReason[reason] = &dashboard.SkippedPages{Reason: reason}
+			}
+			if of := byReason[reason]; len(of.URLs) < samples {
+				of.URLs = append(of.URLs, row.URL.String())
+			}
+			byReason[reason].Count++
+		}
+		if err := r.countRefused(p, s.Links); err != nil {
+			return s, err
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		s.Pages = append(s.Pages, *byReason[reason])
+		if s.Links[reason] -= byReason[reason].Count; s.Links[reason] <= 0 { // a site counts both
+			delete(s.Links, reason)
+		}
+	}
+	return s, nil
+}
+
+// countRefused adds the refused links of a partition.
+func (r reader) countRefused(p weburl.Partition, links map[string]int64) error {
+	total, err := r.store.Counters(p)
+	if err != nil {
+		return err
+	}
+	for _, refused := range total.Refused {
+		links[refused.Reason] += refused.Count
+	}
+	for site, err := range r.store.Sites(p) {
+		if err != nil {
+			return err
+		}
+		for _, refused := range site.Refused {
+			links[refused.Reason] += refused.Count
+		}
+	}
+	return nil
+}
+
+// skipReason returns why nothing is kept of a page, or "" if something is, or may yet be.
+func skipReason(row store.Page) string {
+	switch {
+	case row.State == store.StatePurged:
+		return "purged"
+	case row.Versions > 0 || row.Queue != store.NoQueue || row.State == store.StatePending || row.State == store.StateRedirect:
+		return ""
+	case row.State == store.StateDenied:
+		if row.Outcome == store.OutcomeDenied && strings.HasPrefix(row.Reason, "fetch: ") {
+			return "private-address"
+		}
+		return row.Reason
+	case row.Status != 0:
+		return fmt.Sprintf("%s %d", row.State, row.Status)
+	}
+	return row.State.String()
 }
 
 func (r reader) History(raw string) (h dashboard.History, err error) {

@@ -9,9 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/pflag"
 )
 
@@ -27,6 +25,9 @@ func variable(name string) string {
 // settle gives every setting of flags that was not typed its value from the environment or the file
 // ("": none, "-": in). Its error tells every fault, a line each.
 func settle(flags *pflag.FlagSet, file string, in io.Reader) error {
+	for _, warning := range strayVariables(flags, os.Environ()) {
+		fmt.Fprintln(os.Stderr, "freshet: warning:", warning)
+	}
 	if err := assign(environment(flags)); err != nil || file == "" {
 		return err
 	}
@@ -79,6 +80,24 @@ func environment(flags *pflag.FlagSet) (all []assignment) {
 	return all
 }
 
+// strayVariables names the FRESHET_ variables of an environment that are no settings.
+func strayVariables(flags *pflag.FlagSet, environ []string) (warnings []string) {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, variable(f.Name))
+		}
+	})
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "FRESHET_") && !slices.Contains(names, name) {
+			warnings = append(warnings, fmt.Sprintf("the variable %s is no setting%s", name, meant(name, names)))
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
 // isSetting tells a setting from the flags that only steer one command.
 func isSetting(f *pflag.Flag) bool {
 	switch f.Name {
@@ -118,15 +137,9 @@ func readConfig(flags *pflag.FlagSet, file string, in io.Reader) ([]assignment, 
 // It returns what is right in it, and an error that tells the line of each fault and, for a key that
 // is no setting of flags, the nearest right one.
 func parseConfig(flags *pflag.FlagSet, file string, text []byte) (all []assignment, err error) {
-	tree, err := parser.ParseBytes(text, 0)
-	if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
-		line := 1
-		if syntax.Token != nil {
-			line = syntax.Token.Position.Line
-		}
-		return nil, fmt.Errorf("%s:%d: %s", file, line, syntax.Message)
-	} else if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", file, err)
+	tree, err := parseYAML(file, text)
+	if err != nil {
+		return nil, err
 	}
 	pairs, err := mapping(tree, file)
 	if err != nil {
@@ -143,11 +156,7 @@ func parseConfig(flags *pflag.FlagSet, file string, text []byte) (all []assignme
 		where := fmt.Sprintf("%s:%d", file, pair.Key.GetToken().Position.Line)
 		name := pair.Key.GetToken().Value
 		if !slices.Contains(names, name) {
-			hint := ""
-			if near := nearest(name, names); near != "" {
-				hint = fmt.Sprintf(" (did you mean %q?)", near)
-			}
-			faults = append(faults, fmt.Errorf("%s: unknown setting %q%s", where, name, hint))
+			faults = append(faults, fmt.Errorf("%s: unknown setting %q%s", where, name, meant(name, names)))
 			continue
 		}
 		texts, err := scalars(pair.Value)

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/term"
 
@@ -20,59 +23,108 @@ import (
 
 // front is what a running crawl shows of itself: the control socket and the --listen address.
 type front struct {
-	server *http.Server
-	socket string // path of the control socket
-	done   sync.WaitGroup
+	servers []*http.Server
+	socket  string         // path of the control socket
+	done    sync.WaitGroup // of the listeners
+	running sync.WaitGroup // of the answers under way
 }
 
-// serveStatus serves the status of a running engine on the control socket and at listen. If listen is
-// taken and the operator did not ask for it (insist), that is a warning.
-func serveStatus(engine *crawl.Engine, options crawl.Options, listen string, insist bool) (*front, error) {
-	handler := dashboard.Handler(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain},
-		engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	f := &front{
-		server: &http.Server{Handler: withSnapshots(engine.Store(), onlyCrawl(options.Crawl, handler)), ReadHeaderTimeout: 10 * time.Second},
-		socket: filepath.Join(options.Dir, socketName),
+// listening is how --listen is listened on.
+type listening struct {
+	address string // empty: not
+	insist  bool   // the operator asked for it
+	access  dashboard.Access
+	tls     *tls.Config // nil: none
+}
+
+// listening reads what --listen needs, and refuses an address that others can reach without a token and
+// TLS.
+func (s *crawlSettings) listening(insist bool) (l listening, err error) {
+	l.address, l.insist = s.listen, insist
+	if s.listen == "" {
+		return l, nil
 	}
+	host, _, err := net.SplitHostPort(s.listen)
+	if err != nil {
+		return l, fmt.Errorf("--listen %q: want HOST:PORT", s.listen)
+	}
+	if s.tokenFile != "" {
+		text, err := os.ReadFile(s.tokenFile)
+		if err != nil {
+			return l, fmt.Errorf("--token-file: %w", err)
+		}
+		if l.access.Token = strings.TrimSpace(string(text)); len(l.access.Token) < 16 {
+			return l, fmt.Errorf("--token-file %s: want a token of at least 16 characters", s.tokenFile)
+		}
+	}
+	if s.tlsCert != "" || s.tlsKey != "" {
+		pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
+		if err != nil {
+			return l, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		}
+		l.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	ip := net.ParseIP(host)
+	if loopback := host == "localhost" || ip != nil && ip.IsLoopback(); !loopback && (l.tls == nil || l.access.Token == "") {
+		return l, fmt.Errorf("--listen %q is beyond loopback: that needs --token-file, --tls-cert and --tls-key", s.listen)
+	}
+	return l, nil
+}
+
+// serveStatus serves the API of a running engine on the control socket, which only its owner may open,
+// and at --listen. If that is taken and the operator did not ask for it, that is a warning.
+func serveStatus(steering steerer, options crawl.Options, open listening) (*front, error) {
+	engine := steering.engine
+	handler := dashboard.Handler(dashboard.Options{
+		Reader:  reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain},
+		Steerer: steering, Version: version(),
+		Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{crawl.Explanation{}},
+		Collectors: []prometheus.Collector{engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})},
+	})
+	f := &front{socket: filepath.Join(options.Dir, socketName)}
+	handler = onlyCrawl(options.Crawl, handler)
 	socket, err := listenSocket(f.socket)
 	if err != nil {
 		return nil, err
 	}
-	f.serve(socket)
-	if listen == "" {
+	f.serve(socket, withSnapshots(engine.Store(), handler))
+	if open.address == "" {
 		return f, nil
 	}
-	listener, err := net.Listen("tcp", listen)
+	listener, err := net.Listen("tcp", open.address)
 	switch {
 	case err == nil:
-		f.serve(listener)
-	case insist:
+		if open.tls != nil {
+			listener = tls.NewListener(listener, open.tls)
+		}
+		f.serve(listener, open.access.Guard(handler))
+	case open.insist:
 		f.stop()
 		return nil, fmt.Errorf("--listen: %w", err)
 	default:
-		options.Logger.Warn("no status page", "listen", listen, "error", err)
+		options.Logger.Warn("no status page", "listen", open.address, "error", err)
 	}
 	return f, nil
 }
 
-// validListen refuses an address that others can reach: that asks for a token and TLS, which this page
-// does not have. An empty one is for none.
+// validListen checks the form of an address; an empty one is for none.
 func validListen(listen string) error {
-	if listen == "" {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(listen); listen != "" && err != nil {
 		return fmt.Errorf("%q: want HOST:PORT", listen)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%q: only loopback addresses may be listened on", listen)
 	}
 	return nil
 }
 
-func (f *front) serve(listener net.Listener) {
-	f.done.Go(func() { _ = f.server.Serve(listener) }) // ends with http.ErrServerClosed
+// serve answers on a listener. Who sends a request slowly, or keeps a connection for nothing, is cut off.
+func (f *front) serve(listener net.Listener, handler http.Handler) {
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.running.Add(1)
+		defer f.running.Done()
+		handler.ServeHTTP(w, r)
+	})
+	server := &http.Server{Handler: counted, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	f.servers = append(f.servers, server)
+	f.done.Go(func() { _ = server.Serve(listener) }) // ends with http.ErrServerClosed
 }
 
 // stop closes the listeners, waits a moment for answers under way and removes the control socket, which
@@ -80,10 +132,13 @@ func (f *front) serve(listener net.Listener) {
 func (f *front) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if f.server.Shutdown(ctx) != nil {
-		f.server.Close()
+	for _, server := range f.servers {
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
 	}
 	f.done.Wait()
+	f.running.Wait()
 	os.Remove(f.socket)
 }
 

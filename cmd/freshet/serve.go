@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet/crawl"
+)
+
+func serveCommand() *cobra.Command {
+	var config string
+	var quiet bool
+	var s *crawlSettings
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Crawl as a daemon from a config file",
+		Long: "Crawls until it is stopped, with its API, metrics and status page; when nothing is left to discover it waits for\n" +
+			"more. SIGHUP, or freshet reload, lets it read its files again: seeds, scope, rules, opt-outs, delays and limits\n" +
+			"take effect at once, and what has changed is said; a file with a fault is refused whole.",
+		Example: "  freshet serve --config freshet.yaml",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if config == "" || config == "-" {
+				return usage(errors.New("--config: want a file, which can be read again"))
+			}
+			r := &reloader{config: config, typed: typed(cmd.Flags())}
+			if err := settle(cmd.Flags(), config, nil); err != nil {
+				return usage(err)
+			}
+			options, err := s.serveOptions()
+			if err != nil {
+				return err
+			}
+			r.flags, r.rules = cmd.Flags(), s.rules
+			return runCrawl(cmd, options, s, &daemon{reloader: r}, false, quiet)
+		},
+	}
+	s = crawlFlags(cmd.Flags())
+	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings; needed")
+	cmd.Flags().BoolVar(&quiet, "quiet", true, "no progress")
+	return cmd
+}
+
+// serveOptions checks the settings of a daemon and turns them into the engine's.
+func (s *crawlSettings) serveOptions() (crawl.Options, error) {
+	seeds, err := readSeeds(nil, s.seeds, nil)
+	if err != nil {
+		return crawl.Options{}, usage(err)
+	}
+	options, err := s.engineOptions(seeds)
+	options.Wait = true
+	return options, err
+}
+
+// typed returns the settings that were given on the command line.
+func typed(flags *pflag.FlagSet) (all []assignment) {
+	flags.Visit(func(f *pflag.Flag) {
+		if !isSetting(f) {
+			return
+		}
+		texts := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			texts = list.GetSlice()
+		}
+		all = append(all, assignment{f, "--" + f.Name, texts})
+	})
+	return all
+}
+
+// reloader reads a daemon's settings again and puts in force what may change while it runs.
+type reloader struct {
+	config string
+	typed  []assignment
+	engine *crawl.Engine
+
+	mu    sync.Mutex     // one reload at a time; guards what is in force
+	flags *pflag.FlagSet // the settings
+	rules []string       // what the files say
+}
+
+// reloadable are the settings that take effect at a reload; others do at the next start.
+var reloadable = []string{"scope", "opt-out", "seeds", "delay", "adaptive-delay", "address-delay", "max-pages", "max-depth", "pages-per-site", "retries", "retry-delay"}
+
+// reload returns what has changed, a line each. If it errs nothing has.
+func (r *reloader) reload() ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	s := crawlFlags(flags)
+	for _, a := range r.typed {
+		a.flag = flags.Lookup(a.flag.Name)
+		if err := assign([]assignment{a}); err != nil {
+			return nil, err
+		}
+	}
+	if err := settle(flags, r.config, nil); err != nil {
+		return nil, err
+	}
+	options, err := s.serveOptions()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.engine.Reload(options); err != nil {
+		return nil, err
+	}
+	changes := append(settingChanges(r.flags, flags), lineChanges(r.rules, s.rules)...)
+	r.flags, r.rules = flags, s.rules
+	return changes, nil
+}
+
+// settingChanges tells which settings differ.
+func settingChanges(old, new *pflag.FlagSet) (changes []string) {
+	new.VisitAll(func(f *pflag.Flag) {
+		was := old.Lookup(f.Name).Value.String()
+		if is := f.Value.String(); is != was {
+			change := fmt.Sprintf("%s: %s → %s", f.Name, was, is)
+			if !slices.Contains(reloadable, f.Name) {
+				change += " (from the next start on)"
+			}
+			changes = append(changes, change)
+		}
+	})
+	return changes
+}
+
+// mostChanges is how many changed lines of rules are told one by one.
+const mostChanges = 50
+
+// lineChanges tells which lines went and which came.
+func lineChanges(old, new []string) (changes []string) {
+	for _, side := range []struct {
+		sign     string
+		in, notI []string
+	}{{"- ", old, new}, {"+ ", new, old}} {
+		others := map[string]bool{}
+		for _, line := range side.notI {
+			others[line] = true
+		}
+		n := 0
+		for _, line := range side.in {
+			if others[line] {
+				continue
+			}
+			if n++; n <= mostChanges {
+				changes = append(changes, side.sign+line)
+			}
+		}
+		if n > mostChanges {
+			changes = append(changes, fmt.Sprintf("%sand %d more", side.sign, n-mostChanges))
+		}
+	}
+	return changes
+}
+
+// daemon is what serve adds to a crawl.
+type daemon struct {
+	reloader *reloader
+	hangups  chan os.Signal
+	done     sync.WaitGroup
+}
+
+// begin tells the service manager that the crawl is up and reloads at every SIGHUP until end.
+func (d *daemon) begin() {
+	d.hangups = make(chan os.Signal, 1)
+	signal.Notify(d.hangups, syscall.SIGHUP)
+	d.done.Go(func() {
+		for range d.hangups {
+			d.hangup()
+		}
+	})
+	fmt.Fprintln(os.Stderr, "freshet: serving")
+	notify("READY=1")
+}
+
+func (d *daemon) hangup() {
+	changes, err := d.reloader.reload()
+	switch {
+	case err != nil:
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(os.Stderr, "freshet: not reloaded:", line)
+		}
+	case len(changes) == 0:
+		fmt.Fprintln(os.Stderr, "freshet: reloaded: nothing has changed")
+	}
+	for _, change := range changes {
+		fmt.Fprintln(os.Stderr, "freshet: reloaded:", change)
+	}
+}
+
+// end tells the service manager that the crawl stops.
+func (d *daemon) end() {
+	notify("STOPPING=1")
+	signal.Stop(d.hangups)
+	close(d.hangups)
+	d.done.Wait()
+}
+
+// notify tells the service manager, if there is one (sd_notify(3)), of a state. It may fail: nobody but
+// the manager cares.
+func notify(state string) {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return
+	}
+	if name, abstract := strings.CutPrefix(socket, "@"); abstract {
+		socket = "\x00" + name
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = conn.Write([]byte(state))
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+
+	"freshet/crawl"
+	"freshet/dashboard"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// steerer carries out orders on an engine, whether it runs or is only open.
+type steerer struct {
+	engine *crawl.Engine
+	reload func() (changes []string, err error) // nil: there are no settings to read again
+}
+
+// told gives an engine's error the dashboard's meaning.
+func told(err error) error {
+	switch {
+	case errors.Is(err, crawl.ErrUnknown):
+		return fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
+	case errors.Is(err, crawl.ErrOrder):
+		return fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+	}
+	return err
+}
+
+func wrong(err error) error { return fmt.Errorf("%w: %w", dashboard.ErrOrder, err) }
+
+// Add implements dashboard.Steerer, as the methods below do.
+func (s steerer) Add(o dashboard.AddOrder) (report dashboard.Report, err error) {
+	var seeds []weburl.URL
+	for _, raw := range o.URLs {
+		u, err := parseURL(raw)
+		if err != nil {
+			return report, wrong(err)
+		}
+		seeds = append(seeds, u)
+	}
+	if len(seeds) == 0 {
+		return report, wrong(errors.New("no URLs"))
+	}
+	report.Pages, report.Refused, err = s.engine.Add(seeds)
+	return report, told(err)
+}
+
+// Pause stops the requests to a site, or all.
+func (s steerer) Pause(o dashboard.SiteOrder) (dashboard.Report, error) { return s.pause(o, true) }
+
+// Resume lifts a Pause.
+func (s steerer) Resume(o dashboard.SiteOrder) (dashboard.Report, error) { return s.pause(o, false) }
+
+func (s steerer) pause(o dashboard.SiteOrder, paused bool) (report dashboard.Report, err error) {
+	if o.Site == "" {
+		return report, told(s.engine.PauseAll(paused))
+	}
+	site, err := siteOf(o.Site)
+	if err != nil {
+		return report, wrong(err)
+	}
+	return report, told(s.engine.Pause(site, paused))
+}
+
+// Recrawl makes pages due.
+func (s steerer) Recrawl(o dashboard.PagesOrder) (dashboard.Report, error) {
+	return s.pages(o, s.engine.Recrawl, s.engine.RecrawlSite)
+}
+
+// Purge takes pages down.
+func (s steerer) Purge(o dashboard.PagesOrder) (dashboard.Report, error) {
+	return s.pages(o, s.engine.Purge, s.engine.PurgeSite)
+}
+
+// pages does something to a page or to a site's pages.
+func (s steerer) pages(o dashboard.PagesOrder, one func(weburl.URL) error, all func(weburl.Site) (int64, error)) (report dashboard.Report, err error) {
+	if (o.URL == "") == (o.Site == "") {
+		return report, wrong(errors.New("want a url or a site"))
+	}
+	u, err := parseURL(cmp.Or(o.URL, o.Site))
+	if err != nil {
+		return report, wrong(err)
+	}
+	if o.URL != "" {
+		return dashboard.Report{Pages: 1}, told(one(u))
+	}
+	report.Pages, err = all(u.Site())
+	return report, told(err)
+}
+
+// Block keeps a host from being asked.
+func (s steerer) Block(o dashboard.BlockOrder) (report dashboard.Report, err error) {
+	var until time.Time
+	if o.Until != nil {
+		until = *o.Until
+	}
+	return report, told(s.engine.Block(o.Host, until))
+}
+
+// Unblock lifts a Block.
+func (s steerer) Unblock(o dashboard.HostOrder) (report dashboard.Report, err error) {
+	return report, told(s.engine.Unblock(o.Host))
+}
+
+// Reload reads the settings again.
+func (s steerer) Reload(dashboard.ReloadOrder) (report dashboard.Report, err error) {
+	if s.reload == nil {
+		return report, wrong(errors.New("this crawl has no settings to read again: start it by freshet serve --config FILE"))
+	}
+	report.Changes, err = s.reload()
+	if err != nil {
+		return report, wrong(err)
+	}
+	return report, nil
+}
+
+// tell sends an order to the crawl that runs in a directory or, if none does, opens the directory and
+// carries it out there: the next run finds it done.
+func tell(ctx context.Context, d *directory, verb string, order any, read func(io.Reader) error) error {
+	text, err := json.Marshal(order)
+	if err != nil {
+		return err
+	}
+	way, err := patiently(ctx, d.data, func() (*api, error) {
+		return apiOf(ctx, d.data, func() (*api, error) { return d.steeringAPI(ctx) })
+	})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/v1/"+verb+"?"+crawlParameter+"="+d.crawl, bytes.NewReader(text))
+	if err == nil {
+		request.Header.Set("Content-Type", "application/json")
+		err = way.ask(request, read)
+	}
+	return errors.Join(err, way.close())
+}
+
+// steeringAPI opens a crawl in a directory in which none runs, to be steered. The settings that matter
+// for what it makes of new seeds are those of the environment and of --config.
+func (d *directory) steeringAPI(ctx context.Context) (*api, error) {
+	if !store.Exists(vfs.Default, d.data) {
+		return nil, fmt.Errorf("there is no data directory at %q", d.data)
+	}
+	options, err := d.settings.optionsOf(nil, false)
+	if err != nil {
+		return nil, err
+	}
+	options.Dir, options.Crawl, options.Wait = d.data, d.crawl, true
+	engine, err := crawl.Open(options)
+	if err != nil {
+		return nil, err
+	}
+	return inProcessAPI(dashboard.Options{Reader: reader{store: engine.Store()}, Steerer: steerer{engine: engine}}, func() error {
+		_, err := engine.Store().FinishPurges(ctx)
+		return errors.Join(err, engine.Close())
+	}), nil
+}
+
+// orderCommand makes a command that sends an order and says what became of it.
+func orderCommand(use, short, long, example string, args cobra.PositionalArgs, verb string, order func(cmd *cobra.Command, args []string) (any, error)) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: args}
+	d := directoryOf(cmd)
+	asJSON := cmd.Flags().Bool("json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := order(cmd, args)
+		if err != nil {
+			return usage(err)
+		}
+		return tell(cmd.Context(), d, verb, o, func(body io.Reader) error {
+			var report dashboard.Report
+			if err := json.NewDecoder(body).Decode(&report); err != nil {
+				return err
+			}
+			if *asJSON {
+				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(report), refusals(report))
+			}
+			printReport(cmd.OutOrStdout(), verb, report)
+			return refusals(report)
+		})
+	}
+	return cmd
+}
+
+// printReport says what became of an order.
+func printReport(out io.Writer, verb string, report dashboard.Report) {
+	for _, change := range report.Changes {
+		fmt.Fprintln(out, change)
+	}
+	switch verb {
+	case "add", "recrawl", "purge":
+		fmt.Fprintf(out, "%s: %d pages\n", verb, report.Pages)
+	case "reload":
+		if len(report.Changes) == 0 {
+			fmt.Fprintln(out, "reload: nothing has changed")
+		}
+	default:
+		fmt.Fprintf(out, "%s: done\n", verb)
+	}
+}
+
+// refusals returns an error for the seeds that were not taken.
+func refusals(report dashboard.Report) error {
+	var faults []error
+	for _, u := range slices.Sorted(maps.Keys(report.Refused)) {
+		faults = append(faults, fmt.Errorf("%s is refused: %s", u, report.Refused[u]))
+	}
+	return errors.Join(faults...)
+}
+
+// steeringCommands are the commands that change a crawl while it runs, or while it does not.
+func steeringCommands() []*cobra.Command {
+	return []*cobra.Command{addCommand(), pauseCommand("pause", "Ask for nothing more of a site, or at all"),
+		pauseCommand("resume", "Lift a pause"), pagesOrderCommand("recrawl", "Make a page, or all pages of a site, due now",
+			"A site's pages are those fetched before whose type of content the rules refresh; pages that wait to be fetched\nfor the first time keep their place."),
+		blockCommand(), unblockCommand(), pagesOrderCommand("purge", "Take a page, or all pages of a site, down for good",
+			"Versions, visits and links go, and soon their bytes in every WARC file; what stays is the URL, so that it is not\nfetched again. Of a site that is purged no page is let in any more."), reloadCommand()}
+}
+
+func addCommand() *cobra.Command {
+	var file string
+	cmd := orderCommand("add [URL…]", "Add seeds to a crawl", "Adds seeds to the crawl that runs in a directory, or to the next run. Fails if one of them is refused by the\nrules or a limit; the others are added all the same.",
+		"  freshet add https://example.org/ https://example.net/\n  freshet add --seeds more.txt --data archive", nil, "add",
+		func(cmd *cobra.Command, args []string) (any, error) {
+			seeds, err := readSeeds(args, file, cmd.InOrStdin())
+			if err == nil && len(seeds) == 0 {
+				err = errors.New("nothing to add: give URLs or --seeds")
+			}
+			order := dashboard.AddOrder{}
+			for _, u := range seeds {
+				order.URLs = append(order.URLs, u.String())
+			}
+			return order, err
+		})
+	cmd.Flags().StringVar(&file, "seeds", "", "file of seeds, a URL a line, - for standard input")
+	return cmd
+}
+
+func pauseCommand(verb, short string) *cobra.Command {
+	return orderCommand(verb+" [SITE]", short, "Without a site it is about the whole crawl. A pause outlives restarts; what is in flight ends.",
+		fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb), cobra.MaximumNArgs(1), verb,
+		func(_ *cobra.Command, args []string) (any, error) {
+			if len(args) == 0 {
+				return dashboard.SiteOrder{}, nil
+			}
+			site, err := siteOf(args[0])
+			return dashboard.SiteOrder{Site: string(site)}, err
+		})
+}
+
+func pagesOrderCommand(verb, short, long string) *cobra.Command {
+	var all bool
+	cmd := orderCommand(verb+" URL", short, long, fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb), oneArg("URL"), verb,
+		func(_ *cobra.Command, args []string) (any, error) {
+			u, err := parseURL(args[0])
+			if all {
+				return dashboard.PagesOrder{Site: string(u.Site())}, err
+			}
+			return dashboard.PagesOrder{URL: u.String()}, err
+		})
+	cmd.Flags().BoolVar(&all, "site", false, "all pages of the URL's site")
+	return cmd
+}
+
+func blockCommand() *cobra.Command {
+	var until string
+	cmd := orderCommand("block HOST", "Ask for nothing of a host", "A block outlives restarts; what is in flight ends.",
+		"  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z", oneArg("HOST"), "block",
+		func(_ *cobra.Command, args []string) (any, error) {
+			order := dashboard.BlockOrder{Host: args[0]}
+			if until == "" {
+				return order, nil
+			}
+			at, err := time.Parse(time.RFC3339, until)
+			if err != nil {
+				return nil, fmt.Errorf("--until %q: want a time such as 2026-12-31T00:00:00Z", until)
+			}
+			order.Until = &at
+			return order, nil
+		})
+	cmd.Flags().StringVar(&until, "until", "", "when the block ends by itself, RFC 3339; empty: never")
+	return cmd
+}
+
+func unblockCommand() *cobra.Command {
+	return orderCommand("unblock HOST", "Lift a block", "", "  freshet unblock example.org", oneArg("HOST"), "unblock",
+		func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
+}
+
+func reloadCommand() *cobra.Command {
+	return orderCommand("reload", "Let a running daemon read its settings again", "As SIGHUP does. Prints what has changed; if a file has a fault nothing has.",
+		"  freshet reload --data archive", noArgs, "reload",
+		func(*cobra.Command, []string) (any, error) { return dashboard.ReloadOrder{}, nil })
+}

@@ -1,0 +1,80 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Filter says which rows of the page table are wanted. A zero field wants all.
+type Filter struct {
+	Site, State   string
+	Status        int       // of the last visit; 0: any
+	ChangedSince  time.Time // last changed then or later
+	FetchedBefore time.Time // last fetched before that, or never
+	DueBefore     time.Time // due before that
+}
+
+// filterParameters are the fields of a Filter, as a query has them.
+func filterParameters() []parameter {
+	return []parameter{
+		{"site", "string", "only pages of this site, such as https://example.org", false},
+		{"state", "string", "only pages in this state, such as live, missing or pending", false},
+		{"status", "integer", "only pages whose last answer had this HTTP status", false},
+		{"changed_since", "date-time", "only pages whose content changed then or later", false},
+		{"fetched_before", "date-time", "only pages last fetched before that, or never", false},
+		{"due_before", "date-time", "only pages due before that", false},
+	}
+}
+
+// parseFilter reads the filter of a query.
+func parseFilter(query url.Values) (f Filter, err error) {
+	f = Filter{Site: query.Get("site"), State: query.Get("state")}
+	if text := query.Get("status"); text != "" {
+		if f.Status, err = strconv.Atoi(text); err != nil || f.Status < 0 || f.Status > 999 {
+			return f, fmt.Errorf("status %q: want a number such as 404", text)
+		}
+	}
+	for _, at := range []struct {
+		name string
+		time *time.Time
+	}{{"changed_since", &f.ChangedSince}, {"fetched_before", &f.FetchedBefore}, {"due_before", &f.DueBefore}} {
+		if text := query.Get(at.name); text != "" {
+			if *at.time, err = time.Parse(time.RFC3339, text); err != nil {
+				return f, fmt.Errorf("%s %q: want a time such as 2026-01-31T12:00:00Z", at.name, text)
+			}
+		}
+	}
+	return f, nil
+}
+
+// Wants says whether a row is wanted.
+func (f Filter) Wants(p Page) bool {
+	switch {
+	case f.Site != "" && p.Site != f.Site,
+		f.State != "" && p.State != f.State,
+		f.Status != 0 && p.Status != f.Status,
+		!f.ChangedSince.IsZero() && (p.LastChanged == nil || p.LastChanged.Before(f.ChangedSince)),
+		!f.FetchedBefore.IsZero() && p.LastFetched != nil && !p.LastFetched.Before(f.FetchedBefore),
+		!f.DueBefore.IsZero() && (p.NextDue == nil || !p.NextDue.Before(f.DueBefore)):
+		return false
+	}
+	return true
+}
+
+// Skipped tells what was not fetched, or not kept.
+type Skipped struct {
+	// Links counts links that a gate refused, by the gate's reason. They have no rows: of such a URL
+	// `freshet explain` tells more.
+	Links map[string]int64 `json:"links"`
+	// Pages are the pages that a gate refused on their turn, or that brought nothing to keep.
+	Pages []SkippedPages `json:"pages"` // by reason
+}
+
+// SkippedPages are pages that were skipped for one reason.
+type SkippedPages struct {
+	Reason string   `json:"reason"` // of a gate, a page's state and status, or a failure's class
+	Count  int64    `json:"count"`
+	URLs   []string `json:"urls"` // some of them
+}

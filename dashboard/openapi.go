@@ -1,0 +1,154 @@
+package dashboard
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// The API is a list of endpoints. What serves them and what describes them are made of the same list.
+
+// endpoint is one method of one path.
+type endpoint struct {
+	method, path string
+	summary      string
+	parameters   []parameter // of the query
+	order        any         // zero value of the JSON that is sent; nil: none
+	kind         string      // content type of an answer 200
+	answer       any         // zero value of the JSON of an answer, or of a line of it; nil: bytes
+	serve        http.HandlerFunc
+}
+
+// parameter is one of a query.
+type parameter struct {
+	name, kind, help string // kind: string, integer, date-time
+	required         bool
+}
+
+const (
+	typeJSON  = "application/json"
+	typeLines = "application/x-ndjson"
+	typeBytes = "application/octet-stream"
+)
+
+// describe returns the OpenAPI description of endpoints.
+func describe(endpoints []endpoint, version string) map[string]any {
+	schemas := map[string]any{"Fault": map[string]any{
+		"type": "object", "required": []string{"error"}, "properties": map[string]any{"error": map[string]any{"type": "string"}},
+	}}
+	paths := map[string]map[string]any{}
+	for _, e := range endpoints {
+		if paths[e.path] == nil {
+			paths[e.path] = map[string]any{}
+		}
+		paths[e.path][strings.ToLower(e.method)] = e.describe(schemas)
+	}
+	return map[string]any{
+		"openapi": "3.1.0",
+		"info": map[string]any{"title": "Freshet", "version": version,
+			"description": "Looks into a crawl and steers it. Times are RFC 3339, keys say their unit."},
+		"paths": paths,
+		"components": map[string]any{"schemas": schemas,
+			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
+		"security": []any{map[string]any{}, map[string]any{"token": []string{}}},
+	}
+}
+
+func (e endpoint) describe(schemas map[string]any) map[string]any {
+	schema := map[string]any{"type": "string", "format": "binary"}
+	if e.answer != nil {
+		schema = schemaOfAny(e.answer, schemas)
+	}
+	operation := map[string]any{
+		"summary":     e.summary,
+		"operationId": strings.TrimPrefix(strings.TrimPrefix(e.path, "/api/v1/"), "/"),
+		"responses": map[string]any{
+			"200":     map[string]any{"description": "done", "content": map[string]any{e.kind: map[string]any{"schema": schema}}},
+			"default": map[string]any{"description": "a fault", "content": map[string]any{typeJSON: map[string]any{"schema": reference("Fault")}}},
+		},
+	}
+	if e.order != nil {
+		operation["requestBody"] = map[string]any{"required": true,
+			"content": map[string]any{typeJSON: map[string]any{"schema": schemaOf(reflect.TypeOf(e.order), schemas)}}}
+	}
+	parameters := []any{}
+	for _, p := range e.parameters {
+		kind := map[string]any{"type": p.kind}
+		if p.kind == "date-time" {
+			kind = map[string]any{"type": "string", "format": p.kind}
+		}
+		parameters = append(parameters, map[string]any{"name": p.name, "in": "query", "required": p.required, "description": p.help, "schema": kind})
+	}
+	operation["parameters"] = parameters
+	return operation
+}
+
+func reference(name string) map[string]any {
+	return map[string]any{"$ref": "#/components/schemas/" + name}
+}
+
+// schemaOf returns the schema of what a type's values encode to, and puts those of named structs into
+// schemas. A pointer may be null.
+func schemaOf(t reflect.Type, schemas map[string]any) map[string]any {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t.Kind() == reflect.Pointer:
+		return map[string]any{"oneOf": []any{schemaOf(t.Elem(), schemas), map[string]any{"type": "null"}}}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64, reflect.Uint32, reflect.Int32, reflect.Uint64:
+		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Slice:
+		return map[string]any{"type": []string{"array", "null"}, "items": schemaOf(t.Elem(), schemas)}
+	case reflect.Map:
+		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": schemaOf(t.Elem(), schemas)}
+	case reflect.Struct:
+		if _, known := schemas[t.Name()]; !known {
+			schemas[t.Name()] = nil // a type may hold itself
+			properties, required := map[string]any{}, []string{}
+			structSchema(t, properties, &required, schemas)
+			schemas[t.Name()] = map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+		}
+		return reference(t.Name())
+	}
+	return map[string]any{"type": "string"}
+}
+
+// structSchema adds a struct's fields, those of embedded structs among them.
+func structSchema(t reflect.Type, properties map[string]any, required *[]string, schemas map[string]any) {
+	for field := range t.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			structSchema(field.Type, properties, required, schemas)
+		case !field.IsExported() || name == "-":
+		default:
+			properties[name] = schemaOf(field.Type, schemas)
+			if options == "" {
+				*required = append(*required, name)
+			}
+		}
+	}
+}
+
+// anyOf is an answer that is one of several.
+type anyOf []any
+
+// schemaOfAny returns the schema of an answer that need not be of one type.
+func schemaOfAny(answer any, schemas map[string]any) map[string]any {
+	several, ok := answer.(anyOf)
+	if !ok {
+		return schemaOf(reflect.TypeOf(answer), schemas)
+	}
+	all := []any{}
+	for _, one := range several {
+		all = append(all, schemaOf(reflect.TypeOf(one), schemas))
+	}
+	return map[string]any{"anyOf": all}
+}

@@ -1,0 +1,95 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"freshet/clock"
+)
+
+// ErrOrder is what a Steerer returns for an order that makes no sense.
+var ErrOrder = errors.New("dashboard: wrong order")
+
+// Steerer carries out an operator's orders. All methods are safe for concurrent use. Their errors are
+// ErrNotFound, ErrOrder or what kept an order from being carried out.
+type Steerer interface {
+	Add(AddOrder) (Report, error)
+	Pause(SiteOrder) (Report, error)
+	Resume(SiteOrder) (Report, error)
+	Recrawl(PagesOrder) (Report, error)
+	Block(BlockOrder) (Report, error)
+	Unblock(HostOrder) (Report, error)
+	Purge(PagesOrder) (Report, error)
+	Reload(ReloadOrder) (Report, error)
+}
+
+// AddOrder adds seeds.
+type AddOrder struct {
+	URLs []string `json:"urls"`
+}
+
+// SiteOrder is about a site, or the whole crawl if it names none.
+type SiteOrder struct {
+	Site string `json:"site,omitempty"`
+}
+
+// PagesOrder is about a page, or all pages of a site: one of the two is given.
+type PagesOrder struct {
+	URL  string `json:"url,omitempty"`
+	Site string `json:"site,omitempty"`
+}
+
+// BlockOrder blocks a host, for ever unless Until is given.
+type BlockOrder struct {
+	Host  string     `json:"host"`
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// HostOrder is about a host.
+type HostOrder struct {
+	Host string `json:"host"`
+}
+
+// ReloadOrder asks for the settings to be read again.
+type ReloadOrder struct{}
+
+// Report says what became of an order.
+type Report struct {
+	Pages   int64             `json:"pages"`             // how many it was about
+	Refused map[string]string `json:"refused,omitempty"` // seeds that were not taken, and why
+	Changes []string          `json:"changes,omitempty"` // of settings
+}
+
+// maxOrder bounds the body of an order, in bytes.
+const maxOrder = 1 << 20
+
+// orderTime is how long an order may take to arrive.
+const orderTime = 10 * time.Second
+
+// order makes a handler of a Steerer's method. It reads one JSON object that knows no other fields.
+func order[O any](do func(O) (Report, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// Who sends an order slowly is cut off. What cannot set a deadline needs none.
+		_ = http.NewResponseController(w).SetReadDeadline(clock.Real().Deadline(orderTime))
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
+		decoder.DisallowUnknownFields()
+		var o O
+		err := decoder.Decode(&o)
+		if err == nil && decoder.More() {
+			err = errors.New("more than one value")
+		}
+		if err != nil {
+			refuse(w, http.StatusBadRequest, fmt.Errorf("want one JSON object: %w", err))
+			return
+		}
+		report, err := do(o)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		writeJSON(w, report)
+	}
+}
