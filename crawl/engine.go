@@ -64,7 +64,7 @@ func Open(opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt:     opt,
-		encoder: warc.NewEncoder(warc.FastLevel),
+		encoder: warc.NewEncoder(max(opt.WARCLevel, 0)),
 		tally:   newTally(),
 		wake:    make(chan struct{}, 1),
 		hungry:  make(chan struct{}, 1),

@@ -15,6 +15,7 @@ import (
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -54,7 +55,9 @@ type Options struct {
 	FS       vfs.FS       // default the machine's
 	Logger   *slog.Logger // default: discards
 	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
-	OnRecord func(p weburl.Partition, number uint64, record []byte)
+	// WARCLevel is the gzip level of WARC records, 1 to 9; default 1, -1: as they are, in gzip's frame.
+	WARCLevel int
+	OnRecord  func(p weburl.Partition, number uint64, record []byte)
 	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
 	// one goroutine at a time; after a crash, of those that were not decided once more.
 	OnLinks func(links []weburl.Link)
@@ -91,6 +94,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Retries, 2)
 	setDefault(&o.RetryDelay, 30*time.Second)
 	setDefault(&o.DiscoveryShare, 0.2)
+	setDefault(&o.WARCLevel, warc.FastLevel)
 	setDefault(&o.Version, "devel")
 	setDefault(&o.Agent, "freshet")
 	setDefault(&o.UserAgent, "freshet")
@@ -111,6 +115,9 @@ func (o Options) withDefaults() (Options, error) {
 		if !(number.value >= 0) {
 			fault("%s %v is negative", number.name, number.value)
 		}
+	}
+	if o.WARCLevel < -1 || o.WARCLevel > 9 {
+		fault("warc-level %d: want -1 to 9", o.WARCLevel)
 	}
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
 		fault("user-agent %q has a line break", o.UserAgent)

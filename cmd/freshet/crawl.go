@@ -24,6 +24,7 @@ import (
 	"freshet/frontier"
 	"freshet/seen/trace"
 	"freshet/store"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -88,12 +89,14 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
+	flags.IntVar(&o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
 	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
 	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
 	check(flags, wholeFrom(0), "max-pages", "max-depth", "retries")
 	check(flags, notNegative, "adaptive-delay")
+	check(flags, digit, "warc-level")
 	check(flags, truth, "allow-private")
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")
@@ -169,6 +172,9 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	// What is 0 here is the default there.
 	if o.RetryDelay = max(s.retryDelay.value(), 1); o.Retries == 0 {
 		o.Retries = -1
+	}
+	if o.WARCLevel == 0 {
+		o.WARCLevel = -1
 	}
 	if o.MaxBody == 0 || o.WARCSize == 0 {
 		return o, usage(errors.New("--max-body and --warc-size: want at least a byte"))

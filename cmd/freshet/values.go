@@ -47,6 +47,14 @@ func wholeFrom(least int64) func(string) error {
 	}
 }
 
+// digit checks a level of compression.
+func digit(text string) error {
+	if n, err := strconv.ParseUint(text, 10, 64); err != nil || n > 9 {
+		return fmt.Errorf("%q: want 0 to 9", text)
+	}
+	return nil
+}
+
 // notNegative checks a number with a fraction.
 func notNegative(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err != nil || !(n >= 0 && n <= math.MaxFloat64) {
