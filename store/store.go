@@ -236,7 +236,7 @@ func (s *Store) openDB() (err error) {
 		MemTableStopWritesThreshold: memTables,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MaxOpenFiles:                500,
-		L0CompactionThreshold:       2,
+		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       20,
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
@@ -245,6 +245,7 @@ func (s *Store) openDB() (err error) {
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
 	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
 		return fmt.Errorf("store: open database: %w", err)
 	}
