@@ -7,6 +7,7 @@
 // the processor. The counts tell whether a crawler fetched every page, and every page once.
 //
 //	bench run     measure and print the table
+//	bench known   measure the memory of a URL that is known and not fetched
 //	bench serve   serve the web until stopped
 //	bench colly   the Colly peer, storing files: bench colly DIRECTORY SEED…
 //

@@ -18,7 +18,7 @@ func main() {
 
 func command(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want run, serve or colly")
+		return errors.New("want run, known, serve or colly")
 	}
 	name, args := args[0], args[1:]
 	if name == "colly" {
@@ -27,10 +27,14 @@ func command(args []string) error {
 		}
 		return crawlColly(args[0], args[1:])
 	}
+	if name == "known" {
+		return known(args)
+	}
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	seed := flags.Uint64("seed", 1, "of the web")
 	hosts := flags.Int("hosts", 100, "of the web, at most 254")
 	pages := flags.Int("pages", 20000, "of the web")
+	foreign := flags.Int("foreign", defaultForeign, "links of a page, of 40, to other hosts")
 	port := flags.Int("port", 8099, "that all hosts listen at")
 	var c course
 	if name == "run" {
@@ -38,8 +42,8 @@ func command(args []string) error {
 		flags.StringVar(&c.scrapy, "scrapy", "scrapy_peer.py", "the Scrapy peer")
 		flags.StringVar(&c.only, "only", "", "names of those to run, separated by commas; empty: all")
 		flags.StringVar(&c.dir, "dir", os.TempDir(), "where what they store is put, and removed again")
-		flags.IntVar(&c.rounds, "rounds", 1, "the round with the median pace of each is reported")
-		flags.IntVar(&c.limit, "limit", 60, "seconds after which a crawler is stopped, and what it did until then counts")
+		flags.IntVar(&c.rounds, "rounds", 3, "of each but the slowest; the one with the median pace is reported")
+		flags.IntVar(&c.limit, "limit", 35, "seconds after which a crawler is stopped, and what it did until then counts")
 	}
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -47,7 +51,10 @@ func command(args []string) error {
 	if *hosts < 1 || *hosts > 254 || *pages < *hosts {
 		return fmt.Errorf("%d hosts with %d pages: want 1 to 254, and a page or more for each", *hosts, *pages)
 	}
-	c.web = newWeb(*seed, *hosts, *pages, *port)
+	if *foreign < 0 || *foreign > maxForeign {
+		return fmt.Errorf("%d links to other hosts: want 0 to %d", *foreign, maxForeign)
+	}
+	c.web = newWeb(*seed, *hosts, *pages, *foreign, *port)
 	debug.SetGCPercent(400)
 	runtime.GC()
 	if err := c.web.listen(); err != nil {
@@ -62,5 +69,5 @@ func command(args []string) error {
 		}
 		select {}
 	}
-	return fmt.Errorf("unknown command %q: want run, serve or colly", name)
+	return fmt.Errorf("unknown command %q: want run, known, serve or colly", name)
 }

@@ -30,6 +30,7 @@ type course struct {
 // fetches everything again, for each seed.
 type contender struct {
 	name string
+	once bool // one round says enough: far behind
 	args []string
 }
 
@@ -38,13 +39,15 @@ func (c *course) contenders() ([]contender, error) {
 	if err != nil {
 		return nil, err
 	}
+	freshet := strings.Fields(c.freshet + " crawl --seeds {file} --data {dir} --allow-private --delay 0s --connections 256 --listen= --quiet")
 	return []contender{
-		{"Freshet", strings.Fields(c.freshet + " crawl --seeds {file} --data {dir} --allow-private --delay 0s --connections 256 --listen= --quiet")},
-		{"Colly", []string{self, "colly", "{dir}", "{seeds}"}},
-		{"wget --mirror", strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} {seed}")},
-		{"wget --warc-file", strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} {seed}")},
-		{"HTTrack", strings.Fields("httrack {seed} -O {dir} --disable-security-limits -q -e -s0 -I0 -c64 -%c0 -A0")},
-		{"Scrapy", strings.Fields("scrapy runspider " + c.scrapy + " -a out={dir} -a seeds={file}")},
+		{"Freshet", false, freshet},
+		{"Freshet, not compressing", false, append(slices.Clone(freshet), "--warc-level", "0")},
+		{"Colly", false, []string{self, "colly", "{dir}", "{seeds}"}},
+		{"wget --mirror", false, strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} {seed}")},
+		{"wget --warc-file", false, strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} {seed}")},
+		{"HTTrack", true, strings.Fields("httrack {seed} -O {dir} --disable-security-limits -q -e -s0 -I0 -c64 -%c0 -A0")},
+		{"Scrapy", true, strings.Fields("scrapy runspider " + c.scrapy + " -a out={dir} -a seeds={file}")},
 	}, nil
 }
 
@@ -63,7 +66,8 @@ func (r result) pages() float64      { return float64(r.once + r.more) }
 func (r result) pace() float64       { return r.pages() / r.seconds }
 func (r result) processing() float64 { return 1000 * r.processor / r.pages() }
 
-// run measures all contenders and prints the table.
+// run measures all contenders, round by round, so that what else the machine does is not one's alone,
+// and prints the table.
 func (c *course) run() error {
 	dir, err := os.MkdirTemp(c.dir, "bench")
 	if err != nil {
@@ -78,27 +82,22 @@ func (c *course) run() error {
 	if err != nil {
 		return err
 	}
-	var results []result
-	for _, contender := range contenders {
-		if c.only != "" && !slices.Contains(strings.Split(c.only, ","), contender.name) {
-			continue
-		}
-		var rounds []result
-		for range c.rounds {
+	rounds := make([][]result, len(contenders))
+	for round := range c.rounds {
+		for i, contender := range contenders {
+			if round > 0 && contender.once || c.only != "" && !slices.Contains(strings.Split(c.only, ","), contender.name) {
+				continue
+			}
 			r, err := c.measure(contender, dir, seeds)
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "%s: left out: %v\n", contender.name, err)
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "%s: %.0f pages in %.2f s\n", r.name, r.pages(), r.seconds)
-			rounds = append(rounds, r)
-		}
-		if len(rounds) > 0 {
-			slices.SortFunc(rounds, func(a, b result) int { return cmp.Compare(a.pace(), b.pace()) })
-			results = append(results, rounds[len(rounds)/2])
+			fmt.Fprintf(os.Stderr, "%s: %.0f pages in %.2f s, %.2f s of processor time\n", r.name, r.pages(), r.seconds, r.processor)
+			rounds[i] = append(rounds[i], r)
 		}
 	}
-	c.print(results)
+	c.print(slices.DeleteFunc(rounds, func(r []result) bool { return len(r) == 0 }))
 	return nil
 }
 
@@ -110,8 +109,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 		return result{}, err
 	}
 	defer os.RemoveAll(out)
-	used := filepath.Join(dir, "used")
-	args := []string{"-q", "-o", used, "-f", "%e %U %S %M %x", "timeout", "-s", "INT", strconv.Itoa(c.limit)}
+	args := []string{"timeout", "-s", "INT", strconv.Itoa(c.limit)}
 	for _, arg := range with.args {
 		if arg == "{seeds}" {
 			args = append(args, c.web.seeds()...)
@@ -121,30 +119,14 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	}
 	syscall.Sync() // so that nobody pays for what the one before wrote
 	c.web.take()
-	cmd := exec.Command("/usr/bin/time", args...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return result{}, err
-	}
-	r := result{name: with.name, tally: c.web.take()}
-	if r.pages() == 0 {
-		return r, fmt.Errorf("no page fetched: %v: %s", err, said.String())
-	}
-	text, err := os.ReadFile(used)
+	r := result{name: with.name}
+	said, err := r.time(filepath.Join(dir, "used"), args)
 	if err != nil {
 		return r, err
 	}
-	var user, system, kilobytes float64
-	if _, err := fmt.Sscan(string(text), &r.seconds, &user, &system, &kilobytes, &r.exit); err != nil {
-		return r, fmt.Errorf("time said %q: %w", text, err)
+	if r.tally = c.web.take(); r.pages() == 0 {
+		return r, fmt.Errorf("no page fetched: exit %s: %s", r.exit, said)
 	}
-	if r.exit == "124" {
-		r.exit = "stopped"
-	}
-	r.processor, r.peak = user+system, kilobytes/1024
 	err = filepath.WalkDir(out, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -158,14 +140,47 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	return r, err
 }
 
-// print writes the table: each contender beside the first.
-func (c *course) print(results []result) {
-	fmt.Printf("%d pages, %d hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.ceiling())
-	fmt.Println("| crawler | pages/s | Freshet's pace | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
-	fmt.Println("| --- |" + strings.Repeat(" ---: |", 12))
-	for _, r := range results {
-		first := results[0]
-		fmt.Printf("| %s | %.0f | %.2f × | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n", r.name, r.pace(), first.pace()/r.pace(),
+// time runs a command under time(1), which leaves what it used in a file, and returns what the command
+// said on standard error.
+func (r *result) time(used string, args []string) (said string, err error) {
+	cmd := exec.Command("/usr/bin/time", append([]string{"-q", "-o", used, "-f", "%e %U %S %M %x"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", err
+	}
+	text, err := os.ReadFile(used)
+	if err != nil {
+		return stderr.String(), err
+	}
+	var user, system, kilobytes float64
+	if _, err := fmt.Sscan(string(text), &r.seconds, &user, &system, &kilobytes, &r.exit); err != nil {
+		return stderr.String(), fmt.Errorf("time said %q: %w", text, err)
+	}
+	if r.exit == "124" {
+		r.exit = "stopped"
+	}
+	r.processor, r.peak = user+system, kilobytes/1024
+	return stderr.String(), nil
+}
+
+// print writes the table: each contender's least, median and greatest pace, and the rest of the round
+// with the median one, beside the first's.
+func (c *course) print(contenders [][]result) {
+	fmt.Printf("%d pages, %d hosts, %d of %d links to other hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.web.foreign, pageLinks, c.ceiling())
+	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
+	fmt.Println("| --- |" + strings.Repeat(" ---: |", 15))
+	var first result
+	for i, rounds := range contenders {
+		slices.SortFunc(rounds, func(a, b result) int { return cmp.Compare(a.pace(), b.pace()) })
+		r := rounds[len(rounds)/2]
+		if i == 0 {
+			first = r
+		}
+		fmt.Printf("| %s | %d | %.0f | %.0f | %.0f | %.2f × | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n",
+			r.name, len(rounds), rounds[0].pace(), r.pace(), rounds[len(rounds)-1].pace(), first.pace()/r.pace(),
 			r.processing(), r.processing()/first.processing(), r.peak, r.stored, r.once, r.more, len(c.web.body)-r.once-r.more, r.other, r.opened, r.exit)
 	}
 }

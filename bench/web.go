@@ -15,21 +15,30 @@ const (
 	pageLinks = 40
 )
 
+// Of a page's links, those that lead to other hosts, and the most that may: the rest has to hold its
+// children.
+const (
+	defaultForeign = 10
+	maxForeign     = 30
+)
+
 // A web is a fixed set of pages that link to each other. Page 0 of each host is its home, and every
 // page can be reached from the home of its host.
 type web struct {
-	hosts []string         // "127.1.0.1:8099"
-	pages []map[string]int // of each host: from path to index
-	body  [][]byte         // of each page, the answer as written: header and body
-	head  []int            // of each page, length of the header
-	count []atomic.Uint32  // of each page, the requests for it
-	other atomic.Uint64    // requests for anything else, robots.txt for one
-	conns atomic.Uint64    // connections accepted
+	foreign int              // links of a page to other hosts
+	hosts   []string         // "127.1.0.1:8099"
+	pages   []map[string]int // of each host: from path to index
+	body    [][]byte         // of each page, the answer as written: header and body
+	head    []int            // of each page, length of the header
+	count   []atomic.Uint32  // of each page, the requests for it
+	other   atomic.Uint64    // requests for anything else, robots.txt for one
+	conns   atomic.Uint64    // connections accepted
 }
 
-// newWeb makes a web of that many hosts and pages, the same for the same arguments.
-func newWeb(seed uint64, hosts, pages, port int) *web {
-	w := &web{body: make([][]byte, pages), head: make([]int, pages), count: make([]atomic.Uint32, pages)}
+// newWeb makes a web of that many hosts and pages, of whose links that many lead to other hosts, the
+// same for the same arguments.
+func newWeb(seed uint64, hosts, pages, foreign, port int) *web {
+	w := &web{foreign: foreign, body: make([][]byte, pages), head: make([]int, pages), count: make([]atomic.Uint32, pages)}
 	for h := range hosts {
 		w.hosts = append(w.hosts, fmt.Sprintf("127.1.0.%d:%d", h+1, port))
 		w.pages = append(w.pages, map[string]int{})
@@ -53,8 +62,8 @@ func newWeb(seed uint64, hosts, pages, port int) *web {
 }
 
 // links returns the references on a page: its children in a tree of its host that has seven branches
-// at each page, so that every page is reachable, then others of the host, and ten of other hosts. One
-// in eight has a fragment.
+// at each page, so that every page is reachable, then others of the host, and those of other hosts.
+// One in eight has a fragment.
 func (w *web) links(rng *rand.Rand, page int, paths []string) []string {
 	hosts, pages := len(w.hosts), len(paths)
 	host, place := page%hosts, page/hosts
@@ -64,7 +73,7 @@ func (w *web) links(rng *rand.Rand, page int, paths []string) []string {
 			links = append(links, paths[i])
 		}
 	}
-	for len(links) < pageLinks-10 {
+	for len(links) < pageLinks-w.foreign {
 		if i := rng.IntN(pages/hosts)*hosts + host; i < pages {
 			links = append(links, paths[i])
 		}
