@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -67,7 +67,7 @@ func newSecureWeb(b *testing.B, keep, tickets bool) *secureWeb {
 		}
 		io.WriteString(out, text)
 	}))
-	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	w.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	w.server.Config.SetKeepAlivesEnabled(keep)
 	w.server.TLS = &tls.Config{SessionTicketsDisabled: !tickets, VerifyConnection: func(state tls.ConnectionState) error {
 		w.opened.Add(1)
