@@ -204,7 +204,7 @@ func (s *Set) flush(frozen *table) error {
 		s.changed.Broadcast()
 	}
 	if err := s.install(runs, &then, done); err != nil {
-		return err
+		return errors.Join(err, g.close())
 	}
 	return s.removeJournals(journal, then.Journal)
 }
@@ -274,14 +274,14 @@ func (s *Set) mergeStep() error {
 	passed := m.pass(g)
 	runs := slices.Concat(newer, m.runs(), m.older)
 	if err := s.install(runs, nil, func() {}); err != nil {
-		return err
+		return errors.Join(err, g.close())
 	}
 	m.width = len(m.runs())
 	if len(m.pieces) == 0 {
 		s.merge = nil
 	}
 	for _, g := range passed {
-		if err := errors.Join(g.file.Close(), s.opt.FS.Remove(g.path)); err != nil {
+		if err := errors.Join(g.close(), s.opt.FS.Remove(g.path)); err != nil {
 			return fmt.Errorf("seen: remove run %s: %w", g.path, err)
 		}
 	}

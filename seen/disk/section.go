@@ -57,7 +57,7 @@ func (s *section) headLen() int64 { return int64(8*s.headWords()) + int64(s.n) }
 
 // memory returns the bytes that the head takes.
 func (s *section) memory() int64 {
-	return int64(8*cap(s.buckets) + cap(s.bytes) + 4*cap(s.samples))
+	return int64(8*len(s.buckets) + 4*len(s.samples) + len(s.bytes))
 }
 
 // checksum returns the checksum of a block, which knows the block's place, so that a block that was

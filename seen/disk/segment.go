@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -21,6 +22,7 @@ type segment struct {
 	sections []section
 	n        int
 	size     int64
+	memory   []byte // where the heads are, nil for the heap
 }
 
 const (
@@ -167,11 +169,59 @@ func (w *segmentWriter) finish() (*segment, error) {
 	if err := g.reopen(w.fs); err != nil {
 		return nil, err
 	}
+	g.settle()
 	return g, nil
 }
 
 // abandon closes the file without finishing it.
 func (w *segmentWriter) abandon() error { return w.segment.file.Close() }
+
+// settle moves the heads, which are finished, out of the heap into one piece of memory.
+func (g *segment) settle() {
+	size := 0
+	for i := range g.sections {
+		size += int(g.sections[i].memory())
+	}
+	if size == 0 {
+		return
+	}
+	if g.memory = reserve(size); g.memory == nil {
+		return
+	}
+	rest := g.memory // words first, that all of them are aligned
+	for i := range g.sections {
+		s := &g.sections[i]
+		s.buckets, rest = moved(s.buckets, rest)
+	}
+	for i := range g.sections {
+		s := &g.sections[i]
+		s.samples, rest = moved(s.samples, rest)
+	}
+	for i := range g.sections {
+		s := &g.sections[i]
+		s.bytes, rest = moved(s.bytes, rest)
+	}
+}
+
+// moved copies from into the beginning of memory, and returns the copy and what is left of memory.
+func moved[T any](from []T, memory []byte) (to []T, rest []byte) {
+	if len(from) == 0 {
+		return nil, memory
+	}
+	to = unsafe.Slice((*T)(unsafe.Pointer(&memory[0])), len(from))
+	copy(to, from)
+	return to, memory[len(from)*int(unsafe.Sizeof(from[0])):]
+}
+
+// close closes the file and gives back the heads' memory.
+func (g *segment) close() error {
+	memory := g.memory
+	g.sections, g.memory = nil, nil
+	if memory == nil {
+		return g.file.Close()
+	}
+	return errors.Join(g.file.Close(), release(memory))
+}
 
 func (g *segment) reopen(fs vfs.FS) (err error) {
 	if g.file, err = fs.Open(g.path, vfs.RandomReadsOption); err != nil {
@@ -189,6 +239,7 @@ func openSegment(fs vfs.FS, path string, number uint32) (*segment, error) {
 	if err := g.load(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
+	g.settle()
 	return g, nil
 }
 

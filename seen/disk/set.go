@@ -411,7 +411,7 @@ func (s *Set) closeFiles() (err error) {
 	}
 	for _, r := range s.runs {
 		for _, g := range r.segments {
-			err = errors.Join(err, g.file.Close())
+			err = errors.Join(err, g.close())
 		}
 	}
 	s.runs = nil
