@@ -48,6 +48,7 @@ type Engine struct {
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
 	keeper keeper
+	ran    bool // Run has been called
 
 	fault  sync.Once
 	err    error       // what ended the crawl early; set once, before broken
@@ -136,9 +137,13 @@ func newCurrent(opt Options) *current { return &current{opt, newRulebook(opt.Rul
 
 func (e *Engine) current() *current { return e.inForce.Load() }
 
-// Close gives back what Open took. The crawl goes on from here at the next Open.
+// Close gives back what Open took. The crawl goes on from here at the next Open. What was purged without
+// a Run it takes off the disk first.
 func (e *Engine) Close() error {
 	var faults []error
+	if e.store != nil && !e.ran && !e.broken.Load() {
+		faults = append(faults, e.finishPurges(context.Background()))
+	}
 	if e.discover != nil {
 		faults = append(faults, e.discover.seen.Close())
 	}
@@ -164,6 +169,7 @@ func (e *Engine) Store() *store.Store { return e.store }
 func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	ctx, e.cancel = context.WithCancel(ctx)
 	defer e.cancel()
+	e.ran = true
 	e.tally.begin(e.opt.Clock.Now())
 	var background, workers, committer sync.WaitGroup
 	stopTicking := make(chan struct{})
@@ -189,7 +195,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	stopKeeping()
 	background.Wait()
 	if !e.broken.Load() {
-		e.finishPurges(hard)
+		_ = e.finishPurges(hard)
 	}
 	if e.short.Load() {
 		stop = DiskFull

@@ -34,7 +34,7 @@ func (e *Engine) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.keeper.purge:
-			e.finishPurges(ctx)
+			_ = e.finishPurges(ctx) // it is logged
 		case <-timer.C:
 			e.sweep(ctx)
 			e.opt.Clock.Reset(timer, every)
@@ -42,7 +42,9 @@ func (e *Engine) keep(ctx context.Context) {
 	}
 }
 
-func (e *Engine) finishPurges(ctx context.Context) {
+// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the
+// next run if need be.
+func (e *Engine) finishPurges(ctx context.Context) error {
 	report, err := e.store.FinishPurges(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -50,11 +52,12 @@ func (e *Engine) finishPurges(ctx context.Context) {
 	case len(report.Targets) > 0:
 		e.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
 	}
+	return err
 }
 
 func (e *Engine) sweep(ctx context.Context) {
 	if e.opt.Keep == (store.Keep{}) {
-		e.finishPurges(ctx)
+		_ = e.finishPurges(ctx)
 		return
 	}
 	swept, err := e.store.Sweep(ctx, e.opt.Keep, e.opt.Clock.Now())

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/store"
 	"freshet/store/warc"
 )
 
@@ -28,35 +27,56 @@ func TestLowDisk(t *testing.T) {
 	}
 }
 
-// TestPurgeWhileCrawling holds that what an operator purges of a running crawl is in no WARC file when
-// the crawl has ended.
-func TestPurgeWhileCrawling(t *testing.T) {
-	web := newTestWeb(t, 2, 5)
-	disk := vfs.NewMem()
-	o := web.options(t, disk, "data")
-	run(t, o)
-	e, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
+// TestPurge holds that what an operator purges is in no WARC file when the crawl has ended or, where none
+// runs, when the directory is closed.
+func TestPurge(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		web := newTestWeb(t, 3, 5)
+		disk := vfs.NewMem()
+		o := web.options(t, disk, "data")
+		run(t, o)
+		e, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Purge(mustParse(t, "http://h2.test/p/1")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := e.PurgeSite("http://h1.test"); err != nil || n < 5 {
+			t.Errorf("%d pages of h1 are purged, %v", n, err)
+		}
+		if running {
+			if _, err := e.Run(context.Background(), context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, err := e.store.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if files, err = closedFiles(disk, files[0]); err != nil {
+			t.Fatal(err)
+		}
+		var index bytes.Buffer
+		if err := warc.Index(&index, warc.IndexOptions{FS: disk, Temp: "index"}, files...); err != nil {
+			t.Fatal(err)
+		}
+		left := index.String()
+		if strings.Contains(left, "//h1.test") || strings.Contains(left, "//h2.test/p/1\"") || !strings.Contains(left, "//h0.test") || !strings.Contains(left, "//h2.test/p/2\"") {
+			t.Errorf("running %v: captures that are left:\n%s", running, left)
+		}
 	}
-	if _, err := e.store.BeginPurge(e.opt.Clock.Now(), store.Target{Site: "http://h1.test"}); err != nil {
-		t.Fatal(err)
+}
+
+// closedFiles returns the files of the folder that one of them is or was in.
+func closedFiles(disk vfs.FS, one string) (paths []string, err error) {
+	dir := disk.PathDir(one)
+	names, err := disk.List(dir)
+	for _, name := range names {
+		paths = append(paths, disk.PathJoin(dir, name))
 	}
-	if _, err := e.Run(context.Background(), context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	files, err := e.store.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var index bytes.Buffer
-	if err := warc.Index(&index, warc.IndexOptions{FS: disk, Temp: "index"}, files...); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(index.String(), "//h1.test") || !strings.Contains(index.String(), "//h0.test") {
-		t.Errorf("captures that are left:\n%s", index.String())
-	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return paths, err
 }

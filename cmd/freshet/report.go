@@ -116,7 +116,7 @@ func choose(all []lab.Experiment, names []string) ([]lab.Experiment, error) {
 }
 
 // chapter runs an experiment, unless its result is kept. What keeps it from a result is said in the
-// chapter; it is an error too unless it is that data is not there.
+// chapter; it is an error too unless it is that data is not there or a parameter has to be given.
 func (r *labReport) chapter(ctx context.Context, e lab.Experiment, cache lab.Cache, progress *labProgress) (lab.Chapter, error) {
 	c := lab.Chapter{Experiment: e, Command: "freshet lab run " + e.Name}
 	trial := e.New()
@@ -136,7 +136,7 @@ func (r *labReport) chapter(ctx context.Context, e lab.Experiment, cache lab.Cac
 	})
 	if err != nil {
 		c.Missing = err.Error()
-		if errors.Is(err, lab.ErrNoData) {
+		if _, needed := errors.AsType[*lab.ParameterError](err); needed || errors.Is(err, lab.ErrNoData) {
 			err = nil
 		}
 		return c, err
