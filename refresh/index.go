@@ -113,7 +113,7 @@ func (r *Index) value(id ID, at float64) float64 {
 			v = x * x / 2 * inverse[k]
 		}
 		if r.guard > 0 {
-			v += r.guard * aged(x) * inverse[k] * inverse[k]
+			v += r.guard * aged(x, q*s) * inverse[k] * inverse[k]
 		}
 		sum += post * v
 		mass += post
@@ -123,12 +123,11 @@ func (r *Index) value(id ID, at float64) float64 {
 	return p.weight * sum / mass
 }
 
-// aged returns what a visit saves in age: x²/2 + x e^-x - (1 - e^-x), which is near x³/3 for small x.
-func aged(x float64) float64 {
+// aged returns what a visit saves in age, of e = e^-x: x²/2 + x e - (1 - e), which is near x³/3 for small x.
+func aged(x, e float64) float64 {
 	if x < 0.03 {
 		return x * x * x * (1.0/3 - x*(1.0/8-x/30))
 	}
-	e := math.Exp(-x)
 	return x*x/2 + x*e - (1 - e)
 }
 
@@ -143,5 +142,5 @@ func worth(x float64) float64 {
 // Default returns the options of the policy that did best on recorded histories: changes shared at every
 // level of folders, rates that may be redrawn, and age beside freshness, so that no page is given up.
 func Default() IndexOptions {
-	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
+	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Doubt: 5, Forget: 1000 * day}, Age: 0.0003}
 }

@@ -15,6 +15,7 @@ type Learning struct {
 	Folder int     // pages that make a folder a group of its own; 0: only sites are groups
 	Nested bool    // a page shares the changes of every group above it, not only the innermost
 	Every  float64 // seconds between two looks at a site's shared changes; 0: two days
+	Doubt  float64 // visits to a group a day that the expectation of no shared change is worth; 0: 20
 	Steps  int     // of expectation and maximisation at each look; 0: 3
 	Dates  bool    // believe the dates of last changes
 }
@@ -59,10 +60,13 @@ func newLearner(o Learning) learner {
 	if o.Every == 0 {
 		o.Every = 2 * day
 	}
+	if o.Doubt == 0 {
+		o.Doubt = 20
+	}
 	if o.Steps == 0 {
 		o.Steps = 3
 	}
-	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior()}
+	return learner{options: o, forest: forest{least: o.Folder, doubt: o.Doubt}, overall: startingPrior()}
 }
 
 func (l *learner) add(id ID, p Page) {

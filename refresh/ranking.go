@@ -37,6 +37,9 @@ func (r *Ranking) Bar() float64 { return r.bar }
 // Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
 func (r *Ranking) Place(id ID, now float64) {
 	v := r.Value(id, now)
+	if r.bar == 0 {
+		r.picks = math.MaxInt32 // the first pick looks at all pages
+	}
 	if v >= r.bar {
 		r.cold.Drop(id)
 		r.hot.Set(id, -v)
@@ -75,9 +78,10 @@ func (r *Ranking) Pick(now float64) (ID, bool) {
 	switch {
 	case r.hot.Len() == 0:
 		r.lower(now)
+	case r.picks <= r.hot.Len()/16:
 	case r.hot.Len() > max(32, n/4):
 		r.raise(now)
-	case r.picks > r.hot.Len()/16:
+	default:
 		r.look(now)
 	}
 	r.picks++

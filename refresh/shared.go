@@ -3,20 +3,20 @@ package refresh
 import "math"
 
 const (
-	day          = 86400.0
-	baseHazard   = 0.0005 // shared changes a day that are expected where nothing was seen
-	baseExposure = 20     // visits that this expectation is worth
+	day        = 86400.0
+	baseHazard = 0.0005 // shared changes a day that are expected where nothing was seen
 )
 
 // shared is the hazard of the changes that a group's pages share: how many of them a page is expected to
-// take part in, day by day. It is a step function with the prior Gamma(baseHazard·baseExposure,
-// baseExposure) a day, so nearly 0 but where visits say otherwise.
+// take part in, day by day. It is a step function with the prior Gamma(baseHazard·doubt, doubt) a
+// day, so nearly 0 but where visits say otherwise.
 type shared struct {
 	hazard  []float64 // by day
 	sum     []float64 // of the hazards before the day; one longer than hazard
 	count   []float32 // shared changes that visits found, by day: of visits that are forgotten
 	exposed []float32 // visits whose span covers the day: of visits that are forgotten
 	mean    float64   // hazard of a usual day
+	doubt   float64   // visits that the expectation of nothing is worth
 }
 
 // extend gives the first days, up to n, their places.
@@ -50,8 +50,8 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 	sum := s.sum[first]
 	for d := first; d < len(s.hazard); d++ {
 		h := s.hazard[d]
-		c := baseHazard*baseExposure + float64(s.count[d]) + h*count[d]
-		c /= baseExposure + float64(s.exposed[d]) + exposed[d]
+		c := baseHazard*s.doubt + float64(s.count[d]) + h*count[d]
+		c /= s.doubt + float64(s.exposed[d]) + exposed[d]
 		drift += math.Abs(c - h)
 		sum += c
 		s.hazard[d], s.sum[d+1] = c, sum

@@ -1,0 +1,107 @@
+package refresh
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRanking compares with a look at every page: what is picked is worth nearly as much as the best.
+func TestRanking(t *testing.T) {
+	const pages = 3000
+	rng := rand.New(rand.NewPCG(1, 2))
+	rates, weights, since := make([]float64, pages), make([]float64, pages), make([]float64, pages)
+	values := 0
+	r := Ranking{
+		Value: func(id ID, at float64) float64 {
+			values++
+			x := rates[id] * (at - since[id])
+			return weights[id] * worth(x) / rates[id]
+		},
+		Since:  func(id ID) float64 { return since[id] },
+		Growth: 2,
+	}
+	for i := range pages {
+		rates[i], weights[i] = math.Exp(2*rng.NormFloat64()), rng.Float64()
+		r.Place(ID(i), 0)
+	}
+	now, lost := 0.0, 0.0
+	const picks = 20000
+	values = 0
+	counted := 0
+	for range picks {
+		now += 1e-4
+		before := values
+		id, ok := r.Pick(now)
+		counted += values - before
+		if !ok {
+			t.Fatal("no page")
+		}
+		got, best := r.Value(id, now), 0.0
+		if rng.IntN(20) == 0 {
+			for i := range pages {
+				best = math.Max(best, r.Value(ID(i), now))
+			}
+			lost += 20 * (best - got) / best / picks
+		}
+		since[id] = now
+		before = values
+		r.Place(id, now)
+		counted += values - before
+	}
+	if lost > 0.03 {
+		t.Errorf("picks are worth %.2f %% less than the best", 100*lost)
+	}
+	if per := float64(counted) / picks; per > 200 {
+		t.Errorf("%.0f values a pick, of %d pages", per, pages)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var q Queue
+	keys := make(map[ID]float64)
+	for range 5000 {
+		id := ID(rng.IntN(100))
+		switch rng.IntN(3) {
+		case 0, 1:
+			keys[id] = float64(rng.IntN(50))
+			q.Set(id, keys[id])
+		default:
+			delete(keys, id)
+			q.Drop(id)
+		}
+		if q.Len() != len(keys) {
+			t.Fatalf("%d pages, want %d", q.Len(), len(keys))
+		}
+		if q.Len() == 0 {
+			continue
+		}
+		first, key := q.First()
+		for id, k := range keys {
+			if k < key || k == key && id < first {
+				t.Fatalf("first is %d at %v, but %d is at %v", first, key, id, k)
+			}
+		}
+	}
+}
+
+func BenchmarkPick(b *testing.B) {
+	x := NewIndex(Default())
+	rng := rand.New(rand.NewPCG(1, 2))
+	const pages = 100_000
+	for i := range pages {
+		x.Add(ID(i), Page{Site: "s" + string(rune('a'+i%20)), Path: "/" + string(rune('a'+i%7)) + "/x", Weight: 1, Fresh: 0})
+	}
+	now := 0.0
+	for b.Loop() {
+		now += 100 * day / pages
+		id, _, _ := x.Next(now)
+		outcome := Unchanged
+		if rng.IntN(3) == 0 {
+			outcome = Changed
+		}
+		x.Visited(id, Visit{At: now, Outcome: outcome})
+	}
+	b.ReportMetric(pages, "pages")
+}
