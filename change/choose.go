@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -45,15 +46,7 @@ func Choose(gaps []float64) ([]Fit, error) {
 	addWeibull(gaps, mean, meanLog, add)
 	addGamma(n, mean, meanLog, add)
 	addPareto(gaps, mean, add)
-	slices.SortStableFunc(fits, func(a, b Fit) int {
-		switch {
-		case a.Score < b.Score:
-			return -1
-		case a.Score > b.Score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(fits, func(a, b Fit) int { return cmp.Compare(a.Score, b.Score) })
 	return fits, nil
 }
 
@@ -109,7 +102,9 @@ func addPareto(gaps []float64, mean float64, add func(string, float64, float64, 
 	low, high := math.Log(1e-3), math.Log(1e3)
 	for high-low > 1e-4 {
 		a, b := high-golden*(high-low), low+golden*(high-low)
-		if likelyA, _ := at(a); likelyA > first(at(b)) {
+		likelyA, _ := at(a)
+		likelyB, _ := at(b)
+		if likelyA > likelyB {
 			high = b
 		} else {
 			low = a
@@ -119,8 +114,6 @@ func addPareto(gaps []float64, mean float64, add func(string, float64, float64, 
 	p, err := NewPareto((shape-1)/(mean*math.Exp((low+high)/2)), shape)
 	add("pareto", 2, likely, p, err)
 }
-
-func first(a, _ float64) float64 { return a }
 
 // bisect returns where a rising function crosses 0 between low and high, on a scale of powers, or the end
 // that is nearer to it.

@@ -31,9 +31,6 @@ type Ranking struct {
 // Len returns the number of ranked pages.
 func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
 
-// Bar returns the value at which pages become hot.
-func (r *Ranking) Bar() float64 { return r.bar }
-
 // Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
 func (r *Ranking) Place(id ID, now float64) {
 	v := r.Value(id, now)

@@ -6,13 +6,14 @@ import "freshet/lab"
 // this one was written: freshness with equal weights at one budget.
 type reference struct {
 	policy    string
-	freshness [4]float64 // at the shares
-	tolerance float64    // what is asked of another implementation; 0: nothing is
+	freshness [4]float64 // at the shares; 0 where it was not measured
+	tolerance float64    // that is allowed to another implementation
 }
 
+// shares are the budgets of the references, in crawls a day per living page.
 var shares = [4]float64{0.002, 0.01, 0.05, 0.2}
 
-// references returns the values. NaN-free: a value of 0 was not measured.
+// references returns the values.
 func references() []reference {
 	return []reference{
 		{"uniform", [4]float64{0.4845, 0.7658, 0.9282, 0.9785}, 0.001},
