@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -101,161 +100,6 @@ func (s *Set) clear() {
 	s.background.clear()
 }
 
-// load reads what the manifest names. A file that is missing is fs.ErrNotExist.
-func (s *Set) load() error {
-	m, err := readManifest(s.opt.FS, s.dir)
-	if err != nil {
-		return err
-	}
-	if m.Partitions != s.opt.Partitions {
-		return fmt.Errorf("%w: it has %d partitions: want %d", ErrDamaged, m.Partitions, s.opt.Partitions)
-	}
-	s.next.Store(m.Next)
-	for _, numbers := range m.Runs {
-		r := &run{}
-		s.runs = append(s.runs, r)
-		for _, n := range numbers {
-			g, err := openSegment(s.opt.FS, s.path(segmentName(n)), n)
-			if err != nil {
-				return notThere(err)
-			}
-			r.segments = append(r.segments, g)
-		}
-	}
-	s.state, s.whole = m.state, true
-	journals, err := s.replayJournals()
-	if err != nil {
-		return notThere(err)
-	}
-	return s.renewJournal(journals)
-}
-
-// notThere makes damage of a missing file.
-func notThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: a file is missing: %v", ErrDamaged, err)
-	}
-	return err
-}
-
-// replayJournals takes in all journals from the manifest's on, and returns their numbers. The last one
-// may end with a frame whose Keep never returned.
-func (s *Set) replayJournals() (numbers []uint32, err error) {
-	names, err := s.opt.FS.List(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("seen: list %s: %w", s.dir, err)
-	}
-	for _, name := range names {
-		var n uint32
-		if _, err := fmt.Sscanf(name, "%08d.log", &n); err == nil && name == journalName(n) && n >= s.state.Journal {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	if len(numbers) == 0 || numbers[0] != s.state.Journal {
-		return nil, fmt.Errorf("seen: journal %s: %w", s.path(journalName(s.state.Journal)), fs.ErrNotExist)
-	}
-	for i, n := range numbers {
-		path := s.path(journalName(n))
-		content, err := readFile(s.opt.FS, path, maxJournal)
-		if err != nil {
-			return nil, fmt.Errorf("seen: read journal: %w", err)
-		}
-		whole := replay(content, &s.state, s.active.put)
-		if whole < len(content) && i < len(numbers)-1 {
-			return nil, fmt.Errorf("%w: journal %s at %d: broken frame", ErrDamaged, path, whole)
-		}
-		if whole < len(content) {
-			s.opt.Logger.Warn("seen: journal ends with a broken frame, which is dropped", "journal", path, "at", whole, "bytes", len(content)-whole)
-		}
-		s.next.Store(max(s.next.Load(), n+1))
-	}
-	return numbers, nil
-}
-
-// renewJournal writes what the journals of these numbers hold into a new one, makes it the set's, and
-// removes all files that are not.
-func (s *Set) renewJournal(old []uint32) error {
-	if err := s.openJournal(); err != nil {
-		return err
-	}
-	entries := s.active.appendTo(nil)
-	slices.SortFunc(entries, compare)
-	if err := s.journalFrame(entries); err != nil {
-		return err
-	}
-	s.state.Journal = s.journal.number
-	s.base = s.state.clone()
-	if err := s.commit(s.runs); err != nil {
-		return err
-	}
-	keep := []string{"LOCK", manifestName, journalName(s.journal.number)}
-	for _, r := range s.runs {
-		for _, g := range r.segments {
-			keep = append(keep, segmentName(g.number))
-		}
-	}
-	return s.removeAllBut(keep)
-}
-
-func (s *Set) openJournal() (err error) {
-	s.journal, err = createJournal(s.opt.FS, s.dir, s.next.Add(1)-1)
-	return err
-}
-
-// journalFrame makes entries and the state durable.
-func (s *Set) journalFrame(entries []Entry) error {
-	s.frame = appendFrame(s.frame[:0], s.state, entries)
-	s.written.Add(int64(len(s.frame)))
-	return s.journal.append(s.frame)
-}
-
-// empty makes the set a new one, without a manifest. That goes first, so that a crash on the way leaves
-// a set that is lost and not one that lacks something.
-func (s *Set) empty() error {
-	if err := s.closeFiles(); err != nil {
-		s.opt.Logger.Error("seen: close the lost set", "dir", s.dir, "error", err)
-	}
-	if err := s.condemn(); err != nil {
-		return err
-	}
-	if err := s.removeAllBut([]string{"LOCK"}); err != nil {
-		return err
-	}
-	s.clear()
-	if err := s.openJournal(); err != nil {
-		return err
-	}
-	s.state.Journal = s.journal.number
-	s.base = s.state.clone()
-	return nil
-}
-
-// condemn removes the manifest.
-func (s *Set) condemn() error {
-	if err := s.opt.FS.Remove(s.path(manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("seen: remove manifest: %w", err)
-	}
-	return syncDir(s.opt.FS, s.dir)
-}
-
-func (s *Set) removeAllBut(keep []string) error {
-	names, err := s.opt.FS.List(s.dir)
-	if err != nil {
-		return fmt.Errorf("seen: list %s: %w", s.dir, err)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if slices.Contains(keep, name) {
-			continue
-		}
-		if err := s.opt.FS.RemoveAll(s.path(name)); err != nil {
-			return fmt.Errorf("seen: remove %s: %w", s.path(name), err)
-		}
-	}
-	return nil
-}
-
 // Lookup answers questions, each of which names by its Value the place of its answer, and sorts them.
 // The answers must be zero. A sorted pass over every run, the newest first. After an error the answers
 // are of no use, and if it is ErrDamaged, so is the set.
@@ -318,16 +162,11 @@ func (s *Set) Keep(marks map[weburl.Partition]uint64) error {
 	if s.broken = s.failed(); s.broken != nil {
 		return s.broken
 	}
-	marked := maps.Clone(s.state.Marks)
-	maps.Copy(marked, marks)
-	frame := s.state
-	frame.Marks = marked
-	s.frame = appendFrame(s.frame[:0], frame, s.pending)
-	s.written.Add(int64(len(s.frame)))
-	if s.broken = s.journal.append(s.frame); s.broken != nil {
+	if s.broken = s.journalFrame(marks, s.pending); s.broken != nil {
 		return s.broken
 	}
-	s.pending, s.state.Marks = s.pending[:0], marked
+	s.pending = s.pending[:0]
+	maps.Copy(s.state.Marks, marks)
 	if s.broken = s.becomeWhole(); s.broken != nil {
 		return s.broken
 	}
@@ -416,48 +255,4 @@ func (s *Set) closeFiles() (err error) {
 	}
 	s.runs = nil
 	return err
-}
-
-// Stats tells what a set takes and does.
-type Stats struct {
-	Known     int64
-	Runs      int
-	Segments  int
-	HeadBytes int64 // memory for the heads
-	DiskBytes int64 // runs and journal
-	PeakBytes int64 // the most that runs and journal have taken since Open
-	Written   int64 // bytes written since Open
-	Reads     int64 // of blocks by lookups since Open
-}
-
-// Stats returns the present figures. O(segments).
-func (s *Set) Stats() Stats {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	stats := Stats{Known: s.state.Known, Runs: len(s.runs), Written: s.written.Load(), Reads: s.read.Load()}
-	for _, r := range s.runs {
-		for _, g := range r.segments {
-			stats.Segments++
-			stats.DiskBytes += g.size
-			for i := range g.sections {
-				stats.HeadBytes += g.sections[i].memory()
-			}
-		}
-	}
-	if s.journal != nil {
-		stats.DiskBytes += s.journal.size
-	}
-	stats.PeakBytes = max(s.peak.Load(), stats.DiskBytes)
-	return stats
-}
-
-// String lists the runs, the newest first, by their entries.
-func (s *Set) String() string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var text strings.Builder
-	for _, r := range s.runs {
-		fmt.Fprintf(&text, "%d in %d segments\n", r.entries(), len(r.segments))
-	}
-	return text.String()
 }
