@@ -42,7 +42,7 @@ func (c *course) contenders() ([]contender, error) {
 	freshet := strings.Fields(c.freshet + " crawl --seeds {file} --data {dir} --allow-private --delay 0s --connections 256 --listen= --quiet")
 	return []contender{
 		{"Freshet", false, freshet},
-		{"Freshet, uncompressed", false, append(slices.Clone(freshet), "--warc-level", "0")},
+		{"Freshet uncompressed", false, append(slices.Clone(freshet), "--warc-level", "0")},
 		{"Colly", false, []string{self, "colly", "{dir}", "{seeds}"}},
 		{"wget --mirror", false, strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} {seed}")},
 		{"wget --warc-file", false, strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} {seed}")},

@@ -28,6 +28,7 @@ func BenchmarkStage(b *testing.B) {
 	b.Run("connect", page.connect)
 	b.Run("read", page.read)
 	b.Run("digest", func(b *testing.B) {
+		b.SetBytes(int64(len(page.body) + len(page.response)))
 		for b.Loop() {
 			warc.DigestOf(page.body)     // of the body
 			warc.DigestOf(page.response) // of the record's block
@@ -35,6 +36,7 @@ func BenchmarkStage(b *testing.B) {
 	})
 	b.Run("parse", func(b *testing.B) {
 		parser := extract.NewParser(extract.Options{})
+		b.SetBytes(int64(len(page.body)))
 		for b.Loop() {
 			if n := len(parser.Extract(page.header, page.body, page.url).Links); n != stageLinks {
 				b.Fatal(n)
@@ -228,6 +230,7 @@ func (p *stagePage) compress(b *testing.B) {
 		r.Seal()
 	}
 	size := 0
+	b.SetBytes(int64(len(p.response)))
 	for b.Loop() {
 		size = 0
 		for _, r := range records {
