@@ -135,7 +135,7 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 		return err
 	}
 	way, err := patiently(ctx, d.data, func() (*api, error) {
-		return apiOf(ctx, d.data, func() (*api, error) { return d.steeringAPI(ctx) })
+		return apiOf(ctx, d.data, d.steeringAPI)
 	})
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 
 // steeringAPI opens a crawl in a directory in which none runs, to be steered. The settings that matter
 // for what it makes of new seeds are those of the environment and of --config.
-func (d *directory) steeringAPI(ctx context.Context) (*api, error) {
+func (d *directory) steeringAPI() (*api, error) {
 	if !store.Exists(vfs.Default, d.data) {
 		return nil, fmt.Errorf("there is no data directory at %q", d.data)
 	}
@@ -163,10 +163,7 @@ func (d *directory) steeringAPI(ctx context.Context) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inProcessAPI(dashboard.Options{Reader: reader{store: engine.Store()}, Steerer: steerer{engine: engine}}, func() error {
-		_, err := engine.Store().FinishPurges(ctx)
-		return errors.Join(err, engine.Close())
-	}), nil
+	return inProcessAPI(dashboard.Options{Reader: reader{store: engine.Store()}, Steerer: steerer{engine: engine}}, engine.Close), nil
 }
 
 // orderCommand makes a command that sends an order and says what became of it.
