@@ -17,10 +17,8 @@ import (
 // and a page of another site can neither steer nor, by a name that it makes lead here, look in.
 type Access struct {
 	// Token, if there is one, has to be sent with every request, as "Authorization: Bearer TOKEN".
+	// Without one, a browser must reach the server as localhost or by a loopback address.
 	Token string
-	// Hosts are the names, beside localhost and loopback addresses, under which a browser may reach the
-	// server. Where a Token is asked for, any name may.
-	Hosts []string
 }
 
 // Guard lets a request through to next only if Access permits it: the token, compared in constant
@@ -50,8 +48,8 @@ func (a Access) check(r *http.Request) error {
 	if a.Token != "" && !a.authorized(r.Header.Get("Authorization")) {
 		return errToken
 	}
-	if a.Token == "" && !a.knows(r.Host) {
-		return fmt.Errorf("host %q: want localhost, a loopback address or the name that is listened on", r.Host)
+	if a.Token == "" && !isLoopback(r.Host) {
+		return fmt.Errorf("host %q: want localhost, or a loopback address", r.Host)
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -79,8 +77,8 @@ func (a Access) authorized(header string) bool {
 	return subtle.ConstantTimeCompare(given[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// knows tells whether a Host field names this machine as the operator does.
-func (a Access) knows(hostport string) bool {
+// isLoopback tells whether a Host field names this machine as no name server can.
+func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host = hostport
@@ -89,13 +87,6 @@ func (a Access) knows(hostport string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.IsLoopback()
-	}
-	for _, name := range a.Hosts {
-		if strings.EqualFold(host, name) {
-			return true
-		}
-	}
-	return false
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
 }

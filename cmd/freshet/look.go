@@ -69,7 +69,7 @@ func readingAPI(data, crawl string) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inProcessAPI(dashboard.Options{Reader: reader{store: s}}, s.Close), nil
+	return inProcessAPI(apiOptions(reader{store: s}, nil), s.Close), nil
 }
 
 // inProcessAPI serves an API without a socket; at its end it waits for what runs and calls end.

@@ -96,6 +96,7 @@ func newRoot() *cobra.Command {
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.AddCommand(steeringCommands()...)
+	root.AddCommand(docsCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	codeArgs(root)

@@ -113,7 +113,14 @@ func (r *rulesRead) parse(file string, text []byte) error {
 		return err
 	}
 	var include, exclude []frontier.Pattern
-	keys := []key{
+	err = set(r.keys(&include, &exclude), file, pairs)
+	r.rules.URLs.Include, r.rules.URLs.Exclude = frontier.NewPatterns(include), frontier.NewPatterns(exclude)
+	return err
+}
+
+// keys are the keys of a file of rules.
+func (r *rulesRead) keys(include, exclude *[]frontier.Pattern) []key {
+	return []key{
 		{"seeds", "what a seed takes in: page, site, domain or any", func(v value) error {
 			name, err := v.one()
 			if err == nil {
@@ -123,13 +130,10 @@ func (r *rulesRead) parse(file string, text []byte) error {
 			r.say("seeds %s", name)
 			return err
 		}},
-		{"include", "patterns of URLs that belong to the crawl too", patternsInto(r, "include", &include)},
-		{"exclude", "patterns of URLs that do not", patternsInto(r, "exclude", &exclude)},
+		{"include", "patterns of URLs that belong to the crawl too", patternsInto(r, "include", include)},
+		{"exclude", "patterns of URLs that do not", patternsInto(r, "exclude", exclude)},
 		{"sites", "what holds of some sites, in order: the later counts", func(v value) error { return r.parseSites(v) }},
 	}
-	err = set(keys, file, pairs)
-	r.rules.URLs.Include, r.rules.URLs.Exclude = frontier.NewPatterns(include), frontier.NewPatterns(exclude)
-	return err
 }
 
 func patternsInto(r *rulesRead, word string, list *[]frontier.Pattern) func(value) error {
@@ -295,7 +299,7 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			rule.Manners.Delay = &delay
 			return nil
 		}},
-		{"budget", "fetches a day at most, spread evenly over the hours (fetches)", numberInto(&rule.Manners.Budget)},
+		{"budget", "fetches a day at most, spread evenly over the hours (fetches)", func(v value) error { return numberInto(&rule.Manners.Budget)(v) }},
 		{"hours", "in which alone it is asked: 22:00-06:00 Europe/Berlin (times of day, zone)", func(v value) error {
 			text, err := v.one()
 			if err == nil {
@@ -309,7 +313,7 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			rule.Pages = int64(n)
 			return err
 		}},
-		{"depth", "in place of --max-depth (links)", numberInto(&rule.Depth)},
+		{"depth", "in place of --max-depth (links)", func(v value) error { return numberInto(&rule.Depth)(v) }},
 		{"headers", "sent with every request: NAME: VALUE, or several", headersInto(rule)},
 		{"credentials", "USER:PASSWORD, or Bearer TOKEN; sent, and kept out of all that is stored", func(v value) error {
 			text, err := v.one()
@@ -340,9 +344,9 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			}
 			return err
 		}},
-		{"fetch", "types of content whose bodies are read: text/*, application/pdf (media types)", typesInto(&rule.Fetch)},
-		{"store", "types of content that are kept in WARC files (media types)", typesInto(&rule.Store)},
-		{"refresh", "types of content that are fetched again (media types)", typesInto(&rule.Refresh)},
+		{"fetch", "types of content whose bodies are read: text/*, application/pdf (media types)", func(v value) error { return typesInto(&rule.Fetch)(v) }},
+		{"store", "types of content that are kept in WARC files (media types)", func(v value) error { return typesInto(&rule.Store)(v) }},
+		{"refresh", "types of content that are fetched again (media types)", func(v value) error { return typesInto(&rule.Refresh)(v) }},
 	}
 }
 

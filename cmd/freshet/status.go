@@ -71,16 +71,18 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	return l, nil
 }
 
+// apiOptions are what the API serves, of a crawl that runs or of a directory.
+func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
+	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{crawl.Explanation{}}}
+}
+
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
 func serveStatus(steering steerer, options crawl.Options, open listening) (*front, error) {
 	engine := steering.engine
-	handler := dashboard.Handler(dashboard.Options{
-		Reader:  reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain},
-		Steerer: steering, Version: version(),
-		Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{crawl.Explanation{}},
-		Collectors: []prometheus.Collector{engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})},
-	})
+	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain}, steering)
+	served.Collectors = []prometheus.Collector{engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	handler := dashboard.Handler(served)
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
 	handler = onlyCrawl(options.Crawl, handler)
 	socket, err := listenSocket(f.socket)

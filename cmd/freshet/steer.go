@@ -163,7 +163,7 @@ func (d *directory) steeringAPI() (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inProcessAPI(dashboard.Options{Reader: reader{store: engine.Store()}, Steerer: steerer{engine: engine}}, engine.Close), nil
+	return inProcessAPI(apiOptions(reader{store: engine.Store()}, steerer{engine: engine}), engine.Close), nil
 }
 
 // orderCommand makes a command that sends an order and says what became of it.

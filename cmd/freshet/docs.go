@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// docsCommand writes the documentation that the program itself knows: docs/settings.md and man pages.
+func docsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: commandArgs,
+		Example: "  freshet docs settings > docs/settings.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: noArgs,
+		Example: "  freshet docs settings > docs/settings.md",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			writeSettings(cmd.OutOrStdout())
+			return nil
+		}}
+	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: oneArg("DIR"),
+		Example: "  freshet docs man man1/",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o777); err != nil {
+				return err
+			}
+			return writeManPages(args[0], cmd.Root())
+		}}
+	cmd.AddCommand(settings, man)
+	return cmd
+}
+
+// unitOf returns the unit of a setting's value, or what kind of text it is.
+func unitOf(f *pflag.Flag) string {
+	switch kind := f.Value.Type(); kind {
+	case "duration":
+		return "time: 15s, 24h, 7d"
+	case "size":
+		return "bytes: 500, 64KiB, 16MiB"
+	case "bool":
+		return "true or false"
+	case "string":
+		return "text"
+	case "int", "int64", "uint32", "float64":
+		return units[f.Name]
+	default:
+		return kind
+	}
+}
+
+// units are those of settings that are plain numbers.
+var units = map[string]string{
+	"partitions": "partitions", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches",
+	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
+	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",
+}
+
+// writeSettings writes every setting with default and unit, as the list has them.
+func writeSettings(out io.Writer) {
+	fmt.Fprint(out, "# Settings\n\nWritten by `freshet docs settings`; a test holds it to the program. A setting's value comes from its flag (`--max-pages 7`), else from its variable (`FRESHET_MAX_PAGES=7`), else from the file of `--config` (`max-pages: 7`), else it is the default. Those marked ↻ take effect when a daemon reloads, the others at its next start.\n\n| setting | default | unit | meaning |\n| --- | --- | --- | --- |\n")
+	newCrawlFlags().VisitAll(func(f *pflag.Flag) {
+		name := "`" + f.Name + "`"
+		if slices.Contains(reloadable, f.Name) {
+			name += " ↻"
+		}
+		fallback := f.DefValue
+		if fallback == "" || fallback == "[]" {
+			fallback = "none"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", name, fallback, unitOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
+	})
+	fmt.Fprint(out, "\n# Rules\n\nThe file of `--scope FILE` is YAML with these keys, all of which may be left out; [rules.md](rules.md) explains them.\n\n| key | meaning |\n| --- | --- |\n")
+	for _, k := range new(rulesRead).keys(nil, nil) {
+		fmt.Fprintf(out, "| `%s` | %s |\n", k.name, k.help)
+	}
+	for _, k := range siteKeys(nil, nil) {
+		fmt.Fprintf(out, "| `sites: - %s` | %s |\n", k.name, k.help)
+	}
+}
+
+// writeManPages writes a page for a command and those below it.
+func writeManPages(dir string, cmd *cobra.Command) error {
+	if !cmd.IsAvailableCommand() && cmd.HasParent() {
+		return nil
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+	if err := writeFile(filepath.Join(dir, name), func(out io.Writer) error {
+		manPage(out, cmd)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, below := range cmd.Commands() {
+		if err := writeManPages(dir, below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manPage writes a command's page as roff.
+func manPage(out io.Writer, cmd *cobra.Command) {
+	escape := strings.NewReplacer(`\`, `\e`, "\n.", "\n\\&.", "\n'", "\n\\&'", "-", `\-`).Replace
+	title := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	fmt.Fprintf(out, ".TH %s 1 \"\" \"freshet %s\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", strings.ToUpper(title), version(), escape(title), escape(cmd.Short), escape(cmd.UseLine()))
+	if cmd.Long != "" {
+		fmt.Fprintf(out, ".SH DESCRIPTION\n%s\n", escape(cmd.Long))
+	}
+	if cmd.LocalFlags().HasAvailableFlags() {
+		fmt.Fprint(out, ".SH OPTIONS\n")
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			fmt.Fprintf(out, ".TP\n.B %s\n%s", escape("--"+f.Name+" "+f.Value.Type()), escape(f.Usage))
+			if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+				fmt.Fprintf(out, " (default %s)", escape(f.DefValue))
+			}
+			fmt.Fprintln(out)
+		})
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(out, ".SH EXAMPLES\n.nf\n%s\n.fi\n", escape(cmd.Example))
+	}
+	if cmd.HasParent() {
+		fmt.Fprintf(out, ".SH SEE ALSO\n.BR %s (1)\n", escape(strings.ReplaceAll(cmd.Parent().CommandPath(), " ", "-")))
+	}
+}
