@@ -9,7 +9,7 @@
 //     digest right, and the CDXJ index says what another indexer says.
 //   - TestKillLoop: a crawl killed at fifty random instants loses nothing, repeats little, and is as
 //     polite by the servers' log as one that was never killed.
-//   - TestReadme, TestOperations: every command of the README and of docs/operations.md does what they say.
+//   - TestReadme, TestOperations, TestServing: every command of the README and of these pages in docs does what they say.
 //
 // The tests need Node.js and the modules of internal/oracle, which make setup (a part of make test)
 // installs; without them they fail. The sites come from Debian packages: on a machine that cannot

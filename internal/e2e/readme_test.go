@@ -20,6 +20,9 @@ func TestReadme(t *testing.T) { runBlocks(t, "README.md") }
 // TestOperations does the same for the page on operations.
 func TestOperations(t *testing.T) { runBlocks(t, filepath.Join("docs", "operations.md")) }
 
+// TestServing does the same for the page on the daemon.
+func TestServing(t *testing.T) { runBlocks(t, filepath.Join("docs", "serving.md")) }
+
 func runBlocks(t *testing.T, page string) {
 	dependOnSources(t)
 	blocks := shellBlocks(string(read(t, filepath.Join(repository, page))))
