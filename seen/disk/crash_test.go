@@ -269,6 +269,36 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// A Reset that the disk refuses leaves a set that keeps nothing, and another one mends it.
+func TestResetTriesAgain(t *testing.T) {
+	full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpCreate {
+			return syscall.ENOSPC
+		}
+		return nil
+	})}
+	s, _, err := Open("set", small(errorfs.Wrap(vfs.NewMem(), &full)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.On()
+	for _, err := range []error{s.Reset(), s.Keep(nil), grow(s, 0, 5, 1)} {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%v, want ENOSPC", err)
+		}
+	}
+	full.Off()
+	if err := errors.Join(s.Reset(), s.Filled(nil), grow(s, 0, 50, 1)); err != nil {
+		t.Error(err)
+	}
+	if known, err := knows(s, 60); known != 50 || s.Known() != 50 || err != nil {
+		t.Errorf("knows %d, says %d, %v; want 50", known, s.Known(), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A set of another format or another number of partitions is lost, and its files go.
 func TestOtherFormat(t *testing.T) {
 	fs := vfs.NewMem()

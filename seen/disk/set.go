@@ -204,7 +204,8 @@ func (s *Set) Fill(e Entry, fresh bool) error {
 
 // Filled makes a set that was Reset and filled durable, with its marks.
 func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
-	s.state.Marks = maps.Clone(marks)
+	s.state.Marks = map[weburl.Partition]uint64{}
+	maps.Copy(s.state.Marks, marks)
 	if s.active.n > 0 {
 		if err := s.freeze(); err != nil {
 			return err
@@ -219,14 +220,15 @@ func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	return s.becomeWhole()
 }
 
-// Reset empties the set, however damaged it is, and mends what kept it from working.
+// Reset empties the set, however damaged it is, and mends what kept it from working. After an error
+// nothing can be kept, unless another Reset succeeds.
 func (s *Set) Reset() error {
 	s.stop()
-	err := s.empty()
-	if err == nil {
-		s.start()
+	if s.broken = s.empty(); s.broken != nil {
+		return s.broken
 	}
-	return err
+	s.start()
+	return nil
 }
 
 // Known returns how many URLs are known.
@@ -238,8 +240,7 @@ func (s *Set) Marks() map[weburl.Partition]uint64 { return maps.Clone(s.state.Ma
 // Close waits for the background and closes the set. What was not kept is forgotten.
 func (s *Set) Close() error {
 	s.stop()
-	err := errors.Join(s.closeFiles(), s.lock.Close())
-	return err
+	return errors.Join(s.closeFiles(), s.lock.Close())
 }
 
 // closeFiles closes all but the lock.
