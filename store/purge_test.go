@@ -174,8 +174,7 @@ func TestTakeDownUnknown(t *testing.T) {
 	verify(t, s)
 }
 
-// TestTakeDownCrash cuts a purge before every change of the disk. After each cut the next opening and
-// FinishPurges complete it; before it began, nothing is lost.
+// TestTakeDownCrash cuts a purge before every third change of the disk. After each cut the next opening and FinishPurges complete it; before it began, nothing is lost.
 func TestTakeDownCrash(t *testing.T) {
 	c := &crasher{disk: vfs.NewCrashableMem()}
 	s := openTest(t, purgeOptions(errorfs.Wrap(c.disk, c)))
@@ -195,7 +194,7 @@ func TestTakeDownCrash(t *testing.T) {
 	}
 	begun := 0
 	for i, crash := range crashes {
-		if i%3 != 0 || testing.Short() && i%7 != 0 {
+		if i%3 != 0 || testing.Short() && i%21 != 0 {
 			continue
 		}
 		after := openTest(t, purgeOptions(crash.disk))
