@@ -142,5 +142,5 @@ func worth(x float64) float64 {
 // Default returns the options of the policy that did best on recorded histories: changes shared at every
 // level of folders, rates that may be redrawn, and age beside freshness, so that no page is given up.
 func Default() IndexOptions {
-	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Doubt: 5, Forget: 1000 * day}, Age: 0.0003}
+	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
 }
