@@ -170,7 +170,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	ctx, e.cancel = context.WithCancel(ctx)
 	defer e.cancel()
 	e.ran = true
-	e.tally.begin(e.opt.Clock.Now())
+	e.tally.begin(e.opt.Clock.Now(), e.discover.pages.Load())
 	var background, workers, committer sync.WaitGroup
 	stopTicking := make(chan struct{})
 	e.heartbeat(e.opt.Clock.Now()) // from the first request on, however short the run
@@ -238,7 +238,7 @@ func (e *Engine) tick(stop <-chan struct{}) {
 		}
 		now := e.opt.Clock.Now()
 		e.heartbeat(now)
-		e.tally.tick(now)
+		e.tally.tick(now, e.discover.pages.Load())
 		e.watchDisk()
 		e.log.flush()
 		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
@@ -269,19 +269,12 @@ func (e *Engine) Status() Status {
 	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
 	s.LowerBoundS = bound.Seconds()
 	s.Sites, s.URLsDiscovered = e.discover.sites.Load(), e.discover.pages.Load()
-	if s.RecentPagesS > 0 {
-		s.RemainingS = max(s.LowerBoundS, float64(s.QueuedNew+s.QueuedDue)/s.RecentPagesS)
-	} else {
-		s.RemainingS = unknownSeconds
-	}
 	if usage, err := e.opt.FS.GetDiskUsage(e.opt.Dir); err == nil {
 		s.DiskFreeBytes = int64(usage.AvailBytes)
 	}
+	s.Forecast = forecast(e.tally.past(now, s.URLsDiscovered), s.QueuedNew+s.QueuedDue, s.LowerBoundS, s.DiskFreeBytes)
 	return s
 }
-
-// unknownSeconds stands for a span nobody can tell.
-const unknownSeconds = 1e12
 
 // signal leaves a token in a channel of one.
 func signal(c chan struct{}) {

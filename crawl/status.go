@@ -39,22 +39,22 @@ const (
 // the metrics are views of it.
 type Status struct {
 	Summary
-	State         string           `json:"state"` // crawling, stopping
-	Connections   int              `json:"connections_active"`
-	SitesReady    int              `json:"sites_ready"`
-	SitesWaiting  int              `json:"sites_waiting"`
-	QueuedNew     int64            `json:"queued_new"`
-	QueuedDue     int64            `json:"queued_due"`
-	Processing    int              `json:"pages_processing"` // fetched, not yet on disk
-	NotModified   int64            `json:"not_modified"`
-	Changed       int64            `json:"changed"`
-	Errors        map[string]int64 `json:"errors"`  // fetches that brought no page, by class
-	Refused       map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
-	RecentPagesS  float64          `json:"recent_pages_per_s"`
-	RecentBytesS  float64          `json:"recent_bytes_per_s"`
-	RemainingS    float64          `json:"remaining_s"`             // expected until nothing is left, at the recent rate
-	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
-	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
+	State        string           `json:"state"` // crawling, stopping
+	Connections  int              `json:"connections_active"`
+	SitesReady   int              `json:"sites_ready"`
+	SitesWaiting int              `json:"sites_waiting"`
+	QueuedNew    int64            `json:"queued_new"`
+	QueuedDue    int64            `json:"queued_due"`
+	Processing   int              `json:"pages_processing"` // fetched, not yet on disk
+	NotModified  int64            `json:"not_modified"`
+	Changed      int64            `json:"changed"`
+	Errors       map[string]int64 `json:"errors"`  // fetches that brought no page, by class
+	Refused      map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
+	RecentPagesS float64          `json:"recent_pages_per_s"`
+	RecentBytesS float64          `json:"recent_bytes_per_s"`
+	Forecast
+	LowerBoundS   float64 `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	DiskFreeBytes int64   `json:"disk_free_bytes,omitempty"`
 }
 
 // Line returns the status as one line of progress.
@@ -69,10 +69,7 @@ func (s Status) Line() string {
 		fmt.Fprintf(&b, "  failed %d (%s)", s.URLsFailed, counts(s.Errors))
 	}
 	if s.QueuedNew+s.QueuedDue > 0 {
-		fmt.Fprintf(&b, "  end in %s", span(s.RemainingS))
-		if s.LowerBoundS >= 1 {
-			fmt.Fprintf(&b, ", no sooner than %s", span(s.LowerBoundS))
-		}
+		fmt.Fprintf(&b, "  end in %s (%s to %s)", span(s.RemainingS), span(s.EarliestS), span(s.LatestS))
 	}
 	return b.String()
 }
@@ -116,12 +113,13 @@ type tally struct {
 	changed     atomic.Int64
 	fetching    atomic.Int64
 
-	mu      sync.Mutex
-	started time.Time // of Run; zero before
-	errors  map[string]int64
-	refused map[string]int64
-	recent  [recentLooks]look // a ring of looks a second apart
-	looks   int
+	mu           sync.Mutex
+	started      time.Time // of Run; zero before
+	knownAtStart int64     // pages
+	errors       map[string]int64
+	refused      map[string]int64
+	recent       [recentLooks]look // a ring of looks a second apart
+	looks        int
 }
 
 // recentLooks is how many seconds the recent rates look back.
@@ -129,8 +127,8 @@ const recentLooks = 10
 
 // look is what the counters said at a moment.
 type look struct {
-	at           time.Time
-	pages, bytes int64
+	at                                time.Time
+	pages, bytes, fetched, discovered int64
 }
 
 func newTally() *tally {
@@ -138,10 +136,10 @@ func newTally() *tally {
 }
 
 // begin starts the time that rates are for.
-func (t *tally) begin(now time.Time) {
+func (t *tally) begin(now time.Time, known int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.started = now
+	t.started, t.knownAtStart = now, known
 }
 
 // countError counts a fetch that brought no page. The classes are few and fixed.
@@ -159,10 +157,10 @@ func (t *tally) countRefused(reason string, n int64) {
 }
 
 // tick takes a look at the counters; called each second.
-func (t *tally) tick(now time.Time) {
+func (t *tally) tick(now time.Time, discovered int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.recent[t.looks%recentLooks] = look{now, t.pages.Load(), t.bytes.Load()}
+	t.recent[t.looks%recentLooks] = look{now, t.pages.Load(), t.bytes.Load(), t.fetched(), discovered}
 	t.looks++
 }
 
@@ -180,12 +178,29 @@ func (t *tally) fill(s *Status, now time.Time) {
 		s.PagesPerS = float64(s.Pages) / s.DurationS
 	}
 	s.Errors, s.Refused = maps.Clone(t.errors), maps.Clone(t.refused)
-	from := look{at: t.started}
-	if t.looks >= recentLooks {
-		from = t.recent[t.looks%recentLooks]
-	}
+	from := t.from()
 	if passed := now.Sub(from.at).Seconds(); passed > 0 {
 		s.RecentPagesS = float64(s.Pages-from.pages) / passed
 		s.RecentBytesS = float64(s.Bytes-from.bytes) / passed
 	}
+}
+
+// fetched counts the pages that were asked for and answered, well or not.
+func (t *tally) fetched() int64 { return t.pages.Load() + t.failed.Load() + t.notModified.Load() }
+
+// from returns the look from which on the past is recent. The lock is held.
+func (t *tally) from() look {
+	if t.looks < recentLooks {
+		return look{at: t.started, discovered: t.knownAtStart}
+	}
+	return t.recent[t.looks%recentLooks]
+}
+
+// past returns what the last seconds showed.
+func (t *tally) past(now time.Time, discovered int64) recentPast {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := t.from()
+	return recentPast{seconds: now.Sub(from.at).Seconds(), pages: t.fetched() - from.fetched,
+		discovered: max(0, discovered-from.discovered), bytes: t.bytes.Load() - from.bytes}
 }
