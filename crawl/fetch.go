@@ -79,7 +79,7 @@ func (e *Engine) request(u weburl.URL) fetch.Request {
 	if rule.Manners.Delay != nil {
 		delay = *rule.Manners.Delay
 	}
-	return fetch.Request{URL: u, KeepAlive: e.keepsConnections(delay), Once: delay > 0, Header: rule.Header, Route: rule.Route}
+	return fetch.Request{URL: u, KeepAlive: e.keepsConnections(delay), Once: delay > 0, Header: rule.Header, Route: rule.Route, In: rule.In, Out: rule.Out}
 }
 
 // ask makes one request in the turn that the frontier gave: it resolves the host, asks leave of its

@@ -29,6 +29,8 @@ type SiteRule struct {
 	// Header is sent with every request to the site. Credentials in it are kept out of what is stored.
 	Header http.Header
 	Route  fetch.Route
+	// In and Out are caps on bytes a second, which the sites of a rule share.
+	In, Out *fetch.Pace
 	// Fetch are the types of content whose bodies are read at all, Store those that are kept in WARC
 	// files (of others the history and the digests are), Refresh those that are fetched again.
 	Fetch, Store, Refresh ContentTypes
@@ -86,6 +88,12 @@ func (r *SiteRule) over(later SiteRule) {
 	}
 	if later.Route.Bind.IsValid() {
 		r.Route.Bind = later.Route.Bind
+	}
+	if later.In != nil {
+		r.In = later.In
+	}
+	if later.Out != nil {
+		r.Out = later.Out
 	}
 	for _, types := range []struct{ mine, theirs *ContentTypes }{{&r.Fetch, &later.Fetch}, {&r.Store, &later.Store}, {&r.Refresh, &later.Refresh}} {
 		if len(*types.theirs) > 0 {

@@ -174,6 +174,9 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	n, err := in.conn.Write(request)
 	r.RequestBytes = x.kept[:min(n, len(x.kept))]
 	if err == nil {
+		err = x.pace(in.conn, x.f.opt.FirstByteTimeout, n, x.f.opt.Out, x.req.Out)
+	}
+	if err == nil {
 		err = in.fill()
 	}
 	if err != nil {
@@ -202,6 +205,24 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	}
 	r.Outcome, r.Phase, r.Stray = Answered, PhaseDone, in.at < len(in.buf)
 	return x.req.KeepAlive && f.sole && h.persistent() && !r.Stray
+}
+
+// pace waits for the caps on n bytes that were moved. Our own waiting is none of the server's: patience
+// with the whole fetch grows by it, and the connection's next step has its time from then on.
+func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pace) error {
+	var waited time.Duration
+	for _, p := range caps {
+		took, err := p.wait(x.ctx, x.f.opt.Clock, n)
+		if err != nil {
+			return err
+		}
+		waited += took
+	}
+	if waited > 0 {
+		x.deadline = x.deadline.Add(waited)
+		conn.SetDeadline(x.sooner(next))
+	}
+	return nil
 }
 
 // headerOutcome tells what kept a header from being read.

@@ -44,6 +44,8 @@ type Options struct {
 	Resolver     Resolver // SystemResolver's
 	MaxNames     int      // 100,000 remembered look-ups
 
+	In, Out *Pace // caps on what all fetches together read and write; nil: none
+
 	// Dial opens a TCP connection to a literal address; net.Dialer's by default.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLSConfig is the base of every handshake's configuration: roots, ciphers. ServerName, versions
@@ -110,6 +112,8 @@ type Request struct {
 	// Wanted tells by its Content-Type whether the body of a 2xx is worth reading; nil: every one is.
 	Wanted func(contentType string) bool
 	Route  Route // how to get there
+	// In and Out are caps beside those of the Fetcher.
+	In, Out *Pace
 	// Resolved is where to connect, from Resolve; when zero Fetch calls Resolve itself.
 	Resolved Resolution
 	MaxBody  int64 // Options.MaxBody if 0 or larger

@@ -49,10 +49,10 @@ func (in *reader) fill() error {
 		n, err := in.conn.Read(in.buf[len(in.buf):cap(in.buf)])
 		in.buf = in.buf[:len(in.buf)+n]
 		if n > 0 || err != nil {
-			if n > 0 {
-				err = nil // it will come again
+			if n == 0 {
+				return err
 			}
-			return err
+			return in.x.pace(in.conn, in.x.f.opt.TotalTimeout, n, in.x.f.opt.In, in.x.req.In) // an error will come again
 		}
 	}
 }

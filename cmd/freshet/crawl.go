@@ -48,6 +48,7 @@ type crawlSettings struct {
 	delay, addressDelay, forTime, retryDelay duration
 	maxBody, warcSize, minFree               byteCount
 	keep                                     keep
+	bandwidthIn, bandwidthOut                bandwidth
 	resolve                                  resolveMap
 }
 
@@ -75,6 +76,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
 	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, at most")
 	flags.Var(&s.maxBody, "max-body", "bytes of a body, at most; the rest is cut off")
+	flags.Var(&s.bandwidthIn, "bandwidth", "most that is read a second, such as 2MiB or 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no cap")
+	flags.Var(&s.bandwidthOut, "bandwidth-out", "most that is written a second, as --bandwidth")
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
 	flags.IntVar(&o.Retries, "retries", 2, "times a page that failed is tried again")
 	flags.Var(&s.retryDelay, "retry-delay", "before the first of these, doubled each time")
@@ -168,6 +171,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
 	o.Keep = store.Keep(s.keep)
 	o.Resolve = s.resolve
+	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()
 	o.Version = version()
 	// What is 0 here is the default there.
 	if o.RetryDelay = max(s.retryDelay.value(), 1); o.Retries == 0 {

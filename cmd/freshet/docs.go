@@ -41,6 +41,8 @@ func unitOf(f *pflag.Flag) string {
 		return "time: 15s, 24h, 7d"
 	case "size":
 		return "bytes: 500, 64KiB, 16MiB"
+	case "bandwidth":
+		return "bytes a second, by hours"
 	case "bool":
 		return "true or false"
 	case "string":

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	_ "time/tzdata" // visiting hours need time zones, also where the system has none
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

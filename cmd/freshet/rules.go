@@ -344,6 +344,8 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			}
 			return err
 		}},
+		{"bandwidth", "most that is read of them together a second, as --bandwidth (bytes a second, by hours)", func(v value) error { return paceInto(&rule.In)(v) }},
+		{"bandwidth-out", "most that is written to them a second (bytes a second, by hours)", func(v value) error { return paceInto(&rule.Out)(v) }},
 		{"fetch", "types of content whose bodies are read: text/*, application/pdf (media types)", func(v value) error { return typesInto(&rule.Fetch)(v) }},
 		{"store", "types of content that are kept in WARC files (media types)", func(v value) error { return typesInto(&rule.Store)(v) }},
 		{"refresh", "types of content that are fetched again (media types)", func(v value) error { return typesInto(&rule.Refresh)(v) }},
@@ -369,6 +371,17 @@ func numberInto(n *int) func(value) error {
 			*n, err = strconv.Atoi(text)
 		}
 		return err
+	}
+}
+
+func paceInto(pace **fetch.Pace) func(value) error {
+	return func(v value) error {
+		var b bandwidth
+		if err := v.flag(&b); err != nil {
+			return err
+		}
+		*pace = b.pace()
+		return nil
 	}
 }
 

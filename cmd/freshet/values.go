@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"freshet/fetch"
+	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -272,3 +274,60 @@ func (k *keep) String() string {
 
 // Type names the flag's kind in help texts.
 func (*keep) Type() string { return "limits" }
+
+// bandwidth is a flag of a cap on bytes a second, by the hours of the day: "2MiB", or
+// "200KiB@8:00-18:00 Europe/Berlin; 2MiB", of which the first whose hours are open counts.
+type bandwidth struct {
+	text string
+	caps []timedCap
+}
+
+type timedCap struct {
+	rate  byteCount
+	hours frontier.Hours
+}
+
+// Set reads the caps; an empty text is none.
+func (b *bandwidth) Set(text string) error {
+	var caps []timedCap
+	for part := range strings.SplitSeq(text, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		size, hours, timed := strings.Cut(part, "@")
+		var c timedCap
+		if err := c.rate.Set(size); err != nil {
+			return fmt.Errorf("%w a second, with @ and hours or without", err)
+		}
+		if timed {
+			var err error
+			if c.hours, err = frontier.ParseHours(hours); err != nil {
+				return err
+			}
+		}
+		caps = append(caps, c)
+	}
+	b.text, b.caps = text, caps
+	return nil
+}
+
+// String returns the text that was set.
+func (b *bandwidth) String() string { return b.text }
+
+// Type names the flag's kind in help texts.
+func (*bandwidth) Type() string { return "bandwidth" }
+
+// pace returns the cap, or nil for none.
+func (b *bandwidth) pace() *fetch.Pace {
+	if len(b.caps) == 0 {
+		return nil
+	}
+	return fetch.NewPace(func(now time.Time) float64 {
+		for _, c := range b.caps {
+			if c.hours.Next(now).Equal(now) {
+				return float64(c.rate)
+			}
+		}
+		return 0
+	})
+}
