@@ -4,8 +4,12 @@ import (
 	"fmt"
 )
 
-// MaxPages is the most pages that a chunk may have: what clients lack of it is kept in one word.
-const MaxPages = 64
+// MaxPages is the most pages that a chunk may have: what clients lack of it is kept in one word, of which
+// no chunk needs every bit.
+const MaxPages = 63
+
+// unwanted is what all who want a chunk lack of it, if nobody wants it.
+const unwanted = ^uint64(0)
 
 // A Chunk is a run of pages of one site that is sent as one.
 type Chunk struct {
@@ -66,7 +70,7 @@ type Demand struct {
 	changes ChangeFollower
 
 	chunks  []chunk
-	lacked  []uint64 // by chunk: the pages that all its groups lack, whose changes alter nothing
+	lacked  []uint64 // by chunk: the pages that all its groups lack, whose changes alter nothing; or unwanted
 	clients []client
 	free    []int32 // numbers of clients that left
 	behind  heap    // clients passed over for their rate, by -busy
@@ -118,7 +122,7 @@ func (d *Demand) AddChunk(c Chunk, now float64) int {
 		c.Weight = 1
 	}
 	d.chunks = append(d.chunks, chunk{Chunk: c, added: now})
-	d.lacked = append(d.lacked, ^uint64(0))
+	d.lacked = append(d.lacked, unwanted)
 	return len(d.chunks) - 1
 }
 
@@ -283,11 +287,15 @@ func (d *Demand) Wake() (when float64, ok bool) {
 // Change says that a page has a new version. Nothing changes for those who lack the page already.
 // O(1), and if the chunk's clients lacked nothing of it, a step for each of them.
 func (d *Demand) Change(i, page int, now float64) {
-	if d.changes != nil && len(d.chunks[i].groups) > 0 {
+	lacked := d.lacked[i]
+	if lacked == unwanted {
+		return
+	}
+	if d.changes != nil {
 		d.changes.Change(i, page, now)
 	}
 	bit := uint64(1) << page
-	if d.lacked[i]&bit != 0 {
+	if lacked&bit != 0 {
 		return
 	}
 	d.lacked[i] |= bit

@@ -72,7 +72,7 @@ func (g *group) empty() group {
 // groupFor returns the group, yet without members, that a client's want belongs to.
 func (d *Demand) groupFor(want Want, who *client, now float64) group {
 	c := &d.chunks[want.Chunk]
-	all := ^uint64(0) >> (MaxPages - c.Pages)
+	all := uint64(1)<<c.Pages - 1
 	if who.Downloader {
 		return group{missing: all, downloads: true, paused: who.paused, taken: now, first: math.Inf(1)}
 	}
@@ -185,9 +185,9 @@ func (c *chunk) tidy() {
 	c.groups = slices.DeleteFunc(c.groups, func(g group) bool { return len(g.members) == 0 })
 }
 
-// lacked returns the pages that all groups lack: all, if there are none.
+// lacked returns the pages that all groups lack, or unwanted.
 func (c *chunk) lacked() uint64 {
-	all := ^uint64(0)
+	all := unwanted
 	for i := range c.groups {
 		all &= c.groups[i].missing
 	}

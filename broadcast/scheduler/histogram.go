@@ -6,22 +6,25 @@ import (
 )
 
 const (
-	octave  = 8    // buckets from a time to its double
+	octave  = 8    // buckets of equal width from a time to its double
 	octaves = 44   // from a millisecond to five centuries
 	least   = 1e-3 // s
 )
 
-// A Histogram counts times in buckets each 9 % wider than the last. The zero value is empty; 2.8 KB.
+// A Histogram counts times in buckets whose width is an eighth to a sixteenth of the time. The zero value
+// is empty; 2.8 KB.
 type Histogram struct {
-	counts [octave*octaves + 1]int // the first: at most a millisecond
+	counts [octave*octaves + 1]int // the first: less than a millisecond
 	total  int
 }
 
 // Add counts a time n times.
 func (h *Histogram) Add(seconds float64, n int) {
 	bucket := 0
-	if seconds > least {
-		bucket = min(1+int(octave*math.Log2(seconds/least)), len(h.counts)-1)
+	if seconds >= least {
+		// The exponent and the three highest bits of the mantissa number the buckets.
+		const one = 0x3ff << 3
+		bucket = min(1+int(math.Float64bits(seconds/least)>>49)-one, len(h.counts)-1)
 	}
 	h.counts[bucket] += n
 	h.total += n
@@ -41,15 +44,18 @@ func (h *Histogram) lag(g *group, now float64) {
 func (h *Histogram) Total() int { return h.total }
 
 // Quantile returns the time, in seconds, that the part q of the times, from 0 to 1, do not exceed; within
-// 5 %. 0 if there are none.
+// 6.25 %; less than a millisecond is 0. 0 if there are none.
 func (h *Histogram) Quantile(q float64) float64 {
 	rank := int(math.Ceil(q * float64(h.total)))
 	for bucket, n := range h.counts {
-		if rank -= n; rank <= 0 && bucket > 0 && h.total > 0 {
-			return least * math.Exp2((float64(bucket)-0.5)/octave)
-		} else if rank <= 0 {
+		if rank -= n; rank > 0 || n == 0 {
+			continue
+		}
+		if bucket == 0 {
 			return 0
 		}
+		octaves, eighths := (bucket-1)/octave, (bucket-1)%octave
+		return math.Ldexp(least*(1+(float64(eighths)+0.5)/octave), octaves)
 	}
 	return 0
 }

@@ -31,22 +31,18 @@ import (
 // is stale for so long. When it gets a chunk, its others are keyed anew.
 //
 // O(log n + pages) a touch, a pick O(1); for age both O(log² n) on average; O(log n) more for each chunk
-// that a downloader still waits for when it gets one. 40 bytes a chunk (80 for age) and 6 a page.
+// that a downloader still waits for when it gets one. 32 bytes a chunk (80 for age) and 6 a page.
 type Lifetime struct {
 	objective Objective
 	d         *Demand
 	heap      heap       // freshness
 	parabolas tournament // age
-	pages     [][]page   // by chunk, once it has changed
+	first     []int32    // by chunk: the place of its first page among those that follow
+	changes   []uint16   // by page: how many were seen; no more than 65,535
+	intervals []float32  // by page: X in s when a client began to lack it; 0 if none has
 	haste     []float64  // by chunk: Σ of the waiting downloaders' pace
 	pace      []float64  // by client: what a downloader adds to each of its chunks
 	counted   []int32    // by client: the chunks whose haste has its pace
-}
-
-// A page is what Lifetime knows of one.
-type page struct {
-	changes  uint32
-	interval float32 // s, the estimate X when a client began to lack the page; 0 is none
 }
 
 // NewLifetime returns a Lifetime with that objective.
@@ -76,20 +72,28 @@ func (s *Lifetime) Touch(i int, now float64) {
 }
 
 // Change implements ChangeFollower.
-func (s *Lifetime) Change(i, at int, now float64) {
+func (s *Lifetime) Change(i, page int, now float64) {
 	if s.objective.Age {
 		return
 	}
-	for len(s.pages) <= i {
-		s.pages = append(s.pages, nil)
+	s.learn(i)
+	at := int(s.first[i]) + page
+	if s.changes[at] < math.MaxUint16 {
+		s.changes[at]++
 	}
-	if s.pages[i] == nil {
-		s.pages[i] = make([]page, s.d.chunks[i].Pages)
+	if s.d.lacked[i]>>page&1 == 0 {
+		known := now - s.d.chunks[i].added
+		s.intervals[at] = float32((s.d.options.Interval + known) / float64(1+int(s.changes[at])))
 	}
-	p := &s.pages[i][at]
-	p.changes++
-	if s.d.lacked[i]>>at&1 == 0 {
-		p.interval = float32((s.d.options.Interval + now - s.d.chunks[i].added) / float64(1+p.changes))
+}
+
+// learn makes room for the pages of the chunks up to i.
+func (s *Lifetime) learn(i int) {
+	for len(s.first) <= i {
+		s.first = append(s.first, int32(len(s.changes)))
+		pages := s.d.chunks[len(s.first)-1].Pages
+		s.changes = append(s.changes, make([]uint16, pages)...)
+		s.intervals = append(s.intervals, make([]float32, pages)...)
 	}
 }
 
@@ -112,9 +116,11 @@ func (s *Lifetime) index(i int) float64 {
 }
 
 // interval returns the mean time between changes of a page, as estimated when it went missing.
-func (s *Lifetime) interval(i, at int) float64 {
-	if i < len(s.pages) && s.pages[i] != nil && s.pages[i][at].interval > 0 {
-		return float64(s.pages[i][at].interval)
+func (s *Lifetime) interval(i, page int) float64 {
+	if i < len(s.first) {
+		if interval := s.intervals[int(s.first[i])+page]; interval > 0 {
+			return float64(interval)
+		}
 	}
 	return s.d.options.Interval
 }

@@ -69,7 +69,7 @@ func (h *History) pass(t *rapid.T) { h.Now += rapid.Float64Range(0, 20).Draw(t, 
 
 func (h *History) addChunk(t *rapid.T) {
 	chunk := scheduler.Chunk{
-		Pages:  rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "pages"),
+		Pages:  rapid.SampledFrom([]int{1, 3, scheduler.MaxPages}).Draw(t, "pages"),
 		Weight: rapid.SampledFrom([]float64{0, 0.5, 4}).Draw(t, "page weight"),
 		Bytes:  rapid.SampledFrom([]float64{1, 2, 3}).Draw(t, "bytes"),
 	}
@@ -92,7 +92,7 @@ func (h *History) wants(t *rapid.T, have []scheduler.Want) []scheduler.Want {
 			continue
 		}
 		missing := rapid.SampledFrom([]uint64{0, 0, 1, 6, ^uint64(0)}).Draw(t, "missing")
-		want := scheduler.Want{Chunk: i, Missing: missing & (^uint64(0) >> (64 - h.pages[i]))}
+		want := scheduler.Want{Chunk: i, Missing: missing & (1<<h.pages[i] - 1)}
 		if rapid.IntRange(0, 3).Draw(t, "known") == 0 {
 			want.Taken = h.Now - rapid.Float64Range(10, 20).Draw(t, "taken")
 			want.Since = rapid.SliceOfN(rapid.Float64Range(h.Now-10, h.Now), h.pages[i], h.pages[i]).Draw(t, "since")
