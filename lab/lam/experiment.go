@@ -97,6 +97,10 @@ func (l load) measure(ctx context.Context, out *lab.Result, doing string, seeds 
 	}
 	for run := range seeds {
 		w := l.draw(lab.Random(seed, run))
+		boundOverClients, boundOverData := math.NaN(), math.NaN()
+		if l.downloaders == 0 && l.subscribers > 0 {
+			boundOverClients, boundOverData = w.bound(false), w.bound(true)
+		}
 		for i, c := range contenders {
 			out.Progress(doing+", "+c.name, run*len(contenders)+i, seeds*len(contenders))
 			s, err := w.scheduler(c.scheduler, c.objective)
@@ -107,6 +111,7 @@ func (l load) measure(ctx context.Context, out *lab.Result, doing string, seeds 
 			if err != nil {
 				return nil, err
 			}
+			o.boundOverClients, o.boundOverData = boundOverClients, boundOverData
 			summaries[i].outcomes = append(summaries[i].outcomes, o)
 		}
 	}
@@ -237,6 +242,8 @@ func (s summary) row() []any {
 		"delay_sd_s", s.deviation(delay),
 		"mean_freshness_over_clients", s.mean(func(o *outcome) float64 { return o.mean.FreshnessOverClients }),
 		"mean_freshness_over_data", s.mean(func(o *outcome) float64 { return o.mean.FreshnessOverData }),
+		"bound_freshness_over_clients", s.mean(func(o *outcome) float64 { return o.boundOverClients }),
+		"bound_freshness_over_data", s.mean(func(o *outcome) float64 { return o.boundOverData }),
 		"mean_age_over_clients_s", s.mean(func(o *outcome) float64 { return o.mean.AgeOverClients }),
 		"mean_age_over_data_s", s.mean(func(o *outcome) float64 { return o.mean.AgeOverData }),
 		"item_lag_p50_s", s.mean(func(o *outcome) float64 { return o.items.Quantile(0.5) }),

@@ -51,6 +51,31 @@ func TestDownloaders(t *testing.T) {
 	}
 }
 
+// TestStaleTimes holds the mean times to those of a pure birth process, 1/((n-j)λ), for equal rates.
+func TestStaleTimes(t *testing.T) {
+	means := make([]float64, 15)
+	for i := range means {
+		means[i] = 75 * day
+	}
+	for j, got := range staleTimes(means) {
+		if want := 75 * day / float64(15-j); math.Abs(got/want-1) > 1e-5 { // the grid begins at a second
+			t.Errorf("%d stale: %v s, want %v", j, got, want)
+		}
+	}
+}
+
+// TestBound holds schedulers to the bound, in a run that has forgotten its start.
+func TestBound(t *testing.T) {
+	for _, row := range run(t, Experiment(), "--seeds=1", "--duration=300d", "--scheduler=popularity,lifetime").Rows {
+		for _, over := range []string{"clients", "data"} {
+			fresh, bound := row.Get("freshness_over_"+over).(float64), row.Get("bound_freshness_over_"+over).(float64)
+			if !(fresh < bound && bound < 1) {
+				t.Errorf("%v: %v fresh over %s, the bound is %v", row.Get("scheduler"), fresh, over, bound)
+			}
+		}
+	}
+}
+
 // TestRepeats holds that the same seed gives the same rows, all but the speed.
 func TestRepeats(t *testing.T) {
 	var rows [2]lab.Row

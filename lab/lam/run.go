@@ -56,13 +56,14 @@ func (f *facility) step(tick int, now float64) {
 
 // An outcome is what a run shows, freshness and age as in Lam and Garcia-Molina 2001, 2.3.
 type outcome struct {
-	end, mean scheduler.Reading // over the last day; over the whole run
-	week      float64           // freshness over clients at exactly 7 days; NaN of shorter runs
-	delays    scheduler.Delays
-	items     scheduler.Histogram // data-item lag
-	images    scheduler.Histogram // client-image lag
-	sent      int                 // decisions
-	took      time.Duration       // for them and the bookkeeping
+	end, mean                       scheduler.Reading // over the last day; over the whole run
+	boundOverClients, boundOverData float64           // of freshness in the long run; NaN with downloaders
+	week                            float64           // freshness over clients at exactly 7 days; NaN of shorter runs
+	delays                          scheduler.Delays
+	items                           scheduler.Histogram // data-item lag
+	images                          scheduler.Histogram // client-image lag
+	sent                            int                 // decisions
+	took                            time.Duration       // for them and the bookkeeping
 }
 
 // run sends for a world's whole time what a scheduler picks.

@@ -42,9 +42,10 @@ func (l load) ticks() int { return int(l.duration / l.tick()) }
 type world struct {
 	load
 	chunks  []scheduler.Chunk
-	sorted  []int32   // the chunks, those of large sites first, of small ones last
-	wants   [][]int32 // by client, subscribers first: chunks
-	rates   []float64 // of chunks, changes/s: all its pages'; 0 if nobody wants it
+	sorted  []int32     // the chunks, those of large sites first, of small ones last
+	wants   [][]int32   // by client, subscribers first: chunks
+	rates   []float64   // of chunks, changes/s: all its pages'; 0 if nobody wants it
+	means   [][]float64 // of the pages of wanted chunks: mean intervals between changes, s
 	changes []change
 	from    []int32 // by tick: the first of its changes; one more than there are ticks
 }
@@ -143,6 +144,7 @@ func (w *world) drawChanges(rng *rand.Rand) {
 		}
 	}
 	w.rates = make([]float64, len(w.chunks))
+	w.means = make([][]float64, len(w.chunks))
 	type event struct {
 		tick int32
 		change
@@ -159,6 +161,7 @@ func (w *world) drawChanges(rng *rand.Rand) {
 				mean = max(quickest, 2*w.interval*rng.Float64())
 			}
 			w.rates[i] += 1 / mean
+			w.means[i] = append(w.means[i], mean)
 			last := int32(0)
 			for at := rng.ExpFloat64() * mean; ; at += rng.ExpFloat64() * mean {
 				tick := int32(min(math.Ceil(at/w.tick()), math.MaxInt32))
