@@ -113,7 +113,7 @@ func contenders() []contestant {
 
 func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 	var spent time.Duration
-	decisions := 0
+	decisions, changed := 0, 0
 	var bytes uint64
 	for b.Loop() {
 		b.StopTimer()
@@ -123,6 +123,7 @@ func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 		start := processorTime(b)
 		for at, changes := range t.changes {
 			now := float64(at) * 300
+			changed += len(changes)
 			for _, c := range changes {
 				d.Change(int(c>>4), int(c&15), now)
 			}
@@ -139,6 +140,7 @@ func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 	}
 	b.ReportMetric(float64(decisions)/b.Elapsed().Seconds(), "decisions/s")
 	b.ReportMetric(float64(decisions)/spent.Seconds(), "cpu-decisions/s")
+	b.ReportMetric(float64(changed)/spent.Seconds(), "cpu-changes/s")
 	b.ReportMetric(float64(bytes)/float64(t.chunks), "B/chunk")
 	b.ReportMetric(float64(bytes)/float64(t.pairs), "B/pair")
 	b.ReportMetric(float64(bytes)/float64(len(t.wants)), "B/client")
