@@ -129,6 +129,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
 		faults = append(faults, err)
 	}
+	if _, ranked := o.ordering.(frontier.Ranked); ranked {
+		fault("order %s is for the lab: a crawl does not compute PageRank as it goes; opic estimates it", o.Order)
+	}
 	return o, errors.Join(faults...)
 }
 

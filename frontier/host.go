@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -191,9 +192,8 @@ func (f *Frontier) update(h *host, now instant) {
 func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	f.settle(s, KindNew)
 	f.settle(s, KindDue)
-	fresh, due := s.readyAt(opens, now)
+	fresh, due, p := f.ready(s, opens, now)
 	if fresh <= now {
-		p := priority(f.options.Ordering, s.state())
 		if h.fresh == nil || p > h.priority || p == h.priority && s.name < h.fresh.name {
 			h.fresh, h.priority = s, p
 		}
@@ -209,6 +209,17 @@ func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 		h.wake = min(h.wake, due)
 	}
 	return !(s.fresh.length() == 0 && s.due.length() == 0)
+}
+
+// ready is readyAt for all that the ordering lets go, and says how urgent the site is if a new page may.
+func (f *Frontier) ready(s *site, opens, now instant) (fresh, due instant, urgency float64) {
+	fresh, due = s.readyAt(opens, now)
+	if fresh != never {
+		if urgency = priority(f.options.Ordering, s.state()); math.IsInf(urgency, -1) {
+			fresh = never
+		}
+	}
+	return fresh, due, urgency
 }
 
 // park lets a host that has pages wait for the request in flight to its address.

@@ -116,7 +116,7 @@ func (f *Frontier) chooseOpen(now instant) (choice, bool) {
 			continue
 		}
 		s := h.open
-		fresh, due := s.readyAt(0, now)
+		fresh, due, _ := f.ready(s, 0, now)
 		if fresh > now && due > now {
 			continue
 		}

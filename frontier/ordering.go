@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"freshet/weburl"
@@ -16,7 +17,7 @@ type Ordering interface {
 	// of discovery.
 	PageOrder(l weburl.Link) uint64
 	// SitePriority returns how urgent a site with at least one new page is: the largest goes first,
-	// equal ones by name. NaN counts as -Inf.
+	// equal ones by name; NaN goes last. At -Inf none of the site's new pages goes for now.
 	SitePriority(s SiteState) float64
 }
 
@@ -46,23 +47,62 @@ func (Depth) PageOrder(l weburl.Link) uint64 { return uint64(l.Depth) }
 // SitePriority returns the negated depth of the site's top page.
 func (Depth) SitePriority(s SiteState) float64 { return -float64(s.Top.Order) }
 
-// orderings are all there are, in the order in which a user reads them.
-func orderings() ([]string, []Ordering) {
-	return []string{"length", "depth"}, []Ordering{Length{}, Depth{}}
+// simple are the orderings without a parameter, in the order in which a user reads them.
+func simple() ([]string, []Ordering) {
+	return []string{"length", "depth", "in-links", "opic", "cash-sum"},
+		[]Ordering{Length{}, Depth{}, InLinks{}, OPIC{}, CashSum{}}
 }
 
-// ParseOrdering returns the ordering of that name. The error lists the names there are.
+// OrderingNames returns what ParseOrdering takes, for people.
+func OrderingNames() string {
+	names, _ := simple()
+	return strings.Join(names, ", ") + ", batch:M or partial:M with M in pages or as 1.4%"
+}
+
+// ParseOrdering returns the ordering of that name. Batch and partial take their M after a colon, 10,000
+// pages if there is none. The error lists the names there are.
 func ParseOrdering(name string) (Ordering, error) {
-	names, all := orderings()
+	names, all := simple()
 	if i := slices.Index(names, name); i >= 0 {
 		return all[i], nil
 	}
-	return nil, fmt.Errorf("frontier: no ordering %q: want one of %s", name, strings.Join(names, ", "))
+	kind, text, given := strings.Cut(name, ":")
+	if kind != "batch" && kind != "partial" {
+		return nil, fmt.Errorf("frontier: no ordering %q: want one of %s", name, OrderingNames())
+	}
+	every := Every{Pages: 10_000}
+	if given {
+		var err error
+		if every, err = parseEvery(text); err != nil {
+			return nil, fmt.Errorf("frontier: ordering %q: %w", name, err)
+		}
+	}
+	if kind == "batch" {
+		return Batch{every}, nil
+	}
+	return Partial{every}, nil
 }
 
+// parseEvery reads a number of pages, or a share of all.
+func parseEvery(text string) (Every, error) {
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		share, err := strconv.ParseFloat(percent, 64)
+		if err != nil || !(share > 0 && share <= 100) {
+			return Every{}, fmt.Errorf("%q: want more than 0%% to 100%%", text)
+		}
+		return Every{Share: share / 100}, nil
+	}
+	pages, err := strconv.Atoi(text)
+	if err != nil || pages < 1 {
+		return Every{}, fmt.Errorf("%q: want pages, 1 or more, or a share such as 1.4%%", text)
+	}
+	return Every{Pages: pages}, nil
+}
+
+// priority returns a site's priority, NaN as the last of those that may go.
 func priority(o Ordering, s SiteState) float64 {
 	if p := o.SitePriority(s); p == p {
 		return p
 	}
-	return math.Inf(-1)
+	return -math.MaxFloat64
 }

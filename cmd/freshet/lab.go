@@ -14,6 +14,7 @@ import (
 
 	"freshet/lab"
 	"freshet/lab/broder"
+	"freshet/lab/castillo"
 	"freshet/lab/lam"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
@@ -24,6 +25,7 @@ import (
 func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		broder.Experiment(),
+		castillo.Experiment(), castillo.Parallel(),
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		queue.Experiment(),
 		replay.Experiment(),

@@ -50,7 +50,9 @@ type crawl struct {
 	pages   []page
 	arrived uint64 // pages that became known
 	free    int    // fetchers
+	unread  int    // pages fetched whose links are not known yet
 	wake    float64
+	ranking *ranking // nil unless the ordering asks for one
 	result  Result
 
 	links   []uint32         // reused
@@ -66,6 +68,7 @@ type page struct {
 	depth    uint16
 	attempts uint8
 	fetched  bool // or being fetched, or given up
+	ranked   bool // its cash is its rank
 }
 
 type enteredPage struct {
@@ -104,10 +107,10 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	if c.frontier, err = frontier.New(c.options.frontier(), &c.queues); err != nil {
 		return nil, err
 	}
-	cash := float32(0)
-	if o.Cash {
-		cash = 1
+	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
+		c.ranking = &ranking{ordering: ranked, size: ranked.Size(web.Pages()), since: -1}
 	}
+	cash := float32(frontier.Pay(c.options.Ordering, 1, 1))
 	for i := range c.names {
 		c.names[i] = weburl.Site(fmt.Sprintf("http://%09d.test", i)) // in order of their numbers
 		if home, ok := web.Home(uint32(i)); ok {
@@ -124,7 +127,9 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 // run handles one event after the other. What happens at one time is handled before the fetchers look
 // for work.
 func (c *crawl) run(ctx context.Context) error {
-	c.dispatch(0)
+	if err := c.work(0); err != nil {
+		return err
+	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -140,9 +145,28 @@ func (c *crawl) run(ctx context.Context) error {
 		}
 		c.handle(now, e)
 		if next, ok := c.events.Next(); !ok || next > now {
-			c.dispatch(now)
+			if err := c.work(now); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// work gives idle fetchers what there is, and ranks the pages when it is time.
+func (c *crawl) work(now float64) error {
+	if c.ranking.due() {
+		if err := c.rank(now); err != nil {
+			return err
+		}
+	}
+	c.dispatch(now)
+	if c.ranking.behind() && c.free == max(1, c.options.Connections) && c.unread == 0 && math.IsInf(c.wake, 1) {
+		if err := c.rank(now); err != nil {
+			return err
+		}
+		c.dispatch(now)
+	}
+	return nil
 }
 
 func (c *crawl) enough() bool {
@@ -154,6 +178,7 @@ func (c *crawl) handle(now float64, e happening) {
 	case fetched:
 		c.finish(now, e)
 	case processed:
+		c.unread--
 		c.reveal(now, e.fetch.Page)
 	case woken:
 		if now >= c.wake {
@@ -232,6 +257,7 @@ func (c *crawl) finish(now float64, e happening) {
 	if c.options.Fetched != nil {
 		c.options.Fetched(f)
 	}
+	c.ranking.fetched()
 	if f.Failed {
 		c.result.Failed++
 		c.retry(f.Page, e.page.Site, t)
@@ -240,6 +266,7 @@ func (c *crawl) finish(now float64, e happening) {
 	c.result.Fetched++
 	c.result.Bytes += c.web.Bytes(f.Page)
 	if c.options.Lag > 0 {
+		c.unread++
 		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: processed, fetch: f})
 	} else {
 		c.reveal(now, f.Page)
@@ -259,24 +286,22 @@ func (c *crawl) retry(n uint32, site weburl.Site, t time.Time) {
 }
 
 // reveal makes a page's links known: new pages enter the queues of their sites, and pages that wait
-// learn of a shorter way to them and of more cash. The page's cash goes to its links in equal parts.
+// learn of a shorter way to them and of more cash.
 func (c *crawl) reveal(now float64, n uint32) {
 	c.links = c.web.AppendLinks(c.links[:0], n)
 	c.result.Links += int64(len(c.links))
 	from := &c.pages[n]
-	depth, cash := from.depth, from.cash/float32(max(1, len(c.links)))
+	c.ranking.read(from)
+	depth, cash := from.depth, float32(frontier.Pay(c.options.Ordering, float64(from.cash), len(c.links)))
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	from.cash = 0
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:
 			c.know(now, to, depth, cash)
 		case !p.fetched:
 			c.again(now, to, depth, cash)
-		default:
-			p.cash += cash
 		}
 	}
 	c.tell(now)
@@ -287,6 +312,7 @@ func (c *crawl) know(now float64, n uint32, depth uint16, cash float32) {
 	c.arrived++
 	c.result.Known++
 	p := &c.pages[n]
+	c.ranking.known(n)
 	p.arrival, p.depth, p.cash = uint32(c.arrived), depth, cash
 	p.order = c.options.Ordering.PageOrder(p.link(n))
 	c.entered = append(c.entered, enteredPage{c.web.SiteOf(n), p.entry(n)})
@@ -317,13 +343,18 @@ func (c *crawl) tell(now float64) {
 // again adds what one more link says of a page that waits.
 func (c *crawl) again(now float64, n uint32, depth uint16, cash float32) {
 	p := &c.pages[n]
-	if depth >= p.depth && cash == 0 {
+	if p.ranked || depth >= p.depth && cash == 0 {
 		return
 	}
 	old := p.entry(n)
 	p.depth, p.cash = min(p.depth, depth), p.cash+cash
 	p.order = c.options.Ordering.PageOrder(p.link(n))
-	e := p.entry(n)
+	c.move(now, n, old)
+}
+
+// move tells that a page that waits has changed, and where it was before.
+func (c *crawl) move(now float64, n uint32, old frontier.Entry) {
+	e := c.pages[n].entry(n)
 	if e == old {
 		return
 	}

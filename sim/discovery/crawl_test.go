@@ -100,14 +100,13 @@ func TestPolite(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		o := discovery.Options{
-			Ordering:    rapid.SampledFrom([]frontier.Ordering{nil, frontier.Depth{}, byCash{}}).Draw(t, "ordering"),
+			Ordering:    rapid.SampledFrom([]frontier.Ordering{nil, frontier.Depth{}, frontier.OPIC{}, frontier.CashSum{}, frontier.Batch{Every: frontier.Every{Share: 0.1}}, frontier.Partial{Every: frontier.Every{Pages: 50}}}).Draw(t, "ordering"),
 			Connections: rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "r"),
 			Delay:       time.Duration(rapid.IntRange(0, 20).Draw(t, "w")) * time.Second,
 			Lag:         time.Duration(rapid.IntRange(0, 3).Draw(t, "lag")) * time.Second,
 			Bandwidth:   rapid.SampledFrom([]float64{0, 1000, 1e6}).Draw(t, "bandwidth"),
 			Failures:    rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "failures"),
 			Robots:      rapid.Bool().Draw(t, "robots"),
-			Cash:        true,
 			Seed:        rapid.Uint64().Draw(t, "seed"),
 		}
 		var fetches []discovery.Fetch
@@ -156,13 +155,6 @@ func holdPolite(t *rapid.T, o discovery.Options, fetches []discovery.Fetch) {
 		}
 	}
 }
-
-// byCash takes the page with the most cash first.
-type byCash struct{}
-
-func (byCash) PageOrder(l weburl.Link) uint64 { return ^math.Float64bits(l.Cash) }
-
-func (byCash) SitePriority(s frontier.SiteState) float64 { return s.Cash }
 
 // TestOracle holds that an ordering may know the pages' numbers: the one that wants the highest gets
 // them in falling order.

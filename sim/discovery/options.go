@@ -11,14 +11,13 @@ import (
 // Options are the parameters of a crawl. The zero value has one fetcher, no delay and a link without a
 // limit.
 type Options struct {
-	Ordering      frontier.Ordering // nil: length
+	Ordering      frontier.Ordering // nil: length; what a frontier.Payer or a frontier.Ranked asks for is done
 	Connections   int               // r: fetchers; 0 is 1
 	Delay         time.Duration     // w: from the end of an answer to the next connection to its site
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
 	Lag           time.Duration     // from the end of an answer until its links are known
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
-	Cash          bool              // a home starts with cash of 1, and a fetched page hands its own to its links
 
 	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
 	Failures float64 // probability that a request for a page fails, in [0, 1); a page is given up after three

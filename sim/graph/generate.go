@@ -21,8 +21,8 @@ type Recipe struct {
 	HomeShare float64
 }
 
-// recipes are the webs that have a name.
-func recipes() map[string]Recipe {
+// Recipes returns the webs that have a name.
+func Recipes() map[string]Recipe {
 	return map[string]Recipe{
 		"web-5k":  {Seed: 1, Sites: 5000, HomeShare: 0.6},
 		"web-20k": {Seed: 2, Sites: 20_000, HomeShare: 0.6},
@@ -31,13 +31,13 @@ func recipes() map[string]Recipe {
 }
 
 // Names returns the names that Named knows.
-func Names() []string { return slices.Sorted(maps.Keys(recipes())) }
+func Names() []string { return slices.Sorted(maps.Keys(Recipes())) }
 
 // Named generates the web of that name: web-5k and web-20k, of 5,000 and 20,000 sites, and web-big, as
 // web-5k but with links that lead to pages more than to homes. They take one and four seconds. The
 // error lists the names there are.
 func Named(ctx context.Context, name string) (*Stored, Shape, error) {
-	recipe, ok := recipes()[name]
+	recipe, ok := Recipes()[name]
 	if !ok {
 		return nil, Shape{}, fmt.Errorf("graph: no web %q: want one of %s", name, strings.Join(Names(), ", "))
 	}

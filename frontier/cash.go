@@ -1,0 +1,53 @@
+package frontier
+
+import "freshet/weburl"
+
+// Payer is an Ordering that goes by cash, importance which pages hand on by their links: a page's cash
+// is what all links to it have carried.
+type Payer interface {
+	Ordering
+	// Pay returns what each link of a page carries that has this much cash and so many different links,
+	// 1 or more. A seed starts with what a page of cash 1 pays its only link.
+	Pay(cash float64, links int) float64
+}
+
+// Pay returns what each link of such a page carries: 0 unless the ordering is a Payer.
+func Pay(o Ordering, cash float64, links int) float64 {
+	if p, ok := o.(Payer); ok {
+		return p.Pay(cash, max(1, links))
+	}
+	return 0
+}
+
+// InLinks takes the page that most pages are known to link to, in the site and among sites.
+type InLinks struct{}
+
+// PageOrder puts much cash first.
+func (InLinks) PageOrder(l weburl.Link) uint64 { return weburl.CashOrder(l.Cash) }
+
+// SitePriority returns the cash of the site's top page.
+func (InLinks) SitePriority(s SiteState) float64 { return weburl.OrderCash(s.Top.Order) }
+
+// Pay returns 1: each link counts.
+func (InLinks) Pay(float64, int) float64 { return 1 }
+
+// OPIC takes the page with the most cash, in the site and among sites, where a page hands its cash to its
+// links in equal parts: on-line page importance computation, Abiteboul, Preda and Cobena 2003.
+type OPIC struct{}
+
+// PageOrder puts much cash first.
+func (OPIC) PageOrder(l weburl.Link) uint64 { return weburl.CashOrder(l.Cash) }
+
+// SitePriority returns the cash of the site's top page.
+func (OPIC) SitePriority(s SiteState) float64 { return weburl.OrderCash(s.Top.Order) }
+
+// Pay returns an equal part.
+func (OPIC) Pay(cash float64, links int) float64 { return cash / float64(links) }
+
+// CashSum is OPIC in a site, and takes the site whose queued pages have the most cash together: the
+// longest queue, weighted by importance. So it goes for important pages, and keeps the sites open that
+// hold most of them.
+type CashSum struct{ OPIC }
+
+// SitePriority returns the cash of all queued pages.
+func (CashSum) SitePriority(s SiteState) float64 { return s.Cash }

@@ -1,0 +1,253 @@
+package importance
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Damping is the probability with which the surfer of PageRank follows a link.
+const Damping = 0.85
+
+// Ranker computes the PageRank of one graph. It takes 4 bytes a link and 8 a page, and the ranks
+// computed 24 a page more. It does not change, and is safe for concurrent use.
+type Ranker struct {
+	in  *Graph   // the links turned round, each once and none from a page to itself
+	out []uint32 // how many of these each page has
+}
+
+// NewRanker returns a Ranker for g, which it does not keep. Repeats of a page's links count once, links
+// of a page to itself not at all. O(pages + links).
+func NewRanker(g *Graph) *Ranker {
+	r := &Ranker{in: g.Transpose(), out: make([]uint32, g.Pages())}
+	r.in.simplify()
+	for _, source := range r.in.targets {
+		r.out[source]++
+	}
+	return r
+}
+
+// simplify takes out self-links, and repeats where each page's links are sorted.
+func (g *Graph) simplify() {
+	kept, begin := uint32(0), uint32(0)
+	for page := range g.Pages() {
+		end := g.start[page+1]
+		last := uint32(page) // none equals it after self-links are skipped
+		for _, target := range g.targets[begin:end] {
+			if target != uint32(page) && target != last {
+				g.targets[kept] = target
+				kept++
+				last = target
+			}
+		}
+		begin = end
+		g.start[page+1] = kept
+	}
+	g.targets = g.targets[:kept]
+}
+
+// RankOptions say how ranks are computed. The zero value is the textbook's PageRank.
+type RankOptions struct {
+	Damping    float64   // 0 is Damping
+	Teleport   []float64 // where the surfer goes who follows no link, a weight a page; nil: anywhere alike
+	Start      []float64 // ranks to start from, such as those of a smaller graph; pages beyond begin at 0
+	Tolerance  float64   // stop when the ranks change by less in all; 0 is 1e-9
+	Iterations int       // the most; 0 is 200
+	Workers    int       // 0 is one a processor
+}
+
+// Ranks are importances of pages, which sum to 1, and how they were found.
+type Ranks struct {
+	Of         []float64 // by page
+	Iterations int
+	Change     float64 // sum of all pages' changes in the last iteration
+}
+
+// Rank computes PageRank by power iteration: the surfer on a page goes on, with the probability of the
+// damping, to one of its links, else by the teleport vector; from a dangling page always by the teleport
+// vector. The sums are made in the same order whatever the number of workers, so the ranks are the same
+// to the last bit. A graph of no page has no ranks. It fails if an option is out of its range.
+// O(pages + links) an iteration.
+func (r *Ranker) Rank(o RankOptions) (Ranks, error) {
+	if err := o.settle(r.in.Pages()); err != nil {
+		return Ranks{}, err
+	}
+	if r.in.Pages() == 0 {
+		return Ranks{}, nil
+	}
+	s := newIteration(r, o)
+	ranks := Ranks{Change: math.Inf(1)}
+	for ranks.Iterations < o.Iterations && ranks.Change >= o.Tolerance {
+		ranks.Change = s.step()
+		ranks.Iterations++
+	}
+	ranks.Of = s.ranks
+	return ranks, nil
+}
+
+// settle puts defaults in their places.
+func (o *RankOptions) settle(pages int) error {
+	if o.Damping == 0 {
+		o.Damping = Damping
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-9
+	}
+	if o.Iterations == 0 {
+		o.Iterations = 200
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case !(o.Damping > 0 && o.Damping < 1):
+		return fmt.Errorf("importance: damping %v: want more than 0 and less than 1", o.Damping)
+	case !(o.Tolerance > 0):
+		return fmt.Errorf("importance: tolerance %v: want more than 0", o.Tolerance)
+	case o.Iterations < 0:
+		return fmt.Errorf("importance: %d iterations: want 1 or more", o.Iterations)
+	case o.Teleport != nil && len(o.Teleport) != pages:
+		return fmt.Errorf("importance: %d teleport weights: want one for each of %d pages", len(o.Teleport), pages)
+	case len(o.Start) > pages:
+		return fmt.Errorf("importance: %d ranks to start from: want at most one for each of %d pages", len(o.Start), pages)
+	}
+	if err := checkWeights("teleport weight", o.Teleport); err != nil {
+		return err
+	}
+	return checkWeights("rank to start from", o.Start)
+}
+
+// checkWeights holds that weights are none, or none is negative and one positive.
+func checkWeights(what string, weights []float64) error {
+	sum := 0.0
+	for page, w := range weights {
+		if !(w >= 0 && w <= math.MaxFloat64) {
+			return fmt.Errorf("importance: %s %v of page %d: want 0 or more", what, w, page)
+		}
+		sum += w
+	}
+	if len(weights) > 0 && !(sum > 0 && sum <= math.MaxFloat64) {
+		return fmt.Errorf("importance: %ss sum to %v: want more than 0", what, sum)
+	}
+	return nil
+}
+
+// blockPages is how many pages a worker takes at a time.
+const blockPages = 1 << 13
+
+// iteration is a computation under way.
+type iteration struct {
+	*Ranker
+	o            RankOptions
+	ranks, next  []float64
+	given        []float64 // what each of a page's links carries
+	teleportUnit float64   // one over the sum of the teleport weights, or over the pages
+	lost, change []float64 // of each block: rank on dangling pages, sum of changes
+}
+
+func newIteration(r *Ranker, o RankOptions) *iteration {
+	n := r.in.Pages()
+	blocks := (n + blockPages - 1) / blockPages
+	s := &iteration{
+		Ranker: r, o: o, ranks: make([]float64, n), next: make([]float64, n), given: make([]float64, n),
+		teleportUnit: 1 / float64(n), lost: make([]float64, blocks), change: make([]float64, blocks),
+	}
+	if o.Teleport != nil {
+		s.teleportUnit = 1 / sum(o.Teleport)
+	}
+	if o.Start == nil {
+		for page := range s.ranks {
+			s.ranks[page] = s.teleport(page)
+		}
+		return s
+	}
+	scale := 1 / sum(o.Start)
+	for page, rank := range o.Start {
+		s.ranks[page] = scale * rank
+	}
+	return s
+}
+
+// teleport returns the probability with which a surfer who follows no link goes to a page.
+func (s *iteration) teleport(page int) float64 {
+	if s.o.Teleport == nil {
+		return s.teleportUnit
+	}
+	return s.teleportUnit * s.o.Teleport[page]
+}
+
+// step makes the next ranks of the present ones and returns by how much they differ.
+func (s *iteration) step() float64 {
+	s.blocks(func(block, from, to int) {
+		lost := 0.0
+		for page := from; page < to; page++ {
+			if s.out[page] == 0 {
+				lost += s.ranks[page]
+			} else {
+				s.given[page] = s.o.Damping * s.ranks[page] / float64(s.out[page])
+			}
+		}
+		s.lost[block] = lost
+	})
+	anywhere := 1 - s.o.Damping + s.o.Damping*sum(s.lost)
+	s.blocks(func(block, from, to int) {
+		change := 0.0
+		for page := from; page < to; page++ {
+			rank := anywhere * s.teleport(page)
+			for _, source := range s.in.Out(uint32(page)) {
+				rank += s.given[source]
+			}
+			s.next[page] = rank
+			change += math.Abs(rank - s.ranks[page])
+		}
+		s.change[block] = change
+	})
+	s.ranks, s.next = s.next, s.ranks
+	return sum(s.change)
+}
+
+// blocks calls work for all pages, block by block, from as many goroutines as there are workers.
+func (s *iteration) blocks(work func(block, from, to int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(s.o.Workers, len(s.lost)) {
+		workers.Go(func() {
+			for {
+				block := int(next.Add(1)) - 1
+				if block >= len(s.lost) {
+					return
+				}
+				work(block, block*blockPages, min((block+1)*blockPages, len(s.ranks)))
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func sum(x []float64) (total float64) {
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
+
+// Order returns the pages by falling rank, equal ones by number. O(pages × log pages).
+func Order(ranks []float64) []uint32 {
+	order := make([]uint32, len(ranks))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortStableFunc(order, func(a, b uint32) int {
+		switch {
+		case ranks[a] > ranks[b]:
+			return -1
+		case ranks[a] < ranks[b]:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
