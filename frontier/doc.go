@@ -28,6 +28,9 @@
 // A Frontier is pure: it has no clock, no goroutine and no file. Every method takes now as an
 // argument, and the live engine, the simulator and the tests run the same code.
 //
-// Scope and Guard decide at discovery whether a URL is queued at all: the one by what the user asked
+// What an operator asks of a site, its Manners, counts in its host's interval and in when the site may
+// be asked; a Pause and a Block keep site and host back until they are lifted.
+//
+// Scope, Rules and Guard decide at discovery whether a URL is queued at all: the one by what the user asked
 // for, the other by limits that keep the crawl out of traps.
 package frontier
