@@ -28,6 +28,15 @@ func filterParameters() []parameter {
 	}
 }
 
+// changeParameters are those of the change feed.
+func changeParameters() []parameter {
+	return []parameter{
+		{"since", "string", "cursor to go on from; start: the oldest change kept; none: from now", false},
+		{"site", "string", "only pages of this site, such as https://example.org", false},
+		{"follow", "string", "false: end at the present", false},
+	}
+}
+
 // parseFilter reads the filter of a query.
 func parseFilter(query url.Values) (f Filter, err error) {
 	f = Filter{Site: query.Get("site"), State: query.Get("state")}

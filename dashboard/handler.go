@@ -105,8 +105,11 @@ type Options struct {
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
 	// the description of the API.
 	Statuses, Explanations []any
-	Version                string                 // of the program
-	Collectors             []prometheus.Collector // what /metrics shows
+	// Changes serves the change feed, whose lines are like ChangeLine; nil: there is none.
+	Changes    http.Handler
+	ChangeLine any
+	Version    string                 // of the program
+	Collectors []prometheus.Collector // what /metrics shows
 }
 
 // Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/, which
@@ -124,6 +127,10 @@ func Handler(o Options) http.Handler {
 	endpoints := s.endpoints(o)
 	if o.Steerer != nil {
 		endpoints = append(endpoints, orders(o.Steerer)...)
+	}
+	if o.Changes != nil {
+		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "What becomes of pages, a change a line, or as Server-Sent Events.", changeParameters(),
+			nil, typeLines, o.ChangeLine, o.Changes.ServeHTTP})
 	}
 	description := describe(endpoints, o.Version)
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, description) })

@@ -356,6 +356,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if err != nil {
 		return usage(err)
 	}
+	news := newFeed(&options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {
 		return crawlError(err)
@@ -365,7 +366,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		steering.reload = d.reloader.reload
 		d.reloader.engine = engine
 	}
-	front, err := serveStatus(steering, options, open)
+	front, err := serveStatus(steering, options, open, news)
 	if err != nil {
 		engine.Close()
 		return err
@@ -381,6 +382,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if d != nil {
 		d.end()
 	}
+	news.stop()
 	front.stop()
 	if closing := engine.Close(); err == nil {
 		err = closing

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/term"
 
+	"freshet/broadcast"
 	"freshet/clock"
 	"freshet/crawl"
 	"freshet/dashboard"
@@ -78,10 +79,11 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
-func serveStatus(steering steerer, options crawl.Options, open listening) (*front, error) {
+func serveStatus(steering steerer, options crawl.Options, open listening, news *feed) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
 	handler := dashboard.Handler(served)
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
 	handler = onlyCrawl(options.Crawl, handler)

@@ -1,0 +1,31 @@
+package broadcast
+
+import "sync"
+
+// A Bell wakes all who wait for something new in the log. The zero value is ready; all methods may be
+// called concurrently. Ring costs some nanoseconds if nobody waits: it may be called for every record.
+type Bell struct {
+	mu   sync.Mutex
+	rung chan struct{} // closed by the next Ring; nil: nobody waits
+}
+
+// Ring wakes all who hold a channel of Wait.
+func (b *Bell) Ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}
+
+// Wait returns a channel that the next Ring closes. Take it before looking whether there is something
+// new: then nothing is missed in between.
+func (b *Bell) Wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}

@@ -1,0 +1,231 @@
+package broadcast
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"freshet/clock"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Change is a line of the change feed. Kind is new, changed, moved, gone, withdrawn or purged for a page;
+// heartbeat for a sign of life, which has a cursor alone; and resynchronise for the last line of a stream
+// that cannot go on, which has an error.
+type Change struct {
+	Cursor      string     `json:"cursor"` // who has read this line goes on from here
+	Kind        string     `json:"kind"`
+	URL         string     `json:"url,omitempty"`
+	At          *time.Time `json:"at,omitempty"`
+	Version     uint32     `json:"version,omitempty"`
+	Digest      string     `json:"digest,omitempty"` // SHA-1 of the body, hexadecimal
+	ContentType string     `json:"content_type,omitempty"`
+	SizeBytes   int64      `json:"size_bytes,omitempty"`
+	MovedTo     string     `json:"moved_to,omitempty"`
+	Error       string     `json:"error,omitempty"`
+}
+
+// Kinds of lines that are about no page.
+const (
+	KindHeartbeat     = "heartbeat"
+	KindResynchronise = "resynchronise"
+)
+
+const (
+	heartbeat    = 15 * time.Second // between signs of life
+	stall        = 30 * time.Second // that a write may take; then the client is let go
+	linesAtOnce  = 256              // read from the log, and held in memory, for a client
+	pauseToBatch = 50 * time.Millisecond
+)
+
+// Changes serves the change feed: GET with the query's since, site and follow; NDJSON, or Server-Sent
+// Events if the request accepts text/event-stream. The stream goes on, with a heartbeat every 15 s, until
+// the client or the server ends it; with follow=false it ends at the present, with a heartbeat that has
+// the cursor. A cursor that lies too far back gets the code 410. Each client reads the log at its own
+// pace, and holds 256 lines in memory at most; one that takes nothing for 30 s is let go, and goes on from
+// its cursor when it comes back.
+type Changes struct {
+	Store *store.Store
+	Bell  *Bell // rung when the log has grown
+	Clock *clock.Clock
+	Done  <-chan struct{} // ends all streams; nil: never
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	since, follow := query.Get("since"), query.Get("follow") != "false"
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		since = id // a browser that connects anew
+	}
+	site, err := parseSite(query.Get("site"))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	reader, err := NewReader(f.Store, since, site)
+	if err != nil {
+		refuse(w, codeOf(err), err)
+		return
+	}
+	out := &lines{w: w, control: http.NewResponseController(w), clock: f.Clock}
+	out.events = strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	out.begin()
+	if f.stream(r, reader, out, follow) != nil {
+		return // the client has gone
+	}
+}
+
+// stream writes changes until there is no reason to go on; its error is the client's.
+func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow bool) error {
+	timer := f.Clock.NewTimer(f.Clock.Span(heartbeat))
+	defer timer.Stop()
+	for {
+		news := f.Bell.Wait()
+		before := reader.Cursor()
+		entries, err := reader.Next(linesAtOnce)
+		if err := out.entries(f.Store, before, entries); err != nil {
+			return err
+		}
+		switch {
+		case err != nil:
+			kind := ""
+			if errors.Is(err, ErrBehind) {
+				kind = KindResynchronise
+			}
+			return errors.Join(out.line(Change{Kind: kind, Error: err.Error()}), out.flush())
+		case len(entries) > 0:
+			if err := out.flush(); err != nil {
+				return err
+			}
+			continue
+		case !follow:
+			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.flush())
+		}
+		select {
+		case <-news:
+			if f.Clock.Sleep(r.Context(), f.Clock.Span(pauseToBatch)) != nil {
+				return nil
+			}
+		case <-timer.C:
+			f.Clock.Reset(timer, f.Clock.Span(heartbeat))
+			if err := errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.flush()); err != nil {
+				return err
+			}
+		case <-r.Context().Done():
+			return nil
+		case <-f.Done:
+			return nil
+		}
+	}
+}
+
+// lines writes changes in one of the two formats.
+type lines struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	clock   *clock.Clock
+	events  bool
+}
+
+func (l *lines) begin() {
+	kind := "application/x-ndjson"
+	if l.events {
+		kind = "text/event-stream"
+	}
+	l.w.Header().Set("Content-Type", kind)
+	l.w.Header().Set("Cache-Control", "no-store")
+	l.w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to collect lines
+	l.w.WriteHeader(http.StatusOK)
+	_ = l.flush() // the next write tells
+}
+
+// entries writes a line an entry; at is the cursor before the first.
+func (l *lines) entries(s *store.Store, at Cursor, entries []Entry) error {
+	for _, e := range entries {
+		at[e.Partition] = e.Record
+		c := describe(s, e)
+		c.Cursor = at.String()
+		if err := l.line(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lines) line(c Change) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	_ = l.control.SetWriteDeadline(l.clock.Deadline(stall)) // not every connection has one
+	if l.events {
+		if c.Cursor != "" {
+			text = fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n", c.Cursor, c.Kind, text)
+		} else {
+			text = fmt.Appendf(nil, "event: %s\ndata: %s\n", c.Kind, text)
+		}
+	}
+	_, err = l.w.Write(append(text, '\n'))
+	return err
+}
+
+func (l *lines) flush() error {
+	err := l.control.Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// describe returns an entry as a line, yet without its cursor. Of a version that is no longer kept it
+// tells the number only.
+func describe(s *store.Store, e Entry) Change {
+	at := time.Unix(0, e.At).UTC()
+	c := Change{Kind: e.Kind.String(), URL: e.URL.String(), At: &at, Version: e.Version}
+	if !e.MovedTo.IsZero() {
+		c.MovedTo = e.MovedTo.String()
+	}
+	if v, err := s.Version(e.Partition, e.Fingerprint, e.Version); err == nil && !ended(e.Kind) {
+		c.Digest, c.ContentType, c.SizeBytes = fmt.Sprintf("%x", v.BodyDigest[:]), v.ContentType, v.Size
+	}
+	return c
+}
+
+// ended reports whether a change leaves a page without a body to serve.
+func ended(k store.ChangeKind) bool {
+	return k != store.ChangeNew && k != store.ChangeChanged
+}
+
+// parseSite reads a site as a user types it; "" is none.
+func parseSite(text string) (weburl.Site, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := weburl.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	return u.Site(), nil
+}
+
+// codeOf returns the HTTP status for an error of a cursor.
+func codeOf(err error) int {
+	switch {
+	case errors.Is(err, ErrCursor):
+		return http.StatusBadRequest
+	case errors.Is(err, ErrBehind):
+		return http.StatusGone
+	}
+	return http.StatusInternalServerError
+}
+
+func refuse(w http.ResponseWriter, code int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": err.Error(), "resynchronise": code == http.StatusGone})
+}

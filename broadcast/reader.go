@@ -1,0 +1,112 @@
+package broadcast
+
+import (
+	"fmt"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Entry is an entry of the change log and the partition that it is of.
+type Entry struct {
+	Partition weburl.Partition
+	store.Change
+}
+
+// A Reader reads the change log from a cursor on, partition by partition. As the log holds the last
+// entry of each page, it tells of a page that has changed twice in between once. Not for concurrent use.
+type Reader struct {
+	store *store.Store
+	site  weburl.Site // "": all
+	parts []weburl.Partition
+	turn  int // of parts: where the next batch begins
+	at    Cursor
+	floor Cursor // ends forgotten up to here concern nobody: the reader began with nothing
+}
+
+// NewReader returns a reader from a cursor's text on: "" is from now, Start from the oldest change kept.
+// With a site it reads of that one only, and leaves the positions of other partitions as they are. Its
+// errors are ErrCursor, ErrBehind and those of the store.
+func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err error) {
+	r = &Reader{store: s, site: site, at: make(Cursor, s.Partitions()), floor: make(Cursor, s.Partitions())}
+	if since != "" && since != Start {
+		if r.at, err = ParseCursor(since, s.Partitions()); err != nil {
+			return nil, err
+		}
+	}
+	if site != "" {
+		r.parts = []weburl.Partition{site.Partition(s.Partitions())}
+	}
+	for p := range s.Partitions() {
+		p := weburl.Partition(p)
+		if site == "" {
+			r.parts = append(r.parts, p)
+		}
+		total, err := s.Counters(p)
+		switch {
+		case err != nil:
+			return nil, err
+		case since == "":
+			r.at[p] = total.Records
+		case since == Start:
+			r.floor[p] = total.Horizon
+		case r.at[p] > total.Records:
+			return nil, fmt.Errorf("%w: it is ahead of partition %d", ErrBehind, p)
+		}
+	}
+	for _, p := range r.parts {
+		if err := r.within(p); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// within errs if the log no longer tells all that came after the reader's place.
+func (r *Reader) within(p weburl.Partition) error {
+	total, err := r.store.Counters(p)
+	if err == nil && total.Horizon > max(r.at[p], r.floor[p]) {
+		err = fmt.Errorf("%w: record %d of partition %d, which goes back to %d", ErrBehind, r.at[p], p, total.Horizon)
+	}
+	return err
+}
+
+// Cursor returns where the reader is: behind all that Next has returned.
+func (r *Reader) Cursor() Cursor { return r.at.clone() }
+
+// Next returns up to about n further entries, none if there are none yet. The error is ErrBehind if ends
+// of pages were forgotten before they were read.
+func (r *Reader) Next(n int) (entries []Entry, err error) {
+	for range r.parts {
+		p := r.parts[r.turn]
+		entries, err = r.read(entries, p, n-len(entries))
+		if err != nil || len(entries) >= n {
+			return entries, err
+		}
+		r.turn = (r.turn + 1) % len(r.parts)
+	}
+	return entries, nil
+}
+
+func (r *Reader) read(entries []Entry, p weburl.Partition, n int) ([]Entry, error) {
+	before, err := r.store.Counters(p)
+	if err != nil || before.Records == r.at[p] {
+		return entries, err
+	}
+	changes, err := r.store.Changes(p, r.at[p], n)
+	if err != nil {
+		return entries, err
+	}
+	if err := r.within(p); err != nil {
+		return entries, err
+	}
+	for _, c := range changes {
+		if r.at[p] = c.Record; r.site == "" || c.URL.Site() == r.site {
+			entries = append(entries, Entry{p, c})
+		}
+	}
+	if len(changes) < n { // that was all up to then
+		r.at[p] = max(r.at[p], before.Records)
+	}
+	return entries, nil
+}
