@@ -1,5 +1,6 @@
 // Package dashboard shows a data directory and the crawl in it over HTTP: a status page, a JSON API,
-// Prometheus metrics. It reads through one interface, Reader, and changes nothing.
+// Prometheus metrics, and stored versions as Memento (RFC 7089) and pywb address them. It reads through
+// one interface, Reader, and changes nothing.
 //
 // The same handler serves three doors: the --listen address, the control socket in the data directory,
 // and, in process, the commands that look into a directory which no crawl holds. What a command prints

@@ -35,7 +35,8 @@ type Page struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextDue     *time.Time `json:"next_due"`
 	Depth       int        `json:"depth"`
-	Reason      string     `json:"reason,omitempty"` // why the last visit failed or the page was refused
+	Reason      string     `json:"reason,omitempty"`       // why the last visit failed or the page was refused
+	RedirectsTo string     `json:"redirects_to,omitempty"` // where the last visit was sent on to
 }
 
 // History is what is kept of a page's past.
@@ -76,6 +77,7 @@ type Version struct {
 // Content is the decoded body of a version.
 type Content struct {
 	Version Version
+	Header  http.Header // of the captured answer
 	Body    []byte
 }
 
@@ -112,8 +114,9 @@ type Options struct {
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
-// Handler serves the status page at /, /healthz, /readyz, /metrics and the API under /api/v1/, which
-// describes itself at /api/v1/openapi.json.
+// Handler serves the status page at /, /healthz, /readyz, /metrics, stored versions under /web/,
+// /timegate/ and /timemap/link/ (see memento.go), and the API under /api/v1/, which describes itself at
+// /api/v1/openapi.json.
 func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
@@ -137,7 +140,13 @@ func Handler(o Options) http.Handler {
 	for _, e := range endpoints {
 		mux.HandleFunc(e.method+" "+e.path, e.serve)
 	}
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isMemento(r.URL.Path) {
+			s.memento(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // endpoints are those that look in.

@@ -195,7 +195,7 @@ func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Co
 		return c, err
 	}
 	data, _, err := fetch.Decode(body.Header, body.Payload, maxContent)
-	return dashboard.Content{Version: versionOf(version), Body: data}, err
+	return dashboard.Content{Version: versionOf(version), Header: body.Header, Body: data}, err
 }
 
 // maxContent bounds a decoded body that is shown, in bytes.
@@ -229,7 +229,7 @@ func pick(versions []store.Version, number uint32, at time.Time) (v store.Versio
 
 func pageOf(row store.Page) dashboard.Page {
 	page := dashboard.Page{URL: row.URL.String(), Site: string(row.URL.Site()), State: row.State.String(), Status: row.Status,
-		ContentType: row.ContentType, Version: row.Versions, Depth: int(row.Depth), Reason: row.Reason,
+		ContentType: row.ContentType, Version: row.Versions, Depth: int(row.Depth), Reason: row.Reason, RedirectsTo: row.Redirect.String(),
 		FirstSeen: whenNs(row.FirstSeen), LastFetched: whenNs(row.LastFetched), LastChanged: whenNs(row.LastChanged)}
 	if row.Versions > 0 {
 		page.Digest = fmt.Sprintf("%x", row.BodyDigest[:])

@@ -35,7 +35,7 @@ var rooms = map[string]string{
 	"sim": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +
 		"sim",
-	"dashboard": "weburl clock",
+	"dashboard": "weburl clock extract",
 
 	"broadcast/scheduler": "", // what is sent next is decided without knowing how
 }

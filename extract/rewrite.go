@@ -1,0 +1,179 @@
+package extract
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+
+	"freshet/weburl"
+)
+
+// RewriteHTML returns an HTML document in any encoding that has ASCII as its part, in which every reference
+// that markup carries is replaced by what to returns for the URL that it means: in attributes, srcset,
+// refreshes, style sheets and style attributes. All other bytes stay as they are, so that the encoding
+// stays too. Fragments alone, other schemes than http and https, and what no URL can be made of are left
+// alone, and so is all that scripts put together. A base element counts from where it stands.
+//
+// What would keep the rewritten document from loading its parts goes: integrity and crossorigin
+// attributes, and a policy (Content-Security-Policy) in a meta element. O(len(document)).
+func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string) []byte {
+	r := rewriter{references: references{own, to}, tokens: tokenizer{document: document}}
+	for {
+		kind := r.tokens.next()
+		switch {
+		case kind == endOfDocument:
+			return append(r.out, document[r.copied:]...)
+		case kind == characters && r.style:
+			if sheet := r.css(r.tokens.raw); !bytes.Equal(sheet, r.tokens.raw) {
+				r.replace(r.tokens.raw, sheet)
+			}
+		}
+		r.style = kind == startTag && string(r.tokens.name) == "style"
+		if kind == startTag || kind == emptyTag {
+			r.tag()
+		}
+	}
+}
+
+// RewriteCSS is RewriteHTML for a style sheet: its url(…) and @import. References that are written with
+// escapes are left alone.
+func RewriteCSS(sheet []byte, own weburl.URL, to func(weburl.URL) string) []byte {
+	return references{own, to}.css(sheet)
+}
+
+// references replaces references.
+type references struct {
+	from weburl.URL
+	to   func(weburl.URL) string
+}
+
+// replaced returns what stands for a reference.
+func (r references) replaced(ref string) string {
+	bare, fragment, cut := strings.Cut(strings.Trim(ref, htmlSpace), "#")
+	if bare == "" || otherScheme([]byte(bare)) {
+		return ref
+	}
+	u, err := r.from.Parse(bare)
+	if err != nil {
+		return ref
+	}
+	if cut {
+		fragment = "#" + fragment
+	}
+	return r.to(u) + fragment
+}
+
+// sheetReferences finds the references of a style sheet: one of the groups has it.
+var sheetReferences = regexp.MustCompile(`(?i)url\(\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)'|([^"'()\\\s]*))\s*\)|@import\s+(?:"([^"\\\n]*)"|'([^'\\\n]*)')`)
+
+func (r references) css(sheet []byte) []byte {
+	var out []byte
+	copied := 0
+	for _, match := range sheetReferences.FindAllSubmatchIndex(sheet, -1) {
+		for group := 2; group < len(match); group += 2 {
+			if from, to := match[group], match[group+1]; from >= 0 {
+				ref := r.replaced(string(sheet[from:to]))
+				ref = strings.NewReplacer(`"`, "%22", `'`, "%27", "(", "%28", ")", "%29", `\`, "%5C").Replace(ref)
+				out = append(append(out, sheet[copied:from]...), ref...)
+				copied = to
+			}
+		}
+	}
+	return append(out, sheet[copied:]...)
+}
+
+// srcset returns a srcset with its references replaced.
+func (r references) srcset(set []byte) []byte {
+	var out []byte
+	copied := 0
+	for ref := range candidates(set) {
+		from := offsetIn(set, ref)
+		out = append(append(out, set[copied:from]...), r.replaced(string(ref))...)
+		copied = from + len(ref)
+	}
+	return append(out, set[copied:]...)
+}
+
+// offsetIn returns where a part of text begins in it: both end where the memory behind text ends.
+func offsetIn(text, part []byte) int { return cap(text) - cap(part) }
+
+// rewriter is one pass over a document.
+type rewriter struct {
+	references
+	tokens tokenizer
+	style  bool   // the next token is a style sheet
+	out    []byte // what stands for document[:copied]
+	copied int
+}
+
+// replace puts text where a part of the document stands.
+func (r *rewriter) replace(part, text []byte) {
+	from := offsetIn(r.tokens.document, part)
+	r.out = append(append(r.out, r.tokens.document[r.copied:from]...), text...)
+	r.copied = from + len(part)
+}
+
+// tag replaces what the attributes of the current tag refer to.
+func (r *rewriter) tag() {
+	var a attributes
+	for _, v := range r.tokens.values {
+		var buffer [maxName]byte
+		if field := a.field(lower(v.name, &buffer)); field != nil && *field == nil {
+			*field = v.value
+		}
+	}
+	policy := string(r.tokens.name) == "meta" && equalFold(a.httpEquiv, "content-security-policy")
+	refresh := string(r.tokens.name) == "meta" && equalFold(a.httpEquiv, "refresh")
+	for _, v := range r.tokens.values {
+		var buffer [maxName]byte
+		name := string(lower(v.name, &buffer))
+		switch {
+		case name == "integrity", name == "crossorigin", policy && name == "http-equiv":
+			r.replace(v.name, []byte("data-"+name))
+			continue
+		case len(v.value) == 0:
+			continue
+		}
+		value, _ := unescape(nil, v.value, true)
+		if text, ok := r.attribute(name, value, refresh); ok && text != string(value) {
+			r.setValue(v.value, text)
+		}
+		if name == "href" && string(r.tokens.name) == "base" {
+			if u, err := r.from.Parse(string(value)); err == nil {
+				r.from = u
+			}
+		}
+	}
+}
+
+// attribute returns an attribute's value with its references replaced; ok is false if it is of no kind
+// that has any.
+func (r *rewriter) attribute(name string, value []byte, refresh bool) (text string, ok bool) {
+	switch name {
+	case "href", "xlink:href", "src", "poster", "background", "action", "formaction", "longdesc", "manifest":
+		return r.replaced(string(value)), true
+	case "data":
+		return r.replaced(string(value)), string(r.tokens.name) == "object"
+	case "srcset", "imagesrcset":
+		return string(r.srcset(value)), true
+	case "style":
+		return string(r.css(value)), true
+	case "content":
+		target := refreshTarget(string(value))
+		if !refresh || target == "" {
+			return "", false
+		}
+		return strings.Replace(string(value), target, r.replaced(target), 1), true
+	}
+	return "", false
+}
+
+// setValue puts another text where an attribute's value stands, with quotation marks if it has none.
+func (r *rewriter) setValue(value []byte, text string) {
+	text = html.EscapeString(text)
+	if before := r.tokens.document[offsetIn(r.tokens.document, value)-1]; before != '"' && before != '\'' {
+		text = `"` + text + `"`
+	}
+	r.replace(value, []byte(text))
+}

@@ -1,0 +1,70 @@
+package extract
+
+import (
+	"bytes"
+	"testing"
+
+	"freshet/weburl"
+)
+
+func archived(u weburl.URL) string { return "/web/" + u.String() }
+
+func TestRewriteHTML(t *testing.T) {
+	own, err := weburl.Parse("http://a.test/dir/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, document, want string }{
+		{"nothing", "plain \xe9 text <b>bold</b>", "plain \xe9 text <b>bold</b>"},
+		{"relative", `<a href="x.html">x</a>`, `<a href="/web/http://a.test/dir/x.html">x</a>`},
+		{"fragments", `<a href="#top"><a href='x#y z'>`, `<a href="#top"><a href='/web/http://a.test/dir/x#y z'>`},
+		{"no quotes", `<img src=/i.png alt=i>`, `<img src="/web/http://a.test/i.png" alt=i>`},
+		{"other schemes", `<a href="mailto:a@b"><img src="data:,x"><a href=javascript:f()>`, `<a href="mailto:a@b"><img src="data:,x"><a href=javascript:f()>`},
+		{"escapes", `<a href="?a=1&amp;b=2" title="&eacute;">`, `<a href="/web/http://a.test/dir/page.html?a=1&amp;b=2" title="&eacute;">`},
+		{"base", `<base href="//b.test/"><a href=x>`, `<base href="/web/http://b.test/"><a href="/web/http://b.test/x">`},
+		{"srcset", `<img srcset="a.png 1x, b.png 2x">`, `<img srcset="/web/http://a.test/dir/a.png 1x, /web/http://a.test/dir/b.png 2x">`},
+		{"style", `<style>a{background:url( "x.png" )}</style><p style="background:url(y.png)">`, `<style>a{background:url( "/web/http://a.test/dir/x.png" )}</style><p style="background:url(/web/http://a.test/dir/y.png)">`},
+		{"script", `<script src=s.js integrity="sha256-x">a = '<a href="x">'</script>`, `<script src="/web/http://a.test/dir/s.js" data-integrity="sha256-x">a = '<a href="x">'</script>`},
+		{"refresh", `<meta http-equiv=refresh content="0; url=n.html">`, `<meta http-equiv=refresh content="0; url=/web/http://a.test/dir/n.html">`},
+		{"policy", `<meta http-equiv="Content-Security-Policy" content="default-src 'none'">`, `<meta data-http-equiv="Content-Security-Policy" content="default-src 'none'">`},
+		{"comment", `<!-- <a href=x> --><a href`, `<!-- <a href=x> --><a href`},
+		{"vector", `<svg><use xlink:href="s.svg#i"/></svg>`, `<svg><use xlink:href="/web/http://a.test/dir/s.svg#i"/></svg>`},
+	}
+	for _, test := range tests {
+		if got := string(RewriteHTML([]byte(test.document), own, archived)); got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRewriteCSS(t *testing.T) {
+	own, err := weburl.Parse("http://a.test/css/s.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet := "@import 'b.css'; @IMPORT url(c.css); a{src:url(data:x)} b{background:URL('../i.png')}"
+	want := "@import '/web/http://a.test/css/b.css'; @IMPORT url(/web/http://a.test/css/c.css); a{src:url(data:x)} b{background:URL('/web/http://a.test/i.png')}"
+	if got := string(RewriteCSS([]byte(sheet), own, archived)); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// FuzzRewriteHTML holds that whatever the document, a rewriting that changes no reference's meaning keeps
+// its tokens, and that one that is asked to change nothing of a text without markup changes nothing.
+func FuzzRewriteHTML(f *testing.F) {
+	f.Add([]byte(`<a href="x"><img srcset="a 1x,b"><style>@import "x"</style><base href=/b/><p style='url(x)'>`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		own, _ := weburl.Parse("http://a.test/")
+		out := RewriteHTML(document, own, archived)
+		before, after := tokenizer{document: document}, tokenizer{document: out}
+		for {
+			a, b := before.next(), after.next()
+			if a != b || !bytes.HasPrefix(after.name, []byte("data-")) && a == startTag && !bytes.Equal(before.name, after.name) {
+				t.Fatalf("%d %q became %d %q", a, before.raw, b, after.raw)
+			}
+			if a == endOfDocument {
+				return
+			}
+		}
+	})
+}
