@@ -93,7 +93,7 @@ func newRoot() *cobra.Command {
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(),
-		planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
+		weightsCommand(), planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
 	root.AddCommand(steeringCommands()...)

@@ -63,10 +63,10 @@ type planCap struct {
 }
 
 type planOptions struct {
-	pages, policy, algorithm, convention, out string
-	budget, siteCap                           int
-	interval                                  duration
-	asJSON                                    bool
+	pages, weights, policy, algorithm, convention, out string
+	budget, siteCap                                    int
+	interval                                           duration
+	asJSON                                             bool
 }
 
 func planCommand() *cobra.Command {
@@ -76,7 +76,7 @@ func planCommand() *cobra.Command {
 		Long: "Reads pages and how they change, and spends a budget of crawls an interval so that the copy is freshest,\n" +
 			"weighted by the pages' weights; says how fresh it will be. FILE is CSV with a header, - for standard input:\n\n" +
 			"  url                needed, each once\n" +
-			"  weight             at least 0, default 1\n" +
+			"  weight             at least 0, default 1; --weights takes its place\n" +
 			"  process            poisson (default), weibull, pareto, gamma, deterministic, quasi\n" +
 			"  rate               changes a day, 1/mean gap; needed but for quasi; 0: never changes\n" +
 			"  shape              of weibull, pareto (more than 1) and gamma\n" +
@@ -92,6 +92,7 @@ func planCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.pages, "pages", "", "CSV file of pages, - for standard input (required)")
+	f.StringVar(&o.weights, "weights", "", "CSV file of url and weight (see freshet weights); a page that it does not have weighs as its mean")
 	f.IntVar(&o.budget, "budget", 0, "crawls in the interval (required)")
 	f.Var(&o.interval, "interval", "length of the interval")
 	f.StringVar(&o.policy, "policy", "optimal", "optimal, uniform, proportional, weighted-uniform or weighted-proportional")
@@ -136,6 +137,8 @@ func (o *planOptions) run(cmd *cobra.Command) error {
 		return usage(errors.New("--pages is needed"))
 	case !cmd.Flags().Changed("budget"):
 		return usage(errors.New("--budget is needed"))
+	case o.pages == "-" && o.weights == "-":
+		return usage(errors.New("--pages and --weights: only one can be standard input"))
 	}
 	if err := o.validate(); err != nil {
 		return err
@@ -143,6 +146,13 @@ func (o *planOptions) run(cmd *cobra.Command) error {
 	p, err := o.read(cmd.InOrStdin())
 	if err != nil {
 		return err
+	}
+	if o.weights != "" {
+		found, err := readWeights(o.weights, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		p.weigh(found)
 	}
 	watch := clock.Real()
 	start := watch.Now()
@@ -232,6 +242,27 @@ func (p *planPages) Crawls(i int, gain float64) float64 {
 		return 0
 	}
 	return p.curves[i].Crawls(gain / p.weights[i])
+}
+
+// weigh gives the pages other weights; a page without one weighs as much as the others in the mean.
+func (p *planPages) weigh(found map[string]float64) {
+	sum, known := 0.0, 0
+	for i, url := range p.urls {
+		w, ok := found[url]
+		p.weights[i] = w
+		if ok {
+			sum, known = sum+w, known+1
+		}
+	}
+	mean := 1.0
+	if known > 0 {
+		mean = sum / float64(known)
+	}
+	for i, url := range p.urls {
+		if _, ok := found[url]; !ok {
+			p.weights[i] = mean
+		}
+	}
 }
 
 func (p *planPages) outcome(crawls []int32) planOutcome {

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"freshet/weights"
+)
+
+// queryColumns are the columns of a log of queries, weightColumns those of a table of weights.
+var (
+	queryColumns  = []string{"query", "url", "page", "position", "clicked", "changed", "answer"}
+	weightColumns = []string{"url", "weight"}
+)
+
+// A weightsOutcome is what the command says, as JSON or in words.
+type weightsOutcome struct {
+	Queries           int          `json:"queries"`
+	Pages             int          `json:"pages"`
+	EmbarrassmentRate float64      `json:"embarrassments_per_query"`
+	Outcomes          weights.Tree `json:"outcomes"`
+	NewPage           float64      `json:"new_page_weight"`
+}
+
+type weightsOptions struct {
+	log, out string
+	mix      []string
+	strength float64
+	asJSON   bool
+}
+
+func weightsCommand() *cobra.Command {
+	var o weightsOptions
+	cmd := &cobra.Command{
+		Use: "weights --log FILE", Short: "Say how much each page matters, from queries and clicks", Args: cobra.NoArgs,
+		Long: "Reads a log of queries, and weighs each page by how often its stale copy would embarrass: be returned,\n" +
+			"be clicked, and be no answer any more. FILE is CSV with a header, - for standard input; a row is a page at a\n" +
+			"query, and rows of a query stand together:\n\n" +
+			"  query     needed: which query, any text\n" +
+			"  url       needed\n" +
+			"  page      result page on which the query returned it, from 1; empty: not returned\n" +
+			"  position  place on that page, from 1; empty: not returned\n" +
+			"  clicked   1 if the user clicked, default 0\n" +
+			"  changed   1 if the page had changed since it was copied, 0 if not; empty: not known\n" +
+			"  answer    of a clicked page that had changed: right, wrong or broken; empty: not known\n\n" +
+			"Pages with little data lean towards the others, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
+			"file of url and weight, each source first brought to mean 1; a page that a source does not have is like its\n" +
+			"mean. The out file is CSV: url, weight, for plan --weights.",
+		Example: "  freshet weights --log queries.csv --out weights.csv\n  freshet weights --log queries.csv --mix importance.csv:0.3 --json --out weights.csv\n  freshet plan --pages pages.csv --weights weights.csv --budget 1000",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.log, "log", "", "CSV file of queries, - for standard input (required)")
+	f.Float64Var(&o.strength, "strength", 2, "what all others' experience is worth to a page, in sightings of its own")
+	f.StringArrayVar(&o.mix, "mix", nil, "FILE:SHARE, weights to mix in and their share of the whole; may be repeated")
+	f.StringVar(&o.out, "out", "-", "CSV file to write the weights to, - for standard output")
+	f.BoolVar(&o.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *weightsOptions) run(cmd *cobra.Command) error {
+	if o.log == "" {
+		return usage(errors.New("--log is needed"))
+	}
+	if !(o.strength > 0) || math.IsInf(o.strength, 1) {
+		return usage(fmt.Errorf("--strength %v: want a number above 0", o.strength))
+	}
+	sources, own, err := o.sources()
+	if err != nil {
+		return usage(err)
+	}
+	log, urls, err := o.read(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	estimate := log.Estimate(o.strength)
+	all := make([]float64, len(urls))
+	for i := range all {
+		all[i] = estimate.Weight(i)
+	}
+	if len(sources) > 0 {
+		if all, err = mixWeights(urls, all, own, sources); err != nil {
+			return err
+		}
+	}
+	err = writeTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return writeWeights(w, urls, all) })
+	if err != nil {
+		return err
+	}
+	outcome := weightsOutcome{log.Queries(), len(urls), log.Rate(), log.Tree(), estimate.New()}
+	words := cmd.OutOrStdout()
+	if o.out == "-" {
+		words = cmd.ErrOrStderr()
+	}
+	if o.asJSON {
+		return json.NewEncoder(words).Encode(outcome)
+	}
+	tree := outcome.Outcomes
+	_, err = fmt.Fprintf(words, "%d queries, %d pages, %.6g embarrassments a query\n"+
+		"fresh %d; stale: %d not returned, %d not clicked, %d still right, %d wrong, %d broken links, %d not judged; %d of unknown state\n",
+		outcome.Queries, outcome.Pages, outcome.EmbarrassmentRate,
+		tree.Fresh, tree.NotReturned, tree.NotClicked, tree.Right, tree.Wrong, tree.Broken, tree.Unjudged, tree.Unknown)
+	return err
+}
+
+// A weightSource is a file of weights and its share.
+type weightSource struct {
+	file  string
+	share float64
+}
+
+// sources returns what --mix says, and the share that is left for the log.
+func (o *weightsOptions) sources() (sources []weightSource, own float64, err error) {
+	own = 1
+	for _, mix := range o.mix {
+		colon := strings.LastIndexByte(mix, ':')
+		if colon <= 0 {
+			return nil, 0, fmt.Errorf("--mix %q: want FILE:SHARE", mix)
+		}
+		share, err := strconv.ParseFloat(mix[colon+1:], 64)
+		if err != nil || !(share > 0 && share <= 1) {
+			return nil, 0, fmt.Errorf("--mix %q: share %q: want a number above 0, at most 1", mix, mix[colon+1:])
+		}
+		own -= share
+		sources = append(sources, weightSource{mix[:colon], share})
+	}
+	if own < -1e-12 {
+		return nil, 0, fmt.Errorf("--mix: shares add up to %v: want at most 1", 1-own)
+	}
+	return sources, math.Max(0, own), nil
+}
+
+// mixWeights mixes the log's weights with those of files.
+func mixWeights(urls []string, all []float64, own float64, sources []weightSource) ([]float64, error) {
+	parts := []weights.Part{{Weights: all, Share: own}}
+	for _, s := range sources {
+		found, err := readWeights(s.file, nil)
+		if err != nil {
+			return nil, err
+		}
+		part := weights.Part{Weights: make([]float64, len(urls)), Share: s.share}
+		for i, url := range urls {
+			w, known := found[url]
+			if !known {
+				w = math.NaN()
+			}
+			part.Weights[i] = w
+		}
+		parts = append(parts, part)
+	}
+	return weights.Mix(parts...)
+}
+
+// read reads the log; URLs are numbered in the order in which they come up.
+func (o *weightsOptions) read(in io.Reader) (*weights.Log, []string, error) {
+	t, err := openTable(o.log, in, queryColumns, "query", "url")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.close()
+	log, numbers := new(weights.Log), map[string]int{}
+	var urls []string
+	query := ""
+	for {
+		more, err := t.next()
+		if err != nil || !more {
+			return log, urls, err
+		}
+		s, err := readSighting(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if q := t.text("query"); q != query || log.Queries() == 0 {
+			query = strings.Clone(q)
+			log.Query()
+		}
+		url := t.text("url")
+		number, known := numbers[url]
+		if !known {
+			url = strings.Clone(url)
+			number = len(urls)
+			numbers[url], urls = number, append(urls, url)
+		}
+		s.Page = number
+		log.Add(s)
+	}
+}
+
+// readSighting reads a row but for its page.
+func readSighting(t *table) (s weights.Sighting, err error) {
+	if t.text("url") == "" {
+		return s, t.fault("url", "no url")
+	}
+	page, err := t.whole("page", 0, 1, math.MaxInt32)
+	if err != nil {
+		return s, err
+	}
+	position, err := t.whole("position", 0, 1, math.MaxInt32)
+	if err != nil {
+		return s, err
+	}
+	if (page == 0) != (position == 0) {
+		return s, t.fault("position", "page %q and position %q: want both, or neither for a page that was not returned", t.text("page"), t.text("position"))
+	}
+	s.Slot = weights.Slot{Page: int32(page), Position: int32(position)}
+	clicked, err := t.whole("clicked", 0, 0, 1)
+	if err != nil {
+		return s, err
+	}
+	s.Clicked = clicked == 1
+	if s.Clicked && page == 0 {
+		return s, t.fault("clicked", "clicked, but not returned")
+	}
+	changed, err := t.whole("changed", -1, 0, 1)
+	if err != nil {
+		return s, err
+	}
+	s.State = []weights.State{weights.Unknown, weights.Fresh, weights.Stale}[changed+1]
+	switch answer := t.text("answer"); answer {
+	case "":
+	case "right":
+		s.Answer = weights.Right
+	case "wrong":
+		s.Answer = weights.Wrong
+	case "broken":
+		s.Answer = weights.Broken
+	default:
+		return s, t.fault("answer", "answer %q: want right, wrong, broken or nothing", answer)
+	}
+	return s, nil
+}
+
+func writeWeights(w io.Writer, urls []string, all []float64) error {
+	buffered := bufio.NewWriter(w)
+	out := csv.NewWriter(buffered)
+	fault := out.Write(weightColumns)
+	for i, url := range urls {
+		fault = errors.Join(fault, out.Write([]string{url, strconv.FormatFloat(all[i], 'g', 10, 64)}))
+	}
+	out.Flush()
+	return errors.Join(fault, out.Error(), buffered.Flush())
+}
+
+// readWeights reads a table of weights, each URL once.
+func readWeights(file string, in io.Reader) (map[string]float64, error) {
+	t, err := openTable(file, in, weightColumns, weightColumns...)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	found, seen := map[string]float64{}, map[string]int{}
+	for {
+		more, err := t.next()
+		if err != nil || !more {
+			return found, err
+		}
+		url := strings.Clone(t.text("url"))
+		if err := t.unique("url", url, seen); err != nil {
+			return nil, err
+		}
+		weight, err := t.number("weight", math.NaN(), 0, math.MaxFloat64)
+		if err != nil {
+			return nil, err
+		}
+		if math.IsNaN(weight) {
+			return nil, t.fault("weight", "no weight")
+		}
+		found[url] = weight
+	}
+}

@@ -1,0 +1,193 @@
+package weights
+
+import "fmt"
+
+// A Slot is a place among the results of a query: a position on a result page, both from 1. The zero
+// value is no place: the page was not returned.
+type Slot struct {
+	Page     int32 // k
+	Position int32 // j
+}
+
+// State says whether a page had changed since the copy that answered the query was made.
+type State int8
+
+// The states. The zero value is that nobody looked.
+const (
+	Unknown State = iota
+	Fresh
+	Stale
+)
+
+// Answer says what a user found behind a click on a page that had changed.
+type Answer int8
+
+// The answers. The zero value is that nobody judged.
+const (
+	Unjudged Answer = iota
+	Right           // changed, but still an answer
+	Wrong
+	Broken // the link leads nowhere
+)
+
+// A Sighting is one page at one query.
+type Sighting struct {
+	Page    int  // number of the page, from 0
+	Slot    Slot // zero if the query did not return it
+	Clicked bool
+	State   State
+	Answer  Answer // of a clicked page that was stale; not looked at otherwise
+}
+
+// A Tree counts how sightings ended: the branches of Wolf et al. 2002, Figure 2, and two for what the log
+// does not say. Every sighting is in exactly one.
+type Tree struct {
+	Fresh       int `json:"fresh"`
+	NotReturned int `json:"stale_not_returned"`
+	NotClicked  int `json:"stale_not_clicked"`
+	Right       int `json:"stale_still_right"`
+	Wrong       int `json:"stale_wrong"`
+	Broken      int `json:"stale_broken_link"`
+	Unjudged    int `json:"stale_not_judged"` // clicked, but what was found is not known
+	Unknown     int `json:"state_unknown"`
+}
+
+// Sightings returns the sum of all branches.
+func (t Tree) Sightings() int {
+	return t.Fresh + t.NotReturned + t.NotClicked + t.Right + t.Wrong + t.Broken + t.Unjudged + t.Unknown
+}
+
+// Embarrassments returns the clicks that led to a wrong answer or nowhere.
+func (t Tree) Embarrassments() int { return t.Wrong + t.Broken }
+
+// branch returns the count that a sighting belongs to.
+func (t *Tree) branch(s Sighting) *int {
+	switch {
+	case s.State == Unknown:
+		return &t.Unknown
+	case s.State == Fresh:
+		return &t.Fresh
+	case s.Slot == Slot{}:
+		return &t.NotReturned
+	case !s.Clicked:
+		return &t.NotClicked
+	case s.Answer == Right:
+		return &t.Right
+	case s.Answer == Wrong:
+		return &t.Wrong
+	case s.Answer == Broken:
+		return &t.Broken
+	}
+	return &t.Unjudged
+}
+
+// A Log is what is kept of a log of queries. The zero value is empty and ready for use. It is not safe
+// for concurrent use.
+type Log struct {
+	tree    Tree
+	queries int
+	slots   map[Slot]int32 // index in tallies
+	tallies []slotTally    // in the order in which the slots came up
+	pages   []pageTally
+}
+
+// slotTally is what happened at one slot, over all pages.
+type slotTally struct {
+	slot          Slot
+	shown, clicks int
+}
+
+// pageTally is what happened to one page.
+type pageTally struct {
+	shown         int
+	at            []slotCount // the slots at which it was shown, in the order in which they came up
+	judged, wrong int
+}
+
+type slotCount struct {
+	slot  int32
+	shown int
+}
+
+// Query begins a query: the sightings that follow are its.
+func (l *Log) Query() { l.queries++ }
+
+// Queries returns how many have begun.
+func (l *Log) Queries() int { return l.queries }
+
+// Tree returns how the sightings ended.
+func (l *Log) Tree() Tree { return l.tree }
+
+// Rate returns the embarrassment rate: wrong answers and broken links that users met, per query. It is 0
+// of an empty log.
+func (l *Log) Rate() float64 {
+	if l.queries == 0 {
+		return 0
+	}
+	return float64(l.tree.Embarrassments()) / float64(l.queries)
+}
+
+// Known makes sure that the log knows pages 0 to n-1: pages that could have been returned by every
+// query, and count as not returned where there is no sighting of them.
+func (l *Log) Known(n int) {
+	for len(l.pages) < n {
+		l.pages = append(l.pages, pageTally{})
+	}
+}
+
+// Pages returns how many pages the log knows.
+func (l *Log) Pages() int { return len(l.pages) }
+
+// Add adds a sighting. It panics if the page is negative, a slot has only one of its numbers or a
+// negative one, or a page was clicked that was not returned. O(slots at which the page was shown).
+func (l *Log) Add(s Sighting) {
+	returned := s.Slot.Page > 0 && s.Slot.Position > 0
+	if s.Page < 0 || !returned && (s.Slot != Slot{} || s.Clicked) {
+		panic(fmt.Sprintf("weights: no such sighting: %+v", s))
+	}
+	l.Known(s.Page + 1)
+	*l.tree.branch(s)++
+	if !returned {
+		return
+	}
+	slot := l.slot(s.Slot)
+	page := &l.pages[s.Page]
+	l.tallies[slot].shown++
+	page.show(slot)
+	if !s.Clicked {
+		return
+	}
+	l.tallies[slot].clicks++
+	if s.State == Stale && s.Answer != Unjudged {
+		page.judged++
+		if s.Answer != Right {
+			page.wrong++
+		}
+	}
+}
+
+// slot returns the index of a slot, a new one if it is new.
+func (l *Log) slot(s Slot) int32 {
+	index, known := l.slots[s]
+	if !known {
+		if l.slots == nil {
+			l.slots = make(map[Slot]int32)
+		}
+		index = int32(len(l.tallies))
+		l.slots[s] = index
+		l.tallies = append(l.tallies, slotTally{slot: s})
+	}
+	return index
+}
+
+// show counts that the page was shown at a slot.
+func (p *pageTally) show(slot int32) {
+	p.shown++
+	for i := range p.at {
+		if p.at[i].slot == slot {
+			p.at[i].shown++
+			return
+		}
+	}
+	p.at = append(p.at, slotCount{slot, 1})
+}
