@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"freshet/fleet"
 	"freshet/frontier"
 )
 
@@ -21,21 +22,14 @@ func (e *Engine) dispatch(ctx, hard context.Context) Stop {
 	timer := e.opt.Clock.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		select {
-		case e.slots <- struct{}{}:
-		case <-ctx.Done():
-			return Signal
-		}
 		page, stop, ok := e.next(ctx, end, timer)
 		if !ok {
-			<-e.slots
 			return stop
 		}
-		e.tally.fetching.Add(1)
+		e.fleet.tell((*fleet.Controller).Started)
 		fetches.Go(func() {
 			e.fetch(hard, page)
-			e.tally.fetching.Add(-1)
-			<-e.slots
+			e.fleet.tell((*fleet.Controller).Ended)
 			signal(e.wake)
 		})
 	}
@@ -52,7 +46,12 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 			return page, TimeUp, false
 		}
 		var wake time.Time
-		if !e.enough() {
+		switch {
+		case e.enough():
+			if e.handedOut.Load() == 0 {
+				return page, MaxPages, false
+			}
+		case e.fleet.open():
 			// In this order: whatever is on its way now is in the frontier by the time it is asked.
 			idle := e.handedOut.Load() == 0 && !e.undecided.Load()
 			e.mu.Lock()
@@ -76,8 +75,6 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 				}
 				signal(e.hungry)
 			}
-		} else if e.handedOut.Load() == 0 {
-			return page, MaxPages, false
 		}
 		if !end.IsZero() && (wake.IsZero() || end.Before(wake)) {
 			wake = end

@@ -37,9 +37,9 @@ type Engine struct {
 
 	wake    chan struct{} // one token: the frontier may have something now
 	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
-	slots   chan struct{} // the fleet gate: a token a fetch
-	fetched chan *visit   // fetched, to be processed
-	done    chan *visit   // processed, to be committed
+	fleet   *fleetGate
+	fetched chan *visit // fetched, to be processed
+	done    chan *visit // processed, to be committed
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
@@ -63,14 +63,18 @@ func Open(opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	gate, err := newGate(opt, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
 		opt:     opt,
 		encoder: warc.NewEncoder(max(opt.WARCLevel, 0)),
 		tally:   newTally(),
 		wake:    make(chan struct{}, 1),
 		hungry:  make(chan struct{}, 1),
-		slots:   make(chan struct{}, opt.Connections),
-		fetched: make(chan *visit, 2*runtime.GOMAXPROCS(0)),
+		fleet:   gate,
+		fetched: make(chan *visit, gate.waiting()),
 		done:    make(chan *visit, groupPages),
 		keeper:  keeper{purge: make(chan struct{}, 1)},
 		cancel:  func() {},
@@ -180,7 +184,8 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	defer stopKeeping()
 	signal(e.keeper.purge) // what the last run has not come to
 	background.Go(func() { e.keep(keeping) })
-	for range runtime.GOMAXPROCS(0) {
+	background.Go(func() { e.steerFleet(stopTicking) })
+	for range e.fleet.control.Workers {
 		workers.Go(e.process)
 	}
 	committer.Go(e.commit)
@@ -265,6 +270,8 @@ func (e *Engine) Status() Status {
 		s.State = "paused"
 	}
 	s.Processing = int(e.handedOut.Load())
+	s.Fleet = e.fleet.status()
+	s.Connections = s.Fleet.Active
 	s.SitesReady, s.SitesWaiting = stats.Ready, stats.Waiting
 	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
 	s.LowerBoundS = bound.Seconds()

@@ -57,7 +57,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		return
 	}
 	v.result, v.gate = result, gate
-	e.fetched <- v
+	e.hand(v)
 }
 
 // refusal returns why a page whose turn has come is not asked for, or "".

@@ -24,6 +24,14 @@ var (
 	metricPruned     = prometheus.NewDesc("freshet_pruned_total", "What was let go of the past.", []string{"what"}, nil)
 	metricFreed      = prometheus.NewDesc("freshet_warc_reclaimed_bytes_total", "Bytes that rewriting WARC files has freed.", nil, nil)
 	metricWARC       = prometheus.NewDesc("freshet_warc_bytes", "Bytes of WARC files as the last sweep found them.", []string{"part"}, nil)
+	metricFleet      = prometheus.NewDesc("freshet_fleet_fetches", "Fetches allowed, under way, and waiting with a page.", []string{"state"}, nil)
+	metricFleetQueue = prometheus.NewDesc("freshet_fleet_queue_pages", "Pages fetched and not yet processed.", nil, nil)
+	metricFleetRate  = prometheus.NewDesc("freshet_fleet_pages_per_second", "Recent rates: what a busy fetch brings, what is processed without a pause, what waiting loses.", []string{"rate"}, nil)
+	metricFleetCost  = prometheus.NewDesc("freshet_fleet_cost", "Cost of the fleet in pages a second: recently, and by the model with the best fixed number and switched.", []string{"of"}, nil)
+	metricStarved    = prometheus.NewDesc("freshet_fleet_starved_seconds_total", "Time in which a worker had nothing to process.", nil, nil)
+	metricWaited     = prometheus.NewDesc("freshet_fleet_waited_seconds_total", "Time that fetches waited with a page for a place in the queue.", nil, nil)
+	metricChanges    = prometheus.NewDesc("freshet_fleet_changes_total", "Changes of the number of fetches allowed.", nil, nil)
+	metricVariation  = prometheus.NewDesc("freshet_fleet_service_variation", "Coefficient of variation of the times between processed pages.", nil, nil)
 	metricDisk       = prometheus.NewDesc("freshet_disk_free_bytes", "Free bytes of the data directory's disk.", nil, nil)
 )
 
@@ -31,7 +39,8 @@ var (
 func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk,
-		metricSweeps, metricPruned, metricFreed, metricWARC} {
+		metricSweeps, metricPruned, metricFreed, metricWARC,
+		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation} {
 		out <- d
 	}
 }
@@ -56,6 +65,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		counter(metricRefused, n, reason)
 	}
 	gauge(metricFetching, int64(s.Connections))
+	c.collectFleet(out, s.Fleet)
 	gauge(metricProcessing, int64(s.Processing))
 	gauge(metricSites, int64(s.SitesReady), "ready")
 	gauge(metricSites, int64(s.SitesWaiting), "waiting")
@@ -72,4 +82,27 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricFreed, swept.FreedBytes)
 	gauge(metricWARC, swept.FileBytes, "all")
 	gauge(metricWARC, swept.LiveBytes, "live")
+}
+
+func (collector) collectFleet(out chan<- prometheus.Metric, s FleetStatus) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	}
+	gauge(metricFleet, float64(s.Allowed), "allowed")
+	gauge(metricFleet, float64(s.Active), "active")
+	gauge(metricFleet, float64(s.Waiting), "waiting")
+	gauge(metricFleetQueue, float64(s.Queue))
+	gauge(metricFleetRate, s.Arrival, "fetch")
+	gauge(metricFleetRate, s.Service, "process")
+	gauge(metricFleetRate, s.Loss, "loss")
+	gauge(metricFleetCost, s.Cost, "now")
+	gauge(metricFleetCost, s.ModelFixedCost, "model_fixed")
+	gauge(metricFleetCost, s.ModelCost, "model_switched")
+	gauge(metricVariation, s.Variation)
+	counter(metricStarved, s.StarvedS)
+	counter(metricWaited, s.WaitedS)
+	counter(metricChanges, float64(s.Changes))
 }

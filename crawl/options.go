@@ -13,6 +13,7 @@ import (
 
 	"freshet/clock"
 	"freshet/fetch"
+	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/store/warc"
@@ -36,6 +37,8 @@ type Options struct {
 	AddressDelay  time.Duration // as Delay, for an address; 0: off
 	PerConnection int           // k: requests on one connection back to back; default 1
 	Connections   int           // r: the most fetches at once; default 256
+	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
+	Gamma         float64       // γ: cost of a second in which a worker starves, in pages that wait; 0: ten times as many as are processed
 
 	MaxPages     int64         // pages stored before the crawl ends; 0: no limit
 	MaxDepth     int           // links from a seed; 0: no limit
@@ -72,6 +75,10 @@ type Options struct {
 
 	DiscoveryShare float64 // share of the requests owed to new pages; default 0.2
 	Version        string  // of the program, for warcinfo
+
+	// BeforeProcess is called by a worker before each page that it processes. It is for experiments,
+	// which slow the processing down by it.
+	BeforeProcess func()
 
 	ordering frontier.Ordering
 }
@@ -111,6 +118,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
 		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
 		{"max-body", float64(o.MaxBody)}, {"for", o.For.Seconds()}, {"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()},
+		{"gamma", o.Gamma},
 	} {
 		if !(number.value >= 0) {
 			fault("%s %v is negative", number.name, number.value)

@@ -19,12 +19,15 @@ import (
 func (e *Engine) process() {
 	parser := extract.NewParser(extract.Options{Agent: e.opt.Agent})
 	for v := range e.fetched {
+		if e.opt.BeforeProcess != nil {
+			e.opt.BeforeProcess()
+		}
 		if v.page.Robots {
 			e.captureRobots(v)
 		} else {
 			e.learn(v, parser)
 		}
-		e.done <- v
+		e.handOn(v)
 	}
 }
 

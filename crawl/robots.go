@@ -201,7 +201,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	}
 	v.gateHost = turn.Site.Host()
 	v.record = robotsRecord(v, verdict)
-	e.fetched <- v
+	e.hand(v)
 }
 
 // skipRobots lets the pages of a site have their turns as if its robots.txt had just been fetched.

@@ -46,6 +46,7 @@ type Status struct {
 	QueuedNew    int64            `json:"queued_new"`
 	QueuedDue    int64            `json:"queued_due"`
 	Processing   int              `json:"pages_processing"` // fetched, not yet on disk
+	Fleet        FleetStatus      `json:"fleet"`
 	NotModified  int64            `json:"not_modified"`
 	Changed      int64            `json:"changed"`
 	Errors       map[string]int64 `json:"errors"`  // fetches that brought no page, by class
@@ -60,8 +61,8 @@ type Status struct {
 // Line returns the status as one line of progress.
 func (s Status) Line() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %d fetching  sites %d ready %d waiting  queued %d",
-		s.Pages, s.PagesPerS, s.RecentPagesS, s.RecentBytesS/1e6, s.Connections, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
+		s.Pages, s.PagesPerS, s.RecentPagesS, s.RecentBytesS/1e6, s.Fleet, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
 	if s.QueuedDue > 0 {
 		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
 	}
@@ -111,7 +112,6 @@ type tally struct {
 	bytes       atomic.Int64
 	notModified atomic.Int64
 	changed     atomic.Int64
-	fetching    atomic.Int64
 
 	mu           sync.Mutex
 	started      time.Time // of Run; zero before
@@ -168,7 +168,6 @@ func (t *tally) tick(now time.Time, discovered int64) {
 func (t *tally) fill(s *Status, now time.Time) {
 	s.Pages, s.URLsFailed, s.Bytes = t.pages.Load(), t.failed.Load(), t.bytes.Load()
 	s.NotModified, s.Changed = t.notModified.Load(), t.changed.Load()
-	s.Connections = int(t.fetching.Load())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.started.IsZero() {

@@ -172,6 +172,16 @@ func (s *solution) monotone() bool {
 	return true
 }
 
+// Rest returns the number of fetchers at which the curves are at rest with so many of K places taken:
+// with one fewer, one would be turned on, and with this many, none. It falls as the queue grows.
+func (d Dynamic) Rest(queue, k int) int {
+	n := 0
+	for n < d.Fetchers && (queue < d.Departure[n] || d.Arrival[n] == k) {
+		n++
+	}
+	return n
+}
+
 // Improvement returns how much dearer a fixed number of fetchers is: (C_s−C_d)/C_d of Tables 1.2 and
 // 1.3, as a fraction of the dynamic cost.
 func (d Dynamic) Improvement(fixed Static) float64 {

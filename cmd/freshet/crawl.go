@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/crawl"
+	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/seen/trace"
 	"freshet/store"
@@ -42,6 +43,7 @@ type crawlSettings struct {
 	tlsKey    string
 	trace     string
 	logLevel  string
+	fleet     string
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -72,6 +74,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
 	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
 	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once")
+	flags.StringVar(&s.fleet, "fleet", "auto", "how many of them: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
+	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: ten times what it processes in a second")
 	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages; 0: no limit")
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
 	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, at most")
@@ -98,7 +102,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 
 	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
 	check(flags, wholeFrom(0), "max-pages", "max-depth", "retries")
-	check(flags, notNegative, "adaptive-delay")
+	check(flags, notNegative, "adaptive-delay", "gamma")
+	check(flags, validFleet, "fleet")
 	check(flags, digit, "warc-level")
 	check(flags, truth, "allow-private")
 	check(flags, validCrawl, "crawl")
@@ -132,6 +137,11 @@ func validScope(name string) error {
 
 func validOrder(name string) error {
 	_, err := frontier.ParseOrdering(name)
+	return err
+}
+
+func validFleet(text string) error {
+	_, err := fleet.ParseRule(text)
 	return err
 }
 
@@ -170,6 +180,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
 	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
 	o.Keep = store.Keep(s.keep)
+	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()
 	o.Version = version()

@@ -1,0 +1,316 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"freshet/sim/event"
+)
+
+// crawler is a crawl in virtual time: fetchers, a bounded queue, workers. There is always more to
+// fetch than fetchers, unless sites says otherwise.
+type crawler struct {
+	control *Controller
+	random  *rand.Rand
+	fetch   func(*rand.Rand) float64 // seconds
+	process func(*rand.Rand) float64
+	sites   int
+
+	events event.Queue[string]
+	queued int // pages beyond those in processing
+	busy   int // workers
+}
+
+func newCrawler(t testing.TB, c Control, fetch, process func(*rand.Rand) float64) *crawler {
+	control, err := NewController(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &crawler{control: control, random: rand.New(rand.NewPCG(3, 4)), fetch: fetch, process: process, sites: math.MaxInt}
+	w.events.Push(1, "second")
+	w.dispatch(0)
+	return w
+}
+
+func (w *crawler) dispatch(now float64) {
+	for w.control.active < w.sites && w.control.Open() {
+		w.control.Started(now)
+		w.events.Push(now+w.fetch(w.random), "fetched")
+	}
+}
+
+// settle lets waiting fetchers put their pages into the queue and workers take them out.
+func (w *crawler) settle(now float64) {
+	for w.busy < w.control.Workers && w.busy < w.control.inside {
+		w.busy++
+		w.events.Push(now+w.process(w.random), "processed")
+	}
+}
+
+// run lets time pass until a moment, and tells see of each second.
+func (w *crawler) run(t testing.TB, until float64, see func(now float64)) {
+	for {
+		now, what, _ := w.events.Pop()
+		waiting := max(0, w.control.inside-w.control.Queue)
+		switch what {
+		case "fetched":
+			w.control.Fetched(now)
+			if w.control.inside <= w.control.Queue {
+				w.control.Ended(now)
+			}
+		case "processed":
+			w.control.Processed(now)
+			w.busy--
+			if waiting > 0 {
+				w.control.Ended(now)
+			}
+		case "second":
+			w.events.Push(now+1, "second")
+			if m, wanted := w.control.Measure(now); wanted {
+				plan, err := m.Plan(w.control.Most)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.control.Adopt(plan)
+			}
+			if see != nil {
+				see(now)
+			}
+			if now >= until {
+				return
+			}
+		}
+		w.settle(now)
+		w.dispatch(now)
+		if a := w.control.Allowed(); a < 1 || a > w.control.Most {
+			t.Fatalf("%d fetchers allowed of %d", a, w.control.Most)
+		}
+	}
+}
+
+// cost returns γS + L since an earlier reading.
+func (r Reading) cost(since Reading, gamma float64) float64 {
+	span := r.Time - since.Time
+	return gamma*(r.Starved-since.Starved)/span + (r.Waited-since.Waited)*(r.Fetched-since.Fetched)/(r.Busy-since.Busy)/span
+}
+
+func exponentially(mean float64) func(*rand.Rand) float64 {
+	return func(r *rand.Rand) float64 { return r.ExpFloat64() * mean }
+}
+
+func always(d float64) func(*rand.Rand) float64 { return func(*rand.Rand) float64 { return d } }
+
+// TestControllerTranscript holds what the controller does, second by second, as the processing slows
+// down to a third and then becomes four times as fast.
+func TestControllerTranscript(t *testing.T) {
+	w := newCrawler(t, Control{Most: 40, Queue: 17, Workers: 2, Gamma: 50}, exponentially(0.1), nil)
+	var b strings.Builder
+	for _, phase := range []struct{ service, until float64 }{{60, 30}, {20, 60}, {80, 90}} {
+		w.process = exponentially(2 / phase.service)
+		fmt.Fprintf(&b, "%g pages/s\n", phase.service)
+		w.run(t, phase.until, func(now float64) {
+			if into := int(now) % 30; into <= 5 || into%10 == 0 {
+				r := w.control.Read(now)
+				fmt.Fprintf(&b, "%2.0f s  λ %4.1f  μ %4.1f  allowed %2d  queue %2d  waiting %2d  changes %d\n",
+					now, r.ArrivalRate, r.ServiceRate, r.Allowed, r.Queue, r.Waiting, r.Changes)
+			}
+		})
+	}
+	if got := b.String(); got != transcript {
+		t.Errorf("got\n%s\nwant\n%s", got, transcript)
+	}
+}
+
+const transcript = ``
+
+// TestControllerFollows holds that the number comes near the right one within a minute of any change
+// of speed, and in steady state changes three times a second at most.
+func TestControllerFollows(t *testing.T) {
+	for _, service := range []float64{5, 30, 100, 400} {
+		for _, name := range []string{"exponential", "fixed"} {
+			t.Run(fmt.Sprintf("%s at %v pages a second", name, service), func(t *testing.T) {
+				shape := exponentially
+				if name == "fixed" {
+					shape = always
+				}
+				w := newCrawler(t, Control{Most: 256, Queue: 32, Workers: 2}, exponentially(0.1), shape(2/service))
+				w.run(t, 60, nil)
+				before := w.control.Read(60)
+				low, high := math.MaxInt, 0
+				w.run(t, 160, func(float64) { low, high = min(low, w.control.Allowed()), max(high, w.control.Allowed()) })
+				after := w.control.Read(160)
+				if right := service / 10; float64(low) > right*1.5+1 || float64(high) < right/1.5 || float64(high) > 2*right+10 {
+					t.Errorf("%d to %d fetchers, %v bring what is processed", low, high, right)
+				}
+				if changes := float64(after.Changes-before.Changes) / 100; changes > 3.1 {
+					t.Errorf("%v changes a second", changes)
+				}
+				t.Logf("fetchers %d to %d, changes %.2f/s, starvation %.4f, cost %.3f, model's fixed %.3f", low, high,
+					float64(after.Changes-before.Changes)/100, after.Starvation, after.cost(before, after.Gamma), after.Fixed.Cost)
+			})
+		}
+	}
+}
+
+// TestControllerNeverHoldsBack holds that a crawl that its sites limit is not slowed down, also after
+// a time in which the processing was slow.
+func TestControllerNeverHoldsBack(t *testing.T) {
+	w := newCrawler(t, Control{Most: 100, Queue: 32, Workers: 2}, exponentially(0.2), exponentially(0.001))
+	w.sites = 10
+	w.run(t, 60, nil)
+	if w.control.Allowed() != 100 {
+		t.Errorf("%d allowed, want all 100: the queue is always empty", w.control.Allowed())
+	}
+	w.sites, w.process = 100, exponentially(0.1)
+	w.run(t, 120, nil)
+	if w.control.Allowed() > 20 {
+		t.Errorf("%d allowed with 20 pages a second processed, 5 a fetcher", w.control.Allowed())
+	}
+	w.process = exponentially(0.001)
+	w.run(t, 150, nil)
+	before := w.control.Read(150)
+	w.run(t, 180, nil)
+	if pages := w.control.Read(180).Fetched - before.Fetched; pages < 0.95*100*5*30 {
+		t.Errorf("%v pages in the second half minute after the processing became fast, want 15,000", pages)
+	}
+}
+
+// TestControllerCost holds the cost of a crawl whose processing changes its speed to those of fixed
+// fleets: auto has to be cheaper than the best of them, and than the best fixed number for each speed.
+func TestControllerCost(t *testing.T) {
+	const gamma = 100
+	cost := func(rule Rule) float64 {
+		w := newCrawler(t, Control{Rule: rule, Most: 64, Queue: 32, Workers: 2, Gamma: gamma}, exponentially(0.1), nil)
+		for i, service := range []float64{80, 20, 140} {
+			w.process = exponentially(2 / service)
+			w.run(t, float64(i+1)*60, nil)
+		}
+		return w.control.Read(180).cost(Reading{}, gamma)
+	}
+	best, number := math.Inf(1), Rule(0)
+	for _, n := range []Rule{2, 3, 5, 7, 8, 9, 10, 12, 14, 16, 20, 64} {
+		if c := cost(n); c < best {
+			best, number = c, n
+		}
+	}
+	auto, static := cost(Auto), cost(Stable)
+	t.Logf("auto %.2f, static %.2f, best fixed number %d %.2f, all %.2f", auto, static, number, best, cost(64))
+	if !(auto < best && auto < static) {
+		t.Errorf("auto %v, static %v, %d fetchers %v", auto, static, number, best)
+	}
+}
+
+// TestControllerBounds holds on any events that the number allowed is from 1 to the most, and what is
+// read is sound.
+func TestControllerBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Control{
+			Rule: Rule(rapid.IntRange(-1, 5).Draw(t, "rule")), Most: rapid.IntRange(1, 30).Draw(t, "most"),
+			Workers: rapid.IntRange(1, 4).Draw(t, "workers"), Gamma: rapid.Float64Range(0, 100).Draw(t, "gamma"),
+		}
+		c.Queue = c.Workers + rapid.IntRange(1, 12).Draw(t, "queue")
+		control, err := NewController(c, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := 5.0
+		for range rapid.IntRange(1, 400).Draw(t, "events") {
+			now += rapid.Float64Range(0, 0.2).Draw(t, "passed")
+			switch rapid.IntRange(0, 3).Draw(t, "event") {
+			case 0:
+				if control.Open() {
+					control.Started(now)
+				}
+			case 1:
+				if control.active > max(0, control.inside-c.Queue) {
+					control.Fetched(now)
+					if control.inside <= c.Queue {
+						control.Ended(now)
+					}
+				}
+			case 2:
+				if control.inside > 0 {
+					if control.inside > c.Queue {
+						defer control.Ended(now)
+					}
+					control.Processed(now)
+				}
+			case 3:
+				if m, wanted := control.Measure(now); wanted {
+					plan, err := m.Plan(c.Most)
+					if err != nil {
+						t.Fatal(err)
+					}
+					control.Adopt(plan)
+				}
+			}
+			r := control.Read(now)
+			if r.Allowed < 1 || r.Allowed > c.Most || c.Rule > 0 && r.Allowed != min(int(c.Rule), c.Most) {
+				t.Fatalf("%d allowed", r.Allowed)
+			}
+			if !(r.Cost >= 0) || !(r.Starvation >= 0 && r.Starvation <= 1+1e-9) || math.IsInf(r.Cost, 1) {
+				t.Fatalf("%+v", r)
+			}
+		}
+	})
+}
+
+func TestRule(t *testing.T) {
+	for text, want := range map[string]Rule{"auto": Auto, "static": Stable, "1": 1, "256": 256} {
+		if got, err := ParseRule(text); err != nil || got != want || got.String() != text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "Auto", "1.5", "99999999999999999999"} {
+		if _, err := ParseRule(text); err == nil {
+			t.Errorf("%q: parsed", text)
+		}
+	}
+}
+
+func TestBadControl(t *testing.T) {
+	good := Control{Most: 1, Queue: 2, Workers: 1}
+	if _, err := NewController(good, 0); err != nil {
+		t.Error(err)
+	}
+	for name, spoil := range map[string]func(*Control){
+		"no fetchers": func(c *Control) { c.Most = 0 }, "no workers": func(c *Control) { c.Workers = 0 },
+		"a short queue": func(c *Control) { c.Queue = 1 }, "gamma": func(c *Control) { c.Gamma = math.NaN() },
+	} {
+		c := good
+		spoil(&c)
+		if _, err := NewController(c, 0); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// BenchmarkController reports what a page's four events cost.
+func BenchmarkController(b *testing.B) {
+	c, err := NewController(Control{Most: 256, Queue: 32, Workers: 2}, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := 0.0
+	for b.Loop() {
+		now += 1e-3
+		c.Started(now)
+		c.Fetched(now)
+		c.Ended(now)
+		c.Processed(now)
+	}
+}
+
+// BenchmarkPlan solves the largest plan of a crawl with the default 256 fetchers.
+func BenchmarkPlan(b *testing.B) {
+	for b.Loop() {
+		if _, err := (Model{1, 170, 31, 1700}).Plan(256); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package fleet
+
+import "fmt"
+
+// A Plan is what a model advises a crawl that has so many fetchers at most.
+type Plan struct {
+	Model    Model
+	Fixed    Static   // the best fixed number, not above the most, with exponential service
+	Switched *Dynamic // nil where it would take too long to compute: hold Fixed
+}
+
+// maxPlanWork bounds the multiplications of one round of a plan's policy iteration. There are some 4
+// to 8, which take a fifth of a second in all.
+const maxPlanWork = 2e7
+
+// Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers
+// within a fraction of a second: where the queue and the fleet are too large for that, it keeps to the
+// fluid rule, as many fetchers as bring what is processed, which the best fixed number tends to
+// (Proposition 4). It fails if the model is invalid.
+func (m Model) Plan(most int) (Plan, error) {
+	if most < 1 {
+		return Plan{}, fmt.Errorf("fleet: at most %d fetchers: want 1 or more", most)
+	}
+	best, err := m.Best(Exponential())
+	if err != nil {
+		return Plan{}, err
+	}
+	if best.Fetchers > most {
+		best, _ = m.fixed(most, Exponential())
+	}
+	plan := Plan{Model: m, Fixed: best}
+	trial := min(float64(most), 1.5*float64(best.Fetchers)+25)
+	if m.Queue > maxGeneralQueue || (process{k: m.Queue, n: int(trial)}).work() > maxPlanWork {
+		return plan, nil
+	}
+	if d, err := m.Dynamic(most); err == nil {
+		plan.Switched = &d
+	}
+	return plan, nil
+}
