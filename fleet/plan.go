@@ -29,8 +29,14 @@ func (m Model) Plan(most int) (Plan, error) {
 		best, _ = m.fixed(most, Exponential())
 	}
 	plan := Plan{Model: m, Fixed: best}
-	trial := min(float64(most), 1.5*float64(best.Fetchers)+25)
-	if m.Queue > maxGeneralQueue || (process{k: m.Queue, n: int(trial)}).work() > maxPlanWork {
+	if m.Queue > maxGeneralQueue {
+		return plan, nil
+	}
+	quick := func(n int) bool { return process{k: m.Queue, n: n}.work() <= maxPlanWork }
+	if !quick(most) {
+		most = min(most, best.Fetchers+best.Fetchers/2+25) // hardly ever are more of use
+	}
+	if !quick(most) {
 		return plan, nil
 	}
 	if d, err := m.Dynamic(most); err == nil {
