@@ -91,7 +91,7 @@ func planCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.pages, "pages", "", "CSV file of pages, - for standard input (required)")
+	f.StringVar(&o.pages, "pages", "", "CSV or Parquet file of pages, - for CSV from standard input (required)")
 	f.StringVar(&o.weights, "weights", "", "CSV file of url and weight (see freshet weights); a page that it does not have weighs as its mean")
 	f.IntVar(&o.budget, "budget", 0, "crawls in the interval (required)")
 	f.Var(&o.interval, "interval", "length of the interval")

@@ -17,19 +17,32 @@ import (
 // maxTableLine bounds a line of a table, so that a file without line ends is refused and not swallowed.
 const maxTableLine = 16 << 20
 
-// A table is a CSV file with a header, read row by row. Its errors begin with file:line:column.
+// A table is a CSV file with a header or a Parquet file, read row by row. Its errors begin with
+// file:line:column, or with file, row and column of a Parquet file.
 type table struct {
 	file   string
-	csv    *csv.Reader
+	rows   tableRows
 	column map[string]int
+	names  []string // of the columns, in the file's order
 	row    []string
 	close  func() error
+}
+
+// tableRows is what a table is read from.
+type tableRows interface {
+	// next returns a row, valid until the next call, and io.EOF after the last. Other errors name the place.
+	next() ([]string, error)
+	// line returns the number of the line, or the row, that was read.
+	line() int
+	// place returns where a field of that row is, as errors begin.
+	place(field int, name string) string
 }
 
 // openTable opens a file, or in for "-", and reads its header: columns in any order, each of those known
 // and none twice, the needed ones among them.
 func openTable(file string, in io.Reader, known []string, needed ...string) (*table, error) {
 	t := &table{file: file, column: map[string]int{}, close: func() error { return nil }}
+	var whole *os.File
 	if file == "-" {
 		t.file = "standard input"
 	} else {
@@ -37,32 +50,51 @@ func openTable(file string, in io.Reader, known []string, needed ...string) (*ta
 		if err != nil {
 			return nil, err
 		}
-		in, t.close = f, f.Close
+		in, whole, t.close = f, f, f.Close
 	}
 	source := bufio.NewReaderSize(&boundedLines{in: in}, 1<<20)
 	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		_, _ = source.Discard(3)
 	}
-	if magic, _ := source.Peek(4); bytes.Equal(magic, []byte("PAR1")) {
-		return nil, errors.Join(fmt.Errorf("%s: is a Parquet file: want CSV with a header", t.file), t.close())
+	magic, _ := source.Peek(4)
+	err := t.open(source, whole, string(magic) == "PAR1")
+	if err == nil {
+		err = t.header(known, needed)
 	}
-	t.csv = csv.NewReader(source)
-	t.csv.ReuseRecord = true
-	if err := t.header(known, needed); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
-func (t *table) header(known, needed []string) error {
-	more, err := t.next()
-	if err != nil {
+// open begins to read the rows, and sets names.
+func (t *table) open(source io.Reader, whole *os.File, isParquet bool) (err error) {
+	if !isParquet {
+		rows := &csvRows{t.file, csv.NewReader(source)}
+		rows.csv.ReuseRecord = true
+		t.rows = rows
+		names, err := rows.next()
+		t.names = slices.Clone(names)
+		if err == io.EOF {
+			return nil
+		}
 		return err
 	}
-	if !more {
+	if whole == nil {
+		return fmt.Errorf("%s: is a Parquet file, which is read from its end: want a file", t.file)
+	}
+	rows, err := openParquet(whole)
+	if err == nil {
+		t.rows, t.names = rows, rows.names
+	}
+	return err
+}
+
+func (t *table) header(known, needed []string) error {
+	if len(t.names) == 0 {
 		return fmt.Errorf("%s:1:1: no header: want columns %s", t.file, strings.Join(known, ", "))
 	}
-	for i, name := range t.row {
+	for i, name := range t.names {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) {
 			return t.faultAt(i, "unknown column %q: want %s", name, strings.Join(known, ", "))
@@ -74,7 +106,7 @@ func (t *table) header(known, needed []string) error {
 	}
 	for _, name := range needed {
 		if !t.has(name) {
-			return fmt.Errorf("%s:1:1: no column %q", t.file, name)
+			return fmt.Errorf("%s: no column %q", t.rows.place(0, ""), name)
 		}
 	}
 	return nil
@@ -82,21 +114,12 @@ func (t *table) header(known, needed []string) error {
 
 // next reads a row and reports whether there was one.
 func (t *table) next() (bool, error) {
-	row, err := t.csv.Read()
+	row, err := t.rows.next()
 	if err == io.EOF {
 		return false, nil
 	}
-	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-		if errors.Is(err, csv.ErrFieldCount) {
-			return false, fmt.Errorf("%s:%d:%d: %d fields, but the header has %d", t.file, fault.Line, fault.Column, len(row), t.csv.FieldsPerRecord)
-		}
-		return false, fmt.Errorf("%s:%d:%d: %w", t.file, fault.Line, fault.Column, fault.Err)
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", t.file, err)
-	}
 	t.row = row
-	return true, nil
+	return err == nil, err
 }
 
 // has reports whether the table has a column.
@@ -105,11 +128,8 @@ func (t *table) has(name string) bool {
 	return ok
 }
 
-// line returns the line on which the row begins.
-func (t *table) line() int {
-	line, _ := t.csv.FieldPos(0)
-	return line
-}
+// line returns the line on which the row begins, or the row's number.
+func (t *table) line() int { return t.rows.line() }
 
 // fault returns an error at a column of the row, or at the row's beginning if it has no such column.
 func (t *table) fault(name, format string, args ...any) error {
@@ -117,8 +137,7 @@ func (t *table) fault(name, format string, args ...any) error {
 }
 
 func (t *table) faultAt(field int, format string, args ...any) error {
-	line, column := t.csv.FieldPos(field)
-	return fmt.Errorf("%s:%d:%d: %s", t.file, line, column, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s: %s", t.rows.place(field, t.names[field]), fmt.Sprintf(format, args...))
 }
 
 // text returns a field without space around it, empty if there is none.
@@ -194,6 +213,36 @@ func (t *table) unique(name, key string, seen map[string]int) error {
 	}
 	seen[key] = t.line()
 	return nil
+}
+
+// csvRows are the rows of a CSV file, the header the first.
+type csvRows struct {
+	file string
+	csv  *csv.Reader
+}
+
+func (c *csvRows) next() ([]string, error) {
+	row, err := c.csv.Read()
+	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+		if errors.Is(err, csv.ErrFieldCount) {
+			return nil, fmt.Errorf("%s:%d:%d: %d fields, but the header has %d", c.file, fault.Line, fault.Column, len(row), c.csv.FieldsPerRecord)
+		}
+		return nil, fmt.Errorf("%s:%d:%d: %w", c.file, fault.Line, fault.Column, fault.Err)
+	}
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", c.file, err)
+	}
+	return row, err
+}
+
+func (c *csvRows) line() int {
+	line, _ := c.csv.FieldPos(0)
+	return line
+}
+
+func (c *csvRows) place(field int, _ string) string {
+	line, column := c.csv.FieldPos(field)
+	return fmt.Sprintf("%s:%d:%d", c.file, line, column)
 }
 
 // boundedLines fails on a line of more than maxTableLine bytes.

@@ -3,6 +3,5 @@ package deps
 
 import (
 	_ "github.com/klauspost/reedsolomon"
-	_ "github.com/parquet-go/parquet-go"
 	_ "gonum.org/v1/gonum/optimize"
 )
