@@ -20,6 +20,15 @@ func NewGamma(rate, shape float64) (Gamma, error) {
 // Rate returns the changes a second.
 func (p Gamma) Rate() float64 { return p.rate }
 
+// Tail returns the probability that a gap is longer, Q(k, kλt); gap is at least 0.
+func (p Gamma) Tail(gap float64) float64 {
+	if gap == 0 {
+		return 1
+	}
+	_, upper := incompleteGamma(p.shape, p.shape*p.rate*gap)
+	return upper
+}
+
 // Staleness returns, with shape k and z = kλ·length,
 //
 //	z/(2k) Q(k, z) + P(k+1, z) - (k+1)/(2z) P(k+2, z)

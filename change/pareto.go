@@ -40,6 +40,9 @@ func ParetoAtAge(shape, scale, age float64) (Pareto, error) {
 // Rate returns the changes a second.
 func (p Pareto) Rate() float64 { return (p.shape - 1) / p.scale }
 
+// Tail returns the probability that a gap is longer, (b/(b+t))^a; gap is at least 0.
+func (p Pareto) Tail(gap float64) float64 { return math.Exp(-p.shape * math.Log1p(gap/p.scale)) }
+
 // Staleness returns 1 - ((1+r)^(2-a)-1)/((2-a)r) for r = length/b, continuous at a = 2.
 func (p Pareto) Staleness(length float64) (stale, fresh float64) {
 	r := length / p.scale

@@ -11,6 +11,9 @@ func NewPoisson(rate float64) (Poisson, error) { return Poisson(rate), positive(
 // Rate returns the changes a second.
 func (p Poisson) Rate() float64 { return float64(p) }
 
+// Tail returns the probability that a gap is longer, e^-λt; gap is at least 0.
+func (p Poisson) Tail(gap float64) float64 { return math.Exp(-float64(p) * gap) }
+
 // Staleness returns 1 - (1-e^-u)/u and (1-e^-u)/u for u = λ·length (Wolf et al. 2002, eq. 14).
 func (p Poisson) Staleness(length float64) (stale, fresh float64) {
 	u := float64(p) * length

@@ -21,6 +21,9 @@ func NewWeibull(rate, shape float64) (Weibull, error) {
 // Rate returns the changes a second.
 func (p Weibull) Rate() float64 { return p.rate }
 
+// Tail returns the probability that a gap is longer, exp(-(t/scale)^shape); gap is at least 0.
+func (p Weibull) Tail(gap float64) float64 { return math.Exp(-math.Pow(gap/p.scale, p.shape)) }
+
 // Staleness returns, with z = (length/scale)^shape and α the shape,
 //
 //	P(1/α, z) - z^(-1/α) Γ(2/α)/Γ(1/α) P(2/α, z)

@@ -19,6 +19,7 @@ import (
 	"freshet/lab/queue"
 	"freshet/lab/replay"
 	"freshet/lab/web"
+	"freshet/lab/wolf"
 )
 
 // experiments are all there are, by name. A new one is one line here.
@@ -30,6 +31,7 @@ func experiments() []lab.Experiment {
 		queue.Experiment(),
 		replay.Experiment(),
 		web.Experiment(),
+		wolf.Experiment(),
 	}
 }
 

@@ -1,0 +1,110 @@
+package wolf
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"freshet/lab"
+	"freshet/schedule"
+)
+
+// crawlers are those of Figure 10, near those crawls that land within so many slots of a crawler.
+const (
+	crawlers = 10
+	near     = 20
+)
+
+// ideals are ways to draw n ideal times in [0, 1).
+var ideals = []struct {
+	name string
+	draw func(rng *rand.Rand, times []float64)
+}{
+	{"independent", func(rng *rand.Rand, times []float64) {
+		for i := range times {
+			times[i] = rng.Float64()
+		}
+	}},
+	{"pages of 1 to 4 even crawls, each of a phase of its own", func(rng *rand.Rand, times []float64) {
+		for len(times) > 0 {
+			crawls := min(1+rng.IntN(4), len(times))
+			phase := rng.Float64()
+			for j := range crawls {
+				times[j] = (phase + float64(j)) / float64(crawls)
+			}
+			times = times[crawls:]
+		}
+	}},
+	{"spread evenly, with jitter", func(rng *rand.Rand, times []float64) {
+		for i := range times {
+			times[i] = (float64(i) + rng.Float64()) / float64(len(times))
+		}
+	}},
+}
+
+// displacement says how far crawls land from their ideal times, in slots of one crawler.
+type displacement struct {
+	mean, most, near float64
+	unplaced         int
+}
+
+// displacements is Figure 10: as many crawls as slots, a fifth of them of quasi-deterministic pages, which
+// must not be early.
+func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
+	slots, err := schedule.Slots([]schedule.Crawlers{{Count: crawlers, Slots: p.slots}}, 1)
+	if err != nil {
+		return err
+	}
+	within := map[string]float64{}
+	for k, ideal := range ideals {
+		var means, mosts, nears []float64
+		unplaced := 0
+		for draw := range p.draws {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			out.Progress("figure 10, "+ideal.name, draw, p.draws)
+			d := p.displacement(lab.Random(p.seed, k*p.draws+draw), slots, ideal.draw)
+			means, mosts, nears, unplaced = append(means, d.mean), append(mosts, d.most), append(nears, d.near), unplaced+d.unplaced
+		}
+		mean, most := lab.Estimate(means, 0.95), lab.Estimate(mosts, 0.95)
+		within[ideal.name] = lab.Estimate(nears, 0.95).Mean
+		out.Row("figure", "10", "ideal_times", ideal.name, "crawls", len(slots), "mean_slots", mean, "most_slots", most,
+			fmt.Sprintf("share_within_%d", near), within[ideal.name], "unplaced", unplaced)
+	}
+	for _, ideal := range ideals {
+		out.Claim("Figure 10: virtually all crawls land within 20 slots of their ideal times; ideal times "+ideal.name, within[ideal.name] >= 0.99,
+			"%.3f of them", within[ideal.name])
+	}
+	return nil
+}
+
+// displacement schedules one draw. What is due after the last start of a slot and must not be early is
+// carried over to the beginning.
+func (p *parameters) displacement(rng *rand.Rand, slots []schedule.Slot, draw func(*rand.Rand, []float64)) displacement {
+	times := make([]float64, len(slots))
+	draw(rng, times)
+	tasks := make([]schedule.Task, len(slots))
+	last := slots[len(slots)-1].Start
+	for i, at := range times {
+		tasks[i] = schedule.Task{Ideal: at, Release: rng.IntN(5) == 0}
+		if tasks[i].Release && at > last {
+			tasks[i].Ideal = at - last
+		}
+	}
+	s := schedule.Sweep(tasks, slots)
+	d := displacement{unplaced: len(tasks) - s.Placed}
+	for i, slot := range s.Slot {
+		if slot < 0 {
+			continue
+		}
+		off := math.Abs(slots[slot].Start-tasks[i].Ideal) * float64(p.slots)
+		d.mean += off / float64(s.Placed)
+		d.most = max(d.most, off)
+		if off <= near {
+			d.near += 1 / float64(s.Placed)
+		}
+	}
+	return d
+}
