@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,8 +22,8 @@ const (
 )
 
 // commit makes visits durable, tells the frontier what came of its pages, and takes their links to the
-// seen test. After a fault it only empties its queue, so that nobody waits for it.
-func (e *Engine) commit() {
+// seen test, and leaves notes for the refresher. After a fault it only empties its queue, so that nobody waits for it.
+func (e *Engine) commit(refreshing context.Context) {
 	clock := e.opt.Clock
 	drain := clock.NewTimer(time.Hour)
 	defer drain.Stop()
@@ -37,6 +38,7 @@ func (e *Engine) commit() {
 			group = e.gather(append(group[:0], v))
 			if !e.broken.Load() {
 				e.check(e.alone(func() error { return e.commitGroup(group) }))
+				e.leaveNotes(refreshing, group)
 			}
 			e.handedOut.Add(-int64(len(group)))
 			signal(e.wake)
@@ -53,6 +55,22 @@ func (e *Engine) commit() {
 			clock.Reset(drain, clock.Span(drainEvery))
 		}
 	}
+}
+
+// leaveNotes tells the refresher what came of a group that was committed.
+func (e *Engine) leaveNotes(refreshing context.Context, group []*visit) {
+	if e.refresher == nil || e.broken.Load() {
+		return
+	}
+	var notes []note
+	for _, v := range group {
+		n, ok, err := e.noteOf(v)
+		e.check(err)
+		if ok {
+			notes = append(notes, n)
+		}
+	}
+	e.refresher.leave(refreshing, notes)
 }
 
 // alone does something while nobody else changes the crawl.

@@ -52,6 +52,11 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 				return page, MaxPages, false
 			}
 		case e.fleet.open():
+			later, paid := e.afford(now)
+			if !paid {
+				wake = later
+				break
+			}
 			// In this order: whatever is on its way now is in the frontier by the time it is asked.
 			idle := e.handedOut.Load() == 0 && !e.undecided.Load()
 			e.mu.Lock()
@@ -66,11 +71,14 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 				e.fail(err)
 				return page, failed, false
 			}
+			if !ok || page.Robots {
+				e.refund()
+			}
 			if ok {
 				return page, "", true
 			}
 			if queued.QueuedNew+queued.QueuedDue == 0 {
-				if idle && !e.opt.Wait {
+				if idle && !e.opt.Wait && e.refresher == nil {
 					return page, FrontierEmpty, false
 				}
 				signal(e.hungry)
@@ -88,6 +96,22 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 		case <-timer.C:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// afford takes a request out of the budget, if there is one; if nothing is left in it, it tells when there
+// will be.
+func (e *Engine) afford(now time.Time) (wake time.Time, ok bool) {
+	if e.refresher == nil {
+		return wake, true
+	}
+	return e.refresher.meter.take(now)
+}
+
+// refund puts back into the budget what afford took, for a request that is not made.
+func (e *Engine) refund() {
+	if e.refresher != nil {
+		e.refresher.meter.giveBack()
 	}
 }
 

@@ -47,8 +47,9 @@ type Engine struct {
 	short     atomic.Bool  // there is too little disk space to go on
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
-	keeper keeper
-	ran    bool // Run has been called
+	keeper    keeper
+	refresher *refresher // nil: pages are fetched once
+	ran       bool       // Run has been called
 
 	fault  sync.Once
 	err    error       // what ended the crawl early; set once, before broken
@@ -123,7 +124,13 @@ func (e *Engine) open() (err error) {
 	if e.discover, err = newDiscovery(e, set); err != nil {
 		return err
 	}
-	return e.restore()
+	if err := e.restore(); err != nil || e.opt.Refresh == nil {
+		return err
+	}
+	if e.refresher, err = newRefresher(e, *e.opt.Refresh); err != nil {
+		return err
+	}
+	return e.refresher.remember()
 }
 
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
@@ -185,10 +192,15 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	signal(e.keeper.purge) // what the last run has not come to
 	background.Go(func() { e.keep(keeping) })
 	background.Go(func() { e.steerFleet(stopTicking) })
+	refreshing, stopRefreshing := context.WithCancel(hard)
+	defer stopRefreshing()
+	if e.refresher != nil {
+		background.Go(func() { e.refresher.run(refreshing) })
+	}
 	for range e.fleet.control.Workers {
 		workers.Go(e.process)
 	}
-	committer.Go(e.commit)
+	committer.Go(func() { e.commit(refreshing) })
 
 	stop := e.dispatch(ctx, hard)
 
@@ -198,6 +210,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	committer.Wait()
 	close(stopTicking)
 	stopKeeping()
+	stopRefreshing()
 	background.Wait()
 	if !e.broken.Load() {
 		_ = e.finishPurges(hard)
@@ -276,6 +289,9 @@ func (e *Engine) Status() Status {
 	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
 	s.LowerBoundS = bound.Seconds()
 	s.Sites, s.URLsDiscovered = e.discover.sites.Load(), e.discover.pages.Load()
+	if e.refresher != nil {
+		s.Refresh = e.refresher.freshness(now)
+	}
 	if usage, err := e.opt.FS.GetDiskUsage(e.opt.Dir); err == nil {
 		s.DiskFreeBytes = int64(usage.AvailBytes)
 	}

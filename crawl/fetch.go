@@ -36,6 +36,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 	}
 	if reason := e.refusal(row.URL, rules); reason != "" {
 		e.drop(page)
+		e.refund()
 		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: reason}
 		e.done <- v
 		return
@@ -53,6 +54,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 	}
 	result, gate, ok := e.ask(ctx, page, request, nil)
 	if !ok {
+		e.refund()
 		e.handedOut.Add(-1)
 		return
 	}
@@ -144,6 +146,9 @@ func backsOff(r *fetch.Result) bool {
 
 // giveBack returns a page that was not asked for; it stays in its queue.
 func (e *Engine) giveBack(page frontier.Page) {
+	if !page.Robots {
+		e.refund()
+	}
 	e.mu.Lock()
 	e.front.Return(page, e.opt.Clock.Now())
 	e.mu.Unlock()

@@ -73,8 +73,9 @@ type Options struct {
 	Keep    store.Keep // how much of the past is kept; default all
 	MinFree int64      // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
-	DiscoveryShare float64 // share of the requests owed to new pages; default 0.2
-	Version        string  // of the program, for warcinfo
+	DiscoveryShare float64  // share of the requests owed to new pages; default 0.2
+	Refresh        *Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
+	Version        string   // of the program, for warcinfo
 
 	// BeforeProcess is called by a worker before each page that it processes. It is for experiments,
 	// which slow the processing down by it.
@@ -134,6 +135,13 @@ func (o Options) withDefaults() (Options, error) {
 		faults = append(faults, err)
 	}
 	var err error
+	if o.Refresh != nil {
+		asked, err := o.Refresh.withDefaults()
+		if err != nil {
+			faults = append(faults, err)
+		}
+		o.Refresh = &asked
+	}
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
 		faults = append(faults, err)
 	}

@@ -64,6 +64,9 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 	if record.Outcome == store.OutcomeFailed || record.Outcome == store.OutcomeServerError {
 		record.RetryAt = e.retryAt(v.url, int(v.row.FailedInRow), e.opt.Clock.Now())
 	}
+	if record.Outcome == store.OutcomeMissing && e.refresher != nil && v.row.State == store.StateLive && v.row.GoneSeen == 0 {
+		record.RetryAt = e.retryAt(v.url, 0, e.opt.Clock.Now()) // gone is what is missing twice
+	}
 	if r.Status != 0 && !record.NoArchive && e.current().rules.of(v.page.Site).keeps(record) {
 		e.capture(v, record)
 	}

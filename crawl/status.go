@@ -54,8 +54,9 @@ type Status struct {
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
-	LowerBoundS   float64 `json:"remaining_lower_bound_s"` // what politeness alone asks for
-	DiskFreeBytes int64   `json:"disk_free_bytes,omitempty"`
+	LowerBoundS   float64    `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	DiskFreeBytes int64      `json:"disk_free_bytes,omitempty"`
+	Refresh       *Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
 }
 
 // Line returns the status as one line of progress.

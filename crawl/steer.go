@@ -224,6 +224,9 @@ func (e *Engine) takeDown(target store.Target) (pages int64, err error) {
 		pages = after.States[store.StatePurged] - before.States[store.StatePurged]
 		return errors.Join(err, e.tellMoves(moves, now))
 	})
+	if e.refresher != nil {
+		e.refresher.takenDown(target)
+	}
 	return pages, err
 }
 

@@ -71,10 +71,16 @@ func (x *Index) Visited(id ID, v Visit) {
 	x.ranking.Place(id, x.now)
 }
 
+// Learn takes stock of the visits so far, as Next does too: for who asks what is believed of pages and not
+// which to visit.
+func (x *Index) Learn(now float64) {
+	x.now = math.Max(x.now, now)
+	x.learner.learn(now, func(id ID) { x.ranking.Again(id, now) })
+}
+
 // Next returns the page of highest value.
 func (x *Index) Next(now float64) (ID, float64, bool) {
-	x.now = now
-	x.learner.learn(now, func(id ID) { x.ranking.Again(id, now) })
+	x.Learn(now)
 	id, ok := x.ranking.Pick(now)
 	if !ok {
 		return 0, math.Inf(1), false

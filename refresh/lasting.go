@@ -47,6 +47,39 @@ func (x *Index) Due(id ID, now float64) Due {
 	return d
 }
 
+// Copy is what is believed of a page's copy.
+type Copy struct {
+	Stale float64 // the probability that the page has changed since it was seen last
+	Age   float64 // seconds since the first such change, in expectation; 0 counts where there was none
+}
+
+// Copy returns what is believed of the page's copy now. Changes that pages share count as if they were
+// spread evenly over the time since the page was seen. O(change.Rates).
+func (x *Index) Copy(id ID, now float64) Copy {
+	l := &x.learner
+	s := l.must(id)
+	length := now - s.seen
+	if !(length > 0) {
+		return Copy{}
+	}
+	g := l.forest.group(s.folder)
+	shared := 0.0
+	if l.options.Shared {
+		shared = l.shared(g, l.days(s.seen), l.days(now))
+	}
+	var c Copy
+	belief := s.evidence.Posterior(&g.prior)
+	for k, p := range belief {
+		changes := change.GridRate(k)*length + shared
+		stale := -math.Expm1(-changes)
+		c.Stale += float64(p) * stale
+		if changes > 1e-6 {
+			c.Age += float64(p) * length * (1 - stale/changes)
+		}
+	}
+	return c
+}
+
 // AppendPage appends the page's evidence, in 17 bytes.
 func (x *Index) AppendPage(dst []byte, id ID) []byte {
 	dst = append(dst, stateVersion)

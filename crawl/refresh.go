@@ -1,0 +1,392 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Refresh says how a crawl keeps its copy fresh.
+type Refresh struct {
+	// Budget is how many pages are asked for in an interval, at most: new pages, visits, redirect hops,
+	// answers 304 and failures alike; not robots.txt. Required.
+	Budget   int64
+	Interval time.Duration // default 24 h
+	Policy   string        // one of Policies; default "default"
+	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
+	Weight func(weburl.URL) float64
+	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
+	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.
+	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
+}
+
+// withDefaults returns r with its zero fields set.
+func (r Refresh) withDefaults() (Refresh, error) {
+	setDefault(&r.Interval, 24*time.Hour)
+	setDefault(&r.Policy, "default")
+	if r.Weight == nil {
+		r.Weight = func(weburl.URL) float64 { return 1 }
+	}
+	if r.OnVisit == nil {
+		r.OnVisit = func(weburl.URL, time.Time, bool, bool) {}
+	}
+	if r.Budget < 1 {
+		return r, fmt.Errorf("crawl: budget %d: want at least a request an interval", r.Budget)
+	}
+	if r.Interval < 0 {
+		return r, fmt.Errorf("crawl: interval %v is negative", r.Interval)
+	}
+	_, err := newPolicy(r.Policy, r.perSecond(), r.Interval.Seconds())
+	return r, err
+}
+
+func (r Refresh) perSecond() float64 { return float64(r.Budget) / r.Interval.Seconds() }
+
+// A refresher keeps the stored pages fresh: it tells a policy what comes of visits, asks it for the next
+// page as long as fewer are under way than the budget can soon pay for, and gives each the time of the slot
+// that it will probably have. All that takes time (a policy's planning, its learning) happens in its own
+// goroutine: the committer only leaves notes.
+type refresher struct {
+	engine *Engine
+	asked  Refresh
+	meter  *meter
+	notes  chan []note
+
+	mu     sync.Mutex // guards what follows
+	policy refresh.Policy
+	belief *refresh.Index // what is believed of pages; the policy itself where that is an Index
+	ids    map[pageKey]refresh.ID
+	pages  []refreshed  // by ID
+	free   []refresh.ID // of no page
+	sites  map[weburl.Site]*siteVisits
+	ahead  int       // picks under way that the budget will pay for next
+	slot   time.Time // of the last pick
+
+	sweep sweep
+	known atomic.Pointer[Freshness]
+}
+
+// pageKey names a page's row.
+type pageKey struct {
+	partition   weburl.Partition
+	fingerprint weburl.Fingerprint
+}
+
+// refreshed is a page that is kept fresh.
+type refreshed struct {
+	key    pageKey
+	url    weburl.URL
+	weight float64
+	picked pick
+	visits int32 // that were planned
+}
+
+// pick is whether a page was picked and not yet visited.
+type pick uint8
+
+const (
+	unpicked pick = iota
+	counted       // it takes one of the places that are kept filled
+	queued        // for its turn among the pages of a site that cannot be asked as often as its pages are picked
+)
+
+// siteVisits counts what is under way at a site.
+type siteVisits struct{ picked int }
+
+// A note tells the refresher what came of a page.
+type note struct {
+	key     pageKey
+	row     store.Page // as it is now
+	at      time.Time  // of the visit
+	outcome refresh.Outcome
+	fresh   bool // it was seen complete
+	gone    bool // it is no longer kept fresh
+}
+
+// notesKept is how many groups of pages may be committed while the policy plans, before commits wait.
+const notesKept = 1024
+
+func newRefresher(e *Engine, asked Refresh) (*refresher, error) {
+	policy, err := newPolicy(asked.Policy, asked.perSecond(), asked.Interval.Seconds())
+	if err != nil {
+		return nil, err
+	}
+	r := &refresher{
+		engine: e, asked: asked, policy: policy, notes: make(chan []note, notesKept),
+		meter: newMeter(asked.Budget, asked.Interval, e.opt.Clock.Now()),
+		ids:   map[pageKey]refresh.ID{}, sites: map[weburl.Site]*siteVisits{},
+	}
+	index, ok := policy.(*refresh.Index)
+	if !ok {
+		index = refresh.NewIndex(refresh.Default())
+	}
+	r.belief = index
+	return r, nil
+}
+
+// unixSeconds is the time as policies have it.
+func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+// run keeps the pages fresh until ctx ends.
+func (r *refresher) run(ctx context.Context) {
+	clock := r.engine.opt.Clock
+	timer := clock.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case notes := <-r.notes:
+			r.read(notes)
+		case <-timer.C:
+		}
+		r.readAll()
+		wake := r.plan()
+		clock.Reset(timer, wake)
+	}
+}
+
+// readAll reads the notes that wait.
+func (r *refresher) readAll() {
+	for {
+		select {
+		case notes := <-r.notes:
+			r.read(notes)
+		default:
+			return
+		}
+	}
+}
+
+// leave leaves notes for the refresher. Nothing that it needs may be held: it waits while a thousand
+// others are unread.
+func (r *refresher) leave(ctx context.Context, notes []note) {
+	if r == nil || len(notes) == 0 {
+		return
+	}
+	select {
+	case r.notes <- notes:
+	case <-ctx.Done():
+	}
+}
+
+// read tells the policy.
+func (r *refresher) read(notes []note) {
+	r.mu.Lock()
+	for i := range notes {
+		r.tell(&notes[i])
+	}
+	r.mu.Unlock()
+	for _, n := range notes {
+		r.asked.OnVisit(n.row.URL, n.at, n.fresh, !n.gone)
+	}
+}
+
+func (r *refresher) tell(n *note) {
+	id, known := r.ids[n.key]
+	switch {
+	case n.gone && known:
+		r.forget(id)
+	case n.gone:
+	case !known && n.fresh:
+		r.enter(n.key, n.row.URL, unixSeconds(n.at))
+	case known:
+		r.settle(id)
+		visit := refresh.Visit{At: unixSeconds(n.at), Outcome: n.outcome}
+		r.each(func(p refresh.Policy) { p.Visited(id, visit) })
+	}
+}
+
+// each does something with the policy, and with what is believed beside it.
+func (r *refresher) each(do func(refresh.Policy)) {
+	do(r.policy)
+	if r.policy != refresh.Policy(r.belief) {
+		do(r.belief)
+	}
+}
+
+// enter takes a page in.
+func (r *refresher) enter(key pageKey, u weburl.URL, fresh float64) refresh.ID {
+	var id refresh.ID
+	if n := len(r.free); n > 0 {
+		id, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		id = refresh.ID(len(r.pages))
+		r.pages = append(r.pages, refreshed{})
+	}
+	weight := math.Max(0, r.asked.Weight(u))
+	r.pages[id] = refreshed{key: key, url: u, weight: weight}
+	r.ids[key] = id
+	page := refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: fresh}
+	r.each(func(p refresh.Policy) { p.Add(id, page) })
+	return id
+}
+
+// forget lets a page go.
+func (r *refresher) forget(id refresh.ID) {
+	r.settle(id)
+	r.each(func(p refresh.Policy) { p.Remove(id) })
+	delete(r.ids, r.pages[id].key)
+	r.pages[id] = refreshed{}
+	r.free = append(r.free, id)
+}
+
+// takenDown forgets the page or the site that was purged.
+func (r *refresher) takenDown(target store.Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.pages {
+		u := r.pages[id].url
+		if !u.IsZero() && (u == target.URL || target.URL.IsZero() && u.Site() == target.Site) {
+			r.forget(refresh.ID(id))
+		}
+	}
+}
+
+// settle ends a page's visit.
+func (r *refresher) settle(id refresh.ID) {
+	page := &r.pages[id]
+	if page.picked == unpicked {
+		return
+	}
+	if page.picked == counted {
+		r.ahead--
+	}
+	site := page.url.Site()
+	if s := r.sites[site]; s.picked > 1 {
+		s.picked--
+	} else {
+		delete(r.sites, site)
+	}
+	page.picked = unpicked
+}
+
+const (
+	lookAhead = 250 * time.Millisecond // of the machine's time: what is picked beforehand
+	perStep   = 256                    // picks that are stored at once, at most
+	restStep  = 100 * time.Millisecond // of the machine's time: the longest between two looks
+)
+
+// plan picks pages, gives them their slots, and returns when to be called again.
+func (r *refresher) plan() time.Duration {
+	clock := r.engine.opt.Clock
+	now := clock.Now()
+	rest := clock.Span(restStep)
+	if r.engine.broken.Load() || r.engine.paused.Load() {
+		return rest
+	}
+	records, wake := r.pick(now)
+	r.estimate(now)
+	if len(records) == 0 {
+		return min(rest, max(wake, 1))
+	}
+	err := r.engine.order(func(now time.Time) error { return r.engine.apply(now, records...) })
+	if err != nil && !r.engine.broken.Load() {
+		r.engine.fail(fmt.Errorf("crawl: refresh: %w", err))
+	}
+	return min(rest, max(wake, 1))
+}
+
+// pick asks the policy for pages until enough are under way.
+func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clock, perSecond := r.engine.opt.Clock, r.asked.perSecond()
+	gap := time.Duration(float64(time.Second) / perSecond)
+	wake = gap
+	enough := max(2, int(math.Ceil(perSecond*clock.Span(lookAhead).Seconds())))
+	at := unixSeconds(now)
+	if r.policy != refresh.Policy(r.belief) {
+		r.belief.Learn(at)
+	}
+	for r.ahead < enough && len(records) < perStep {
+		id, again, ok := r.policy.Next(at)
+		if !ok {
+			if !math.IsInf(again, 1) {
+				wake = time.Duration(math.Min(again-at, 1e6) * float64(time.Second))
+			}
+			break
+		}
+		records = append(records, r.place(id, now, gap))
+	}
+	return records, wake
+}
+
+// place gives a picked page the next slot. Where its site cannot be asked as often as its pages are picked,
+// it waits in the site's queue and the slot goes to the next.
+func (r *refresher) place(id refresh.ID, now time.Time, gap time.Duration) store.Record {
+	page := &r.pages[id]
+	site := page.url.Site()
+	s := r.sites[site]
+	if s == nil {
+		s = new(siteVisits)
+		r.sites[site] = s
+	}
+	s.picked++
+	page.visits++
+	at := now
+	if page.picked = queued; s.picked <= r.atOnce() {
+		page.picked = counted
+		r.ahead++
+		if r.slot = r.slot.Add(gap); r.slot.Before(now) {
+			r.slot = now
+		}
+		at = r.slot
+	}
+	return &store.Planned{Partition: page.key.partition, Fingerprint: page.key.fingerprint, Due: at.UnixNano()}
+}
+
+// atOnce returns how many pages of one site may be under way before further ones wait: as many as can be
+// asked for in the time looked ahead, and a few.
+func (r *refresher) atOnce() int {
+	delay := r.engine.current().Delay
+	if delay <= 0 {
+		return math.MaxInt
+	}
+	return 2 + int(r.engine.opt.Clock.Span(lookAhead)/delay)
+}
+
+// noteOf returns what the refresher is told of a visit that was committed, if anything.
+func (e *Engine) noteOf(v *visit) (n note, ok bool, err error) {
+	n.key = pageKey{v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint}
+	if v.page.Robots {
+		return n, false, nil
+	}
+	if n.row, err = e.store.Page(n.key.partition, n.key.fingerprint); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return n, false, nil
+		}
+		return n, false, fmt.Errorf("crawl: refresh: page %s: %w", v.page.Fingerprint, err)
+	}
+	n.at = e.opt.Clock.Now()
+	record, fetched := v.record.(*store.Fetched)
+	if !fetched || !e.refreshes(&n.row) {
+		n.gone = true
+		return n, true, nil
+	}
+	n.at = time.Unix(0, record.At)
+	n.fresh = record.Outcome == store.OutcomeNotModified || record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError
+	switch {
+	case !n.fresh && record.RetryAt != 0: // it is still out
+		return n, false, nil
+	case n.fresh && n.row.LastChanged == record.At:
+		n.outcome = refresh.Changed
+	case n.fresh:
+		n.outcome = refresh.Unchanged
+	}
+	return n, true, nil
+}
+
+// refreshes tells whether a page is kept fresh: it has a copy that may be served, and is of a type that the
+// rules refresh.
+func (e *Engine) refreshes(row *store.Page) bool {
+	return row.State == store.StateLive && e.current().rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
+}

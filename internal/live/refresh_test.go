@@ -1,0 +1,108 @@
+package live
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/crawl"
+	"freshet/fetch"
+	"freshet/sim"
+)
+
+const day = 24 * time.Hour
+
+// month is a web, a crawl of it and what they come to, in a bubble.
+type month struct {
+	pages, sites int
+	budget       int64
+	days         int
+	policy       string
+}
+
+// score is what is true and what was believed, in the mean over the scored days.
+type score struct {
+	truth, estimate, uniform float64
+	requests                 int64 // the most in a day
+	pages                    int64
+}
+
+func (m month) run(t *testing.T, fs vfs.FS) score {
+	t.Helper()
+	c := clock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 8640)
+	web, err := sim.NewWeb(sim.Config{Seed: 3, Sites: m.sites, Pages: m.pages, Bytes: 500, Clock: c, Latency: -1, Bandwidth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := sim.NewJudge(web)
+	n := newNetwork(web)
+	engine, err := crawl.Open(crawl.Options{
+		Dir: "data", FS: fs, Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
+		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: -1, DiscoveryShare: 0.5,
+		Refresh: &crawl.Refresh{Budget: m.budget, Policy: m.policy, OnVisit: judge.Visited},
+		Fetch:   fetch.Options{Resolver: n, Dial: n.dial},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s score
+	samples := 0.0
+	done := make(chan struct{})
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for i := 1; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(c.Machine(day / 4)):
+			}
+			if i < 4*m.days/3 {
+				continue
+			}
+			now := c.Now()
+			crawler, uniform := judge.Verdicts(now)
+			s.truth += crawler.Freshness
+			s.uniform += uniform.Freshness
+			s.estimate += engine.Freshness(judge.Knows).Freshness
+			samples++
+			s.requests = max(s.requests, engine.Status().Refresh.Last)
+			s.pages = int64(crawler.Pages)
+		}
+	}()
+	summary, err := engine.Run(t.Context(), t.Context())
+	if err != nil || summary.StoppedBy != crawl.TimeUp {
+		t.Errorf("stopped by %s, error %v", summary.StoppedBy, err)
+	}
+	close(done)
+	<-sampled
+	if err := engine.Close(); err != nil {
+		t.Error(err)
+	}
+	n.stop()
+	s.truth, s.uniform, s.estimate = s.truth/samples, s.uniform/samples, s.estimate/samples
+	return s
+}
+
+// TestMonth keeps a web fresh for 30 days: what is believed of the copy is within 2 points of the truth,
+// which is better than visiting all pages alike would make it, within the budget.
+func TestMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := month{pages: 240, sites: 8, budget: 240, days: 30}
+		s := m.run(t, vfs.NewMem())
+		t.Logf("%d pages: true freshness %.4f, estimate %.4f, uniform %.4f, at most %d requests a day", s.pages, s.truth, s.estimate, s.uniform, s.requests)
+		if math.Abs(s.truth-s.estimate) > 0.02 {
+			t.Errorf("the estimate %.4f is more than 2 points from the truth %.4f", s.estimate, s.truth)
+		}
+		if s.truth <= s.uniform {
+			t.Errorf("freshness %.4f, and uniform has %.4f", s.truth, s.uniform)
+		}
+		if most := m.budget + m.budget/100 + 1; s.requests > most {
+			t.Errorf("%d requests in a day, want %d at most", s.requests, most)
+		}
+	})
+}
