@@ -44,6 +44,7 @@ type crawlSettings struct {
 	trace     string
 	logLevel  string
 	fleet     string
+	refresh   refreshSettings
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -85,6 +86,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
 	flags.IntVar(&o.Retries, "retries", 2, "times a page that failed is tried again")
 	flags.Var(&s.retryDelay, "retry-delay", "before the first of these, doubled each time")
+	s.refresh.declare(flags)
+	flags.Float64Var(&o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that new pages are owed while pages are due too")
 	flags.Var(s.resolve, "resolve", "connect to HOST, at any port, at ADDR:PORT (repeatable)")
 	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
@@ -105,7 +108,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, notNegative, "adaptive-delay", "gamma")
 	check(flags, validFleet, "fleet")
 	check(flags, digit, "warc-level")
-	check(flags, truth, "allow-private")
+	check(flags, truth, "allow-private", "refresh")
+	check(flags, fraction, "discovery-share")
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")
 	check(flags, validOrder, "order")
@@ -184,7 +188,13 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.Resolve = s.resolve
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()
 	o.Version = version()
+	if o.Refresh, err = s.refresh.options(); err != nil {
+		return o, usage(err)
+	}
 	// What is 0 here is the default there.
+	if o.DiscoveryShare == 0 {
+		o.DiscoveryShare = 1e-9
+	}
 	if o.RetryDelay = max(s.retryDelay.value(), 1); o.Retries == 0 {
 		o.Retries = -1
 	}

@@ -49,6 +49,14 @@ func wholeFrom(least int64) func(string) error {
 	}
 }
 
+// fraction checks a share.
+func fraction(text string) error {
+	if x, err := strconv.ParseFloat(text, 64); err != nil || !(x >= 0 && x <= 1) {
+		return fmt.Errorf("%q: want 0 to 1", text)
+	}
+	return nil
+}
+
 // digit checks a level of compression.
 func digit(text string) error {
 	if n, err := strconv.ParseUint(text, 10, 64); err != nil || n > 9 {
