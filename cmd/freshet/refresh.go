@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
 	flags.StringVar(&s.policy, "policy", "default", "which page is visited next: "+strings.Join(crawl.Policies(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform, or a CSV file with columns url and weight (1 for pages it does not name)")
+	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform, or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }
@@ -56,41 +55,15 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	if s.weights == "uniform" {
 		return o, nil
 	}
-	weights, err := readWeights(s.weights)
+	weights, err := readWeights(s.weights, nil)
 	if err != nil {
 		return nil, fmt.Errorf("--weights: %w", err)
 	}
 	o.Weight = func(u weburl.URL) float64 {
-		if w, ok := weights[u]; ok {
+		if w, ok := weights[u.String()]; ok {
 			return w
 		}
 		return 1
 	}
 	return o, nil
-}
-
-// readWeights reads a table of pages and weights.
-func readWeights(file string) (weights map[weburl.URL]float64, err error) {
-	t, err := openTable(file, nil, []string{"url", "weight"}, "url", "weight")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, t.close()) }()
-	weights = map[weburl.URL]float64{}
-	for {
-		more, err := t.next()
-		if err != nil || !more {
-			return weights, err
-		}
-		u, err := weburl.Parse(t.text("url"))
-		if err != nil {
-			return nil, t.fault("url", "%v", err)
-		}
-		if _, twice := weights[u]; twice {
-			return nil, t.fault("url", "%s is there twice", u)
-		}
-		if weights[u], err = t.number("weight", 1, 0, math.MaxFloat64); err != nil {
-			return nil, err
-		}
-	}
 }
