@@ -3,13 +3,13 @@ package change
 import "math"
 
 // Rates is the number of rates of the grid.
-const Rates = 16
+const Rates = 20
 
 // slowest is the least rate of the grid, in changes a second: one in 4096 days.
 const slowest = 1.0 / 4096 / 86400
 
 // GridRate returns rate k of the grid, 0 ≤ k < Rates, in changes a second: 2^k in 4096 days, from one
-// change in eleven years to eight a day.
+// change in eleven years to 128 a day.
 func GridRate(k int) float64 { return math.Ldexp(slowest, k) }
 
 // A Belief is a distribution over the rates of the grid: one number a rate, in proportion to the

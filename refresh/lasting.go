@@ -10,7 +10,7 @@ import (
 )
 
 // stateVersion begins all that is written.
-const stateVersion = 1
+const stateVersion = 2
 
 // Due returns when the page will be worth the bar, if nothing happens before.
 func (x *Index) Due(id ID, now float64) Due {
@@ -80,7 +80,7 @@ func (x *Index) Copy(id ID, now float64) Copy {
 	return c
 }
 
-// AppendPage appends the page's evidence, in 17 bytes.
+// AppendPage appends the page's evidence, in 21 bytes.
 func (x *Index) AppendPage(dst []byte, id ID) []byte {
 	dst = append(dst, stateVersion)
 	for _, v := range x.learner.must(id).evidence {
@@ -205,7 +205,7 @@ type decoder struct {
 func (d *decoder) bytes(n int) []byte {
 	if n > len(d.left) {
 		d.left, d.err = nil, errors.New("truncated")
-		return make([]byte, min(n, 64))
+		return make([]byte, min(n, 4*change.Rates))
 	}
 	b := d.left[:n]
 	d.left = d.left[n:]
