@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/idna"
 )
 
 // parseSite returns the site of a scheme and what stands between the slashes and the path: maybe
@@ -20,9 +21,39 @@ func parseSite(scheme, authority string) (Site, error) {
 	}
 	parsed, err := url.Parse(scheme + "://" + hostPort + "/")
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrSyntax, err)
+		if parsed = decoded(scheme, hostPort); parsed == nil {
+			return "", fmt.Errorf("%w: %w", ErrSyntax, err)
+		}
+	}
+	for label := range strings.SplitSeq(parsed.Host(), ".") {
+		if len(label) > maxEncodedLabel && strings.HasPrefix(label, "xn--") {
+			return "", fmt.Errorf("%w: host with a label of %d bytes", ErrSyntax, len(label))
+		}
 	}
 	return Site(scheme + "://" + parsed.Host()), nil
+}
+
+// maxEncodedLabel bounds a label in punycode, in bytes: no whole name in DNS is longer, and the library
+// does not read all longer ones that it makes.
+const maxEncodedLabel = 253
+
+// decoded parses a host that the library refuses in punycode and accepts as the characters it stands
+// for, such as xn--1ch for ≠, so that what the library makes can be read again. It returns nil for any
+// other.
+func decoded(scheme, hostPort string) *url.Url {
+	lower := strings.ToLower(hostPort)
+	if !strings.Contains(lower, "xn--") {
+		return nil
+	}
+	characters, err := idna.Punycode.ToUnicode(lower)
+	if err != nil {
+		return nil
+	}
+	parsed, err := url.Parse(scheme + "://" + characters + "/")
+	if err != nil || parsed.Host() != lower {
+		return nil
+	}
+	return parsed
 }
 
 // cleanAuthority reports whether text is a canonical host, with a port that is not the scheme's own
