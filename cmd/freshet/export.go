@@ -151,36 +151,3 @@ func writeFile(file string, write func(io.Writer) error) (err error) {
 	}
 	return os.Rename(temp.Name(), file)
 }
-
-func importCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Take in a partition of another data directory", Args: oneArg("FILE"),
-		Long:    "Reads a file that `freshet export --partition` wrote. The directory must have as many partitions, and that\npartition must be empty. The crawl of the partition goes on from here.",
-		Example: "  freshet import --data second part3",
-	}
-	data, crawl := directoryFlags(cmd)
-	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		source := cmd.InOrStdin()
-		if args[0] != "-" {
-			f, err := os.Open(args[0])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			source = f
-		}
-		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
-			return store.Open(*data, store.Options{Crawl: *crawl, Partitions: *partitions})
-		})
-		if err != nil {
-			return err
-		}
-		p, err := s.ImportPartition(bufio.NewReaderSize(source, 1<<20))
-		if err = errors.Join(err, s.Close()); err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "partition %d imported\n", p)
-		}
-		return err
-	}
-	return cmd
-}

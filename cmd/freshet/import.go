@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base32"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/spf13/cobra"
+
+	"freshet/crawl"
+	"freshet/store"
+)
+
+func importCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import FILE…", Short: "Take in what other programs have fetched or know", Args: someArgs("FILE"),
+		Long: "Reads WARC files (compressed or not), CDXJ indexes, lists of URLs, and partitions that freshet export wrote;\n" +
+			"it sees by itself which of these a file is, gzip aside. Of a WARC file pages get versions and visits; of an\n" +
+			"index visits alone, and are due at once. A list is a URL a line, or CSV or TSV with a header of url, and any\n" +
+			"of weight, last_seen, digest, status, content_type. Visits must be in order of time: what is not later than a\n" +
+			"page's last visit is passed over. A partition has to be empty and goes on where it was exported.\n" +
+			"Run it when no crawl is running in the directory.",
+		Example: "  freshet import --data archive old.warc.gz\n  freshet import --data archive urls.csv\n  freshet import --data second part3",
+	}
+	data, name := directoryFlags(cmd)
+	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, file := range args { // before a directory is made
+			if _, err := os.Stat(file); file != "-" && err != nil {
+				return err
+			}
+		}
+		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
+			return store.Open(*data, store.Options{Crawl: *name, Partitions: *partitions})
+		})
+		if err != nil {
+			return err
+		}
+		i := importing{crawl.NewImporter(s, crawl.Options{Agent: "freshet"}), s, cmd.ErrOrStderr()}
+		for _, file := range args {
+			if err = i.file(file, cmd.InOrStdin()); err != nil {
+				break
+			}
+		}
+		return errors.Join(err, s.Close())
+	}
+	return cmd
+}
+
+// someArgs wants at least one argument.
+func someArgs(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("want one %s or more (see %s --help)", name, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// importing is one run of the command.
+type importing struct {
+	*crawl.Importer
+	store *store.Store
+	say   io.Writer
+}
+
+// file takes in a file of any form, or in for "-".
+func (i importing) file(name string, in io.Reader) error {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	} else {
+		name = "standard input"
+	}
+	source := bufio.NewReaderSize(in, 1<<20)
+	if start, _ := source.Peek(18); bytes.HasPrefix(start, []byte("freshet partition ")) {
+		p, err := i.store.ImportPartition(source)
+		if err == nil {
+			fmt.Fprintf(i.say, "partition %d imported\n", p)
+		}
+		return err
+	}
+	if err := i.visits(name, source); err != nil {
+		return err
+	}
+	fmt.Fprintf(i.say, "%s: %d visits imported, %d pages queued\n", name, i.Visits, i.Pages)
+	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
+		fmt.Fprintf(i.say, "%s: %d passed over: %s\n", name, i.Skipped[reason], reason)
+	}
+	i.Visits, i.Pages = 0, 0
+	clear(i.Skipped)
+	return nil
+}
+
+// visits takes in a WARC file, an index or a list.
+func (i importing) visits(name string, source *bufio.Reader) error {
+	text := source
+	magic, _ := source.Peek(2)
+	zipped := string(magic) == "\x1f\x8b"
+	if zipped {
+		peeked, _ := source.Peek(1 << 16)
+		if unzipped, err := gzip.NewReader(bytes.NewReader(peeked)); err == nil {
+			start := make([]byte, 5)
+			if n, _ := io.ReadFull(unzipped, start); string(start[:n]) == "WARC/" {
+				return i.WARC(source, name)
+			}
+		}
+		unzipped, err := gzip.NewReader(source)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		text = bufio.NewReaderSize(unzipped, 1<<20)
+	}
+	if start, _ := text.Peek(5); string(start) == "WARC/" {
+		return i.WARC(text, name)
+	}
+	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
+		_, _ = text.Discard(3)
+	}
+	start, _ := text.Peek(64 << 10)
+	first, _, _ := strings.Cut(string(start), "\n")
+	switch {
+	case strings.HasSuffix(strings.TrimSpace(first), "}") || strings.HasPrefix(first, "!"):
+		return i.lines(name, text, i.index)
+	case strings.Contains(first, "://") || strings.HasPrefix(first, "#"):
+		return i.lines(name, text, i.url)
+	}
+	return i.table(name, text, strings.Contains(first, "\t"))
+}
+
+// lines takes in the lines of a file; empty ones and those that begin with # mean nothing.
+func (i importing) lines(name string, text io.Reader, take func(line string) error) error {
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, maxTableLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := take(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w", name, n+1, err)
+	}
+	return nil
+}
+
+func (i importing) url(line string) error {
+	u, err := parseURL(line)
+	if err != nil {
+		return err
+	}
+	return i.Sight(crawl.Sighting{URL: u})
+}
+
+// index takes in a line of a CDXJ index: key, time, object.
+func (i importing) index(line string) error {
+	if line[0] == '!' {
+		return nil // what the index says of itself
+	}
+	parts := strings.SplitN(line, " ", 3)
+	if len(parts) != 3 {
+		return fmt.Errorf("index line %.100q: want a key, a time and an object", line)
+	}
+	at, err := time.Parse("20060102150405", parts[1])
+	if err != nil {
+		return fmt.Errorf("time %.100q: want 14 digits", parts[1])
+	}
+	var entry struct {
+		URL    string `json:"url"`
+		MIME   string `json:"mime"`
+		Status any    `json:"status"` // a text, or a number
+		Digest string `json:"digest"`
+	}
+	if err := json.Unmarshal([]byte(parts[2]), &entry); err != nil {
+		return fmt.Errorf("object: %w", err)
+	}
+	u, err := parseURL(entry.URL)
+	if err != nil {
+		i.Skipped["no http or https URL"]++
+		return nil
+	}
+	status, err := strconv.Atoi(fmt.Sprint(entry.Status))
+	if entry.MIME == "warc/revisit" || err != nil {
+		status = 200 // of a page that is as it was
+	}
+	digest, err := parseDigest(entry.Digest)
+	if err != nil {
+		return err
+	}
+	return i.Sight(crawl.Sighting{URL: u, At: at, Status: status, ContentType: entry.MIME, Digest: digest})
+}
+
+// parseDigest reads a SHA-1 in base 32 or hexadecimal, its name before it or not; other digests are none.
+func parseDigest(text string) (digest store.BodyDigest, err error) {
+	bare := strings.TrimPrefix(text, "sha1:")
+	decoded, err := base32.StdEncoding.DecodeString(strings.ToUpper(bare))
+	if len(bare) == 2*len(digest) {
+		decoded, err = hex.DecodeString(bare)
+	}
+	switch {
+	case bare == "" || bare == "-" || strings.Contains(bare, ":"):
+		return digest, nil
+	case err != nil || len(decoded) != len(digest):
+		return digest, fmt.Errorf("digest %.100q: want a SHA-1 in base 32 or hexadecimal", text)
+	}
+	return store.BodyDigest(decoded), nil
+}
+
+// table takes in a CSV or TSV file with a header.
+func (i importing) table(name string, text io.Reader, tabs bool) error {
+	reader := csv.NewReader(&boundedLines{in: text})
+	if reader.ReuseRecord = true; tabs {
+		reader.Comma = '\t'
+	}
+	t := &table{file: name, rows: &csvRows{name, reader}, column: map[string]int{}}
+	names, err := t.rows.next()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	t.names = slices.Clone(names)
+	if err := t.header([]string{"url", "weight", "last_seen", "digest", "status", "content_type"}, []string{"url"}); err != nil {
+		return err
+	}
+	for {
+		more, err := t.next()
+		if err != nil || !more {
+			return err
+		}
+		if err := i.row(t); err != nil {
+			return err
+		}
+	}
+}
+
+// row takes in a row of a table.
+func (i importing) row(t *table) (err error) {
+	s := crawl.Sighting{ContentType: t.text("content_type")}
+	if s.URL, err = parseURL(t.text("url")); err != nil {
+		return t.fault("url", "%v", err)
+	}
+	if s.Weight, err = t.number("weight", 0, 0, math.MaxFloat64); err != nil {
+		return err
+	}
+	if s.Status, err = t.whole("status", 200, 100, 999); err != nil {
+		return err
+	}
+	if s.Digest, err = parseDigest(t.text("digest")); err != nil {
+		return t.fault("digest", "%v", err)
+	}
+	if text := t.text("last_seen"); text != "" {
+		if s.At, err = time.Parse(time.RFC3339, text); err != nil {
+			return t.fault("last_seen", "last_seen %q: want a time such as 2026-01-31T12:00:00Z", text)
+		}
+	}
+	return i.Sight(s)
+}

@@ -1,0 +1,205 @@
+package crawl
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"freshet/extract"
+	"freshet/fetch"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Importer takes into a crawl what other programs know of pages, so that histories do not begin at nothing.
+// No engine may run in the store. Visits must come in order of time, page by page: one that is not later
+// than the page's last is passed over, and so an import that was cut can be done again. Not for concurrent
+// use.
+type Importer struct {
+	store   *store.Store
+	parser  *extract.Parser
+	encoder *warc.Encoder
+	opt     Options
+
+	Visits  int            // taken in
+	Pages   int            // put into queues
+	Skipped map[string]int // by reason
+}
+
+// NewImporter returns an importer into a store; of the options it uses Agent, MaxBody and WARCLevel.
+func NewImporter(s *store.Store, opt Options) *Importer {
+	setDefault(&opt.MaxBody, 16<<20)
+	setDefault(&opt.WARCLevel, warc.FastLevel)
+	return &Importer{store: s, parser: extract.NewParser(extract.Options{Agent: opt.Agent}), encoder: warc.NewEncoder(opt.WARCLevel),
+		opt: opt, Skipped: map[string]int{}}
+}
+
+// Sighting is what a list or an index of another program says of a page.
+type Sighting struct {
+	URL         weburl.URL
+	At          time.Time // zero: it was never seen
+	Status      int
+	ContentType string
+	Digest      store.BodyDigest // zero: what was seen is not known
+	Weight      float64          // becomes the cash that orderings by cash begin with
+}
+
+// Sight takes in a sighting. With a time and a digest it is a visit, whose body is not kept, and the page is
+// due at once; without it the page waits as a new one, known since then.
+func (i *Importer) Sight(s Sighting) error {
+	if s.At.IsZero() || s.Digest == (store.BodyDigest{}) {
+		at := int64(0)
+		if !s.At.IsZero() {
+			at = s.At.UnixNano()
+		}
+		_, err := i.store.Apply(&store.Discovered{Partition: s.URL.Partition(i.store.Partitions()), At: at,
+			New: []store.NewPage{{URL: s.URL, Seed: true, Cash: s.Weight}}})
+		i.Pages++
+		return err
+	}
+	at := s.At.UnixNano()
+	return i.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at, Outcome: store.OutcomeOf(s.Status), Status: s.Status,
+		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, at)
+}
+
+// visit commits a visit unless the page has a later one.
+func (i *Importer) visit(f store.Fetch, at int64) error {
+	row, _, err := i.store.PageOf(f.Record.(*store.Fetched).URL)
+	if err == nil && row.LastFetched >= at {
+		i.Skipped["not later than what is stored"]++
+		return nil
+	}
+	if _, err := i.store.CommitPages([]store.Fetch{f}); err != nil {
+		return err
+	}
+	i.Visits++
+	return nil
+}
+
+// WARC takes in the captures of a WARC file, compressed or not: responses with their bodies, and revisits
+// of what is stored. Links are offered to the crawl when it goes on. Errors name file and offset.
+func (i *Importer) WARC(in io.Reader, name string) error {
+	r := warc.NewReader(in, name)
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if record.Type != warc.Response && record.Type != warc.Revisit {
+			continue
+		}
+		if err := i.capture(r, record); err != nil {
+			return &warc.Error{File: name, Offset: r.Offset(), Err: err}
+		}
+	}
+}
+
+// capture takes in one record, whose block is still to be read.
+func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
+	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // as wget has it
+	u, err := weburl.Parse(record.TargetURI)
+	switch {
+	case err != nil:
+		i.Skipped["no http or https URL"]++
+		return nil
+	case record.Length > warc.MaxBlock:
+		i.Skipped["too long"]++
+		return nil
+	case record.Date.IsZero():
+		i.Skipped["no date"]++
+		return nil
+	}
+	if record.Block, err = io.ReadAll(r); err != nil {
+		return err
+	}
+	message, err := warc.ParseResponse(record.Block)
+	if err != nil {
+		i.Skipped["no HTTP answer"]++
+		return nil
+	}
+	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(), Outcome: store.OutcomeOf(message.Status),
+		Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
+		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"), WireBytes: int64(len(record.Block))}
+	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: record.TargetURI, Address: record.Address,
+		Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
+	if record.Type == warc.Revisit {
+		if !i.revisited(fetched, kept, record) {
+			return nil
+		}
+	} else {
+		i.learn(fetched, kept, message)
+	}
+	f := store.Fetch{Record: fetched}
+	if !fetched.NoArchive {
+		kept.Seal()
+		member, err := i.encoder.AppendMember(nil, kept)
+		if err != nil {
+			return err
+		}
+		f.Members, f.ID = [][]byte{member}, kept.ID
+	}
+	return i.visit(f, fetched.At)
+}
+
+// learn fills in what an answer's header and body tell.
+func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Message) {
+	payload, err := message.Payload()
+	if err != nil && f.Truncated == "" {
+		f.Truncated, f.Reason = string(warc.TruncatedDisconnect), err.Error()
+		kept.Truncated = warc.TruncatedDisconnect
+	}
+	f.Size, f.BodyDigest = int64(len(payload)), warc.DigestOf(payload)
+	kept.PayloadDigest = f.BodyDigest
+	result := fetch.Result{URL: f.URL, Status: message.Status, Header: message.Header}
+	target, permanent, redirects := result.Redirect()
+	switch {
+	case redirects:
+		f.Redirect, f.Permanent = target, permanent
+		f.Links = store.EncodeLinks([]store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+	case f.Outcome == store.OutcomeRedirected:
+		f.Outcome = store.OutcomeClientError
+	case message.Status/100 == http.StatusOK/100:
+		body, cut, err := fetch.Decode(message.Header, payload, i.opt.MaxBody)
+		if (cut || err != nil) && f.Truncated == "" {
+			f.Truncated = string(warc.TruncatedLength)
+		}
+		page := i.parser.Extract(message.Header, body, f.URL)
+		f.TextDigest, f.TextVersion = store.TextDigest(page.Text), extract.TextVersion
+		describe(f, page)
+		f.Links = store.EncodeLinks(outLinks(page.Links))
+	}
+}
+
+// revisited makes a visit of a revisit record, and says whether what it refers to is stored.
+func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
+	row, fp, err := i.store.PageOf(f.URL)
+	if err != nil || row.Versions == 0 || record.Profile != warc.ProfileNotModified && record.PayloadDigest != row.BodyDigest {
+		i.Skipped["revisit of what is not stored"]++
+		return false
+	}
+	original, err := i.store.Version(f.URL.Partition(i.store.Partitions()), fp, row.Versions)
+	if err != nil || original.Capture.IsZero() {
+		i.Skipped["revisit of what is not stored"]++
+		return false
+	}
+	profile := warc.ProfileNotModified
+	if record.Profile != warc.ProfileNotModified {
+		profile = warc.ProfileIdentical
+		if end := bytes.Index(kept.Block, []byte("\r\n\r\n")); end >= 0 {
+			kept.Block = kept.Block[:end+4]
+		}
+	} else {
+		f.Outcome = store.OutcomeNotModified
+	}
+	f.BodyDigest, f.TextDigest, f.TextVersion, f.Size = row.BodyDigest, row.TextDigest, row.TextVersion, row.Size
+	f.NoIndex, f.NoFollow, f.Charset, f.Canonical = row.NoIndex, row.NoFollow, original.Charset, row.Canonical
+	f.Revisit = true
+	revisit(kept, profile, f.URL, original)
+	return true
+}
