@@ -45,6 +45,7 @@ type crawlSettings struct {
 	logLevel  string
 	fleet     string
 	refresh   refreshSettings
+	watch     func(*crawl.Engine) (stop func()) // looks on while the crawl runs; nil: nobody
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -398,7 +399,12 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if d != nil {
 		d.begin()
 	}
+	unwatch := func() {}
+	if s.watch != nil {
+		unwatch = s.watch(engine)
+	}
 	summary, err := engine.Run(soft, hard)
+	unwatch()
 	progress.stop()
 	if d != nil {
 		d.end()

@@ -9,9 +9,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/crawl"
 	"freshet/sim"
 )
@@ -23,13 +25,15 @@ func demoCommand() *cobra.Command {
 	var asJSON, quiet, webOnly bool
 	var sites, pages int
 	var seed uint64
+	var rate float64
 	var writeConfig string
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
 			"sitemaps, redirects and errors, whose pages change) and crawls it for real. Without --data the copy goes to a\n" +
-			"new temporary folder. With --web-only it serves the web until Ctrl-C, for crawls of your own.",
-		Example: "  freshet demo\n  freshet demo --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
+			"new temporary folder. With --refresh it keeps the copy fresh for 30 days of a fast clock, and shows how fresh\n" +
+			"it is believed to be, how fresh it is, and how fresh visiting all pages alike would keep it. With --web-only it serves the web until Ctrl-C, for crawls of your own.",
+		Example: "  freshet demo\n  freshet demo --refresh --pages 1000\n  freshet demo --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
 	}
 	s = crawlFlags(cmd.Flags())
 	flags := cmd.Flags()
@@ -40,11 +44,20 @@ func demoCommand() *cobra.Command {
 	flags.IntVar(&sites, "sites", 8, "sites of the web")
 	flags.IntVar(&pages, "pages", 4000, "pages of the web")
 	flags.Uint64Var(&seed, "seed", 1, "number that the web is computed from")
-	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s"} {
+	flags.Float64Var(&rate, "rate", 28800, "with --refresh: seconds of the demo's clock in a second; 28800 makes a day of three seconds")
+	check(flags, positiveRate, "rate")
+	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "budget": "1000"} {
 		setFlagDefault(cmd, name, value)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		web, err := sim.NewWeb(sim.Config{Seed: seed, Sites: sites, Pages: pages})
+		demoClock := clock.Real()
+		if s.refresh.on {
+			demoClock = clock.New(demoClock.Now(), rate)
+			if s.forTime == 0 {
+				s.forTime = duration(30 * 24 * time.Hour)
+			}
+		}
+		web, err := sim.NewWeb(sim.Config{Seed: seed, Sites: sites, Pages: pages, Clock: demoClock})
 		if err != nil {
 			return usage(err)
 		}
@@ -75,6 +88,15 @@ func demoCommand() *cobra.Command {
 		options, err := s.engineOptions(web.Homes())
 		if err != nil {
 			return err
+		}
+		options.Clock = demoClock
+		if options.Refresh != nil {
+			board := &scoreboard{clock: demoClock, judge: sim.NewJudge(web), out: cmd.OutOrStdout()}
+			if asJSON || quiet {
+				board.out = io.Discard
+			}
+			options.Refresh.OnVisit = board.judge.Visited
+			s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(s.forTime.value()/(24*time.Hour))) }
 		}
 		if options.Dir == "" {
 			if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
