@@ -7,8 +7,8 @@
 //	one         up to r  one a      one       with
 //	goroutine   at once  processor            commit
 //
-// Dispatch asks the frontier for the page to fetch now and starts a fetch; the fleet gate, a counting
-// semaphore, says how many may be under way. A fetch obeys robots.txt and the address gate, makes the
+// Dispatch asks the frontier for the page to fetch now and starts a fetch; the fleet gate says how many
+// may be under way (see fleet.Controller), by how many pages wait to be processed. A fetch obeys robots.txt and the address gate, makes the
 // exchange, and gives the host back to the frontier as soon as the answer has ended. Processing finds
 // links and digests and compresses the WARC records. Commit gathers what is finished, appends it to the
 // WARC file, syncs it, applies one record a page, and then offers the links to the seen test; what the

@@ -47,14 +47,15 @@ type Controller struct {
 	allowed int
 	plan    *Plan
 	rest    []int // by length of the queue, where the plan's curves are at rest; nil if none are followed
-	held    bool // a fetcher was held back since the last Measure
+	held    bool  // a fetcher was held back since the last Measure
 
-	active int // fetchers, those that wait for a place included
-	inside int // pages in the queue or held by a waiting fetcher
-	at     float64
-	moved  float64 // when the number last followed the curves
-	loaded float64 // when last no worker starved
-	left   float64 // when a page last left, if no worker has starved since; else NaN
+	active  int // fetchers, those that wait for a place included
+	inside  int // pages in the queue or held by a waiting fetcher
+	at      float64
+	planned float64 // when the plan was adopted
+	moved   float64 // when the number last followed the curves
+	loaded  float64 // when last no worker starved
+	left    float64 // when a page last left, if no worker has starved since; else NaN
 
 	window  sums // since the last Measure
 	recent  sums // before it, forgotten with time
@@ -214,15 +215,25 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 	if c.Rule > 0 || m.Validate() != nil {
 		return m, false
 	}
-	return m, c.plan == nil || apart(c.plan.Model.ArrivalRate, m.ArrivalRate, drift) || apart(c.plan.Model.ServiceRate, m.ServiceRate, drift)
+	if c.plan == nil {
+		return m, true
+	}
+	drifted := func(factor float64) bool {
+		return apart(c.plan.Model.ArrivalRate, m.ArrivalRate, factor) || apart(c.plan.Model.ServiceRate, m.ServiceRate, factor)
+	}
+	age := c.at - c.planned
+	return m, age >= betweenPlans && drifted(drift) || age >= betweenPlans/5 && drifted(2*drift)
 }
 
 // What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
-// events. A plan is for rates that are not further off than by this factor.
+// events. A plan is for rates that are not further off than by the factor drift, and is made anew no
+// sooner than after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
+// largest takes a tenth of a second to compute.
 const (
-	memory = 5.0
-	enough = 20
-	drift  = 1.25
+	memory       = 5.0
+	enough       = 20
+	drift        = 1.25
+	betweenPlans = 10
 )
 
 // apart tells whether two positive numbers differ by more than a factor.
@@ -249,7 +260,7 @@ func (c *Controller) reopen() {
 
 // Adopt takes a plan, which Model.Plan has made of what Measure returned, for at most Most fetchers.
 func (c *Controller) Adopt(p Plan) {
-	c.plan, c.rest = &p, nil
+	c.plan, c.planned, c.rest = &p, c.at, nil
 	switch {
 	case c.Rule > 0:
 	case c.Rule == Auto && p.Switched != nil:

@@ -141,18 +141,18 @@ const transcript = `60 pages/s
 33 s  λ  9.3  μ 42.1  allowed  3  queue 17  waiting  2  changes 88
 34 s  λ  9.0  μ 37.6  allowed  3  queue 16  waiting  0  changes 90
 35 s  λ  9.0  μ 33.8  allowed  3  queue 17  waiting  0  changes 92
-40 s  λ  9.3  μ 24.8  allowed  3  queue 17  waiting  1  changes 100
-50 s  λ 10.4  μ 20.5  allowed  2  queue 14  waiting  0  changes 118
-60 s  λ 11.2  μ 18.9  allowed  2  queue 15  waiting  0  changes 138
+40 s  λ  9.1  μ 25.6  allowed  4  queue 10  waiting  0  changes 103
+50 s  λ  9.8  μ 21.0  allowed  2  queue 17  waiting  2  changes 124
+60 s  λ  9.3  μ 21.5  allowed  4  queue 15  waiting  0  changes 143
 80 pages/s
-61 s  λ 11.8  μ 62.3  allowed  6  queue  7  waiting  0  changes 141
-62 s  λ  9.9  μ 70.7  allowed  7  queue  2  waiting  0  changes 144
-63 s  λ 10.8  μ 82.4  allowed  8  queue  5  waiting  0  changes 147
-64 s  λ 10.1  μ 80.5  allowed  8  queue 10  waiting  0  changes 150
-65 s  λ 10.5  μ 80.8  allowed  6  queue 17  waiting  0  changes 152
-70 s  λ 10.3  μ 84.4  allowed  8  queue  7  waiting  0  changes 167
-80 s  λ 10.7  μ 80.5  allowed  9  queue 11  waiting  0  changes 196
-90 s  λ 10.2  μ 73.6  allowed  7  queue 11  waiting  0  changes 225
+61 s  λ  8.1  μ 78.6  allowed 13  queue  1  waiting  0  changes 146
+62 s  λ  9.4  μ 95.4  allowed 11  queue 16  waiting  0  changes 148
+63 s  λ 10.1  μ 89.1  allowed  9  queue 17  waiting  0  changes 151
+64 s  λ 10.1  μ 81.7  allowed  6  queue 17  waiting  2  changes 154
+65 s  λ 10.9  μ 82.4  allowed  8  queue 17  waiting  0  changes 156
+70 s  λ 10.3  μ 79.5  allowed  6  queue 15  waiting  0  changes 171
+80 s  λ 10.2  μ 82.7  allowed  6  queue  7  waiting  0  changes 200
+90 s  λ  9.6  μ 76.1  allowed 10  queue  2  waiting  0  changes 230
 `
 
 // TestControllerFollows holds that the number comes near the right one within a minute of any change

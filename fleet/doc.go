@@ -27,8 +27,11 @@
 // subtraction (see evaluate). And from the policy that holds the best fixed number, some 4 to 8
 // rounds are enough.
 //
+// Live: a Controller is told of a running crawl's fetches and processed pages, measures λ and μ, asks
+// for a Plan where they have drifted, and says how many fetchers may be active.
+//
 // The paper's text has misprints in the transitions and in some rows of its tables; the comments say
-// where this package departs from it, and testdata lists every printed value beside the right one.
+// where this package departs from it, and lab/liunain lists every printed value beside the right one.
 //
 // The package is pure: no clock, no goroutine, no file. Values are safe for concurrent use.
 package fleet

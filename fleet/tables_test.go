@@ -15,14 +15,14 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/tables.txt anew")
 
-// A row is one of a table in testdata, by column. The columns printed_… are the paper's text; those
+// A row is one of a table that the lab embeds, by column. The columns printed_… are the paper's text; those
 // of the same name without it are the values computed independently, by several methods and with
 // more digits; differs names the columns in which the two don't agree, and why says why.
 type row map[string]string
 
 func rows(t testing.TB, file string) []row {
 	t.Helper()
-	f, err := os.Open("testdata/" + file)
+	f, err := os.Open("../lab/liunain/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (r row) check(t testing.TB, columns []string, computed map[string]float64) 
 	return text
 }
 
-// TestTables holds Tables 1.1 to 1.3: every value to the printed digits but those that testdata lists
+// TestTables holds Tables 1.1 to 1.3: every value to the printed digits but those that are listed
 // with a reason, and to independent values with more digits. What it prints, printed beside
 // computed, is in testdata/tables.txt.
 func TestTables(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/fleet"
+	"freshet/lab"
+	"freshet/lab/liunain"
 )
 
 func fleetCommand() *cobra.Command {
@@ -34,6 +36,7 @@ func fleetCommand() *cobra.Command {
 type fleetModel struct {
 	fleet.Model
 	service string
+	plot    string
 }
 
 func (m *fleetModel) register(cmd *cobra.Command, services string) {
@@ -44,6 +47,7 @@ func (m *fleetModel) register(cmd *cobra.Command, services string) {
 	f.IntVar(&m.Queue, "queue", 0, "places in the queue, that of the page being processed included (required)")
 	f.Float64Var(&m.Gamma, "gamma", 0, "cost of a second with an empty queue, that of a lost page being 1 (required)")
 	f.StringVar(&m.service, "service", "exponential", "distribution of the processing time: "+services)
+	f.StringVar(&m.plot, "plot", "", "write a picture to this SVG file")
 	f.Bool("json", true, "print JSON, as there is no other form")
 }
 
@@ -127,7 +131,7 @@ func fleetStaticCommand() *cobra.Command {
 		Use: "static", Short: "Say how many fetchers to run, if all of them always run",
 		Long: "Prints the number of fetchers whose long-run cost is least, and what it comes to: rho is the load, pages\n" +
 			"brought by pages processed; loss_rate is pages a second; large_queue_approximation is the number that the\n" +
-			"best one tends to as the queue grows.\n\n" +
+			"best one tends to as the queue grows. --plot draws the cost against the number.\n\n" +
 			"--service takes the shape of the distribution: exponential, deterministic, erlang:STAGES,\n" +
 			"hyperexponential:CV2 (squared coefficient of variation, balanced means), or a file of measured times in\n" +
 			"seconds, one a line, - for standard input. A file's mean is the service rate if --service-rate isn't given.",
@@ -145,6 +149,15 @@ func fleetStaticCommand() *cobra.Command {
 			large, err := m.LargeQueue()
 			if err != nil {
 				return err
+			}
+			if m.plot != "" {
+				plot, err := liunain.Costs(m.Model, service, best)
+				if err != nil {
+					return err
+				}
+				if err := writePlots([]lab.Plot{plot}, m.plot); err != nil {
+					return err
+				}
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 				Crawlers   int     `json:"crawlers"`
@@ -171,7 +184,7 @@ func fleetDynamicCommand() *cobra.Command {
 			"long before the departure; 0 for never. switching_curve.arrival[r-1], r from 1: with r active, a fetcher that\n" +
 			"brings a page goes on if the queue was at most so long before it; -1 for never.\n" +
 			"min_active and max_active are over the states that are visited again and again; r_max is the largest number\n" +
-			"active at which a departure that empties the queue still starts one. Processing times are exponential.",
+			"active at which a departure that empties the queue still starts one. Processing times are exponential. --plot draws the curves.",
 		Example: "  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4\n" +
 			"  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4 --crawlers 16",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -190,6 +203,10 @@ func fleetDynamicCommand() *cobra.Command {
 			}
 			if !d.Monotone {
 				fmt.Fprintln(cmd.ErrOrStderr(), "freshet: here the best policy is not a monotone switching curve, as had been conjectured; the curves only bound it")
+			}
+			title := fmt.Sprintf("λ = %v, μ = %v, K = %d, γ = %v: cost %.5g", m.ArrivalRate, m.ServiceRate, m.Queue, m.Gamma, d.Cost)
+			if err := writePlots([]lab.Plot{liunain.Curves(title, d)}, m.plot); err != nil {
+				return err
 			}
 			type curves struct {
 				Arrival   []int `json:"arrival"`

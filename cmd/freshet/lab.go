@@ -16,6 +16,7 @@ import (
 	"freshet/lab/broder"
 	"freshet/lab/castillo"
 	"freshet/lab/lam"
+	"freshet/lab/liunain"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
 	"freshet/lab/web"
@@ -28,6 +29,7 @@ func experiments() []lab.Experiment {
 		broder.Experiment(),
 		castillo.Experiment(), castillo.Parallel(),
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
+		liunain.Experiment(),
 		queue.Experiment(),
 		replay.Experiment(),
 		web.Experiment(),

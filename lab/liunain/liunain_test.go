@@ -1,0 +1,66 @@
+package liunain
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"freshet/lab"
+)
+
+// TestExperiment holds that all that was printed agrees but what the tables list with a reason, that
+// the simulation agrees with theory, and that the claims come out as they should.
+func TestExperiment(t *testing.T) {
+	trial := Experiment().New()
+	if err := trial.Flags().Parse([]string{"--runs=10", "--span=5000", "--pages=1000"}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := trial.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, r := range out.Rows {
+		table := r.Get("table").(string)
+		count[table]++
+		if table == "sequences" {
+			for _, name := range []string{"golden_ratio", "golden_limit_ratio", "balanced_ratio", "apart_ratio"} {
+				if ratio := r.Get(name).(float64); !(ratio >= 1-1e-9 && ratio < math.Pow(math.Phi, 5)/10) {
+					t.Errorf("%v: %s", r, name)
+				}
+			}
+		}
+	}
+	for table, want := range map[string]int{"1.1": 50, "1.2": 30, "1.3": 30, "Figure 1.5": 1, "sequences": 12} {
+		if count[table] != want {
+			t.Errorf("%d rows of %s, want %d", count[table], table, want)
+		}
+	}
+	for _, c := range out.Comparisons {
+		explained := strings.Contains(c.Source, "; ")
+		if (c.Verdict() == lab.Agrees) == explained {
+			t.Errorf("%+v: %s", c, c.Verdict())
+		}
+	}
+	if len(out.Claims) != 2 || out.Claims[0].Verdict != lab.Denied || out.Claims[1].Verdict != lab.Confirmed {
+		t.Errorf("%+v", out.Claims)
+	}
+	for _, p := range out.Plots {
+		if _, err := p.SVG(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestParameters holds what is refused.
+func TestParameters(t *testing.T) {
+	for _, flag := range []string{"--runs=1", "--span=NaN", "--pages=9"} {
+		trial := Experiment().New()
+		if err := trial.Flags().Parse([]string{flag}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trial.Run(t.Context(), nil); err == nil {
+			t.Errorf("%s: accepted", flag)
+		}
+	}
+}
