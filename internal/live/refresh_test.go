@@ -12,6 +12,7 @@ import (
 	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/sim"
+	"freshet/weburl"
 )
 
 const day = 24 * time.Hour
@@ -104,5 +105,47 @@ func TestMonth(t *testing.T) {
 		if most := m.budget + m.budget/100 + 1; s.requests > most {
 			t.Errorf("%d requests in a day, want %d at most", s.requests, most)
 		}
+	})
+}
+
+// TestRestart holds that a crawl that is opened again believes of its pages what it believed, from their
+// stored visits.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 8640)
+		web, err := sim.NewWeb(sim.Config{Seed: 3, Sites: 8, Pages: 80, Bytes: 500, Clock: c, Latency: -1, Bandwidth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newNetwork(web)
+		options := crawl.Options{
+			Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
+			RetryDelay: time.Hour, For: 6 * day, WARCLevel: -1, DiscoveryShare: 0.5,
+			Refresh: &crawl.Refresh{Budget: 160}, Fetch: fetch.Options{Resolver: n, Dial: n.dial},
+		}
+		all := func(weburl.URL) bool { return true }
+		var before, after *crawl.Freshness
+		for _, seen := range []**crawl.Freshness{&before, &after} {
+			engine, err := crawl.Open(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen == &after {
+				after = engine.Freshness(all)
+			} else if _, err := engine.Run(t.Context(), t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if before == nil {
+				before = engine.Freshness(all)
+			}
+			if err := engine.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		n.stop()
+		if before.Pages < 50 || before.Pages != after.Pages || math.Abs(before.Freshness-after.Freshness) > 0.03 {
+			t.Errorf("%d pages of freshness %.4f, and after the restart %d of %.4f", before.Pages, before.Freshness, after.Pages, after.Freshness)
+		}
+		t.Logf("freshness %.4f, after the restart %.4f", before.Freshness, after.Freshness)
 	})
 }
