@@ -216,7 +216,7 @@ func parseSite(text string) (weburl.Site, error) {
 // codeOf returns the HTTP status for an error of a cursor.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, ErrCursor):
+	case errors.Is(err, ErrCursor), errors.Is(err, ErrInterest):
 		return http.StatusBadRequest
 	case errors.Is(err, ErrBehind):
 		return http.StatusGone

@@ -1,8 +1,19 @@
 // Package broadcast hands on what a crawl stores.
 //
 // The change log of the store is the single source, and a Cursor, a position in each of its partitions,
-// is all that a client has to remember. A Reader reads the log from a cursor on; Changes is the change
-// feed over HTTP, lines of JSON or Server-Sent Events that say which page became what.
+// is all that a client has to remember. Two things read it, by the same Reader:
 //
-// The formats are in docs/format/feed.md. Start reading at reader.go, then changes.go.
+//   - Changes, the plain change feed: lines of JSON or Server-Sent Events that say which page became what.
+//   - Server, the feed itself: it brings the pages. It knows who wants which and what each lacks, lets a
+//     scheduler (freshet/broadcast/scheduler) choose the chunk that is worth most to send next, reads the
+//     current versions of what its receivers may lack, and gives it to a Transport, which carries it to
+//     all of them.
+//
+// A client that cannot follow is passed over: what it lacks waits in the store, not in memory, and comes
+// in the version of then. So no client slows another, and none needs more memory than a queue of frames.
+// A cursor older than what the log remembers of ended pages is refused with ErrBehind: such a client
+// says what it has instead, and is told what to drop.
+//
+// Package broadcast/mirror is the other end: it keeps a folder equal to the repository. The formats are in
+// docs/format/feed.md. Start reading at reader.go, then server.go.
 package broadcast

@@ -36,6 +36,20 @@ func (d *Demand) Missing(i int) (pages uint64) {
 	return pages
 }
 
+// Receivers appends to dst the ready clients that lack anything of a chunk: those that Sent will count as
+// having it. A step for each.
+func (d *Demand) Receivers(dst []int, i int) []int {
+	c := &d.chunks[i]
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+			for _, who := range g.members {
+				dst = append(dst, int(who.client))
+			}
+		}
+	}
+	return dst
+}
+
 // Cost returns what sending a chunk takes now, in bytes.
 func (d *Demand) Cost(i int) float64 {
 	c := &d.chunks[i]

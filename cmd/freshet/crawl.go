@@ -52,6 +52,7 @@ type crawlSettings struct {
 	delay, addressDelay, forTime, retryDelay duration
 	maxBody, warcSize, minFree               byteCount
 	keep                                     keep
+	feed                                     feedSettings
 	bandwidthIn, bandwidthOut                bandwidth
 	resolve                                  resolveMap
 }
@@ -97,6 +98,9 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
 	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of its key")
+	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
+	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
+	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -116,6 +120,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, validOrder, "order")
 	check(flags, validListen, "listen")
 	check(flags, validLevel, "log")
+	check(flags, oneOf("freshness", "age"), "objective")
+	check(flags, oneOf("clients", "data"), "over")
 	check(flags, validAgent, "user-agent")
 	check(flags, printable, "contact")
 	return s
@@ -378,7 +384,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if err != nil {
 		return usage(err)
 	}
-	news := newFeed(&options)
+	news := newFeed(s.feed, &options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {
 		return crawlError(err)
@@ -409,7 +415,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if d != nil {
 		d.end()
 	}
-	news.stop()
+	news.end()
 	front.stop()
 	if closing := engine.Close(); err == nil {
 		err = closing

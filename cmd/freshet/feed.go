@@ -1,23 +1,42 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
 	"freshet/broadcast"
+	"freshet/broadcast/scheduler"
 	"freshet/clock"
 	"freshet/crawl"
 	"freshet/store"
 	"freshet/weburl"
 )
 
+// feedSettings are what an operator says of the feed.
+type feedSettings struct {
+	objective, over string
+	rate            byteCount
+}
+
 // feed hands on what a running crawl stores.
 type feed struct {
-	bell  broadcast.Bell
-	clock *clock.Clock
-	done  chan struct{} // closed when the crawl ends
+	settings feedSettings
+	bell     broadcast.Bell
+	clock    *clock.Clock
+	logger   *slog.Logger
+	ctx      context.Context // of all streams
+	stop     context.CancelFunc
+	running  sync.WaitGroup
 }
 
 // newFeed returns the feed of the engine that will be opened with the options, which get its bell.
-func newFeed(options *crawl.Options) *feed {
-	f := &feed{clock: options.Clock, done: make(chan struct{})}
+func newFeed(settings feedSettings, options *crawl.Options) *feed {
+	f := &feed{settings: settings, clock: options.Clock, logger: options.Logger}
+	f.ctx, f.stop = context.WithCancel(context.Background())
 	if f.clock == nil {
 		f.clock = clock.Real()
 	}
@@ -25,10 +44,50 @@ func newFeed(options *crawl.Options) *feed {
 	return f
 }
 
-// changes serves the change log.
-func (f *feed) changes(s *store.Store) *broadcast.Changes {
-	return &broadcast.Changes{Store: s, Bell: &f.bell, Clock: f.clock, Done: f.done}
+// end ends all streams and waits for what reads the store.
+func (f *feed) end() {
+	f.stop()
+	f.running.Wait()
 }
 
-// stop ends all streams.
-func (f *feed) stop() { close(f.done) }
+// changes serves the change log.
+func (f *feed) changes(s *store.Store) *broadcast.Changes {
+	return &broadcast.Changes{Store: s, Bell: &f.bell, Clock: f.clock, Done: f.ctx.Done()}
+}
+
+// serve adds the feed, under /feed/, to what a running crawl serves. Nothing is read for it before the
+// first client asks.
+func (f *feed) serve(s *store.Store, next http.Handler) http.Handler {
+	start := sync.OnceValues(func() (http.Handler, error) { return f.start(s) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/feed/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		handler, err := start()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func (f *feed) start(s *store.Store) (http.Handler, error) {
+	if f.ctx.Err() != nil {
+		return nil, errors.New("the crawl is ending")
+	}
+	server, err := broadcast.NewServer(broadcast.Options{
+		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Rate: float64(f.settings.rate),
+		Objective: scheduler.Objective{Age: f.settings.objective == "age", OverData: f.settings.over == "data"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.running.Go(func() {
+		if err := server.Run(f.ctx); err != nil {
+			f.logger.Error("the feed has stopped", "error", err)
+		}
+	})
+	return server.Handler(), nil
+}

@@ -92,7 +92,7 @@ func newRoot() *cobra.Command {
 		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
-		snapshotCommand(), restoreCommand(), migrateCommand(),
+		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
 		weightsCommand(), planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)

@@ -84,7 +84,7 @@ func serveStatus(steering steerer, options crawl.Options, open listening, news *
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
-	handler := dashboard.Handler(served)
+	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
 	handler = onlyCrawl(options.Crawl, handler)
 	socket, err := listenSocket(f.socket)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -36,6 +37,16 @@ func check(flags *pflag.FlagSet, do func(text string) error, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
 		f.Value = checked{f.Value, do}
+	}
+}
+
+// oneOf checks a word.
+func oneOf(words ...string) func(string) error {
+	return func(text string) error {
+		if slices.Contains(words, text) {
+			return nil
+		}
+		return fmt.Errorf("%q: want %s", text, strings.Join(words, " or "))
 	}
 }
 

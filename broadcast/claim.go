@@ -1,0 +1,72 @@
+package broadcast
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// claim is what a client says it has: all up to a cursor, or certain pages, or nothing. A claim that is
+// wrong harms who makes it only.
+type claim struct {
+	upTo  Cursor           // nil: it claims pages
+	pages map[pageKey]bool // those that it has, by whether in the current version as of asOf
+	asOf  Cursor
+	drop  []string // URLs of which nothing is known
+}
+
+// claimOf looks up what a client says it has; asOf is the log's position before the look. Its errors are
+// ErrCursor, ErrBehind and the store's.
+func claimOf(s *store.Store, ask *Subscription, asOf Cursor) (*claim, error) {
+	c := &claim{asOf: asOf}
+	if len(ask.Have) == 0 && ask.Cursor != "" {
+		reader, err := NewReader(s, ask.Cursor, "")
+		if err != nil {
+			return nil, err
+		}
+		c.upTo = reader.Cursor()
+		return c, nil
+	}
+	c.pages = make(map[pageKey]bool, len(ask.Have))
+	for text, digest := range ask.Have {
+		u, err := weburl.Parse(text)
+		if err != nil {
+			c.drop = append(c.drop, text)
+			continue
+		}
+		row, fp, err := s.PageOf(u)
+		switch {
+		case errors.Is(err, store.ErrNotFound) || err == nil && row.LastChange == 0:
+			c.drop = append(c.drop, text)
+		case err != nil:
+			return nil, err
+		default:
+			c.pages[pageKey{u.Partition(s.Partitions()), fp}] = fmt.Sprintf("%x", row.BodyDigest[:]) == digest
+		}
+	}
+	slices.Sort(c.drop)
+	return c, nil
+}
+
+// lacks returns the pages of a chunk that the client lacks, or has and should not have.
+func (c *claim) lacks(r *run) (pages uint64) {
+	for i, page := range r.pages {
+		current, has := c.pages[pageKey{r.p, page.fp}]
+		lacking := false
+		switch {
+		case c.upTo != nil:
+			lacking = page.record > c.upTo[r.p]
+		case page.ended:
+			lacking = has
+		default:
+			lacking = !current || page.record > c.asOf[r.p]
+		}
+		if lacking {
+			pages |= 1 << i
+		}
+	}
+	return pages
+}

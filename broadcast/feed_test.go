@@ -1,0 +1,422 @@
+package broadcast_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"freshet/broadcast"
+	"freshet/broadcast/mirror"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// startFeed lets a feed of a world run until stop.
+func startFeed(t *testing.T, w *world, o broadcast.Options) (feed *broadcast.Server, stop func()) {
+	o.Store, o.Bell = w.store(), &w.bell
+	feed, err := broadcast.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- feed.Run(ctx) }()
+	return feed, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// serveFeed lets a feed of a world run and returns it and its address.
+func serveFeed(t *testing.T, w *world, o broadcast.Options) (*broadcast.Server, string) {
+	feed, stop := startFeed(t, w, o)
+	server := httptest.NewServer(feed.Handler())
+	t.Cleanup(func() {
+		stop()
+		server.Close()
+	})
+	return feed, server.URL
+}
+
+// subscriber is a mirror that is being kept.
+type subscriber struct {
+	t       *testing.T
+	o       mirror.Options
+	arrived broadcast.Bell
+	cancel  context.CancelFunc
+	ended   chan error
+}
+
+// subscribe begins to keep a mirror; stop or the test's end ends it.
+func subscribe(t *testing.T, o mirror.Options) *subscriber {
+	t.Helper()
+	s := &subscriber{t: t, ended: make(chan error, 1)}
+	onChange := o.OnChange
+	o.OnChange = func(c mirror.Change) error {
+		s.arrived.Ring()
+		if onChange != nil {
+			return onChange(c)
+		}
+		return nil
+	}
+	s.o = o
+	client, err := mirror.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go func() { s.ended <- errors.Join(client.Run(ctx), client.Close()) }()
+	t.Cleanup(cancel)
+	return s
+}
+
+// wait waits for the end of the subscriber.
+func (s *subscriber) wait() {
+	s.t.Helper()
+	if err := <-s.ended; err != nil {
+		s.t.Error(err)
+	}
+}
+
+// stop kills the subscriber.
+func (s *subscriber) stop() {
+	s.t.Helper()
+	s.cancel()
+	s.wait()
+}
+
+// awaitEqual waits until the mirror equals the repository.
+func (s *subscriber) awaitEqual(w *world) {
+	s.t.Helper()
+	for {
+		news := s.arrived.Wait()
+		if difference(s.t, w, s.o) == "" {
+			return
+		}
+		<-news
+	}
+}
+
+// awaitFile waits for a file of the mirror.
+func (s *subscriber) awaitFile(name string) {
+	for {
+		if _, err := os.Stat(filepath.Join(s.o.Dir, name)); err == nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// difference tells what a mirror holds that it should not, or lacks.
+func difference(t *testing.T, w *world, o mirror.Options) string {
+	t.Helper()
+	want := map[[sha1.Size]byte]int{}
+	pages := 0
+	for p := range w.store().Partitions() {
+		for page, err := range w.store().Pages(weburl.Partition(p)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if page.State == store.StateLive && o.Interest.Wants(page.URL) {
+				want[page.BodyDigest]++
+				pages++
+			}
+		}
+	}
+	got := 0
+	wrong := ""
+	err := filepath.WalkDir(o.Dir, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile
+			return nil
+		case err != nil:
+			return err
+		case entry.Name() == ".freshet":
+			return filepath.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		content, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if got++; want[sha1.Sum(content)] == 0 {
+			wrong = fmt.Sprintf("%s holds %q", name, content)
+		}
+		want[sha1.Sum(content)]--
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong == "" && got != pages {
+		wrong = fmt.Sprintf("%d pages of %d", got, pages)
+	}
+	return wrong
+}
+
+// stir changes pages of a world, takes one away and lets the crawl see it.
+func stir(w *world, sites, pages int) {
+	for site := range sites {
+		for page := 1; page < pages; page += 2 {
+			w.set(url(site, page), fmt.Sprintf("second text of page %d of site %d", page, site))
+			w.visit(url(site, page))
+		}
+		w.set(url(site, 2), "")
+		w.visit(url(site, 2))
+		w.visit(url(site, 2))
+	}
+}
+
+// TestMirrorsEqualTheRepository keeps mirrors of overlapping interests of a crawl that goes on, under each
+// scheduler by turns, and downloads.
+func TestMirrorsEqualTheRepository(t *testing.T) {
+	w := newWorld(t, 3, 6)
+	for i, scheduler := range []string{"", "rq", "circular", "popularity", "rxw", "rxc"} {
+		t.Run("scheduler "+scheduler, func(t *testing.T) {
+			feed, address := serveFeed(t, w, broadcast.Options{Scheduler: scheduler, ChunkBytes: 2000})
+			var all []*subscriber
+			for _, interest := range []broadcast.Interest{
+				{}, {Sites: []string{"http://h0.test"}}, {Sites: []string{"http://h0.test", "http://h1.test"}},
+				{Domains: []string{"h2.test"}}, {Patterns: []string{"http://h1.test/docs/*.html"}},
+				{Patterns: []string{"*/docs/3.html"}[:0], Domains: []string{"h1.test", "h2.test"}},
+			} {
+				all = append(all, subscribe(t, mirror.Options{Addresses: []string{address}, Interest: interest, Dir: t.TempDir()}))
+			}
+			for _, s := range all {
+				s.awaitEqual(w)
+			}
+			if i == 0 {
+				stir(w, 3, 6)
+			}
+			w.set(url(0, 1), fmt.Sprintf("text %d", i+3))
+			w.visit(url(0, 1))
+			for _, s := range all {
+				s.awaitEqual(w)
+			}
+			once := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), Once: true})
+			once.wait()
+			if fault := difference(t, w, once.o); fault != "" {
+				t.Errorf("a download: %s", fault)
+			}
+			totals, err := feed.Totals(t.Context())
+			if err != nil || totals.Downloads != 1 || totals.Subscribers != len(all) || totals.SentBytes < totals.ChunkBytes {
+				t.Errorf("%+v, %v", totals, err)
+			}
+			for _, s := range all {
+				s.stop()
+			}
+		})
+	}
+}
+
+// TestResume kills a client in its first copy and again later; changes come while it is away.
+func TestResume(t *testing.T) {
+	w := newWorld(t, 2, 8)
+	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 500})
+	dir := t.TempDir()
+	got := 0
+	errKilled := errors.New("killed")
+	first := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir, OnChange: func(mirror.Change) error {
+		if got++; got == 5 {
+			return errKilled
+		}
+		return nil
+	}})
+	if err := <-first.ended; !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	var second []string
+	var mu sync.Mutex
+	again := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir, OnChange: func(c mirror.Change) error {
+		mu.Lock()
+		defer mu.Unlock()
+		second = append(second, c.URL)
+		return nil
+	}})
+	again.awaitEqual(w)
+	again.stop()
+	if len(second) != 16-5 {
+		t.Errorf("%d pages came after the first 5 of 16: %v", len(second), second)
+	}
+	stir(w, 2, 8)
+	last := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir})
+	last.awaitEqual(w)
+	last.stop()
+}
+
+// A mischief is a network that does something to what comes: each connection is cut after so many bytes,
+// and one byte of every other is altered.
+type mischief struct {
+	mu          sync.Mutex
+	chance      *rand.Rand
+	connections int
+	until       int // connections that it spoils
+}
+
+func (m *mischief) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil || r.URL.Path != "/feed/stream" || m.connections >= m.until {
+		return response, err
+	}
+	m.connections++
+	spoiled := &spoiledBody{ReadCloser: response.Body, left: 50 + m.chance.IntN(4000), alter: -1}
+	if m.connections%2 == 0 {
+		spoiled.alter = m.chance.IntN(spoiled.left)
+	}
+	response.Body = spoiled
+	return response, nil
+}
+
+type spoiledBody struct {
+	io.ReadCloser
+	left, alter int
+}
+
+func (b *spoiledBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	if b.alter >= 0 && b.alter < n {
+		p[b.alter] ^= 0x20
+	}
+	b.alter -= n
+	b.left -= n
+	return n, err
+}
+
+// TestBadNetwork holds that no mirror takes a wrong byte and that all comes in the end.
+func TestBadNetwork(t *testing.T) {
+	w := newWorld(t, 2, 8)
+	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 1000})
+	truth := map[string]bool{}
+	for p := range w.store().Partitions() {
+		for page, err := range w.store().Pages(weburl.Partition(p)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth[fmt.Sprintf("%x", page.BodyDigest[:])] = true
+		}
+	}
+	for seed := range uint64(4) {
+		network := &mischief{chance: rand.New(rand.NewPCG(seed, 1)), until: 4}
+		dir := t.TempDir()
+		s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir, HTTP: &http.Client{Transport: network}, OnChange: func(c mirror.Change) error {
+			content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(c.File)))
+			if sum := fmt.Sprintf("%x", sha1.Sum(content)); err != nil || sum != c.Digest || !truth[sum] {
+				t.Errorf("%s: %q, %v", c.URL, content, err)
+			}
+			return nil
+		}})
+		s.awaitEqual(w)
+		s.stop()
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestBehindTheHorizon lets the log forget that a page has gone: a mirror with an old cursor says what it
+// has and is told to drop it.
+func TestBehindTheHorizon(t *testing.T) {
+	w := newWorld(t, 1, 4)
+	_, address := serveFeed(t, w, broadcast.Options{})
+	dir := t.TempDir()
+	witness := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+	first := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir})
+	first.awaitEqual(w)
+	first.awaitFile(".freshet/cursor.json")
+	first.stop()
+	w.set(url(0, 2), "")
+	w.visit(url(0, 2))
+	w.visit(url(0, 2))
+	witness.awaitEqual(w) // the server has seen the end
+	u := parse(t, url(0, 2))
+	p := u.Partition(w.store().Partitions())
+	page, _, err := w.store().PageOf(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store().Apply(&store.Forgotten{Partition: p, Changes: []uint64{page.LastChange}}); err != nil {
+		t.Fatal(err)
+	}
+	again := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir})
+	again.awaitEqual(w)
+	again.stop()
+	witness.stop()
+}
+
+// TestStalledClient holds that a client that takes nothing neither slows others nor fills the memory.
+func TestStalledClient(t *testing.T) {
+	w := newWorld(t, 2, 8)
+	feed, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 300, QueueBytes: 1000})
+	stalled, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte("{}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+		s.awaitEqual(w)
+		w.set(url(0, 1), fmt.Sprintf("text %d", i))
+		w.visit(url(0, 1))
+		s.awaitEqual(w)
+		s.stop()
+	}
+	stalled.Body.Close()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if totals, err := feed.Totals(t.Context()); err != nil || totals.ChunksSent == 0 {
+		t.Errorf("%+v, %v", totals, err)
+	}
+}
+
+// TestLiars holds that who lies about what it has harms nobody else, and that nonsense is refused.
+func TestLiars(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	_, address := serveFeed(t, w, broadcast.Options{})
+	for name, test := range map[string]struct {
+		ask  string
+		code int
+	}{
+		"not JSON":       {"x", http.StatusBadRequest},
+		"unknown fields": {`{"all":true}`, http.StatusBadRequest},
+		"no site":        {`{"sites":["h0"]}`, http.StatusBadRequest},
+		"a false cursor": {`{"cursor":"` + broadcast.Cursor{1, 2, 3, 1 << 60}.String() + `"}`, http.StatusGone},
+		"false claims":   {`{"download":true,"have":{"http://h0.test/":"00","../../x":"11","http://h0.test/none":""}}`, http.StatusOK},
+	} {
+		response, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte(test.ask)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != test.code {
+			t.Errorf("%s: %s: want %d", name, response.Status, test.code)
+		}
+		if test.code == http.StatusOK {
+			m, err := broadcast.ReadFrame(response.Body)
+			if err != nil || !slices.Equal(m.Drop, []string{"../../x", "http://h0.test/none"}) {
+				t.Errorf("%s: %+v, %v", name, m, err)
+			}
+		}
+		response.Body.Close()
+	}
+	honest := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+	honest.awaitEqual(w)
+	honest.stop()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}

@@ -1,0 +1,138 @@
+package broadcast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// maxSubscription bounds what a client may say it has, in bytes.
+const maxSubscription = 64 << 20
+
+// writeAtOnce is how much of a frame is written under one time limit, in bytes.
+const writeAtOnce = 64 << 10
+
+// Handler serves the feed over HTTP:
+//
+//	POST /feed/stream          a Subscription in JSON; the answer is a stream of frames
+//	POST /feed/alive?session=  the client is still there
+//	GET  /feed/status          Totals
+//
+// A client that takes nothing for 30 s is let go.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /feed/stream", s.stream)
+	mux.HandleFunc("POST /feed/alive", s.alive)
+	mux.HandleFunc("GET /feed/status", s.status)
+	return mux
+}
+
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	var ask Subscription
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSubscription))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&ask); err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: subscription: %w", err))
+		return
+	}
+	session, err := s.admit(r, ask)
+	switch {
+	case errors.Is(err, errFull), errors.Is(err, errStopped):
+		refuse(w, http.StatusServiceUnavailable, err)
+		return
+	case err != nil:
+		refuse(w, codeOf(err), err)
+		return
+	}
+	defer func() { _ = s.do(context.WithoutCancel(r.Context()), func() { s.leave(session) }) }()
+	s.write(w, r, session)
+}
+
+// admit lets a client in; what takes long is done before the loop is asked.
+func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err error) {
+	if err := ask.Validate(); err != nil {
+		return nil, err
+	}
+	var asOf Cursor
+	if err := s.do(r.Context(), func() { asOf = s.reader.Cursor() }); err != nil {
+		return nil, err
+	}
+	has, err := claimOf(s.o.Store, &ask, asOf)
+	if err != nil {
+		return nil, err
+	}
+	ask.Have = nil // it is large
+	if asking := s.do(r.Context(), func() { session, err = s.join(ask, has) }); asking != nil {
+		return nil, asking
+	}
+	return session, err
+}
+
+// write sends a session's frames as they come, until either side ends.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, session *Session) {
+	w.Header().Set("Content-Type", "application/vnd.freshet.feed")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	for {
+		frame, more := session.queue.take()
+		switch {
+		case !more:
+			return
+		case frame == nil:
+			if control.Flush() != nil {
+				return
+			}
+			select {
+			case <-session.queue.ready:
+			case <-r.Context().Done():
+				return
+			}
+			continue
+		}
+		for rest := frame; len(rest) > 0; {
+			n := min(len(rest), writeAtOnce)
+			_ = control.SetWriteDeadline(s.o.Clock.Deadline(stall))
+			if _, err := w.Write(rest[:n]); err != nil {
+				return
+			}
+			rest = rest[n:]
+		}
+		if left := session.queue.taken(frame); left <= s.o.QueueBytes/2 && left+len(frame) > s.o.QueueBytes/2 {
+			if s.do(r.Context(), func() { s.resume(session) }) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Server) alive(w http.ResponseWriter, r *http.Request) {
+	id, found := r.URL.Query().Get("session"), false
+	err := s.do(r.Context(), func() {
+		for _, session := range s.sessions {
+			if session.id == id {
+				session.lease, found = s.o.Clock.Now().Add(s.o.Clock.Span(s.o.Lease)), true
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		refuse(w, http.StatusServiceUnavailable, err)
+	case !found:
+		refuse(w, http.StatusNotFound, fmt.Errorf("broadcast: session %.40q: there is none", id))
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	totals, err := s.Totals(r.Context())
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(totals)
+}

@@ -1,0 +1,86 @@
+package broadcast
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/weburl"
+)
+
+// ErrInterest matches the errors of an interest that says something wrong.
+var ErrInterest = errors.New("broadcast: interest")
+
+// maxInterests bounds each list of an Interest.
+const maxInterests = 10_000
+
+// Interest says which pages a client wants: those that any of its entries means, or all if it has none.
+type Interest struct {
+	Sites    []string `json:"sites,omitempty"`    // such as https://example.org
+	Domains  []string `json:"domains,omitempty"`  // registrable domains, such as example.org
+	Patterns []string `json:"patterns,omitempty"` // URLs in which each * stands for any text, such as https://example.org/docs/*
+}
+
+// Validate returns what is wrong with the interest, and brings its sites into their canonical form.
+func (i *Interest) Validate() error {
+	if n := max(len(i.Sites), len(i.Domains), len(i.Patterns)); n > maxInterests {
+		return fmt.Errorf("%w: a list of %d: want at most %d", ErrInterest, n, maxInterests)
+	}
+	for at, text := range i.Sites {
+		u, err := weburl.Parse(text)
+		if err != nil || u.RequestURI() != "/" {
+			return fmt.Errorf("%w: site %.200q: want one such as https://example.org", ErrInterest, text)
+		}
+		i.Sites[at] = string(u.Site())
+	}
+	for _, text := range i.Domains {
+		if text == "" || strings.ContainsAny(text, "/:* ") {
+			return fmt.Errorf("%w: domain %.200q: want one such as example.org", ErrInterest, text)
+		}
+	}
+	for _, text := range i.Patterns {
+		if len(text) > 4096 || strings.Count(text, "*") > 16 || !strings.HasPrefix(text, "http") {
+			return fmt.Errorf("%w: pattern %.200q: want one such as https://example.org/docs/*, with at most 16 stars", ErrInterest, text)
+		}
+	}
+	return nil
+}
+
+// all reports whether every page is wanted.
+func (i *Interest) all() bool { return len(i.Sites)+len(i.Domains)+len(i.Patterns) == 0 }
+
+// site reports whether all pages of a site are wanted.
+func (i *Interest) site(s weburl.Site) bool {
+	return i.all() || slices.Contains(i.Sites, string(s)) || len(i.Domains) > 0 && slices.Contains(i.Domains, s.Domain())
+}
+
+// touches reports whether a pattern may mean a page of a site.
+func (i *Interest) touches(s weburl.Site) bool {
+	return slices.ContainsFunc(i.Patterns, func(p string) bool {
+		head, _, _ := strings.Cut(p, "*")
+		return strings.HasPrefix(head, string(s)+"/") || strings.HasPrefix(string(s)+"/", head)
+	})
+}
+
+// Wants reports whether a page is wanted.
+func (i *Interest) Wants(u weburl.URL) bool {
+	return i.site(u.Site()) || slices.ContainsFunc(i.Patterns, func(p string) bool { return matches(p, u.String()) })
+}
+
+// matches reports whether a pattern means a text. O(len(pattern)·len(text)) at most.
+func matches(pattern, text string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	for ok && star {
+		var part string
+		if part, rest, star = strings.Cut(rest, "*"); !star {
+			return strings.HasSuffix(text, part)
+		}
+		_, text, ok = strings.Cut(text, part)
+	}
+	return ok
+}

@@ -1,0 +1,62 @@
+package broadcast
+
+import "sync"
+
+// A queue holds the frames that a client has yet to take. It has no bound of its own: the server passes a
+// client over that has too much in it.
+type queue struct {
+	mu     sync.Mutex
+	frames [][]byte
+	bytes  int
+	closed bool
+	ready  chan struct{} // one token: something is in, or it is closed
+}
+
+func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
+
+func (q *queue) put(frame []byte) {
+	q.mu.Lock()
+	q.frames, q.bytes = append(q.frames, frame), q.bytes+len(frame)
+	q.mu.Unlock()
+	q.signal()
+}
+
+// close ends the queue; what is in it can still be taken.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the first frame, or nil if there is none; more is false at the end of a closed queue.
+func (q *queue) take() (frame []byte, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.frames) == 0 {
+		return nil, !q.closed
+	}
+	frame, q.frames = q.frames[0], q.frames[1:]
+	return frame, true
+}
+
+// taken says that a frame has left, and returns how many bytes have not.
+func (q *queue) taken(frame []byte) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes -= len(frame)
+	return q.bytes
+}
+
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"freshet/broadcast/mirror"
+	"freshet/fetch"
+)
+
+func subscribeCommand() *cobra.Command {
+	var o mirror.Options
+	var tokenFile, program string
+	var ndjson, quiet bool
+	cmd := &cobra.Command{
+		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: oneArg("ADDR[,ADDR…]"),
+		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
+			"next is tried when one fails. Every page is verified; what goes there goes here. The next run goes on where this\n" +
+			"one stopped, however it stopped. Without --site, --domain and --pattern it wants everything.",
+		Example: "  freshet subscribe 127.0.0.1:8350 --site https://example.org --mirror copy\n" +
+			"  freshet subscribe https://crawler.test --token-file token --once --ndjson",
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Dir, "mirror", "mirror", "folder of the mirror; created if absent")
+	flags.StringArrayVar(&o.Interest.Sites, "site", nil, "a site, such as https://example.org (repeatable)")
+	flags.StringArrayVar(&o.Interest.Domains, "domain", nil, "all sites of a registrable domain, such as example.org (repeatable)")
+	flags.StringArrayVar(&o.Interest.Patterns, "pattern", nil, "URLs in which * stands for any text, such as https://example.org/docs/* (repeatable)")
+	flags.BoolVar(&o.Once, "once", false, "download one whole copy and leave")
+	flags.BoolVar(&ndjson, "ndjson", false, "print every change as JSON, a line each")
+	flags.StringVar(&program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
+	flags.StringVar(&tokenFile, "token-file", "", "file of the token that the server wants")
+	flags.BoolVar(&quiet, "quiet", false, "no progress")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		o.Addresses = strings.Split(args[0], ",")
+		if tokenFile != "" {
+			text, err := os.ReadFile(tokenFile)
+			if err != nil {
+				return usage(fmt.Errorf("--token-file: %w", err))
+			}
+			o.Token = strings.TrimSpace(string(text))
+		}
+		if err := o.Interest.Validate(); err != nil {
+			return usage(err)
+		}
+		o.Decode = func(header http.Header, body []byte) ([]byte, error) {
+			decoded, _, err := fetch.Decode(header, body, maxContent)
+			return decoded, err
+		}
+		o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+		var outs []io.Writer
+		if ndjson {
+			outs = append(outs, cmd.OutOrStdout())
+		}
+		if program != "" {
+			reader, end, err := startReader(program, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, end()) }()
+			outs = append(outs, reader)
+		}
+		to := json.NewEncoder(io.MultiWriter(outs...))
+		to.SetEscapeHTML(false)
+		changes := 0
+		o.OnChange = func(c mirror.Change) error {
+			changes++
+			return to.Encode(c)
+		}
+		if !quiet {
+			o.OnStanding = func(s mirror.Standing) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d pages, %.2f %% fresh, mean age %.0f s, %d changes, %d chunks to come\n", s.Pages, 100*s.Freshness, s.AgeS, changes, s.Chunks)
+			}
+		}
+		client, err := mirror.New(o)
+		if err != nil {
+			return err
+		}
+		soft, _, stop := interruptible(cmd.Context())
+		defer stop()
+		err = errors.Join(client.Run(soft), client.Close())
+		if !quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d changes are in %s\n", changes, o.Dir)
+		}
+		if err == nil && soft.Err() != nil {
+			return &exitError{code: exitInterrupted}
+		}
+		return err
+	}
+	return cmd
+}
+
+// startReader starts a shell command that reads what is written; end closes its input and waits for it.
+func startReader(program string, stdout, stderr io.Writer) (in io.Writer, end func() error, err error) {
+	process := exec.Command("sh", "-c", program)
+	process.Stdout, process.Stderr = stdout, stderr
+	pipe, err := process.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := process.Start(); err != nil {
+		return nil, nil, fmt.Errorf("--exec: %w", err)
+	}
+	return pipe, func() error {
+		pipe.Close()
+		if err := process.Wait(); err != nil {
+			return fmt.Errorf("--exec %s: %w", program, err)
+		}
+		return nil
+	}, nil
+}
