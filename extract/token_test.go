@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
@@ -33,17 +34,34 @@ func ownTokens(document []byte, cdata bool) (list []string) {
 			for _, a := range t.values {
 				var buffer [maxName]byte
 				name := string(withoutNUL(lower(a.name, &buffer)))
-				if !seen[strings.ToLower(string(a.name))] {
+				key := string(bytes.Map(asciiLower, latin1(a.name))) // byte by byte: names need not be UTF-8
+				if !seen[key] {
 					value, _ := unescape(nil, withoutNUL([]byte(unixLines(a.value))), true)
 					line += fmt.Sprintf(" %q=%q", name, value)
 				}
-				seen[strings.ToLower(string(a.name))] = true
+				seen[key] = true
 			}
 			list = append(list, line)
 		case endTag:
 			list = append(list, fmt.Sprintf("end %q", t.name))
 		}
 	}
+}
+
+// latin1 returns a character a byte.
+func latin1(text []byte) []byte {
+	var all []byte
+	for _, c := range text {
+		all = utf8.AppendRune(all, rune(c))
+	}
+	return all
+}
+
+func asciiLower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
 }
 
 func theirTokens(document []byte, cdata bool) (list []string) {
