@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/change"
 	"freshet/refresh"
 )
 
@@ -58,8 +59,8 @@ func TestRestart(t *testing.T) {
 	for i := range 60 {
 		id := refresh.ID(i)
 		state := before.AppendPage(nil, id)
-		if len(state) != 17 {
-			t.Errorf("the state of a page has %d bytes, want 17", len(state))
+		if want := 1 + change.Rates; len(state) != want {
+			t.Errorf("the state of a page has %d bytes, want %d: a version and one for each rate", len(state), want)
 		}
 		if err := after.RestorePage(id, state); err != nil {
 			t.Fatal(err)
