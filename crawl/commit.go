@@ -230,9 +230,9 @@ func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) e
 		case m.From == store.NoQueue && m.To == store.DueQueue:
 			e.front.Planned(site, entryOf(m), now)
 		case m.From != store.NoQueue && m.To == m.From:
-			e.front.Moved(site, kindOf(m.From), frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint}, entryOf(m), now)
+			e.front.Moved(site, kindOf(m.From), fromEntry(m), entryOf(m), now)
 		case m.From != store.NoQueue:
-			e.front.Removed(site, kindOf(m.From), frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint}, now)
+			e.front.Removed(site, kindOf(m.From), fromEntry(m), now)
 			if m.To == store.DueQueue {
 				e.front.Planned(site, entryOf(m), now)
 			}
@@ -246,6 +246,11 @@ func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) e
 
 func entryOf(m store.Move) frontier.Entry {
 	return frontier.Entry{Key: frontier.Key(m.ToKey), Fingerprint: m.Fingerprint, Cash: m.Cash}
+}
+
+// fromEntry returns the entry that a move replaced.
+func fromEntry(m store.Move) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint, Cash: m.FromCash}
 }
 
 func kindOf(q store.Queue) frontier.Kind {

@@ -305,3 +305,41 @@ func TestLog(t *testing.T) {
 		}
 	}
 }
+
+// TestOrders crawls by every ordering that goes by cash, stops in the middle and goes on: all pages are
+// fetched, and the queues and what sites have in them agree (verify).
+func TestOrders(t *testing.T) {
+	for _, order := range []string{"length", "in-links", "opic", "cash-sum"} {
+		t.Run(order, func(t *testing.T) {
+			web := newTestWeb(t, 3, 20)
+			o := web.options(t, vfs.NewMem(), "data")
+			o.Order, o.MaxPages = order, 20
+			run(t, o)
+			verify(t, o)
+			o.MaxPages = 0
+			run(t, o)
+			verify(t, o)
+			if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+				t.Errorf("stored pages (-want +got):\n%s", diff)
+			}
+			s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			u, err := weburl.Parse("http://h1.test/p/3")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row, _, err := s.PageOf(u); err != nil || (row.Cash > 0) != (order != "length") {
+				t.Errorf("cash %v, error %v", row.Cash, err)
+			}
+		})
+	}
+	web := newTestWeb(t, 1, 2)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.Order = "batch:10"
+	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "is for the lab") {
+		t.Errorf("error %v", err)
+	}
+}

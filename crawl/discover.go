@@ -89,6 +89,28 @@ func pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Lin
 	return out
 }
 
+// pageLinks is the function of that name, with the cash that the ordering lets each different link carry.
+func (e *Engine) pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Link {
+	out := pageLinks(links, page, follow)
+	payer, ok := e.opt.ordering.(frontier.Payer)
+	if !ok || len(out) == 0 {
+		return out
+	}
+	paid := make(map[weburl.Fingerprint]bool, len(out)+1)
+	paid[page.URL.Fingerprint()] = true // a page pays itself nothing
+	first := make([]int, 0, len(out))
+	for i := range out {
+		if fp := out[i].Fingerprint; !paid[fp] {
+			paid[fp] = true
+			first = append(first, i)
+		}
+	}
+	for _, i := range first {
+		out[i].Cash = payer.Pay(page.Cash, len(first))
+	}
+	return out
+}
+
 func redirectLink(target weburl.URL, page store.Page) weburl.Link {
 	hops := page.Hops
 	if hops < 255 {
@@ -261,6 +283,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 	open := make([]*store.Discovered, n) // the record being filled, a partition
 	var records []store.Record
 	guards := d.guards()
+	byCash := d.engine.opt.paysCash()
 	of := func(p weburl.Partition) *store.Discovered {
 		if r := open[p]; r != nil && len(r.New) < newPerRecord && len(r.Repeats) < newPerRecord {
 			return r
@@ -275,6 +298,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 		p := site.Partition(n)
 		if !v.New {
 			r := of(p)
+			r.ByCash = byCash
 			r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops, Cash: link.Cash,
 				Order: d.engine.opt.ordering.PageOrder(link)})
 			continue

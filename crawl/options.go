@@ -84,6 +84,10 @@ type Options struct {
 	ordering frontier.Ordering
 }
 
+// DefaultOrder is the ordering that does best on the lab's bench with many fetchers, see
+// docs/decisions.
+const DefaultOrder = "cash-sum"
+
 // withDefaults returns o with its zero fields set, or all that is wrong with it, joined.
 func (o Options) withDefaults() (Options, error) {
 	var faults []error
@@ -94,7 +98,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Crawl, "main")
 	setDefault(&o.Partitions, 16)
 	setDefault(&o.Scope, "site")
-	setDefault(&o.Order, "length")
+	setDefault(&o.Order, DefaultOrder)
 	setDefault(&o.PerConnection, 1)
 	setDefault(&o.Connections, 256)
 	setDefault(&o.PagesPerSite, 25_000)
@@ -149,6 +153,12 @@ func (o Options) withDefaults() (Options, error) {
 		fault("order %s is for the lab: a crawl does not compute PageRank as it goes; opic estimates it", o.Order)
 	}
 	return o, errors.Join(faults...)
+}
+
+// paysCash says whether the ordering goes by what known pages' further links carry.
+func (o Options) paysCash() bool {
+	_, ok := o.ordering.(frontier.Payer)
+	return ok
 }
 
 func setDefault[T comparable](field *T, value T) {

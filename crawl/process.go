@@ -53,11 +53,11 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 		record.BodyDigest = warc.DigestOf(r.Body)
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
 		describe(record, content)
-		v.setLinks(record, outLinks(content.Links))
+		e.setLinks(v, record, outLinks(content.Links))
 	}
 	if target, permanent, ok := r.Redirect(); ok {
 		record.Redirect, record.Permanent = target, permanent
-		v.setLinks(record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+		e.setLinks(v, record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
 	} else if record.Outcome == store.OutcomeRedirected {
 		record.Outcome = store.OutcomeClientError
 	}
@@ -92,9 +92,9 @@ func outLinks(found []extract.Link) []store.OutLink {
 }
 
 // setLinks gives the record the page's links, and the visit those of them that may be followed.
-func (v *visit) setLinks(record *store.Fetched, links []store.OutLink) {
+func (e *Engine) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
-	v.links = pageLinks(links, v.row, !record.NoFollow)
+	v.links = e.pageLinks(links, v.row, !record.NoFollow)
 }
 
 // pageRecord returns the record of a fetch without what its content tells.

@@ -82,7 +82,7 @@ func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Sit
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
-	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), Paused: row.Paused != 0, RobotsUntil: fromUnix(row.Robots.Expires), Gate: loadedGate(gate)}
+	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), Cash: row.Cash.Cash(), Paused: row.Paused != 0, RobotsUntil: fromUnix(row.Robots.Expires), Gate: loadedGate(gate)}
 	for _, queue := range []struct {
 		name  store.Queue
 		count int
@@ -242,7 +242,7 @@ func (e *Engine) recordLinks(r store.Record) ([]weburl.Link, error) {
 		if err != nil {
 			return nil, err
 		}
-		return pageLinks(links, row, !r.NoFollow), nil
+		return e.pageLinks(links, row, !r.NoFollow), nil
 	}
 	return nil, nil
 }

@@ -315,7 +315,7 @@ func (e *Engine) Reload(opt Options) error {
 // addSeeds takes seeds to the seen test and lets it decide.
 func (d *discovery) addSeeds(seeds []weburl.URL, now time.Time) error {
 	for _, u := range seeds {
-		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
+		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed, Cash: frontier.Pay(d.engine.opt.ordering, 1, 1)}
 		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now); err != nil {
 			return err
 		}

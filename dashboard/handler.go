@@ -35,6 +35,7 @@ type Page struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextDue     *time.Time `json:"next_due"`
 	Depth       int        `json:"depth"`
+	Importance  *float64   `json:"importance,omitempty"`   // what links have brought it, 1 for a seed to begin with; where the ordering asks
 	Reason      string     `json:"reason,omitempty"`       // why the last visit failed or the page was refused
 	RedirectsTo string     `json:"redirects_to,omitempty"` // where the last visit was sent on to
 }

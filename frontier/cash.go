@@ -3,7 +3,8 @@ package frontier
 import "freshet/weburl"
 
 // Payer is an Ordering that goes by cash, importance which pages hand on by their links: a page's cash
-// is what all links to it have carried.
+// is what all links to it have carried. A page's place is by its cash, PageOrder is weburl.CashOrder, so that
+// whoever keeps the queue can move the page when more comes.
 type Payer interface {
 	Ordering
 	// Pay returns what each link of a page carries that has this much cash and so many different links,

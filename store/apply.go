@@ -61,7 +61,11 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	for i := range r.Repeats {
 		d := &r.Repeats[i]
 		if row := st.page(p, d.Fingerprint); row.exists {
-			st.repeat(row, d.Depth, d.Hops, d.Cash, d.Order)
+			order := d.Order
+			if r.ByCash {
+				order = weburl.CashOrder(row.Cash + d.Cash)
+			}
+			st.repeat(row, d.Depth, d.Hops, d.Cash, order)
 		}
 	}
 	for _, d := range r.Refused {
@@ -121,12 +125,13 @@ func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, or
 	}
 	st.change(row)
 	row.Depth, row.Hops = min(row.Depth, depth), min(row.Hops, hops)
-	row.Cash += cash
 	switch {
 	case earlier:
-		st.enqueue(row, NewQueue, Key{order, row.Key.Arrival})
+		st.pay(row, cash, Key{order, row.Key.Arrival})
 	case cash != 0 && row.Queue != NoQueue:
-		st.enqueue(row, row.Queue, row.Key)
+		st.pay(row, cash, row.Key)
+	default:
+		row.Cash += cash
 	}
 }
 
@@ -139,8 +144,16 @@ func (st *state) setState(row *pageRow, to State) {
 }
 
 // enqueue puts a page into a queue, or moves it there from where it waits.
-func (st *state) enqueue(row *pageRow, to Queue, key Key) {
-	st.move(row, to, key)
+func (st *state) enqueue(row *pageRow, to Queue, key Key) { st.place(row, to, key, row.Cash) }
+
+// pay adds to the cash of a page that waits, and moves it to key in its queue.
+func (st *state) pay(row *pageRow, cash float64, key Key) {
+	st.place(row, row.Queue, key, row.Cash+cash)
+}
+
+// place puts a page into a queue with that cash.
+func (st *state) place(row *pageRow, to Queue, key Key, cash float64) {
+	st.move(row, to, key, cash)
 	if to == NoQueue {
 		return
 	}
@@ -152,12 +165,12 @@ func (st *state) enqueue(row *pageRow, to Queue, key Key) {
 // dequeue takes a page out of its queue, if it is in one.
 func (st *state) dequeue(row *pageRow) {
 	if row.Queue != NoQueue {
-		st.move(row, NoQueue, Key{})
+		st.move(row, NoQueue, Key{}, row.Cash)
 	}
 }
 
-// move does everything for a change of queues but writing the new entry.
-func (st *state) move(row *pageRow, to Queue, key Key) {
+// move does everything for a change of queues, or of cash, but writing the new entry.
+func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 	st.change(row)
 	p, name := row.id.p, row.URL.Site()
 	site, total := st.site(p, name), st.total(p)
@@ -165,23 +178,24 @@ func (st *state) move(row *pageRow, to Queue, key Key) {
 		st.key = st.keys.appendEntry(st.key[:0], p, row.Queue, name, row.Key)
 		st.delete()
 	}
-	queued := func(q Queue, n int64) {
+	queued := func(q Queue, n int64, cash float64) {
 		switch q {
 		case NewQueue:
 			site.New += n
+			site.Cash += CashUnits(n) * unitsOf(cash)
 			total.New += n
 		case DueQueue:
 			site.Due += n
 			total.Due += n
 		}
 	}
-	queued(row.Queue, -1)
-	queued(to, +1)
+	queued(row.Queue, -1, row.Cash)
+	queued(to, +1, cash)
 	st.moves = append(st.moves, Move{
-		Site: name, Fingerprint: row.id.fp, Cash: row.Cash,
+		Site: name, Fingerprint: row.id.fp, FromCash: row.Cash, Cash: cash,
 		From: row.Queue, FromKey: row.Key, To: to, ToKey: key,
 	})
-	row.Queue, row.Key = to, key
+	row.Queue, row.Key, row.Cash = to, key, cash
 }
 
 func (st *state) gate(p weburl.Partition, host string, g *Gate) {

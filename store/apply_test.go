@@ -146,6 +146,48 @@ func TestRepeatSums(t *testing.T) {
 	}
 }
 
+// TestCash holds that a queue by cash is kept in order as cash comes, and the site's sum with it.
+func TestCash(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	site := weburl.Site("http://page.test")
+	p := site.Partition(testPartitions)
+	u := func(path string) weburl.URL { return parse(t, string(site)+path) }
+	page := func(path string, cash float64) NewPage {
+		return NewPage{URL: u(path), Cash: cash, Order: weburl.CashOrder(cash)}
+	}
+	if _, err := s.Apply(&Discovered{Partition: p, ByCash: true, New: []NewPage{page("/a", 0.5), page("/b", 0.25), page("/c", 0.125)}}); err != nil {
+		t.Fatal(err)
+	}
+	moves, err := s.Apply(&Discovered{Partition: p, ByCash: true, Repeats: []Repeat{{Fingerprint: u("/c").Fingerprint(), Cash: 0.25}}})
+	if err != nil || len(moves) != 1 || moves[0].FromCash != 0.125 || moves[0].Cash != 0.375 {
+		t.Fatalf("moves %+v, error %v", moves, err)
+	}
+	check := func(want float64, paths ...string) {
+		t.Helper()
+		entries, err := s.ReadQueue(nil, site, NewQueue, Key{}, 9)
+		if err != nil || len(entries) != len(paths) {
+			t.Fatalf("queue %v, error %v, want %v", entries, err, paths)
+		}
+		for i, e := range entries {
+			if e.Fingerprint != u(paths[i]).Fingerprint() || weburl.OrderCash(e.Key.Order) != e.Cash {
+				t.Errorf("place %d: %+v, want %s", i, e, paths[i])
+			}
+		}
+		row, err := s.Site(site)
+		if err != nil || row.Cash.Cash() != want {
+			t.Errorf("cash of the site %v, error %v, want %v", row.Cash.Cash(), err, want)
+		}
+	}
+	check(1.125, "/a", "/c", "/b")
+	if _, err := s.CommitPages([]Fetch{answer(t, u("/c"), 1, "c")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(&Discovered{Partition: p, ByCash: true, Repeats: []Repeat{{Fingerprint: u("/c").Fingerprint(), Cash: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	check(0.75, "/a", "/b")
+}
+
 // TestCollision holds that two URLs of one fingerprint both have a row. The collision is made by
 // putting a row where another URL belongs.
 func TestCollision(t *testing.T) {

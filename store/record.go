@@ -56,6 +56,7 @@ type Discovered struct {
 	New       []NewPage        `cbor:"2,keyasint,omitempty"` // at most 65,536, in order of discovery
 	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
+	ByCash    bool             `cbor:"5,keyasint,omitempty"` // a repeat's Order is that of all the cash its page then has: weburl.CashOrder
 }
 
 // NewPage is a page met for the first time. It enters its site's new queue at Order.

@@ -594,7 +594,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 		}
 		name := weburl.Site(key[len(from):])
 		sites[name], was[name] = row, *row
-		row.Pages, row.Fetched, row.New, row.Due = 0, 0, 0, 0
+		row.Pages, row.Fetched, row.New, row.Due, row.Cash = 0, 0, 0, 0, 0
 		return nil
 	})
 	if err != nil {
@@ -616,6 +616,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 		switch page.Queue {
 		case NewQueue:
 			row.New++
+			row.Cash += unitsOf(page.Cash)
 			total.New++
 		case DueQueue:
 			row.Due++
@@ -624,7 +625,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 	}
 	for _, name := range slices.Sorted(maps.Keys(sites)) {
 		row, old := sites[name], was[name]
-		if row.Pages == old.Pages && row.Fetched == old.Fetched && row.New == old.New && row.Due == old.Due {
+		if row.Pages == old.Pages && row.Fetched == old.Fetched && row.New == old.New && row.Due == old.Due && row.Cash == old.Cash {
 			continue
 		}
 		r.say(string(name), "its row is counted anew: %d pages, %d fetched", row.Pages, row.Fetched)

@@ -106,8 +106,18 @@ type Move struct {
 	FromKey     Key
 	To          Queue // NoQueue: it left
 	ToKey       Key
-	Cash        float64
+	FromCash    float64 // of the page before
+	Cash        float64 // and after
 }
+
+// CashUnits is an amount of cash in units of 2⁻⁴⁰: sums of it do not depend on the order of adding.
+type CashUnits int64
+
+// unitsOf returns an amount in units, at most 2²⁰ of cash.
+func unitsOf(cash float64) CashUnits { return CashUnits(min(max(cash, 0), 1<<20) * (1 << 40)) }
+
+// Cash returns the amount.
+func (u CashUnits) Cash() float64 { return float64(u) / (1 << 40) }
 
 // Folded sums up the visits that are no longer kept one by one: sufficient statistics of a change
 // process. Intervals lie between complete visits.
@@ -191,8 +201,9 @@ type SiteRow struct {
 	Refused []Reason    `cbor:"5,keyasint,omitempty"` // sorted by reason
 	Seed    bool        `cbor:"7,keyasint,omitempty"` // one of its pages is a seed
 	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
-	Paused  int64       `cbor:"8,keyasint,omitempty"` // since when an operator lets nothing of it be asked for
-	Purged  bool        `cbor:"9,keyasint,omitempty"` // taken down by an operator: no page is let in
+	Paused  int64       `cbor:"8,keyasint,omitempty"`  // since when an operator lets nothing of it be asked for
+	Purged  bool        `cbor:"9,keyasint,omitempty"`  // taken down by an operator: no page is let in
+	Cash    CashUnits   `cbor:"10,keyasint,omitempty"` // of the entries of the new queue together
 }
 
 // Reason counts refusals for one reason.

@@ -292,6 +292,7 @@ func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
 	}
 	if q == NewQueue {
 		site.New++
+		site.Cash += unitsOf(page.Cash)
 		v.found.New++
 	} else {
 		site.Due++
@@ -456,9 +457,9 @@ func (v *verifier) checkSites() {
 		if found == nil {
 			found = &SiteRow{}
 		}
-		if row.Pages != found.Pages || row.Fetched != found.Fetched || row.New != found.New || row.Due != found.Due {
-			v.fault("%s: row counts %d pages, %d fetched, %d new, %d due: found %d, %d, %d, %d",
-				row.Site, row.Pages, row.Fetched, row.New, row.Due, found.Pages, found.Fetched, found.New, found.Due)
+		if row.Pages != found.Pages || row.Fetched != found.Fetched || row.New != found.New || row.Due != found.Due || row.Cash != found.Cash {
+			v.fault("%s: row counts %d pages, %d fetched, %d new with cash of %g, %d due: found %d, %d, %d with %g, %d", row.Site,
+				row.Pages, row.Fetched, row.New, row.Cash.Cash(), row.Due, found.Pages, found.Fetched, found.New, found.Cash.Cash(), found.Due)
 		}
 		delete(v.sites, row.Site)
 	}

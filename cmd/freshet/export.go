@@ -20,13 +20,15 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored for other tools", Args: noArgs,
 		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, a sitemap of what is live,\n" +
-			"or a partition, whole, for another data directory to import. Run it when no crawl is running in the directory.",
+			"the graph of pages and links, for the lab, or a partition, whole, for another data directory to import.\n" +
+			"Run it when no crawl is running in the directory.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
 	data, crawl := directoryFlags(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
+	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
 	sitemap := cmd.Flags().String("sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
 	site := cmd.Flags().String("site", "", "of the sitemap: only pages of this site, such as https://example.org")
@@ -34,8 +36,8 @@ func exportCommand() *cobra.Command {
 	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *partition < 0 {
-			return usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap or --partition"))
+		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *partition < 0 {
+			return usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap, --graph or --partition"))
 		}
 		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
 			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
@@ -60,6 +62,11 @@ func exportCommand() *cobra.Command {
 		}
 		if *pages != "" {
 			if err := writeTo(*pages, cmd.OutOrStdout(), func(w io.Writer) error { return writeParquet(w, reader{store: s}) }); err != nil {
+				return err
+			}
+		}
+		if *graphFile != "" {
+			if err := writeTo(*graphFile, cmd.OutOrStdout(), func(w io.Writer) error { return writeGraph(w, s) }); err != nil {
 				return err
 			}
 		}

@@ -234,6 +234,9 @@ func pageOf(row store.Page) dashboard.Page {
 	if row.Versions > 0 {
 		page.Digest = fmt.Sprintf("%x", row.BodyDigest[:])
 	}
+	if row.Cash > 0 {
+		page.Importance = &row.Cash
+	}
 	if row.Queue == store.DueQueue {
 		page.NextDue = whenNs(int64(row.Key.Order))
 	}
