@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"math"
+	"sort"
 )
 
 // Control is what a Controller goes by.
@@ -46,7 +47,7 @@ type Controller struct {
 	Control
 	allowed int
 	plan    *Plan
-	rest    []int // by length of the queue, where the plan's curves are at rest; nil if none are followed
+	rest    []int // by length of the queue, where the plan's curves are at rest; nil if it has none
 	held    bool  // a fetcher was held back since the last Measure
 
 	active  int // fetchers, those that wait for a place included
@@ -140,17 +141,22 @@ const betweenMoves = 1.0 / 3
 // which they are at rest there. In the model a step is free and can be taken back at once. Where it
 // can't, because it is a third of a second to the next, or because a fetch that has begun brings its
 // page in any case, following the curves all the way would drive the queue from empty to full and back.
+// Without curves, of so many fetchers that computing them doesn't pay, the level is half the queue, and
+// the number goes as far as that.
 func (c *Controller) steer() {
-	if c.rest == nil || c.at-c.moved < betweenMoves {
+	if c.Rule != Auto || c.plan == nil || c.at-c.moved < betweenMoves {
 		return
 	}
-	balance, queue := c.plan.Fixed.Load*c.service/c.arrival, c.queue()
-	level := 0 // the queue at which the curves rest at the balance
-	for level < c.places() && float64(c.rest[level]) > balance {
-		level++
+	balance, queue, level := c.plan.Fixed.Load*c.service/c.arrival, c.queue(), c.places()/2
+	if c.rest != nil {
+		level = sort.Search(c.places(), func(q int) bool { return float64(c.rest[q]) <= balance })
 	}
-	reach := math.Abs(float64(queue-level)) / max(1, c.arrival*betweenMoves)
-	to := int(math.Round(balance + max(-reach, min(float64(c.rest[queue])-balance, reach))))
+	excess := float64(level-queue) / max(1, c.arrival*betweenMoves)
+	if c.rest != nil {
+		most := math.Abs(float64(c.rest[queue]) - balance)
+		excess = max(-most, min(excess, most))
+	}
+	to := int(math.Round(balance + excess))
 	if to > c.allowed && c.active < c.allowed { // those there are find nothing to fetch
 		return
 	}
@@ -228,7 +234,7 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 // What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
 // events. A plan is for rates that are not further off than by the factor drift, and is made anew no
 // sooner than after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
-// largest takes a tenth of a second to compute.
+// largest takes some 50 ms to compute.
 const (
 	memory       = 5.0
 	enough       = 20
@@ -263,10 +269,12 @@ func (c *Controller) Adopt(p Plan) {
 	c.plan, c.planned, c.rest = &p, c.at, nil
 	switch {
 	case c.Rule > 0:
-	case c.Rule == Auto && p.Switched != nil:
-		c.rest = make([]int, c.places()+1)
-		for queue := range c.rest {
-			c.rest[queue] = p.Switched.Rest(queue, c.places())
+	case c.Rule == Auto:
+		if p.Switched != nil {
+			c.rest = make([]int, c.places()+1)
+			for queue := range c.rest {
+				c.rest[queue] = p.Switched.Rest(queue, c.places())
+			}
 		}
 		c.steer()
 	default:

@@ -158,7 +158,7 @@ const transcript = `60 pages/s
 // TestControllerFollows holds that the number comes near the right one within a minute of any change
 // of speed, and in steady state changes three times a second at most.
 func TestControllerFollows(t *testing.T) {
-	for _, service := range []float64{5, 30, 100, 400} {
+	for _, service := range []float64{5, 30, 100, 400, 1200} {
 		for _, name := range []string{"exponential", "fixed"} {
 			t.Run(fmt.Sprintf("%s at %v pages a second", name, service), func(t *testing.T) {
 				shape := exponentially
@@ -333,10 +333,10 @@ func BenchmarkController(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan solves the largest plan of a crawl with the default 256 fetchers.
+// BenchmarkPlan solves about the largest plan that has curves.
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
-		if _, err := (Model{1, 170, 31, 1700}).Plan(256); err != nil {
+		if _, err := (Model{1, 52, 31, 520}).Plan(256); err != nil {
 			b.Fatal(err)
 		}
 	}

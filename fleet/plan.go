@@ -6,17 +6,16 @@ import "fmt"
 type Plan struct {
 	Model    Model
 	Fixed    Static   // the best fixed number, not above the most, with exponential service
-	Switched *Dynamic // nil where it would take too long to compute: hold Fixed
+	Switched *Dynamic // nil where it would take too long to compute
 }
 
 // maxPlanWork bounds the multiplications of one round of a plan's policy iteration. There are some 4
-// to 8, which take a fifth of a second in all.
-const maxPlanWork = 2e7
+// to 8, which take some 50 ms in all.
+const maxPlanWork = 4e6
 
 // Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers
-// within a fraction of a second: where the queue and the fleet are too large for that, it keeps to the
-// fluid rule, as many fetchers as bring what is processed, which the best fixed number tends to
-// (Proposition 4). It fails if the model is invalid.
+// within a small part of a second: where the queue and the fleet are too large for that, it has no
+// switching curves, and the best fixed number, to which it then comes close (Proposition 4), has to do. It fails if the model is invalid.
 func (m Model) Plan(most int) (Plan, error) {
 	if most < 1 {
 		return Plan{}, fmt.Errorf("fleet: at most %d fetchers: want 1 or more", most)
