@@ -336,7 +336,7 @@ func BenchmarkController(b *testing.B) {
 // BenchmarkPlan solves about the largest plan that has curves.
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
-		if _, err := (Model{1, 52, 31, 520}).Plan(256); err != nil {
+		if _, err := (Model{1, 45, 31, 450}).Plan(256); err != nil {
 			b.Fatal(err)
 		}
 	}
