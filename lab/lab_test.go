@@ -199,3 +199,13 @@ func TestPlots(t *testing.T) {
 		})
 	}
 }
+
+// A parameter that a run says anew takes the place of the one that was asked for: JSON keys are unique.
+func TestParameterReplaces(t *testing.T) {
+	r := Result{Parameters: Row{{"budget", 0}, {"seed", 1}}}
+	r.Parameter("budget", 91.5)
+	r.Parameter("pages", 7)
+	if diff := cmp.Diff(Row{{"seed", 1}, {"budget", 91.5}, {"pages", 7}}, r.Parameters); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+}

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Result is what an experiment found. Its JSON is one object, "experiment", "parameters" and "rows"
@@ -18,8 +19,10 @@ type Result struct {
 	progress func(Progress)
 }
 
-// Parameter adds what a run found its parameters to mean, such as how many pages a web has.
+// Parameter adds what a run found its parameters to mean, such as how many pages a web has, or replaces
+// a parameter's value by what it came to.
 func (r *Result) Parameter(name string, value any) {
+	r.Parameters = slices.DeleteFunc(r.Parameters, func(f Field) bool { return f.Name == name })
 	r.Parameters = append(r.Parameters, makeRow([]any{name, value})...)
 }
 
