@@ -1,0 +1,228 @@
+package graph
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"freshet/importance"
+)
+
+// ReadGaps reads a graph as gaps, compressed by gzip or not: unsigned LEB128 numbers, the number of pages
+// and then, for each, how many links it has, the first target and for each further one how far it lies
+// beyond the last, less one. Targets rise, so that a page has no repeats; those of a page to itself stay.
+// An error says where the file is cut short, or which page leads out of the graph.
+func ReadGaps(in io.Reader, name string) (*importance.Graph, error) {
+	plain, err := unzip(in)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %s: %w", name, err)
+	}
+	r := gaps{name: name, in: bufio.NewReader(plain)}
+	pages, err := r.number("the number of pages", math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	if pages == 0 {
+		return nil, fmt.Errorf("graph: %s: the graph is empty: want a page", name)
+	}
+	var b importance.Builder
+	var targets []uint32
+	for r.page = range pages {
+		if targets, err = r.links(targets[:0], pages); err != nil {
+			return nil, err
+		}
+		if err := b.Add(targets); err != nil {
+			return nil, fmt.Errorf("graph: %s: %w", name, err)
+		}
+	}
+	if _, err := r.in.ReadByte(); err != io.EOF {
+		return nil, fmt.Errorf("graph: %s: more bytes after the last of %d pages", name, pages)
+	}
+	return b.Graph()
+}
+
+// gaps reads a graph as gaps.
+type gaps struct {
+	name string
+	in   *bufio.Reader
+	page uint64 // that is being read
+}
+
+// links appends the links of a page.
+func (r *gaps) links(dst []uint32, pages uint64) ([]uint32, error) {
+	degree, err := r.number("the number of links", pages)
+	if err != nil {
+		return nil, err
+	}
+	next := uint64(0)
+	for range degree {
+		gap, err := r.number("a target", pages)
+		if err != nil {
+			return nil, err
+		}
+		if next += gap; next >= pages {
+			return nil, fmt.Errorf("graph: %s: page %d links to page %d of %d, numbered from 0", r.name, r.page, next, pages)
+		}
+		dst = append(dst, uint32(next))
+		next++
+	}
+	return dst, nil
+}
+
+// number reads a number up to most.
+func (r *gaps) number(what string, most uint64) (uint64, error) {
+	n, err := binary.ReadUvarint(r.in)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return 0, fmt.Errorf("graph: %s: cut short at page %d: want %s", r.name, r.page, what)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("graph: %s: page %d: %s: %w", r.name, r.page, what, err)
+	}
+	if n > most {
+		return 0, fmt.Errorf("graph: %s: page %d: %s is %d: want at most %d", r.name, r.page, what, n, most)
+	}
+	return n, nil
+}
+
+// ReadList reads a graph as a list of pages and links, compressed by gzip or not, in either of two forms:
+// lines "n NUMBER URL" and "e FROM TO" with numbers from 0, as J. Kleinberg published graphs; or a first line
+// of the numbers of pages and links, lines "NUMBER URL" with numbers from 1, and lines "FROM TO", as graphs
+// of search engine courses. Repeats and links of a page to itself stay. It returns the pages' URLs too. An
+// error begins with name and the line at fault.
+func ReadList(in io.Reader, name string) (urls []string, g *importance.Graph, err error) {
+	plain, err := unzip(in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("graph: %s: %w", name, err)
+	}
+	r := list{name: name, links: -1}
+	lines := bufio.NewScanner(plain)
+	lines.Buffer(make([]byte, 0, 1<<16), maxRecordLine)
+	for lines.Scan() {
+		r.line++
+		if fields := strings.Fields(lines.Text()); len(fields) > 0 {
+			if err := r.read(fields); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		r.line++
+		return nil, nil, r.fault("%v", err)
+	}
+	return r.finish()
+}
+
+// list reads a graph as a list.
+type list struct {
+	name  string
+	line  int
+	first int // number of the first page
+	pages int // as the first line says; 0: it does not
+	links int // as the first line says; -1: it does not
+	urls  []string
+	from  []uint32
+	to    []uint32
+}
+
+func (r *list) fault(format string, args ...any) error {
+	return fmt.Errorf("graph: %s:%d: %s", r.name, r.line, fmt.Sprintf(format, args...))
+}
+
+func (r *list) read(fields []string) error {
+	switch {
+	case r.line == 1 && fields[0] != "n":
+		return r.counts(fields)
+	case fields[0] == "n" && r.pages == 0:
+		return r.page(fields[1:])
+	case fields[0] == "e" && r.pages == 0:
+		return r.link(fields[1:])
+	case r.pages > 0 && len(r.urls) < r.pages:
+		return r.page(fields)
+	case r.pages > 0:
+		return r.link(fields)
+	}
+	return r.fault("%.40q: want n, a number and a URL, or e and two numbers", strings.Join(fields, " "))
+}
+
+func (r *list) counts(fields []string) (err error) {
+	if len(fields) < 2 {
+		return r.fault("%.40q: want the numbers of pages and links", strings.Join(fields, " "))
+	}
+	if r.pages, err = r.number(fields[0], 1, math.MaxInt32); err != nil {
+		return err
+	}
+	r.first = 1
+	r.links, err = r.number(fields[1], 0, math.MaxInt32)
+	return err
+}
+
+func (r *list) page(fields []string) error {
+	if len(fields) != 2 {
+		return r.fault("a page of %d fields: want its number and its URL", len(fields))
+	}
+	n, err := r.number(fields[0], 0, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	if want := len(r.urls) + r.first; n != want {
+		return r.fault("page %d: want page %d", n, want)
+	}
+	r.urls = append(r.urls, fields[1])
+	return nil
+}
+
+func (r *list) link(fields []string) error {
+	if len(fields) != 2 {
+		return r.fault("a link of %d fields: want two pages", len(fields))
+	}
+	var ends [2]uint32
+	for i, text := range fields {
+		n, err := r.number(text, r.first, len(r.urls)+r.first-1)
+		if err != nil {
+			return err
+		}
+		ends[i] = uint32(n - r.first)
+	}
+	r.from, r.to = append(r.from, ends[0]), append(r.to, ends[1])
+	return nil
+}
+
+// number reads a number from low to high.
+func (r *list) number(text string, low, high int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, r.fault("%.40q: want a number from %d to %d", text, low, high)
+	}
+	return n, nil
+}
+
+func (r *list) finish() ([]string, *importance.Graph, error) {
+	switch {
+	case len(r.urls) == 0 && r.pages == 0:
+		return nil, nil, fmt.Errorf("graph: %s: the graph is empty: want a page", r.name)
+	case len(r.urls) < r.pages:
+		return nil, nil, r.fault("cut short: %d pages of %d", len(r.urls), r.pages)
+	case r.links >= 0 && len(r.from) != r.links:
+		return nil, nil, r.fault("cut short or too long: %d links, the first line says %d", len(r.from), r.links)
+	}
+	rows := make([][]uint32, len(r.urls))
+	for i, from := range r.from {
+		rows[from] = append(rows[from], r.to[i])
+	}
+	var b importance.Builder
+	b.Grow(len(rows), len(r.to))
+	var faults []error
+	for _, row := range rows {
+		faults = append(faults, b.Add(row))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, nil, fmt.Errorf("graph: %s: %w", r.name, err)
+	}
+	g, err := b.Graph()
+	return r.urls, g, err
+}
