@@ -187,12 +187,12 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	stopTicking := make(chan struct{})
 	e.heartbeat(e.opt.Clock.Now()) // from the first request on, however short the run
 	e.watchDisk()
-	background.Go(func() { e.tick(stopTicking) })
+	background.Go(func() { e.everySecond(stopTicking, e.tick) })
 	keeping, stopKeeping := context.WithCancel(hard)
 	defer stopKeeping()
 	signal(e.keeper.purge) // what the last run has not come to
 	background.Go(func() { e.keep(keeping) })
-	background.Go(func() { e.steerFleet(stopTicking) })
+	background.Go(func() { e.everySecond(stopTicking, e.steerFleet) })
 	refreshing, stopRefreshing := context.WithCancel(hard)
 	defer stopRefreshing()
 	if e.refresher != nil {
@@ -245,8 +245,8 @@ func (e *Engine) fail(err error) {
 	})
 }
 
-// tick writes a heartbeat and takes a look at the counters each second.
-func (e *Engine) tick(stop <-chan struct{}) {
+// everySecond does something a second after its last end, until stop.
+func (e *Engine) everySecond(stop <-chan struct{}, do func()) {
 	ticker := e.opt.Clock.NewTimer(e.opt.Clock.Span(time.Second))
 	defer ticker.Stop()
 	for {
@@ -255,13 +255,18 @@ func (e *Engine) tick(stop <-chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		now := e.opt.Clock.Now()
-		e.heartbeat(now)
-		e.tally.tick(now, e.discover.pages.Load())
-		e.watchDisk()
-		e.log.flush()
+		do()
 		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
 	}
+}
+
+// tick writes a heartbeat and takes a look at the counters.
+func (e *Engine) tick() {
+	now := e.opt.Clock.Now()
+	e.heartbeat(now)
+	e.tally.tick(now, e.discover.pages.Load())
+	e.watchDisk()
+	e.log.flush()
 }
 
 func (e *Engine) heartbeat(now time.Time) {

@@ -61,31 +61,21 @@ func (g *fleetGate) read() (r fleet.Reading) {
 	return r
 }
 
-// steerFleet measures each second, and has a plan made where one is wanted, which may take part of a
-// second: without the gate's lock.
-func (e *Engine) steerFleet(stop <-chan struct{}) {
-	ticker := e.opt.Clock.NewTimer(e.opt.Clock.Span(time.Second))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-ticker.C:
+// steerFleet measures, and has a plan made where one is wanted, which may take part of a second: without
+// the gate's lock.
+func (e *Engine) steerFleet() {
+	var model fleet.Model
+	var wanted bool
+	wider := e.fleet.tell(func(c *fleet.Controller, now float64) { model, wanted = c.Measure(now) })
+	if wanted {
+		if plan, err := model.Plan(e.opt.Connections); err != nil {
+			e.opt.Logger.Warn("no plan for the fleet", "error", err)
+		} else {
+			wider = e.fleet.tell(func(c *fleet.Controller, _ float64) { c.Adopt(plan) }) || wider
 		}
-		var model fleet.Model
-		var wanted bool
-		wider := e.fleet.tell(func(c *fleet.Controller, now float64) { model, wanted = c.Measure(now) })
-		if wanted {
-			if plan, err := model.Plan(e.opt.Connections); err != nil {
-				e.opt.Logger.Warn("no plan for the fleet", "error", err)
-			} else {
-				wider = e.fleet.tell(func(c *fleet.Controller, _ float64) { c.Adopt(plan) }) || wider
-			}
-		}
-		if wider {
-			signal(e.wake)
-		}
-		e.opt.Clock.Reset(ticker, e.opt.Clock.Span(time.Second))
+	}
+	if wider {
+		signal(e.wake)
 	}
 }
 

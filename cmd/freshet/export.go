@@ -137,6 +137,15 @@ func writeTo(file string, stdout io.Writer, write func(io.Writer) error) error {
 	return writeFile(file, write)
 }
 
+// besideFile returns where a command says what it did when it writes its result by writeTo: standard
+// output, or standard error if the result goes there.
+func besideFile(cmd *cobra.Command, file string) io.Writer {
+	if file == "-" {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
+}
+
 // writeFile lets write fill a file that appears under its name only when it is whole.
 func writeFile(file string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")

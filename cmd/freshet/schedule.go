@@ -156,10 +156,7 @@ func (o *scheduleOptions) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	words := cmd.OutOrStdout()
-	if o.out == "-" {
-		words = cmd.ErrOrStderr()
-	}
+	words := besideFile(cmd, o.out)
 	if o.asJSON {
 		return json.NewEncoder(words).Encode(outcome)
 	}

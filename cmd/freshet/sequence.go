@@ -78,10 +78,7 @@ func (o *sequenceOptions) run(cmd *cobra.Command, out string, asJSON bool) error
 		return usage(err)
 	}
 	outcome := sequenceOutcome{o.kind, len(urls), len(order), cost, bound, watch.Now().Sub(start).Seconds()}
-	words := cmd.OutOrStdout()
-	if out == "-" {
-		words = cmd.ErrOrStderr()
-	}
+	words := besideFile(cmd, out)
 	if out != "" {
 		err := writeTo(out, cmd.OutOrStdout(), func(w io.Writer) error { return writeOrder(w, urls, order) })
 		if err != nil {

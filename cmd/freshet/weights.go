@@ -97,10 +97,7 @@ func (o *weightsOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	outcome := weightsOutcome{log.Queries(), len(urls), log.Rate(), log.Tree(), estimate.New()}
-	words := cmd.OutOrStdout()
-	if o.out == "-" {
-		words = cmd.ErrOrStderr()
-	}
+	words := besideFile(cmd, o.out)
 	if o.asJSON {
 		return json.NewEncoder(words).Encode(outcome)
 	}
