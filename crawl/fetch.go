@@ -85,8 +85,8 @@ func (e *Engine) request(u weburl.URL) fetch.Request {
 }
 
 // ask makes one request in the turn that the frontier gave: it resolves the host, asks leave of its
-// address, fetches, and gives the turn back. If there was no request, or it was given up, ok is false;
-// the turn is given back all the same. The judge, if any, sees the result before the turn is given
+// address, fetches, and gives the turn back. If there was no request, or it was given up, or went unheard,
+// which counts for no attempt, ok is false; the turn is given back all the same. The judge, if any, sees the result before the turn is given
 // back, and returns what the frontier is to be told first.
 func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Request, judge func(*fetch.Result, time.Time) (tell func())) (result *fetch.Result, gate frontier.Gate, ok bool) {
 	defer signal(e.wake)
@@ -108,6 +108,13 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 		e.canceled.Store(true)
 		e.mu.Lock()
 		e.front.Return(turn, now)
+		e.mu.Unlock()
+		return nil, gate, false
+	}
+	if result.Unheard() {
+		result.Release()
+		e.mu.Lock()
+		e.front.Done(turn, frontier.Answer{End: now, Took: now.Sub(started), Unheard: true}, now)
 		e.mu.Unlock()
 		return nil, gate, false
 	}

@@ -49,7 +49,7 @@ func (x *exchange) run() {
 	request, x.kept = x.f.requestBytes(x.req)
 	if conn := x.f.idle.take(x.site, r.Address); conn != nil {
 		r.Reused = true
-		if x.over(conn, request); x.req.Once || !x.unheard() {
+		if x.over(conn, request); x.req.Once || !r.Unheard() {
 			return
 		}
 		*r = Result{URL: r.URL, Started: r.Started, DNS: r.DNS, Address: r.Address}
@@ -57,12 +57,6 @@ func (x *exchange) run() {
 	if conn := x.connect(); conn != nil {
 		x.over(conn, request)
 	}
-}
-
-// unheard tells whether a request over a reused connection found it closed, so that no server has
-// answered any of it.
-func (x *exchange) unheard() bool {
-	return x.r.Outcome == Disconnected && x.r.Phase == PhaseRequest
 }
 
 // connect opens a connection to x.r.Address. It returns nil after a failure, which is then in x.r.

@@ -102,8 +102,8 @@ type Request struct {
 	// KeepAlive asks the server to leave the connection open and keeps it for the next request to the
 	// site. A connection that is open is used either way.
 	KeepAlive bool
-	// Once sends the request once and no more. A server that had closed the open connection it went
-	// over never got it; but one that read it and hung up would get two in a row.
+	// Once sends the request once and no more, also where it ends Unheard: a server that had closed the
+	// open connection never got it, but one that read it and hung up would get two in a row.
 	Once bool
 	// Header is sent in addition, and in place of the fields of the same name that a Fetcher sets; it
 	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out. What

@@ -57,6 +57,12 @@ func (r *Result) Release() {
 	}
 }
 
+// Unheard tells whether the request went over a reused connection that the server closed before any byte
+// of an answer: most likely it never got the request, and a second one over a new connection fares better.
+func (r *Result) Unheard() bool {
+	return r.Reused && r.Outcome == Disconnected && r.Phase == PhaseRequest
+}
+
 // Class returns a label for metrics out of a small set: "1xx" to "5xx" or "other" for an answer,
 // Outcome's word for the rest.
 func (r *Result) Class() string {

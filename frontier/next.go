@@ -27,6 +27,7 @@ type Answer struct {
 	Kept       bool          // the connection is open for another request
 	Failed     bool          // the host could not serve: no answer, time-out, 429, 503; it backs off
 	RetryAfter time.Duration // what it asked for; 0 or negative: nothing
+	Unheard    bool          // nobody knows whether the host got the request: it has its interval, the page its place in the queue
 }
 
 // whole is one choice, in the millionths that Frontier.owed counts.
@@ -224,7 +225,8 @@ func (f *Frontier) Bind(p Page, addr netip.Addr, now time.Time) (ok bool, until 
 }
 
 // Done gives back a page whose request has ended, well or not, and returns the host's new gate, to be
-// stored in one record with the outcome. The page counts as queued in the store until its Committed.
+// stored in one record with the outcome. The page counts as queued in the store until its Committed; one
+// that was Unheard is back at the head of its queue.
 // O(log hosts).
 func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 	t := f.tick(now)
@@ -234,7 +236,11 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 		end = at(a.End)
 	}
 	h.close(&f.options, a, end)
-	if p.Robots {
+	switch {
+	case a.Unheard:
+		f.putBack(s, p)
+		f.unsure = max(f.unsure, h.next) // no record will tell of it
+	case p.Robots:
 		s.cover(t)
 	}
 	if a.Kept && !a.Failed && a.RetryAfter <= 0 && h.crawlDelay == 0 && int(h.run) < f.options.PerConnection {
@@ -264,10 +270,15 @@ func (f *Frontier) Drop(p Page, now time.Time) {
 func (f *Frontier) Return(p Page, now time.Time) {
 	t := f.tick(now)
 	s := f.inFlight(p, "Return")
+	f.putBack(s, p)
+	f.free(s, t)
+}
+
+// putBack puts a page back to the head of its queue.
+func (f *Frontier) putBack(s *site, p Page) {
 	if !p.Robots && s.untake(p.Fingerprint, p.Kind) {
 		f.enter(s, p.Kind, Entry{p.Key, p.Fingerprint, p.Cash})
 	}
-	f.free(s, t)
 }
 
 // Committed tells that what became of p is stored and its entry gone from the stored queue. It may

@@ -64,6 +64,6 @@ func (f *Frontier) AfterUncleanStop(now time.Time) {
 }
 
 // MayStopClean says whether a stop at now leaves in the stored gates all that the next run has to
-// know: not while a wait that AfterUncleanStop imposed, and that is stored nowhere, is not over. A
-// stop before that has to be taken for an unclean one.
+// know: not while a wait that AfterUncleanStop imposed, or an Unheard request, and that is stored nowhere,
+// is not over. A stop before that has to be taken for an unclean one.
 func (f *Frontier) MayStopClean(now time.Time) bool { return f.tick(now) >= f.unsure }

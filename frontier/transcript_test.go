@@ -136,6 +136,7 @@ type webSite struct {
 	robots                         time.Duration // for how long robots.txt is valid; 0: there is none to fetch
 	fail                           int           // the next requests that fail
 	robotsFail                     int           // the next requests for robots.txt that fail
+	unheard                        int           // the next requests that find their connection closed
 	kept                           bool
 	robotsUntil                    time.Time // stored
 	gate                           Gate      // stored, of the host
@@ -242,7 +243,7 @@ func (w *world) command(name string, a args) {
 func (w *world) addSite(a args) {
 	s := &webSite{name: weburl.Site(a.words[0]), answer: a.duration(w.t, "answer"), crawlDelay: a.duration(w.t, "crawl-delay"),
 		retryAfter: a.duration(w.t, "retry-after"), robots: a.duration(w.t, "robots"), fail: int(a.number(w.t, "fail")),
-		robotsFail: int(a.number(w.t, "robots-fail")), kept: slices.Contains(a.words, "kept")}
+		robotsFail: int(a.number(w.t, "robots-fail")), unheard: int(a.number(w.t, "unheard")), kept: slices.Contains(a.words, "kept")}
 	if a.settings["address"] != "" {
 		s.address = netip.MustParseAddr(a.settings["address"])
 	}
@@ -341,6 +342,12 @@ func (w *world) finish() {
 		case fl.page.Robots:
 			s.robotsUntil = w.now.Add(s.robots)
 			w.f.RobotsDone(s.name, s.robotsUntil, s.crawlDelay, w.now)
+		case s.unheard > 0:
+			s.unheard--
+			answer.Unheard = true
+			w.f.Done(fl.page, answer, w.now)
+			w.printf("t=%s unheard %s; may stop clean: %v", w.at(w.now), fl.page.Site, w.f.MayStopClean(w.now))
+			return true
 		case s.fail > 0:
 			s.fail--
 			answer.Failed = true

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,4 +95,24 @@ func TestTenHostsOnOneAddress(t *testing.T) {
 		options: func(o *crawl.Options) { o.AddressDelay = gap },
 		check:   func(_ *testing.T, n *network, _ *store.Store) { n.apart(byAddress, gap) },
 	}.run(t)
+}
+
+// Who promises to go on and hangs up on the next request costs his pages no attempt, and nobody's patience.
+func TestEveryOtherRequestUnheard(t *testing.T) {
+	answers := site(map[string]string{
+		"/":  html("<title>Moody</title><a href=/a>a</a><a href=/b>b</a>"),
+		"/a": html("<title>A</title>One thing."),
+		"/b": html("<title>B</title>Another."),
+	})
+	var asked atomic.Int64
+	trial{
+		evil: server{answer: func(out io.Writer, r *http.Request) bool {
+			return asked.Add(1)%2 == 1 && answers(out, r)
+		}},
+		options:  func(o *crawl.Options) { o.Retries = -1 },
+		explains: map[string]string{"/": "", "/a": "", "/b": ""},
+	}.run(t)
+	if n := asked.Load(); n != 7 { // robots.txt, and each page twice
+		t.Errorf("asked %d times, want 7", n)
+	}
 }
