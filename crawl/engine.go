@@ -284,7 +284,7 @@ func (e *Engine) Status() Status {
 	stats := e.front.Stats()
 	bound := e.front.LowerBound(now)
 	e.mu.Unlock()
-	s.State = "crawling"
+	s.State, s.ClockRate = "crawling", e.opt.Clock.Rate()
 	if e.paused.Load() {
 		s.State = "paused"
 	}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"sort"
@@ -39,7 +40,8 @@ const (
 // the metrics are views of it.
 type Status struct {
 	Summary
-	State        string           `json:"state"` // crawling, stopping
+	State        string           `json:"state"`      // crawling, stopping
+	ClockRate    float64          `json:"clock_rate"` // seconds of the crawl's clock, which all times and rates here are by, in one
 	Connections  int              `json:"connections_active"`
 	SitesReady   int              `json:"sites_ready"`
 	SitesWaiting int              `json:"sites_waiting"`
@@ -59,11 +61,13 @@ type Status struct {
 	Refresh       *Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
 }
 
-// Line returns the status as one line of progress.
+// Line returns the status as one line of progress. Who watches a crawl by a fast clock sees rates by the
+// machine's: by its own nearly nothing happens in a second.
 func (s Status) Line() string {
 	var b strings.Builder
+	rate := cmp.Or(s.ClockRate, 1)
 	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
-		s.Pages, s.PagesPerS, s.RecentPagesS, s.RecentBytesS/1e6, s.Fleet, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
 	if s.QueuedDue > 0 {
 		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
 	}

@@ -55,12 +55,13 @@ type crawlSettings struct {
 	feed                                     feedSettings
 	bandwidthIn, bandwidthOut                bandwidth
 	resolve                                  resolveMap
+	clock                                    pace
 }
 
 // crawlFlags declares every setting of a crawl: name, default, unit and sentence. Flags, FRESHET_
 // variables, YAML keys and their documentation come from this list.
 func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
-	s := &crawlSettings{resolve: resolveMap{}}
+	s := &crawlSettings{resolve: resolveMap{}, clock: pace{rate: 1}}
 	o := &s.options
 	s.delay, s.retryDelay = duration(15e9), duration(30e9)
 	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
@@ -106,6 +107,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
 	flags.IntVar(&o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
 	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
+	flags.Var(&s.clock, "clock", "how many seconds of the crawl's clock go into one, for trials on a web of your own; with @TIME since then, so that every run agrees")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
 	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
@@ -197,7 +199,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()
-	o.Version = version()
+	o.Version, o.Clock = version(), s.clock.clock()
 	if o.Refresh, err = s.refresh.options(); err != nil {
 		return o, usage(err)
 	}

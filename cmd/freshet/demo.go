@@ -25,14 +25,14 @@ func demoCommand() *cobra.Command {
 	var asJSON, quiet, webOnly bool
 	var sites, pages int
 	var seed uint64
-	var rate float64
 	var writeConfig string
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
 			"sitemaps, redirects and errors, whose pages change) and crawls it for real. Without --data the copy goes to a\n" +
 			"new temporary folder. With --refresh it keeps the copy fresh for 30 days of a fast clock, and shows how fresh\n" +
-			"it is believed to be, how fresh it is, and how fresh visiting all pages alike would keep it. With --web-only it serves the web until Ctrl-C, for crawls of your own.",
+			"it is believed to be, how fresh it is, and how fresh visiting all pages alike would keep it. With\n" +
+			"--web-only it serves the web until Ctrl-C, for crawls of your own.",
 		Example: "  freshet demo\n  freshet demo --refresh --pages 1000\n  freshet demo --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
 	}
 	s = crawlFlags(cmd.Flags())
@@ -44,19 +44,22 @@ func demoCommand() *cobra.Command {
 	flags.IntVar(&sites, "sites", 8, "sites of the web")
 	flags.IntVar(&pages, "pages", 4000, "pages of the web")
 	flags.Uint64Var(&seed, "seed", 1, "number that the web is computed from")
-	flags.Float64Var(&rate, "rate", 28800, "with --refresh: seconds of the demo's clock in a second; 28800 makes a day of three seconds")
-	check(flags, positiveRate, "rate")
 	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "budget": "1000"} {
 		setFlagDefault(cmd, name, value)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		demoClock := clock.Real()
 		if s.refresh.on {
-			demoClock = clock.New(demoClock.Now(), rate)
+			if !cmd.Flags().Changed("clock") {
+				s.clock.rate = demoRate
+			}
 			if s.forTime == 0 {
 				s.forTime = duration(30 * 24 * time.Hour)
 			}
 		}
+		if s.clock.rate != 1 && s.clock.start.IsZero() {
+			s.clock.start = clock.Real().Now()
+		}
+		demoClock := s.clock.clock()
 		web, err := sim.NewWeb(sim.Config{Seed: seed, Sites: sites, Pages: pages, Clock: demoClock})
 		if err != nil {
 			return usage(err)
@@ -69,7 +72,7 @@ func demoCommand() *cobra.Command {
 		}
 		defer server.Close()
 		if writeConfig != "" {
-			if err := writeDemoConfig(writeConfig, web, server.Resolve()); err != nil {
+			if err := writeDemoConfig(writeConfig, web, server.Resolve(), &s.clock); err != nil {
 				return err
 			}
 		}
@@ -127,9 +130,12 @@ func setFlagDefault(cmd *cobra.Command, name, value string) {
 	f.DefValue = value
 }
 
-// writeDemoConfig writes the settings for a crawl of the demo web, and a file of its seeds beside it.
-// The config file comes last and whole: who waits for it may start at once.
-func writeDemoConfig(file string, web *sim.Web, resolve resolveMap) error {
+// demoRate is the pace of the demo's clock while the copy is kept fresh: a day takes three seconds.
+const demoRate = 28800
+
+// writeDemoConfig writes the settings for a crawl of the demo web by its clock, and a file of its seeds
+// beside it. The config file comes last and whole: who waits for it may start at once.
+func writeDemoConfig(file string, web *sim.Web, resolve resolveMap, at *pace) error {
 	seeds, err := filepath.Abs(file + ".seeds")
 	if err != nil {
 		return err
@@ -138,7 +144,7 @@ func writeDemoConfig(file string, web *sim.Web, resolve resolveMap) error {
 	for _, u := range web.Homes() {
 		fmt.Fprintln(&list, u)
 	}
-	fmt.Fprintf(&config, "seeds: %q\nallow-private: true\ndelay: 20ms\nretry-delay: 1s\nresolve:\n", seeds)
+	fmt.Fprintf(&config, "seeds: %q\nallow-private: true\ndelay: 20ms\nretry-delay: 1s\nclock: %q\nresolve:\n", seeds, at)
 	for _, pair := range resolve.GetSlice() {
 		fmt.Fprintf(&config, "  - %q\n", pair)
 	}

@@ -43,6 +43,8 @@ func unitOf(f *pflag.Flag) string {
 		return "bytes: 500, 64KiB, 16MiB"
 	case "bandwidth":
 		return "bytes a second, by hours"
+	case "rate@time":
+		return "seconds a second, since: 86400@2026-01-31T12:00:00Z"
 	case "bool":
 		return "true or false"
 	case "string":

@@ -158,9 +158,6 @@ func startProgress(engine *crawl.Engine, c *clock.Clock, quiet bool) *progress {
 	if quiet {
 		return p
 	}
-	if c == nil {
-		c = clock.Real()
-	}
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))
 	every := 5 * time.Second
 	if terminal {

@@ -60,14 +60,6 @@ func wholeFrom(least int64) func(string) error {
 	}
 }
 
-// positiveRate checks the rate of a clock.
-func positiveRate(text string) error {
-	if x, err := strconv.ParseFloat(text, 64); err != nil || !(x > 0 && x <= 1e6) {
-		return fmt.Errorf("%q: want more than 0, at most 1000000", text)
-	}
-	return nil
-}
-
 // fraction checks a share.
 func fraction(text string) error {
 	if x, err := strconv.ParseFloat(text, 64); err != nil || !(x >= 0 && x <= 1) {
