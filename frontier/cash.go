@@ -1,6 +1,10 @@
 package frontier
 
-import "freshet/weburl"
+import (
+	"math"
+
+	"freshet/weburl"
+)
 
 // Payer is an Ordering that goes by cash, importance which pages hand on by their links: a page's cash
 // is what all links to it have carried. A page's place is by its cash, PageOrder is weburl.CashOrder, so that
@@ -50,5 +54,10 @@ func (OPIC) Pay(cash float64, links int) float64 { return cash / float64(links) 
 // hold most of them.
 type CashSum struct{ OPIC }
 
-// SitePriority returns the cash of all queued pages.
-func (CashSum) SitePriority(s SiteState) float64 { return s.Cash }
+// SitePriority returns the cash of all queued pages to some five digits: sums that differ by rounding alone
+// are equal.
+func (CashSum) SitePriority(s SiteState) float64 {
+	const digits = 16 // binary
+	fraction, exponent := math.Frexp(s.Cash)
+	return math.Ldexp(math.Round(math.Ldexp(fraction, digits)), exponent-digits)
+}

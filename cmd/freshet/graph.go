@@ -12,19 +12,22 @@ import (
 	"freshet/weburl"
 )
 
-// node is a page of the graph that is exported.
+// node is a page of the graph that is exported, or a URL that was asked for and gave none.
 type node struct {
 	site        weburl.Site
 	url         string
 	fingerprint weburl.Fingerprint
 	depth       uint16
 	seed        bool
+	miss        bool
+	follow      bool // its links
 	size        int64
+	redirect    weburl.URL // of a miss; may be zero
 }
 
 // writeGraph writes the web that a crawl has found, as docs/format/graph.md has it: the pages that have a
-// version, and their links. A site's home is its first seed, else the page nearest to one. Memory is by the
-// pages of a partition.
+// version, their links, and the URLs that gave no page, on sites that have pages. A site's home is its first
+// seed, else the page nearest to one. Memory is by the pages of a partition.
 func writeGraph(w io.Writer, s *store.Store) error {
 	out := graph.NewRecorder(w)
 	for p := range s.Partitions() {
@@ -52,52 +55,102 @@ func nodesOf(s *store.Store, p weburl.Partition) (nodes []node, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if page.Versions > 0 {
-			nodes = append(nodes, node{page.URL.Site(), page.URL.String(), page.Fingerprint, page.Depth, page.Seed, page.Size})
+		if page.Visited && page.Outcome != store.OutcomeDenied || page.Versions > 0 {
+			nodes = append(nodes, node{page.URL.Site(), page.URL.String(), page.Fingerprint, page.Depth, page.Seed,
+				page.Versions == 0, !page.NoFollow, page.Size, page.Redirect})
 		}
 	}
 	slices.SortFunc(nodes, func(a, b node) int {
-		if a.seed != b.seed && a.site == b.site {
-			if a.seed {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.site, b.site), cmp.Compare(a.depth, b.depth), strings.Compare(a.url, b.url))
+		return cmp.Or(cmp.Compare(a.site, b.site), before(a.seed, b.seed), before(!a.miss, !b.miss),
+			cmp.Compare(a.depth, b.depth), strings.Compare(a.url, b.url))
 	})
 	return nodes, nil
 }
 
-// answersTimed is of how many pages of a site the time of the answer is looked up.
-const answersTimed = 25
+// before puts true before false.
+func before(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
 
-// writeSite writes a site. Its latency is the median time of some answers; its rate is not known.
+// writeSite writes a site, unless all of it are misses.
 func writeSite(out *graph.Recorder, s *store.Store, p weburl.Partition, nodes []node) error {
-	var took []int64
-	for _, n := range nodes[:min(answersTimed, len(nodes))] {
-		visits, err := s.Visits(p, n.fingerprint)
-		if err != nil {
-			return err
-		}
-		for _, v := range visits {
-			took = append(took, v.TookNs)
-		}
+	if !slices.ContainsFunc(nodes, func(n node) bool { return !n.miss }) {
+		return nil
 	}
-	latency := 0.0
-	if slices.Sort(took); len(took) > 0 {
-		latency = float64(took[len(took)/2]) / 1e9
+	server, err := speedOf(s, p, nodes)
+	if err != nil {
+		return err
 	}
-	out.Site(string(nodes[0].site), discovery.Server{Latency: latency})
+	out.Site(string(nodes[0].site), server)
 	for _, n := range nodes {
-		found, err := s.OutLinks(p, n.fingerprint)
-		if err != nil {
-			return err
+		if n.miss {
+			var target []string
+			if !n.redirect.IsZero() {
+				target = append(target, n.redirect.String())
+			}
+			out.Miss(n.url, 0, target)
+			continue
 		}
-		links := make([]string, len(found))
-		for i, link := range found {
-			links[i] = link.URL.String()
+		var links []string
+		if n.follow {
+			found, err := s.OutLinks(p, n.fingerprint)
+			if err != nil {
+				return err
+			}
+			for _, link := range found {
+				links = append(links, link.URL.String())
+			}
 		}
 		out.Page(n.url, float64(n.size), links)
 	}
 	return nil
+}
+
+// answersTimed is of how many pages of a site the times of the answers are looked up.
+const answersTimed = 300
+
+// speedOf returns how fast a site answered: by the resistant line through the times of some of its complete
+// answers over their bytes, which joins the medians of the smaller and the larger third (Tukey). Where large
+// answers took no longer than small ones the rate is not known, and the latency the median time.
+func speedOf(s *store.Store, p weburl.Partition, nodes []node) (discovery.Server, error) {
+	type answer struct{ bytes, took float64 }
+	var answers []answer
+	for i := 0; i < len(nodes); i += (len(nodes) + answersTimed - 1) / answersTimed {
+		visits, err := s.Visits(p, nodes[i].fingerprint)
+		if err != nil {
+			return discovery.Server{}, err
+		}
+		for _, v := range visits {
+			if v.Complete && v.TookNs > 0 {
+				answers = append(answers, answer{float64(v.WireBytes), float64(v.TookNs) / 1e9})
+			}
+		}
+	}
+	if len(answers) == 0 {
+		return discovery.Server{}, nil
+	}
+	slices.SortFunc(answers, func(a, b answer) int { return cmp.Compare(a.bytes, b.bytes) })
+	median := func(all []answer, of func(answer) float64) float64 {
+		values := make([]float64, len(all))
+		for i, a := range all {
+			values[i] = of(a)
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	bytes, took := func(a answer) float64 { return a.bytes }, func(a answer) float64 { return a.took }
+	third := (len(answers) + 2) / 3
+	small, large := answers[:third], answers[len(answers)-third:]
+	slope := (median(large, took) - median(small, took)) / (median(large, bytes) - median(small, bytes))
+	latency := median(answers, func(a answer) float64 { return a.took - slope*a.bytes })
+	if !(slope > 1e-15) || latency < 0 { // NaN too
+		return discovery.Server{Latency: median(answers, took)}, nil
+	}
+	return discovery.Server{Latency: latency, Rate: 1 / slope}, nil
 }

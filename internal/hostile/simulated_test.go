@@ -1,27 +1,20 @@
 package hostile
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"freshet/clock"
 	"freshet/crawl"
-	"freshet/frontier"
+	"freshet/internal/honesty"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
-	"freshet/weburl"
 )
-
-// lag is how long the engine lets links wait, at most, before it decides which of them are new.
-const lag = 150 * time.Millisecond
 
 // TestSimulated holds the simulator to the engine: honest sites that really take their time, crawled
 // live, and the same web in the simulator. With one fetcher both fetch the same pages in the same order;
@@ -31,64 +24,36 @@ func TestSimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, order := range []string{"length", "depth"} {
+	for _, order := range []string{"length", "depth", "in-links", "opic", "cash-sum"} {
 		for _, connections := range []int{1, 64} {
 			t.Run(fmt.Sprintf("order=%s/connections=%d", order, connections), func(t *testing.T) {
-				simulated := simulate(t, web, order, connections)
+				plan := honesty.Trial{Order: order, Connections: connections, Delay: 2 * time.Second}
+				simulated, err := plan.Simulate(t.Context(), web, honesty.Lag)
+				if err != nil {
+					t.Fatal(err)
+				}
 				synctest.Test(t, func(t *testing.T) {
-					live := crawlLive(t, web, order, connections)
-					compare(t, live, simulated, connections)
+					compare(t, crawlLive(t, web, plan), simulated, connections)
 				})
 			})
 		}
 	}
 }
 
-// story is what a crawl did.
-type story struct {
-	pages          []uint32 // in the order in which they were asked for
-	duration, busy float64  // s, of all requests
-}
-
-const politeness = 2 * time.Second // w
-
-func simulate(t *testing.T, web discovery.Web, order string, connections int) story {
-	t.Helper()
-	ordering, err := frontier.ParseOrdering(order)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fetches []discovery.Fetch
-	result, err := discovery.Crawl(t.Context(), web, discovery.Options{
-		Ordering: ordering, Connections: connections, Delay: politeness, Lag: lag, Robots: true,
-		Fetched: func(f discovery.Fetch) { fetches = append(fetches, f) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortStableFunc(fetches, func(a, b discovery.Fetch) int { return cmp.Compare(a.Start, b.Start) })
-	s := story{duration: result.Duration, busy: result.Busy}
-	for _, f := range fetches {
-		s.pages = append(s.pages, f.Page)
-	}
-	return s
-}
-
 // crawlLive crawls the web with the engine, over a network in memory whose servers sleep.
-func crawlLive(t *testing.T, web discovery.Web, order string, connections int) story {
+func crawlLive(t *testing.T, web discovery.Web, plan honesty.Trial) honesty.Story {
 	t.Helper()
 	n := newNetwork(t, clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 1))
-	trial := trial{delay: politeness, rate: 1, options: func(o *crawl.Options) {
-		o.Seeds = nil // those of trial
-		for site := range uint32(web.Sites()) {
-			home, _ := web.Home(site)
-			o.Seeds = append(o.Seeds, pageURL(t, web, home))
+	trial := trial{delay: plan.Delay, rate: 1, options: func(o *crawl.Options) {
+		var err error
+		if o.Seeds, err = honesty.Homes(web); err != nil {
+			t.Fatal(err)
 		}
-		o.Order, o.Connections = order, connections
+		o.Order, o.Connections = plan.Order, plan.Connections
 		o.Fetch.FirstByteTimeout, o.Fetch.TotalTimeout = time.Hour, time.Hour
 	}}
 	for site := range uint32(web.Sites()) {
-		n.host(hostOf(site), server{answer: slowly(n.clock, web, site)})
+		n.host(honesty.Host(site), server{answer: slowly(n.clock, web, site)})
 	}
 	start := n.clock.Now()
 	engine, err := crawl.Open(trial.engineOptions(t, n))
@@ -102,48 +67,28 @@ func crawlLive(t *testing.T, web discovery.Web, order string, connections int) s
 		t.Fatal(err)
 	}
 	n.work.Wait()
-	var s story
+	var s honesty.Story
 	for _, r := range n.requests(func(*request) string { return "" })[""] {
-		s.duration = max(s.duration, r.end.Sub(start).Seconds())
-		s.busy += r.end.Sub(r.start).Seconds()
-		if r.path != "/robots.txt" {
-			s.pages = append(s.pages, pageNumber(t, r.path))
+		asked := honesty.Request{Start: r.start.Sub(start).Seconds(), End: r.end.Sub(start).Seconds()}
+		s.Duration = max(s.Duration, asked.End)
+		s.Busy += asked.End - asked.Start
+		if page, ok := honesty.PageOf(r.path); ok {
+			asked.Page = page
+			s.Requests = append(s.Requests, asked)
 		}
 	}
 	return s
 }
 
-func hostOf(site uint32) string { return fmt.Sprintf("%09d.test", site) }
-
-func pageURL(t *testing.T, web discovery.Web, page uint32) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(fmt.Sprintf("http://%s/page/%d", hostOf(web.SiteOf(page)), page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-func pageNumber(t *testing.T, path string) (page uint32) {
-	t.Helper()
-	if _, err := fmt.Sscanf(path, "/page/%d", &page); err != nil {
-		t.Errorf("asked for %s", path)
-	}
-	return page
-}
-
 // slowly answers as the web says: after the site's latency, and the time that the page's bytes would
 // take. A site has no robots.txt.
 func slowly(c *clock.Clock, web discovery.Web, site uint32) answer {
-	speed := web.Server(site)
 	return func(out io.Writer, r *http.Request) bool {
-		var page uint32
 		size, text := float64(discovery.RobotsBytes), status(http.StatusNotFound)
-		if _, err := fmt.Sscanf(r.URL.Path, "/page/%d", &page); err == nil {
-			size, text = web.Bytes(page), html(linksOf(web, page))
+		if page, ok := honesty.PageOf(r.URL.Path); ok {
+			size, text = web.Bytes(page), html(honesty.HTML(web, page))
 		}
-		seconds := speed.Latency + size/speed.Rate
-		if c.Sleep(r.Context(), time.Duration(math.Round(seconds*1e9))) != nil {
+		if c.Sleep(r.Context(), honesty.Took(web.Server(site), size)) != nil {
 			return false
 		}
 		_, err := io.WriteString(out, text)
@@ -151,32 +96,19 @@ func slowly(c *clock.Clock, web discovery.Web, site uint32) answer {
 	}
 }
 
-func linksOf(web discovery.Web, page uint32) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<title>Page %d</title>", page)
-	for _, to := range web.AppendLinks(nil, page) {
-		fmt.Fprintf(&b, `<a href="http://%s/page/%d">%[2]d</a>`, hostOf(web.SiteOf(to)), to)
-	}
-	return b.String()
-}
-
-func compare(t *testing.T, live, simulated story, connections int) {
+func compare(t *testing.T, live, simulated honesty.Story, connections int) {
 	t.Helper()
-	if connections == 1 && !slices.Equal(live.pages, simulated.pages) {
-		i := 0
-		for i < min(len(live.pages), len(simulated.pages)) && live.pages[i] == simulated.pages[i] {
-			i++
-		}
+	if i := honesty.Same(live, simulated); connections == 1 && i < len(simulated.Requests) {
 		t.Errorf("live %d pages and simulated %d, the same for the first %d; then %v and %v",
-			len(live.pages), len(simulated.pages), i, around(live.pages, i), around(simulated.pages, i))
+			len(live.Requests), len(simulated.Requests), i, around(live, i), around(simulated, i))
 	}
 	for _, figure := range []struct {
 		name            string
 		live, simulated float64
 	}{
-		{"pages", float64(len(live.pages)), float64(len(simulated.pages))},
-		{"duration", live.duration, simulated.duration},
-		{"utilisation", live.busy / live.duration, simulated.busy / simulated.duration},
+		{"pages", float64(len(live.Requests)), float64(len(simulated.Requests))},
+		{"duration", live.Duration, simulated.Duration},
+		{"utilisation", live.Utilisation(connections), simulated.Utilisation(connections)},
 	} {
 		if !(math.Abs(figure.live-figure.simulated) <= 0.05*figure.simulated) {
 			t.Errorf("%s %v live, %v simulated", figure.name, figure.live, figure.simulated)
@@ -184,4 +116,7 @@ func compare(t *testing.T, live, simulated story, connections int) {
 	}
 }
 
-func around(pages []uint32, i int) []uint32 { return pages[min(i, len(pages)):min(i+5, len(pages))] }
+func around(s honesty.Story, i int) []uint32 {
+	pages := s.Pages()
+	return pages[min(i, len(pages)):min(i+5, len(pages))]
+}

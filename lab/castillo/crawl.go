@@ -15,7 +15,7 @@ type crawled struct {
 	connections int
 	world       *world
 	result      discovery.Result
-	fetches     []discovery.Fetch // in the order in which the answers ended
+	fetches     []discovery.Fetch // of pages, misses left out, in the order in which the answers ended
 	depths      []uint16          // at which the pages became known, by page
 	curve       []float64         // PageRank fetched with 0, 1, … pages
 }
@@ -28,6 +28,9 @@ func (w *world) crawl(ctx context.Context, out *lab.Result, order string, o disc
 	}
 	c := &crawled{order: order, connections: o.Connections, world: w, depths: make([]uint16, w.Pages()), curve: make([]float64, 1, w.Pages()+1)}
 	o.Fetched = func(f discovery.Fetch) {
+		if w.Miss(f.Page) {
+			return
+		}
 		c.fetches = append(c.fetches, f)
 		c.curve = append(c.curve, c.curve[len(c.curve)-1]+w.worth[f.Page])
 	}

@@ -159,7 +159,7 @@ func (b *bench) add(c *crawled, seed uint64) {
 	b.out.Row("order", c.order, "connections", c.connections, "duration_s", l.duration,
 		"lower_bound_s", max(b.bounds.size, b.bounds.site), "size_bound_s", b.bounds.size, "site_bound_s", b.bounds.site,
 		"utilisation", c.result.Utilisation(c.connections), "pagerank_at", tenths, "pagerank_mean", l.mean,
-		"half_s", l.half, "pages", c.result.Fetched, "seed", seed)
+		"half_s", l.half, "pages", len(c.fetches), "seed", seed)
 	if c.order == "length" && (b.days == nil || c.connections >= b.days.connections) {
 		b.days = c
 	}

@@ -22,7 +22,7 @@ import (
 // world is a web and what its pages are worth.
 type world struct {
 	*graph.Stored
-	worth []float64 // PageRank in the whole web, by page
+	worth []float64 // PageRank in the whole web, by page; 0 for a miss
 }
 
 // readWorld makes or reads the web. Names are of synthetic webs; run is added to their seeds.
@@ -31,11 +31,11 @@ func readWorld(ctx context.Context, name string, sites int, run uint64) (*world,
 	if err != nil {
 		return nil, err
 	}
-	ranks, err := importance.NewRanker(web.Links()).Rank(importance.RankOptions{Tolerance: 1e-6})
+	worth, err := web.Worth(importance.RankOptions{Tolerance: 1e-6})
 	if err != nil {
 		return nil, err
 	}
-	return &world{web, ranks.Of}, nil
+	return &world{web, worth}, nil
 }
 
 func readWeb(ctx context.Context, name string, sites int, run uint64) (*graph.Stored, error) {

@@ -45,10 +45,20 @@ func (r *Recorder) Site(name string, s discovery.Server) {
 }
 
 // Page writes the next page of the site: its name, which no other page has, its size in bytes, and the
-// names of the pages it links to. A name must not be empty and have no white space. The site's home is
-// the first.
+// names of what it links to. A name must not be empty and have no white space. The site's home is the
+// first, Page or Miss.
 func (r *Recorder) Page(name string, bytes float64, links []string) {
-	r.printf("page\t%s\t%g\t%s\n", name, bytes, strings.Join(links, " "))
+	r.entry("page", name, bytes, links)
+}
+
+// Miss writes a URL of the site that is asked for as a page is, and gives none: an error, or a redirect,
+// whose target is its link.
+func (r *Recorder) Miss(name string, bytes float64, links []string) {
+	r.entry("miss", name, bytes, links)
+}
+
+func (r *Recorder) entry(kind, name string, bytes float64, links []string) {
+	r.printf("%s\t%s\t%g\t%s\n", kind, name, bytes, strings.Join(links, " "))
 }
 
 // Close writes what is left and returns the first error.
@@ -71,7 +81,11 @@ func (w *Stored) Write(out io.Writer) error {
 			for _, to := range w.links.Out(page) {
 				links = append(links, strconv.FormatUint(uint64(to), 10))
 			}
-			r.Page(strconv.FormatUint(uint64(page), 10), float64(w.bytes[page]), links)
+			write := r.Page
+			if w.Miss(page) {
+				write = r.Miss
+			}
+			write(strconv.FormatUint(uint64(page), 10), float64(w.bytes[page]), links)
 		}
 	}
 	return r.Close()
@@ -138,10 +152,10 @@ func (r *reader) read() error {
 		case text == "" || text[0] == '#':
 		case fields[0] == "site":
 			err = r.site(fields[1:])
-		case fields[0] == "page":
-			err = r.page(fields[1:])
+		case fields[0] == "page", fields[0] == "miss":
+			err = r.page(fields[0], fields[1:])
 		default:
-			err = r.fault("%.40q: want site, page or a comment", fields[0])
+			err = r.fault("%.40q: want site, page, miss or a comment", fields[0])
 		}
 		if err != nil {
 			return err
@@ -179,15 +193,16 @@ func (r *reader) site(fields []string) error {
 	return nil
 }
 
-func (r *reader) page(fields []string) error {
+// page reads a line of that kind, page or miss.
+func (r *reader) page(kind string, fields []string) error {
 	w := r.web
 	switch {
 	case len(fields) != 3:
-		return r.fault("a page of %d fields: want name, bytes and links", len(fields))
+		return r.fault("a %s of %d fields: want name, bytes and links", kind, len(fields))
 	case len(w.servers) == 0:
-		return r.fault("a page before the first site")
+		return r.fault("a %s before the first site", kind)
 	case fields[0] == "":
-		return r.fault("a page without a name")
+		return r.fault("a %s without a name", kind)
 	case len(w.bytes) >= math.MaxInt32 || len(r.targets) >= math.MaxInt32:
 		return r.fault("more than %d pages or links", math.MaxInt32)
 	}
@@ -197,10 +212,10 @@ func (r *reader) page(fields []string) error {
 	}
 	number := r.numberOf(fields[0])
 	if r.place[number] != unplaced {
-		return r.fault("page %.80q is there twice", fields[0])
+		return r.fault("%s %.80q is there twice", kind, fields[0])
 	}
 	r.place[number] = uint32(len(w.bytes))
-	w.bytes = append(w.bytes, float32(size))
+	w.bytes, w.miss = append(w.bytes, float32(size)), append(w.miss, kind == "miss")
 	before := len(r.targets)
 	for link := range strings.FieldsSeq(fields[2]) {
 		r.targets = append(r.targets, r.numberOf(link))

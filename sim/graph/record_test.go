@@ -3,11 +3,14 @@ package graph
 import (
 	"bytes"
 	"compress/gzip"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"freshet/importance"
 	"freshet/sim/discovery"
 )
 
@@ -63,7 +66,7 @@ func TestReadFaults(t *testing.T) {
 		"page fields":   {head + "page\tp\t1\n", "graph: web:3: a page of 2 fields: want name, bytes and links"},
 		"no name":       {head + "page\t\t1\t\n", "graph: web:3: a page without a name"},
 		"twice":         {head + "page\tp\t1\t\npage\tp\t1\t\n", `graph: web:4: page "p" is there twice`},
-		"else":          {head + "pages\n", `graph: web:3: "pages": want site, page or a comment`},
+		"else":          {head + "pages\n", `graph: web:3: "pages": want site, page, miss or a comment`},
 		"torn gzip":     {"\x1f\x8b\x08", "graph: web: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +88,7 @@ func TestReadFaults(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(small)
 	f.Add("freshet-graph 1\nsite\ta\t0\t0\npage\tp\t1\tp q p\n")
+	f.Add("freshet-graph 1\nsite\ta\t0\t0\nmiss\tp\t1\tq\npage\tq\t1\tp\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		w, err := Read(strings.NewReader(text), "web")
 		if err != nil {
@@ -105,4 +109,43 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("written %q, and again %q", once.String(), twice.String())
 		}
 	})
+}
+
+// TestMiss holds what URLs without a page are for a crawl and for importance: a redirect is passed through, an
+// error is not there.
+func TestMiss(t *testing.T) {
+	const with = "freshet-graph 1\nsite\ta\t0\t0\n" +
+		"miss\ta/\t10\ta/old\n" + // two redirects to a/1
+		"miss\ta/old\t0\ta/1\n" +
+		"page\ta/1\t100\ta/2 a/gone a/old\n" +
+		"page\ta/2\t100\ta/ a/1 a/3\n" +
+		"page\ta/3\t100\ta/ring\n" +
+		"miss\ta/gone\t0\t\n" +
+		"miss\ta/ring\t0\ta/ring2\n" +
+		"miss\ta/ring2\t0\ta/ring\n"
+	const without = "freshet-graph 1\nsite\ta\t0\t0\n" +
+		"page\ta/1\t100\ta/2\n" +
+		"page\ta/2\t100\ta/1 a/3\n" +
+		"page\ta/3\t100\t\n"
+	worth := func(text string) (*Stored, []float64) {
+		w, err := Read(strings.NewReader(text), "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		worth, err := w.Worth(importance.RankOptions{Tolerance: 1e-14, Iterations: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w, worth
+	}
+	w, got := worth(with)
+	_, pages := worth(without)
+	want := []float64{0, 0, pages[0], pages[1], pages[2], 0, 0, 0}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("worth (-want +got):\n%s", diff)
+	}
+	home, ok := w.Home(0)
+	if out := w.AppendLinks(nil, home); home != 0 || !ok || !w.Miss(home) || w.Miss(2) || !slices.Equal(out, []uint32{1}) {
+		t.Errorf("home %d, %t, links to %v", home, ok, out)
+	}
 }

@@ -13,6 +13,7 @@ type Stored struct {
 	homes   []uint32           // of each site: its first page unless recorded otherwise
 	servers []discovery.Server // of each site
 	bytes   []float32          // of each page
+	miss    []bool             // of each page; nil if none is
 	links   *importance.Graph
 }
 
@@ -52,3 +53,77 @@ func (w *Stored) AppendLinks(dst []uint32, page uint32) []uint32 {
 
 // Links returns the graph of all pages.
 func (w *Stored) Links() *importance.Graph { return w.links }
+
+// Miss says whether what stands for a page is none: a URL that is asked for all the same, and answered by
+// an error or a redirect.
+func (w *Stored) Miss(page uint32) bool { return w.miss != nil && w.miss[page] }
+
+// Worth returns the PageRank of every page, that of all together being 1. A link to a redirect counts as one
+// to where it leads, a link to another miss does not count; misses are worth 0.
+func (w *Stored) Worth(o importance.RankOptions) ([]float64, error) {
+	links, err := w.pageLinks()
+	if err != nil {
+		return nil, err
+	}
+	ranks, err := importance.NewRanker(links).Rank(o)
+	if err != nil || w.miss == nil {
+		return ranks.Of, err
+	}
+	// Misses without a link to or from them add the same to every page's rank, which scaling takes away.
+	total := 0.0
+	for page, rank := range ranks.Of {
+		if w.miss[page] {
+			ranks.Of[page] = 0
+		} else {
+			total += rank
+		}
+	}
+	for page := range ranks.Of {
+		ranks.Of[page] /= total
+	}
+	return ranks.Of, nil
+}
+
+// pageLinks returns the links between pages that are no misses.
+func (w *Stored) pageLinks() (*importance.Graph, error) {
+	if w.miss == nil {
+		return w.links, nil
+	}
+	var b importance.Builder
+	var links []uint32
+	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
+	for page := range uint32(w.Pages()) {
+		links = links[:0]
+		if !w.miss[page] {
+			for _, to := range w.links.Out(page) {
+				to, ok := w.leads(to)
+				if ok && to != page && mark[to] != page+1 {
+					mark[to] = page + 1
+					links = append(links, to)
+				}
+			}
+		}
+		if err := b.Add(links); err != nil {
+			return nil, err
+		}
+	}
+	return b.Graph()
+}
+
+// maxHops is how many redirects in a row a crawl follows.
+const maxHops = 5
+
+// leads returns the page that a link leads to in the end, if there is one.
+func (w *Stored) leads(to uint32) (page uint32, ok bool) {
+	for range maxHops + 1 {
+		if !w.miss[to] {
+			return to, true
+		}
+		out := w.links.Out(to)
+		if len(out) != 1 {
+			return 0, false
+		}
+		to = out[0]
+	}
+	return 0, false
+}

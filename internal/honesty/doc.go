@@ -1,0 +1,17 @@
+// Package honesty holds the simulator to the engine over real sockets: a web is served on loopback, each
+// site on an address of its own, by servers that really sleep as long as the web says they take; the engine
+// crawls it, the simulator crawls it, and both tell the Story of what they did.
+//
+// With one fetcher the order of all fetches has to be the same. With many, which of two sites is free first
+// is a matter of milliseconds that no simulation knows: there the durations, the utilisations and the
+// correlation of the ranks are set side by side.
+//
+//	go test ./internal/honesty -run '^$' -bench Honesty -benchtime 1x
+//
+// The real sites of package sites are crawled once at full speed; from the graph recorded then the
+// simulator predicts a polite crawl of them by each ordering, and the engine makes it:
+//
+//	go test ./internal/honesty -run '^$' -bench RealSites -benchtime 1x -timeout 2h
+//
+// What is compared in simulated time, where every instant is exact, is in package hostile.
+package honesty
