@@ -49,6 +49,7 @@ type Change struct {
 	Status  int        `json:"status,omitempty"`
 	Digest  string     `json:"digest,omitempty"` // SHA-1 of the body as the site sent it, hexadecimal
 	MovedTo string     `json:"moved_to,omitempty"`
+	Bytes   int64      `json:"size_bytes,omitempty"` // of that body
 }
 
 // Standing is how a mirror stands: in the server's eyes, but for Pages.
@@ -349,7 +350,7 @@ func (c *Client) page(u weburl.URL, page *broadcast.Page) error {
 	if err != nil {
 		return err
 	}
-	change.File, change.Kind = held.File, "new"
+	change.File, change.Kind, change.Bytes = held.File, "new", int64(len(page.Body))
 	if had {
 		change.Kind = "changed"
 	}

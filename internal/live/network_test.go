@@ -12,17 +12,57 @@ import (
 	"freshet/sim"
 )
 
+// pipes is a listener whose connections lie in memory.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept, Close and Addr make it a listener.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(93, 184, 0, 1), Port: 80} }
+
 // network serves a web over connections in memory. Every host has an address of its own.
 type network struct {
+	*pipes
 	addresses map[string]netip.Addr
 	server    *http.Server
-	conns     chan net.Conn
-	closed    chan struct{}
 	served    sync.WaitGroup
 }
 
 func newNetwork(w *sim.Web) *network {
-	n := &network{addresses: map[string]netip.Addr{}, conns: make(chan net.Conn), closed: make(chan struct{})}
+	n := &network{pipes: newPipes(), addresses: map[string]netip.Addr{}}
 	for i, host := range w.Hosts() {
 		n.addresses[host] = netip.AddrFrom4([4]byte{93, 184, byte(i / 250), byte(1 + i%250)})
 	}
@@ -38,37 +78,6 @@ func (n *network) Lookup(_ context.Context, host string) ([]netip.Addr, time.Dur
 	}
 	return nil, 0, errors.New("no such name")
 }
-
-func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case n.conns <- far:
-		return near, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept, Close and Addr make the network a listener.
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.conns:
-		return c, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (n *network) Close() error {
-	select {
-	case <-n.closed:
-	default:
-		close(n.closed)
-	}
-	return nil
-}
-
-func (n *network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(93, 184, 0, 1), Port: 80} }
 
 // stop ends all connections and waits for the server.
 func (n *network) stop() {
