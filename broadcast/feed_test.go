@@ -304,19 +304,25 @@ func (b *spoiledBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBadNetwork holds that no mirror takes a wrong byte and that all comes in the end.
-func TestBadNetwork(t *testing.T) {
-	w := newWorld(t, 2, 8)
-	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 1000})
-	truth := map[string]bool{}
+// digests returns those of the bodies that the repository holds.
+func digests(t *testing.T, w *world) map[string]bool {
+	all := map[string]bool{}
 	for p := range w.store().Partitions() {
 		for page, err := range w.store().Pages(weburl.Partition(p)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			truth[fmt.Sprintf("%x", page.BodyDigest[:])] = true
+			all[fmt.Sprintf("%x", page.BodyDigest[:])] = true
 		}
 	}
+	return all
+}
+
+// TestBadNetwork holds that no mirror takes a wrong byte and that all comes in the end.
+func TestBadNetwork(t *testing.T) {
+	w := newWorld(t, 2, 8)
+	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 1000})
+	truth := digests(t, w)
 	for seed := range uint64(4) {
 		network := &mischief{chance: rand.New(rand.NewPCG(seed, 1)), until: 4}
 		dir := t.TempDir()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // maxSubscription bounds what a client may say it has, in bytes.
@@ -14,18 +15,27 @@ const maxSubscription = 64 << 20
 // writeAtOnce is how much of a frame is written under one time limit, in bytes.
 const writeAtOnce = 64 << 10
 
+// repairTime is what a frame that is asked for again may take.
+const repairTime = 5 * time.Minute
+
 // Handler serves the feed over HTTP:
 //
 //	POST /feed/stream          a Subscription in JSON; the answer is a stream of frames
 //	POST /feed/alive?session=  the client is still there
 //	GET  /feed/status          Totals
 //
-// A client that takes nothing for 30 s is let go.
+// and what the transport adds. A client that takes nothing for 30 s is let go.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /feed/stream", s.stream)
 	mux.HandleFunc("POST /feed/alive", s.alive)
 	mux.HandleFunc("GET /feed/status", s.status)
+	routes := http.NewServeMux()
+	s.o.Transport.Routes(routes)
+	mux.HandleFunc("GET /feed/", func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(s.o.Clock.Deadline(repairTime))
+		routes.ServeHTTP(w, r)
+	})
 	return mux
 }
 

@@ -29,12 +29,21 @@ type Message struct {
 	Cursor   string    `cbor:"4,keyasint,omitempty"` // with all messages before, the client has all up to here
 	End      bool      `cbor:"5,keyasint,omitempty"` // a downloader has its copy
 	Standing *Standing `cbor:"6,keyasint,omitempty"`
+	Sent     *Sent     `cbor:"7,keyasint,omitempty"` // a message that went another way belongs here
 }
 
 // Hello is a stream's first message.
 type Hello struct {
 	Session string `cbor:"1,keyasint"`
 	LeaseMs int64  `cbor:"2,keyasint"` // who is not heard of for that long is dropped
+}
+
+// Sent announces a frame that goes to the transport's group. Who has not got it asks for it.
+type Sent struct {
+	Serial  uint64            `cbor:"1,keyasint"`
+	Bytes   int               `cbor:"2,keyasint"`
+	Digest  [sha256.Size]byte `cbor:"3,keyasint"` // of the whole frame
+	TakesMs int64             `cbor:"4,keyasint"` // until the last of it has left, from when the announcement did
 }
 
 // Standing tells a client how it stands.

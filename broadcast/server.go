@@ -30,23 +30,6 @@ type Options struct {
 	Transport  Transport     // default HTTP streams
 }
 
-// A Transport carries frames to clients. It delivers and decides nothing.
-type Transport interface {
-	// Send brings a frame to all of the sessions, or begins to, and returns the bytes that leave for it.
-	Send(frame []byte, to []*Session) (bytes int64)
-}
-
-// streams is the transport of HTTP: a copy for each client, on a connection of its own.
-type streams struct{}
-
-func (streams) Send(frame []byte, to []*Session) (bytes int64) {
-	for _, session := range to {
-		session.queue.put(frame)
-		bytes += int64(len(frame))
-	}
-	return bytes
-}
-
 // A Session is a client that is connected.
 type Session struct {
 	id       string
@@ -69,6 +52,8 @@ type Subscription struct {
 	// Have are the URLs that the client has and the digests of their bodies, hexadecimal. What it has and
 	// the repository has not, it is told to drop.
 	Have map[string]string `json:"have,omitempty"`
+	// Multicast says that the client listens to the group that GET /feed/group names.
+	Multicast bool `json:"multicast,omitempty"`
 }
 
 // Totals are what a Server has done and how its clients fare.
@@ -77,9 +62,10 @@ type Totals struct {
 	Downloaders     int     `json:"downloaders"`
 	Chunks          int     `json:"chunks"`
 	ChunksSent      int64   `json:"chunks_sent"`
-	ChunkBytes      int64   `json:"chunk_bytes"` // each counted once, whoever got it
-	SentBytes       int64   `json:"sent_bytes"`  // left the server
-	PassedOver      int64   `json:"passed_over"` // times that a client was too slow
+	ChunkBytes      int64   `json:"chunk_bytes"`    // each counted once, whoever got it
+	SentBytes       int64   `json:"sent_bytes"`     // left the server
+	RepairedBytes   int64   `json:"repaired_bytes"` // of those, what receivers of a multicast asked for again
+	PassedOver      int64   `json:"passed_over"`    // times that a client was too slow
 	Freshness       float64 `json:"freshness_over_clients"`
 	FreshnessData   float64 `json:"freshness_over_data"`
 	AgeS            float64 `json:"age_over_clients_s"`
@@ -106,9 +92,12 @@ type Server struct {
 	demand   *scheduler.Demand
 	started  time.Time
 	sessions []*Session // in the order in which they came
+	clients  []*Session // those that the demand knows, by their number there
 	totals   Totals
 	next     time.Time // when the budget allows the next sending
 	beat     time.Time // when the next signs of life are due
+
+	receivers []int // scratch of send
 
 	asks chan func()
 	done chan struct{} // closed when Run ends
@@ -123,7 +112,7 @@ func NewServer(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Transport == nil {
-		o.Transport = streams{}
+		o.Transport = Streams{}
 	}
 	if kinds := scheduler.Kinds(); o.Scheduler == "" {
 		o.Scheduler = kinds[len(kinds)-1].Name
@@ -289,12 +278,11 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 // send gives a chunk to all who need it, and tells those that have everything now.
 func (s *Server) send(number int, frame []byte, now time.Time) {
 	var to []*Session
-	receivers := s.demand.Receivers(nil, number)
-	for _, session := range s.sessions {
-		if !session.finished && slices.Contains(receivers, session.number) {
-			to = append(to, session)
-			session.finished = session.ask.Download && s.demand.Outstanding(session.number) == 1
-		}
+	s.receivers = s.demand.Receivers(s.receivers[:0], number)
+	for _, client := range s.receivers {
+		session := s.clients[client]
+		to = append(to, session)
+		session.finished = session.ask.Download && s.demand.Outstanding(client) == 1
 	}
 	bytes := s.o.Transport.Send(frame, to)
 	s.totals.ChunksSent++
@@ -305,6 +293,9 @@ func (s *Server) send(number int, frame []byte, now time.Time) {
 	}
 	s.demand.Sent(number, s.seconds(now))
 	for _, session := range to {
+		if session.finished {
+			s.clients[session.number] = nil // the number is free again
+		}
 		s.settle(session, now)
 	}
 }
@@ -385,6 +376,8 @@ func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
 	wants := s.wants(session, has, 0)
 	if session.finished = ask.Download && len(wants) == 0; !session.finished {
 		session.number = s.demand.Join(scheduler.Client{Downloader: ask.Download}, wants, s.seconds(now))
+		s.clients = append(s.clients, make([]*Session, max(0, session.number+1-len(s.clients)))...)
+		s.clients[session.number] = session
 	}
 	s.sessions = append(s.sessions, session)
 	s.settle(session, now)
@@ -401,6 +394,7 @@ func (s *Server) leave(session *Session) {
 	session.queue.close()
 	if !session.finished {
 		s.demand.Leave(session.number, s.seconds(s.o.Clock.Now()))
+		s.clients[session.number] = nil
 	}
 }
 
@@ -424,6 +418,8 @@ func (s *Server) Totals(ctx context.Context) (t Totals, err error) {
 				t.Subscribers++
 			}
 		}
+		t.RepairedBytes = s.o.Transport.Repaired()
+		t.SentBytes += t.RepairedBytes
 		reading, delays, lag := s.demand.Read(now), s.demand.Delays(now), s.demand.ItemLag(now)
 		t.Chunks = s.demand.Chunks()
 		t.Freshness, t.FreshnessData = reading.FreshnessOverClients, reading.FreshnessOverData

@@ -9,10 +9,12 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"freshet/broadcast"
@@ -29,6 +31,9 @@ type Options struct {
 	Once      bool   // end when the mirror holds one whole copy
 	// Decode takes the content encoding off a body; nil: the mirror keeps what servers sent.
 	Decode func(header http.Header, body []byte) ([]byte, error)
+	// Listen, if it is set, joins a group, such as 239.255.83.50:8352: of a server that sends to one the
+	// chunks are taken from there, and what does not arrive is asked for. See freshet/broadcast/multicast.
+	Listen func(group string) (net.PacketConn, error)
 	// OnChange is called for every page after the mirror has it, in the order of the feed, at least once
 	// each. An error ends Run.
 	OnChange   func(Change) error
@@ -65,6 +70,7 @@ type Client struct {
 	o      Options
 	folder *folder
 	cursor string // up to where the mirror is whole; "": it is not
+	deaf   bool   // to groups: they were tried, and nothing came
 }
 
 // ErrRefused matches the errors of servers that will not serve, now or later.
@@ -180,6 +186,8 @@ func (c *Client) dropUnwanted() error {
 
 // connect subscribes at an address and takes what comes; got says that anything did.
 func (c *Client) connect(ctx context.Context, address string) (got bool, err error) {
+	var alive sync.WaitGroup
+	defer alive.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ask := broadcast.Subscription{Interest: c.o.Interest, Download: c.o.Once, Cursor: c.cursor}
@@ -189,11 +197,14 @@ func (c *Client) connect(ctx context.Context, address string) (got bool, err err
 			ask.Have[held.URL] = held.Digest
 		}
 	}
+	group := c.join(ctx, address)
+	defer group.leave()
+	ask.Multicast = group != nil
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return false, lasting(err)
 	}
-	response, err := c.post(ctx, address, "/feed/stream", body)
+	response, err := c.ask(ctx, http.MethodPost, address, "/feed/stream", body, nil)
 	if err != nil {
 		return false, err
 	}
@@ -220,7 +231,12 @@ func (c *Client) connect(ctx context.Context, address string) (got bool, err err
 		}
 		got = true
 		if m.Hello != nil {
-			go c.stayAlive(ctx, address, m.Hello)
+			alive.Go(func() { c.stayAlive(ctx, address, m.Hello) })
+		}
+		if m.Sent != nil {
+			if m, err = c.fetch(ctx, address, group, m.Sent); err != nil {
+				return got, err
+			}
 		}
 		if err := c.take(m); err != nil {
 			return got, err
@@ -246,20 +262,21 @@ func (w *watched) Read(p []byte) (int, error) {
 func (c *Client) stayAlive(ctx context.Context, address string, hello *broadcast.Hello) {
 	every := max(time.Duration(hello.LeaseMs)*time.Millisecond/4, time.Second/10)
 	for c.o.Clock.Sleep(ctx, every) == nil {
-		if response, err := c.post(ctx, address, "/feed/alive?session="+url.QueryEscape(hello.Session), []byte("{}")); err == nil {
+		if response, err := c.ask(ctx, http.MethodPost, address, "/feed/alive?session="+url.QueryEscape(hello.Session), []byte("{}"), nil); err == nil {
 			response.Body.Close()
 		}
 	}
 }
 
-func (c *Client) post(ctx context.Context, address, path string, body []byte) (*http.Response, error) {
+func (c *Client) ask(ctx context.Context, method, address, path string, body []byte, header http.Header) (*http.Response, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(address, "/")+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(address, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, lasting(fmt.Errorf("mirror: address %q: %w", address, err))
 	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
 	if c.o.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.o.Token)

@@ -252,11 +252,11 @@ func (l *live) pass(d time.Duration) { _ = l.clock.Sleep(context.Background(), d
 // await lets time pass, at most 60 days, until something holds.
 func (l *live) await(what string, holds func() bool) {
 	l.t.Helper()
-	for range 60 * 24 {
+	for range 60 * 4 {
 		if holds() {
 			return
 		}
-		l.pass(time.Hour)
+		l.pass(day / 4)
 	}
 	l.t.Fatalf("in 60 days not: %s", what)
 }

@@ -1,0 +1,96 @@
+package multicast
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/reedsolomon"
+)
+
+const (
+	format      = 1
+	headBytes   = 1 + 1 + 4 + 4 + 8
+	shardBytes  = 1200 // with the headers of IP and UDP it passes everywhere
+	blockShards = 64   // of data, at most
+	blockBytes  = blockShards * shardBytes
+	perParity   = 4 // data shards to a parity shard
+	leastParity = 2
+	maxShards   = blockShards + blockShards/perParity
+
+	// MaxFrame is the most bytes of a frame.
+	MaxFrame = 256<<20 + 64<<10
+)
+
+// layout is how a frame of so many bytes is cut.
+type layout int
+
+// blocks returns how many blocks there are.
+func (l layout) blocks() int { return (int(l) + blockBytes - 1) / blockBytes }
+
+// span returns where a block lies in the frame.
+func (l layout) span(block int) Span {
+	return Span{block * blockBytes, min((block+1)*blockBytes, int(l))}
+}
+
+// shards returns of how many data and parity shards a block consists, and of how many bytes each of them.
+func (l layout) shards(block int) (data, parity, bytes int) {
+	n := l.span(block).To - l.span(block).From
+	data = (n + shardBytes - 1) / shardBytes
+	return data, max(leastParity, (data+perParity-1)/perParity), (n + data - 1) / data
+}
+
+// A Span is the bytes of a frame from From up to, not with, To.
+type Span struct{ From, To int }
+
+// head is what a datagram says of its shard.
+type head struct {
+	shard  uint8
+	block  uint32
+	size   uint32
+	serial uint64
+}
+
+func (h head) append(dst []byte) []byte {
+	dst = append(dst, format, h.shard)
+	dst = binary.BigEndian.AppendUint32(dst, h.block)
+	dst = binary.BigEndian.AppendUint32(dst, h.size)
+	return binary.BigEndian.AppendUint64(dst, h.serial)
+}
+
+// parse reads a datagram. ok is false unless it is a shard of a frame that can be.
+func parse(datagram []byte) (h head, shard []byte, ok bool) {
+	if len(datagram) < headBytes || datagram[0] != format {
+		return h, nil, false
+	}
+	h.shard = datagram[1]
+	h.block = binary.BigEndian.Uint32(datagram[2:])
+	h.size = binary.BigEndian.Uint32(datagram[6:])
+	h.serial = binary.BigEndian.Uint64(datagram[10:])
+	shard = datagram[headBytes:]
+	l := layout(h.size)
+	if h.size == 0 || h.size > MaxFrame || int64(h.block) >= int64(l.blocks()) {
+		return h, nil, false
+	}
+	data, parity, bytes := l.shards(int(h.block))
+	return h, shard, int(h.shard) < data+parity && len(shard) == bytes
+}
+
+// coders are the Reed-Solomon codes, by their number of data shards. Safe for concurrent use.
+type coders struct {
+	mu sync.Mutex
+	by [blockShards + 1]reedsolomon.Encoder
+}
+
+func (c *coders) of(data, parity int) reedsolomon.Encoder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by[data] == nil {
+		coder, err := reedsolomon.New(data, parity, reedsolomon.WithMaxGoroutines(1))
+		if err != nil {
+			panic(fmt.Sprintf("multicast: a code of %d and %d shards: %v", data, parity, err))
+		}
+		c.by[data] = coder
+	}
+	return c.by[data]
+}

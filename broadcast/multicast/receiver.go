@@ -1,0 +1,212 @@
+package multicast
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet/clock"
+)
+
+// A Receiver puts frames together from the datagrams that arrive. Its methods are safe for concurrent use.
+type Receiver struct {
+	clock  *clock.Clock
+	most   int // bytes held
+	coders coders
+
+	mu       sync.Mutex
+	frames   map[uint64]*assembly
+	order    []uint64 // their serials, in the order in which they began
+	held     int
+	passed   uint64 // serials up to here are of no more use
+	arrivals int64
+	news     chan struct{} // closed when a frame is complete
+}
+
+// assembly is what has arrived of a frame.
+type assembly struct {
+	size   layout
+	blocks []blockParts
+	left   int // blocks that are not whole
+	held   int // bytes
+}
+
+// blockParts are the shards of a block that have arrived, at their places.
+type blockParts struct {
+	shards [][]byte
+	got    int
+	whole  bool
+}
+
+// What an assembly takes beside the shards, in bytes, about.
+const (
+	partsBytes = 40 // a block
+	placeBytes = 24 // a shard's place
+)
+
+func newAssembly(size layout) *assembly {
+	n := size.blocks()
+	return &assembly{size: size, blocks: make([]blockParts, n), left: n, held: n * partsBytes}
+}
+
+// NewReceiver returns a receiver that holds at most so many bytes; the oldest frames go for the newest.
+func NewReceiver(most int, c *clock.Clock) *Receiver {
+	return &Receiver{clock: c, most: most, frames: map[uint64]*assembly{}, news: make(chan struct{})}
+}
+
+// Run takes what a connection brings until it is closed, which is no error.
+func (r *Receiver) Run(conn net.PacketConn) error {
+	buffer := make([]byte, headBytes+shardBytes+1) // one byte more: what is too long is not taken for whole
+	for {
+		n, _, err := conn.ReadFrom(buffer)
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.Take(buffer[:n])
+	}
+}
+
+// Take takes a datagram that has arrived, of which it keeps a copy. What is no shard of a frame that can
+// be is passed over.
+func (r *Receiver) Take(datagram []byte) {
+	h, shard, ok := parse(datagram)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.arrivals++
+	if h.serial <= r.passed {
+		return
+	}
+	a := r.frames[h.serial]
+	if a == nil {
+		a = newAssembly(layout(h.size))
+		r.held += a.held
+		r.frames[h.serial] = a
+		r.order = append(r.order, h.serial)
+	}
+	if a.size != layout(h.size) {
+		return // of another frame by the same serial: not both are the sender's
+	}
+	r.held += a.take(h, shard, &r.coders)
+	if a.left == 0 {
+		close(r.news)
+		r.news = make(chan struct{})
+	}
+	for r.held > r.most && len(r.order) > 1 {
+		r.forget(r.order[0])
+	}
+}
+
+// take puts a shard in its place, and its block together if it is the last that was needed. It returns
+// how many bytes more are held.
+func (a *assembly) take(h head, shard []byte, coders *coders) int {
+	b := &a.blocks[h.block]
+	data, parity, _ := a.size.shards(int(h.block))
+	before := a.held
+	if b.shards == nil {
+		b.shards = make([][]byte, data+parity)
+		a.held += (data + parity) * placeBytes
+	}
+	if b.whole || b.shards[h.shard] != nil {
+		return 0
+	}
+	b.shards[h.shard] = slices.Clone(shard)
+	a.held += len(shard)
+	if b.got++; b.got == data {
+		b.whole = true
+		a.left--
+		if err := coders.of(data, parity).ReconstructData(b.shards); err != nil {
+			b.shards, b.got, b.whole = nil, 0, false // cannot be, with as many as that
+			a.left++
+		} else {
+			clear(b.shards[data:])
+		}
+	}
+	return a.held - before
+}
+
+// forget drops what there is of a frame.
+func (r *Receiver) forget(serial uint64) {
+	if a := r.frames[serial]; a != nil {
+		r.held -= a.held
+		delete(r.frames, serial)
+	}
+	r.order = slices.DeleteFunc(r.order, func(other uint64) bool { return other == serial })
+}
+
+// Await returns a frame of that serial and size once it has arrived, or what there is of it after some time,
+// and what is missing of it then. It, and frames of lower serials, are then forgotten. It errs when ctx ends.
+func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within time.Duration) (frame []byte, missing []Span, err error) {
+	timer := r.clock.NewTimer(within)
+	defer timer.Stop()
+	for waiting := true; waiting; {
+		r.mu.Lock()
+		a, news := r.frames[serial], r.news
+		r.mu.Unlock()
+		if a != nil && r.complete(a) {
+			break
+		}
+		select {
+		case <-news:
+		case <-timer.C:
+			waiting = false
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.frames[serial]
+	r.passed = max(r.passed, serial)
+	for _, old := range slices.Clone(r.order) {
+		if old <= serial {
+			r.forget(old)
+		}
+	}
+	frame, missing = a.gather(layout(size))
+	return frame, missing, nil
+}
+
+func (r *Receiver) complete(a *assembly) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return a.left == 0
+}
+
+// Arrivals returns how many datagrams have come.
+func (r *Receiver) Arrivals() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.arrivals
+}
+
+// gather returns a frame as far as it is there, and what is missing, neighbours as one. An assembly that is
+// nil, or of another size, has nothing.
+func (a *assembly) gather(size layout) (frame []byte, missing []Span) {
+	frame = make([]byte, 0, size)
+	for block := range size.blocks() {
+		span := size.span(block)
+		if a != nil && a.size == size && a.blocks[block].whole {
+			for _, shard := range a.blocks[block].shards {
+				frame = append(frame, shard...)
+			}
+			frame = frame[:span.To] // the last shard's filling
+			continue
+		}
+		frame = frame[:span.To]
+		if last := len(missing) - 1; last >= 0 && missing[last].To == span.From {
+			missing[last].To = span.To
+		} else {
+			missing = append(missing, span)
+		}
+	}
+	return frame, missing
+}

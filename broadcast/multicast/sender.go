@@ -1,0 +1,139 @@
+package multicast
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"freshet/clock"
+)
+
+const (
+	window   = 8  // blocks whose shards go out in turns, so that a gap hurts each of them a little
+	atOnce   = 16 // datagrams between two looks at the pace
+	awaiting = 4  // frames that may wait to go out
+)
+
+// A Sender sends frames to a group, at a pace. Its methods are safe for concurrent use.
+type Sender struct {
+	out    io.Writer
+	pace   float64 // bytes/s
+	clock  *clock.Clock
+	coders coders
+	frames chan numbered
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+type numbered struct {
+	serial uint64
+	frame  []byte
+}
+
+// NewSender returns a sender that writes a datagram at a time to out, pace bytes in a second of the clock, > 0.
+// What out fails to write is lost, as on the way. Close ends it; out stays open.
+func NewSender(out io.Writer, pace float64, c *clock.Clock) *Sender {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Sender{out: out, pace: pace, clock: c, frames: make(chan numbered, awaiting), cancel: cancel}
+	s.done.Go(func() { s.run(ctx) })
+	return s
+}
+
+// Send lets a frame of 1 to MaxFrame bytes go out after those before it, and returns how many bytes that
+// makes, and how long the machine takes for it. It blocks while four others wait. The frame must not be altered any more.
+func (s *Sender) Send(serial uint64, frame []byte) (bytes int64, takes time.Duration) {
+	l := layout(len(frame))
+	for block := range l.blocks() {
+		data, parity, size := l.shards(block)
+		bytes += int64((data + parity) * (headBytes + size))
+	}
+	s.frames <- numbered{serial, frame}
+	return bytes, s.clock.Machine(time.Duration(float64(bytes) / s.pace * 1e9))
+}
+
+// Close ends the sender; what has not gone out is lost. Send must not be called any more.
+func (s *Sender) Close() {
+	s.cancel()
+	s.done.Wait()
+}
+
+func (s *Sender) run(ctx context.Context) {
+	p := &pacer{sender: s, free: s.clock.Now()}
+	for {
+		select {
+		case next := <-s.frames:
+			if s.send(ctx, p, next) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// send writes the datagrams of a frame: a window of blocks after another, of each a shard in turn.
+func (s *Sender) send(ctx context.Context, p *pacer, n numbered) error {
+	l := layout(len(n.frame))
+	for first := 0; first < l.blocks(); first += window {
+		last := min(first+window, l.blocks())
+		blocks := make([][][]byte, 0, window)
+		for block := first; block < last; block++ {
+			blocks = append(blocks, s.encode(n.frame, block))
+		}
+		for shard := range maxShards {
+			for i, shards := range blocks {
+				if shard >= len(shards) {
+					continue
+				}
+				h := head{uint8(shard), uint32(first + i), uint32(len(n.frame)), n.serial}
+				if err := p.write(ctx, append(h.append(nil), shards[shard]...)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// encode returns the shards of a block, parity last.
+func (s *Sender) encode(frame []byte, block int) [][]byte {
+	l := layout(len(frame))
+	data, parity, size := l.shards(block)
+	span := l.span(block)
+	buffer := make([]byte, (data+parity)*size)
+	copy(buffer, frame[span.From:span.To])
+	shards := make([][]byte, data+parity)
+	for i := range shards {
+		shards[i] = buffer[i*size : (i+1)*size]
+	}
+	if err := s.coders.of(data, parity).Encode(shards); err != nil {
+		panic("multicast: " + err.Error()) // shards of our own making
+	}
+	return shards
+}
+
+// pacer writes datagrams as fast as may be.
+type pacer struct {
+	sender *Sender
+	free   time.Time // when all that was written has had its time
+	since  int       // datagrams since the last look at the clock
+}
+
+func (p *pacer) write(ctx context.Context, datagram []byte) error {
+	s := p.sender
+	if p.since++; p.since >= atOnce {
+		p.since = 0
+		now := s.clock.Now()
+		if wait := p.free.Sub(now); wait > 0 {
+			if err := s.clock.Sleep(ctx, wait); err != nil {
+				return err
+			}
+		} else {
+			p.free = now
+		}
+	}
+	_, _ = s.out.Write(datagram) // one that is lost here is lost like others
+	p.free = p.free.Add(time.Duration(float64(len(datagram)) / s.pace * 1e9))
+	return ctx.Err()
+}

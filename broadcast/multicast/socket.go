@@ -1,0 +1,79 @@
+package multicast
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+)
+
+const (
+	receiveBuffer = 4 << 20 // asked for; the machine may grant less
+	defaultHops   = 1       // stays in the local network
+)
+
+// ParseGroup reads a multicast group's address and port, such as 239.255.83.50:8352.
+func ParseGroup(text string) (netip.AddrPort, error) {
+	group, err := netip.ParseAddrPort(text)
+	if err != nil || !group.Addr().IsMulticast() || group.Port() == 0 {
+		return group, fmt.Errorf("multicast: group %q: want an address from 224.0.0.0 on, or ff00::, and a port, such as 239.255.83.50:8352", text)
+	}
+	return group, nil
+}
+
+// Dial returns a connection that sends datagrams to a group, on an interface; "" is the machine's choice.
+func Dial(group netip.AddrPort, on string) (net.Conn, error) {
+	ifi, err := interfaceOf(on)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(group))
+	if err != nil {
+		return nil, fmt.Errorf("multicast: %w", err)
+	}
+	if group.Addr().Is4() {
+		p := ipv4.NewPacketConn(conn)
+		err = p.SetMulticastTTL(defaultHops)
+		if err == nil && ifi != nil {
+			err = p.SetMulticastInterface(ifi)
+		}
+	} else {
+		p := ipv6.NewPacketConn(conn)
+		err = p.SetMulticastHopLimit(defaultHops)
+		if err == nil && ifi != nil {
+			err = p.SetMulticastInterface(ifi)
+		}
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("multicast: %w", err)
+	}
+	return conn, nil
+}
+
+// Listen returns a connection that receives what is sent to a group, on an interface.
+func Listen(group netip.AddrPort, on string) (net.PacketConn, error) {
+	ifi, err := interfaceOf(on)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.ListenMulticastUDP("udp", ifi, net.UDPAddrFromAddrPort(group))
+	if err != nil {
+		return nil, fmt.Errorf("multicast: %w", err)
+	}
+	_ = conn.SetReadBuffer(receiveBuffer) // what does not fit is lost, and repaired
+	return conn, nil
+}
+
+func interfaceOf(name string) (*net.Interface, error) {
+	if name == "" {
+		return nil, nil
+	}
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("multicast: interface %q: %w", name, err)
+	}
+	return ifi, nil
+}
