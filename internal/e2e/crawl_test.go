@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,14 +45,28 @@ func crawlArgs(data string, servers []*sites.Server, more ...string) []string {
 // crawl crawls all that servers serve, to the end of the frontier.
 func crawl(t testing.TB, data string, servers []*sites.Server, more ...string) summary {
 	t.Helper()
-	out := bytes.TrimSpace(run(t, binary, crawlArgs(data, servers, more...)...))
+	s := crawlUntilStopped(t, data, servers, more...)
+	if s.StoppedBy != "frontier_empty" {
+		t.Fatalf("the crawl was stopped by %q: %+v", s.StoppedBy, s)
+	}
+	return s
+}
+
+// stoppedByLimit is the exit code of a crawl that a limit stopped.
+const stoppedByLimit = 4
+
+// crawlUntilStopped crawls what servers serve, to the end or a limit.
+func crawlUntilStopped(t testing.TB, data string, servers []*sites.Server, more ...string) summary {
+	t.Helper()
+	out, err := try(t, binary, crawlArgs(data, servers, more...)...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == stoppedByLimit) {
+		t.Fatal(err)
+	}
+	out = bytes.TrimSpace(out)
 	line := out[bytes.LastIndexByte(out, '\n')+1:]
 	var s summary
 	if err := json.Unmarshal(line, &s); err != nil {
 		t.Fatalf("the summary %q: %v", line, err)
-	}
-	if s.StoppedBy != "frontier_empty" {
-		t.Fatalf("the crawl was stopped by %q: %s", s.StoppedBy, line)
 	}
 	return s
 }

@@ -8,10 +8,8 @@
 //
 //	go test ./internal/honesty -run '^$' -bench Honesty -benchtime 1x
 //
-// The real sites of package sites are crawled once at full speed; from the graph recorded then the
-// simulator predicts a polite crawl of them by each ordering, and the engine makes it:
-//
-//	go test ./internal/honesty -run '^$' -bench RealSites -benchtime 1x -timeout 2h
+// Package e2e does the same with the real sites, BenchmarkPrediction: from the graph that one crawl recorded
+// the simulator predicts another.
 //
 // What is compared in simulated time, where every instant is exact, is in package hostile.
 package honesty

@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/importance"
+	"freshet/internal/honesty"
+	"freshet/internal/sites"
+	"freshet/sim/graph"
+)
+
+var (
+	recorded  = flag.String("web", "", "for BenchmarkPrediction: file of the real sites' graph; recorded first if it is not there")
+	livePages = flag.Int("pages", 0, "for BenchmarkPrediction: pages of each live crawl, 0 for all")
+	someSites = flag.String("sites", "", "for BenchmarkPrediction: sites, by their packages' names, instead of all but rust-doc")
+)
+
+// BenchmarkPrediction crawls the real sites, rust-doc left out, by every ordering that a live crawl has, at
+// w = 0.05 s, and sets each crawl beside the one that the simulator predicts from the graph that an earlier
+// crawl at full speed recorded.
+func BenchmarkPrediction(b *testing.B) {
+	names := slices.DeleteFunc(sites.Names(), func(name string) bool { return name == "rust-doc" })
+	if *someSites != "" {
+		names = strings.Split(*someSites, ",")
+	}
+	installed := install(b, names...)
+	web := recordedWeb(b, installed)
+	for i, order := range []string{"length", "depth", "in-links", "opic", "cash-sum"} {
+		b.Run("order="+order, func(b *testing.B) {
+			for b.Loop() {
+				const w, connections = 50 * time.Millisecond, 64
+				log := new(sites.Log)
+				servers := serve(b, 80+i, log, sites.Options{}, installed...)
+				args := []string{"--delay", w.String(), "--connections", strconv.Itoa(connections), "--order", order}
+				if *livePages > 0 {
+					args = append(args, "--max-pages", strconv.Itoa(*livePages))
+				}
+				s := crawlUntilStopped(b, filepath.Join(b.TempDir(), "data"), servers, args...)
+				live := web.story(b, log.Exchanges())
+				trial := honesty.Trial{Order: order, Connections: connections, Delay: w}
+				simulated, err := trial.Simulate(b.Context(), web.Stored, honesty.Lag)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if *livePages > 0 {
+					simulated.Requests = simulated.Requests[:min(len(live.Requests), len(simulated.Requests))]
+				}
+				b.Logf("%s: %d pages stored, stopped by %s", order, s.Pages, s.StoppedBy)
+				web.compare(b, live, simulated)
+			}
+		})
+	}
+}
+
+// world is a recorded web, what its pages are worth, and their numbers by URL.
+type world struct {
+	*graph.Stored
+	worth   []float64
+	numbers map[string]uint32
+}
+
+// recordedWeb reads the graph of the sites, recorded by a crawl at full speed if there is none yet.
+func recordedWeb(b *testing.B, installed []sites.Site) *world {
+	b.Helper()
+	file := *recorded
+	if file == "" {
+		file = filepath.Join(b.TempDir(), "web.graph")
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		servers := serve(b, 79, new(sites.Log), sites.Options{}, installed...)
+		data := filepath.Join(b.TempDir(), "recorded")
+		s := crawlUntilStopped(b, data, servers, "--delay", "0s", "--order", "length")
+		b.Logf("recorded %d pages of %d sites in %.0f s", s.Pages, s.Sites, s.DurationS)
+		run(b, binary, "export", "--data", data, "--graph", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	w := &world{numbers: map[string]uint32{}}
+	if w.Stored, err = graph.Read(f, file); err != nil {
+		b.Fatal(err)
+	}
+	if w.worth, err = w.Worth(importance.RankOptions{Tolerance: 1e-9}); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		b.Fatal(err)
+	}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		kind, rest, _ := strings.Cut(lines.Text(), "\t")
+		if name, _, _ := strings.Cut(rest, "\t"); kind == "page" || kind == "miss" {
+			w.numbers[name] = uint32(len(w.numbers))
+		}
+	}
+	if err := lines.Err(); err != nil || len(w.numbers) != w.Pages() {
+		b.Fatalf("%s: %d names of %d pages; %v", file, len(w.numbers), w.Pages(), err)
+	}
+	misses := 0
+	for page := range uint32(w.Pages()) {
+		if w.Miss(page) {
+			misses++
+		}
+	}
+	b.Logf("%s: %d sites, %d pages, %d misses, %d links", file, w.Sites(), w.Pages()-misses, misses, w.Links().Links())
+	return w
+}
+
+// story returns what the servers saw.
+func (w *world) story(b *testing.B, exchanges []sites.Exchange) (s honesty.Story) {
+	b.Helper()
+	unknown := 0
+	for _, e := range exchanges {
+		page, ok := w.numbers["http://"+e.Host+e.Target]
+		switch {
+		case ok:
+			start := e.Start.Sub(exchanges[0].Start).Seconds()
+			end := e.End.Sub(exchanges[0].Start).Seconds()
+			s.Requests = append(s.Requests, honesty.Request{Page: page, Start: start, End: end})
+			s.Duration = max(s.Duration, end)
+		case e.Target != "/robots.txt":
+			if unknown++; unknown < 5 {
+				b.Logf("not in the recorded web: %s%s", e.Host, e.Target)
+			}
+		}
+	}
+	if unknown > 0 {
+		b.Logf("%d requests for what is not in the recorded web", unknown)
+	}
+	slices.SortStableFunc(s.Requests, func(x, y honesty.Request) int { return int(math.Copysign(1, x.Start-y.Start)) })
+	return s
+}
+
+// compare sets the order, the duration and the curve of PageRank by pages of two crawls side by side, the curve
+// at every percent of the pages.
+func (w *world) compare(b *testing.B, live, simulated honesty.Story) {
+	b.Helper()
+	correlation, common := honesty.RankCorrelation(live.Pages(), simulated.Pages())
+	one, other := w.curve(live), w.curve(simulated)
+	pages := min(len(one), len(other)) - 1
+	apart, at := 0.0, 0
+	for percent := 1; percent <= 100; percent++ {
+		if d := math.Abs(one[percent*pages/100] - other[percent*pages/100]); d > apart {
+			apart, at = d, percent
+		}
+	}
+	last := func(s honesty.Story) float64 { return s.Requests[len(s.Requests)-1].End }
+	b.Logf("live %d requests in %.1f s, simulated %d in %.1f s; rank correlation %.5f over %d; PageRank of %d pages at most %.4f apart, at %d %%",
+		len(live.Requests), last(live), len(simulated.Requests), last(simulated), correlation, common, pages, apart, at)
+	var table strings.Builder
+	for _, percent := range []int{1, 5, 10, 20, 30, 50, 70, 90} {
+		i := percent * pages / 100
+		fmt.Fprintf(&table, "  %d %%: %.4f, %.4f", percent, one[i], other[i])
+	}
+	b.Logf("PageRank live, simulated:%s", table.String())
+	b.ReportMetric(correlation, "correlation")
+	b.ReportMetric(100*apart, "points-apart")
+}
+
+// curve returns the PageRank that 0, 1, … pages brought, misses left out.
+func (w *world) curve(s honesty.Story) []float64 {
+	curve := []float64{0}
+	for _, r := range s.Requests {
+		if !w.Miss(r.Page) {
+			curve = append(curve, curve[len(curve)-1]+w.worth[r.Page])
+		}
+	}
+	return curve
+}
