@@ -12,6 +12,8 @@ type folder struct {
 	site   int32
 	pages  int32  // that were ever added in it or below it
 	group  *group // what its pages have in common; nil while they are too few
+	inner  *group // the innermost group that it belonged to, when the forest had asOf groups
+	asOf   int32
 }
 
 // A group is a folder, or a site, whose pages are many enough to learn from together.
@@ -20,6 +22,7 @@ type group struct {
 	parent  *group                // of the next folder above that is one; nil for a site
 	index   int                   // in its site's groups
 	first   int                   // day of the first visit that may still teach something
+	changed bool                  // whether one of these saw a change
 	drift   float64               // of the shared changes, since its pages were valued
 	news    bool                  // whether its pages are to be valued anew
 	prior   change.Belief         // of the rates of its pages
@@ -43,6 +46,7 @@ type forest struct {
 	folders []folder
 	byName  map[string]int32 // of a site: its name; of a folder: that, "\n" and the path
 	sites   []*site
+	groups  int32 // of all sites
 }
 
 // enter returns the folder of a page, which it counts. Folders and groups come into being on the way.
@@ -95,14 +99,28 @@ func (f *forest) found(at int32, name string) {
 	here.group = g
 	s := f.sites[here.site]
 	s.groups = append(s.groups, g)
+	f.groups++
 }
 
 // group returns the innermost group that a folder belongs to.
 func (f *forest) group(at int32) *group {
-	for f.folders[at].group == nil {
-		at = f.folders[at].parent
+	here := &f.folders[at]
+	if here.asOf != f.groups {
+		for f.folders[at].group == nil {
+			at = f.folders[at].parent
+		}
+		here.inner, here.asOf = f.folders[at].group, f.groups
 	}
-	return f.folders[at].group
+	return here.inner
+}
+
+// extend gives the shared changes of the site's groups the first n days, and numbers the groups. No visit
+// teaches anything yet.
+func (s *site) extend(n int) {
+	for i, g := range s.groups {
+		g.shared.extend(n)
+		g.index, g.first, g.changed = i, n, false
+	}
 }
 
 // startingPrior is what is believed of rates before anything was seen: about one change in 128 days, and

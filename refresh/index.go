@@ -113,15 +113,8 @@ func (r *Index) value(id ID, at float64) float64 {
 	own := change.GridRate(0) * t
 	for k, prior := range g.prior {
 		post := float64(prior) * float64(p.evidence[k])
-		x := own + shared
-		v := (1 - (1+x)*q*s) * inverse[k]
-		if x < 1e-4 {
-			v = x * x / 2 * inverse[k]
-		}
-		if r.guard > 0 {
-			v += r.guard * aged(x, q*s) * inverse[k] * inverse[k]
-		}
-		sum += post * v
+		fresh, young := saved(own+shared, q*s)
+		sum += post * inverse[k] * (fresh + r.guard*inverse[k]*young)
 		mass += post
 		q *= q
 		own *= 2
@@ -129,12 +122,13 @@ func (r *Index) value(id ID, at float64) float64 {
 	return p.weight * sum / mass
 }
 
-// aged returns what a visit saves in age, of e = e^-x: x²/2 + x e - (1 - e), which is near x³/3 for small x.
-func aged(x, e float64) float64 {
-	if x < 0.03 {
-		return x * x * x * (1.0/3 - x*(1.0/8-x/30))
+// saved returns what a visit saves in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), of e = e^-x, in
+// units of the hazard: near x²/2 and x³/3 for small x.
+func saved(x, e float64) (fresh, young float64) {
+	if x < 1e-3 {
+		return x * x * (0.5 - x/3), x * x * x * (1.0/3 - x/8)
 	}
-	return x*x/2 + x*e - (1 - e)
+	return 1 - (1+x)*e, x*x/2 + x*e - (1 - e)
 }
 
 // worth returns 1 - (1+x)e^-x.

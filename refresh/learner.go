@@ -3,6 +3,7 @@ package refresh
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"freshet/change"
 )
@@ -54,6 +55,7 @@ type learner struct {
 	overall change.Belief         // of a page of any site
 	sums    [change.Rates]float64 // of the posteriors of all pages, when last looked at
 	scratch struct{ count, exposed []tally }
+	changed []span // scratch
 }
 
 func newLearner(o Learning) learner {
@@ -260,42 +262,75 @@ func (l *learner) renewPriors(s *site) {
 // explains over the visits that cover it).
 func (l *learner) fit(s *site, now float64) {
 	n := int(now) + 1
-	for i, g := range s.groups {
-		g.shared.extend(n)
-		g.index, g.first = i, n
-	}
+	s.extend(n)
 	l.forgetOld(s, now)
-	count, exposed := l.tallies(len(s.groups), n)
+	changed := l.changed[:0]
 	for _, v := range s.visits {
-		l.chain(l.forest.group(v.folder), func(g *group) {
-			exposed[g.index].add(float64(v.from), float64(v.to), 1)
-			g.first = min(g.first, int(v.from))
-		})
+		g := l.forest.group(v.folder)
+		g.first = min(g.first, int(v.from))
+		if v.changed {
+			g.changed = true
+			changed = append(changed, v)
+		}
 	}
-	for i, g := range s.groups {
-		exposed[i].total(g.first)
+	l.changed = changed
+	for _, g := range slices.Backward(s.groups) { // those below before those above
+		if up := g.parent; l.options.Nested && up != nil {
+			up.first, up.changed = min(up.first, g.first), up.changed || g.changed
+		}
 	}
-	for range l.options.Steps {
-		l.explain(s.visits, count)
+	count, exposed := l.tallies(s, n)
+	l.expose(s.visits, exposed)
+	l.total(s, exposed)
+	for step := range l.options.Steps {
+		l.explain(changed, count)
+		l.total(s, count)
 		for i, g := range s.groups {
-			count[i].total(g.first)
+			if step > 0 && !g.changed {
+				continue // no change to explain: the first step said it all
+			}
 			g.drift += g.shared.renew(g.first, count[i], exposed[i])
 			clear(count[i][g.first:])
-			g.inverse[0] = 0
 		}
+	}
+	for _, g := range s.groups {
+		g.inverse[0] = 0
 	}
 }
 
-// explain adds to the tallies of the groups, for every visit that saw a change, one over the probability
-// of a change: times a day's hazard, that is what the day explains.
+// expose adds to the tallies, for every visit, one on each day of its span, in the innermost group.
+func (l *learner) expose(visits []span, exposed []tally) {
+	for _, v := range visits {
+		exposed[l.forest.group(v.folder).index].add(float64(v.from), float64(v.to), 1)
+	}
+}
+
+// explain adds to the tallies, for every visit that saw a change, one over the probability of a change, in
+// the innermost group: times a day's hazard, that is what the day explains.
 func (l *learner) explain(visits []span, count []tally) {
 	for _, v := range visits {
 		if !v.changed {
 			continue
 		}
+		g := l.forest.group(v.folder)
 		from, to := float64(v.from), float64(v.to)
-		w := 1 / probability(float64(v.own)+l.shared(l.forest.group(v.folder), from, to))
-		l.chain(l.forest.group(v.folder), func(g *group) { count[g.index].add(from, to, w) })
+		count[g.index].add(from, to, 1/probability(float64(v.own)+l.shared(g, from, to)))
+	}
+}
+
+// total turns what was added in the innermost groups into the sums of each group, from its first day on.
+func (l *learner) total(s *site, tallies []tally) {
+	for i, g := range slices.Backward(s.groups) {
+		if g.parent == nil || !l.options.Nested {
+			continue
+		}
+		above := tallies[g.parent.index][g.first:]
+		for d, v := range tallies[i][g.first:] {
+			above[d] += v
+		}
+	}
+	for i, g := range s.groups {
+		tallies[i].total(g.first)
 	}
 }
 
@@ -322,35 +357,31 @@ func (l *learner) forgetOld(s *site, now float64) {
 // hazard, and visits.
 func (l *learner) found(s *site, visits []span, now float64) (count, exposed []tally) {
 	n := int(now) + 1
-	for i, g := range s.groups {
-		g.shared.extend(n)
-		g.index = i
+	s.extend(n)
+	for _, g := range s.groups {
+		g.first = 0
 	}
-	count, exposed = l.tallies(len(s.groups), n)
-	for _, v := range visits {
-		l.chain(l.forest.group(v.folder), func(g *group) { exposed[g.index].add(float64(v.from), float64(v.to), 1) })
-	}
+	count, exposed = l.tallies(s, n)
+	l.expose(visits, exposed)
 	l.explain(visits, count)
-	for i := range s.groups {
-		exposed[i].total(0)
-		count[i].total(0)
-	}
+	l.total(s, exposed)
+	l.total(s, count)
 	return count, exposed
 }
 
-// tallies returns empty tallies of n days for so many groups, twice.
-func (l *learner) tallies(groups, n int) (count, exposed []tally) {
+// tallies returns tallies of n days for a site's groups, twice, empty from each group's first day on.
+func (l *learner) tallies(s *site, n int) (count, exposed []tally) {
 	for _, t := range []*[]tally{&l.scratch.count, &l.scratch.exposed} {
-		for len(*t) < groups {
+		for len(*t) < len(s.groups) {
 			*t = append(*t, nil)
 		}
-		for i := range groups {
+		for i, g := range s.groups {
 			if cap((*t)[i]) < n+2 {
 				(*t)[i] = make(tally, n+2, 2*n+2)
 			}
 			(*t)[i] = (*t)[i][:n+2]
-			clear((*t)[i])
+			clear((*t)[i][g.first:])
 		}
 	}
-	return l.scratch.count[:groups], l.scratch.exposed[:groups]
+	return l.scratch.count[:len(s.groups)], l.scratch.exposed[:len(s.groups)]
 }
