@@ -31,9 +31,9 @@ func experiments() []lab.Experiment {
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		liunain.Experiment(),
 		queue.Experiment(),
-		replay.Experiment(),
+		replay.Experiment(), replay.HeldOut(),
 		web.Experiment(),
-		wolf.Experiment(),
+		wolf.Experiment(), wolf.Mixture(),
 	}
 }
 

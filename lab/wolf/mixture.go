@@ -57,10 +57,13 @@ func newPages(n int, mixture string, theta, shape float64) (*pages, error) {
 	return p, nil
 }
 
+// quasiInstants returns how many instants an interval the quasi-deterministic page of a rate has.
+func quasiInstants(rate float64) float64 { return max(1, min(48, math.Ceil(2*rate))) }
+
 // newQuasi returns the quasi-deterministic page of a rate: ⌈2 rate⌉ instants, 1 to 48, in the middles of
 // equal parts of the interval, and equal probabilities.
 func newQuasi(rate float64) (*change.Quasi, error) {
-	n := int(max(1, min(48, math.Ceil(2*rate))))
+	n := int(quasiInstants(rate))
 	times, probabilities := make([]float64, n), make([]float64, n)
 	for j := range n {
 		times[j] = (float64(j) + 0.5) / float64(n)

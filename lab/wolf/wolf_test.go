@@ -167,3 +167,91 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
+
+// With laws known the chain of allocation and schedule comes within a thousandth of the optimum, over many
+// intervals whose copies age.
+func TestChain(t *testing.T) {
+	mixed, err := newPages(3000, "mixed", 0, 1.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := problem{mixed, nil}
+	const slots, intervals, scored = 750, 24, 8
+	got, err := newChain(p, 16, crawlers*slots/3000.0, intervals-scored).run(t.Context(), intervals, slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	optimum := 1 - p.bound(crawlers*slots, true)
+	if got > optimum || got < 0.999*optimum {
+		t.Errorf("%.5f fresh, want at most and nearly the optimum of %.5f", got, optimum)
+	}
+}
+
+// What the default learns brings it within a hundredth of the optimum that does not know the instants of
+// quasi-deterministic pages.
+func TestMixture(t *testing.T) {
+	trial := Mixture().New()
+	if err := trial.Flags().Parse([]string{"--pages=400", "--intervals=40", "--scored=12", "--seeds=2", "--crawls-per-page=2.5", "--ahead=4"}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := trial.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, c := range result.Claims {
+		if strings.Contains(c.Claim, "does not know") {
+			checked++
+			if c.Verdict != lab.Confirmed {
+				t.Errorf("%s: %s", c.Claim, c.Evidence)
+			}
+		}
+	}
+	if checked != 2 {
+		t.Errorf("%d claims of the default, want one for each kind of weights", checked)
+	}
+	for _, argument := range []string{"--pages=1", "--scored=60", "--ahead=50", "--seeds=0", "--crawls-per-page=0"} {
+		trial := Mixture().New()
+		if err := trial.Flags().Parse([]string{argument}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trial.Run(t.Context(), nil); err == nil {
+			t.Errorf("%s: no error", argument)
+		}
+	}
+}
+
+// The drawn updates are as many as the rates say, and expected freshness is that of the draws.
+func TestWorldAgreesWithExpectation(t *testing.T) {
+	mixed, err := newPages(40, "mixed", 0.5, 1.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := problem{mixed, nil}
+	c := newChain(p, 1, 1, 0)
+	const intervals, draws = 40, 400
+	for _, i := range []int{3, 7, 9, 19} { // Poisson, Pareto, two quasi-deterministic
+		if p.recipe[i%10] == quasi {
+			if c.curves[i], err = c.quasiAhead(c.instants(i), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.crawled[i] = 0
+		count, fresh := 0.0, 0.0
+		rng := rand.New(rand.NewPCG(1, uint64(i)))
+		for range draws {
+			first := math.Inf(1)
+			p.updates(i, rng, intervals, func(at float64) {
+				count++
+				first = math.Min(first, at)
+			})
+			fresh += math.Min(first, 2) / draws
+		}
+		if want := p.rates[i] * intervals * draws; math.Abs(count/want-1) > 0.1 {
+			t.Errorf("page %d: %v updates, want about %v", i, count, want)
+		}
+		if want := c.fresh(i, 0, 2); math.Abs(fresh/want-1) > 0.12 {
+			t.Errorf("page %d: fresh for %v of the first two intervals, want about %v", i, fresh, want)
+		}
+	}
+}

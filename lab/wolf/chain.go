@@ -1,0 +1,171 @@
+package wolf
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"freshet/allocate"
+	"freshet/change"
+	"freshet/schedule"
+)
+
+// A chain crawls pages whose laws are known, interval after interval: it allocates crawls over some
+// intervals ahead, to pages whose copies have the ages that the crawls so far left them with, and schedules
+// those that come first into the slots of the interval.
+//
+// It allocates over more than one interval because a page that is worth a crawl every third interval gains
+// little by one within the next.
+type chain struct {
+	problem
+	ahead   float64         // intervals
+	now     float64         // start of the interval at hand, in intervals
+	crawled []float64       // by page, the time of the last crawl
+	curves  []*change.Quasi // by page, over the intervals ahead; nil unless quasi-deterministic
+	score   chainScore
+}
+
+// A chainScore adds up the time from one time on in which copies are expected to be fresh, by weight.
+type chainScore struct{ from, fresh, weights float64 }
+
+// newChain returns a chain that begins with copies of ages up to two budgets' turns, and scores from a
+// time on.
+func newChain(p problem, ahead, perPage, from float64) *chain {
+	c := &chain{problem: p, ahead: ahead, crawled: make([]float64, p.Len()), curves: make([]*change.Quasi, p.Len())}
+	c.score.from = from
+	for i := range c.crawled {
+		_, phase := math.Modf(float64(i+1) * (math.Sqrt(5) - 1) / 2)
+		c.crawled[i] = -2 * phase / perPage
+		c.score.weights += p.weight(i)
+	}
+	return c
+}
+
+// run crawls for some intervals with crawlers of so many slots each, and returns the mean freshness.
+func (c *chain) run(ctx context.Context, intervals, slots int) (float64, error) {
+	starts, err := schedule.Slots([]schedule.Crawlers{{Count: crawlers, Slots: slots}}, 1)
+	if err != nil {
+		return 0, err
+	}
+	for c.now = 0; c.now < float64(intervals); c.now++ {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if err := c.interval(starts); err != nil {
+			return 0, err
+		}
+	}
+	for i := range c.crawled {
+		c.visit(i, c.now)
+	}
+	return c.score.fresh / (c.now - c.score.from) / c.score.weights, nil
+}
+
+// interval allocates, schedules and crawls.
+func (c *chain) interval(slots []schedule.Slot) error {
+	for i := range c.curves {
+		if c.recipe[i%10] != quasi {
+			continue
+		}
+		curve, err := c.quasiAhead(c.instants(i), c.crawled[i])
+		if err != nil {
+			return fmt.Errorf("page %d: %w", i, err)
+		}
+		c.curves[i] = curve
+	}
+	crawls, err := allocate.Multiplier(c, int(float64(len(slots))*c.ahead))
+	if err != nil {
+		return err
+	}
+	pages, tasks := c.first(crawls, len(slots))
+	type crawl struct {
+		at   float64
+		page int
+	}
+	var done []crawl
+	for k, slot := range schedule.Solve(tasks, slots).Slot {
+		if slot >= 0 {
+			done = append(done, crawl{c.now + slots[slot].Start, pages[k]})
+		}
+	}
+	slices.SortFunc(done, func(a, b crawl) int { return cmp.Compare(a.at, b.at) })
+	for _, d := range done {
+		c.visit(d.page, d.at)
+	}
+	return nil
+}
+
+// first returns the pages of the n crawls that come first, and these as tasks in the interval.
+func (c *chain) first(crawls []int32, n int) (pages []int, tasks []schedule.Task) {
+	type wish struct {
+		at   float64
+		page int
+	}
+	var all []wish
+	var times []float64
+	for i, x := range crawls {
+		times = c.curve(i).Times(times[:0], int(x))
+		for _, at := range times {
+			all = append(all, wish{at, i})
+		}
+	}
+	slices.SortFunc(all, func(a, b wish) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.page, b.page)) })
+	for _, w := range all[:min(n, len(all))] {
+		pages = append(pages, w.page)
+		tasks = append(tasks, schedule.Task{Ideal: w.at, Release: c.curves[w.page] != nil})
+	}
+	return pages, tasks
+}
+
+// visit crawls page i, and scores its copy up to then.
+func (c *chain) visit(i int, at float64) {
+	if from := math.Max(c.crawled[i], c.score.from); at > from {
+		c.score.fresh += c.weight(i) * c.fresh(i, from, at)
+	}
+	c.crawled[i] = at
+}
+
+// fresh returns the time in which the copy of page i is expected to be fresh.
+func (c *chain) fresh(i int, from, to float64) float64 {
+	if c.curves[i] != nil {
+		return c.instants(i).fresh(c.crawled[i], from, to)
+	}
+	upTo := func(length float64) float64 {
+		_, fresh := c.process(i).Staleness(length)
+		return length * fresh
+	}
+	return upTo(to-c.crawled[i]) - upTo(from-c.crawled[i])
+}
+
+// quasiAhead returns the curve of a quasi-deterministic page over the intervals ahead, of which now is the
+// start of one.
+func (c *chain) quasiAhead(q instants, crawled float64) (*change.Quasi, error) {
+	n := int(q.count(c.ahead))
+	times, probabilities := make([]float64, n), make([]float64, n)
+	for j := range n {
+		times[j], probabilities[j] = q.at(float64(j)), q.probability
+	}
+	missed := q.count(c.now) - q.count(crawled)
+	return change.NewQuasi(times, probabilities, c.ahead, 1-math.Pow(1-q.probability, missed))
+}
+
+// curve returns what crawls of page i save over the intervals ahead. It is good until the next call.
+func (c *chain) curve(i int) change.Curve {
+	if q := c.curves[i]; q != nil {
+		return q
+	}
+	return change.Page{Process: c.process(i), Interval: c.ahead, Age: math.Max(0, c.now-c.crawled[i])}
+}
+
+// Gain returns what one crawl more of page i saves.
+func (c *chain) Gain(i, x int) float64 { return c.weight(i) * c.curve(i).Gain(x) }
+
+// Crawls returns about how many crawls of page i save more than gain each.
+func (c *chain) Crawls(i int, gain float64) float64 {
+	if c.weight(i) == 0 {
+		return 0
+	}
+	return c.curve(i).Crawls(gain / c.weight(i))
+}
