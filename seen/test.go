@@ -369,6 +369,13 @@ func (t *Test) fill(batch []disk.Entry, depths []uint16) error {
 	return nil
 }
 
+// Settle waits until all merges that are due are done: for measurements, a crawl never needs it.
+func (t *Test) Settle() error {
+	t.deciding.Lock()
+	defer t.deciding.Unlock()
+	return t.set.Settle()
+}
+
 // Stats returns figures of the set.
 func (t *Test) Stats() disk.Stats {
 	t.deciding.Lock()

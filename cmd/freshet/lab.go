@@ -15,6 +15,7 @@ import (
 	"freshet/lab"
 	"freshet/lab/broder"
 	"freshet/lab/castillo"
+	"freshet/lab/growth"
 	"freshet/lab/lam"
 	"freshet/lab/liunain"
 	"freshet/lab/queue"
@@ -28,6 +29,7 @@ func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		broder.Experiment(),
 		castillo.Experiment(), castillo.Parallel(),
+		growth.Experiment(),
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		liunain.Experiment(),
 		queue.Experiment(),

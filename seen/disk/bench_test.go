@@ -3,10 +3,10 @@ package disk
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
+	"freshet/clock"
 	"freshet/weburl"
 )
 
@@ -60,24 +60,16 @@ func BenchmarkLookup(b *testing.B) {
 					}
 					clear(answers)
 					b.StartTimer()
-					before := processorTime(b)
+					before, _ := clock.Processor()
 					if err := s.Lookup(questions, answers); err != nil {
 						b.Fatal(err)
 					}
-					used += processorTime(b) - before
+					after, _ := clock.Processor()
+					used += after - before
 				}
 				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/batch*1e9, "ns/url")
 				b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/batch, "cpu-ns/url")
 			})
 		}
 	}
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

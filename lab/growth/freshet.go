@@ -1,0 +1,72 @@
+package growth
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"freshet/clock"
+	"freshet/seen"
+	"freshet/weburl"
+)
+
+// freshet is the live URL-seen test.
+type freshet struct {
+	test     *seen.Test
+	clock    *clock.Clock
+	verdicts []seen.Verdict
+	waiting  []time.Time // when the pages that wait for a Drain were offered
+	delays   []time.Duration
+}
+
+// pageLinks is how many links a page carries.
+const pageLinks = 50
+
+// cacheEntries is the cache of a crawl of 128 fetchers.
+func cacheEntries() int { return seen.CacheEntries(128) }
+
+func openFreshet(dir string) (*freshet, error) {
+	test, err := seen.Open(filepath.Join(dir, "freshet"), seen.Options{CacheEntries: cacheEntries()})
+	return &freshet{test: test, clock: clock.Real()}, err
+}
+
+// ask offers links as a crawler does, page by page, drains whenever that is due, and waits in the end
+// until what it has written is merged.
+func (f *freshet) ask(links []weburl.Link) error {
+	for page := range slices.Chunk(links, pageLinks) {
+		now := f.clock.Now()
+		if f.test.Due(now) {
+			if err := f.drain(); err != nil {
+				return err
+			}
+		}
+		if err := f.test.Offer(seen.Mark{}, page, now); err != nil {
+			return err
+		}
+		f.waiting = append(f.waiting, now)
+	}
+	if err := f.drain(); err != nil {
+		return err
+	}
+	return f.test.Settle()
+}
+
+func (f *freshet) drain() (err error) {
+	if f.verdicts, _, err = f.test.Drain(f.verdicts[:0]); err != nil {
+		return err
+	}
+	now := f.clock.Now()
+	for _, offered := range f.waiting {
+		f.delays = append(f.delays, now.Sub(offered))
+	}
+	f.waiting = f.waiting[:0]
+	return f.test.Keep()
+}
+
+// delay returns the 99th percentile of how long an answer has taken since the last call, in seconds.
+func (f *freshet) delay() float64 {
+	slices.Sort(f.delays)
+	at := f.delays[len(f.delays)*99/100]
+	f.delays = f.delays[:0]
+	return at.Seconds()
+}

@@ -1,0 +1,185 @@
+package growth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/seen/cache"
+	"freshet/weburl"
+)
+
+// rival is a set of fingerprints in a Pebble database. Its memory is what the URL-seen test is allowed:
+// two bytes a known URL for its cache of blocks, which holds filters and indexes too, and its memtables.
+type rival struct {
+	dir     string
+	pending []weburl.Fingerprint // to be loaded
+	fresh   []weburl.Fingerprint // of a batch
+	key     [8]byte
+	db      *pebble.DB
+}
+
+const (
+	memtable  = 16 << 20
+	batchURLs = 1 << 16 // that a batch has, and a cache
+	tableURLs = 4 << 20 // of a loaded table
+)
+
+func (r *rival) options(known uint64) *pebble.Options {
+	o := &pebble.Options{
+		CacheSize: 2*int64(known) + 2*memtable, MemTableSize: memtable,
+		FormatMajorVersion: pebble.FormatNewest, Comparer: wholeKeys(), Logger: quiet{},
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return o
+}
+
+// open opens the database, with the memory that so many URLs allow.
+func (r *rival) open(known uint64) (err error) {
+	r.db, err = pebble.Open(filepath.Join(r.dir, "pebble"), r.options(known))
+	return err
+}
+
+// learn takes links that load is going to make known.
+func (r *rival) learn(links []weburl.Link) {
+	for i := range links {
+		r.pending = append(r.pending, links[i].Fingerprint)
+	}
+}
+
+// load makes what was learned known, as sorted tables, and brings all into one level.
+func (r *rival) load(ctx context.Context) error {
+	slices.Sort(r.pending)
+	format := r.db.TableFormat()
+	var names []string
+	for keys := range slices.Chunk(slices.Compact(r.pending), tableURLs) {
+		name := filepath.Join(r.dir, fmt.Sprintf("load-%d.sst", len(names)))
+		if err := r.writeTable(name, format, keys); err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
+		}
+		names = append(names, name)
+	}
+	r.pending = nil
+	if err := r.db.Ingest(ctx, names); err != nil {
+		return err
+	}
+	return r.db.Compact(ctx, []byte{}, slices.Repeat([]byte{255}, 9), true)
+}
+
+func (r *rival) writeTable(name string, format sstable.TableFormat, keys []weburl.Fingerprint) error {
+	file, err := vfs.Default.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	o := r.options(0)
+	o.EnsureDefaults()
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(file), o.MakeWriterOptions(6, format))
+	for _, fp := range keys {
+		if err := w.Set(r.set(fp), nil); err != nil {
+			return errors.Join(err, w.Close())
+		}
+	}
+	return w.Close()
+}
+
+func (r *rival) set(fp weburl.Fingerprint) []byte {
+	for i := range r.key {
+		r.key[i] = byte(fp >> (56 - 8*i))
+	}
+	return r.key[:]
+}
+
+// batches returns what asks in batches by decide, behind a cache as the URL-seen test has it or, at one
+// entry, behind none.
+func batches(entries int, decide func([]weburl.Fingerprint) error) func([]weburl.Link) error {
+	recent := cache.NewSetClock(entries)
+	batch := make([]weburl.Fingerprint, 0, batchURLs)
+	return func(links []weburl.Link) error {
+		for i := range links {
+			if _, hit := recent.Touch(links[i].Fingerprint); !hit {
+				batch = append(batch, links[i].Fingerprint)
+			}
+			if len(batch) == batchURLs || i == len(links)-1 {
+				if err := decide(batch); err != nil {
+					return err
+				}
+				batch = batch[:0]
+			}
+		}
+		return nil
+	}
+}
+
+// sorted looks a batch up in order by one iterator.
+func (r *rival) sorted(batch []weburl.Fingerprint) error {
+	slices.Sort(batch)
+	it, err := r.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return err
+	}
+	r.fresh = r.fresh[:0]
+	for _, fp := range slices.Compact(batch) {
+		if !it.SeekPrefixGE(r.set(fp)) {
+			r.fresh = append(r.fresh, fp)
+		}
+	}
+	return errors.Join(it.Error(), it.Close(), r.insert())
+}
+
+// get looks a batch up one by one.
+func (r *rival) get(batch []weburl.Fingerprint) error {
+	r.fresh = r.fresh[:0]
+	for _, fp := range batch {
+		_, closer, err := r.db.Get(r.set(fp))
+		switch {
+		case errors.Is(err, pebble.ErrNotFound):
+			r.fresh = append(r.fresh, fp)
+		case err != nil:
+			return err
+		default:
+			if err := closer.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return r.insert()
+}
+
+// insert makes the new ones of a batch known and durable.
+func (r *rival) insert() error {
+	b := r.db.NewBatch()
+	slices.Sort(r.fresh)
+	for _, fp := range r.fresh {
+		if err := b.Set(r.set(fp), nil, nil); err != nil {
+			return err
+		}
+	}
+	return b.Commit(pebble.Sync)
+}
+
+// wholeKeys makes every key its own prefix, as filters and SeekPrefixGE want it.
+func wholeKeys() *pebble.Comparer {
+	c := *pebble.DefaultComparer
+	c.Name = "freshet.growth"
+	c.Split = func(key []byte) int { return len(key) }
+	return &c
+}
+
+// quiet tells nobody of what a database does.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+
+// Fatalf must not return.
+func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
