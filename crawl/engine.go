@@ -116,7 +116,7 @@ func (e *Engine) open() (err error) {
 	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
 		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), Logger: e.opt.Logger,
-		Repeats: e.opt.paysCash(),
+		Cash: e.opt.paysCash(),
 	})
 	if err != nil {
 		return err

@@ -41,12 +41,12 @@ func (b *buffer) clear() {
 	b.links, b.bytes = b.links[:0], 0
 }
 
-// add joins a link to what waits.
-func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool) {
+// add joins a link to what waits, with that much cash.
+func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool, cash float64) {
 	slot := b.slot(link.Fingerprint, second)
 	if *slot > 0 {
 		have := &b.links[*slot-1]
-		have.Cash += link.Cash
+		have.Cash += cash
 		have.Depth = min(have.Depth, link.Depth)
 		have.Hops = min(have.Hops, link.Hops)
 		have.LastMod = max(have.LastMod, link.LastMod)
@@ -54,6 +54,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool)
 		return
 	}
 	b.links = append(b.links, waiting{*link, second, settled})
+	b.links[len(b.links)-1].Cash = cash
 	b.bytes += len(link.URL.String())
 	*slot = int32(len(b.links))
 	if 2*len(b.links) > len(b.index) {

@@ -5,27 +5,38 @@ import (
 	"freshet/weburl"
 )
 
-// recent remembers the links that were offered lately, and at which depth.
+// recent remembers the links that were offered lately, at which depth and, if asked to, their cash.
 type recent struct {
 	policy cache.Policy
-	lowest []uint16 // depth of what each slot holds
+	lowest []uint16       // depth of what each slot holds
+	purses []weburl.Purse // of what each slot holds; nil: cash is of no account
 }
 
-func newRecent(entries int) recent {
-	policy := cache.NewSetClock(entries)
-	return recent{policy, make([]uint16, policy.Slots())}
-}
-
-// settles notes a link, and reports whether its URL was offered lately at no greater depth: then it is
-// known, and the link tells nothing new. O(1).
-func (r *recent) settles(fp weburl.Fingerprint, depth uint16) bool {
-	slot, hit := r.policy.Touch(fp)
-	lowest := &r.lowest[slot]
-	if hit && depth >= *lowest {
-		return true
+func newRecent(entries int, cash bool) recent {
+	r := recent{policy: cache.NewSetClock(entries)}
+	r.lowest = make([]uint16, r.policy.Slots())
+	if cash {
+		r.purses = make([]weburl.Purse, r.policy.Slots())
 	}
-	*lowest = depth
-	return false
+	return r
+}
+
+// note notes a link, by its second hash. It reports whether the link is settled, its URL offered lately at
+// no greater depth, and so known, and which cash is to be handed on now: the link's own, more or none. O(1).
+func (r *recent) note(second weburl.Fingerprint, link *weburl.Link) (settled bool, lot float64) {
+	slot, hit := r.policy.Touch(second)
+	lowest := &r.lowest[slot]
+	settled = hit && link.Depth >= *lowest
+	if !settled {
+		*lowest = link.Depth
+	}
+	if r.purses != nil {
+		if !hit {
+			r.purses[slot] = weburl.Purse{}
+		}
+		lot = r.purses[slot].Add(link.Cash)
+	}
+	return settled, lot
 }
 
 // entriesPerFetcher is the upper end of what Broder, Najork and Wiener recommend, 100 to 500: a miss costs

@@ -1,9 +1,13 @@
 package seen
 
-import "testing"
+import (
+	"testing"
+
+	"freshet/weburl"
+)
 
 func TestRecentSettles(t *testing.T) {
-	r := newRecent(64)
+	r := newRecent(64, false)
 	for i, step := range []struct {
 		depth uint16
 		want  bool
@@ -15,11 +19,11 @@ func TestRecentSettles(t *testing.T) {
 		{2, true},
 		{3, true},
 	} {
-		if got := r.settles(7, step.depth); got != step.want {
+		if got, _ := r.note(7, &weburl.Link{Depth: step.depth}); got != step.want {
 			t.Errorf("step %d: depth %d settles: %v, want %v", i, step.depth, got, step.want)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { r.settles(9, 1) }); n != 0 {
-		t.Errorf("settles allocates %v times", n)
+	if n := testing.AllocsPerRun(100, func() { r.note(9, &weburl.Link{Depth: 1}) }); n != 0 {
+		t.Errorf("note allocates %v times", n)
 	}
 }

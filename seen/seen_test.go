@@ -105,22 +105,31 @@ func TestNewOnceInOrderOfDiscovery(t *testing.T) {
 	}
 }
 
-func TestRepeatsAreSummed(t *testing.T) {
-	test := open(t, Options{Repeats: true})
+// TestCashComesInLots holds that the links of a page are summed, that a known page hears of its cash when
+// that has doubled, and of nothing in between.
+func TestCashComesInLots(t *testing.T) {
+	test := open(t, Options{Cash: true})
 	first, second := page(1), page(1)
 	first.Depth, first.Hops, first.Cash = 4, 2, 0.5
-	second.Depth, second.Hops, second.Cash, second.Rel = 6, 1, 0.25, weburl.RelFrame
-	want := first
-	want.Hops, want.Cash = 1, 0.75
-	for _, isNew := range []bool{true, false} {
+	second.Depth, second.Hops, second.Cash, second.Rel = 6, 1, 0.5, weburl.RelFrame
+	both, one, two := first, second, second // the lots come with the second link
+	both.Hops, both.Cash, one.Cash, two.Cash = 1, 1, 1, 2
+	var told float64
+	for i, want := range [][]Verdict{{{Link: both, New: true}}, {{Link: one}}, nil, {{Link: two}}} {
 		offer(t, test, Mark{}, first, second)
 		got, _, err := test.Drain(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]Verdict{{Link: want, New: isNew}}, got, cmp.AllowUnexported(weburl.URL{})); diff != "" {
-			t.Errorf("new %v (-want +got):\n%s", isNew, diff)
+		for _, v := range got {
+			told += v.Link.Cash
 		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(weburl.URL{})); diff != "" {
+			t.Errorf("drain %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if told != 4 {
+		t.Errorf("cash %v told, want all 4", told)
 	}
 }
 
@@ -345,42 +354,41 @@ type model struct {
 	decidedMarks     map[weburl.Partition]uint64
 	pending          []Verdict // in order of first offer
 	pendingMarks     map[weburl.Partition]uint64
+	cash             map[weburl.Fingerprint]float64 // offered and not told
 }
 
 func newModel() *model {
 	return &model{
 		durable: map[weburl.Fingerprint]uint16{}, decided: map[weburl.Fingerprint]uint16{},
 		durableMarks: map[weburl.Partition]uint64{}, decidedMarks: map[weburl.Partition]uint64{},
-		pendingMarks: map[weburl.Partition]uint64{},
+		pendingMarks: map[weburl.Partition]uint64{}, cash: map[weburl.Fingerprint]float64{},
 	}
 }
 
 func (m *model) offer(mark Mark, links []weburl.Link) {
 	m.pendingMarks[mark.Partition] = mark.Record
 	for _, l := range links {
+		m.cash[l.Fingerprint] += l.Cash
 		i := slices.IndexFunc(m.pending, func(v Verdict) bool { return v.Link.Fingerprint == l.Fingerprint })
 		if i < 0 {
 			m.pending = append(m.pending, Verdict{Link: l})
 			continue
 		}
 		have := &m.pending[i].Link
-		have.Cash += l.Cash
-		have.LastMod = max(have.LastMod, l.LastMod)
-		have.Depth, have.Hops = min(have.Depth, l.Depth), min(have.Hops, l.Hops)
+		have.Depth = min(have.Depth, l.Depth)
 	}
 }
 
-func (m *model) drain(repeats bool) (verdicts []Verdict, marks []Mark) {
+// drain returns the verdicts that tell of a new page or a lower depth: those that any Test gives.
+func (m *model) drain() (verdicts []Verdict, marks []Mark) {
 	for _, v := range m.pending {
 		fp := v.Link.Fingerprint
 		lowest, known := m.decided[fp]
 		v.New = !known
 		if !known || v.Link.Depth < lowest {
 			m.decided[fp] = v.Link.Depth
-		} else if !repeats {
-			continue
+			verdicts = append(verdicts, v)
 		}
-		verdicts = append(verdicts, v)
 	}
 	marks = sortedMarks(m.pendingMarks)
 	maps.Copy(m.decidedMarks, m.pendingMarks)
@@ -410,12 +418,24 @@ func (m *model) links() iter.Seq[weburl.Link] {
 	}
 }
 
-// promised leaves of verdicts what a Test that drops repeats promises: which URLs are new, in
-// order, and the lower depths of known ones, in any order; nothing of cash and hops.
-func promised(verdicts []Verdict, repeats bool) []Verdict {
-	if repeats {
-		return verdicts
+// tell takes the cash of verdicts from what was offered, and leaves those that do not tell of cash alone,
+// given what was decided before.
+func (m *model) tell(t *rapid.T, verdicts []Verdict, before map[weburl.Fingerprint]uint16) (rest []Verdict) {
+	for _, v := range verdicts {
+		fp := v.Link.Fingerprint
+		if m.cash[fp] -= v.Link.Cash; m.cash[fp] < 0 {
+			t.Fatalf("page %d is told of %v more cash than it was offered", fp, -m.cash[fp])
+		}
+		if lowest, known := before[fp]; !known || v.Link.Depth < lowest {
+			rest = append(rest, v)
+		}
 	}
+	return rest
+}
+
+// promised leaves of verdicts what a Test promises: which URLs are new, in order, and the lower depths of
+// known ones, in any order; nothing of cash and hops.
+func promised(verdicts []Verdict) []Verdict {
 	var fresh, lower []Verdict
 	for _, v := range verdicts {
 		v.Link.Cash, v.Link.Hops, v.Link.LastMod = 0, 0, 0
@@ -444,7 +464,7 @@ func TestLikeModel(t *testing.T) {
 			FS:           fs,
 			CacheEntries: rapid.IntRange(1, 10).Draw(t, "cache"),
 			BufferLinks:  rapid.IntRange(1, 10).Draw(t, "buffer"),
-			Repeats:      rapid.Bool().Draw(t, "repeats"),
+			Cash:         rapid.Bool().Draw(t, "cash too"),
 		}
 		test, err := Open("seen", opt)
 		must(t, err)
@@ -452,10 +472,14 @@ func TestLikeModel(t *testing.T) {
 		m := newModel()
 		record := uint64(0)
 		drain := func(t *rapid.T) {
-			want, wantMarks := m.drain(opt.Repeats)
+			before := maps.Clone(m.decided)
+			want, wantMarks := m.drain()
 			got, gotMarks, err := test.Drain(nil)
 			must(t, err)
-			if diff := cmp.Diff(promised(want, opt.Repeats), promised(got, opt.Repeats), cmp.AllowUnexported(weburl.URL{})); diff != "" {
+			if !opt.Cash && slices.ContainsFunc(got, func(v Verdict) bool { return v.Link.Cash != 0 }) {
+				t.Fatalf("cash that was not asked for: %v", got)
+			}
+			if diff := cmp.Diff(promised(want), promised(m.tell(t, got, before)), cmp.AllowUnexported(weburl.URL{})); diff != "" {
 				t.Fatalf("verdicts (-want +got):\n%s", diff)
 			}
 			if !slices.Equal(gotMarks, wantMarks) {

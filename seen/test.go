@@ -34,9 +34,10 @@ type Mark struct {
 
 // Verdict is what the test says of one link.
 type Verdict struct {
-	// Link is the link as it was first offered since the last Drain, but for four fields: Cash is
-	// the sum, Depth and Hops are the lowest and LastMod is the latest of all that was offered since
-	// then. Cash, Hops and LastMod are whole only with Options.Repeats.
+	// Link is the link as it was first offered since the last Drain, but for four fields: Depth is the
+	// lowest of all that was offered since then; Hops is the lowest and LastMod the latest of those
+	// that were not dropped at once as telling nothing. Cash is what is to be added to the URL's own,
+	// see Options.Cash.
 	Link weburl.Link
 
 	// New says that the URL was not known. Of a known one, Link is what it adds.
@@ -52,9 +53,11 @@ type Options struct {
 	Partitions   int           // of the store; a set made with another number is lost; default 16
 	Logger       *slog.Logger  // hears of a damaged set; default discards
 
-	// Repeats asks for verdicts on all known links, for the cash they add. Without it known links
-	// are dropped, but for those that come at a lower depth than ever before.
-	Repeats bool
+	// Cash asks for verdicts on known links too, for the cash they add. Of a URL that is in the cache
+	// it comes in lots, as a weburl.Purse makes them; what is held back when the URL leaves the cache,
+	// or at the end, is lost. Without it links carry none, and known ones are dropped, but for those
+	// that come at a lower depth than ever before.
+	Cash bool
 }
 
 // bufferBytes is the room for URLs in the buffer, per link: twice the length of a usual URL.
@@ -125,7 +128,7 @@ func Open(dir string, opt Options) (*Test, error) {
 	}
 	return &Test{
 		opt: opt, lost: lost, set: set,
-		cache: newRecent(opt.CacheEntries), buffer: newBuffer(), taken: newBuffer(),
+		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(), taken: newBuffer(),
 		marks: map[weburl.Partition]uint64{}, partitions: map[weburl.Site]weburl.Partition{},
 	}, nil
 }
@@ -149,11 +152,11 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	}
 	for i := range links {
 		second := secondHash(links[i].URL)
-		settled := t.cache.settles(second, links[i].Depth)
-		if settled && !t.opt.Repeats {
+		settled, lot := t.cache.note(second, &links[i])
+		if settled && lot == 0 {
 			continue
 		}
-		t.buffer.add(&links[i], second, settled)
+		t.buffer.add(&links[i], second, settled, lot)
 	}
 	t.buffer.mark(mark)
 	return nil
@@ -255,7 +258,7 @@ func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
 		t.unkept = true
 		return Verdict{Link: w.Link, New: !known.Known}, true
 	}
-	return Verdict{Link: w.Link}, t.opt.Repeats
+	return Verdict{Link: w.Link}, w.Cash > 0
 }
 
 // Keep makes durable all that Drain has decided, marks included: all of it or, after a crash or an
@@ -337,7 +340,7 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 func (t *Test) forgetRecent() {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
-	t.cache = newRecent(t.opt.CacheEntries)
+	t.cache = newRecent(t.opt.CacheEntries, t.opt.Cash)
 	for _, b := range []*buffer{t.taken, t.buffer} {
 		for i := range b.links {
 			b.links[i].settled = false

@@ -1,9 +1,6 @@
 package weburl
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Link is what one page tells of another.
 type Link struct {
@@ -15,23 +12,6 @@ type Link struct {
 	Rel         Rel
 	Via         Fingerprint // of the page that carries the link; 0 for a seed
 	LastMod     int64       // when a sitemap or feed says that the page changed, unix nanoseconds; 0 for not said
-}
-
-// CashOrder returns a number that falls as cash grows, below 2⁶³, so that the page with the most cash is
-// the first in a queue by such numbers. Less than 0 counts as 0, and so does NaN.
-func CashOrder(cash float64) uint64 {
-	if !(cash > 0) {
-		cash = 0
-	}
-	return math.MaxInt64 - math.Float64bits(cash)
-}
-
-// OrderCash is the inverse of CashOrder; 0 for numbers that it does not return.
-func OrderCash(order uint64) float64 {
-	if order > math.MaxInt64 {
-		return 0
-	}
-	return math.Float64frombits(math.MaxInt64 - order)
 }
 
 // Rel says how a page came to carry a link. It is kept on disk: new values go to the end.

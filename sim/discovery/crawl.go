@@ -62,9 +62,9 @@ type crawl struct {
 
 // page is what a crawl knows of a page.
 type page struct {
-	order    uint64 // of its key in the queue
-	arrival  uint32 // 0: not known
-	cash     float32
+	order    uint64       // of its key in the queue
+	arrival  uint32       // 0: not known
+	cash     weburl.Purse // told: what its place goes by
 	depth    uint16
 	attempts uint8
 	fetched  bool // or being fetched, or given up
@@ -110,7 +110,7 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
 		c.ranking = &ranking{ordering: ranked, size: ranked.Size(web.Pages()), since: -1}
 	}
-	cash := float32(frontier.Pay(c.options.Ordering, 1, 1))
+	cash := frontier.Pay(c.options.Ordering, 1, 1)
 	for i := range c.names {
 		c.names[i] = weburl.Site(fmt.Sprintf("http://%09d.test", i)) // in order of their numbers
 		if home, ok := web.Home(uint32(i)); ok {
@@ -292,7 +292,7 @@ func (c *crawl) reveal(now float64, n uint32) {
 	c.result.Links += int64(len(c.links))
 	from := &c.pages[n]
 	c.ranking.read(from)
-	depth, cash := from.depth, float32(frontier.Pay(c.options.Ordering, float64(from.cash), len(c.links)))
+	depth, cash := from.depth, frontier.Pay(c.options.Ordering, from.cash.Told(), len(c.links))
 	if depth < math.MaxUint16 {
 		depth++
 	}
@@ -308,12 +308,13 @@ func (c *crawl) reveal(now float64, n uint32) {
 }
 
 // know notes a page that was not known.
-func (c *crawl) know(now float64, n uint32, depth uint16, cash float32) {
+func (c *crawl) know(now float64, n uint32, depth uint16, cash float64) {
 	c.arrived++
 	c.result.Known++
 	p := &c.pages[n]
 	c.ranking.known(n)
-	p.arrival, p.depth, p.cash = uint32(c.arrived), depth, cash
+	p.arrival, p.depth = uint32(c.arrived), depth
+	p.cash.Add(cash)
 	p.order = c.options.Ordering.PageOrder(p.link(n))
 	c.entered = append(c.entered, enteredPage{c.web.SiteOf(n), p.entry(n)})
 	if c.options.Known != nil {
@@ -340,14 +341,17 @@ func (c *crawl) tell(now float64) {
 	c.entered = c.entered[:0]
 }
 
-// again adds what one more link says of a page that waits.
-func (c *crawl) again(now float64, n uint32, depth uint16, cash float32) {
+// again adds what one more link says of a page that waits. Cash comes in lots, as in a live crawl.
+func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 	p := &c.pages[n]
-	if p.ranked || depth >= p.depth && cash == 0 {
+	if p.ranked {
 		return
 	}
 	old := p.entry(n)
-	p.depth, p.cash = min(p.depth, depth), p.cash+cash
+	if lot := p.cash.Add(cash); lot == 0 && depth >= p.depth {
+		return
+	}
+	p.depth = min(p.depth, depth)
 	p.order = c.options.Ordering.PageOrder(p.link(n))
 	c.move(now, n, old)
 }
@@ -368,9 +372,9 @@ func (c *crawl) move(now float64, n uint32, old frontier.Entry) {
 
 // link is the page as an ordering sees it.
 func (p *page) link(n uint32) weburl.Link {
-	return weburl.Link{Fingerprint: fingerprint(n), Depth: p.depth, Cash: float64(p.cash)}
+	return weburl.Link{Fingerprint: fingerprint(n), Depth: p.depth, Cash: p.cash.Told()}
 }
 
 func (p *page) entry(n uint32) frontier.Entry {
-	return frontier.Entry{Key: frontier.Key{Order: p.order, Arrival: uint64(p.arrival)}, Fingerprint: fingerprint(n), Cash: float64(p.cash)}
+	return frontier.Entry{Key: frontier.Key{Order: p.order, Arrival: uint64(p.arrival)}, Fingerprint: fingerprint(n), Cash: p.cash.Told()}
 }

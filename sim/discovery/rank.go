@@ -6,6 +6,7 @@ import (
 
 	"freshet/frontier"
 	"freshet/importance"
+	"freshet/weburl"
 )
 
 // ranking is what a frontier.Ranked ordering needs: the pages by the order in which they became known,
@@ -69,7 +70,7 @@ func (c *crawl) rank(now float64) error {
 	var waiting []uint32 // places in r.pages
 	for i, page := range r.pages {
 		if p := &c.pages[page]; p.fetched {
-			p.cash = float32(r.ranks[i])
+			p.cash = worth(r.ranks[i])
 		} else {
 			waiting = append(waiting, uint32(i))
 		}
@@ -79,11 +80,17 @@ func (c *crawl) rank(now float64) error {
 		page := r.pages[i]
 		p := &c.pages[page]
 		old := p.entry(page)
-		p.cash, p.ranked = float32(r.ranks[i]), true
-		p.order = r.ordering.RankOrder(float64(p.cash), place, r.size)
+		p.cash, p.ranked = worth(r.ranks[i]), true
+		p.order = r.ordering.RankOrder(p.cash.Told(), place, r.size)
 		c.move(now, page, old)
 	}
 	return nil
+}
+
+// worth returns what a page of that rank has to hand on.
+func worth(rank float64) (purse weburl.Purse) {
+	purse.Add(rank)
+	return purse
 }
 
 // knownGraph returns the known pages, numbered as they became known, with the links of those fetched.
