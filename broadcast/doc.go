@@ -7,7 +7,7 @@
 //   - Server, the feed itself: it brings the pages. It knows who wants which and what each lacks, lets a
 //     scheduler (freshet/broadcast/scheduler) choose the chunk that is worth most to send next, reads the
 //     current versions of what its receivers may lack, and gives it to a Transport, which carries it to
-//     all of them.
+//     all of them: over HTTP, or by multicast (freshet/broadcast/multicast).
 //
 // A client that cannot follow is passed over: what it lacks waits in the store, not in memory, and comes
 // in the version of then. So no client slows another, and none needs more memory than a queue of frames.

@@ -108,7 +108,7 @@ func (a *antenna) Close() error {
 func serveGroup(t *testing.T, w *world, out io.Writer, o broadcast.Options) (*broadcast.Server, string) {
 	sender := multicast.NewSender(out, 20e6, clock.Real())
 	t.Cleanup(sender.Close)
-	o.Transport = broadcast.NewGroup(netip.MustParseAddrPort("239.255.83.50:8352"), sender, rand.New(rand.NewPCG(1, 1)))
+	o.Transport = broadcast.NewGroup(netip.MustParseAddrPort("239.255.83.50:8352"), sender, 7)
 	return serveFeed(t, w, o)
 }
 

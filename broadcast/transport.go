@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -74,10 +73,10 @@ type sentFrame struct {
 	frame  []byte
 }
 
-// NewGroup returns the transport of a group at an address. chance draws where serials begin, so that two
-// servers of one group are not taken for each other.
-func NewGroup(address netip.AddrPort, out Datagrams, chance *rand.Rand) *Group {
-	return &Group{address: address, out: out, last: chance.Uint64N(1 << 62)}
+// NewGroup returns the transport of a group at an address. Serials begin after first: the time in nanoseconds,
+// say, so that no frame is taken for one of a server that sent to the group before.
+func NewGroup(address netip.AddrPort, out Datagrams, first uint64) *Group {
+	return &Group{address: address, out: out, last: first}
 }
 
 // Send implements Transport.

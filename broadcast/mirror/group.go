@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	groupBytes = 64 << 20               // held of frames that are not whole
-	latecomers = 300 * time.Millisecond // that datagrams may be behind their announcement
-	mostSilent = 8                      // frames in a row of which nothing came
+	groupBytes = 64 << 20 // held of frames that are not whole
+	mostSilent = 8        // frames in a row of which nothing came
 )
 
 // group is a server's multicast group, as a client that has joined it hears it.
@@ -74,7 +73,7 @@ func (c *Client) fetch(ctx context.Context, address string, g *group, sent *broa
 	if g == nil || sent.Bytes < 1 || sent.Bytes > multicast.MaxFrame || sent.TakesMs < 0 {
 		return nil, fmt.Errorf("%w: it announces %d bytes", broadcast.ErrFrame, sent.Bytes)
 	}
-	within := time.Duration(min(sent.TakesMs, silence.Milliseconds()))*time.Millisecond + latecomers
+	within := time.Duration(min(sent.TakesMs, silence.Milliseconds())) * time.Millisecond
 	frame, missing, err := g.receiver.Await(ctx, sent.Serial, sent.Bytes, within)
 	if err != nil {
 		return nil, err

@@ -121,30 +121,29 @@ func FuzzTake(f *testing.F) {
 
 // TestReceiverIsBounded sends the beginnings of many frames: the oldest go.
 func TestReceiverIsBounded(t *testing.T) {
-	c := clock.Real()
-	receiver := multicast.NewReceiver(1<<20, c)
-	frame := make([]byte, 500_000)
-	kept := 0
 	synctest.Test(t, func(t *testing.T) {
+		receiver := multicast.NewReceiver(1<<20, clock.Real())
 		a := &air{chance: rand.New(rand.NewPCG(1, 2)), loss: 0.5, to: receiver}
 		sender := multicast.NewSender(a, 1e9, clock.Real())
-		for i := range uint64(40) {
+		frame := make([]byte, 500_000)
+		const frames = 40
+		for i := range uint64(frames) {
 			sender.Send(i+1, frame)
 		}
-		synctest.Wait()
 		time.Sleep(time.Minute)
 		sender.Close()
+		kept := 0
+		for i := range uint64(frames) {
+			_, missing, err := receiver.Await(t.Context(), i+1, len(frame), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(missing) != 1 || missing[0].To-missing[0].From < len(frame) {
+				kept++
+			}
+		}
+		if kept > 4 {
+			t.Errorf("something is kept of %d frames", kept)
+		}
 	})
-	for i := range uint64(40) {
-		_, missing, err := receiver.Await(t.Context(), i+1, len(frame), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(missing) != 1 || missing[0].To-missing[0].From < len(frame) {
-			kept++
-		}
-	}
-	if kept > 4 {
-		t.Errorf("something is kept of %d frames", kept)
-	}
 }

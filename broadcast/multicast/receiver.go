@@ -22,7 +22,9 @@ type Receiver struct {
 	order    []uint64 // their serials, in the order in which they began
 	held     int
 	passed   uint64 // serials up to here are of no more use
+	awaited  uint64 // the serial that is waited for
 	arrivals int64
+	timely   int64         // of those, of frames up to that one
 	news     chan struct{} // closed when a frame is complete
 }
 
@@ -82,6 +84,9 @@ func (r *Receiver) Take(datagram []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.arrivals++
+	if h.serial <= r.awaited {
+		r.timely++
+	}
 	if h.serial <= r.passed {
 		return
 	}
@@ -142,22 +147,31 @@ func (r *Receiver) forget(serial uint64) {
 	r.order = slices.DeleteFunc(r.order, func(other uint64) bool { return other == serial })
 }
 
-// Await returns a frame of that serial and size once it has arrived, or what there is of it after some time,
-// and what is missing of it then. It, and frames of lower serials, are then forgotten. It errs when ctx ends.
+// Datagrams may be that much behind; and while any come, a frame is waited for, to an end.
+const (
+	lateness = 300 * time.Millisecond
+	mostLate = 20 // times lateness
+)
+
+// Await returns a frame of that serial and size once it has arrived, or what there is of it when it ought to
+// have and nothing has come for 300 ms, and what is missing of it then. It, and frames of lower serials, are
+// then forgotten. It errs when ctx ends. Not for concurrent use with itself.
 func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within time.Duration) (frame []byte, missing []Span, err error) {
-	timer := r.clock.NewTimer(within)
+	timer := r.clock.NewTimer(within + lateness)
 	defer timer.Stop()
-	for waiting := true; waiting; {
-		r.mu.Lock()
-		a, news := r.frames[serial], r.news
-		r.mu.Unlock()
-		if a != nil && r.complete(a) {
+	for late, arrived := 0, int64(-1); late < mostLate; {
+		whole, timely, news := r.progress(serial)
+		if whole {
 			break
 		}
 		select {
 		case <-news:
 		case <-timer.C:
-			waiting = false
+			if timely == arrived {
+				late = mostLate
+			}
+			late, arrived = late+1, timely
+			r.clock.Reset(timer, lateness)
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
@@ -175,10 +189,14 @@ func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within ti
 	return frame, missing, nil
 }
 
-func (r *Receiver) complete(a *assembly) bool {
+// progress tells whether a frame has arrived, how many datagrams have that are no later's, and what is closed
+// when the next frame is complete.
+func (r *Receiver) progress(serial uint64) (whole bool, timely int64, news <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return a.left == 0
+	r.awaited = serial
+	a := r.frames[serial]
+	return a != nil && a.left == 0, r.timely, r.news
 }
 
 // Arrivals returns how many datagrams have come.

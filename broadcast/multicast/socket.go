@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 
@@ -11,7 +12,7 @@ import (
 
 const (
 	receiveBuffer = 4 << 20 // asked for; the machine may grant less
-	defaultHops   = 1       // stays in the local network
+	hops          = 1       // a datagram stays in the local network
 )
 
 // ParseGroup reads a multicast group's address and port, such as 239.255.83.50:8352.
@@ -23,25 +24,26 @@ func ParseGroup(text string) (netip.AddrPort, error) {
 	return group, nil
 }
 
-// Dial returns a connection that sends datagrams to a group, on an interface; "" is the machine's choice.
-func Dial(group netip.AddrPort, on string) (net.Conn, error) {
+// Dial returns what sends a datagram a Write to a group, on an interface; "" is the machine's choice. Needs no
+// route to the group if the interface is named.
+func Dial(group netip.AddrPort, on string) (io.WriteCloser, error) {
 	ifi, err := interfaceOf(on)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(group))
+	conn, err := net.ListenUDP("udp", nil)
 	if err != nil {
 		return nil, fmt.Errorf("multicast: %w", err)
 	}
 	if group.Addr().Is4() {
 		p := ipv4.NewPacketConn(conn)
-		err = p.SetMulticastTTL(defaultHops)
+		err = p.SetMulticastTTL(hops)
 		if err == nil && ifi != nil {
 			err = p.SetMulticastInterface(ifi)
 		}
 	} else {
 		p := ipv6.NewPacketConn(conn)
-		err = p.SetMulticastHopLimit(defaultHops)
+		err = p.SetMulticastHopLimit(hops)
 		if err == nil && ifi != nil {
 			err = p.SetMulticastInterface(ifi)
 		}
@@ -50,7 +52,17 @@ func Dial(group netip.AddrPort, on string) (net.Conn, error) {
 		conn.Close()
 		return nil, fmt.Errorf("multicast: %w", err)
 	}
-	return conn, nil
+	return &groupConn{conn, group}, nil
+}
+
+// groupConn writes to a group.
+type groupConn struct {
+	*net.UDPConn
+	group netip.AddrPort
+}
+
+func (c *groupConn) Write(datagram []byte) (int, error) {
+	return c.WriteToUDPAddrPort(datagram, c.group)
 }
 
 // Listen returns a connection that receives what is sent to a group, on an interface.

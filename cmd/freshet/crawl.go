@@ -102,6 +102,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
 	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
 	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
+	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
+	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface on which it does; empty: the machine's choice")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -124,6 +126,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, validLevel, "log")
 	check(flags, oneOf("freshness", "age"), "objective")
 	check(flags, oneOf("clients", "data"), "over")
+	check(flags, validGroup, "feed-multicast")
 	check(flags, validAgent, "user-agent")
 	check(flags, printable, "contact")
 	return s
@@ -215,6 +218,9 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	}
 	if o.MaxBody == 0 || o.WARCSize == 0 {
 		return o, usage(errors.New("--max-body and --warc-size: want at least a byte"))
+	}
+	if err := s.feed.validate(); err != nil {
+		return o, usage(err)
 	}
 	if o.Partitions > weburl.MaxPartitions {
 		return o, usage(fmt.Errorf("--partitions %d: want at most %d", o.Partitions, weburl.MaxPartitions))

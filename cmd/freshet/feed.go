@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"freshet/broadcast"
+	"freshet/broadcast/multicast"
 	"freshet/broadcast/scheduler"
 	"freshet/clock"
 	"freshet/crawl"
@@ -20,6 +21,22 @@ import (
 type feedSettings struct {
 	objective, over string
 	rate            byteCount
+	group, on       string // of the multicast, and its interface
+}
+
+func (s *feedSettings) validate() error {
+	if s.group != "" && s.rate == 0 {
+		return errors.New("--feed-multicast wants --feed-rate too: datagrams go out at a pace")
+	}
+	return nil
+}
+
+func validGroup(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := multicast.ParseGroup(text)
+	return err
 }
 
 // feed hands on what a running crawl stores.
@@ -77,17 +94,43 @@ func (f *feed) start(s *store.Store) (http.Handler, error) {
 	if f.ctx.Err() != nil {
 		return nil, errors.New("the crawl is ending")
 	}
-	server, err := broadcast.NewServer(broadcast.Options{
-		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Rate: float64(f.settings.rate),
-		Objective: scheduler.Objective{Age: f.settings.objective == "age", OverData: f.settings.over == "data"},
-	})
+	transport, hangUp, err := f.transport()
 	if err != nil {
 		return nil, err
 	}
+	server, err := broadcast.NewServer(broadcast.Options{
+		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Rate: float64(f.settings.rate), Transport: transport,
+		Objective: scheduler.Objective{Age: f.settings.objective == "age", OverData: f.settings.over == "data"},
+	})
+	if err != nil {
+		hangUp()
+		return nil, err
+	}
 	f.running.Go(func() {
+		defer hangUp()
 		if err := server.Run(f.ctx); err != nil {
 			f.logger.Error("the feed has stopped", "error", err)
 		}
 	})
 	return server.Handler(), nil
+}
+
+// transport returns what carries the feed's chunks: a multicast group, if the operator named one.
+func (f *feed) transport() (t broadcast.Transport, hangUp func(), err error) {
+	if f.settings.group == "" {
+		return broadcast.Streams{}, func() {}, nil
+	}
+	group, err := multicast.ParseGroup(f.settings.group)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := multicast.Dial(group, f.settings.on)
+	if err != nil {
+		return nil, nil, err
+	}
+	sender := multicast.NewSender(conn, float64(f.settings.rate), f.clock)
+	return broadcast.NewGroup(group, sender, uint64(f.clock.Now().UnixNano())), func() {
+		sender.Close()
+		conn.Close()
+	}, nil
 }

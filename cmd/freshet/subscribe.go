@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,13 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/broadcast/mirror"
+	"freshet/broadcast/multicast"
 	"freshet/fetch"
 )
 
 func subscribeCommand() *cobra.Command {
 	var o mirror.Options
 	var tokenFile, program string
-	var ndjson, quiet bool
+	var ndjson, quiet, group bool
+	var on string
 	cmd := &cobra.Command{
 		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: oneArg("ADDR[,ADDR…]"),
 		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
@@ -38,6 +41,8 @@ func subscribeCommand() *cobra.Command {
 	flags.BoolVar(&ndjson, "ndjson", false, "print every change as JSON, a line each")
 	flags.StringVar(&program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
 	flags.StringVar(&tokenFile, "token-file", "", "file of the token that the server wants")
+	flags.BoolVar(&group, "multicast", false, "take what several subscribers want from the feed's multicast group, if it has one")
+	flags.StringVar(&on, "interface", "", "network interface on which the group is joined; empty: the machine's choice")
 	flags.BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		o.Addresses = strings.Split(args[0], ",")
@@ -50,6 +55,17 @@ func subscribeCommand() *cobra.Command {
 		}
 		if err := o.Interest.Validate(); err != nil {
 			return usage(err)
+		}
+		if group {
+			o.Listen = func(address string) (net.PacketConn, error) {
+				to, err := multicast.ParseGroup(address)
+				if err != nil {
+					return nil, err
+				}
+				return multicast.Listen(to, on)
+			}
+		} else if on != "" {
+			return usage(errors.New("--interface is for --multicast"))
 		}
 		o.Decode = func(header http.Header, body []byte) ([]byte, error) {
 			decoded, _, err := fetch.Decode(header, body, maxContent)
