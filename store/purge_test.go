@@ -160,6 +160,48 @@ func TestTakeDown(t *testing.T) {
 	}
 }
 
+// busy has a crawl go on while its WARC files are read: it begins a file when the first is opened, and ends
+// it when it is about to be opened itself.
+type busy struct {
+	begin, end   func()
+	begun, ended int
+}
+
+func (b *busy) MaybeError(op errorfs.Op) error {
+	switch {
+	case op.Kind != errorfs.OpOpen || !strings.Contains(op.Path, warcDir) || b.begin == nil:
+	case strings.HasSuffix(op.Path, ".warc.gz") && b.begun == 0:
+		b.begun++
+		b.begin()
+	case strings.HasSuffix(op.Path, ".open"):
+		b.ended++
+		b.end()
+	}
+	return nil
+}
+
+func (b *busy) String() string { return "busy" }
+
+// TestTakeDownWhileFilesEnd takes a site down while the crawl begins a file and ends it.
+func TestTakeDownWhileFilesEnd(t *testing.T) {
+	disk, b := vfs.NewMem(), &busy{}
+	s := openTest(t, purgeOptions(errorfs.Wrap(disk, b)))
+	secretWeb(t, s)
+	b.begin = func() { commitPages(t, s, answer(t, parse(t, "http://good.test/1"), 300, "meanwhile")) }
+	b.end = func() {
+		if err := s.endFile(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Purge(context.Background(), begin, Target{Site: "http://bad.test"}); err != nil || b.ended == 0 {
+		t.Fatalf("purge: %v; %d files ended", err, b.ended)
+	}
+	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
+		t.Errorf("what was purged is still in %q", found)
+	}
+	verify(t, s)
+}
+
 // TestTakeDownUnknown holds that a page can be taken down before it is known.
 func TestTakeDownUnknown(t *testing.T) {
 	s := openTest(t, testOptions(vfs.NewMem()))

@@ -39,7 +39,7 @@ func reference(id []byte) uint64 { return binary.BigEndian.Uint64(id) }
 // Memory is some hundred bytes a record; time is that of reading the file. With an error it returns
 // those before it.
 func (s *Store) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {
-	r, err := warc.Open(s.fs, path)
+	r, err := s.openFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (s *Store) exportCaptures(p weburl.Partition, out *frameWriter) error {
 }
 
 func (s *Store) exportFile(p weburl.Partition, path string, out *frameWriter) (err error) {
-	r, err := warc.Open(s.fs, path)
+	r, err := s.openFile(path)
 	if err != nil {
 		return fmt.Errorf("store: export: %w", err)
 	}

@@ -69,7 +69,7 @@ func (s *Store) verifyFiles(ctx context.Context, report func(Problem)) error {
 }
 
 func verifyFile(ctx context.Context, s *Store, path string) (err error) {
-	r, err := warc.Open(s.fs, path)
+	r, err := s.openFile(path)
 	if err != nil {
 		return err
 	}
