@@ -18,11 +18,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"freshet/crawl"
 	"freshet/store"
+	"freshet/store/warc"
 )
 
 func importCommand() *cobra.Command {
@@ -32,7 +34,8 @@ func importCommand() *cobra.Command {
 			"it sees by itself which of these a file is, gzip aside. Of a WARC file pages get versions and visits; of an\n" +
 			"index visits alone, and are due at once. A list is a URL a line, or CSV or TSV with a header of url, and any\n" +
 			"of weight, last_seen, digest, status, content_type. Visits must be in order of time: what is not later than a\n" +
-			"page's last visit is passed over. A partition has to be empty and goes on where it was exported.\n" +
+			"page's last visit is passed over; of several WARC files the one whose first capture is oldest is read first.\n" +
+			"A partition has to be empty and goes on where it was exported.\n" +
 			"Run it when no crawl is running in the directory.",
 		Example: "  freshet import --data archive old.warc.gz\n  freshet import --data archive urls.csv\n  freshet import --data second part3",
 	}
@@ -51,7 +54,7 @@ func importCommand() *cobra.Command {
 			return err
 		}
 		i := importing{crawl.NewImporter(s, crawl.Options{Agent: "freshet"}), s, cmd.ErrOrStderr()}
-		for _, file := range args {
+		for _, file := range inOrderOfTime(args) {
 			if err = i.file(file, cmd.InOrStdin()); err != nil {
 				break
 			}
@@ -59,6 +62,45 @@ func importCommand() *cobra.Command {
 		return errors.Join(err, s.Close())
 	}
 	return cmd
+}
+
+// inOrderOfTime returns the files with those that are WARC files in the order of their first captures. Their
+// names do not tell it: a file that was rewritten, to take something out of it, is younger than its captures.
+func inOrderOfTime(files []string) []string {
+	ordered := slices.Clone(files)
+	var places []int
+	var captures []string
+	first := map[string]time.Time{}
+	for i, file := range files {
+		if at, ok := firstCapture(file); ok {
+			places, captures = append(places, i), append(captures, file)
+			first[file] = at
+		}
+	}
+	slices.SortStableFunc(captures, func(a, b string) int { return first[a].Compare(first[b]) })
+	for i, place := range places {
+		ordered[place] = captures[i]
+	}
+	return ordered
+}
+
+// firstCapture returns when the first answer in a WARC file was captured; ok is false for all other files,
+// and for those that tell of none.
+func firstCapture(file string) (at time.Time, ok bool) {
+	r, err := warc.Open(vfs.Default, file)
+	if err != nil {
+		return at, false
+	}
+	defer r.Close()
+	for {
+		record, err := r.Next()
+		if err != nil {
+			return at, false
+		}
+		if record.Type == warc.Response || record.Type == warc.Revisit {
+			return record.Date, true
+		}
+	}
 }
 
 // someArgs wants at least one argument.

@@ -9,6 +9,8 @@
 //     digest right, and the CDXJ index says what another indexer says.
 //   - TestKillLoop: a crawl killed at fifty random instants loses nothing, repeats little, and is as
 //     polite by the servers' log as one that was never killed.
+//   - TestMonth: an operator's month, by a clock on which it takes half a minute: reload, block, purge,
+//     snapshot, destruction, restore, migration, import and export.
 //   - TestReadme, TestOperations, TestServing: every command of the README and of these pages in docs does what they say.
 //
 // The tests need Node.js and the modules of internal/oracle, which make setup (a part of make test)

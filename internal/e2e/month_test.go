@@ -4,107 +4,375 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"freshet/clock"
 )
 
-// TestMonth plays an operator's month against the demo web: a daemon is started, reloaded, told to block a
-// host and to purge a page; it is snapshot while it runs, destroyed and restored; a directory of an older
-// format is migrated and one of a newer is refused; what wget has fetched is imported, and what is exported
-// is imported again with equal histories.
+// monthRate is how many seconds of the month pass in one: a day takes 0.8 s, the month 24 s.
+const monthRate = 108_000
+
+// TestMonth plays an operator's month against the demo web, by a clock on which it passes in half a minute.
+// A daemon keeps a copy fresh all the while. It is reloaded; a host is blocked for ten days; a page is taken
+// down, and looked for in every file; a snapshot is taken through the running daemon, which is then killed
+// and its directory destroyed; the daemon goes on in what is restored until the month is over. On other days
+// a directory of an older format is migrated, one of a newer is refused, what wget has fetched is imported,
+// and at last everything is exported and imported again, with equal histories.
 func TestMonth(t *testing.T) {
 	dependOnSources(t)
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, name) }
-	config := demoWeb(t, path("demo.yaml"))
-	data := path("archive")
-	settings := config + fmt.Sprintf("data: %s\nlisten: \"\"\ncontact: mailto:you@example.org\n", data)
-	writeText(t, path("freshet.yaml"), settings)
-	daemon := startDaemon(t, path("freshet.yaml"))
-	freshet := func(args ...string) string { return string(run(t, binary, args...)) }
-	live := awaitLive(t, data, 40)
+	m := newMonth(t)
+	daemon := startDaemon(t, m.config)
+	live := m.awaitLive(30)
 
-	writeText(t, path("freshet.yaml"), settings+"max-depth: 9\n")
-	if out := freshet("reload", "--data", data); !strings.Contains(out, "max-depth: 0 → 9") {
+	m.until(2)
+	m.configure("max-depth: 9\n")
+	if out := m.freshet("reload"); !strings.Contains(out, "max-depth: 0 → 9") {
 		t.Errorf("reload says %q", out)
 	}
-	freshet("block", "--data", data, hostOf(live[0]), "--until", "2199-01-01T00:00:00Z")
-	freshet("pause", "--data", data)
-	live = awaitLive(t, data, 40)
-	victim, words := uniqueWords(t, data, live)
-	freshet("purge", "--data", data, victim)
-	freshet("snapshot", "--data", data, path("monday"))
+	until := m.now().Add(10 * 24 * time.Hour).Truncate(time.Second)
+	blocked := hostOf(live[0])
+	m.freshet("block", blocked, "--until", until.UTC().Format(time.RFC3339))
+	since := m.now()
 
+	m.until(5)
+	victim, words := m.uniqueWords(live)
+	if len(filesWith(t, m.data, words)) == 0 {
+		t.Fatalf("%s is stored, and in no file", victim)
+	}
+	m.freshet("purge", victim)
+	await(t, "the end of the purge", func() bool { return len(filesWith(t, m.data, words)) == 0 })
+
+	m.until(8)
+	m.freshet("snapshot", m.path("monday"))
+	m.until(10)
+	if err := daemon.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = daemon.Process.Wait() // its error says that it was killed
+	if err := os.RemoveAll(m.data); err != nil {
+		t.Fatal(err)
+	}
+	m.freshet("restore", m.path("monday"))
+	m.freshet("verify")
+	daemon = startDaemon(t, m.config)
+
+	migrateAndRefuse(t, m.path("old"))
+	importWget(t, m.path("wget"))
+
+	m.until(30)
+	await(t, "a visit to "+blocked+" after its block", func() bool { return len(m.visitsTo(blocked, until)) > 0 })
+	stop(t, daemon)
+	m.freshet("verify")
+	if early := slices.DeleteFunc(m.visitsTo(blocked, since), until.Before); len(early) > 0 {
+		t.Errorf("%s was blocked from %v to %v, and asked at %v", blocked, since, until, early)
+	}
+	if out := m.freshet("pages", "--state", "purged"); !strings.Contains(out, victim) {
+		t.Errorf("no tombstone of %s: %s", victim, out)
+	}
+	if out, err := try(t, binary, "cat", "--data", m.data, victim); err == nil {
+		t.Errorf("what was purged has come back: %.100s", out)
+	}
+	if found := filesWith(t, m.data, words); len(found) > 0 {
+		t.Errorf("what was purged is in %q", found)
+	}
+	if out := m.freshet("pages", "--changed-since", m.day(28).UTC().Format(time.RFC3339)); !strings.Contains(out, "http") {
+		t.Error("in the last two days of the month no page has changed")
+	}
+	m.exportAndImport()
+}
+
+// month is a demo web whose clock is fast, and a directory of a crawl of it.
+type month struct {
+	t                 *testing.T
+	dir, data, config string
+	settings          string    // of the crawl, as the config began
+	start             time.Time // of the clock and of the month
+}
+
+func newMonth(t *testing.T) *month {
+	t.Helper()
+	m := &month{t: t, dir: t.TempDir()}
+	m.data, m.config = m.path("archive"), m.path("freshet.yaml")
+	m.settings = demoWeb(t, m.path("demo.yaml"), "--pages", "150", "--clock", strconv.Itoa(monthRate)) +
+		fmt.Sprintf("data: %s\nlisten: \"\"\ncontact: mailto:you@example.org\nrefresh: true\nbudget: 150\nwarc-size: 256KiB\n", m.data)
+	pace := regexp.MustCompile(`clock: "\d+@(.*)"`).FindStringSubmatch(m.settings)
+	if pace == nil {
+		t.Fatalf("no start of the clock in %s", m.settings)
+	}
+	var err error
+	if m.start, err = time.Parse(time.RFC3339, pace[1]); err != nil {
+		t.Fatal(err)
+	}
+	m.configure("")
+	return m
+}
+
+// stop ends a daemon as a service manager does.
+func stop(t *testing.T, daemon *exec.Cmd) {
+	t.Helper()
 	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Process.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
-	freshet("restore", "--data", data, path("monday"))
-	freshet("verify", "--data", data)
-	if out := freshet("pages", "--data", data, "--state", "purged"); !strings.Contains(out, victim) {
-		t.Errorf("no tombstone of %s: %s", victim, out)
-	}
-	if out, err := try(t, binary, "cat", "--data", data, victim); err == nil {
-		t.Errorf("what is purged is still there: %.100s", out)
-	}
-	searchFor(t, data, words)
+	_, _ = daemon.Process.Wait() // its exit code says that it was interrupted
+}
 
-	old := path("old")
-	if err := os.CopyFS(old, os.DirFS(filepath.Join(repository, "store", "testdata", "format1"))); err != nil {
-		t.Fatal(err)
+func (m *month) path(name string) string { return filepath.Join(m.dir, name) }
+
+// configure writes the daemon's settings.
+func (m *month) configure(further string) { writeText(m.t, m.config, m.settings+further) }
+
+// freshet runs a command on the month's directory.
+func (m *month) freshet(args ...string) string {
+	m.t.Helper()
+	return string(run(m.t, binary, append(args, "--data", m.data)...))
+}
+
+// day returns when a day of the month begins.
+func (m *month) day(n int) time.Time { return m.start.Add(time.Duration(n) * 24 * time.Hour) }
+
+// now returns what the month's clock says.
+func (m *month) now() time.Time {
+	return m.start.Add(monthRate * clock.Real().Now().Sub(m.start))
+}
+
+// until waits for a day of the month.
+func (m *month) until(day int) {
+	m.t.Helper()
+	if err := clock.Real().Sleep(m.t.Context(), m.day(day).Sub(m.now())/monthRate); err != nil {
+		m.t.Fatal(err)
 	}
-	freshet("migrate", "--data", old)
-	freshet("verify", "--data", old)
-	head := read(t, filepath.Join(old, "freshet.json"))
-	newer := bytes.Replace(head, []byte(`"format":2`), []byte(`"format":99`), 1)
-	if bytes.Equal(head, newer) {
-		newer = bytes.Replace(head, []byte(`"format": 2`), []byte(`"format": 99`), 1)
-	}
-	writeText(t, filepath.Join(old, "freshet.json"), string(newer))
-	for _, args := range [][]string{{"verify"}, {"migrate"}} {
-		if out, err := try(t, binary, append(args, "--data", old)...); err == nil || !strings.Contains(err.Error(), "99") {
-			t.Errorf("%s of a newer format: %v %s", args[0], err, out)
+	m.t.Logf("day %.1f", m.now().Sub(m.start).Hours()/24)
+}
+
+// awaitLive returns the live HTML pages when there are n.
+func (m *month) awaitLive(n int) (urls []string) {
+	m.t.Helper()
+	await(m.t, fmt.Sprintf("%d live pages", n), func() bool {
+		out, err := try(m.t, binary, "pages", "--data", m.data, "--state", "live", "--json")
+		urls = urls[:0]
+		for line := range bytes.Lines(out) {
+			var p struct {
+				URL  string `json:"url"`
+				Type string `json:"content_type"`
+			}
+			if json.Unmarshal(line, &p) == nil && strings.HasPrefix(p.Type, "text/html") {
+				urls = append(urls, p.URL)
+			}
+		}
+		return err == nil && len(urls) >= n
+	})
+	return urls
+}
+
+// uniqueWords returns one of the first pages and words that are in its text and in no other's.
+func (m *month) uniqueWords(live []string) (url, words string) {
+	m.t.Helper()
+	texts := map[string]string{}
+	for _, page := range live[:10] {
+		if out, err := try(m.t, binary, "cat", "--data", m.data, page); err == nil {
+			texts[page] = string(out)
 		}
 	}
-
-	freshet("export", "--data", data, "--warc", path("copies"))
-	files, err := filepath.Glob(filepath.Join(path("copies"), "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	for _, page := range live[:10] {
+		for part := range strings.FieldsFuncSeq(texts[page], func(r rune) bool { return r == '<' || r == '>' || r == '\n' }) {
+			if len(part) < 60 || strings.ContainsAny(part, "=&") {
+				continue
+			}
+			holders := 0
+			for _, text := range texts {
+				if strings.Contains(text, part) {
+					holders++
+				}
+			}
+			if holders == 1 {
+				return page, part
+			}
+		}
 	}
-	freshet(append([]string{"import", "--data", path("again")}, files...)...)
-	for _, page := range live {
-		if _, err := try(t, binary, "cat", "--data", data, page); err != nil {
+	m.t.Fatal("no page has words of its own")
+	return "", ""
+}
+
+// history is what freshet history tells of a page, as far as WARC files can: times to the millisecond.
+type history struct {
+	Visits []struct {
+		At                 time.Time
+		Outcome, Truncated string
+		Status, Version    int
+		Changed, Noise     bool
+	}
+	Versions []struct {
+		At              time.Time
+		Version, Status int
+		Digest          string
+		Noise           bool
+	}
+}
+
+func historyOf(t *testing.T, data, url string) (h history) {
+	t.Helper()
+	if err := json.Unmarshal(run(t, binary, "history", "--data", data, "--json", url), &h); err != nil {
+		t.Fatal(err)
+	}
+	for i := range h.Visits {
+		h.Visits[i].At = h.Visits[i].At.Truncate(time.Millisecond)
+	}
+	for i := range h.Versions {
+		h.Versions[i].At = h.Versions[i].At.Truncate(time.Millisecond)
+	}
+	return h
+}
+
+// visitsTo returns when a page of a host was asked for after a moment.
+func (m *month) visitsTo(host string, after time.Time) (visits []time.Time) {
+	m.t.Helper()
+	for line := range bytes.Lines(run(m.t, binary, "pages", "--data", m.data, "--json")) {
+		var p struct {
+			URL  string    `json:"url"`
+			Last time.Time `json:"last_fetched"`
+		}
+		if err := json.Unmarshal(line, &p); err != nil {
+			m.t.Fatal(err)
+		}
+		if hostOf(p.URL) != host || !p.Last.After(after) {
 			continue
 		}
-		if before, after := versionsOf(t, data, page), versionsOf(t, path("again"), page); before != after {
-			t.Errorf("%s: %s before, %s after", page, before, after)
+		for _, v := range historyOf(m.t, m.data, p.URL).Visits {
+			if v.At.After(after) {
+				visits = append(visits, v.At)
+			}
 		}
 	}
-	importWget(t, dir)
+	return visits
+}
+
+// exportAndImport makes another directory of the exported WARC files. Of every page it must know the same;
+// of some the histories are compared, versions and visits: all but visits to which nobody answered, of which
+// no capture tells.
+func (m *month) exportAndImport() {
+	m.t.Helper()
+	m.freshet("export", "--warc", m.path("copies"))
+	files, err := filepath.Glob(m.path("copies/*.warc.gz"))
+	if err != nil || len(files) < 3 {
+		m.t.Fatal(files, err)
+	}
+	again := m.path("again")
+	run(m.t, binary, append([]string{"import", "--data", again}, files...)...)
+	run(m.t, binary, "verify", "--data", again)
+	before, after := m.known(m.data), m.known(again)
+	for url, page := range before {
+		if after[url].Version == 0 && !m.captured(url) {
+			delete(before, url) // its owner does not want it archived
+			continue
+		}
+		if after[url] != page {
+			m.t.Errorf("%s: %v before, %v after", url, page, after[url])
+		}
+	}
+	urls := slices.SortedFunc(maps.Keys(before), func(a, b string) int { return before[b].Version - before[a].Version })
+	if len(urls) < 30 || before[urls[0]].Version < 5 {
+		m.t.Fatalf("%d pages, of %d versions at most: too few for a month", len(urls), before[urls[0]].Version)
+	}
+	visits := 0
+	for _, url := range urls[:30] {
+		before, after := historyOf(m.t, m.data, url), historyOf(m.t, again, url)
+		if fmt.Sprint(before.Versions) != fmt.Sprint(after.Versions) {
+			m.t.Errorf("%s: versions %v before, %v after", url, before.Versions, after.Versions)
+		}
+		answered := before.Visits[:0]
+		for _, v := range before.Visits {
+			if v.Status != 0 {
+				answered = append(answered, v)
+			}
+		}
+		n := min(len(answered), len(after.Visits)) // the last 64 of either
+		if n == 0 || fmt.Sprint(answered[len(answered)-n:]) != fmt.Sprint(after.Visits[len(after.Visits)-n:]) {
+			m.t.Errorf("%s: visits %v before, %v after", url, answered, after.Visits)
+		}
+		visits += n
+	}
+	m.t.Logf("%d pages; %d visits of 30 of them are equal, of up to %d versions", len(urls), visits, before[urls[0]].Version)
+}
+
+// captured tells whether the body of a page's last version is kept.
+func (m *month) captured(url string) bool {
+	_, err := try(m.t, binary, "cat", "--data", m.data, url)
+	return err == nil
+}
+
+// stored is what is known of a page that has a version.
+type stored struct {
+	State, Digest string
+	Version       int
+}
+
+func (m *month) known(data string) map[string]stored {
+	m.t.Helper()
+	pages := map[string]stored{}
+	for line := range bytes.Lines(run(m.t, binary, "pages", "--data", data, "--json")) {
+		var p struct {
+			URL string `json:"url"`
+			stored
+		}
+		if err := json.Unmarshal(line, &p); err != nil {
+			m.t.Fatal(err)
+		}
+		if p.Version > 0 {
+			pages[p.URL] = p.stored
+		}
+	}
+	return pages
+}
+
+// migrateAndRefuse migrates the directory that an older freshet left, and has one of a newer refused.
+func migrateAndRefuse(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(repository, "store", "testdata", "format1"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := try(t, binary, "verify", "--data", dir); err == nil || !strings.Contains(err.Error(), "freshet migrate") {
+		t.Errorf("verify of an older format: %v", err)
+	}
+	run(t, binary, "migrate", "--data", dir)
+	run(t, binary, "verify", "--data", dir)
+	head := filepath.Join(dir, "freshet.json")
+	var format map[string]int
+	if err := json.Unmarshal(read(t, head), &format); err != nil {
+		t.Fatal(err)
+	}
+	format["format"] = 99
+	newer, err := json.Marshal(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, head, string(newer))
+	for _, command := range []string{"verify", "migrate", "snapshot", "pages"} {
+		args := []string{command, "--data", dir}
+		if command == "snapshot" {
+			args = append(args, dir+"-copy")
+		}
+		if out, err := try(t, binary, args...); err == nil || !strings.Contains(err.Error(), "format 99") {
+			t.Errorf("%s of a newer format: %v %s", command, err, out)
+		}
+	}
 }
 
 // demoWeb serves the demo web until the test ends, and returns the settings for a crawl of it.
-func demoWeb(t *testing.T, config string) string {
+func demoWeb(t *testing.T, config string, args ...string) string {
 	t.Helper()
-	web := exec.Command(binary, "demo", "--web-only", "--pages", "300", "--write-config", config)
+	web := exec.Command(binary, append([]string{"demo", "--web-only", "--write-config", config}, args...)...)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,83 +401,10 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Fatalf("%s did not come about", what)
 }
 
-// awaitLive returns the live HTML pages of a crawl when there are n.
-func awaitLive(t *testing.T, data string, n int) (urls []string) {
-	t.Helper()
-	await(t, fmt.Sprintf("%d live pages", n), func() bool {
-		out, err := try(t, binary, "pages", "--data", data, "--state", "live", "--json")
-		urls = urls[:0]
-		for line := range bytes.Lines(out) {
-			var p struct {
-				URL  string `json:"url"`
-				Type string `json:"content_type"`
-			}
-			if json.Unmarshal(line, &p) == nil && strings.HasPrefix(p.Type, "text/html") {
-				urls = append(urls, p.URL)
-			}
-		}
-		return err == nil && len(urls) >= n
-	})
-	return urls
-}
-
 func hostOf(url string) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://"), "/")
 	host, _, _ = strings.Cut(host, ":")
 	return host
-}
-
-// uniqueWords returns a page, of those of which a body is kept, and words that are in its text and in no
-// other's.
-func uniqueWords(t *testing.T, data string, live []string) (url, words string) {
-	t.Helper()
-	texts := map[string]string{}
-	for _, page := range live {
-		if out, err := try(t, binary, "cat", "--data", data, page); err == nil {
-			texts[page] = string(out)
-		}
-	}
-	for _, page := range live {
-		for part := range strings.FieldsFuncSeq(texts[page], func(r rune) bool { return r == '<' || r == '>' || r == '\n' }) {
-			if len(part) < 60 || strings.ContainsAny(part, "=&") {
-				continue
-			}
-			holders := 0
-			for _, text := range texts {
-				if strings.Contains(text, part) {
-					holders++
-				}
-			}
-			if holders == 1 {
-				return page, part
-			}
-		}
-	}
-	t.Fatal("no page has words of its own")
-	return "", ""
-}
-
-// searchFor looks for a text in every file of a folder, as it is and, where it is gzip, unpacked.
-func searchFor(t *testing.T, dir, text string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		content := read(t, name)
-		if unzipped, err := gzip.NewReader(bytes.NewReader(content)); err == nil {
-			var all bytes.Buffer
-			_, _ = all.ReadFrom(unzipped) // as far as it goes
-			content = append(content, all.Bytes()...)
-		}
-		if bytes.Contains(content, []byte(text)) {
-			t.Errorf("%s holds what is purged: %.60q", name, text)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func writeText(t *testing.T, file, text string) {
@@ -219,32 +414,14 @@ func writeText(t *testing.T, file, text string) {
 	}
 }
 
-// versionsOf returns times and digests of a page's versions, to the millisecond, which is what WARC tells.
-func versionsOf(t *testing.T, data, url string) string {
-	t.Helper()
-	var h struct {
-		Versions []struct {
-			Version int       `json:"version"`
-			At      time.Time `json:"at"`
-			Status  int       `json:"status"`
-			Digest  string    `json:"digest"`
-			Noise   bool      `json:"noise"`
-		} `json:"versions"`
-	}
-	if err := json.Unmarshal(run(t, binary, "history", "--data", data, "--json", url), &h); err != nil {
-		t.Fatal(err)
-	}
-	for i := range h.Versions {
-		h.Versions[i].At = h.Versions[i].At.Truncate(time.Millisecond)
-	}
-	return fmt.Sprint(h.Versions)
-}
-
-// importWget has wget fetch a small site into a WARC file, and imports it.
+// importWget imports a WARC file that wget wrote: one that is kept, and, where there is a wget, one of today.
 func importWget(t *testing.T, dir string) {
+	t.Helper()
+	kept := filepath.Join(repository, "internal", "e2e", "testdata", "wget-1.21.warc.gz")
+	checkWget(t, dir+"-kept", kept, "http://127.0.0.1:8000")
 	wget, err := exec.LookPath("wget")
 	if err != nil {
-		t.Log("no wget: its WARC file is not imported")
+		t.Logf("no wget: only %s is imported", kept)
 		return
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -258,10 +435,19 @@ func importWget(t *testing.T, dir string) {
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	defer server.Close()
 	site := "http://" + listener.Addr().String()
-	run(t, wget, "--quiet", "--no-config", "--no-proxy", "--recursive", "--execute", "robots=off", "--directory-prefix", dir, "--warc-file", filepath.Join(dir, "wget"), site+"/")
-	run(t, binary, "import", "--data", filepath.Join(dir, "wgot"), filepath.Join(dir, "wget.warc.gz"))
-	if out := run(t, binary, "cat", "--data", filepath.Join(dir, "wgot"), site+"/b"); !bytes.Contains(out, []byte("wget was here")) {
+	run(t, wget, "--quiet", "--no-config", "--no-proxy", "--recursive", "--execute", "robots=off", "--directory-prefix", t.TempDir(), "--warc-file", dir, site+"/")
+	checkWget(t, dir, dir+".warc.gz", site)
+}
+
+// checkWget imports such a file: its pages have their bodies, and links lead on from them.
+func checkWget(t *testing.T, data, file, site string) {
+	t.Helper()
+	run(t, binary, "import", "--data", data, file)
+	run(t, binary, "verify", "--data", data)
+	if out := run(t, binary, "cat", "--data", data, site+"/b"); !bytes.Contains(out, []byte("wget was here")) {
 		t.Errorf("wget's page: %s", out)
 	}
-	run(t, binary, "verify", "--data", filepath.Join(dir, "wgot"))
+	if h := historyOf(t, data, site+"/"); len(h.Visits) != 1 || len(h.Versions) != 1 || h.Visits[0].Status != 200 {
+		t.Errorf("history of wget's page: %+v", h)
+	}
 }
