@@ -125,8 +125,8 @@ func (s *search) settle() {
 	missing := s.budget - s.sum
 	switch {
 	case missing > 0:
-		from := threshold(s.next, missing, func(gain float64) float64 { return gain / s.mu })
-		var heap queue
+		from, pages := threshold(s.next, missing, func(gain float64) float64 { return gain / s.mu })
+		heap := make(queue, 0, pages)
 		for i, gain := range s.next {
 			if gain >= 0 && bin(gain/s.mu) >= from {
 				heap = append(heap, element{gain, int32(i), s.crawls[i]})
@@ -134,8 +134,8 @@ func (s *search) settle() {
 		}
 		heap.take(s.problem, s.crawls, missing)
 	case missing < 0:
-		from := threshold(s.last, -missing, func(gain float64) float64 { return s.mu / gain })
-		var heap queue
+		from, pages := threshold(s.last, -missing, func(gain float64) float64 { return s.mu / gain })
+		heap := make(queue, 0, pages)
 		for i, gain := range s.last {
 			if gain < math.Inf(1) && bin(s.mu/gain) >= from {
 				heap = append(heap, element{gain, int32(i), s.crawls[i] - 1})
@@ -148,20 +148,21 @@ func (s *search) settle() {
 // bin returns the bin of a ratio from 0 to 1.
 func bin(ratio float64) int { return int(ratio * (bins - 1)) }
 
-// threshold returns the highest bin such that it and those above hold n gains; 0 if all do not.
-func threshold(gains []float64, n int64, ratio func(float64) float64) int {
+// threshold returns the highest bin such that it and those above hold n gains, and how many they hold; 0 and
+// all if they do not.
+func threshold(gains []float64, n int64, ratio func(float64) float64) (from int, held int64) {
 	var counts [bins]int64
 	for _, gain := range gains {
 		if gain >= 0 && gain < math.Inf(1) {
 			counts[bin(ratio(gain))]++
 		}
 	}
-	for b := bins - 1; b > 0; b-- {
-		if n -= counts[b]; n <= 0 {
-			return b
+	for from = bins - 1; from >= 0; from-- {
+		if held += counts[from]; held >= n {
+			return from, held
 		}
 	}
-	return 0
+	return 0, held
 }
 
 // guess returns a multiplier at which a sample of the pages, one in the middle of every stretch, spends

@@ -32,7 +32,7 @@ func HeldOut() lab.Experiment {
 // the folders above it count, the weight of age, and the visits that speak against a shared change.
 func settings() []contender {
 	var all []contender
-	for _, folder := range []int{10, 30, 100} {
+	for _, folder := range []int{10, 100} {
 		for _, nested := range []bool{false, true} {
 			for _, age := range []float64{0, 0.0003} {
 				for _, doubt := range []float64{5, 20} {
