@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/base32"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -191,7 +190,7 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 // lines takes in the lines of a file; empty ones and those that begin with # mean nothing.
 func (i importing) lines(name string, text io.Reader, take func(line string) error) error {
 	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, maxTableLine)
+	lines.Buffer(nil, maxTableRow)
 	n := 0
 	for lines.Scan() {
 		n++
@@ -273,11 +272,12 @@ func parseDigest(text string) (digest store.BodyDigest, err error) {
 
 // table takes in a CSV or TSV file with a header.
 func (i importing) table(name string, text io.Reader, tabs bool) error {
-	reader := csv.NewReader(&boundedLines{in: text})
-	if reader.ReuseRecord = true; tabs {
-		reader.Comma = '\t'
+	limit := &io.LimitedReader{R: text}
+	rows := newCSVRows(name, limit, limit)
+	if tabs {
+		rows.csv.Comma = '\t'
 	}
-	t := &table{file: name, rows: &csvRows{name, reader}, column: map[string]int{}}
+	t := &table{file: name, rows: rows, column: map[string]int{}}
 	names, err := t.rows.next()
 	if err != nil && err != io.EOF {
 		return err

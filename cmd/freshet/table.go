@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// maxTableLine bounds a line of a table, so that a file without line ends is refused and not swallowed.
-const maxTableLine = 16 << 20
+// maxTableRow bounds what is read for a row of a table, so that a file without line ends, or with a quote
+// that nothing closes, is refused and not swallowed.
+const maxTableRow = 16 << 20
 
 // A table is a CSV file with a header or a Parquet file, read row by row. Its errors begin with
 // file:line:column, or with file, row and column of a Parquet file.
@@ -52,12 +53,13 @@ func openTable(file string, in io.Reader, known []string, needed ...string) (*ta
 		}
 		in, whole, t.close = f, f, f.Close
 	}
-	source := bufio.NewReaderSize(&boundedLines{in: in}, 1<<20)
+	limit := &io.LimitedReader{R: in, N: maxTableRow}
+	source := bufio.NewReaderSize(limit, 1<<20)
 	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		_, _ = source.Discard(3)
 	}
 	magic, _ := source.Peek(4)
-	err := t.open(source, whole, string(magic) == "PAR1")
+	err := t.open(newCSVRows(t.file, source, limit), whole, string(magic) == "PAR1")
 	if err == nil {
 		err = t.header(known, needed)
 	}
@@ -67,11 +69,9 @@ func openTable(file string, in io.Reader, known []string, needed ...string) (*ta
 	return t, nil
 }
 
-// open begins to read the rows, and sets names.
-func (t *table) open(source io.Reader, whole *os.File, isParquet bool) (err error) {
+// open begins to read the rows, those of CSV unless the whole file is Parquet, and sets names.
+func (t *table) open(rows *csvRows, whole *os.File, isParquet bool) (err error) {
 	if !isParquet {
-		rows := &csvRows{t.file, csv.NewReader(source)}
-		rows.csv.ReuseRecord = true
 		t.rows = rows
 		names, err := rows.next()
 		t.names = slices.Clone(names)
@@ -83,9 +83,9 @@ func (t *table) open(source io.Reader, whole *os.File, isParquet bool) (err erro
 	if whole == nil {
 		return fmt.Errorf("%s: is a Parquet file, which is read from its end: want a file", t.file)
 	}
-	rows, err := openParquet(whole)
+	parquet, err := openParquet(whole)
 	if err == nil {
-		t.rows, t.names = rows, rows.names
+		t.rows, t.names = parquet, parquet.names
 	}
 	return err
 }
@@ -217,12 +217,30 @@ func (t *table) unique(name, key string, seen map[string]int) error {
 
 // csvRows are the rows of a CSV file, the header the first.
 type csvRows struct {
-	file string
-	csv  *csv.Reader
+	file   string
+	csv    *csv.Reader
+	limit  *io.LimitedReader // of what is read for one row
+	begins int               // the line after the row that was read last
+}
+
+// newCSVRows returns the rows of source, which reads from limit.
+func newCSVRows(file string, source io.Reader, limit *io.LimitedReader) *csvRows {
+	c := &csvRows{file: file, csv: csv.NewReader(source), limit: limit, begins: 1}
+	c.csv.ReuseRecord = true
+	return c
 }
 
 func (c *csvRows) next() ([]string, error) {
+	c.limit.N = maxTableRow
 	row, err := c.csv.Read()
+	if c.limit.N <= 0 {
+		return nil, fmt.Errorf("%s:%d:1: a row of more than %d bytes: is a quote open, or are there no line ends?", c.file, c.begins, maxTableRow)
+	}
+	if err == nil {
+		last := len(row) - 1
+		line, _ := c.csv.FieldPos(last)
+		c.begins = line + strings.Count(row[last], "\n") + 1
+	}
 	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
 		if errors.Is(err, csv.ErrFieldCount) {
 			return nil, fmt.Errorf("%s:%d:%d: %d fields, but the header has %d", c.file, fault.Line, fault.Column, len(row), c.csv.FieldsPerRecord)
@@ -243,28 +261,4 @@ func (c *csvRows) line() int {
 func (c *csvRows) place(field int, _ string) string {
 	line, column := c.csv.FieldPos(field)
 	return fmt.Sprintf("%s:%d:%d", c.file, line, column)
-}
-
-// boundedLines fails on a line of more than maxTableLine bytes.
-type boundedLines struct {
-	in     io.Reader
-	length int
-	line   int
-}
-
-// Read reads on and counts.
-func (b *boundedLines) Read(p []byte) (int, error) {
-	n, err := b.in.Read(p)
-	for rest := p[:n]; ; b.line++ {
-		end := bytes.IndexByte(rest, '\n')
-		if end < 0 {
-			b.length += len(rest)
-			break
-		}
-		b.length, rest = 0, rest[end+1:]
-	}
-	if b.length > maxTableLine {
-		return 0, fmt.Errorf("line %d is longer than %d bytes", b.line+1, maxTableLine)
-	}
-	return n, err
 }

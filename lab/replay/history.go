@@ -22,6 +22,10 @@ type History struct {
 	Times      []float64 // of the creation and of each update, rising, in unix seconds
 }
 
+// maxRow bounds what is read for a row, so that a file without line ends, or with a quote that nothing
+// closes, is refused and not swallowed.
+const maxRow = 64 << 20
+
 // columns are those of a file of histories.
 var columns = []string{"site", "page", "alive", "end", "times"}
 
@@ -87,16 +91,27 @@ func readRows(name string, header []string, row func([]string) (column int, err 
 			return fmt.Errorf("replay: %s: not gzip: %w", name, err)
 		}
 	}
-	table := csv.NewReader(in)
+	limit := &io.LimitedReader{R: in}
+	table := csv.NewReader(limit)
 	table.FieldsPerRecord = len(header)
 	table.ReuseRecord = true
-	first, err := table.Read()
+	coming := 1 // line of the row to come, unless a row before has line ends in it
+	read := func() ([]string, error) {
+		limit.N = maxRow
+		row, err := table.Read()
+		if limit.N <= 0 {
+			return nil, fmt.Errorf("line %d or after: a row of more than %d bytes", coming, maxRow)
+		}
+		coming++
+		return row, err
+	}
+	first, err := read()
 	if err == nil || errors.Is(err, csv.ErrFieldCount) {
 		if !slices.Equal(first, header) {
 			return fmt.Errorf("replay: %s:1: columns %q: want %q", name, strings.Join(first, ","), strings.Join(header, ","))
 		}
 	}
-	for ; err == nil; first, err = table.Read() {
+	for ; err == nil; first, err = read() {
 		if line, _ := table.FieldPos(0); line > 1 {
 			if column, err := row(first); err != nil {
 				line, _ := table.FieldPos(column)
