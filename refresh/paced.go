@@ -37,8 +37,8 @@ func Harmonic(rate, weight, mu float64) float64 {
 	return q / (2 * (rate + math.Sqrt(rate*rate+q))) // the root, without cancellation
 }
 
-// Paced gives every page a rate of crawls that together spend a budget, planned anew each week, and visits
-// the page whose time since the last visit is longest for its rate.
+// Paced gives every page a rate of crawls that together spend a budget, planned anew each week, and when the
+// pages have doubled, and visits the page whose time since the last visit is longest for its rate.
 type Paced struct {
 	learner   learner
 	ranking   Ranking
@@ -47,6 +47,8 @@ type Paced struct {
 	rates     []float64 // by ID, crawls a second
 	mu        float64
 	replan    float64
+	pages     int // known
+	planned   int // of them, at the last plan
 	now       float64
 	lots      *lots // if pages are drawn
 	random    *rand.Rand
@@ -75,6 +77,7 @@ func NewPaced(objective Objective, budget float64, o Learning, random *rand.Rand
 // Add takes the page in, at the rate that suits what is believed of its group.
 func (p *Paced) Add(id ID, page Page) {
 	p.learner.add(id, page)
+	p.pages++
 	p.rates = grown(p.rates, id)
 	p.rates[id] = p.rate(id)
 	p.now = math.Max(p.now, page.Fresh)
@@ -84,6 +87,7 @@ func (p *Paced) Add(id ID, page Page) {
 // Remove forgets the page.
 func (p *Paced) Remove(id ID) {
 	p.learner.remove(id)
+	p.pages--
 	p.take(id)
 }
 
@@ -108,8 +112,8 @@ func (p *Paced) Visited(id ID, v Visit) {
 func (p *Paced) Next(now float64) (ID, float64, bool) {
 	p.now = now
 	p.learner.learn(now, func(ID) {})
-	if now >= p.replan {
-		p.replan = now + 7*day
+	if p.pages > 0 && (now >= p.replan || p.pages >= 2*p.planned) {
+		p.replan, p.planned = now+7*day, p.pages
 		p.plan()
 	}
 	id, ok := p.pick(now)

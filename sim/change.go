@@ -46,9 +46,9 @@ type Process struct {
 
 const day = 24 * time.Hour
 
-// newProcess draws a page's process: a third never change, a tenth change about every hour, most of
+// NewProcess draws a page's process, the same for the same seed: a third never change, a tenth change about every hour, most of
 // the others every few days or weeks, some by the clock.
-func newProcess(seed uint64) Process {
+func NewProcess(seed uint64) Process {
 	rng := rand.New(rand.NewPCG(seed, 0xc4a6e))
 	p := Process{seed: seed}
 	switch u := rng.Float64(); {

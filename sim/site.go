@@ -157,7 +157,7 @@ func (s *site) traits(page int) (t traits) {
 	return t
 }
 
-func (s *site) process(page int) Process { return newProcess(s.key(page, aspectProcess)) }
+func (s *site) process(page int) Process { return NewProcess(s.key(page, aspectProcess)) }
 
 // state is what a page is at a time.
 type state struct {

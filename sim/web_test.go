@@ -249,7 +249,7 @@ func TestRates(t *testing.T) {
 	type sum struct{ got, want, variance float64 }
 	sums := map[ProcessKind]*sum{Never: {}, Poisson: {}, Periodic: {}, Quasi: {}}
 	for n := range 4000 {
-		p := newProcess(mix(1, uint64(n)))
+		p := NewProcess(mix(1, uint64(n)))
 		changes, last := p.Changes(elapsed)
 		if last > elapsed || (changes > 0) != (last > 0) {
 			t.Fatalf("%+v: %d changes, the last after %v", p, changes, last)
@@ -279,7 +279,7 @@ func TestRates(t *testing.T) {
 // Counting to a time and then on is counting on: a process does not depend on when it is asked.
 func TestChangesGrow(t *testing.T) {
 	for n := range 200 {
-		p := newProcess(mix(2, uint64(n)))
+		p := NewProcess(mix(2, uint64(n)))
 		before, lastBefore := 0, time.Duration(0)
 		for elapsed := -day; elapsed < 20*day; elapsed += 7 * time.Hour {
 			changes, last := p.Changes(elapsed)

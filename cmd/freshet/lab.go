@@ -15,6 +15,8 @@ import (
 	"freshet/lab"
 	"freshet/lab/broder"
 	"freshet/lab/castillo"
+	"freshet/lab/freshness"
+	"freshet/lab/gate"
 	"freshet/lab/growth"
 	"freshet/lab/lam"
 	"freshet/lab/liunain"
@@ -29,6 +31,8 @@ func experiments() []lab.Experiment {
 	return []lab.Experiment{
 		broder.Experiment(),
 		castillo.Experiment(), castillo.Parallel(),
+		freshness.Experiment(),
+		gate.Experiment(),
 		growth.Experiment(),
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		liunain.Experiment(),

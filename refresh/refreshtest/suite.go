@@ -19,6 +19,7 @@ const slot = day / 8
 // Run tests the policy that make returns, fresh each time. It is made for a budget of eight crawls a day.
 func Run(t *testing.T, make func() refresh.Policy) {
 	t.Run("empty", func(t *testing.T) { empty(t, make()) })
+	t.Run("early", func(t *testing.T) { early(t, make()) })
 	t.Run("programming mistakes", func(t *testing.T) { mistakes(t, make()) })
 	t.Run("a page that is out", func(t *testing.T) { out(t, make()) })
 	t.Run("failures", func(t *testing.T) { failures(t, make()) })
@@ -49,6 +50,30 @@ func empty(t *testing.T, p refresh.Policy) {
 	p.Add(3, page(3, 100*day)) // the number again
 	p.Weigh(3, 0)
 	p.Weigh(3, 2)
+}
+
+// early asks as a crawl does that begins: before any page is known, and again at the very moments at which
+// pages enter.
+func early(t *testing.T, p refresh.Policy) {
+	p.Next(0)
+	const pages = 40
+	for i := range pages {
+		now := float64(i) * slot
+		p.Add(refresh.ID(i), page(i, now))
+		if id, _, ok := p.Next(now); ok {
+			p.Visited(id, refresh.Visit{At: now, Outcome: refresh.Unchanged})
+		}
+	}
+	visits := 0
+	for now := pages * slot; now < 100*day; now += slot {
+		if id, _, ok := p.Next(now); ok {
+			p.Visited(id, refresh.Visit{At: now, Outcome: refresh.Unchanged})
+			visits++
+		}
+	}
+	if visits < pages {
+		t.Errorf("%d visits to %d pages in 100 days", visits, pages)
+	}
 }
 
 func mistakes(t *testing.T, p refresh.Policy) {

@@ -52,8 +52,11 @@ type crawl struct {
 	free    int    // fetchers
 	unread  int    // pages fetched whose links are not known yet
 	wake    float64
-	ranking *ranking // nil unless the ordering asks for one
 	result  Result
+
+	ranking   *ranking   // nil unless the ordering asks for one
+	processor *processor // nil unless the options ask for it, as below
+	refresher *refresher
 
 	links   []uint32         // reused
 	entered []enteredPage    // reused
@@ -89,6 +92,10 @@ const (
 	fetched   kind = iota // an answer ends
 	processed             // a page's links become known
 	woken                 // a site may be asked again
+	worked                // a worker has processed a page
+	measured              // the fleet's controller looks at what was counted
+	slotted               // the budget allows one more request
+	sampled               // the copies are looked at
 )
 
 func newCrawl(web Web, o Options) (*crawl, error) {
@@ -106,6 +113,18 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	var err error
 	if c.frontier, err = frontier.New(c.options.frontier(), &c.queues); err != nil {
 		return nil, err
+	}
+	if c.processor, err = newProcessor(o); err != nil {
+		return nil, err
+	}
+	if c.refresher = newRefresher(o, len(c.pages)); c.refresher != nil {
+		c.events.Push(0, happening{kind: slotted})
+		if c.refresher.Sampled != nil {
+			c.events.Push(c.refresher.Every.Seconds(), happening{kind: sampled})
+		}
+	}
+	if c.processor != nil {
+		c.events.Push(1, happening{kind: measured})
 	}
 	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
 		c.ranking = &ranking{ordering: ranked, size: ranked.Size(web.Pages()), since: -1}
@@ -140,10 +159,13 @@ func (c *crawl) run(ctx context.Context) error {
 			}
 		}
 		now, e, ok := c.events.Pop()
-		if !ok || c.enough() {
+		if !ok || c.enough(now) {
+			c.result.Fleet = c.processor.result(c.result.Duration)
 			return c.frontier.Err()
 		}
-		c.handle(now, e)
+		if err := c.handle(now, e); err != nil {
+			return err
+		}
 		if next, ok := c.events.Next(); !ok || next > now {
 			if err := c.work(now); err != nil {
 				return err
@@ -169,11 +191,11 @@ func (c *crawl) work(now float64) error {
 	return nil
 }
 
-func (c *crawl) enough() bool {
-	return c.options.MaxPages > 0 && c.result.Fetched >= c.options.MaxPages
+func (c *crawl) enough(now float64) bool {
+	return c.options.MaxPages > 0 && c.result.Fetched >= c.options.MaxPages || c.refresher != nil && now > c.refresher.For.Seconds()
 }
 
-func (c *crawl) handle(now float64, e happening) {
+func (c *crawl) handle(now float64, e happening) error {
 	switch e.kind {
 	case fetched:
 		c.finish(now, e)
@@ -184,13 +206,26 @@ func (c *crawl) handle(now float64, e happening) {
 		if now >= c.wake {
 			c.wake = math.Inf(1)
 		}
+	case worked:
+		c.leave(now)
+		c.learn(now, e.fetch)
+	case measured:
+		return c.measure(now)
+	case slotted:
+		c.slot(now)
+	case sampled:
+		c.sample(now)
 	}
+	return nil
 }
 
 // dispatch gives idle fetchers what the frontier has.
 func (c *crawl) dispatch(now float64) {
-	for c.free > 0 {
+	for c.free > 0 && c.processor.open() && c.refresher.pays() {
 		p, wake, ok := c.frontier.Next(instant(now))
+		if !ok || p.Robots {
+			c.refresher.repaid()
+		}
 		if !ok {
 			if at := seconds(wake); !wake.IsZero() && at < c.wake {
 				c.wake = at
@@ -205,6 +240,7 @@ func (c *crawl) dispatch(now float64) {
 // start sends a fetcher for a page.
 func (c *crawl) start(now float64, p frontier.Page) {
 	c.free--
+	c.processor.started(now)
 	site := c.siteOf(p)
 	server := c.web.Server(site)
 	f := Fetch{Site: site, Start: now}
@@ -241,7 +277,6 @@ func (c *crawl) rate(server Server) float64 {
 
 // finish takes an answer.
 func (c *crawl) finish(now float64, e happening) {
-	c.free++
 	f, t := e.fetch, instant(now)
 	c.result.Duration = now
 	c.result.Busy += f.End - f.Start
@@ -250,6 +285,7 @@ func (c *crawl) finish(now float64, e happening) {
 	}
 	c.frontier.Done(e.page, frontier.Answer{Took: instant(f.End).Sub(instant(f.Start)), Kept: !f.Failed, Failed: f.Failed}, t)
 	if e.page.Robots {
+		c.ended(now)
 		return
 	}
 	c.queues.Remove(e.page.Site, e.page.Kind, e.page.Key)
@@ -258,31 +294,60 @@ func (c *crawl) finish(now float64, e happening) {
 		c.options.Fetched(f)
 	}
 	c.ranking.fetched()
-	if f.Failed {
+	again := c.visited(now, f)
+	switch {
+	case f.Failed:
 		c.result.Failed++
-		c.retry(f.Page, e.page.Site, t)
+		if !again {
+			c.retry(f.Page, t)
+		}
+	case again:
+		c.result.Revisits++
+	default:
+		c.result.Fetched++
+		c.result.Bytes += c.web.Bytes(f.Page)
+		c.take(now, f)
 		return
 	}
-	c.result.Fetched++
-	c.result.Bytes += c.web.Bytes(f.Page)
-	if c.options.Lag > 0 {
-		c.unread++
-		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: processed, fetch: f})
-	} else {
-		c.reveal(now, f.Page)
+	c.ended(now)
+}
+
+// take takes in a page that was fetched for the first time.
+func (c *crawl) take(now float64, f Fetch) {
+	if c.processor != nil {
+		c.queued(now, f)
+		return
 	}
+	c.ended(now)
+	c.unread++
+	c.learn(now, f)
+}
+
+// learn makes a page's links known, at once or when they have waited.
+func (c *crawl) learn(now float64, f Fetch) {
+	if c.options.Lag > 0 {
+		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: processed, fetch: f})
+		return
+	}
+	c.unread--
+	c.reveal(now, f.Page)
 }
 
 // retry lets a page that failed be asked for again, half a minute later and twice that the next time.
-func (c *crawl) retry(n uint32, site weburl.Site, t time.Time) {
+func (c *crawl) retry(n uint32, t time.Time) {
 	p := &c.pages[n]
 	if p.attempts++; p.attempts == maxAttempts {
 		return
 	}
-	due := t.Add(30 * time.Second << (p.attempts - 1))
-	e := frontier.Entry{Key: frontier.Key{Order: uint64(due.UnixNano()), Arrival: uint64(p.arrival)}, Fingerprint: fingerprint(n)}
+	c.due(n, t.Add(30*time.Second<<(p.attempts-1)), t)
+}
+
+// due puts a page into its site's queue of pages that are asked for again, at a time.
+func (c *crawl) due(n uint32, at, now time.Time) {
+	site := c.names[c.web.SiteOf(n)]
+	e := frontier.Entry{Key: frontier.Key{Order: uint64(at.UnixNano()), Arrival: uint64(c.pages[n].arrival)}, Fingerprint: fingerprint(n)}
 	c.queues.Add(site, frontier.KindDue, e)
-	c.frontier.Planned(site, e, t)
+	c.frontier.Planned(site, e, now)
 }
 
 // reveal makes a page's links known: new pages enter the queues of their sites, and pages that wait

@@ -13,6 +13,11 @@
 // live crawler's code that decides: which page is next, when a site may be asked again, what a failure
 // costs.
 //
+// Two more of the live policies may take part. With Processing a fetched page waits for a worker before its
+// links are known, and a fleet.Controller says how many fetchers may be active. With Refresh the pages that were
+// fetched are visited again as a refresh.Policy says, within a budget, and what it believes of the copies can be
+// held against the changes that the Web's pages really had.
+//
 //	result, err := discovery.Crawl(ctx, web, discovery.Options{Connections: 64, Delay: 15 * time.Second})
 //
 // A crawl's result depends on its arguments alone.

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -22,6 +23,9 @@ type Options struct {
 	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
 	Failures float64 // probability that a request for a page fails, in [0, 1); a page is given up after three
 	Seed     uint64  // of the failures
+
+	Processing *Processing // of pages, before their links are known; nil: takes no time
+	Refresh    *Refresh    // keeps the pages fresh that were fetched; nil: each is fetched once
 
 	Fetched  func(Fetch)                  // hears of every page, in the order in which the answers end; may be nil
 	Progress func(fetched, known int)     // hears of the crawl now and then; may be nil
@@ -58,22 +62,28 @@ func (o Options) Validate() error {
 	fault(o.Lag < 0, "lag", o.Lag, "0s or more")
 	fault(o.MaxPages < 0, "most pages", o.MaxPages, "0 or more")
 	fault(!(o.Failures >= 0 && o.Failures < 1), "failures", o.Failures, "0 or more and less than 1")
-	return errors.Join(append(faults, o.frontier().Validate())...)
+	return errors.Join(append(faults, o.frontier().Validate(), o.Refresh.validate())...)
 }
 
 func (o Options) frontier() frontier.Options {
-	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, PerConnection: o.PerConnection, DiscoveryShare: 1}
+	share := 1.0
+	if o.Refresh != nil {
+		share = cmp.Or(o.Refresh.Share, defaultShare)
+	}
+	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, PerConnection: o.PerConnection, DiscoveryShare: share}
 }
 
 // Result is what a crawl came to.
 type Result struct {
 	Fetched  int     // pages, failures left out
 	Failed   int     // requests that failed
+	Revisits int     // requests for pages that had been fetched
 	Known    int     // pages that became known
 	Links    int64   // that were looked at
 	Bytes    float64 // of the pages
 	Duration float64 // s, to the end of the last answer
 	Busy     float64 // s, of all fetchers together
+	Fleet    Fleet   // with Processing
 }
 
 // Utilisation returns the share of the time of r fetchers in which they fetched.

@@ -1,0 +1,218 @@
+package freshness
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"freshet/lab"
+	"freshet/refresh"
+	"freshet/refresh/rival"
+	"freshet/sim"
+	"freshet/sim/discovery"
+	"freshet/sim/graph"
+)
+
+const day = 24 * 3600.0 // s
+
+// parameters are the flags.
+type parameters struct {
+	sites    int
+	share    float64
+	days     int
+	policies []string
+	delay    *time.Duration
+	seed     uint64
+}
+
+// Experiment returns the experiment.
+func Experiment() lab.Experiment {
+	return lab.Experiment{
+		Name:    "freshness",
+		Summary: "Keep a synthetic web fresh by each policy in a simulated crawl: the truth beside what is believed",
+		Quick:   []string{"--sites=15", "--days=16", "--policy=default,uniform"},
+		Prepare: func(flags *pflag.FlagSet) lab.Runner {
+			p := new(parameters)
+			flags.IntVar(&p.sites, "sites", 30, "sites of the web")
+			flags.Float64Var(&p.share, "budget-share", 0.5, "requests a day per page of the web, new pages included")
+			flags.IntVar(&p.days, "days", 40, "days that are crawled; the second half is scored")
+			flags.StringSliceVar(&p.policies, "policy", []string{"all"}, "policies: all, or some of "+strings.Join(names(), ", "))
+			p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
+			flags.Uint64Var(&p.seed, "seed", 1, "seed of the web and of its changes")
+			return p.run
+		},
+	}
+}
+
+// contender is a policy of the experiment, made for a budget in requests a second.
+type contender struct {
+	name string
+	make func(budget float64) (refresh.Policy, error)
+}
+
+func contenders() []contender {
+	paced := func(objective refresh.Objective) func(float64) (refresh.Policy, error) {
+		return func(budget float64) (refresh.Policy, error) {
+			return refresh.NewPaced(objective, budget, refresh.Default().Learning, nil)
+		}
+	}
+	return []contender{
+		{"default", func(float64) (refresh.Policy, error) { return refresh.NewIndex(refresh.Default()), nil }},
+		{"plan", func(budget float64) (refresh.Policy, error) {
+			return refresh.NewPlan(budget, day, refresh.Default().Learning)
+		}},
+		{"uniform", func(float64) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
+		{"proportional", paced(refresh.Proportional)},
+		{"lambdacrawl", paced(refresh.Harmonic)},
+		{"nutch", func(float64) (refresh.Policy, error) { return rival.NewNutch(), nil }},
+		{"stormcrawler", func(float64) (refresh.Policy, error) { return rival.NewStormCrawler(), nil }},
+	}
+}
+
+func names() (all []string) {
+	for _, c := range contenders() {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// check returns the chosen policies, or what is wrong with the parameters.
+func (p *parameters) check() ([]contender, error) {
+	all := contenders()
+	var chosen []contender
+	for _, name := range p.policies {
+		i := slices.IndexFunc(all, func(c contender) bool { return c.name == name })
+		switch {
+		case name == "all":
+			chosen = append(chosen, all...)
+		case i < 0:
+			return nil, &lab.ParameterError{Name: "policy", Value: name, Want: "all, or some of " + strings.Join(names(), ", ")}
+		default:
+			chosen = append(chosen, all[i])
+		}
+	}
+	switch {
+	case p.sites < 1:
+		return nil, &lab.ParameterError{Name: "sites", Value: p.sites, Want: "1 or more"}
+	case !(p.share > 0 && p.share <= 1000):
+		return nil, &lab.ParameterError{Name: "budget-share", Value: p.share, Want: "more than 0, at most 1000"}
+	case p.days < 2 || p.days > 10_000:
+		return nil, &lab.ParameterError{Name: "days", Value: p.days, Want: "2 to 10000"}
+	}
+	return chosen, nil
+}
+
+func (p *parameters) run(ctx context.Context, out *lab.Result) error {
+	chosen, err := p.check()
+	if err != nil {
+		return err
+	}
+	web, _, err := graph.Generate(ctx, graph.Recipe{Seed: p.seed, Sites: p.sites, HomeShare: 0.6})
+	if err != nil {
+		return err
+	}
+	out.Parameter("pages", web.Pages())
+	plot := lab.Plot{Title: "Share of the copies that are up to date, and what is believed of it",
+		X: lab.Axis{Label: "days"}, Y: lab.Axis{Label: "share"}}
+	truth := map[string]float64{}
+	for i, c := range chosen {
+		out.Progress(c.name, i, len(chosen))
+		s, err := p.crawl(ctx, web, c)
+		if err != nil {
+			return err
+		}
+		true, believed := s.series(c.name)
+		plot.Series = append(plot.Series, true, believed)
+		scored := s.scored(float64(p.days) * day / 2)
+		truth[c.name] = scored.fresh
+		out.Row("policy", c.name, "pages", scored.pages, "freshness", scored.fresh, "believed", scored.believed,
+			"apart", scored.apart, "discoveries", s.result.Fetched, "visits_per_day", float64(s.result.Revisits)/float64(p.days))
+		out.Claim(c.name+": what is believed is within 2 points of the truth", math.Abs(scored.fresh-scored.believed) <= 0.02,
+			"%.4f believed, %.4f true; a sample is %.4f off in the mean", scored.believed, scored.fresh, scored.apart)
+	}
+	if uniform, ok := truth["uniform"]; ok && truth["default"] > 0 {
+		out.Claim("the default keeps the copies fresher than uniform", truth["default"] > uniform, "%.4f against %.4f", truth["default"], uniform)
+	}
+	out.Plot(plot)
+	return nil
+}
+
+// story is a crawl and what it was like on the way.
+type story struct {
+	result  discovery.Result
+	samples []discovery.Sample
+}
+
+// crawl crawls and keeps fresh.
+func (p *parameters) crawl(ctx context.Context, web *graph.Stored, c contender) (s story, err error) {
+	budget := p.share * float64(web.Pages()) / day
+	policy, err := c.make(budget)
+	if err != nil {
+		return s, err
+	}
+	belief, ok := policy.(*refresh.Index)
+	if !ok {
+		belief = refresh.NewIndex(refresh.Default())
+	}
+	processes := make([]sim.Process, web.Pages())
+	for page := range processes {
+		processes[page] = sim.NewProcess(p.seed<<32 + uint64(page))
+	}
+	s.result, err = discovery.Crawl(ctx, web, discovery.Options{
+		Connections: 16, Delay: *p.delay, Robots: true, Seed: p.seed,
+		Refresh: &discovery.Refresh{
+			Policy: policy, Belief: belief, Budget: budget, Share: 0.5,
+			For: time.Duration(p.days) * 24 * time.Hour, Every: 6 * time.Hour,
+			Changes: func(page uint32, at float64) int {
+				changes, _ := processes[page].Changes(time.Duration(at * 1e9))
+				return changes
+			},
+			Sampled: func(sample discovery.Sample) { s.samples = append(s.samples, sample) },
+		},
+	})
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return s, nil
+}
+
+// series returns the truth and what was believed, by days.
+func (s story) series(name string) (true, believed lab.Series) {
+	true.Name, believed.Name = name, name+", believed"
+	for _, sample := range s.samples {
+		true.X, true.Y = append(true.X, sample.At/day), append(true.Y, sample.Fresh)
+		believed.Y = append(believed.Y, sample.Believed)
+	}
+	believed.X = true.X
+	return true, believed
+}
+
+// score is the mean of some samples.
+type score struct {
+	pages           int // at the end
+	fresh, believed float64
+	apart           float64 // |true - believed|
+}
+
+// scored returns the score of the samples after a time.
+func (s story) scored(after float64) (mean score) {
+	n := 0.0
+	for _, sample := range s.samples {
+		if sample.At < after {
+			continue
+		}
+		n++
+		mean.pages = sample.Pages
+		mean.fresh += sample.Fresh
+		mean.believed += sample.Believed
+		mean.apart += math.Abs(sample.Fresh - sample.Believed)
+	}
+	n = max(1, n)
+	mean.fresh, mean.believed, mean.apart = mean.fresh/n, mean.believed/n, mean.apart/n
+	return mean
+}

@@ -1,0 +1,126 @@
+package discovery
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"freshet/fleet"
+)
+
+// Processing is what a fetched page goes through before its links are known: a queue of K places, and workers.
+// While the queue is full a fetcher waits with the page that it has brought. How many fetchers may be active
+// is up to a fleet.Controller, as in a live crawl. Pages that fail and robots.txt pass by.
+type Processing struct {
+	Workers int           // pages processed at the same time
+	Queue   int           // K: places, those of the pages in processing included; more than Workers
+	Time    time.Duration // mean of a page; exponentially distributed
+	Rule    fleet.Rule    // for the number of fetchers
+	Gamma   float64       // γ; 0 is ten times as many pages a second as are processed
+}
+
+// Fleet is what a crawl's queue between fetching and processing came to.
+type Fleet struct {
+	Starved float64 // s in which a worker had no page
+	Waited  float64 // s that fetchers waited for a place in the queue, together
+	Changes int64   // of the number of fetchers allowed
+}
+
+// processor is the queue and the workers. A nil processor takes no time, and lets every fetcher go.
+type processor struct {
+	Processing
+	control *fleet.Controller
+	random  *rand.Rand
+	queue   []Fetch // that no worker has taken up; the last of them may be held by fetchers
+	busy    int     // workers
+}
+
+func newProcessor(o Options) (*processor, error) {
+	if o.Processing == nil {
+		return nil, nil
+	}
+	p := *o.Processing
+	if p.Time <= 0 {
+		return nil, fmt.Errorf("discovery: processing takes %v: want more than 0s", p.Time)
+	}
+	control, err := fleet.NewController(fleet.Control{
+		Rule: p.Rule, Most: max(1, o.Connections), Queue: p.Queue, Workers: p.Workers, Gamma: p.Gamma,
+	}, 0)
+	return &processor{Processing: p, control: control, random: rand.New(rand.NewPCG(o.Seed, 2))}, err
+}
+
+// open says whether one more fetch may begin.
+func (p *processor) open() bool { return p == nil || p.control.Open() }
+
+// started tells of a fetch that begins.
+func (p *processor) started(now float64) {
+	if p != nil {
+		p.control.Started(now)
+	}
+}
+
+// ended tells of a fetcher that is free again.
+func (c *crawl) ended(now float64) {
+	c.free++
+	if c.processor != nil {
+		c.processor.control.Ended(now)
+	}
+}
+
+// queued takes in a page that was fetched. Its fetcher is free if there is a place for the page.
+func (c *crawl) queued(now float64, f Fetch) {
+	p := c.processor
+	p.control.Fetched(now)
+	p.queue = append(p.queue, f)
+	c.unread++
+	c.employ(now)
+	if len(p.queue)+p.busy <= p.Queue {
+		c.ended(now)
+	}
+}
+
+// employ gives idle workers what waits.
+func (c *crawl) employ(now float64) {
+	p := c.processor
+	for p.busy < p.Workers && len(p.queue) > 0 {
+		p.busy++
+		took := p.random.ExpFloat64() * p.Time.Seconds()
+		c.events.Push(now+took, happening{kind: worked, fetch: p.queue[0]})
+		p.queue = p.queue[1:]
+	}
+}
+
+// leave takes a page out of the queue, which may leave its place to one that a fetcher holds.
+func (c *crawl) leave(now float64) {
+	p := c.processor
+	if len(p.queue)+p.busy > p.Queue {
+		c.ended(now)
+	}
+	p.busy--
+	p.control.Processed(now)
+	c.employ(now)
+}
+
+// measure lets the controller look at what was counted, as once a second in a live crawl.
+func (c *crawl) measure(now float64) error {
+	control := c.processor.control
+	if model, wanted := control.Measure(now); wanted {
+		plan, err := model.Plan(control.Most)
+		if err != nil {
+			return err
+		}
+		control.Adopt(plan)
+	}
+	if c.events.Len() > 0 { // something else goes on
+		c.events.Push(now+1, happening{kind: measured})
+	}
+	return nil
+}
+
+func (p *processor) result(now float64) (f Fleet) {
+	if p != nil {
+		r := p.control.Read(now)
+		f = Fleet{Starved: r.Starved, Waited: r.Waited, Changes: r.Changes}
+	}
+	return f
+}

@@ -1,0 +1,84 @@
+package discovery_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"freshet/refresh"
+	"freshet/sim/discovery"
+)
+
+// TestRefresh keeps 40 pages that change every ten days fresh with 4 requests a day by the uniform rule: once
+// all are found, each is visited every ten days, so that half of the copies are up to date.
+func TestRefresh(t *testing.T) {
+	const day = 24 * time.Hour
+	visits := map[uint32]int{}
+	var samples []discovery.Sample
+	r, err := discovery.Crawl(t.Context(), chain{sites: 4, pages: 10}, discovery.Options{
+		Connections: 4, Delay: 15 * time.Second, Robots: true,
+		Fetched: func(f discovery.Fetch) { visits[f.Page]++ },
+		Refresh: &discovery.Refresh{
+			Policy: refresh.NewUniform(), Belief: refresh.NewIndex(refresh.Default()),
+			Budget: 4 / day.Seconds(), For: 400 * day, Every: day / 3, Share: 0.5,
+			// each page at another moment of the ten days
+			Changes: func(page uint32, at float64) int { return int(at/(10*day.Seconds()) + float64(page)*0.377) },
+			Sampled: func(s discovery.Sample) { samples = append(samples, s) },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The budget is spent, robots.txt (once a day and site) apart, and never more than a request beyond it.
+	if all := r.Fetched + r.Revisits; r.Fetched != 40 || all > 1601 || all < 1590 {
+		t.Errorf("%d pages, %d visits: want 40 and 1600 in all", r.Fetched, r.Revisits)
+	}
+	for page, n := range visits {
+		if n < 37 || n > 46 { // those found first have more
+			t.Errorf("page %d: %d visits in 400 days, want one every ten", page, n)
+		}
+	}
+	fresh, believed, n := 0.0, 0.0, 0.0
+	for _, s := range samples {
+		if s.At > 200*day.Seconds() {
+			fresh, believed, n = fresh+s.Fresh, believed+s.Believed, n+1
+		}
+	}
+	// A page that changes at an even time in the interval between visits is fresh for half of it; who takes its
+	// changes for random ones believes (1-e^-x)/x of the rate it sees, which is about one change a visit.
+	if fresh /= n; math.Abs(fresh-0.5) > 0.05 {
+		t.Errorf("freshness %.3f, want 0.5", fresh)
+	}
+	if believed /= n; !(believed > 0.15 && believed < 0.5) {
+		t.Errorf("%.3f believed", believed)
+	}
+}
+
+// TestRefreshOfTheUnchanging holds that copies of pages that never change are fresh, and come to be believed so.
+func TestRefreshOfTheUnchanging(t *testing.T) {
+	var last discovery.Sample
+	index := refresh.NewIndex(refresh.Default())
+	_, err := discovery.Crawl(t.Context(), chain{sites: 2, pages: 3}, discovery.Options{Refresh: &discovery.Refresh{
+		Policy: index, Belief: index, Budget: 1e-3, For: 1000 * time.Hour, Every: time.Hour,
+		Changes: func(uint32, float64) int { return 0 }, Sampled: func(s discovery.Sample) { last = s },
+	}})
+	if err != nil || last.Pages != 6 || last.Fresh != 1 || last.Believed < 0.99 {
+		t.Errorf("%+v, error %v", last, err)
+	}
+}
+
+func TestWrongRefresh(t *testing.T) {
+	good := discovery.Refresh{Policy: refresh.NewUniform(), Budget: 1, For: time.Hour, Changes: func(uint32, float64) int { return 0 }}
+	for name, spoil := range map[string]func(*discovery.Refresh){
+		"policy": func(r *discovery.Refresh) { r.Policy = nil }, "budget": func(r *discovery.Refresh) { r.Budget = math.NaN() },
+		"time": func(r *discovery.Refresh) { r.For = 0 }, "changes": func(r *discovery.Refresh) { r.Changes = nil },
+		"samples": func(r *discovery.Refresh) { r.Sampled = func(discovery.Sample) {} },
+		"share":   func(r *discovery.Refresh) { r.Share = 2 },
+	} {
+		bad := good
+		spoil(&bad)
+		if _, err := discovery.Crawl(t.Context(), chain{sites: 1, pages: 1}, discovery.Options{Refresh: &bad}); err == nil {
+			t.Errorf("%s: want an error", name)
+		}
+	}
+}
