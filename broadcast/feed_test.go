@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha1"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 
 	"freshet/broadcast"
 	"freshet/broadcast/mirror"
+	"freshet/dashboard"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -369,29 +371,6 @@ func TestBehindTheHorizon(t *testing.T) {
 	witness.stop()
 }
 
-// TestStalledClient holds that a client that takes nothing neither slows others nor fills the memory.
-func TestStalledClient(t *testing.T) {
-	w := newWorld(t, 2, 8)
-	feed, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 300, QueueBytes: 1000})
-	stalled, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte("{}")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 5 {
-		s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
-		s.awaitEqual(w)
-		w.set(url(0, 1), fmt.Sprintf("text %d", i))
-		w.visit(url(0, 1))
-		s.awaitEqual(w)
-		s.stop()
-	}
-	stalled.Body.Close()
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if totals, err := feed.Totals(t.Context()); err != nil || totals.ChunksSent == 0 {
-		t.Errorf("%+v, %v", totals, err)
-	}
-}
-
 // TestLiars holds that who lies about what it has harms nobody else, and that nonsense is refused.
 func TestLiars(t *testing.T) {
 	w := newWorld(t, 1, 3)
@@ -421,8 +400,91 @@ func TestLiars(t *testing.T) {
 		}
 		response.Body.Close()
 	}
-	honest := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
-	honest.awaitEqual(w)
-	honest.stop()
+	// These stay: one claims to have everything and has nothing, one to have it up to now, one has what
+	// nobody sent.
+	claims := []broadcast.Subscription{{Have: map[string]string{}}, {Have: map[string]string{}}, {}}
+	for page := range 3 {
+		row, _, err := w.store().PageOf(parse(t, url(0, page)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims[0].Have[url(0, page)] = fmt.Sprintf("%x", row.BodyDigest[:])
+		claims[1].Have[url(0, page)] = fmt.Sprintf("%x", sha1.Sum([]byte("what nobody sent")))
+	}
+	now, err := broadcast.NewReader(w.store(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims[2].Cursor = now.Cursor().String()
+	for _, claim := range claims {
+		text, err := json.Marshal(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader(text))
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v, %v", text, response, err)
+		}
+		defer response.Body.Close()
+	}
+	for round := range 3 {
+		honest := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+		honest.awaitEqual(w)
+		w.set(url(0, 1), fmt.Sprintf("text %d", round))
+		w.visit(url(0, 1))
+		honest.awaitEqual(w)
+		honest.stop()
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestTokens holds that nothing of the feed is to be had without the token, or with one that is no longer it,
+// and that a client says so instead of trying for ever.
+func TestTokens(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	feed, stop := startFeed(t, w, broadcast.Options{})
+	server := httptest.NewServer(dashboard.Access{Token: "the new one"}.Guard(feed.Handler()))
+	defer server.Close()
+	defer stop()
+	for name, token := range map[string]string{"none": "", "stolen, and replaced since": "the old one", "part of it": "the new"} {
+		dir := t.TempDir()
+		client, err := mirror.New(mirror.Options{Addresses: []string{server.URL}, Token: token, Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(client.Run(t.Context()), client.Close()); !errors.Is(err, mirror.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, path := range []string{"/feed/status", "/feed/group", "/feed/frame?serial=1"} {
+			request, _ := http.NewRequest(http.MethodGet, server.URL+path, nil)
+			request.Header.Set("Authorization", "Bearer "+token)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil || response.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s: %s: %v, %v", name, path, response, err)
+			}
+			response.Body.Close()
+		}
+	}
+	right := subscribe(t, mirror.Options{Addresses: []string{server.URL}, Token: "the new one", Dir: t.TempDir()})
+	right.awaitEqual(w)
+	right.stop()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestTooMany holds that those who come when all places are taken are refused for now, and those who are in stay.
+func TestTooMany(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})
+	first := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+	first.awaitEqual(w)
+	response, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte("{}")))
+	if err != nil || response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%v, %v", response, err)
+	}
+	response.Body.Close()
+	w.set(url(0, 1), "second text")
+	w.visit(url(0, 1))
+	first.awaitEqual(w)
+	first.stop()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

@@ -37,6 +37,7 @@ type audience struct {
 	days                     int     // alone, and as many again with the downloaders
 	perDay                   float64 // bytes that may leave in a day
 	scheduler                string
+	queue                    int  // bytes that may wait for a client; 0 is the feed's default
 	loopback                 bool // sockets, and the machine's time; else connections in memory, and a bubble's
 }
 
@@ -68,6 +69,7 @@ type live struct {
 	bell   broadcast.Bell
 	front  atomic.Pointer[http.Handler] // of the feed that runs now
 	serve  *http.Server
+	dial   func(context.Context, string, string) (net.Conn, error)
 	reach  func() *http.Client
 	at     string // the feed's address
 
@@ -80,12 +82,7 @@ type live struct {
 // run lets the crawl find its pages, brings all mirrors up to it, and then measures with what may leave
 // limited.
 func (a audience) run(t testing.TB) (r result) {
-	c := clock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 17280) // a day in five seconds
-	web, err := sim.NewWeb(sim.Config{Seed: 5, Sites: a.sites, Pages: a.pages, Bytes: 1500, Clock: c, Latency: -1, Bandwidth: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &live{audience: a, t: t, clock: c, web: web, copies: map[weburl.URL]int{}}
+	l := open(t, a)
 	endCrawl := l.crawl()
 	l.pass(3 * day)
 
@@ -101,13 +98,13 @@ func (a audience) run(t testing.TB) (r result) {
 	l.score(&r.alone, &r.repository)
 
 	var once []*listener
-	arrived := c.Now()
+	arrived := l.clock.Now()
 	for range a.downloaders {
 		once = append(once, l.listen(l.interest(chance), true))
 	}
 	var ignored float64
 	l.score(&r.crowded, &ignored)
-	r.delay, r.unserved = delays(once, arrived, c.Now())
+	r.delay, r.unserved = delays(once, arrived, l.clock.Now())
 	totals, err := feed.Totals(context.Background())
 	if err != nil {
 		t.Error(err)
@@ -126,13 +123,28 @@ func (a audience) run(t testing.TB) (r result) {
 	}
 	l.verify()
 	endFeed()
+	l.close()
+	return r
+}
+
+// open makes the web.
+func open(t testing.TB, a audience) *live {
+	c := clock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 17280) // a day in five seconds
+	web, err := sim.NewWeb(sim.Config{Seed: 5, Sites: a.sites, Pages: a.pages, Bytes: 1500, Clock: c, Latency: -1, Bandwidth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &live{audience: a, t: t, clock: c, web: web, copies: map[weburl.URL]int{}}
+}
+
+// close ends what serves the feed, and the crawl's store.
+func (l *live) close() {
 	if l.serve != nil {
 		_ = l.serve.Close()
 	}
 	if err := l.engine.Close(); err != nil {
-		t.Error(err)
+		l.t.Error(err)
 	}
-	return r
 }
 
 // crawl begins the crawl; end stops it, and with it all change of the repository.
@@ -189,7 +201,7 @@ func (l *live) visited(u weburl.URL, at time.Time, copied, kept bool) {
 // feed lets a feed run in the place of the one before, with bytes a day that may leave; 0 is any number.
 func (l *live) feed(perDay float64) (feed *broadcast.Server, end func()) {
 	feed, err := broadcast.NewServer(broadcast.Options{
-		Store: l.engine.Store(), Bell: &l.bell, Clock: l.clock, Scheduler: l.scheduler, ChunkBytes: 16 << 10,
+		Store: l.engine.Store(), Bell: &l.bell, Clock: l.clock, Scheduler: l.scheduler, ChunkBytes: 16 << 10, QueueBytes: l.queue,
 		Rate: perDay / day.Seconds(),
 	})
 	if err != nil {
@@ -201,7 +213,7 @@ func (l *live) feed(perDay float64) (feed *broadcast.Server, end func()) {
 	handler := feed.Handler()
 	l.front.Store(&handler)
 	if l.serve == nil {
-		l.open()
+		l.listenOn()
 	}
 	return feed, func() {
 		cancel()
@@ -211,10 +223,10 @@ func (l *live) feed(perDay float64) (feed *broadcast.Server, end func()) {
 	}
 }
 
-// open lets clients reach the feed.
-func (l *live) open() {
+// listenOn lets clients reach the feed.
+func (l *live) listenOn() {
 	var in net.Listener
-	dial := new(net.Dialer).DialContext
+	l.dial = new(net.Dialer).DialContext
 	if l.loopback {
 		var err error
 		if in, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
@@ -222,10 +234,10 @@ func (l *live) open() {
 		}
 	} else {
 		p := newPipes()
-		in, dial = p, p.dial
+		in, l.dial = p, p.dial
 	}
 	l.at = in.Addr().String()
-	l.reach = func() *http.Client { return &http.Client{Transport: &http.Transport{DialContext: dial}} }
+	l.reach = func() *http.Client { return &http.Client{Transport: &http.Transport{DialContext: l.dial}} }
 	l.serve = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*l.front.Load()).ServeHTTP(w, r) })}
 	go func() { _ = l.serve.Serve(in) }()
 }

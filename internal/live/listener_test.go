@@ -20,6 +20,10 @@ type listener struct {
 	held  map[weburl.URL]holding
 	bytes int64     // of the pages that it took
 	done  time.Time // when it had all that it wanted
+
+	timed        bool          // whether what follows counts
+	longest, lag time.Duration // from capture to arrival; the sum
+	arrivals     int
 }
 
 // A holding is a page of a mirror.
@@ -73,6 +77,10 @@ func (m *listener) take(l *live, c mirror.Change) error {
 	if c.File == "" {
 		delete(m.held, u)
 		return nil
+	}
+	if m.timed {
+		lag := l.clock.Now().Sub(*c.At)
+		m.longest, m.lag, m.arrivals = max(m.longest, lag), m.lag+lag, m.arrivals+1
 	}
 	truth, _ := l.web.Truth(u, *c.At)
 	m.held[u] = holding{c.Digest, c.File, truth}
