@@ -36,6 +36,8 @@ type site struct {
 	groups []*group              // as they came into being: the site's own first, the others after those above them
 	visits []span                // that may still teach something about shared changes, in order of time
 	ticks  int                   // how often it was learned from
+	seen   int                   // visits of all time that told something
+	learnt int                   // of these, that its priors rest on
 	sums   [change.Rates]float64 // of its pages' posteriors, when last looked at
 }
 

@@ -97,6 +97,7 @@ func (x *Index) RestorePage(id ID, state []byte) error {
 	}
 	for k, b := range state[1:] {
 		s.evidence[k] = power(b)
+		s.told = s.told || s.evidence[k] != 1
 	}
 	x.ranking.Again(id, x.now)
 	return nil

@@ -26,7 +26,7 @@ const (
 	memoryDays   = 250  // visits older than that no longer change what is believed of shared changes
 	memoryVisits = 8    // nor do visits earlier than so many a page
 	steps        = 3    // of expectation and maximisation, each time
-	priorEvery   = 7    // looks at a site until its priors are learned anew
+	priorEvery   = 7    // looks at a site until its priors are learned anew, or sooner, see renewable
 	significant  = 0.02 // shared changes that must be seen differently until pages are valued anew
 	overallPages = 20   // that the pages of all sites are worth in a group's prior
 )
@@ -41,6 +41,7 @@ type state struct {
 	index    int32 // in its site's pages
 	known    bool
 	out      bool
+	told     bool // a visit has told something
 }
 
 // A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
@@ -123,6 +124,7 @@ func (l *learner) visited(id ID, v Visit) {
 		return
 	}
 	g := l.forest.group(s.folder)
+	home := l.site(s)
 	changed := v.Outcome == Changed
 	from, to := l.days(s.seen), l.days(v.At)
 	shared := 0.0
@@ -130,7 +132,6 @@ func (l *learner) visited(id ID, v Visit) {
 		shared = l.shared(g, from, to)
 		belief := s.evidence.Posterior(&g.prior)
 		own := -math.Log(belief.Unchanged(length))
-		home := l.site(s)
 		home.visits = append(home.visits, span{float32(from), float32(to), float32(own), s.folder, changed})
 	}
 	if quiet := v.At - v.Modified; l.options.Dates && changed && v.Modified > 0 && quiet >= 0 && quiet < length {
@@ -143,7 +144,10 @@ func (l *learner) visited(id ID, v Visit) {
 		forget = -math.Expm1(-length / l.options.Forget)
 	}
 	s.evidence.Scale(&g.prior, forget)
-	s.seen = v.At
+	s.seen, s.told = v.At, true
+	if home.seen++; home.renewable() {
+		l.due.Set(ID(l.forest.folders[s.folder].site), v.At)
+	}
 }
 
 // shared returns the changes that a page of the group was expected to share between two days.
@@ -189,7 +193,7 @@ func (l *learner) learn(now float64, revalue func(ID)) {
 		s := l.forest.sites[id]
 		l.due.Set(id, now+l.options.Every)
 		s.ticks++
-		renewed := s.ticks%priorEvery == 0
+		renewed := s.ticks%priorEvery == 0 || s.renewable()
 		if renewed {
 			l.renewPriors(s)
 		}
@@ -198,6 +202,13 @@ func (l *learner) learn(now float64, revalue func(ID)) {
 		}
 		l.revalue(s, renewed, revalue)
 	}
+}
+
+// renewable reports whether the visits of a site are so many more than those that its priors rest on that
+// they are worth learning anew: a fifth of all, and one to 64 pages. A new site is learned from after eight
+// visits, an old one at every so many looks.
+func (s *site) renewable() bool {
+	return s.seen-s.learnt >= max(8, s.learnt/4, len(s.pages)/64)
 }
 
 // revalue calls f for the pages of a site of which more is known now: all, or those of groups whose shared
@@ -223,8 +234,10 @@ func (l *learner) revalue(s *site, all bool, f func(ID)) {
 }
 
 // renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind
-// that all sites have: one step of expectation and maximisation.
+// that all sites have: one step of expectation and maximisation. Pages that were not visited yet say nothing
+// but the prior itself, and are left out: with them a wrong prior would last until most were.
 func (l *learner) renewPriors(s *site) {
+	s.learnt = s.seen
 	sums := make(map[*group]*change.Belief, len(s.groups))
 	for _, g := range s.groups {
 		sums[g] = new(change.Belief)
@@ -233,6 +246,9 @@ func (l *learner) renewPriors(s *site) {
 	var all [change.Rates]float64
 	for _, id := range s.pages {
 		p := &l.pages[id]
+		if !p.told {
+			continue
+		}
 		g := l.forest.group(p.folder)
 		posterior := p.evidence.Posterior(&g.prior)
 		sums[g].Add(&posterior, 1)
