@@ -27,16 +27,24 @@ func poissonStaleness(u float64) float64 {
 	if u >= 0.5 {
 		return 1 + math.Expm1(-u)/u
 	}
-	// Σ (-1)^(k+1) u^k/(k+1)!
-	sum, term := 0.0, 1.0
-	for k := 1.0; ; k++ {
-		term *= u / (k + 1)
-		if sum+term == sum {
-			return sum
-		}
-		sum += term
-		term = -term
+	return u * exponentialRest(-u)
+}
+
+// exponentialRest returns (e^x - 1 - x)/x² for |x| ≤ 1/2, to full precision: its series, even and odd
+// powers apart, so that the processor can do both at once.
+func exponentialRest(x float64) float64 {
+	even, odd, square := 0.0, 0.0, x*x
+	for k := len(inverseFactorials) - 2; k >= 0; k -= 2 {
+		even = even*square + inverseFactorials[k]
+		odd = odd*square + inverseFactorials[k+1]
 	}
+	return even + x*odd
+}
+
+// inverseFactorials are 1/2!, 1/3!, …, 1/15!.
+var inverseFactorials = [...]float64{
+	1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800,
+	1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200, 1.0 / 1307674368000,
 }
 
 // Marginal returns (1 - (1+u)e^-u)/λ for u = λ·length.
@@ -56,14 +64,7 @@ func excess(v float64) float64 {
 	if v >= 0.5 {
 		return math.Expm1(v) - v
 	}
-	sum, term := 0.0, v
-	for k := 2.0; ; k++ {
-		term *= v / k
-		if sum+term == sum {
-			return sum
-		}
-		sum += term
-	}
+	return v * v * exponentialRest(v)
 }
 
 // difference returns, with θ = λ·span, v = θ/(n+k) and w = vk/n,
