@@ -153,9 +153,47 @@ func warcBytes(t testing.TB, s *Store) (bytes int64) {
 	return bytes
 }
 
+// databaseBytes returns what keys and values take.
+func databaseBytes(t testing.TB, s *Store) (bytes int64) {
+	t.Helper()
+	err := scan(s.db, []byte{formatVersion}, []byte{formatVersion + 1}, func(key, value []byte) error {
+		bytes += int64(len(key) + len(value))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
+
+// versionsKept returns how many versions there are.
+func versionsKept(t testing.TB, s *Store) int64 {
+	t.Helper()
+	total, err := s.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total.Versions - total.Pruned
+}
+
+// readAll notes that the one consumer there is has read all records, so that they can go.
+func readAll(t testing.TB, s *Store) {
+	t.Helper()
+	for p := range weburl.Partition(testPartitions) {
+		total, err := s.Counters(p)
+		if err == nil {
+			_, err = s.Apply(&Mark{Partition: p, Consumer: "test", Record: total.Records})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 10,000: 10 fetches a day, files
 // of 100 KiB for a GiB, a sweep a week. Whatever limit is asked, the WARC files stay below it
-// from day to day and use most of it; what is referred to is never gone.
+// from day to day and use most of it, and the database is as large as what is kept; what is referred to is
+// never gone.
 func TestYear(t *testing.T) {
 	const day = 24 * time.Hour
 	tests := []struct {
@@ -204,13 +242,18 @@ func TestYear(t *testing.T) {
 				if d == 179 {
 					c.checkReferences(s)
 				}
+				readAll(t, s)
 			}
 			c.checkReferences(s)
 			bytes := warcBytes(t, s)
 			t.Logf("%d bytes at the end, %d at most; %d versions and %d captures let go, %d files rewritten, %d bytes freed; database %d bytes",
-				bytes, most, all.Versions, all.Captures, all.Files, all.FreedBytes, s.db.Metrics().DiskSpaceUsage())
+				bytes, most, all.Versions, all.Captures, all.Files, all.FreedBytes, databaseBytes(t, s))
 			if bytes < test.atLeast {
 				t.Errorf("%d bytes at the end: want at least %d: more was let go than asked", bytes, test.atLeast)
+			}
+			// What rows take does not grow with time: the last visits of a page are kept, and the versions asked for.
+			if kept := int64(len(c.pages))*keptVisits*150 + versionsKept(t, s)*200 + 64<<10; databaseBytes(t, s) > kept {
+				t.Errorf("%d bytes in the database: want at most %d", databaseBytes(t, s), kept)
 			}
 			for p := range weburl.Partition(testPartitions) {
 				for page, err := range s.Pages(p) {

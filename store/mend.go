@@ -1,0 +1,230 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// found is what a page has beside its row.
+type found struct {
+	first, last [2]uint32 // numbers of visits, of versions
+	lost        bool      // the last version's capture is gone
+	visit       Visit     // the last
+	version     Version   // the last
+	url         weburl.URL
+}
+
+const ofVisits, ofVersions = 0, 1
+
+// history looks at all visits or versions and lets go of captures that are lost.
+func (r *repair) history(kind keyKind, have map[weburl.Fingerprint]*found) error {
+	from, to := r.keys.kindSpan(r.p, kind)
+	return scan(r.db, from, to, func(key, value []byte) error {
+		fp, number, err := pageTail(key[len(from):])
+		if err != nil || decodes(kind, value) != nil {
+			return nil // set aside already
+		}
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		h := have[fp]
+		if h == nil {
+			h = &found{}
+			have[fp] = h
+			var page Page
+			if r.row(r.keys.appendPage(nil, r.p, keyPage, fp), &page) == nil {
+				h.url = page.URL
+			}
+		}
+		of := ofVisits
+		var capture *Pointer
+		var row any
+		if kind == keyVisit {
+			h.visit = Visit{}
+			err = decodeValue(value, &h.visit)
+			capture, row = &h.visit.Capture, &h.visit
+		} else {
+			of = ofVersions
+			h.version = Version{}
+			err = decodeValue(value, &h.version)
+			capture, row = &h.version.Capture, &h.version
+			h.lost = false
+		}
+		if of == ofVersions && h.last[of] != 0 && number != h.last[of]+1 {
+			if err := r.dropVersions(fp, h.first[of], h.last[of]); err != nil {
+				return err
+			}
+			h.first[of] = 0
+		}
+		if of == ofVisits && h.last[of] != 0 && number-h.last[of] <= keptVisits {
+			if err := r.fillVisits(fp, h.last[of]+1, number-1); err != nil {
+				return err
+			}
+		}
+		if h.first[of] == 0 {
+			h.first[of] = number
+		}
+		h.last[of] = number
+		if err != nil || capture.IsZero() {
+			return err
+		}
+		body, err := r.Body(*capture)
+		switch {
+		case err == nil && (kind == keyVisit || warc.DigestOf(body.Payload) == h.version.BodyDigest):
+			u, err := weburl.Parse(body.URL)
+			if err == nil && (h.url.IsZero() || h.url == u) {
+				h.url = u
+				return nil
+			}
+		case err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		r.say(fp.String(), "the capture of %s %d is lost (%s:%d)", []string{"visit", "version"}[of], number, capture.File, capture.Offset)
+		h.lost = h.lost || of == ofVersions
+		*capture = Pointer{}
+		return r.set(bytes.Clone(key), row)
+	})
+}
+
+// dropVersions sets aside versions before one that is missing: a page's are numbered without a gap.
+func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
+	for n := first; n <= last; n++ {
+		key := r.keys.appendOfPage(nil, r.p, keyVersion, fp, n)
+		value, err := r.raw(key)
+		if err == nil {
+			err = r.drop(key, value, "a version before one that is lost")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillVisits puts visits of which nothing is known in the place of those that are lost.
+func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
+	for n := first; n <= last; n++ {
+		r.say(fp.String(), "visit %d is lost: it counts as one that told nothing", n)
+		if err := r.set(r.keys.appendOfPage(nil, r.p, keyVisit, fp, n), &Visit{Outcome: OutcomeFailed, Reason: "lost"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages mends rows by what belongs to them, makes those that are missing, and sets aside what belongs to
+// none.
+func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerprint]*Page, error) {
+	pages := map[weburl.Fingerprint]*Page{}
+	from, to := r.keys.kindSpan(r.p, keyPage)
+	err := scan(r.db, from, to, func(key, value []byte) error {
+		n, err := numberTail(key[len(from):])
+		var page Page
+		if err != nil || decodeValue(value, &page) != nil {
+			return nil
+		}
+		pages[weburl.Fingerprint(n)] = &page
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, fp := range sortedKeys(have) {
+		if pages[fp] == nil && !have[fp].url.IsZero() && have[fp].url.Partition(r.dir.partitions) == r.p {
+			pages[fp] = madeOf(have[fp])
+			r.say(have[fp].url.String(), "its row was missing and is made anew from its captures")
+		}
+	}
+	for _, kind := range []keyKind{keyVisit, keyVersion, keyLinks} {
+		from, to := r.keys.kindSpan(r.p, kind)
+		err := scan(r.db, from, to, func(key, value []byte) error {
+			rest := key[len(from):]
+			if len(rest) >= 8 && pages[weburl.Fingerprint(binary.BigEndian.Uint64(rest))] == nil && decodes(kind, value) == nil {
+				return r.drop(bytes.Clone(key), value, "belongs to no page, and no capture tells of which it was")
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, fp := range sortedKeys(pages) {
+		if err := r.page(fp, pages[fp], have[fp]); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+func sortedKeys[V any](m map[weburl.Fingerprint]V) []weburl.Fingerprint {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// madeOf returns a row of what a page's visits and versions tell.
+func madeOf(h *found) *Page {
+	page := &Page{URL: h.url, Visited: h.last[ofVisits] > 0, FirstSeen: h.visit.At}
+	if h.last[ofVersions] > 0 {
+		v := &h.version
+		page.State, page.FirstSeen, page.LastChanged = StateLive, v.At, v.At
+		page.ContentType, page.Size, page.BodyDigest, page.TextDigest = v.ContentType, v.Size, v.BodyDigest, v.TextDigest
+	}
+	if page.Visited {
+		page.LastFetched, page.Outcome, page.Status = h.visit.At, h.visit.Outcome, h.visit.Status
+	}
+	return page
+}
+
+// page makes a row agree with its history, and stores it. A page whose body is lost forgets its
+// validators, so that the next visit brings it again, and waits for that visit.
+func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
+	if h == nil {
+		h = &found{}
+	}
+	before := *page
+	if page.State != StatePurged {
+		page.Visits, page.Versions = max(h.last[ofVisits], visitsWithout(page, h)), h.last[ofVersions]
+		if page.Pruned = 0; h.first[ofVersions] > 0 {
+			page.Pruned = h.first[ofVersions] - 1
+		}
+	}
+	if page.State >= states || page.Versions == 0 && before.Versions > 0 {
+		page.State = StatePending
+	}
+	if h.lost || page.Versions == 0 && before.Versions > 0 {
+		page.ETag, page.LastModified, page.BodyDigest, page.TextDigest = "", "", BodyDigest{}, TextDigest{}
+		if page.Queue == NoQueue {
+			page.Queue, page.Key = DueQueue, Key{uint64(max(0, page.LastFetched)), uint64(fp)}
+		}
+	}
+	if first := page.firstVisit(); page.State != StatePurged && h.first[ofVisits] > first {
+		if err := r.fillVisits(fp, first, h.first[ofVisits]-1); err != nil {
+			return err
+		}
+	}
+	if *page == before {
+		return nil
+	}
+	if page.Pruned > before.Pruned {
+		r.say(page.URL.String(), "its versions up to %d are lost", page.Pruned)
+	}
+	if before.Visits != page.Visits || before.Versions != page.Versions {
+		r.say(page.URL.String(), "its row said %d visits, %d versions: it has %d and %d", before.Visits, before.Versions, page.Visits, page.Versions)
+	}
+	return r.set(r.keys.appendPage(nil, r.p, keyPage, fp), page)
+}
+
+// visitsWithout returns the number of the last visit of a page that has none left: that which the row says if
+// all of them have been folded, else 0.
+func visitsWithout(page *Page, h *found) uint32 {
+	if h.last[ofVisits] == 0 && page.Folded.Visits == int64(page.Visits) {
+		return page.Visits
+	}
+	return 0
+}

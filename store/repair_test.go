@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// damaged returns the disk of a directory whose first WARC file has a changed byte in the middle of a
+// capture, and in whose database a row, a version, a queue entry and a total are wrong, and the URLs of two
+// pages: of the first the row is lost, of the second a version.
+func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
+	t.Helper()
+	disk = vfs.NewCrashableMem()
+	o := testOptions(disk)
+	o.WARC.MaxBytes = 4 << 10
+	s := openTest(t, o)
+	for minute := range 40 {
+		u := parse(t, fmt.Sprintf("http://site%d.test/%d", minute%3, minute%10))
+		f := answer(t, u, minute, fmt.Sprintf("minute %d", minute))
+		f.Record.(*Fetched).RetryAt = at(minute + 60)
+		commitPages(t, s, f)
+	}
+	if err := s.Close(); err != nil { // ends the last file
+		t.Fatal(err)
+	}
+	s = openTest(t, o)
+	paths, err := s.Files()
+	if err != nil || len(paths) < 3 {
+		t.Fatal(paths, err)
+	}
+	file = disk.PathBase(paths[0])
+	first, second, third := parse(t, "http://site0.test/0"), parse(t, "http://site1.test/1"), parse(t, "http://site2.test/2")
+	version, err1 := s.Version(home(first), first.Fingerprint(), 1)
+	page, err2 := s.Page(home(third), third.Fingerprint())
+	f, err3 := disk.OpenReadWrite(paths[0], vfs.WriteCategoryUnspecified)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte("xxxx"), version.Capture.Offset+version.Capture.Length/2)
+	b := s.db.NewBatch()
+	err = errors.Join(err, f.Sync(), f.Close(),
+		b.Delete(s.keys.appendPage(nil, home(first), keyPage, first.Fingerprint()), nil),
+		b.Delete(s.keys.appendOfPage(nil, home(second), keyVersion, second.Fingerprint(), 2), nil),
+		b.Delete(s.keys.appendEntry(nil, home(third), page.Queue, third.Site(), page.Key), nil),
+		b.Set(s.keys.appendKind(nil, home(third), keyCounters), []byte{0xff}, nil),
+		b.Commit(pebble.Sync), s.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return disk, file, [2]string{first.String(), second.String()}
+}
+
+// TestRepairCrash cuts a repair before every change of the disk. Whatever is left, another repair mends it:
+// nothing is found wrong any more, what was damaged lies aside, no page is lost, and the crawl goes on.
+func TestRepairCrash(t *testing.T) {
+	disk, file, urls := damaged(t)
+	c := &crasher{disk: disk}
+	s, err := Open("data", testOptions(errorfs.Wrap(disk, c)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	if err := errors.Join(s.Repair(context.Background(), func(Problem) { said++ }), s.Close()); err != nil || said < 5 {
+		t.Fatalf("repair: %d things done, %v", said, err)
+	}
+	c.mu.Lock()
+	crashes := c.crashes
+	c.mu.Unlock()
+	if len(crashes) < 30 {
+		t.Errorf("%d crashes: want thirty at least", len(crashes))
+	}
+	t.Logf("%d crashes, %d things mended", len(crashes), said)
+	for i, crash := range append(crashes, crash{disk: disk, place: "the end"}) {
+		if testing.Short() && i%7 != 0 {
+			continue
+		}
+		s := openTest(t, testOptions(crash.disk))
+		if err := errors.Join(s.Repair(context.Background(), func(Problem) {}), s.Close()); err != nil {
+			t.Fatalf("after crash %d, before %s: %v", i, crash.place, err)
+		}
+		if _, err := crash.disk.Stat("data/" + asideDir + "/" + file); err != nil {
+			t.Errorf("the damaged file is not aside: %v", err)
+		}
+		s = openTest(t, testOptions(crash.disk))
+		verify(t, s)
+		for _, url := range urls {
+			u := parse(t, url)
+			if page, _, err := s.PageOf(u); err != nil || page.Visits == 0 {
+				t.Errorf("row of %s: %+v, %v", u, page, err)
+			}
+			commitPages(t, s, answer(t, u, 200, "again"))
+		}
+		verify(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Fatalf("after crash %d, before %s", i, crash.place)
+		}
+	}
+}
