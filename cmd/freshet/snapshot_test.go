@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"freshet/crawl"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// cuts takes the disk's state at every change of it while it is on: what was not synced is lost.
+type cuts struct {
+	disk *vfs.MemFS
+	on   atomic.Bool
+
+	mu    sync.Mutex
+	disks []*vfs.MemFS
+}
+
+func (c *cuts) MaybeError(op errorfs.Op) error {
+	if c.on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpLock {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.disks = append(c.disks, c.disk.CrashClone(vfs.CrashCloneCfg{}))
+	}
+	return nil
+}
+
+func (c *cuts) String() string { return "cuts" }
+
+// TestSnapshotCrash has a running crawl make a snapshot, asked for at its socket, and cuts the power at every
+// write and sync meanwhile, the crawl's own included. Whatever is left, the directory is whole; the snapshot
+// is there, and can be restored, or it is not, and can be made.
+func TestSnapshotCrash(t *testing.T) {
+	web := httptest.NewServer(smallWeb())
+	t.Cleanup(web.Close)
+	c := &cuts{disk: vfs.NewCrashableMem()}
+	u, err := weburl.Parse("http://site.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := crawl.Open(crawl.Options{
+		Dir: "data", FS: errorfs.Wrap(c.disk, c), Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: -1,
+		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	listener, err := listenSocket(filepath.Join(data, socketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: withSnapshots(engine.Store(), http.NotFoundHandler())}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(listener) }) // ends with Close
+	running.Go(func() {
+		if _, err := engine.Run(ctx, t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for engine.Status().Pages < 3 {
+		if _, _, err := engine.Add([]weburl.URL{u}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.on.Store(true)
+	for _, path := range []string{"/a.html", "/b.html", "/"} { // something to do meanwhile
+		page, err := weburl.Parse("http://site.test" + path)
+		if err := errors.Join(err, engine.Recrawl(page)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := askSnapshot(t.Context(), data, "copy")
+	c.on.Store(false)
+	stop()
+	if err := errors.Join(err, server.Close()); err != nil || !done {
+		t.Errorf("the snapshot: %v, %v", done, err)
+	}
+	running.Wait()
+	if err := engine.Close(); err != nil {
+		t.Error(err)
+	}
+	whole := 0
+	for i, disk := range append(c.disks, c.disk) {
+		checkStored(t, disk, "data")
+		if _, err := disk.Stat("copy"); err != nil {
+			s := openMem(t, disk, "data")
+			if err := errors.Join(s.Snapshot(t.Context(), "copy"), s.Close()); err != nil {
+				t.Errorf("a snapshot after the crash: %v", err)
+			}
+		} else {
+			whole++
+		}
+		if err := store.Restore(disk, "copy", "restored"); err != nil {
+			t.Errorf("restore: %v", err)
+		} else {
+			checkStored(t, disk, "restored")
+		}
+		if t.Failed() {
+			t.Fatalf("after cut %d of %d", i, len(c.disks))
+		}
+	}
+	if t.Logf("%d cuts, after %d of them the snapshot was there", len(c.disks), whole); len(c.disks) < 20 || whole == 0 {
+		t.Error("too few cuts")
+	}
+}
+
+func openMem(t *testing.T, disk vfs.FS, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(dir, store.Options{FS: disk})
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	return s
+}
+
+// checkStored opens a directory, which must have pages and no fault.
+func checkStored(t *testing.T, disk vfs.FS, dir string) {
+	t.Helper()
+	s := openMem(t, disk, dir)
+	total, err := s.Total()
+	if err != nil || total.Versions < 3 {
+		t.Errorf("%s: %d versions, %v: want the three that were stored before", dir, total.Versions, err)
+	}
+	err = s.Verify(t.Context(), func(p store.Problem) { t.Errorf("%s: %v", dir, p) })
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Error(err)
+	}
+}
