@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test test-real-sites check race fuzz bench
+.PHONY: help build demo setup test real-sites test-real-sites check race fuzz bench
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ setup: ## install what the tests need beside Go; quick when it is there
 
 test: setup ## run all tests, as every change must pass them
 	go test -timeout 20m ./...
+
+real-sites: ## fetch the real sites (108 MB, 1.6 GB unpacked) and record their webs for the lab
+	go run ./internal/sites/fetch
 
 test-real-sites: setup ## crawl all real sites and compare with an independent walk
 	FRESHET_ALL_SITES=1 go test -count=1 -timeout 3h -run TestRealSites -v ./internal/e2e

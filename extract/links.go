@@ -13,10 +13,12 @@ const (
 	maxResolved  = 16 << 20 // bytes of all URLs made of one page's references
 )
 
-// linkSet keeps links in order of appearance, each URL once and never the page's own.
+// linkSet keeps links in order of appearance, each URL once and never the page's own, unless repeats are
+// asked for.
 type linkSet struct {
 	own      weburl.URL
 	max      int
+	repeats  bool // nothing is left out
 	index    map[weburl.URL]int
 	links    []Link
 	resolved int // bytes of URLs so far, repeats included
@@ -30,7 +32,7 @@ func (s *linkSet) reset(own weburl.URL, max int) {
 		s.index = make(map[weburl.URL]int)
 	}
 	clear(s.index)
-	*s = linkSet{own: own, max: max, index: s.index}
+	*s = linkSet{own: own, max: max, repeats: s.repeats, index: s.index}
 }
 
 // expect makes room for n more links.
@@ -58,10 +60,10 @@ func (s *linkSet) resolve(base weburl.URL, ref string, l Link) {
 // add keeps a link, or joins it with an earlier one of the same URL: that keeps its place and rel,
 // is to be followed if one of the two is, and takes the later date.
 func (s *linkSet) add(l Link) {
-	if l.URL == s.own || l.URL.IsZero() {
+	if l.URL.IsZero() || l.URL == s.own && !s.repeats {
 		return
 	}
-	if i, known := s.index[l.URL]; known {
+	if i, known := s.index[l.URL]; known && !s.repeats {
 		first := &s.links[i]
 		first.NoFollow = first.NoFollow && l.NoFollow
 		if l.LastMod.After(first.LastMod) {

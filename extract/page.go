@@ -34,7 +34,7 @@ type Link struct {
 // Page is what a body and its header tell the crawler.
 type Page struct {
 	Kind         Kind
-	Links        []Link     // in order of appearance, the header's first; no URL twice, never the page's own
+	Links        []Link     // in order of appearance, the header's first; no URL twice, never the page's own, but for Options.Repeats
 	LinksDropped int        // references beyond Options.MaxLinks
 	Canonical    weburl.URL // rel=canonical, zero if none
 	NoIndex      bool       // the page asks not to be indexed
@@ -58,6 +58,7 @@ type Options struct {
 	Agent       string // the crawler's token in robots meta elements and X-Robots-Tag; default "freshet"
 	MaxLinks    int    // references read of a page, links kept; default DefaultMaxLinks
 	MaxUnpacked int64  // bytes read of a gzipped sitemap; default DefaultMaxUnpacked
+	Repeats     bool   // links as often as the page carries them, those to itself included: for a study of repeats
 }
 
 func (opt Options) orDefault() Options {
@@ -86,7 +87,9 @@ type Parser struct {
 }
 
 // NewParser returns a Parser that keeps to the options' bounds.
-func NewParser(opt Options) *Parser { return &Parser{opt: opt.orDefault()} }
+func NewParser(opt Options) *Parser {
+	return &Parser{opt: opt.orDefault(), links: linkSet{repeats: opt.Repeats}}
+}
 
 // Extract reads a body as what its header and its first bytes say it is. The body is the page's
 // content, transfer and content encodings undone; own is the URL that answered; the header may be

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/sites/recorded"
 	"freshet/lab"
 	"freshet/lab/broder"
 	"freshet/lab/castillo"
@@ -23,14 +25,16 @@ import (
 	"freshet/lab/queue"
 	"freshet/lab/replay"
 	"freshet/lab/web"
+	"freshet/lab/webs"
 	"freshet/lab/wolf"
 )
 
 // experiments are all there are, by name. A new one is one line here.
 func experiments() []lab.Experiment {
+	source := webs.Source{Recorded: realWeb}
 	return []lab.Experiment{
-		broder.Experiment(),
-		castillo.Experiment(), castillo.Parallel(),
+		broder.Experiment(source),
+		castillo.Experiment(source), castillo.Parallel(source),
 		freshness.Experiment(),
 		gate.Experiment(),
 		growth.Experiment(),
@@ -41,6 +45,15 @@ func experiments() []lab.Experiment {
 		web.Experiment(),
 		wolf.Experiment(), wolf.Mixture(),
 	}
+}
+
+// realWeb returns the file of a web of the real sites.
+func realWeb(ctx context.Context, name string) (string, error) {
+	file, err := recorded.File(ctx, name)
+	if errors.Is(err, recorded.ErrAbsent) {
+		err = fmt.Errorf("%w: %w: make real-sites fetches them", lab.ErrNoData, err)
+	}
+	return file, err
 }
 
 func labCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"freshet/lab"
+	"freshet/lab/webs"
 	recorded "freshet/seen/trace"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
@@ -19,7 +20,7 @@ import (
 
 func runTrial(t *testing.T, arguments ...string) (*lab.Result, error) {
 	t.Helper()
-	trial := Experiment().New()
+	trial := Experiment(webs.Source{}).New()
 	if err := trial.Flags().Parse(arguments); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestRecorded(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	for _, argument := range []string{"--web=web-1", "--policy=fifo", "--order=width", "--from=-1", "--to=3", "--to=40", "--processes=0", "--requests=-1"} {
+	for _, argument := range []string{"--web=web-1", "--policy=fifo", "--order=width", "--from=-1", "--to=3", "--to=40", "--processes=-1", "--requests=-1"} {
 		_, err := runTrial(t, argument)
 		if _, wrong := errors.AsType[*lab.ParameterError](err); !wrong {
 			t.Errorf("%s: error %v", argument, err)

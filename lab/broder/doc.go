@@ -8,7 +8,9 @@
 // cross trace, which a cache at the sender sees. Every policy answers every trace at every size, and is
 // drawn by its miss rate and by its distance to MIN, which no policy can beat.
 //
-// A recorded trace (crawl --record-trace) takes the web's place with --trace. What a synthetic web says
+// A host is asked again ten times as long after an answer as the answer took, as in the paper. The real
+// webs are crawled by one process, and their pages' links are those that they carry, repeats included; a
+// recorded trace (crawl --record-trace) takes the web's place with --trace. What a synthetic web says
 // is a check on code: its links do not repeat as those of real hosts do, whose pages share their
 // navigation. Claims about the paper's critical size want recorded traces.
 package broder

@@ -9,39 +9,43 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/lab"
+	"freshet/lab/webs"
 	"freshet/seen/cache"
 	recorded "freshet/seen/trace"
-	"freshet/sim/discovery"
+	"freshet/sim/graph"
 	"freshet/weburl"
 )
 
 // parameters are the flags.
 type parameters struct {
+	source    webs.Source
 	web, file string
 	policies  []string
 	orders    []string
 	from, to  int
 	processes int
 	requests  int
+	adaptive  float64
 	seed      uint64
 }
 
-// Experiment returns the experiment.
-func Experiment() lab.Experiment {
+// Experiment returns the experiment on the source's webs.
+func Experiment(source webs.Source) lab.Experiment {
 	return lab.Experiment{
 		Name:       "broder",
 		Summary:    "Compare cache policies before the URL-seen test on synthetic and recorded traces",
 		Reproduces: "Broder, Najork and Wiener 2003, Figures 2 to 5, and their open questions",
 		Quick:      []string{"--web=web-5k", "--requests=200000", "--to=17", "--order=fifo,depth"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
-			p := new(parameters)
-			flags.StringVar(&p.web, "web", "web-20k", "web to crawl: web-5k, web-20k, web-big, or the file of a recorded one")
+			p := &parameters{source: source}
+			flags.StringVar(&p.web, "web", "web-20k", "web to crawl: "+webs.Names())
 			flags.StringVar(&p.file, "trace", "", "recorded trace that takes the web's place")
 			flags.StringSliceVar(&p.policies, "policy", withoutInfinite(), "policies")
 			flags.StringSliceVar(&p.orders, "order", []string{"fifo", "length", "depth"}, "crawl orderings, the first of which is studied in full")
 			flags.IntVar(&p.from, "from", 5, "logarithm to base 2 of the least size, in entries")
 			flags.IntVar(&p.to, "to", 21, "logarithm of the largest")
-			flags.IntVar(&p.processes, "processes", 4, "processes that share the web, of 500 threads each")
+			flags.IntVar(&p.processes, "processes", 0, "processes that share the web, of 500 threads each; 0: 4, and 1 of a recorded web")
+			flags.Float64Var(&p.adaptive, "adaptive-delay", 10, "from an answer to the next request to its host, as a multiple of what it took; 0: 15 s instead")
 			flags.IntVar(&p.requests, "requests", 0, "requests of a trace, 0 for all")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of resources, repeats and of the policy random")
 			return p.run
@@ -79,8 +83,10 @@ func (p *parameters) validate() error {
 		return &lab.ParameterError{Name: "from", Value: p.from, Want: "0 to 28"}
 	case p.to < p.from || p.to > 28:
 		return &lab.ParameterError{Name: "to", Value: p.to, Want: "at least --from and at most 28"}
-	case p.processes < 1 || p.processes > 100:
-		return &lab.ParameterError{Name: "processes", Value: p.processes, Want: "1 to 100"}
+	case p.processes < 0 || p.processes > 100:
+		return &lab.ParameterError{Name: "processes", Value: p.processes, Want: "0 to 100"}
+	case !(p.adaptive >= 0 && p.adaptive <= 1e6):
+		return &lab.ParameterError{Name: "adaptive-delay", Value: p.adaptive, Want: "0 to 1e6"}
 	case p.requests < 0:
 		return &lab.ParameterError{Name: "requests", Value: p.requests, Want: "0 or more"}
 	case len(p.orders) == 0:
@@ -132,19 +138,25 @@ func readTrace(file string, most int) (requests []weburl.Fingerprint, err error)
 
 // runWeb studies a web.
 func (p *parameters) runWeb(ctx context.Context, out *lab.Result) error {
-	web, err := readWeb(ctx, p.web)
+	web, err := p.source.Open(ctx, p.web, 0)
 	if err != nil {
 		return err
 	}
+	if _, recorded := web.Carried(0); p.processes == 0 && recorded {
+		p.processes = 1
+	} else if p.processes == 0 {
+		p.processes = 4
+	}
+	out.Parameter("processes", p.processes)
 	return p.crawls(ctx, out, web)
 }
 
 // crawls crawls the web by each ordering, and studies the first in full.
-func (p *parameters) crawls(ctx context.Context, out *lab.Result, web discovery.Web) error {
+func (p *parameters) crawls(ctx context.Context, out *lab.Result, web *graph.Stored) error {
 	byHost := schemes()[0]
 	first := 0 // the critical size of the first ordering's trace
 	for i, order := range p.orders {
-		crawl, err := crawlWeb(ctx, out, web, order, p.processes, p.seed)
+		crawl, err := p.crawl(ctx, out, web, order)
 		if err != nil {
 			return err
 		}
@@ -160,7 +172,9 @@ func (p *parameters) crawls(ctx context.Context, out *lab.Result, web discovery.
 			return err
 		}
 		first, _ = full.edge()
-		p.runSchemes(out, crawl)
+		if p.processes > 1 {
+			p.runSchemes(out, crawl)
+		}
 	}
 	return nil
 }
@@ -174,17 +188,13 @@ func (p *parameters) runFull(ctx context.Context, out *lab.Result, order string,
 	}
 	full.report(out, [2]string{"Figure 2: miss rates, full trace", "Figure 3: misses by those of MIN, full trace"})
 	full.claims(out)
-	cross, err := newStudy(ctx, out, "cross, "+order, t.cross, p.policies, p.logs(), p.seed)
-	if err != nil {
-		return nil, err
+	if len(t.cross) > 0 {
+		if err := p.runCross(ctx, out, order, t); err != nil {
+			return nil, err
+		}
 	}
-	cross.report(out, [2]string{"Figure 4: miss rates, cross trace", "Figure 5: misses by those of MIN, cross trace"})
-	cross.claims(out)
-	if p.web == "web-20k" && p.processes == 4 && p.requests == 0 && order == "fifo" {
-		referenceFull().compare(out, full)
-		referenceCross().compare(out, cross)
-		out.Compare(lab.Comparison{What: "share of links that leave the process", Source: "section 4",
-			Published: 0.195, Measured: rate(len(t.cross), len(t.full)), Tolerance: 0.02})
+	if p.requests == 0 && order == "fifo" {
+		p.compare(out, full)
 	}
 	sharded(out, full)
 	const entries = threads * 100
@@ -194,6 +204,38 @@ func (p *parameters) runFull(ctx context.Context, out *lab.Result, order string,
 	out.Claim("open question: a cache a thread could replace the shared one", own < shared+0.02,
 		"50,000 entries in all: %.4f of the requests miss with a cache a thread, %.4f with a shared one", own, shared)
 	return full, nil
+}
+
+// runCross studies a crawl's cross trace.
+func (p *parameters) runCross(ctx context.Context, out *lab.Result, order string, t trace) error {
+	cross, err := newStudy(ctx, out, "cross, "+order, t.cross, p.policies, p.logs(), p.seed)
+	if err != nil {
+		return err
+	}
+	cross.report(out, [2]string{"Figure 4: miss rates, cross trace", "Figure 5: misses by those of MIN, cross trace"})
+	cross.claims(out)
+	if p.isReference("web-20k", 4) && p.requests == 0 && order == "fifo" {
+		referenceCross().compare(out, cross)
+		out.Compare(lab.Comparison{What: "share of links that leave the process", Source: "section 4",
+			Published: 0.195, Measured: rate(len(t.cross), len(t.full)), Tolerance: 0.02})
+	}
+	return nil
+}
+
+// compare puts a whole full trace beside what an earlier study found on it.
+func (p *parameters) compare(out *lab.Result, full *study) {
+	switch {
+	case p.isReference("web-20k", 4):
+		referenceFull().compare(out, full)
+	case p.isReference("real-14", 1):
+		referenceReal14().compare(out, full)
+	case p.isReference("real-split", 1):
+		referenceRealSplit().compare(out, full)
+	}
+}
+
+func (p *parameters) isReference(web string, processes int) bool {
+	return p.web == web && p.processes == processes
 }
 
 // sharded compares one CLOCK with sixteen, chosen by fingerprint, of as many entries together.

@@ -2,13 +2,8 @@ package broder
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"freshet/frontier"
@@ -23,24 +18,28 @@ const threads = 500
 
 // crawled is a web and the order in which a crawl fetched its pages.
 type crawled struct {
-	web       discovery.Web
+	web       *graph.Stored
 	seed      uint64
 	processes int
 	fetches   []discovery.Fetch // by their ends
 }
 
-// crawlWeb crawls a web with the ordering of that name, with threads for each process.
-func crawlWeb(ctx context.Context, out *lab.Result, web discovery.Web, order string, processes int, seed uint64) (*crawled, error) {
+// crawl crawls a web with the ordering of that name, with threads for each process.
+func (p *parameters) crawl(ctx context.Context, out *lab.Result, web *graph.Stored, order string) (*crawled, error) {
 	ordering, err := parseOrdering(order)
 	if err != nil {
 		return nil, err
 	}
-	c := &crawled{web: web, seed: seed, processes: processes}
-	_, err = discovery.Crawl(ctx, web, discovery.Options{
-		Ordering: ordering, Connections: threads * processes, Delay: 15 * time.Second,
+	c := &crawled{web: web, seed: p.seed, processes: p.processes}
+	o := discovery.Options{
+		Ordering: ordering, Connections: threads * p.processes, AdaptiveDelay: p.adaptive,
 		Fetched:  func(f discovery.Fetch) { c.fetches = append(c.fetches, f) },
 		Progress: func(fetched, known int) { out.Progress("crawling by "+order, fetched, known) },
-	})
+	}
+	if p.adaptive == 0 {
+		o.Delay = 15 * time.Second
+	}
+	_, err = discovery.Crawl(ctx, web, o)
 	return c, err
 }
 
@@ -69,6 +68,23 @@ type link struct {
 	fp       weburl.Fingerprint
 	site     uint32 // of its target
 	resource bool
+}
+
+// carried appends all links of a page in order: as they were recorded, or with what a synthetic web lacks.
+// What is no page counts as its page's site's.
+func (c *crawled) carried(dst []link, page, site uint32) []link {
+	names, recorded := c.web.Carried(page)
+	if !recorded {
+		return c.appendLinks(dst, page, site, c.web.Links().Out(page))
+	}
+	for _, n := range names {
+		l := link{name(kindPage, 0, n), site, true}
+		if int(n) < c.web.Pages() {
+			l.site, l.resource = c.web.SiteOf(n), false
+		}
+		dst = append(dst, l)
+	}
+	return dst
 }
 
 // appendLinks appends all links of a page in order. The web has only what a page links to once; resources
@@ -160,11 +176,9 @@ func (c *crawled) trace(s scheme, most int) trace {
 	}
 	by := assign(own)
 	var t trace
-	var targets []uint32
 	var links []link
 	for i, f := range own {
-		targets = c.web.AppendLinks(targets[:0], f.Page)
-		links = c.appendLinks(links[:0], f.Page, f.Site, targets)
+		links = c.carried(links[:0], f.Page, f.Site)
 		t.pages++
 		for _, l := range links {
 			if most > 0 && len(t.full) == most {
@@ -178,21 +192,4 @@ func (c *crawled) trace(s scheme, most int) trace {
 		}
 	}
 	return t
-}
-
-// readWeb returns the web of that name, or that a file of that name has recorded.
-func readWeb(ctx context.Context, name string) (discovery.Web, error) {
-	if slices.Contains(graph.Names(), name) {
-		web, _, err := graph.Named(ctx, name)
-		return web, err
-	}
-	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &lab.ParameterError{Name: "web", Value: name, Want: strings.Join(graph.Names(), ", ") + " or a file"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return graph.Read(file, name)
 }

@@ -37,7 +37,7 @@ func assign(fetches []discovery.Fetch) (by []uint16) {
 
 // perThread returns the miss rate when every thread has a cache of its own, of so many entries in all.
 func perThread(t trace, entries int) float64 {
-	n := int(slices.Max(t.by)) + 1
+	n := max(threads, int(slices.Max(t.by))+1)
 	caches := make([]cache.Policy, n)
 	for i := range caches {
 		caches[i] = cache.NewClock(max(1, entries/n))

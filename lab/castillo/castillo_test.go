@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"freshet/lab"
+	"freshet/lab/webs"
 	"freshet/sim/discovery"
 )
 
 // TestExperiments runs both on small webs and holds what is true of any: no crawl beats its bounds, all
 // pages bring all PageRank, and the oracle is best at first.
 func TestExperiments(t *testing.T) {
-	for _, e := range []lab.Experiment{Experiment(), Parallel()} {
+	for _, e := range []lab.Experiment{Experiment(webs.Source{}), Parallel(webs.Source{})} {
 		t.Run(e.Name, func(t *testing.T) {
 			trial := e.New()
 			if err := trial.Flags().Parse([]string{"--web=synthetic", "--sites=12", "--connections=1,8"}); err != nil {
@@ -40,7 +41,7 @@ func TestExperiments(t *testing.T) {
 
 // TestOptimal holds a crawl by one fetcher and no delay to the order of worth among the pages known.
 func TestOptimal(t *testing.T) {
-	w, err := readWorld(t.Context(), "synthetic", 5, 0)
+	w, err := (&parameters{web: "synthetic", sites: 5}).readWorld(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestOptimal(t *testing.T) {
 
 // TestBounds holds the site's bound to what one site alone takes.
 func TestBounds(t *testing.T) {
-	w, err := readWorld(t.Context(), "synthetic", 1, 4)
+	w, err := (&parameters{web: "synthetic", sites: 1}).readWorld(t.Context(), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestWrongParameters(t *testing.T) {
 		"--per-connection=0": "--per-connection 0", "--bandwidth=-1": "--bandwidth -1", "--seeds=0": "--seeds 0", "--sites=0": "--sites 0",
 		"--order=batch:0%": "--order batch:0%", "--delay=9999d": "--delay 239976h",
 	} {
-		trial := Experiment().New()
+		trial := Experiment(webs.Source{}).New()
 		if err := trial.Flags().Parse([]string{arg}); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestWrongParameters(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", arg, err, want)
 		}
 	}
-	trial := Experiment().New()
+	trial := Experiment(webs.Source{}).New()
 	if err := trial.Flags().Parse([]string{"--web=real-split"}); err != nil {
 		t.Fatal(err)
 	}

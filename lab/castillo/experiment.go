@@ -9,11 +9,13 @@ import (
 
 	"freshet/frontier"
 	"freshet/lab"
+	"freshet/lab/webs"
 	"freshet/sim/discovery"
 )
 
 // parameters are the flags of both experiments.
 type parameters struct {
+	source        webs.Source
 	web           string
 	sites         int
 	orders        []string
@@ -26,27 +28,27 @@ type parameters struct {
 
 // flags declares what both experiments have.
 func (p *parameters) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&p.web, "web", "web-5k", "web to crawl: web-5k, web-20k, web-big, synthetic, or the file of a recorded one")
+	flags.StringVar(&p.web, "web", "web-5k", "web to crawl: synthetic, "+webs.Names())
 	flags.IntVar(&p.sites, "sites", 300, "sites of the web synthetic")
 	flags.IntSliceVar(&p.connections, "connections", []int{1, 64, 256}, "r: fetchers")
 	p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
-	flags.Uint64Var(&p.seed, "seed", 0, "added to the seed that a synthetic web has")
+	flags.Uint64Var(&p.seed, "seed", 0, "added to the seed that a web has: of its links, or of a real one's speeds")
 }
 
-// Experiment returns the comparison of orderings.
-func Experiment() lab.Experiment {
+// Experiment returns the comparison of orderings on the source's webs.
+func Experiment(source webs.Source) lab.Experiment {
 	return lab.Experiment{
 		Name:       "castillo",
 		Summary:    "Compare crawl orderings: importance by pages fetched, and time",
 		Reproduces: "Castillo, Marin, Rodriguez and Baeza-Yates 2004, Figures 5, 6, 10, 11 and 12",
 		Quick:      []string{"--web=synthetic", "--sites=40", "--connections=1,16"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
-			p := new(parameters)
+			p := &parameters{source: source}
 			p.flags(flags)
 			flags.StringSliceVar(&p.orders, "order", []string{"all"}, "orderings: all, or some of optimal, "+frontier.OrderingNames())
 			flags.IntVar(&p.perConnection, "per-connection", 1, "k: pages on a connection")
 			flags.Float64Var(&p.bandwidth, "bandwidth", 0, "B: bytes/s of the crawler's link; 0: no limit")
-			flags.Uint64Var(&p.seeds, "seeds", 1, "synthetic webs to crawl, each with the next seed")
+			flags.Uint64Var(&p.seeds, "seeds", 1, "webs to crawl, each with the next seed")
 			return p.compare
 		},
 	}
@@ -101,7 +103,7 @@ func (p *parameters) compare(ctx context.Context, out *lab.Result) error {
 	}
 	for run := range p.seeds {
 		seed := p.seed + run
-		w, err := readWorld(ctx, p.web, p.sites, seed)
+		w, err := p.readWorld(ctx, seed)
 		if err != nil {
 			return err
 		}
@@ -120,8 +122,8 @@ func (p *parameters) compare(ctx context.Context, out *lab.Result) error {
 		}
 		b.plot(p.connections)
 		b.claims(p)
-		if p.web == "web-5k" && seed == 0 && *p.delay == 15*time.Second && p.perConnection == 1 && p.bandwidth == 0 {
-			b.reference()
+		if *p.delay == 15*time.Second && p.perConnection == 1 && p.bandwidth == 0 {
+			b.reference(p.web)
 		}
 	}
 	return nil

@@ -8,18 +8,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/lab"
+	"freshet/lab/webs"
 	"freshet/sim/discovery"
 )
 
-// Parallel returns the experiment on fetchers, bandwidth and pages a connection.
-func Parallel() lab.Experiment {
+// Parallel returns the experiment on fetchers, bandwidth and pages a connection, on the source's webs.
+func Parallel(source webs.Source) lab.Experiment {
 	return lab.Experiment{
 		Name:       "castillo-parallel",
 		Summary:    "Vary fetchers, bandwidth and pages a connection of a crawl by length",
 		Reproduces: "Castillo, Marin, Rodriguez and Baeza-Yates 2004, Figures 1 to 3 and 7 to 9, Table I",
 		Quick:      []string{"--web=synthetic", "--sites=40", "--connections=1,16"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
-			p := &parameters{orders: []string{"length"}, perConnection: 1, seeds: 1}
+			p := &parameters{source: source, orders: []string{"length"}, perConnection: 1, seeds: 1}
 			p.flags(flags)
 			return p.parallel
 		},
@@ -31,7 +32,7 @@ func (p *parameters) parallel(ctx context.Context, out *lab.Result) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
-	w, err := readWorld(ctx, p.web, p.sites, p.seed)
+	w, err := p.readWorld(ctx, p.seed)
 	if err != nil {
 		return err
 	}

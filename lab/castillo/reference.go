@@ -2,17 +2,60 @@ package castillo
 
 const referenceSource = "an earlier study of the model"
 
-// reference is what the earlier study found on its web-5k with w = 15 s and k = 1.
+// reference is what the earlier study found with w = 15 s and k = 1.
 type reference struct {
 	order       string
 	connections int
-	shares      [8]float64 // at referencePercents
+	shares      [8]float64 // at referencePercents; 0 where it says nothing
 	mean        float64
 }
 
 var referencePercents = [8]int{1, 5, 10, 20, 30, 50, 70, 90}
 
-func references() []reference {
+// references returns what it found on the web of that name.
+func references(web string) []reference {
+	switch web {
+	case "web-5k":
+		return onWeb5k()
+	case "web-big":
+		return onWebBig()
+	case "real-split":
+		return onRealSplit()
+	}
+	return nil
+}
+
+// onWebBig lacks optimal, opic and cash-sum, of which the study says only the mean, and not of how many
+// fetchers.
+func onWebBig() []reference {
+	return []reference{
+		{"length", 1, [8]float64{.103, .169, .214, 0, .369, 0, 0, 0}, .564},
+		{"depth", 1, [8]float64{.023, .135, .226, 0, .510, 0, 0, 0}, .631},
+		{"length", 64, [8]float64{.059, .201, .282, 0, .476, .659, 0, 0}, .629},
+		{"depth", 64, [8]float64{.023, .113, .183, 0, .414, .623, 0, 0}, .590},
+	}
+}
+
+func onRealSplit() []reference {
+	return []reference{
+		{"optimal", 1, [8]float64{.442, .606, .676, .750, .796, .858, .907, .953}, .859},
+		{"depth", 1, [8]float64{.137, .225, .277, .534, .600, .812, .868, .923}, .732},
+		{"length", 1, [8]float64{.015, .081, .139, .216, .329, .814, .866, .921}, .637},
+		{"batch:1.4%", 1, [8]float64{.233, .332, .373, .444, .686, .825, .895, .950}, .762},
+		{"partial:1.4%", 1, [8]float64{.237, .336, .378, .440, .478, .846, .898, .953}, .743},
+		{"batch:2.9%", 1, [8]float64{.233, .406, .503, .643, .760, .823, .895, .950}, .800},
+		{"partial:2.9%", 1, [8]float64{.237, .335, .400, .588, .720, .847, .898, .953}, .787},
+		{"opic", 1, [8]float64{.237, .349, .490, .648, .725, .849, .898, .953}, .805},
+		{"cash-sum", 1, [8]float64{.107, .240, .469, .644, .749, .851, .898, .953}, .796},
+		{"optimal", 64, [8]float64{.206, .361, .465, .618, .712, .854, .907, .953}, .800},
+		{"depth", 64, [8]float64{.177, .299, .387, .528, .663, .818, .869, .925}, .747},
+		{"length", 64, [8]float64{.177, .299, .386, .531, .669, .819, .869, .925}, .749},
+		{"opic", 64, [8]float64{.184, .325, .453, .583, .693, .847, .898, .953}, .782},
+		{"cash-sum", 64, [8]float64{.184, .325, .453, .583, .693, .847, .898, .953}, .782},
+	}
+}
+
+func onWeb5k() []reference {
 	return []reference{
 		{"optimal", 1, [8]float64{.268, .455, .542, .641, .712, .820, .905, .973}, .783},
 		{"depth", 1, [8]float64{.098, .260, .380, .533, .606, .739, .858, .959}, .704},

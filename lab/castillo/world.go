@@ -2,18 +2,12 @@ package castillo
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet/frontier"
 	"freshet/importance"
-	"freshet/lab"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
 	"freshet/weburl"
@@ -25,9 +19,9 @@ type world struct {
 	worth []float64 // PageRank in the whole web, by page; 0 for a miss
 }
 
-// readWorld makes or reads the web. Names are of synthetic webs; run is added to their seeds.
-func readWorld(ctx context.Context, name string, sites int, run uint64) (*world, error) {
-	web, err := readWeb(ctx, name, sites, run)
+// readWorld opens the web of that name; run is added to its seed.
+func (p *parameters) readWorld(ctx context.Context, run uint64) (*world, error) {
+	web, err := p.readWeb(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -38,50 +32,61 @@ func readWorld(ctx context.Context, name string, sites int, run uint64) (*world,
 	return &world{web, worth}, nil
 }
 
-func readWeb(ctx context.Context, name string, sites int, run uint64) (*graph.Stored, error) {
-	recipe, known := graph.Recipes()[name]
-	if name == "synthetic" {
-		recipe, known = graph.Recipe{Seed: 1, Sites: sites, HomeShare: 0.6}, true
+func (p *parameters) readWeb(ctx context.Context, run uint64) (*graph.Stored, error) {
+	if p.web != "synthetic" {
+		return p.source.Open(ctx, p.web, run)
 	}
-	if known {
-		recipe.Seed += run
-		web, _, err := graph.Generate(ctx, recipe)
-		return web, err
-	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if name == "real-split" {
-			return nil, fmt.Errorf("%w: no file real-split: record the sites by freshet crawl and freshet export --graph", lab.ErrNoData)
-		}
-		return nil, &lab.ParameterError{Name: "web", Value: name, Want: strings.Join(graph.Names(), ", ") + ", synthetic or the file of a recorded web"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return graph.Read(f, name)
+	web, _, err := graph.Generate(ctx, graph.Recipe{Seed: 1 + run, Sites: p.sites, HomeShare: 0.6})
+	return web, err
 }
 
-// bounds are times in s that no crawl of all pages beats.
+// reachable says of each page whether links lead to it from the homes.
+func (w *world) reachable() []bool {
+	reached := make([]bool, w.Pages())
+	var waiting []uint32
+	for site := range uint32(w.Sites()) {
+		if home, ok := w.Home(site); ok {
+			reached[home] = true
+			waiting = append(waiting, home)
+		}
+	}
+	for len(waiting) > 0 {
+		page := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		for _, to := range w.Links().Out(page) {
+			if !reached[to] {
+				reached[to] = true
+				waiting = append(waiting, to)
+			}
+		}
+	}
+	return reached
+}
+
+// bounds are times in s that no crawl of all reachable pages beats.
 type bounds struct {
 	size float64 // all bytes at the crawler's bandwidth, T* = ΣP/B; 0 without a limit
 	site float64 // the slowest site, asked as often as politeness lets
 }
 
-// bounds returns them for n_s pages of site s: ⌈n_s/k⌉·(latency + w) + their bytes at the site's rate − w.
+// bounds returns them for n_s reachable pages of site s: ⌈n_s/k⌉·(latency + w) + their bytes at the site's rate − w.
 func (w *world) bounds(delay time.Duration, perConnection int, bandwidth float64) (b bounds) {
 	total := 0.0
+	reached := w.reachable()
 	for site := range uint32(w.Sites()) {
 		first, end := w.Range(site)
 		if first == end {
 			continue
 		}
-		server, bytes := w.Server(site), 0.0
+		server, pages, bytes := w.Server(site), 0, 0.0
 		for page := first; page < end; page++ {
-			bytes += w.Bytes(page)
+			if reached[page] {
+				pages++
+				bytes += w.Bytes(page)
+			}
 		}
 		total += bytes
-		connections := math.Ceil(float64(end-first) / float64(perConnection))
+		connections := math.Ceil(float64(pages) / float64(perConnection))
 		own := connections*(server.Latency+delay.Seconds()) - delay.Seconds()
 		if server.Rate > 0 {
 			own += bytes / server.Rate

@@ -15,6 +15,7 @@ type Options struct {
 	Ordering      frontier.Ordering // nil: length; what a frontier.Payer or a frontier.Ranked asks for is done
 	Connections   int               // r: fetchers; 0 is 1
 	Delay         time.Duration     // w: from the end of an answer to the next connection to its site
+	AdaptiveDelay float64           // at least this many times what the answer took; 0: off
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
 	Lag           time.Duration     // from the end of an answer until its links are known
@@ -70,7 +71,7 @@ func (o Options) frontier() frontier.Options {
 	if o.Refresh != nil {
 		share = cmp.Or(o.Refresh.Share, defaultShare)
 	}
-	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, PerConnection: o.PerConnection, DiscoveryShare: share}
+	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, PerConnection: o.PerConnection, DiscoveryShare: share}
 }
 
 // Result is what a crawl came to.

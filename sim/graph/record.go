@@ -92,8 +92,8 @@ func (w *Stored) Write(out io.Writer) error {
 }
 
 // Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
-// left out, as are repeats and those of a page to itself. An error begins with name and the line at
-// fault. Memory is some 100 bytes a page and 4 a link.
+// left out, as are repeats and those of a page to itself; Carried has them. An error begins with name and
+// the line at fault. Memory is some 100 bytes a name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -126,7 +126,7 @@ type reader struct {
 	web     *Stored
 	numbers map[string]uint32 // of names
 	place   []uint32          // by number: the page's place, or unplaced
-	counts  []uint32          // links of each page, by place
+	start   []uint32          // of each page's links in targets, by place
 	targets []uint32          // of all links, by number
 }
 
@@ -216,11 +216,10 @@ func (r *reader) page(kind string, fields []string) error {
 	}
 	r.place[number] = uint32(len(w.bytes))
 	w.bytes, w.miss = append(w.bytes, float32(size)), append(w.miss, kind == "miss")
-	before := len(r.targets)
+	r.start = append(r.start, uint32(len(r.targets)))
 	for link := range strings.FieldsSeq(fields[2]) {
 		r.targets = append(r.targets, r.numberOf(link))
 	}
-	r.counts = append(r.counts, uint32(len(r.targets)-before))
 	return nil
 }
 
@@ -246,32 +245,45 @@ func (r *reader) number(what, text string, high float64) (float64, error) {
 // finish puts the links in their places.
 func (r *reader) finish() (*Stored, error) {
 	w := r.web
+	if w.Pages() == 0 {
+		return nil, fmt.Errorf("graph: %s: the web is empty: want a page", r.name)
+	}
 	w.homes = append([]uint32{}, w.first...)
 	w.first = append(w.first, uint32(len(w.bytes)))
+	r.rename()
+	w.carried = &carried{append(r.start, uint32(len(r.targets))), r.targets}
 	var b importance.Builder
-	b.Grow(len(w.bytes), len(r.targets))
-	mark := make([]uint32, len(w.bytes)) // the page that linked there last, and one
+	b.Grow(w.Pages(), len(r.targets))
+	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
 	var links []uint32
-	for page, count := range r.counts {
+	for page := range uint32(w.Pages()) {
 		links = links[:0]
-		for _, number := range r.targets[:count] {
-			to := r.place[number]
-			if to != unplaced && to != uint32(page) && mark[to] != uint32(page)+1 {
-				mark[to] = uint32(page) + 1
+		names, _ := w.Carried(page)
+		for _, to := range names {
+			if int(to) < len(mark) && to != page && mark[to] != page+1 {
+				mark[to] = page + 1
 				links = append(links, to)
 			}
 		}
-		r.targets = r.targets[count:]
 		if err := b.Add(links); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if w.links, err = b.Graph(); err != nil {
-		return nil, err
+	w.links, err = b.Graph()
+	return w, err
+}
+
+// rename gives every link the place of its page for a number, or a number beyond if it has none.
+func (r *reader) rename() {
+	beyond := uint32(r.web.Pages())
+	for number, place := range r.place {
+		if place == unplaced {
+			r.place[number] = beyond
+			beyond++
+		}
 	}
-	if w.Pages() == 0 {
-		return nil, fmt.Errorf("graph: %s: the web is empty: want a page", r.name)
+	for i, number := range r.targets {
+		r.targets[i] = r.place[number]
 	}
-	return w, nil
 }

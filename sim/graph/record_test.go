@@ -51,6 +51,23 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Carried has the links as recorded: /nowhere is no page, so that it has a number of its own.
+func TestCarried(t *testing.T) {
+	w, err := Read(strings.NewReader(small), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range [][]uint32{{1, 2, 3, 2}, {0, 1}, {}} {
+		if names, ok := w.Carried(uint32(page)); !ok || !slices.Equal(names, want) {
+			t.Errorf("page %d carries %v, want %v", page, names, want)
+		}
+	}
+	other := w.WithServers(1)
+	if other.Server(0) == w.Server(0) || other.Server(0) != w.WithServers(1).Server(0) || other.Bytes(0) != w.Bytes(0) {
+		t.Errorf("servers %+v and %+v", w.Server(0), other.Server(0))
+	}
+}
+
 func TestReadFaults(t *testing.T) {
 	const head = "freshet-graph 1\nsite\ta\t0\t0\n"
 	for name, test := range map[string]struct{ text, want string }{

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math/rand/v2"
 	"sort"
 
 	"freshet/importance"
@@ -15,6 +16,13 @@ type Stored struct {
 	bytes   []float32          // of each page
 	miss    []bool             // of each page; nil if none is
 	links   *importance.Graph
+	carried *carried // nil unless recorded
+}
+
+// carried are links as recorded pages carry them.
+type carried struct {
+	start []uint32 // of each page's in names, and one more
+	names []uint32 // numbers of pages; others from the number of pages on
 }
 
 // Sites returns the number of sites.
@@ -49,6 +57,28 @@ func (w *Stored) Bytes(page uint32) float64 { return float64(w.bytes[page]) }
 // AppendLinks appends a page's links.
 func (w *Stored) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return append(dst, w.links.Out(page)...)
+}
+
+// Carried returns what a recorded page links to, in order: repeats, the page itself, and what is no page of
+// the web, which has numbers from Pages on. It must not be changed. ok is false of a web that was
+// generated.
+func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
+	if w.carried == nil {
+		return nil, false
+	}
+	return w.carried.names[w.carried.start[page]:w.carried.start[page+1]], true
+}
+
+// WithServers returns the web with other servers, whose speeds are drawn as a synthetic web's are. The
+// rest is shared.
+func (w *Stored) WithServers(seed uint64) *Stored {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	other := *w
+	other.servers = make([]discovery.Server, len(w.servers))
+	for i := range other.servers {
+		other.servers[i] = server(rng)
+	}
+	return &other
 }
 
 // Links returns the graph of all pages.
