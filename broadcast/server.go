@@ -126,7 +126,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, fmt.Errorf("broadcast: %w", err)
 	}
 	return &Server{
-		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{}), started: o.Clock.Now(),
+		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
 		catalog: catalog{store: o.Store, chunkBytes: o.ChunkBytes, places: map[pageKey]place{}},
 		asks:    make(chan func()), done: make(chan struct{}),
 	}, nil

@@ -16,6 +16,8 @@ import (
 type Transport interface {
 	// Send brings a frame to all of the sessions, or begins to, and returns the bytes that leave for it.
 	Send(frame []byte, to []*Session) (bytes int64)
+	// Copies says that what is sent leaves once for each receiver, not once for all.
+	Copies() bool
 	// Routes adds to the feed's address what clients ask of the transport.
 	Routes(*http.ServeMux)
 	// Repaired returns the bytes that left because they had not arrived. Safe for concurrent use.
@@ -33,6 +35,9 @@ func (Streams) Send(frame []byte, to []*Session) (bytes int64) {
 	}
 	return bytes
 }
+
+// Copies implements Transport.
+func (Streams) Copies() bool { return true }
 
 // Routes implements Transport: there are none.
 func (Streams) Routes(*http.ServeMux) {}
@@ -119,6 +124,9 @@ func (g *Group) keep(frame []byte) (serial uint64) {
 	}
 	return g.last
 }
+
+// Copies implements Transport.
+func (g *Group) Copies() bool { return false }
 
 // Routes implements Transport.
 func (g *Group) Routes(mux *http.ServeMux) {

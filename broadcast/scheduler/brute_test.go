@@ -65,7 +65,21 @@ func (n *naive) requests(i int) (requests float64) {
 	return requests
 }
 
+// cost is what sending a chunk takes, and size what each receiver gets.
 func (n *naive) cost(i int) float64 {
+	receivers := 0
+	for _, c := range n.clients {
+		if copy := c.copies[i]; copy != nil && !c.paused && len(copy.since) > 0 {
+			receivers++
+		}
+	}
+	if n.options.Copies {
+		return n.size(i) * float64(max(1, receivers))
+	}
+	return n.size(i)
+}
+
+func (n *naive) size(i int) float64 {
 	chunk := n.chunks[i]
 	cost := chunk.Bytes
 	for page, bytes := range chunk.Sizes {
@@ -249,7 +263,7 @@ func (n *naive) turn(c *naiveClient, paused bool) {
 }
 
 func (n *naive) Sent(i int, now float64) {
-	bytes := n.cost(i)
+	bytes := n.size(i)
 	news := false
 	var slow []*naiveClient
 	for _, c := range n.clients {

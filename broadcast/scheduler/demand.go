@@ -53,6 +53,9 @@ type Options struct {
 	// Backlog is how far, in seconds of its own rate, a client with a Rate may fall behind before it is
 	// passed over until it has caught up; 0 is a minute.
 	Backlog float64
+	// Copies says that every receiver of a chunk gets a copy of its own, as over HTTP: then sending takes
+	// the bytes of the chunk that many times. Else one copy serves all.
+	Copies bool
 }
 
 // A Demand is the state that schedulers decide by: the clients, the chunks, and who lacks which pages
@@ -336,7 +339,7 @@ func (c *client) lack(now float64) {
 // of them.
 func (d *Demand) Sent(i int, now float64) {
 	c := &d.chunks[i]
-	bytes := d.Cost(i)
+	bytes := c.bytes()
 	d.slowed = d.slowed[:0]
 	for at := range c.groups {
 		if g := &c.groups[at]; !g.paused && g.missing != 0 {

@@ -185,6 +185,38 @@ func (c *chunk) tidy() {
 	c.groups = slices.DeleteFunc(c.groups, func(g group) bool { return len(g.members) == 0 })
 }
 
+// missing has a bit for each page that a ready client lacks.
+func (c *chunk) missing() (pages uint64) {
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused {
+			pages |= g.missing
+		}
+	}
+	return pages
+}
+
+// bytes returns the size of what is sent of a chunk now.
+func (c *chunk) bytes() float64 {
+	bytes := c.Bytes
+	if c.Sizes == nil {
+		return bytes
+	}
+	for missing := c.missing(); missing != 0; missing &= missing - 1 {
+		bytes += float64(c.Sizes[bits.TrailingZeros64(missing)])
+	}
+	return bytes
+}
+
+// receivers returns how many ready clients lack anything of a chunk.
+func (c *chunk) receivers() (clients int) {
+	for at := range c.groups {
+		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+			clients += len(g.members)
+		}
+	}
+	return clients
+}
+
 // lacked returns the pages that all groups lack, or unwanted.
 func (c *chunk) lacked() uint64 {
 	all := unwanted

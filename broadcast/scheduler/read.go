@@ -26,15 +26,7 @@ func (d *Demand) Requests(i int) float64 {
 func (d *Demand) Needed(i int) bool { return d.Missing(i) != 0 }
 
 // Missing has a bit for each page of a chunk that a ready client lacks: what sending it must carry.
-func (d *Demand) Missing(i int) (pages uint64) {
-	c := &d.chunks[i]
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused {
-			pages |= g.missing
-		}
-	}
-	return pages
-}
+func (d *Demand) Missing(i int) (pages uint64) { return d.chunks[i].missing() }
 
 // Receivers appends to dst the ready clients that lack anything of a chunk: those that Sent will count as
 // having it. A step for each.
@@ -50,17 +42,13 @@ func (d *Demand) Receivers(dst []int, i int) []int {
 	return dst
 }
 
-// Cost returns what sending a chunk takes now, in bytes.
+// Cost returns what sending a chunk takes now, in bytes: for all its receivers together, see Options.Copies.
 func (d *Demand) Cost(i int) float64 {
 	c := &d.chunks[i]
-	if c.Sizes == nil {
-		return c.Bytes
+	if d.options.Copies {
+		return c.bytes() * float64(max(1, c.receivers()))
 	}
-	bytes := c.Bytes
-	for missing := d.Missing(i); missing != 0; missing &= missing - 1 {
-		bytes += float64(c.Sizes[bits.TrailingZeros64(missing)])
-	}
-	return bytes
+	return c.bytes()
 }
 
 // Oldest returns since when a ready client has lacked anything of a chunk; +Inf if none does.

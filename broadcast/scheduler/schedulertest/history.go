@@ -39,7 +39,7 @@ type History struct {
 // NewHistory returns an empty history of a demand under that scheduler.
 func NewHistory(t *rapid.T, s scheduler.Scheduler) *History {
 	h := &History{kinds: map[int]scheduler.Client{}}
-	h.Options = scheduler.Options{Interval: 1000, Backlog: 5}
+	h.Options = scheduler.Options{Interval: 1000, Backlog: 5, Copies: rapid.Bool().Draw(t, "copies")}
 	h.Demand = scheduler.NewDemand(s, h.Options)
 	return h
 }
