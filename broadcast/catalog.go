@@ -44,6 +44,49 @@ type catalog struct {
 	chunkBytes int
 	places     map[pageKey]place
 	runs       []run
+	sites      map[weburl.Site][]int    // their numbers, by site
+	domains    map[string][]weburl.Site // by registrable domain
+}
+
+func newCatalog(s *store.Store, chunkBytes int) *catalog {
+	return &catalog{store: s, chunkBytes: chunkBytes, places: map[pageKey]place{}, sites: map[weburl.Site][]int{}, domains: map[string][]weburl.Site{}}
+}
+
+// add adds an empty chunk of a site.
+func (c *catalog) add(p weburl.Partition, site weburl.Site) {
+	if len(c.sites[site]) == 0 {
+		c.domains[site.Domain()] = append(c.domains[site.Domain()], site)
+	}
+	c.sites[site] = append(c.sites[site], len(c.runs))
+	c.runs = append(c.runs, run{p: p, site: site})
+}
+
+// among returns the chunks of which an interest may mean pages, in order: O(what it means), but for patterns
+// O(sites).
+func (c *catalog) among(interest *Interest) (numbers []int) {
+	if interest.all() {
+		for number := range c.runs {
+			numbers = append(numbers, number)
+		}
+		return numbers
+	}
+	for _, site := range interest.Sites {
+		numbers = append(numbers, c.sites[weburl.Site(site)]...)
+	}
+	for _, domain := range interest.Domains {
+		for _, site := range c.domains[domain] {
+			numbers = append(numbers, c.sites[site]...)
+		}
+	}
+	if len(interest.Patterns) > 0 {
+		for site, chunks := range c.sites {
+			if interest.touches(site) {
+				numbers = append(numbers, chunks...)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // pageOverhead is what a page takes in a chunk beside its body, in bytes, about.
@@ -81,7 +124,7 @@ func (c *catalog) form(entries []Entry) (chunks []scheduler.Chunk) {
 			chunks[last].Bytes+float64(size) > float64(c.chunkBytes)
 		if full {
 			chunks = append(chunks, scheduler.Chunk{Bytes: pageOverhead})
-			c.runs = append(c.runs, run{p: e.Partition, site: e.URL.Site()})
+			c.add(e.Partition, e.URL.Site())
 			last++
 		}
 		number := len(c.runs) - 1

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"freshet/broadcast"
 	"freshet/broadcast/mirror"
 	"freshet/dashboard"
@@ -469,6 +471,31 @@ func TestTokens(t *testing.T) {
 	right.awaitEqual(w)
 	right.stop()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestMetrics holds that a scrape shows the feed, if there is one.
+func TestMetrics(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	feed, address := serveFeed(t, w, broadcast.Options{})
+	mirror := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+	mirror.awaitEqual(w)
+	for _, runs := range []bool{true, false} {
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(broadcast.Collector(func() (broadcast.Totals, bool) {
+			totals, err := feed.Totals(t.Context())
+			return totals, err == nil && runs
+		}))
+		families, err := registry.Gather()
+		if err != nil || runs != (len(families) == 10) {
+			t.Errorf("%d metrics, %v", len(families), err)
+		}
+		for _, f := range families {
+			if f.GetName() == "freshet_feed_freshness" && f.GetMetric()[0].GetGauge().GetValue() != 1 {
+				t.Errorf("%v", f)
+			}
+		}
+	}
+	mirror.stop()
 }
 
 // TestTooMany holds that those who come when all places are taken are refused for now, and those who are in stay.

@@ -86,13 +86,14 @@ var (
 // sessions; all else asks it.
 type Server struct {
 	o        Options
-	catalog  catalog
+	catalog  *catalog
 	reader   *Reader
 	position string // the reader's cursor
 	demand   *scheduler.Demand
 	started  time.Time
 	sessions []*Session // in the order in which they came
 	clients  []*Session // those that the demand knows, by their number there
+	audience *audience
 	totals   Totals
 	next     time.Time // when the budget allows the next sending
 	beat     time.Time // when the next signs of life are due
@@ -127,8 +128,8 @@ func NewServer(o Options) (*Server, error) {
 	}
 	return &Server{
 		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
-		catalog: catalog{store: o.Store, chunkBytes: o.ChunkBytes, places: map[pageKey]place{}},
-		asks:    make(chan func()), done: make(chan struct{}),
+		catalog:  newCatalog(o.Store, o.ChunkBytes),
+		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}),
 	}, nil
 }
 
@@ -230,26 +231,46 @@ func (s *Server) take(entries []Entry) {
 	for _, chunk := range s.catalog.form(fresh) {
 		s.demand.AddChunk(chunk, now)
 	}
-	for _, session := range s.sessions {
-		if wants := s.wants(session, &claim{}, first); len(wants) > 0 && !session.ask.Download {
-			s.demand.Extend(session.number, wants, now)
+	s.extend(first, now)
+}
+
+// extend lets the subscribers want the chunks from the first on, of which they have nothing.
+func (s *Server) extend(first int, now float64) {
+	wants := map[*Session][]scheduler.Want{}
+	var order []*Session
+	for number := first; number < len(s.catalog.runs); number++ {
+		for _, session := range s.audience.of(s.catalog.runs[number].site) {
+			want, any := s.want(session, &claim{}, number)
+			if !any {
+				continue
+			}
+			if wants[session] == nil {
+				order = append(order, session)
+			}
+			wants[session] = append(wants[session], want)
 		}
+	}
+	for _, session := range order {
+		s.demand.Extend(session.number, wants[session], now)
 	}
 }
 
-// wants returns what a client wants of the chunks from the first on, and what it lacks of them.
-func (s *Server) wants(session *Session, has *claim, first int) (wants []scheduler.Want) {
-	for number := first; number < len(s.catalog.runs); number++ {
-		wanted := s.catalog.wanted(number, &session.ask.Interest)
-		if wanted == 0 {
-			continue
-		}
-		missing := wanted & has.lacks(&s.catalog.runs[number])
-		if missing != 0 || !session.ask.Download {
-			wants = append(wants, scheduler.Want{Chunk: number, Missing: missing})
+// wants returns what a client wants, and what it lacks of it.
+func (s *Server) wants(session *Session, has *claim) (wants []scheduler.Want) {
+	for _, number := range s.catalog.among(&session.ask.Interest) {
+		if want, any := s.want(session, has, number); any {
+			wants = append(wants, want)
 		}
 	}
 	return wants
+}
+
+// want returns what a client wants of a chunk and what it lacks of that; any is false if it wants nothing,
+// or, of a downloader, has it all.
+func (s *Server) want(session *Session, has *claim, number int) (want scheduler.Want, any bool) {
+	wanted := s.catalog.wanted(number, &session.ask.Interest)
+	want = scheduler.Want{Chunk: number, Missing: wanted & has.lacks(&s.catalog.runs[number])}
+	return want, wanted != 0 && (want.Missing != 0 || !session.ask.Download)
 }
 
 // step sends a chunk if the budget allows it and anybody needs one; else it returns how long there is
@@ -373,13 +394,16 @@ func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
 	now := s.o.Clock.Now()
 	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease))}
 	s.tell(session, &Message{Hello: &Hello{Session: session.id, LeaseMs: s.o.Lease.Milliseconds()}, Drop: has.drop})
-	wants := s.wants(session, has, 0)
+	wants := s.wants(session, has)
 	if session.finished = ask.Download && len(wants) == 0; !session.finished {
 		session.number = s.demand.Join(scheduler.Client{Downloader: ask.Download}, wants, s.seconds(now))
 		s.clients = append(s.clients, make([]*Session, max(0, session.number+1-len(s.clients)))...)
 		s.clients[session.number] = session
 	}
 	s.sessions = append(s.sessions, session)
+	if !ask.Download {
+		s.audience.add(session)
+	}
 	s.settle(session, now)
 	return session, nil
 }
@@ -392,6 +416,9 @@ func (s *Server) leave(session *Session) {
 	}
 	s.sessions = slices.Delete(s.sessions, at, at+1)
 	session.queue.close()
+	if !session.ask.Download {
+		s.audience.remove(session)
+	}
 	if !session.finished {
 		s.demand.Leave(session.number, s.seconds(s.o.Clock.Now()))
 		s.clients[session.number] = nil

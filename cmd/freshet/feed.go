@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"freshet/broadcast"
 	"freshet/broadcast/multicast"
@@ -48,6 +49,7 @@ type feed struct {
 	ctx      context.Context // of all streams
 	stop     context.CancelFunc
 	running  sync.WaitGroup
+	server   atomic.Pointer[broadcast.Server] // nil before the first client asks
 }
 
 // newFeed returns the feed of the engine that will be opened with the options, which get its bell.
@@ -65,6 +67,16 @@ func newFeed(settings feedSettings, options *crawl.Options) *feed {
 func (f *feed) end() {
 	f.stop()
 	f.running.Wait()
+}
+
+// totals returns what the feed has done; ok is false if it does not run.
+func (f *feed) totals() (t broadcast.Totals, ok bool) {
+	server := f.server.Load()
+	if server == nil {
+		return t, false
+	}
+	t, err := server.Totals(f.ctx)
+	return t, err == nil
 }
 
 // changes serves the change log.
@@ -106,6 +118,7 @@ func (f *feed) start(s *store.Store) (http.Handler, error) {
 		hangUp()
 		return nil, err
 	}
+	f.server.Store(server)
 	f.running.Go(func() {
 		defer hangUp()
 		if err := server.Run(f.ctx); err != nil {
