@@ -93,71 +93,104 @@ func TestStopAndGoOn(t *testing.T) {
 	}
 }
 
-// TestSeenSetLost deletes the set of seen URLs in mid-crawl.
-func TestSeenSetLost(t *testing.T) {
-	web := newTestWeb(t, 2, 50)
-	o := web.options(t, vfs.NewMem(), "data")
-	o.MaxPages = 20
-	run(t, o)
-	if err := o.FS.RemoveAll(o.FS.PathJoin(o.Dir, "seen")); err != nil {
-		t.Fatal(err)
-	}
-	o.MaxPages = 0
-	run(t, o)
-	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
-		t.Errorf("stored pages (-want +got):\n%s", diff)
-	}
-	verify(t, o)
-}
-
-// TestSeenSetDamaged changes a bit of the set of seen URLs, where only a look-up in mid-crawl finds it.
+// TestSeenSetDamaged damages the set of seen URLs in mid-crawl. It is found, named, and rebuilt from the page
+// table: every page is stored, and none is asked for twice.
 func TestSeenSetDamaged(t *testing.T) {
-	web := newTestWeb(t, 2, 50)
-	o := web.options(t, vfs.NewMem(), "data")
-	o.MaxPages = 20
-	run(t, o)
-	dir := o.FS.PathJoin(o.Dir, "seen", "main")
-	if err := o.FS.RemoveAll(dir); err != nil { // rebuilding it makes a run
-		t.Fatal(err)
+	flip := func(at func(size int) int) func([]byte) []byte {
+		return func(content []byte) []byte { content[at(len(content))] ^= 1; return content }
 	}
-	run(t, o)
-	flipBit(t, o.FS, dir, ".run", 10)
-	var told strings.Builder
-	o.MaxPages, o.Logger = 0, slog.New(slog.NewTextHandler(&told, nil))
-	run(t, o)
-	if !strings.Contains(told.String(), "block's checksum differs") || !strings.Contains(told.String(), "rebuilt") {
-		t.Errorf("nothing is said of the damage: %s", told.String())
+	for _, test := range []struct {
+		name, suffix string
+		damage       func(content []byte) []byte // nil: the file is removed
+		named        string                      // what is said of it
+	}{
+		{"bit of a block", ".run", flip(func(int) int { return 10 }), ".run at 0: block's checksum differs"},
+		{"bit of a head", ".run", flip(func(n int) int { return n - 80 }), "head's checksum differs"},
+		{"bit of a directory", ".run", flip(func(n int) int { return n - 30 }), "directory's checksum differs"},
+		{"torn run", ".run", func(content []byte) []byte { return content[:len(content)/2] }, "no end of a run"},
+		{"missing run", ".run", nil, ".run: "},
+		{"bit of the manifest", "manifest", flip(func(n int) int { return n / 2 }), "manifest: checksum differs"},
+		{"missing manifest", "manifest", nil, "lost or behind"},
+		{"bit of a journal", ".log", flip(func(int) int { return 10 }), "journal ends with a broken frame"},
+		{"torn journal", ".log", func(content []byte) []byte { return content[:len(content)/2] }, "journal ends with a broken frame"},
+		{"missing journal", ".log", nil, ".log: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			web := newTestWeb(t, 2, 30)
+			o := web.options(t, vfs.NewMem(), "data")
+			dir := o.FS.PathJoin(o.Dir, "seen", "main")
+			o.MaxPages = 10
+			run(t, o)
+			if err := o.FS.RemoveAll(dir); err != nil { // rebuilding it makes a run
+				t.Fatal(err)
+			}
+			run(t, o)
+			damageFiles(t, o.FS, dir, test.suffix, test.damage)
+			var told strings.Builder
+			o.MaxPages, o.Logger = 0, slog.New(slog.NewTextHandler(&told, nil))
+			run(t, o)
+			if !strings.Contains(told.String(), test.named) {
+				t.Errorf("not said: %s\n%s", test.named, told.String())
+			}
+			if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
+				t.Errorf("stored pages (-want +got):\n%s", diff)
+			}
+			for url, n := range web.requests {
+				if n != 1 && !strings.HasSuffix(url, "/robots.txt") {
+					t.Errorf("%s was asked for %d times", url, n)
+				}
+			}
+			verify(t, o)
+		})
 	}
-	if diff := cmp.Diff(web.want(), stored(t, o)); diff != "" {
-		t.Errorf("stored pages (-want +got):\n%s", diff)
-	}
-	verify(t, o)
 }
 
-// flipBit changes a bit of byte at of the files in dir that end with suffix.
-func flipBit(t *testing.T, fs vfs.FS, dir, suffix string, at int64) {
+// damageFiles changes or removes the files in dir that end with suffix.
+func damageFiles(t *testing.T, fs vfs.FS, dir, suffix string, damage func(content []byte) []byte) {
 	t.Helper()
 	names, err := fs.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	damaged := 0
 	for _, name := range names {
 		if !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		file, err := fs.OpenReadWrite(fs.PathJoin(dir, name), vfs.WriteCategoryUnspecified)
+		damaged++
+		path := fs.PathJoin(dir, name)
+		content, err := readAll(fs, path)
+		if err == nil {
+			err = fs.Remove(path)
+		}
+		if err == nil && damage != nil {
+			err = writeAll(fs, path, damage(content))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b [1]byte
-		_, err = file.ReadAt(b[:], at)
-		if err == nil {
-			_, err = file.WriteAt([]byte{b[0] ^ 1}, at)
-		}
-		if err := errors.Join(err, file.Close()); err != nil {
-			t.Fatal(err)
-		}
 	}
+	if damaged == 0 {
+		t.Fatalf("no %s to damage in %v", suffix, names)
+	}
+}
+
+func readAll(fs vfs.FS, path string) ([]byte, error) {
+	file, err := fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(file)
+	return content, errors.Join(err, file.Close())
+}
+
+func writeAll(fs vfs.FS, path string, content []byte) error {
+	file, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
 }
 
 // TestPartitionMoves exports every partition of a half-done crawl, imports them elsewhere, and lets the
