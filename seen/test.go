@@ -258,7 +258,10 @@ func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
 		t.unkept = true
 		return Verdict{Link: w.Link, New: !known.Known}, true
 	}
-	return Verdict{Link: w.Link}, w.Cash > 0
+	if w.Cash > 0 {
+		return Verdict{Link: w.Link}, true
+	}
+	return Verdict{}, false
 }
 
 // Keep makes durable all that Drain has decided, marks included: all of it or, after a crash or an

@@ -67,6 +67,6 @@ func (f *freshet) drain() (err error) {
 func (f *freshet) delay() float64 {
 	slices.Sort(f.delays)
 	at := f.delays[len(f.delays)*99/100]
-	f.delays = f.delays[:0]
+	f.delays = nil
 	return at.Seconds()
 }

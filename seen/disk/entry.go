@@ -46,11 +46,48 @@ func sortEntries(entries, spare []Entry) {
 		slices.SortFunc(entries, compare)
 		return
 	}
-	for shift := 64 - sortedBy; shift < 64; shift += digitBits {
-		pass(entries, spare, func(e *Entry) int { return int(e.Fingerprint>>shift) & (digits - 1) })
+	from, to := entries, spare
+	pass := func(digit func(*Entry) int) {
+		if distribute(to, from, digit) {
+			from, to = to, from
+		}
 	}
-	pass(entries, spare, func(e *Entry) int { return int(e.Partition & 255) })
-	pass(entries, spare, func(e *Entry) int { return int(e.Partition >> 8) })
+	for shift := 64 - sortedBy; shift < 64; shift += digitBits {
+		pass(func(e *Entry) int { return int(e.Fingerprint>>shift) & (digits - 1) })
+	}
+	pass(func(e *Entry) int { return int(e.Partition & 255) })
+	pass(func(e *Entry) int { return int(e.Partition >> 8) })
+	if &from[0] != &entries[0] {
+		copy(entries, from)
+	}
+	sortTied(entries)
+}
+
+// distribute makes dst src in the order of one digit, and otherwise in its own. It does nothing, and says
+// so, if all have the same digit.
+func distribute(dst, src []Entry, digit func(*Entry) int) bool {
+	var next [digits]int32
+	for i := range src {
+		next[digit(&src[i])]++
+	}
+	if next[digit(&src[0])] == int32(len(src)) {
+		return false
+	}
+	sum := int32(0)
+	for d, n := range next {
+		next[d] = sum
+		sum += n
+	}
+	for i := range src {
+		d := digit(&src[i])
+		dst[next[d]] = src[i]
+		next[d]++
+	}
+	return true
+}
+
+// sortTied sorts entries that are in order but for what agrees in all that the passes look at.
+func sortTied(entries []Entry) {
 	tied := func(a, b Entry) bool {
 		return a.Fingerprint>>(64-sortedBy) == b.Fingerprint>>(64-sortedBy) && a.Partition == b.Partition
 	}
@@ -64,26 +101,4 @@ func sortEntries(entries, spare []Entry) {
 		}
 		from = to
 	}
-}
-
-// pass sorts entries, stably, by one digit. It does nothing if they all have the same.
-func pass(entries, spare []Entry, digit func(*Entry) int) {
-	var next [digits]int32
-	for i := range entries {
-		next[digit(&entries[i])]++
-	}
-	if next[digit(&entries[0])] == int32(len(entries)) {
-		return
-	}
-	sum := int32(0)
-	for d, n := range next {
-		next[d] = sum
-		sum += n
-	}
-	for i := range entries {
-		d := digit(&entries[i])
-		spare[next[d]] = entries[i]
-		next[d]++
-	}
-	copy(entries, spare)
 }

@@ -3,6 +3,8 @@ package disk
 import (
 	"encoding/binary"
 	"sort"
+
+	"freshet/weburl"
 )
 
 // Answer is what the set says of one question.
@@ -25,6 +27,30 @@ type inquiry struct {
 type doubt struct {
 	question int
 	from, to int
+}
+
+// together is how many questions go to a table at once: the processor, which has some ten loads from
+// memory under way, then waits for many slots in the time of one.
+const together = 32
+
+// askTable puts to a table the questions that nothing has answered yet.
+func (q *inquiry) askTable(t *table) {
+	var homes [together]weburl.Fingerprint
+	for from := 0; from < len(q.questions); from += together {
+		questions := q.questions[from:min(from+together, len(q.questions))]
+		for i := range questions {
+			homes[i] = t.slots[t.home(questions[i].Fingerprint)].Fingerprint
+		}
+		for i := range questions {
+			e := &questions[i]
+			if homes[i] == 0 || q.answers[e.Value].Known {
+				continue
+			}
+			if slot := t.slot(*e); slot.Fingerprint != 0 {
+				q.answers[e.Value] = Answer{Known: true, Depth: uint16(slot.Value)}
+			}
+		}
+	}
 }
 
 // ask puts to a segment the questions that are in its range and that nothing has answered yet. A pass

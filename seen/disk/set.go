@@ -26,7 +26,7 @@ type Options struct {
 	Partitions int    // what the entries' partitions are numbered below; default 16
 	Logger     *slog.Logger
 
-	tableEntries   int // that are held in memory before they become a run; default 393,216
+	tableEntries   int // that are held in memory before they become a run; default 320,000
 	segmentEntries int // of a file, about; default 4 Mi
 }
 
@@ -34,7 +34,7 @@ func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.tableEntries = cmp.Or(o.tableEntries, 3<<17)
+	o.tableEntries = cmp.Or(o.tableEntries, 320_000) // with another drain's, what 2¹⁹ slots have room for
 	o.segmentEntries = cmp.Or(o.segmentEntries, 4<<20)
 	return o
 }
@@ -121,15 +121,9 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 func (s *Set) answer(q *inquiry) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for i := range q.questions {
-		e := &q.questions[i]
-		depth, ok := s.active.get(*e)
-		if !ok && s.frozen != nil {
-			depth, ok = s.frozen.get(*e)
-		}
-		if ok {
-			q.answers[e.Value] = Answer{Known: true, Depth: depth}
-		}
+	q.askTable(s.active)
+	if s.frozen != nil {
+		q.askTable(s.frozen)
 	}
 	for _, r := range s.runs {
 		for _, g := range r.segments {

@@ -31,25 +31,20 @@ func (t *table) put(e Entry) {
 	t.n++
 }
 
-// get returns e's depth.
-func (t *table) get(e Entry) (depth uint16, ok bool) {
-	slot := t.slot(e)
-	return uint16(slot.Value), slot.Fingerprint != 0
-}
-
 // slot returns where e is, or the free slot where it belongs.
 func (t *table) slot(e Entry) *Entry {
-	mask := len(t.slots) - 1
-	at := int(mix(e.Fingerprint) >> (64 - bits.Len(uint(mask))))
-	for ; ; at = (at + 1) & mask {
+	for at := t.home(e.Fingerprint); ; at = (at + 1) & (len(t.slots) - 1) {
 		if slot := &t.slots[at]; slot.Fingerprint == 0 || Same(*slot, e) {
 			return slot
 		}
 	}
 }
 
-// mix spreads fingerprints that have been chosen to be alike: Fibonacci hashing.
-func mix(fp weburl.Fingerprint) uint64 { return uint64(fp) * 0x9e3779b97f4a7c15 }
+// home returns where the search for a fingerprint begins: Fibonacci hashing, which spreads those that
+// have been chosen to be alike.
+func (t *table) home(fp weburl.Fingerprint) int {
+	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(len(t.slots)-1))))
+}
 
 func (t *table) grow() {
 	old := t.slots
