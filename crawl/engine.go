@@ -23,6 +23,7 @@ type Engine struct {
 	inForce  atomic.Pointer[current] // the options of now
 	store    *store.Store
 	fetcher  *fetch.Fetcher
+	in, out  *fetch.Pace // what all fetches together may read and write
 	encoder  *warc.Encoder
 	discover *discovery
 	robots   *robotsRules
@@ -70,6 +71,8 @@ func Open(opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt:     opt,
+		in:      fetch.Uncapped(),
+		out:     fetch.Uncapped(),
 		encoder: warc.NewEncoder(max(opt.WARCLevel, 0)),
 		tally:   newTally(),
 		wake:    make(chan struct{}, 1),
@@ -91,6 +94,9 @@ func Open(opt Options) (*Engine, error) {
 func (e *Engine) open() (err error) {
 	asked := e.opt.Fetch
 	asked.Clock, asked.UserAgent, asked.MaxBody, asked.MaxIdle = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody, idlePerFetch*e.opt.Connections
+	e.in.Follow(asked.In)
+	e.out.Follow(asked.Out)
+	asked.In, asked.Out = e.in, e.out
 	asked.Resolve, asked.AllowPrivate, asked.TLSConfig = e.opt.Resolve, e.opt.AllowPrivate, e.opt.TLSConfig
 	e.fetcher, err = fetch.New(asked)
 	if err != nil {

@@ -267,7 +267,7 @@ func (e *Engine) eachOf(site weburl.Site, record func(store.PageAt, time.Time) s
 }
 
 // Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope and
-// rules, delays, retries, the limits on pages and depths. Everything else of opt is ignored. If
+// rules, delays, retries, the limits on pages and depths, Fetch.In and Fetch.Out. Everything else of opt is ignored. If
 // something is wrong with it nothing has changed. Pages that are queued stay, unless a pattern excludes
 // them, which is looked at on their turn; a wider scope takes in links that are found from now on.
 func (e *Engine) Reload(opt Options) error {
@@ -307,6 +307,8 @@ func (e *Engine) Reload(opt Options) error {
 		}
 		fresh := slices.DeleteFunc(slices.Clone(next.Seeds), func(u weburl.URL) bool { return slices.Contains(e.current().Seeds, u) })
 		e.inForce.Store(c)
+		e.in.Follow(opt.Fetch.In)
+		e.out.Follow(opt.Fetch.Out)
 		e.discover.scope = scope
 		return e.discover.addSeeds(fresh, now)
 	})

@@ -189,6 +189,10 @@ func fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		code = http.StatusNotFound
+	case errors.Is(err, errGone):
+		code = http.StatusGone
+	case errors.Is(err, errRefused):
+		code = http.StatusForbidden
 	case errors.Is(err, ErrOrder):
 		code = http.StatusBadRequest
 	}
@@ -286,6 +290,10 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusBadRequest, fmt.Errorf("at %q: want a time such as 2026-01-31T12:00:00Z", text))
 			return
 		}
+	}
+	if _, err := s.shown(r.FormValue("url")); err != nil {
+		fail(w, err)
+		return
 	}
 	content, err := s.reader.Content(r.FormValue("url"), uint32(version), at)
 	if err != nil {

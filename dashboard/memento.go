@@ -96,16 +96,24 @@ var (
 	errGone    = errors.New("taken down")
 )
 
+// shown returns what is kept of a page's past, if any of it may be shown.
+func (s server) shown(url string) (history History, err error) {
+	history, err = s.reader.History(url)
+	switch page := history.Page; {
+	case err != nil:
+	case page.State == "purged":
+		err = fmt.Errorf("%s has been %w", page.URL, errGone)
+	case page.State == "withdrawn":
+		err = fmt.Errorf("%s %w: its owner does not want that (%s)", page.URL, errRefused, page.Reason)
+	}
+	return history, err
+}
+
 // mementos are the versions of a page that may be shown, oldest first, at most one a second: the last.
 func (s server) mementos(u weburl.URL) (kept []Version, page Page, err error) {
-	history, err := s.reader.History(u.String())
-	switch page = history.Page; {
-	case err != nil:
+	history, err := s.shown(u.String())
+	if page = history.Page; err != nil {
 		return nil, page, err
-	case page.State == "purged":
-		return nil, page, fmt.Errorf("%s has been %w", u, errGone)
-	case page.State == "withdrawn":
-		return nil, page, fmt.Errorf("%s %w: its owner does not want that (%s)", u, errRefused, page.Reason)
 	}
 	for _, v := range history.Versions {
 		if v.WARC == "" {

@@ -74,6 +74,8 @@ func TestReplay(t *testing.T) {
 		{"purged", "/web/2026/http://a.test/", past{state: "purged", versions: three.versions}, "", 410, ""},
 		{"withdrawn", "/web/20260102120000/http://a.test/", past{state: "withdrawn", versions: three.versions}, "", 403, ""},
 		{"withdrawn, of the gate", "/timegate/http://a.test/", past{state: "withdrawn", versions: three.versions}, "", 403, ""},
+		{"purged, as data", "/api/v1/content?url=http://a.test/&version=1", past{state: "purged", versions: three.versions}, "", 410, ""},
+		{"withdrawn, as data", "/api/v1/content?url=http://a.test/&version=1", past{state: "withdrawn", versions: three.versions}, "", 403, ""},
 		{"withdrawn, of the map", "/timemap/link/http://a.test/", past{state: "withdrawn", versions: three.versions}, "", 403, ""},
 		{"not kept", "/web/2026/http://a.test/", unkept, "", 403, ""},
 		{"never fetched", "/web/2026/http://a.test/", past{state: "pending"}, "", 404, ""},

@@ -11,15 +11,27 @@ import (
 // Pace is a cap on bytes a second that the fetches share that have it. It is safe for concurrent use; a
 // nil Pace is no cap.
 type Pace struct {
+	mu   sync.Mutex // guards what follows
 	rate func(now time.Time) float64
-
-	mu   sync.Mutex // guards paid
-	paid time.Time  // until then what was let pass takes, at the rate
+	paid time.Time // until then what was let pass takes, at the rate
 }
 
 // NewPace returns a cap at a rate, in bytes a machine second, that may change with the clock's time; a
 // rate of 0 is none.
 func NewPace(rate func(now time.Time) float64) *Pace { return &Pace{rate: rate} }
+
+// Uncapped returns a cap that caps nothing until it is told to Follow one that does.
+func Uncapped() *Pace { return NewPace(func(time.Time) float64 { return 0 }) }
+
+// Follow gives the cap another's rate from now on; nil's is none.
+func (p *Pace) Follow(other *Pace) {
+	if other == nil {
+		other = Uncapped()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = other.rate
+}
 
 // leastWait is not worth waiting for, in machine time: it is waited for together with what comes next.
 const leastWait = 20 * time.Millisecond
@@ -27,9 +39,9 @@ const leastWait = 20 * time.Millisecond
 // reserve lets n bytes pass at now and returns how long whoever moved them is to wait, where span turns
 // machine time into the clock's. A pause earns no credit.
 func (p *Pace) reserve(n int, now time.Time, span func(time.Duration) time.Duration) time.Duration {
-	rate := p.rate(now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	rate := p.rate(now)
 	if p.paid.Before(now) {
 		p.paid = now
 	}

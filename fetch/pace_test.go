@@ -85,3 +85,20 @@ func TestPaceWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceFollows holds that a cap that is in use takes over another's rate, or none.
+func TestPaceFollows(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	same := func(d time.Duration) time.Duration { return d }
+	p := Uncapped()
+	for _, step := range []struct {
+		follow *Pace
+		want   time.Duration
+	}{{Uncapped(), 0}, {NewPace(func(time.Time) float64 { return 100 }), time.Second}, {NewPace(func(time.Time) float64 { return 1000 }), 100 * time.Millisecond}, {nil, 0}} {
+		p.Follow(step.follow)
+		now = now.Add(time.Hour)
+		if got := p.reserve(100, now, same); got != step.want {
+			t.Errorf("wait %v, want %v", got, step.want)
+		}
+	}
+}

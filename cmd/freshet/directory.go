@@ -90,7 +90,7 @@ func patiently[T any](ctx context.Context, data string, open func() (T, error)) 
 		case !errors.Is(err, store.ErrLocked):
 			return opened, err
 		case try == 40 || c.Sleep(ctx, 50*time.Millisecond) != nil:
-			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: wait for its end or stop it", data)
+			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: wait for its end or stop it, or give this one another directory (--data)", data)
 		}
 	}
 }

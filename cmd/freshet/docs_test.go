@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +104,55 @@ func TestDeploy(t *testing.T) {
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+	}
+}
+
+// TestDockerfile holds, where no image can be built, what its steps rely on: that the paths they copy exist,
+// that what a later stage copies is made by an earlier one, that the toolchain is as new as go.mod wants, and
+// that the commands are there.
+func TestDockerfile(t *testing.T) {
+	text := fileOf(t, "deploy", "Dockerfile")
+	made := map[string]bool{"/etc/ssl/certs/ca-certificates.crt": true} // in every Debian image with Go
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(line, "#"):
+		case words[0] == "FROM" && words[1] != "scratch":
+			image := regexp.MustCompile(`^golang:(\d+\.\d+)$`).FindStringSubmatch(words[1])
+			wanted := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(fileOf(t, "go.mod"))
+			if image == nil || image[1] != wanted[1] {
+				t.Errorf("%s: go.mod wants go %s", words[1], wanted[1])
+			}
+		case words[0] == "COPY" && words[1] == "--from=build":
+			source := words[len(words)-2]
+			if !made[source] {
+				t.Errorf("%s is copied, and not made", source)
+			}
+		case words[0] == "COPY":
+			for _, source := range words[1 : len(words)-1] {
+				if _, err := os.Stat(filepath.Join("..", "..", source)); err != nil {
+					t.Error(err)
+				}
+			}
+		case words[0] == "RUN":
+			for step := range strings.SplitSeq(strings.TrimPrefix(line, "RUN "), "&&") {
+				words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(step), "CGO_ENABLED=0 "))
+				if _, err := exec.LookPath(words[0]); err != nil {
+					t.Error(err)
+				}
+				if words[0] == "go" && words[1] == "build" {
+					if _, err := os.Stat(filepath.Join("..", "..", words[len(words)-1], "main.go")); err != nil {
+						t.Error(err)
+					}
+					made[words[slices.Index(words, "-o")+1]] = true
+				}
+				if words[0] == "mkdir" {
+					made[words[1]] = true
+				}
+			}
+		}
+	}
+	if !made["/freshet"] || !made["/data"] {
+		t.Errorf("the steps make %v", made)
 	}
 }

@@ -117,7 +117,7 @@ func onlyCrawl(name string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: %q can be looked at when it has ended", name, asked), http.StatusConflict)
+		http.Error(w, fmt.Sprintf("crawl %q is running in the directory, which is one crawl's at a time: %q can be looked at and steered when it has ended", name, asked), http.StatusConflict)
 	})
 }
 
