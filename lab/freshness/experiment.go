@@ -35,7 +35,7 @@ func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:    "freshness",
 		Summary: "Keep a synthetic web fresh by each policy in a simulated crawl: the truth beside what is believed",
-		Quick:   []string{"--sites=15", "--days=16", "--policy=default,uniform"},
+		Quick:   []string{"--sites=12", "--days=24", "--policy=default,uniform"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
 			flags.IntVar(&p.sites, "sites", 30, "sites of the web")
