@@ -11,6 +11,8 @@
 //     polite by the servers' log as one that was never killed.
 //   - TestMonth: an operator's month, by a clock on which it takes half a minute: reload, block, purge,
 //     snapshot, destruction, restore, migration, import and export.
+//   - BenchmarkPrediction: the simulator predicts crawls of the real sites from the graph that another
+//     crawl recorded.
 //   - TestReadme, TestOperations, TestServing: every command of the README and of these pages in docs does what they say.
 //
 // The tests need Node.js and the modules of internal/oracle, which make setup (a part of make test)

@@ -8,6 +8,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -68,6 +69,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	}
 	costs := map[string]float64{}
 	best := ""
+	fixed := lab.Series{Name: "fixed"}
 	for i, name := range p.rules {
 		rule, err := fleet.ParseRule(name)
 		if err != nil {
@@ -88,11 +90,25 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		starvation := r.Fleet.Starved / r.Duration
 		loss := float64(r.Fetched) / r.Busy * r.Fleet.Waited / r.Duration
 		costs[name] = gamma*starvation + loss
+		if rule > 0 {
+			fixed.X, fixed.Y = append(fixed.X, float64(rule)), append(fixed.Y, costs[name])
+		}
 		if rule > 0 && (best == "" || costs[name] < costs[best]) {
 			best = name
 		}
 		out.Row("fleet", name, "cost_pages_per_s", costs[name], "starvation", starvation, "loss_pages_per_s", loss,
 			"pages_per_s", float64(r.Fetched)/r.Duration, "duration_s", r.Duration, "changes_per_s", float64(r.Fleet.Changes)/r.Duration)
+	}
+	plot := lab.Plot{Title: "Cost by the number of fetchers", X: lab.Axis{Label: "fetchers", Log: true}, Y: lab.Axis{Label: "cost, pages/s", Log: true}}
+	if len(fixed.X) > 0 {
+		plot.Series = append(plot.Series, fixed)
+		for _, name := range []string{"auto", "static"} {
+			if cost, ok := costs[name]; ok {
+				ends := lab.Numbers{slices.Min(fixed.X), slices.Max(fixed.X)}
+				plot.Series = append(plot.Series, lab.Series{Name: name, X: ends, Y: lab.Numbers{cost, cost}})
+			}
+		}
+		out.Plot(plot)
 	}
 	if auto, ok := costs["auto"]; ok && best != "" {
 		out.Claim("a switched fleet costs no more than the best fixed number tried", auto <= costs[best],
