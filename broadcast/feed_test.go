@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -19,12 +20,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/broadcast"
 	"freshet/broadcast/mirror"
+	"freshet/clock"
 	"freshet/dashboard"
 	"freshet/store"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -471,6 +475,64 @@ func TestTokens(t *testing.T) {
 	right.awaitEqual(w)
 	right.stop()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestArchive keeps a mirror and WARC files of it: they hold every version that came, as it came.
+func TestArchive(t *testing.T) {
+	w := newWorld(t, 1, 4)
+	_, address := serveFeed(t, w, broadcast.Options{})
+	files := vfs.NewMem()
+	archive, err := warc.NewWriter(files, "warc", warc.Options{Now: clock.Real().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := digests(t, w)
+	s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), Archive: archive})
+	s.awaitEqual(w)
+	w.set(url(0, 1), "second text")
+	w.visit(url(0, 1))
+	s.awaitEqual(w)
+	s.stop()
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(want, digests(t, w))
+	names, err := files.List("warc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	responses := 0
+	for _, name := range names {
+		file, err := files.Open(files.PathJoin("warc", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for in := warc.NewReader(file, name); ; {
+			record, err := in.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			block, err := io.ReadAll(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if record.Type != warc.Response {
+				continue
+			}
+			message, err := warc.ParseResponse(block)
+			if err != nil || message.Status != 200 || !want[fmt.Sprintf("%x", sha1.Sum(message.Body))] {
+				t.Errorf("%s: %v, %v", record.TargetURI, message, err)
+			}
+			responses++
+		}
+		file.Close()
+	}
+	if responses != 5 {
+		t.Errorf("%d responses in %v: want 5", responses, names)
+	}
 }
 
 // TestMetrics holds that a scrape shows the feed, if there is one.

@@ -19,6 +19,7 @@ import (
 
 	"freshet/broadcast"
 	"freshet/clock"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	// Listen, if it is set, joins a group, such as 239.255.83.50:8352: of a server that sends to one the
 	// chunks are taken from there, and what does not arrive is asked for. See freshet/broadcast/multicast.
 	Listen func(group string) (net.PacketConn, error)
+	// Archive, if it is set, gets what arrives as response records too. The caller closes it after Close.
+	Archive *warc.Writer
 	// OnChange is called for every page after the mirror has it, in the order of the feed, at least once
 	// each. An error ends Run.
 	OnChange   func(Change) error
@@ -71,6 +74,8 @@ type Client struct {
 	folder *folder
 	cursor string // up to where the mirror is whole; "": it is not
 	deaf   bool   // to groups: they were tried, and nothing came
+
+	encoder *warc.Encoder
 }
 
 // ErrRefused matches the errors of servers that will not serve, now or later.
@@ -106,7 +111,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{o: o, folder: f, cursor: f.cursor(o.Interest)}, nil
+	return &Client{o: o, folder: f, cursor: f.cursor(o.Interest), encoder: warc.NewEncoder(warc.FastLevel)}, nil
 }
 
 // Close gives back what New took.
@@ -320,6 +325,9 @@ func (c *Client) take(m *broadcast.Message) error {
 				return err
 			}
 			urls[i] = u
+		}
+		if err := c.archive(urls, m.Chunk.Pages); err != nil {
+			return lasting(err)
 		}
 		for i := range m.Chunk.Pages {
 			if err := c.page(urls[i], &m.Chunk.Pages[i]); err != nil {

@@ -12,18 +12,21 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
 	"freshet/broadcast/mirror"
 	"freshet/broadcast/multicast"
+	"freshet/clock"
 	"freshet/fetch"
+	"freshet/store/warc"
 )
 
 func subscribeCommand() *cobra.Command {
 	var o mirror.Options
 	var tokenFile, program string
 	var ndjson, quiet, group bool
-	var on string
+	var on, archive string
 	cmd := &cobra.Command{
 		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: oneArg("ADDR[,ADDR…]"),
 		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
@@ -38,6 +41,7 @@ func subscribeCommand() *cobra.Command {
 	flags.StringArrayVar(&o.Interest.Domains, "domain", nil, "all sites of a registrable domain, such as example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Patterns, "pattern", nil, "URLs in which * stands for any text, such as https://example.org/docs/* (repeatable)")
 	flags.BoolVar(&o.Once, "once", false, "download one whole copy and leave")
+	flags.StringVar(&archive, "warc", "", "also append what arrives to WARC files in this folder")
 	flags.BoolVar(&ndjson, "ndjson", false, "print every change as JSON, a line each")
 	flags.StringVar(&program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
 	flags.StringVar(&tokenFile, "token-file", "", "file of the token that the server wants")
@@ -95,6 +99,15 @@ func subscribeCommand() *cobra.Command {
 			o.OnStanding = func(s mirror.Standing) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%d pages, %.2f %% fresh, mean age %.0f s, %d changes, %d chunks to come\n", s.Pages, 100*s.Freshness, s.AgeS, changes, s.Chunks)
 			}
+		}
+		if archive != "" {
+			o.Archive, err = warc.NewWriter(vfs.Default, archive, warc.Options{
+				Info: []warc.Field{{Name: "software", Value: "freshet/" + version()}}, Now: clock.Real().Now,
+			})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, o.Archive.Close()) }()
 		}
 		client, err := mirror.New(o)
 		if err != nil {

@@ -416,7 +416,7 @@ func TestFeed(t *testing.T) {
 // audiences are 200 subscribers and 20 downloaders who come at once, under each scheduler.
 func audiences() (all []audience) {
 	for _, kind := range scheduler.Kinds() {
-		all = append(all, audience{sites: 40, pages: 1000, subscribers: 200, downloaders: 20, days: 10, perDay: 6e6, scheduler: kind.Name})
+		all = append(all, audience{sites: 40, pages: 1000, subscribers: 200, downloaders: 20, days: 10, perDay: 4e6, scheduler: kind.Name})
 	}
 	return all
 }
