@@ -29,21 +29,19 @@ func HeldOut() lab.Experiment {
 }
 
 // settings are what is picked from: all combinations of the size of a folder that is learned from, whether
-// the folders above it count, the weight of age, and the visits that speak against a shared change.
+// the folders above it count, and the weight of age.
 func settings() []contender {
 	var all []contender
 	for _, folder := range []int{10, 100} {
 		for _, nested := range []bool{false, true} {
 			for _, age := range []float64{0, 0.0003} {
-				for _, doubt := range []float64{5, 20} {
-					name := fmt.Sprintf("folders of %d", folder)
-					if nested {
-						name += ", nested"
-					}
-					o := refresh.Default()
-					o.Folder, o.Nested, o.Age, o.Doubt = folder, nested, age, doubt
-					all = append(all, contender{name: fmt.Sprintf("%s, age %v, doubt %v", name, age, doubt), blind: true, make: index(o)})
+				name := fmt.Sprintf("folders of %d, age %v", folder, age)
+				if nested {
+					name += ", nested"
 				}
+				o := refresh.Default()
+				o.Folder, o.Nested, o.Age = folder, nested, age
+				all = append(all, contender{name: name, blind: true, make: index(o)})
 			}
 		}
 	}
