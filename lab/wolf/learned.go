@@ -18,6 +18,7 @@ const day = 86400.0 // s, an interval of the mixture over time
 
 // longParameters are the flags of the mixture over many intervals.
 type longParameters struct {
+	mixture                         string
 	pages, intervals, scored, seeds int
 	seed                            uint64
 	perPage                         []float64
@@ -33,6 +34,7 @@ func Mixture() lab.Experiment {
 		Quick:   []string{"--pages=500", "--intervals=30", "--scored=10", "--seeds=2", "--crawls-per-page=2.5"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(longParameters)
+			flags.StringVar(&p.mixture, "mixture", "mixed", "laws of the pages: mixed, poisson, pareto or quasi")
 			flags.IntVar(&p.pages, "pages", 2000, "pages")
 			flags.Float64SliceVar(&p.perPage, "crawls-per-page", []float64{1.5, 2.5, 5}, "crawls a page and interval")
 			flags.IntVar(&p.intervals, "intervals", 60, "intervals that are crawled, of a day each")
@@ -46,6 +48,9 @@ func Mixture() lab.Experiment {
 }
 
 func (p *longParameters) validate() error {
+	if _, ok := recipes[p.mixture]; !ok {
+		return &lab.ParameterError{Name: "mixture", Value: p.mixture, Want: "mixed, poisson, pareto or quasi"}
+	}
 	for _, bound := range []struct {
 		name             string
 		value, low, high float64
@@ -73,7 +78,7 @@ func (p *longParameters) run(ctx context.Context, out *lab.Result) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
-	mixed, err := newPages(p.pages, "mixed", 0, 1.5)
+	mixed, err := newPages(p.pages, p.mixture, 0, 1.5)
 	if err != nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func TestMixture(t *testing.T) {
 	if checked != 2 {
 		t.Errorf("%d claims of the default, want one for each kind of weights", checked)
 	}
-	for _, argument := range []string{"--pages=1", "--scored=60", "--ahead=50", "--seeds=0", "--crawls-per-page=0"} {
+	for _, argument := range []string{"--mixture=some", "--pages=1", "--scored=60", "--ahead=50", "--seeds=0", "--crawls-per-page=0"} {
 		trial := Mixture().New()
 		if err := trial.Flags().Parse([]string{argument}); err != nil {
 			t.Fatal(err)
