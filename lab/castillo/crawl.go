@@ -47,12 +47,13 @@ func (c *crawled) at(share float64) float64 {
 	return c.curve[int(math.Round(share*float64(len(c.fetches))))]
 }
 
-// mean returns the mean height of the curve.
+// mean returns the mean height of the curve, by where it ends: 1 unless there are pages that no link leads
+// to.
 func (c *crawled) mean() (mean float64) {
 	for _, y := range c.curve[1:] {
 		mean += y
 	}
-	return mean / float64(max(1, len(c.fetches)))
+	return mean / (float64(max(1, len(c.fetches))) * c.curve[len(c.fetches)])
 }
 
 // time returns when a share of the pages had been fetched.
