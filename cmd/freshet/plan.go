@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/allocate"
 	"freshet/change"
@@ -63,14 +64,36 @@ type planCap struct {
 }
 
 type planOptions struct {
-	pages, weights, policy, algorithm, convention, out string
-	budget, siteCap                                    int
-	interval                                           duration
-	asJSON                                             bool
+	planning
+	pages, weights, policy, algorithm, convention string
+	budget, siteCap                               int
+}
+
+// planning are the flags that plan and schedule share: the interval that all times lie in, and the forms of
+// what they say.
+type planning struct {
+	interval duration
+	out      string
+	asJSON   bool
+}
+
+// declare declares the flags; what is what the file holds.
+func (p *planning) declare(f *pflag.FlagSet, what string) {
+	p.interval = duration(daySeconds * 1e9)
+	f.Var(&p.interval, "interval", "length of the interval")
+	f.StringVar(&p.out, "out", "", "CSV file to write the "+what+" to, - for standard output")
+	f.BoolVar(&p.asJSON, "json", false, "print JSON")
+}
+
+func (p *planning) validate() error {
+	if p.interval <= 0 {
+		return fmt.Errorf("--interval %s: want more than 0", &p.interval)
+	}
+	return nil
 }
 
 func planCommand() *cobra.Command {
-	o := planOptions{interval: duration(daySeconds * 1e9)}
+	var o planOptions
 	cmd := &cobra.Command{
 		Use: "plan --pages FILE --budget R", Short: "Say how often to crawl each page, given a budget", Args: cobra.NoArgs,
 		Long: "Reads pages and how they change, and spends a budget of crawls an interval so that the copy is freshest,\n" +
@@ -94,13 +117,11 @@ func planCommand() *cobra.Command {
 	f.StringVar(&o.pages, "pages", "", "CSV or Parquet file of pages, - for CSV from standard input (required)")
 	f.StringVar(&o.weights, "weights", "", "CSV file of url and weight (see freshet weights); a page that it does not have weighs as its mean")
 	f.IntVar(&o.budget, "budget", 0, "crawls in the interval (required)")
-	f.Var(&o.interval, "interval", "length of the interval")
+	o.declare(f, "plan")
 	f.StringVar(&o.policy, "policy", "optimal", "optimal, uniform, proportional, weighted-uniform or weighted-proportional")
 	f.StringVar(&o.algorithm, "algorithm", "multiplier", "of the optimum: multiplier, greedy, galil-megiddo or frederickson-johnson")
 	f.StringVar(&o.convention, "convention", "age", "what was before the interval: age, paper or periodic")
 	f.IntVar(&o.siteCap, "site-cap", 0, "most crawls of a site's pages in the interval, 0 for none")
-	f.StringVar(&o.out, "out", "", "CSV file to write the plan to, - for standard output")
-	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -110,8 +131,8 @@ func (o *planOptions) validate() error {
 	if o.budget < 0 {
 		faults = append(faults, fmt.Errorf("--budget %d: want 0 or more", o.budget))
 	}
-	if o.interval <= 0 {
-		faults = append(faults, fmt.Errorf("--interval %s: want more than 0", &o.interval))
+	if err := o.planning.validate(); err != nil {
+		faults = append(faults, err)
 	}
 	if _, ok := planPolicies[o.policy]; !ok {
 		faults = append(faults, fmt.Errorf("--policy %q: want optimal, uniform, proportional, weighted-uniform or weighted-proportional", o.policy))

@@ -85,15 +85,15 @@ type scheduleOutcome struct {
 }
 
 type scheduleOptions struct {
-	tasks, out        string
-	crawlers          fleetFlag
-	interval, spacing duration
-	asJSON            bool
-	sequence          sequenceOptions
+	planning
+	tasks    string
+	crawlers fleetFlag
+	spacing  duration
+	sequence sequenceOptions
 }
 
 func scheduleCommand() *cobra.Command {
-	o := scheduleOptions{interval: duration(daySeconds * 1e9)}
+	var o scheduleOptions
 	cmd := &cobra.Command{
 		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Give each crawl of a plan its slot, or pages an order of visits", Args: cobra.NoArgs,
 		Long: "Reads tasks with ideal times and gives each a slot of a crawler, so that as many as possible are served and\n" +
@@ -116,10 +116,8 @@ func scheduleCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.tasks, "tasks", "", "CSV file of tasks, - for standard input (required)")
 	f.Var(&o.crawlers, "crawlers", "crawlers x slots of each in the interval, with commas between (required)")
-	f.Var(&o.interval, "interval", "length of the interval")
+	o.declare(f, "slots")
 	f.Var(&o.spacing, "spacing", "least time between the starts of two crawls of a site")
-	f.StringVar(&o.out, "out", "", "CSV file to write the slots to, - for standard output")
-	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	o.sequence.flags(f)
 	return cmd
 }
@@ -133,8 +131,9 @@ func (o *scheduleOptions) run(cmd *cobra.Command) error {
 		return usage(errors.New("--tasks is needed"))
 	case len(o.crawlers) == 0:
 		return usage(errors.New("--crawlers is needed"))
-	case o.interval <= 0:
-		return usage(fmt.Errorf("--interval %s: want more than 0", &o.interval))
+	}
+	if err := o.planning.validate(); err != nil {
+		return usage(err)
 	}
 	slots, err := schedule.Slots(o.crawlers, o.interval.value().Seconds())
 	if err != nil {

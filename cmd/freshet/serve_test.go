@@ -93,9 +93,9 @@ func TestServe(t *testing.T) {
 		t.Errorf("a bad file: %q", out)
 	}
 	put(t, rules, "seeds: page\n")
-	put(t, config, settings+"max-depth: 7\nconnections: 3\n")
+	put(t, config, settings+"max-depth: 7\nconnections: 3\nbandwidth: 2MiB\n")
 	out := steer(0, "reload")
-	for _, line := range []string{"max-depth: 0 → 7\n", "connections: 256 → 3 (from the next start on)\n", "- include ~[ab].html$\n"} {
+	for _, line := range []string{"max-depth: 0 → 7\n", "bandwidth:  → 2MiB\n", "connections: 256 → 3 (from the next start on)\n", "- include ~[ab].html$\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("reload says %q, not %q", out, line)
 		}
