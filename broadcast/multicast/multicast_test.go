@@ -64,12 +64,12 @@ func TestFrames(t *testing.T) {
 				a := &air{chance: rand.New(rand.NewPCG(1, 2)), loss: test.loss, overtaking: test.overtaking, to: receiver}
 				sender := multicast.NewSender(a, pace, c)
 				defer sender.Close()
-				lost, all := 0, int64(0)
+				lost, all, chance := 0, int64(0), rand.New(rand.NewPCG(3, 4))
 				begin := c.Now()
 				for i, size := range []int{1, 2, 1199, 1200, 1201, 76_799, 76_800, 76_801, 150_000, 200_001, 1_000_000} {
 					frame := make([]byte, size)
 					for at := range frame {
-						frame[at] = byte(a.chance.Uint32())
+						frame[at] = byte(chance.Uint32())
 					}
 					bytes, takes := sender.Send(uint64(i+1), frame)
 					all += bytes
@@ -86,6 +86,7 @@ func TestFrames(t *testing.T) {
 				}
 				took := c.Now().Sub(begin).Seconds()
 				time.Sleep(time.Minute) // the last parity shards were not waited for
+				synctest.Wait()
 				if lost > test.mostMissing {
 					t.Errorf("%d bytes were missing: want at most %d", lost, test.mostMissing)
 				}
