@@ -14,7 +14,7 @@ help: ## list these targets
 build: ## build bin/freshet
 	go build -trimpath -o bin/freshet ./cmd/freshet
 
-demo: build ## crawl a changing web of its own on loopback
+demo: build ## crawl a changing web of its own on loopback, and keep the copy fresh: a minute and a half
 	bin/freshet demo
 
 setup: ## install what the tests need beside Go; quick when it is there

@@ -30,7 +30,7 @@ type Explanation struct {
 // Checked is what one gate said.
 type Checked struct {
 	// Gate is "syntax", "scope", "guard", "seen", "address", "robots", "host", "fetch", "retries" or
-	// "queue". A gate that a stopped URL never came to is absent.
+	// "queue", and "refresh" of a stored page that is kept fresh. A gate that a stopped URL never came to is absent.
 	Gate    string  `json:"gate"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is one word out of a small set: a frontier.Reason, a frontier.Obstacle's gate, "robots",
@@ -60,6 +60,7 @@ func (e *Engine) Explain(raw string) (Explanation, error) {
 		defer e.mu.Unlock()
 		return e.front.Explain(site, x.now), nil
 	}
+	x.refreshing = e.Refreshing
 	return x.explain(raw)
 }
 
@@ -96,11 +97,12 @@ func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
 
 // explainer asks the gates about one URL.
 type explainer struct {
-	opt       *current
-	store     *store.Store
-	rules     *robotsRules
-	obstacles func(weburl.Site) ([]frontier.Obstacle, error)
-	now       time.Time
+	opt        *current
+	store      *store.Store
+	rules      *robotsRules
+	obstacles  func(weburl.Site) ([]frontier.Obstacle, error)
+	refreshing func(weburl.URL, weburl.Fingerprint) (Refreshing, bool) // nil: no page is kept fresh
+	now        time.Time
 
 	url weburl.URL
 	out Explanation
@@ -268,7 +270,13 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 	x.fetch(row)
 	x.retries(row)
 	x.queue(row)
-	return x.conclude(x.fate(row)), nil
+	fate := x.fate(row)
+	if x.refreshing != nil && row.Queue == store.NoQueue {
+		if p, ok := x.refreshing(row.URL, row.URL.Fingerprint()); ok {
+			fate = x.refresh(p, row)
+		}
+	}
+	return x.conclude(fate), nil
 }
 
 func (x *explainer) discovery(row store.Page) string {
@@ -443,6 +451,22 @@ func (x *explainer) queue(row store.Page) {
 	if !due.IsZero() {
 		x.out.NextDue = &due
 	}
+}
+
+// refresh tells when a stored page that is kept fresh is worth a visit again, and why.
+func (x *explainer) refresh(p Refreshing, row store.Page) string {
+	belief := fmt.Sprintf("%.3g changes a day are expected; the copy is stale with probability %.2f", p.RatePerDay, p.Stale)
+	detail := fmt.Sprintf("%s; a visit now is worth %.3g, and pages are visited at %.3g", belief, p.Value, p.Bar)
+	if p.Bar == 0 {
+		detail = belief + "; when it is visited is up to the policy"
+	}
+	x.say("refresh", Passed, "kept-fresh", detail)
+	x.out.NextDue = p.NextDue
+	sentence := fmt.Sprintf("It is stored: version %d, last changed %s. ", row.Versions, date(row.LastChanged))
+	if p.NextDue == nil {
+		return sentence + "It is kept fresh: " + belief + "."
+	}
+	return sentence + "It will be worth a visit about " + p.NextDue.UTC().Format(time.RFC3339) + ": " + belief + "."
 }
 
 // fate sums up in a sentence.

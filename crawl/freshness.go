@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -21,6 +22,13 @@ type Freshness struct {
 	Requests  int64   `json:"requests_in_interval"` // of pages, so far
 	Last      int64   `json:"requests_last_interval"`
 	UnderWay  int     `json:"visits_planned"` // pages with a time at which they will be visited
+	Waiting   int     `json:"visits_waiting"` // that cannot have it yet: their site may not be asked so often
+	// Of the last visits, thousand or so: the share that was expected to find a change, and that which did.
+	// Their distance tells how far Freshness can be trusted.
+	ExpectedChanged float64 `json:"visits_expected_changed"`
+	FoundChanged    float64 `json:"visits_found_changed"`
+	// Forecast is the freshness by weight that other budgets would keep in the long run.
+	Forecast []BudgetFreshness `json:"forecast"`
 	// Sites are those with the most pages, mostSites of them.
 	Sites map[string]SiteFreshness `json:"sites"`
 }
@@ -30,6 +38,12 @@ type SiteFreshness struct {
 	Pages     int64   `json:"pages"`
 	Freshness float64 `json:"freshness"`
 	MeanAgeS  float64 `json:"mean_age_s"`
+}
+
+// BudgetFreshness is what a budget buys, all of it spent on visits.
+type BudgetFreshness struct {
+	Budget    int64   `json:"budget"` // requests an interval
+	Freshness float64 `json:"freshness"`
 }
 
 // mostSites bounds the sites that are told of one by one.
@@ -94,8 +108,61 @@ func (r *refresher) estimate(now time.Time) {
 	if w.next < refresh.ID(len(r.pages)) {
 		return
 	}
-	r.known.Store(w.result())
+	found := w.result()
+	found.Forecast = r.forecast()
+	found.ExpectedChanged, found.FoundChanged = r.calibration.shares()
+	found.UnderWay, found.Waiting = r.ahead, r.waiting
+	r.known.Store(found)
 	*w = sweep{rest: now.Add(r.engine.opt.Clock.Span(sweepEvery))}
+}
+
+// forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
+const forecastPages = 256
+
+// forecast returns what a quarter of the budget to four times as much would keep fresh.
+func (r *refresher) forecast() []BudgetFreshness {
+	step := 1 + len(r.pages)/forecastPages
+	var some []refresh.ID
+	for id := 0; id < len(r.pages); id += step {
+		if !r.pages[id].url.IsZero() {
+			some = append(some, refresh.ID(id))
+		}
+	}
+	share := float64(len(some)) / float64(max(1, len(r.ids)))
+	var all []BudgetFreshness
+	var rates []float64
+	for _, times := range [...]float64{0.25, 0.5, 1, 2, 4} {
+		all = append(all, BudgetFreshness{Budget: int64(math.Round(times * float64(r.asked.Budget)))})
+		rates = append(rates, times*r.asked.perSecond()*share)
+	}
+	for i, fresh := range r.belief.Forecast(some, rates) {
+		all[i].Freshness = fresh
+	}
+	return all
+}
+
+// calibration holds what visits were expected to find beside what they found, the last ones most.
+type calibration struct{ visits, expected, changed float64 }
+
+// rememberedFindings is how many visits a calibration rests on.
+const rememberedFindings = 1000
+
+// add takes in a visit to a copy that was stale with a probability.
+func (c *calibration) add(stale float64, changed bool) {
+	const keep = 1 - 1.0/rememberedFindings
+	found := 0.0
+	if changed {
+		found = 1
+	}
+	c.visits, c.expected, c.changed = keep*c.visits+1, keep*c.expected+stale, keep*c.changed+found
+}
+
+// shares returns the share of changed pages that was expected and that which was found.
+func (c *calibration) shares() (expected, found float64) {
+	if c.visits == 0 {
+		return 0, 0
+	}
+	return c.expected / c.visits, c.changed / c.visits
 }
 
 func (w *sweep) result() *Freshness {
@@ -126,9 +193,6 @@ func (r *refresher) freshness(now time.Time) *Freshness {
 	f := *found
 	f.Policy, f.Budget, f.IntervalS = r.asked.Policy, r.asked.Budget, r.asked.Interval.Seconds()
 	f.Last, f.Requests = r.meter.requests(now)
-	r.mu.Lock()
-	f.UnderWay = r.ahead
-	r.mu.Unlock()
 	return &f
 }
 
@@ -160,6 +224,8 @@ type Refreshing struct {
 	Stale      float64    // the probability that the copy is stale
 	AgeS       float64
 	Value, Bar float64 // of a visit now, and from which value on pages are visited
+	// PerInterval is how many visits an interval the page is worth at present.
+	PerInterval float64
 }
 
 // Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
@@ -181,6 +247,9 @@ func (e *Engine) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p Ref
 	p = Refreshing{Weight: page.weight, Planned: int(page.visits), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
 	if lasting, ranked := r.policy.(refresh.Lasting); ranked && lasting == refresh.Lasting(r.belief) {
 		p.Value, p.Bar = due.Value, due.Bar
+		if due.Every > 0 {
+			p.PerInterval = r.asked.Interval.Seconds() / due.Every
+		}
 		if due.At < at+100*365*86400 {
 			when := now.Add(time.Duration((due.At - at) * 1e9)).UTC()
 			p.NextDue = &when

@@ -32,6 +32,13 @@ var (
 	metricWaited     = prometheus.NewDesc("freshet_fleet_waited_seconds_total", "Time that fetches waited with a page for a place in the queue.", nil, nil)
 	metricChanges    = prometheus.NewDesc("freshet_fleet_changes_total", "Changes of the number of fetches allowed.", nil, nil)
 	metricVariation  = prometheus.NewDesc("freshet_fleet_service_variation", "Coefficient of variation of the times between processed pages.", nil, nil)
+	metricFreshness  = prometheus.NewDesc("freshet_refresh_freshness", "Share of the copies kept fresh that is believed to be up to date.", []string{"by"}, nil)
+	metricAge        = prometheus.NewDesc("freshet_refresh_age_seconds", "Mean time since a copy's page first changed, as it is believed.", nil, nil)
+	metricKept       = prometheus.NewDesc("freshet_refresh_pages", "Pages kept fresh.", nil, nil)
+	metricBudget     = prometheus.NewDesc("freshet_refresh_budget_requests", "Requests an interval that may be made.", nil, nil)
+	metricSpent      = prometheus.NewDesc("freshet_refresh_requests", "Requests made in an interval.", []string{"interval"}, nil)
+	metricVisits     = prometheus.NewDesc("freshet_refresh_visits", "Visits that were picked and not made yet.", []string{"state"}, nil)
+	metricFindings   = prometheus.NewDesc("freshet_refresh_changed_ratio", "Share of recent visits that were expected to find a change, and that found one.", []string{"of"}, nil)
 	metricDisk       = prometheus.NewDesc("freshet_disk_free_bytes", "Free bytes of the data directory's disk.", nil, nil)
 )
 
@@ -40,7 +47,8 @@ func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
-		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation} {
+		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation,
+		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings} {
 		out <- d
 	}
 }
@@ -66,6 +74,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(metricFetching, int64(s.Connections))
 	c.collectFleet(out, s.Fleet)
+	c.collectFreshness(out, s.Refresh)
 	gauge(metricProcessing, int64(s.Processing))
 	gauge(metricSites, int64(s.SitesReady), "ready")
 	gauge(metricSites, int64(s.SitesWaiting), "waiting")
@@ -82,6 +91,26 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricFreed, swept.FreedBytes)
 	gauge(metricWARC, swept.FileBytes, "all")
 	gauge(metricWARC, swept.LiveBytes, "live")
+}
+
+// collectFreshness tells of the copy, if it is kept fresh and was looked at.
+func (collector) collectFreshness(out chan<- prometheus.Metric, f *Freshness) {
+	if f == nil {
+		return
+	}
+	for _, m := range []struct {
+		of    *prometheus.Desc
+		value float64
+		label []string
+	}{
+		{metricFreshness, f.Freshness, []string{"pages"}}, {metricFreshness, f.Weighted, []string{"weight"}},
+		{metricAge, f.MeanAgeS, nil}, {metricKept, float64(f.Pages), nil}, {metricBudget, float64(f.Budget), nil},
+		{metricSpent, float64(f.Requests), []string{"this"}}, {metricSpent, float64(f.Last), []string{"last"}},
+		{metricVisits, float64(f.UnderWay), []string{"planned"}}, {metricVisits, float64(f.Waiting), []string{"waiting"}},
+		{metricFindings, f.ExpectedChanged, []string{"expected"}}, {metricFindings, f.FoundChanged, []string{"found"}},
+	} {
+		out <- prometheus.MustNewConstMetric(m.of, prometheus.GaugeValue, m.value, m.label...)
+	}
 }
 
 func (collector) collectFleet(out chan<- prometheus.Metric, s FleetStatus) {

@@ -60,15 +60,18 @@ type refresher struct {
 	meter  *meter
 	notes  chan []note
 
-	mu     sync.Mutex // guards what follows
-	policy refresh.Policy
-	belief *refresh.Index // what is believed of pages; the policy itself where that is an Index
-	ids    map[pageKey]refresh.ID
-	pages  []refreshed  // by ID
-	free   []refresh.ID // of no page
-	sites  map[weburl.Site]*siteVisits
-	ahead  int       // picks under way that the budget will pay for next
-	slot   time.Time // of the last pick
+	mu      sync.Mutex // guards what follows
+	policy  refresh.Policy
+	belief  *refresh.Index // what is believed of pages; the policy itself where that is an Index
+	ids     map[pageKey]refresh.ID
+	pages   []refreshed  // by ID
+	free    []refresh.ID // of no page
+	sites   map[weburl.Site]*siteVisits
+	ahead   int       // picks under way that the budget will pay for next
+	waiting int       // picks that wait for their site's turn
+	slot    time.Time // of the last pick
+
+	calibration calibration
 
 	sweep sweep
 	known atomic.Pointer[Freshness]
@@ -201,6 +204,9 @@ func (r *refresher) tell(n *note) {
 	case known:
 		r.settle(id)
 		visit := refresh.Visit{At: unixSeconds(n.at), Outcome: n.outcome}
+		if n.outcome != refresh.Unknown {
+			r.calibration.add(r.belief.Copy(id, visit.At).Stale, n.outcome == refresh.Changed)
+		}
 		r.each(func(p refresh.Policy) { p.Visited(id, visit) })
 	}
 }
@@ -257,8 +263,11 @@ func (r *refresher) settle(id refresh.ID) {
 	if page.picked == unpicked {
 		return
 	}
-	if page.picked == counted {
+	switch page.picked {
+	case counted:
 		r.ahead--
+	case queued:
+		r.waiting--
 	}
 	site := page.url.Site()
 	if s := r.sites[site]; s.picked > 1 {
@@ -333,7 +342,9 @@ func (r *refresher) place(id refresh.ID, now time.Time, gap time.Duration) store
 	s.picked++
 	page.visits++
 	at := now
-	if page.picked = queued; s.picked <= r.atOnce() {
+	if page.picked = queued; s.picked > r.atOnce() {
+		r.waiting++
+	} else {
 		page.picked = counted
 		r.ahead++
 		if r.slot = r.slot.Add(gap); r.slot.Before(now) {

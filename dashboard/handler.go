@@ -35,9 +35,15 @@ type Page struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextDue     *time.Time `json:"next_due"`
 	Depth       int        `json:"depth"`
-	Importance  *float64   `json:"importance,omitempty"`   // what links have brought it, 1 for a seed to begin with; where the ordering asks
-	Reason      string     `json:"reason,omitempty"`       // why the last visit failed or the page was refused
-	RedirectsTo string     `json:"redirects_to,omitempty"` // where the last visit was sent on to
+	Importance  *float64   `json:"importance,omitempty"` // what links have brought it, 1 for a seed to begin with; where the ordering asks
+	// Of a page that is kept fresh: the law of its changes and how many a day are expected, what a second of its
+	// freshness is worth, and how many visits an interval it is worth at present.
+	Process       string   `json:"process,omitempty"` // poisson or quasi
+	RatePerDay    *float64 `json:"rate_per_day,omitempty"`
+	Weight        *float64 `json:"weight,omitempty"`
+	CrawlsPlanned *float64 `json:"crawls_planned,omitempty"`
+	Reason        string   `json:"reason,omitempty"`       // why the last visit failed or the page was refused
+	RedirectsTo   string   `json:"redirects_to,omitempty"` // where the last visit was sent on to
 }
 
 // History is what is kept of a page's past.
@@ -45,6 +51,19 @@ type History struct {
 	Page     Page      `json:"page"`
 	Visits   []Visit   `json:"visits"`   // oldest first; the last 64
 	Versions []Version `json:"versions"` // oldest first
+	Model    *Model    `json:"model,omitempty"`
+}
+
+// Model is how a page changes, as far as its visits tell: "poisson" at random, "quasi" at a phase of a period
+// or not at all.
+type Model struct {
+	Process    string  `json:"process"`
+	RatePerDay float64 `json:"rate_per_day"`
+	Visits     int     `json:"visits"`  // that told whether it had changed
+	Changed    int     `json:"changed"` // of these, that found a change
+	PeriodS    float64 `json:"period_s,omitempty"`
+	PhaseS     float64 `json:"phase_s,omitempty"` // of the day, or week, of UTC
+	Chance     float64 `json:"chance,omitempty"`  // the probability of such a rhythm in a page without one
 }
 
 // Visit is one request for a page.

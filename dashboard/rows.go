@@ -34,17 +34,21 @@ func Rows(status io.Reader) ([]Row, error) {
 
 // show prints a JSON value for people: the pairs of an object by name, - for null.
 func show(value any) string {
-	if value == nil {
+	switch value := value.(type) {
+	case nil:
 		return "-"
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
+	case map[string]any:
+		if len(value) == 0 {
+			return "none"
+		}
+	case []any:
+		if len(value) == 0 {
+			return "none"
+		}
+	default:
 		return fmt.Sprint(value)
 	}
-	if len(object) == 0 {
-		return "none"
-	}
-	text, err := json.Marshal(object) // sorts by name
+	text, err := json.Marshal(value) // sorts by name
 	if err != nil {
 		return fmt.Sprint(value)
 	}

@@ -22,29 +22,39 @@ func (x *Index) Due(id ID, now float64) Due {
 	shared := 0.0
 	if l.options.Shared {
 		shared = l.shared(g, l.days(s.seen), l.days(now))
-		l.chain(g, func(g *group) { d.Rate += g.shared.mean / day })
+		d.Rate += l.usual(g)
 	}
 	d.Stale = 1 - belief.Unchanged(math.Max(0, now-s.seen))*math.Exp(-shared)
-	if s.out || d.Value >= d.Bar {
-		return d
+	if d.Bar > 0 {
+		d.Every = x.every(id, d.Bar)
 	}
-	ahead := day / 16
-	for ; x.value(id, now+ahead) < d.Bar; ahead *= 2 {
-		if ahead > 1e5*day {
-			d.At = math.Inf(1)
-			return d
-		}
+	if !s.out {
+		d.At = math.Max(now, s.tried+d.Every)
 	}
-	low := ahead / 2
-	for range 20 {
-		if middle := (low + ahead) / 2; x.value(id, now+middle) < d.Bar {
-			low = middle
-		} else {
-			ahead = middle
-		}
-	}
-	d.At = now + ahead
 	return d
+}
+
+// longest is the time between two visits from which on it counts as none.
+const longest = 1e5 * day
+
+// every returns how long after its last visit the page is worth the bar, +Inf for never.
+func (x *Index) every(id ID, bar float64) float64 {
+	tried := x.learner.pages[id].tried
+	long := day / 1024
+	for ; x.value(id, tried+long) < bar; long *= 2 {
+		if long > longest {
+			return math.Inf(1)
+		}
+	}
+	short := long / 2
+	for range 16 {
+		if middle := (short + long) / 2; x.value(id, tried+middle) < bar {
+			short = middle
+		} else {
+			long = middle
+		}
+	}
+	return long
 }
 
 // Copy is what is believed of a page's copy.

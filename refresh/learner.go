@@ -160,16 +160,22 @@ func (l *learner) shared(g *group, from, to float64) float64 {
 	return sum
 }
 
+// usual returns the shared changes of a usual second that a page of the group takes part in.
+func (l *learner) usual(g *group) float64 {
+	usual := 0.0
+	if l.options.Shared {
+		l.chain(g, func(g *group) { usual += g.shared.mean })
+	}
+	return usual / day
+}
+
 // inverses returns, for each rate of the grid, one over the hazard of a usual second, shared changes
 // included.
 func (l *learner) inverses(g *group) *[change.Rates]float64 {
 	if g.inverse[0] == 0 {
-		usual := 0.0
-		if l.options.Shared {
-			l.chain(g, func(g *group) { usual += g.shared.mean })
-		}
+		usual := l.usual(g)
 		for k := range g.inverse {
-			g.inverse[k] = 1 / (change.GridRate(k) + usual/day)
+			g.inverse[k] = 1 / (change.GridRate(k) + usual)
 		}
 	}
 	return &g.inverse

@@ -74,4 +74,5 @@ type Due struct {
 	Stale float64 // the probability that its copy is stale now
 	Value float64 // of a visit now, in units that compare pages of the same policy at the same time
 	Bar   float64 // the value at which pages are visited at present; 0 if nothing is known
+	Every float64 // seconds from the last visit to the next at that bar, +Inf for never
 }

@@ -46,6 +46,7 @@ type crawlSettings struct {
 	fleet     string
 	refresh   refreshSettings
 	watch     func(*crawl.Engine) (stop func()) // looks on while the crawl runs; nil: nobody
+	ends      bool                              // when forTime has passed all is done, and no limit was met
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -444,6 +445,8 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &exitError{code: exitInterrupted}
+	case summary.StoppedBy == crawl.TimeUp && s.ends:
+		return nil
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp || summary.StoppedBy == crawl.DiskFull:
 		return &exitError{code: exitLimit}
 	}

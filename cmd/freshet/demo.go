@@ -27,13 +27,14 @@ func demoCommand() *cobra.Command {
 	var seed uint64
 	var writeConfig string
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Crawl a changing web of its own on loopback", Args: noArgs,
+		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
-			"sitemaps, redirects and errors, whose pages change) and crawls it for real. Without --data the copy goes to a\n" +
-			"new temporary folder. With --refresh it keeps the copy fresh for 30 days of a fast clock, and shows how fresh\n" +
-			"it is believed to be, how fresh it is, and how fresh visiting all pages alike would keep it. With\n" +
-			"--web-only it serves the web until Ctrl-C, for crawls of your own.",
-		Example: "  freshet demo\n  freshet demo --refresh --pages 1000\n  freshet demo --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
+			"sitemaps, redirects and errors, whose pages change), crawls it for real and keeps the copy fresh for 30 days of\n" +
+			"a fast clock. A line a day tells how fresh the copy is believed to be, how fresh it is, and how fresh visiting\n" +
+			"all pages alike would keep it. Without --data the copy goes to a new temporary folder. With --refresh=false the\n" +
+			"demo ends when nothing is left to discover; with --web-only it serves the web until Ctrl-C, for crawls of\n" +
+			"your own.",
+		Example: "  freshet demo\n  freshet demo --budget 3000 --for 60d\n  freshet demo --refresh=false --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
 	}
 	s = crawlFlags(cmd.Flags())
 	flags := cmd.Flags()
@@ -42,18 +43,18 @@ func demoCommand() *cobra.Command {
 	flags.BoolVar(&webOnly, "web-only", false, "serve the web and crawl nothing")
 	flags.StringVar(&writeConfig, "write-config", "", "write a config file for crawls of the web, with its seeds beside it")
 	flags.IntVar(&sites, "sites", 8, "sites of the web")
-	flags.IntVar(&pages, "pages", 4000, "pages of the web")
+	flags.IntVar(&pages, "pages", 400, "pages of the web")
 	flags.Uint64Var(&seed, "seed", 1, "number that the web is computed from")
-	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "budget": "1000"} {
+	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "refresh": "true", "budget": "800"} {
 		setFlagDefault(cmd, name, value)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if s.refresh.on {
+		if s.refresh.on && !webOnly {
 			if !cmd.Flags().Changed("clock") {
 				s.clock.rate = demoRate
 			}
 			if s.forTime == 0 {
-				s.forTime = duration(30 * 24 * time.Hour)
+				s.forTime, s.ends = duration(30*24*time.Hour), true
 			}
 		}
 		if s.clock.rate != 1 && s.clock.start.IsZero() {

@@ -303,6 +303,13 @@ func historyCommand() *cobra.Command {
 
 func printHistory(out io.Writer, h dashboard.History) {
 	fmt.Fprintf(out, "%s  %s\n", h.Page.URL, h.Page.State)
+	if m := h.Model; m != nil {
+		fmt.Fprintf(out, "model    %s, %.3g changes a day; %d of %d visits found a change", m.Process, m.RatePerDay, m.Changed, m.Visits)
+		if m.PeriodS > 0 {
+			fmt.Fprintf(out, "; every %s, %s after a full one", inWords(m.PeriodS), inWords(m.PhaseS))
+		}
+		fmt.Fprintln(out)
+	}
 	for _, v := range h.Visits {
 		word := "same"
 		switch {
@@ -320,6 +327,10 @@ func printHistory(out io.Writer, h dashboard.History) {
 		fmt.Fprintf(out, "version  %s  v%d  %s  %d bytes  %s  %s %d+%d\n",
 			v.At.Format(time.RFC3339), v.Version, v.ContentType, v.SizeBytes, v.Digest, v.WARC, v.OffsetBytes, v.LengthBytes)
 	}
+}
+
+func inWords(seconds float64) string {
+	return shortDuration(time.Duration(seconds * 1e9).Round(time.Minute))
 }
 
 func catCommand() *cobra.Command {

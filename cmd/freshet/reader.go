@@ -22,6 +22,7 @@ type reader struct {
 	// Of the running crawl; nil if none runs.
 	status  func() any
 	explain func(url string) (crawl.Explanation, error)
+	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 }
 
 // directoryStatus is the status of a directory that no crawl runs in.
@@ -69,12 +70,44 @@ func (r reader) Pages(filter dashboard.Filter) iter.Seq2[dashboard.Page, error] 
 					return
 				}
 				page := pageOf(row.Page)
-				if filter.Wants(page) && !yield(page, nil) {
+				if !filter.Wants(page) {
+					continue
+				}
+				if err := r.believe(&page, row); err != nil {
+					yield(dashboard.Page{}, err)
+					return
+				}
+				if !yield(page, nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// believe adds what is believed of a page that is kept fresh by the crawl that runs or, if none does, what
+// its visits tell.
+func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
+	if row.State != store.StateLive {
+		return nil
+	}
+	visits, err := r.store.Visits(row.URL.Partition(r.store.Partitions()), row.Fingerprint)
+	if err != nil {
+		return err
+	}
+	if model, ok := crawl.FitVisits(visits); ok {
+		page.Process, page.RatePerDay = model.Process, &model.RatePerDay
+	}
+	if r.refresh == nil {
+		return nil
+	}
+	if p, ok := r.refresh(row.URL, row.Fingerprint); ok {
+		page.RatePerDay, page.Weight, page.CrawlsPlanned = &p.RatePerDay, &p.Weight, &p.PerInterval
+		if page.NextDue == nil {
+			page.NextDue = p.NextDue
+		}
+	}
+	return nil
 }
 
 // Skipped implements dashboard.Reader. It reads the whole page table.
@@ -163,7 +196,18 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 	if err != nil {
 		return h, err
 	}
-	h = dashboard.History{Page: pageOf(row), Visits: make([]dashboard.Visit, len(visits)), Versions: make([]dashboard.Version, len(versions))}
+	if model, ok := crawl.FitVisits(visits); ok {
+		h.Model = &dashboard.Model{Process: model.Process, RatePerDay: model.RatePerDay, Visits: model.Visits, Changed: model.Changed,
+			PeriodS: model.Rhythm.Period, PhaseS: model.Rhythm.Phase, Chance: model.Rhythm.Chance}
+		if model.Process != "quasi" {
+			h.Model.Chance = 0
+		}
+	}
+	h.Page = pageOf(row)
+	if err := r.believe(&h.Page, store.PageAt{Page: row, Fingerprint: fp}); err != nil {
+		return h, err
+	}
+	h.Visits, h.Versions = make([]dashboard.Visit, len(visits)), make([]dashboard.Version, len(versions))
 	for i, v := range visits {
 		h.Visits[i] = dashboard.Visit{At: time.Unix(0, v.At).UTC(), TookS: time.Duration(v.TookNs).Seconds(), Outcome: v.Outcome.String(), Status: v.Status,
 			Reason: v.Reason, Changed: v.Changed, Noise: v.Noise, Version: v.Version, WireBytes: v.WireBytes, Truncated: v.Truncated}

@@ -1,0 +1,32 @@
+package refresh
+
+import (
+	"math"
+	"testing"
+
+	"freshet/change"
+)
+
+// TestForecast holds that a forecast for pages of one known rate is the closed form, that more budget never
+// hurts, and that none keeps nothing fresh.
+func TestForecast(t *testing.T) {
+	x := NewIndex(IndexOptions{})
+	var ids []ID
+	for id := range ID(10) {
+		x.Add(id, Page{Site: "s", Weight: 1})
+		x.learner.pages[id].evidence = change.Evidence{10: 1} // a quarter of a change a day
+		ids = append(ids, id)
+	}
+	budgets := []float64{0, 1 / day, 10 / day, 100 / day}
+	got := x.Forecast(ids, budgets)
+	for i, budget := range budgets {
+		want := 0.0
+		if budget > 0 {
+			a := change.GridRate(10) * 10 / budget
+			want = -math.Expm1(-a) / a
+		}
+		if math.Abs(got[i]-want) > 0.005 {
+			t.Errorf("budget %v: freshness %.4f, want %.4f", budget*day, got[i], want)
+		}
+	}
+}
