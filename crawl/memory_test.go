@@ -55,7 +55,7 @@ func BenchmarkMemory(b *testing.B) {
 // crawlOn crawls in a process of its own, and returns that process's peak in KiB.
 func crawlOn(b *testing.B, dir, order string) int64 {
 	child := exec.Command(os.Args[0], "-test.run", "^TestMemoryProcess$", "-test.v")
-	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order)
+	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order, "GOGC=50") // as the crawl command has it
 	out, err := child.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
