@@ -55,7 +55,7 @@ func claimOf(s *store.Store, ask *Subscription, asOf Cursor) (*claim, error) {
 func (c *claim) lacks(r *run) (pages uint64) {
 	for i, page := range r.pages {
 		current, has := c.pages[pageKey{r.p, page.fp}]
-		lacking := false
+		var lacking bool
 		switch {
 		case c.upTo != nil:
 			lacking = page.record > c.upTo[r.p]

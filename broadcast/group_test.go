@@ -42,7 +42,6 @@ func (e *ether) Write(datagram []byte) (int, error) {
 type antenna struct {
 	net.PacketConn
 	ether          *ether
-	mu             sync.Mutex
 	chance         *rand.Rand
 	loss, altering float64
 	overtaking     float64

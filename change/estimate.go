@@ -1,6 +1,9 @@
 package change
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // An Observation is what one visit of a page told: how long after the one before it came, and whether the
 // page had changed, at least once, in between.
@@ -100,7 +103,7 @@ func MaximumLikelihood(visits []Observation) float64 {
 // Pseudo returns the visits and two more of half a day, one that saw a change and one that did not: with
 // them every estimate is positive and finite.
 func Pseudo(visits []Observation) []Observation {
-	return append(visits[:len(visits):len(visits)], Observation{43200, true}, Observation{43200, false})
+	return append(slices.Clip(visits), Observation{43200, true}, Observation{43200, false})
 }
 
 // MomentMatch returns the rate at which as many visits are expected to see a change as did, in changes a

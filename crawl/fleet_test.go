@@ -214,11 +214,7 @@ func TestFleet(t *testing.T) {
 // BenchmarkFleet crawls a web of sockets while the processing is slowed to three speeds, with each rule
 // for the fleet, and reports what the rule costs.
 func BenchmarkFleet(b *testing.B) {
-	rules := []fleet.Rule{fleet.Auto, fleet.Stable}
-	for _, n := range []fleet.Rule{2, 4, 8, 12, 16, 24, slowedSites} {
-		rules = append(rules, n)
-	}
-	for _, rule := range rules {
+	for _, rule := range []fleet.Rule{fleet.Auto, fleet.Stable, 2, 4, 8, 12, 16, 24, slowedSites} {
 		b.Run("fleet="+rule.String(), func(b *testing.B) {
 			for b.Loop() {
 				crawl := slowed{speeds: []float64{40, 10, 60}, each: 20 * time.Second, gamma: 100, rule: rule}

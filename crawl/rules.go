@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -78,9 +79,7 @@ func (r *SiteRule) over(later SiteRule) {
 		if header == nil {
 			header = http.Header{}
 		}
-		for name, values := range later.Header {
-			header[name] = values
-		}
+		maps.Copy(header, later.Header)
 		r.Header = header
 	}
 	if later.Route.Proxy != nil {

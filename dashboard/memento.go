@@ -168,7 +168,7 @@ func (s server) memento(w http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.RequestURI()
 	if text, ok := strings.CutPrefix(path, replayPrefix); ok {
-		s.replay(w, r, from, text)
+		s.replay(w, from, text)
 	} else if text, ok := strings.CutPrefix(path, timeGatePrefix); ok {
 		s.timeGate(w, r, from, text)
 	} else {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -40,9 +41,7 @@ func ask(t *testing.T, r Reader, method, target string, header http.Header) *htt
 	t.Helper()
 	request := httptest.NewRequest(method, target, nil)
 	request.Host = "127.0.0.1:8350"
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	w := httptest.NewRecorder()
 	Handler(Options{Reader: r}).ServeHTTP(w, request)
 	return w.Result()

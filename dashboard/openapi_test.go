@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -267,9 +268,7 @@ func TestAccess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := httptest.NewRequest(tt.method, "/api/v1/pause", strings.NewReader("{}"))
 			r.Host = tt.host
-			for name, values := range tt.header {
-				r.Header[name] = values
-			}
+			maps.Copy(r.Header, tt.header)
 			w := httptest.NewRecorder()
 			tt.access.Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
 			if w.Code != tt.code {

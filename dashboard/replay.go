@@ -12,7 +12,7 @@ import (
 )
 
 // replay shows a stored version, or leads to the address of the one nearest to a time.
-func (s server) replay(w http.ResponseWriter, r *http.Request, from, text string) {
+func (s server) replay(w http.ResponseWriter, from, text string) {
 	a, err := parseAddress(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -77,8 +77,8 @@ func (n *nest) hidden() bool {
 
 // root returns the innermost svg or math.
 func (n *nest) root() element {
-	for i := len(n.open) - 1; i >= 0; i-- {
-		if e := n.open[i]; e == svg || e == math {
+	for _, e := range slices.Backward(n.open) {
+		if e == svg || e == math {
 			return e
 		}
 	}

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -162,9 +163,7 @@ func TestRobots(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			h := header("Content-Type", "text/html")
-			for k, v := range test.header {
-				h[k] = v
-			}
+			maps.Copy(h, test.header)
 			p := NewParser(Options{}).Extract(h, []byte(test.document), parsed(t, own))
 			if got := (asked{p.NoIndex, p.NoFollow, p.NoArchive}); got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)

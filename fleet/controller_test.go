@@ -22,7 +22,6 @@ type crawler struct {
 	sites   int
 
 	events event.Queue[string]
-	queued int // pages beyond those in processing
 	busy   int // workers
 }
 

@@ -164,7 +164,7 @@ func FuzzGuard(f *testing.F) {
 
 func TestReasonNames(t *testing.T) {
 	known := map[string]bool{}
-	for r := Admitted; r < numReasons; r++ {
+	for r := range numReasons {
 		if known[r.String()] || r.String() == "" {
 			t.Errorf("reason %d: name %q", r, r)
 		}

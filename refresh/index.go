@@ -90,15 +90,15 @@ func (x *Index) Next(now float64) (ID, float64, bool) {
 }
 
 // value returns what a visit at a time is worth, in weight × seconds.
-func (r *Index) value(id ID, at float64) float64 {
-	l := &r.learner
+func (x *Index) value(id ID, at float64) float64 {
+	l := &x.learner
 	p := &l.pages[id]
 	t := at - p.tried
 	if !(t > 0) {
 		return 0
 	}
 	g := l.forest.group(p.folder)
-	if r.plug {
+	if x.plug {
 		belief := p.evidence.Posterior(&g.prior)
 		d := belief.Mean()
 		return p.weight * worth(d*t) / d
@@ -114,7 +114,7 @@ func (r *Index) value(id ID, at float64) float64 {
 	for k, prior := range g.prior {
 		post := float64(prior) * float64(p.evidence[k])
 		fresh, young := saved(own+shared, q*s)
-		sum += post * inverse[k] * (fresh + r.guard*inverse[k]*young)
+		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
 		mass += post
 		q *= q
 		own *= 2

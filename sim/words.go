@@ -1,6 +1,9 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"strings"
+)
 
 // language is a list of words made of syllables, and how often each is used: by Zipf's law.
 type language struct {
@@ -46,11 +49,12 @@ func inventWord(rng *rand.Rand, rank int) string {
 	if rank >= 100 {
 		syllables++
 	}
-	word := ""
+	var word strings.Builder
 	for range syllables {
-		word += onsets[rng.IntN(len(onsets))] + vowels[rng.IntN(len(vowels))]
+		word.WriteString(onsets[rng.IntN(len(onsets))])
+		word.WriteString(vowels[rng.IntN(len(vowels))])
 	}
-	return word + codas[rng.IntN(len(codas))]
+	return word.String() + codas[rng.IntN(len(codas))]
 }
 
 // text is a stream of words of a language; the same seed gives the same words.

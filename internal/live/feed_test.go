@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -162,7 +161,7 @@ func (l *live) crawl() (end func()) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		o.Resolve, o.AllowPrivate, stopWeb = map[string]netip.AddrPort(server.Resolve()), true, server.Close
+		o.Resolve, o.AllowPrivate, stopWeb = server.Resolve(), true, server.Close
 	} else {
 		n := newNetwork(l.web)
 		o.Fetch, stopWeb = fetch.Options{Resolver: n, Dial: n.dial}, n.stop

@@ -31,11 +31,10 @@ func (s *Set) load() error {
 		}
 	}
 	s.state, s.whole = m.state, true
-	journals, err := s.replayJournals()
-	if err != nil {
+	if err := s.replayJournals(); err != nil {
 		return notThere(err)
 	}
-	return s.renewJournal(journals)
+	return s.renewJournal()
 }
 
 // notThere makes damage of a missing file.
@@ -46,13 +45,14 @@ func notThere(err error) error {
 	return err
 }
 
-// replayJournals takes in all journals from the manifest's on, and returns their numbers. The last one
-// may end with a frame whose Keep never returned.
-func (s *Set) replayJournals() (numbers []uint32, err error) {
+// replayJournals takes in all journals from the manifest's on. The last one may end with a frame whose Keep
+// never returned.
+func (s *Set) replayJournals() error {
 	names, err := s.opt.FS.List(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("seen: list %s: %w", s.dir, err)
+		return fmt.Errorf("seen: list %s: %w", s.dir, err)
 	}
+	var numbers []uint32
 	for _, name := range names {
 		var n uint32
 		if _, err := fmt.Sscanf(name, "%08d.log", &n); err == nil && name == journalName(n) && n >= s.state.Journal {
@@ -61,29 +61,29 @@ func (s *Set) replayJournals() (numbers []uint32, err error) {
 	}
 	slices.Sort(numbers)
 	if len(numbers) == 0 || numbers[0] != s.state.Journal {
-		return nil, fmt.Errorf("seen: journal %s: %w", s.path(journalName(s.state.Journal)), fs.ErrNotExist)
+		return fmt.Errorf("seen: journal %s: %w", s.path(journalName(s.state.Journal)), fs.ErrNotExist)
 	}
 	for i, n := range numbers {
 		path := s.path(journalName(n))
 		content, err := readFile(s.opt.FS, path, maxJournal)
 		if err != nil {
-			return nil, fmt.Errorf("seen: read journal: %w", err)
+			return fmt.Errorf("seen: read journal: %w", err)
 		}
 		whole := replay(content, &s.state, s.active.put)
 		if whole < len(content) && i < len(numbers)-1 {
-			return nil, fmt.Errorf("%w: journal %s at %d: broken frame", ErrDamaged, path, whole)
+			return fmt.Errorf("%w: journal %s at %d: broken frame", ErrDamaged, path, whole)
 		}
 		if whole < len(content) {
 			s.opt.Logger.Warn("seen: journal ends with a broken frame, which is dropped", "journal", path, "at", whole, "bytes", len(content)-whole)
 		}
 		s.next.Store(max(s.next.Load(), n+1))
 	}
-	return numbers, nil
+	return nil
 }
 
-// renewJournal writes what the journals of these numbers hold into a new one, makes it the set's, and
+// renewJournal writes what the journals hold into a new one, makes it the set's, and
 // removes all files that are not.
-func (s *Set) renewJournal(old []uint32) error {
+func (s *Set) renewJournal() error {
 	if err := s.openJournal(); err != nil {
 		return err
 	}

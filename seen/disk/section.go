@@ -79,8 +79,8 @@ func unpack(data []byte, at, width int) uint64 {
 	return binary.LittleEndian.Uint64(data[at/8:]) >> (at % 8) & (1<<width - 1)
 }
 
-// pack adds width bits to data, which is 0 from bit at on.
-func pack(data []byte, at, width int, value uint64) {
+// pack adds the bits of a value of at most 56 to data, which is 0 from bit at on.
+func pack(data []byte, at int, value uint64) {
 	word := data[at/8:]
 	binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)|value<<(at%8))
 }

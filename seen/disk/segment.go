@@ -74,8 +74,8 @@ func (w *segmentWriter) add(e Entry) {
 	s := w.open
 	bucket, b, rest := s.split(e.Fingerprint)
 	s.append(bucket, b)
-	pack(w.block, w.inBlock*s.tailBits(), s.tailBits(), rest<<8|uint64(e.Check))
-	pack(w.depths, w.inBlock*s.depthBits, s.depthBits, uint64(e.Value))
+	pack(w.block, w.inBlock*s.tailBits(), rest<<8|uint64(e.Check))
+	pack(w.depths, w.inBlock*s.depthBits, uint64(e.Value))
 	s.n++
 	if w.inBlock++; w.inBlock == blockEntries {
 		w.endBlock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"freshet/sim/discovery"
 )
@@ -139,13 +140,8 @@ type linker struct {
 
 // add adds a link, unless it is there or leads to the page itself. O(links of the page).
 func (l *linker) add(target uint32, inside bool) {
-	if target == l.page {
+	if target == l.page || slices.Contains(l.dst[l.from:], target) {
 		return
-	}
-	for _, t := range l.dst[l.from:] {
-		if t == target {
-			return
-		}
 	}
 	l.dst = append(l.dst, target)
 	l.count(inside)

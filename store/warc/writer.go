@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,7 +189,7 @@ func clean(s string) string {
 }
 
 func (w *Writer) info(now time.Time) ([]byte, error) {
-	fields := append(w.opt.Info[:len(w.opt.Info):len(w.opt.Info)],
+	fields := append(slices.Clip(w.opt.Info),
 		Field{"format", "WARC File Format 1.1"},
 		Field{"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"})
 	block, err := AppendFields(nil, fields)
