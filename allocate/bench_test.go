@@ -5,12 +5,12 @@ import (
 	"math"
 	"runtime"
 	"sort"
-	"syscall"
 	"testing"
 	"time"
 
 	"freshet/allocate"
 	"freshet/change"
+	"freshet/clock"
 )
 
 // mixture is the mixture of Wolf et al. 2002, section 5, in columns of 17.2 bytes a page: page i (from 0) has
@@ -198,24 +198,15 @@ func (m *mixture) measure(b *testing.B, solve allocate.Solver) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	start := processorTime(b)
+	start := clock.Processor()
 	for b.Loop() {
 		if _, err := solve(m, 5*m.Len()); err != nil {
 			b.Fatal(err)
 		}
 	}
-	used := (processorTime(b) - start) / time.Duration(b.N)
+	used := (clock.Processor() - start) / time.Duration(b.N)
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(used.Seconds(), "cpu-s/op")
 	b.ReportMetric(float64(used.Nanoseconds())/float64(m.Len()), "cpu-ns/page")
 	b.ReportMetric((float64(before.HeapAlloc)+float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N))/float64(m.Len()), "B/page")
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

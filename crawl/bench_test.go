@@ -6,12 +6,11 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/clock"
 	"freshet/sim"
 )
 
@@ -37,14 +36,14 @@ func BenchmarkCrawl(b *testing.B) {
 				resolve[host] = netip.MustParseAddrPort(server.Listener.Addr().String())
 			}
 			var pages, requests int64
-			before := processorTime(b)
+			before := clock.Processor()
 			for b.Loop() {
 				summary := crawlOnce(b, web, resolve)
 				pages += summary.Pages
 				requests += summary.Pages + summary.URLsFailed
 			}
 			b.ReportMetric(float64(pages)/b.Elapsed().Seconds(), "pages/s")
-			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(requests), "cpu-µs/request")
+			b.ReportMetric(float64((clock.Processor()-before).Microseconds())/float64(requests), "cpu-µs/request")
 		})
 	}
 }
@@ -66,13 +65,4 @@ func crawlOnce(b *testing.B, web *sim.Web, resolve map[string]netip.AddrPort) Su
 		b.Fatal(err)
 	}
 	return summary
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

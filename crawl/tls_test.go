@@ -16,6 +16,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/clock"
 	"freshet/weburl"
 )
 
@@ -31,12 +32,12 @@ func BenchmarkCrawlTLS(b *testing.B) {
 		b.Run("connections="+servers.name, func(b *testing.B) {
 			web := newSecureWeb(b, servers.keep, servers.tickets)
 			var pages int64
-			before := processorTime(b)
+			before := clock.Processor()
 			for b.Loop() {
 				pages += web.crawl(b)
 			}
 			b.ReportMetric(float64(pages)/b.Elapsed().Seconds(), "pages/s")
-			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(pages), "cpu-µs/page")
+			b.ReportMetric(float64((clock.Processor()-before).Microseconds())/float64(pages), "cpu-µs/page")
 			b.ReportMetric(float64(web.opened.Load())/float64(pages), "connections/page")
 			b.ReportMetric(float64(web.resumed.Load())/float64(web.opened.Load()), "resumed/connection")
 		})

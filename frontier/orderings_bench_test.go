@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
+	"freshet/clock"
 	"freshet/weburl"
 )
 
@@ -58,7 +58,7 @@ func BenchmarkOrderings(b *testing.B) {
 			for range 2 * sites { // until every site has had a turn
 				now = now.Add(cycle(b, f, now))
 			}
-			arrival, before := uint64(pages), processorTime(b)
+			arrival, before := uint64(pages), clock.Processor()
 			for b.Loop() {
 				now = now.Add(cycle(b, f, now))
 				for range 4 {
@@ -71,16 +71,7 @@ func BenchmarkOrderings(b *testing.B) {
 				f.Moved(site, KindNew, old, paid, now)
 			}
 			b.ReportMetric(6*float64(b.N)/b.Elapsed().Seconds(), "operations/s")
-			b.ReportMetric(6*float64(b.N)/(processorTime(b)-before).Seconds(), "operations/cpu-s")
+			b.ReportMetric(6*float64(b.N)/(clock.Processor()-before).Seconds(), "operations/cpu-s")
 		})
 	}
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

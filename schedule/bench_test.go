@@ -3,10 +3,9 @@ package schedule_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"time"
 
+	"freshet/clock"
 	"freshet/schedule"
 )
 
@@ -35,24 +34,15 @@ func BenchmarkSchedule(b *testing.B) {
 			b.Run(fmt.Sprintf("by=%s/slots=%d", by.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				var s schedule.Schedule
-				before := processorTime(b)
+				before := clock.Processor()
 				for b.Loop() {
 					s = by.schedule(tasks, slots)
 				}
 				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(n)*1e9, "ns/slot")
-				b.ReportMetric((processorTime(b)-before).Seconds()/float64(b.N), "cpu-s/op")
+				b.ReportMetric((clock.Processor()-before).Seconds()/float64(b.N), "cpu-s/op")
 				b.ReportMetric(s.Cost/float64(s.Placed)/(86400/float64(n/10)), "mean-deviation-slots")
 				b.ReportMetric(float64(n-s.Placed), "unplaced")
 			})
 		}
 	}
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"freshet/broadcast/scheduler"
+	"freshet/clock"
 )
 
 // A trace is a load drawn beforehand: who wants which chunks, and which pages change before each decision.
@@ -120,7 +120,7 @@ func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 		before := heapInUse()
 		d := t.open(fresh())
 		b.StartTimer()
-		start := processorTime(b)
+		start := clock.Processor()
 		for at, changes := range t.changes {
 			now := float64(at) * 300
 			changed += len(changes)
@@ -132,7 +132,7 @@ func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 				decisions++
 			}
 		}
-		spent += processorTime(b) - start
+		spent += clock.Processor() - start
 		b.StopTimer()
 		bytes = heapInUse() - before
 		runtime.KeepAlive(d)
@@ -151,13 +151,4 @@ func heapInUse() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-// processorTime returns the time that this process has had, in user mode.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano())
 }

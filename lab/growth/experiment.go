@@ -60,7 +60,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) (err error) {
 	if err := p.validate(); err != nil {
 		return err
 	}
-	if _, ok := clock.Processor(); !ok {
+	if clock.Processor() == 0 {
 		return fmt.Errorf("the processor's time: %w", lab.ErrNoData)
 	}
 	dir, err := os.MkdirTemp(p.dir, "freshet-growth-")
