@@ -85,7 +85,7 @@ func TestParseConfig(t *testing.T) {
 		{name: "flow mapping", text: "{max-pages: 3, delay: 2s}", want: map[string]string{"max-pages": "3", "delay": "2s"}},
 		{name: "list of one", text: "delay: [2s]", want: map[string]string{"delay": "2s"}},
 		{name: "unknown", text: "delay: 2s\ndelays: 2s\n", fault: `f:2: unknown setting "delays" (did you mean "delay"?)`},
-		{name: "unknown and far", text: "colour: red\n", fault: `f:1: unknown setting "colour"`},
+		{name: "unknown and far", text: "upholstery: red\n", fault: `f:1: unknown setting "upholstery"`},
 		{name: "nested", text: "resolve:\n  a: b\n", fault: "f:1: resolve: want a value or a list of values, not a mapping"},
 		{name: "list of lists", text: "resolve: [[a]]\n", fault: "f:1: resolve: want a value or a list of values, not a list of lists"},
 		{name: "alias", text: "data: &a x\nseeds: *a\n", fault: "f:1: data: want a value or a list of values, not a anchor\nf:2: seeds: want a value or a list of values, not a alias"},
