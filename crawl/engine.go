@@ -50,7 +50,8 @@ type Engine struct {
 
 	keeper    keeper
 	refresher *refresher // nil: pages are fetched once
-	ran       bool       // Run has been called
+	pings     *meter
+	ran       bool // Run has been called
 
 	fault  sync.Once
 	err    error       // what ended the crawl early; set once, before broken
@@ -131,6 +132,7 @@ func (e *Engine) open() (err error) {
 	if e.discover, err = newDiscovery(e, set); err != nil {
 		return err
 	}
+	e.pings = newPings(e.opt.Refresh, e.opt.Clock.Now())
 	if err := e.restore(); err != nil || e.opt.Refresh == nil {
 		return err
 	}

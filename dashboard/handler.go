@@ -190,6 +190,7 @@ func orders(s Steerer) []endpoint {
 	post := http.MethodPost
 	return []endpoint{
 		{post, "/api/v1/add", "Add seeds.", nil, AddOrder{}, typeJSON, Report{}, order(s.Add)},
+		{post, "/api/v1/ping", "Say that pages have changed: they are visited soon, or discovered.", nil, PingOrder{}, typeJSON, Report{}, order(s.Ping)},
 		{post, "/api/v1/pause", "Ask for nothing more of a site, or at all.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Pause)},
 		{post, "/api/v1/resume", "Lift a pause.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Resume)},
 		{post, "/api/v1/recrawl", "Make a page, or a site's pages, due now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},

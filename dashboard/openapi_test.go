@@ -29,6 +29,7 @@ func (s steered) Block(o BlockOrder) (Report, error)   { return s.note(o) }
 func (s steered) Unblock(o HostOrder) (Report, error)  { return s.note(o) }
 func (s steered) Purge(o PagesOrder) (Report, error)   { return s.note(o) }
 func (s steered) Reload(o ReloadOrder) (Report, error) { return s.note(o) }
+func (s steered) Ping(o PingOrder) (Report, error)     { return s.note(o) }
 
 // fakeStatus is what fake's Status returns, as far as the description knows.
 type fakeStatus struct {
@@ -68,8 +69,8 @@ func TestDescription(t *testing.T) {
 		}
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 14 {
-		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 14", err, d.OpenAPI, len(d.Paths))
+	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 15 {
+		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 15", err, d.OpenAPI, len(d.Paths))
 	}
 	c := checker{d.Components.Schemas}
 	for path, methods := range d.Paths {
@@ -109,8 +110,8 @@ func TestDescription(t *testing.T) {
 			}
 		}
 	}
-	if len(*got) != 8 {
-		t.Errorf("%d orders came through: want all 8", len(*got))
+	if len(*got) != 9 {
+		t.Errorf("%d orders came through: want all 9", len(*got))
 	}
 }
 
@@ -310,7 +311,7 @@ func TestOrders(t *testing.T) {
 // FuzzAPI holds that no request, whatever it is, panics, is answered by a 500, or acts when it has not
 // passed the guard.
 func FuzzAPI(f *testing.F) {
-	for _, path := range []string{"status", "pages", "history", "content", "explain", "skipped", "openapi.json", "add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"} {
+	for _, path := range []string{"status", "pages", "history", "content", "explain", "skipped", "openapi.json", "add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload", "ping"} {
 		f.Add("GET", path, "url=http://a.test/&version=1&at=2026-01-31T12:00:00Z", "", "")
 		f.Add("POST", path, "", `{"urls":["http://a.test/"],"site":"http://a.test","host":"a.test","until":"2126-01-01T00:00:00Z"}`, "http://localhost")
 		f.Add("POST", path, "", `{"site":"http://a.test"}`, "http://evil.test")

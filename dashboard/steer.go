@@ -24,6 +24,7 @@ type Steerer interface {
 	Unblock(HostOrder) (Report, error)
 	Purge(PagesOrder) (Report, error)
 	Reload(ReloadOrder) (Report, error)
+	Ping(PingOrder) (Report, error)
 }
 
 // AddOrder adds seeds.
@@ -56,10 +57,15 @@ type HostOrder struct {
 // ReloadOrder asks for the settings to be read again.
 type ReloadOrder struct{}
 
+// PingOrder says that pages have changed.
+type PingOrder struct {
+	URLs []string `json:"urls"`
+}
+
 // Report says what became of an order.
 type Report struct {
 	Pages   int64             `json:"pages"`             // how many it was about
-	Refused map[string]string `json:"refused,omitempty"` // seeds that were not taken, and why
+	Refused map[string]string `json:"refused,omitempty"` // pages that were not taken, and why
 	Changes []string          `json:"changes,omitempty"` // of settings
 }
 

@@ -43,18 +43,28 @@ func wrong(err error) error { return fmt.Errorf("%w: %w", dashboard.ErrOrder, er
 
 // Add implements dashboard.Steerer, as the methods below do.
 func (s steerer) Add(o dashboard.AddOrder) (report dashboard.Report, err error) {
-	var seeds []weburl.URL
-	for _, raw := range o.URLs {
-		u, err := parseURL(raw)
+	return named(o.URLs, s.engine.Add)
+}
+
+// Ping takes word that pages have changed.
+func (s steerer) Ping(o dashboard.PingOrder) (report dashboard.Report, err error) {
+	return named(o.URLs, s.engine.Ping)
+}
+
+// named does something with the pages that an order names.
+func named(raw []string, do func([]weburl.URL) (pages int64, refused map[string]string, err error)) (report dashboard.Report, err error) {
+	var urls []weburl.URL
+	for _, text := range raw {
+		u, err := parseURL(text)
 		if err != nil {
 			return report, wrong(err)
 		}
-		seeds = append(seeds, u)
+		urls = append(urls, u)
 	}
-	if len(seeds) == 0 {
+	if len(urls) == 0 {
 		return report, wrong(errors.New("no URLs"))
 	}
-	report.Pages, report.Refused, err = s.engine.Add(seeds)
+	report.Pages, report.Refused, err = do(urls)
 	return report, told(err)
 }
 
