@@ -1,9 +1,10 @@
 // Package broadcast hands on what a crawl stores.
 //
 // The change log of the store is the single source, and a Cursor, a position in each of its partitions,
-// is all that a client has to remember. Two things read it, by the same Reader:
+// is all that a client has to remember. Three things read it:
 //
 //   - Changes, the plain change feed: lines of JSON or Server-Sent Events that say which page became what.
+//   - ResourceSync, the same as sitemaps: lists of what is stored, and of what has become of it.
 //   - Server, the feed itself: it brings the pages. It knows who wants which and what each lacks, lets a
 //     scheduler (freshet/broadcast/scheduler) choose the chunk that is worth most to send next, reads the
 //     current versions of what its receivers may lack, and gives it to a Transport, which carries it to

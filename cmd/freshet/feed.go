@@ -84,12 +84,17 @@ func (f *feed) changes(s *store.Store) *broadcast.Changes {
 	return &broadcast.Changes{Store: s, Bell: &f.bell, Clock: f.clock, Done: f.ctx.Done()}
 }
 
-// serve adds the feed, under /feed/, to what a running crawl serves. Nothing is read for it before the
-// first client asks.
+// serve adds the feed, under /feed/, and the lists of ResourceSync to what a running crawl serves. Nothing
+// is read for them before the first client asks.
 func (f *feed) serve(s *store.Store, next http.Handler) http.Handler {
 	start := sync.OnceValues(func() (http.Handler, error) { return f.start(s) })
+	lists := (&broadcast.ResourceSync{Store: s, Clock: f.clock}).Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/feed/") {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/resourcesync/") || r.URL.Path == "/.well-known/resourcesync":
+			lists.ServeHTTP(w, r)
+			return
+		case !strings.HasPrefix(r.URL.Path, "/feed/"):
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -178,8 +178,8 @@ func TestListenBeyondLoopback(t *testing.T) {
 	p := start(t, whole...)
 	p.awaitLine("serving")
 	_, port, _ := net.SplitHostPort(address)
-	for token, want := range map[string]int{"": 401, "Bearer wrong": 401, "Basic a token of some length": 401, "Bearer a token of some length": 200} {
-		request, err := http.NewRequest(http.MethodGet, "https://127.0.0.1:"+port+"/api/v1/status", nil)
+	ask := func(token, path string) (code int, body string) {
+		request, err := http.NewRequest(http.MethodGet, "https://127.0.0.1:"+port+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,10 +190,15 @@ func TestListenBeyondLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, _ := io.ReadAll(response.Body)
-		response.Body.Close()
-		if response.StatusCode != want || want != 200 && strings.Contains(string(body), "state") {
-			t.Errorf("token %q: %d %s", token, response.StatusCode, body)
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(text)
+	}
+	for path, inside := range map[string]string{"/api/v1/status": "state", "/.well-known/resourcesync": "https://127.0.0.1:" + port + "/resourcesync/capabilities.xml"} {
+		for token, want := range map[string]int{"": 401, "Bearer wrong": 401, "Basic a token of some length": 401, "Bearer a token of some length": 200} {
+			if code, body := ask(token, path); code != want || strings.Contains(body, inside) != (want == 200) {
+				t.Errorf("%s, token %q: %d %s", path, token, code, body)
+			}
 		}
 	}
 	p.signal(syscall.SIGTERM, "finishing")

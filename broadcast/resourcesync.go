@@ -1,0 +1,309 @@
+package broadcast
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/clock"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Where the lists of ResourceSync are.
+const (
+	sourcePath       = "/.well-known/resourcesync"
+	capabilitiesPath = "/resourcesync/capabilities.xml"
+	resourcesPath    = "/resourcesync/resources.xml"
+	changesPath      = "/resourcesync/changes.xml"
+)
+
+// mostOfList is how many entries a list may have (sitemaps.org).
+const mostOfList = 50_000
+
+var errLong = errors.New("broadcast: more entries than a list may have: begin at its index")
+
+// ResourceSync serves what is stored, and what has become of it, as the lists of ResourceSync (ANSI/NISO
+// Z39.99-2017), sitemaps with more in them:
+//
+//	GET /.well-known/resourcesync            the source description, which leads to
+//	GET /resourcesync/capabilities.xml       the capability list, and that to the others
+//	GET /resourcesync/resources.xml          the resource list: the pages that are live
+//	GET /resourcesync/changes.xml?since=     the change list: from a cursor on, or the oldest change kept
+//	GET /resourcesync/resources/FROM/TO      a part of a list of more than ListEntries, which is an index
+//	GET /resourcesync/changes/FROM/TO
+//
+// Both lists are read from the change log, which holds the last entry of every page. A resource list is of
+// a cursor: of a page that changes while it is read, only the changes after this cursor tell, to which the
+// link "monitor" leads. A list of n entries takes O(n log n) and 24 bytes an entry; an index reads the
+// whole log, in constant memory but for some words a part. Safe for concurrent use.
+type ResourceSync struct {
+	Store       *store.Store
+	Clock       *clock.Clock
+	ListEntries int // of a list, at most; 0: 50,000
+}
+
+// Handler returns what serves the lists.
+func (l *ResourceSync) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+sourcePath, func(w http.ResponseWriter, r *http.Request) {
+		l.contents(w, r, listMeta{Capability: "description"}, nil, capabilitiesPath, "capabilitylist")
+	})
+	mux.HandleFunc("GET "+capabilitiesPath, func(w http.ResponseWriter, r *http.Request) {
+		up := []listLink{{Rel: "up", Href: origin(r) + sourcePath}}
+		l.contents(w, r, listMeta{Capability: "capabilitylist"}, up, resourcesPath, "resourcelist", changesPath, "changelist")
+	})
+	mux.HandleFunc("GET "+resourcesPath, l.resources)
+	mux.HandleFunc("GET "+changesPath, l.changes)
+	mux.HandleFunc("GET /resourcesync/resources/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { l.part(w, r, true) })
+	mux.HandleFunc("GET /resourcesync/changes/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { l.part(w, r, false) })
+	return mux
+}
+
+// contents writes a document that leads to others: their paths and capabilities.
+func (l *ResourceSync) contents(w http.ResponseWriter, r *http.Request, is listMeta, links []listLink, others ...string) {
+	d := beginDocument(w, l.Clock, "urlset", is, links)
+	for other := range slices.Chunk(others, 2) {
+		d.add(listItem{Loc: origin(r) + other[0], Meta: listMeta{Capability: other[1]}})
+	}
+	d.end()
+}
+
+func (l *ResourceSync) resources(w http.ResponseWriter, r *http.Request) {
+	at := l.Clock.Now()
+	now, err := NewReader(l.Store, "", "")
+	if err != nil {
+		refuse(w, codeOf(err), err)
+		return
+	}
+	all := span{make(Cursor, l.Store.Partitions()), now.Cursor()}
+	l.list(w, r, list{span: all, live: true, at: at})
+}
+
+func (l *ResourceSync) changes(w http.ResponseWriter, r *http.Request) {
+	now, err := NewReader(l.Store, "", "")
+	if err != nil {
+		refuse(w, codeOf(err), err)
+		return
+	}
+	since, err := NewReader(l.Store, cmp.Or(r.URL.Query().Get("since"), Start), "")
+	if err != nil {
+		refuse(w, codeOf(err), err)
+		return
+	}
+	l.list(w, r, list{span: span{since.Cursor(), now.Cursor()}, at: l.Clock.Now()})
+}
+
+// part serves what an index leads to.
+func (l *ResourceSync) part(w http.ResponseWriter, r *http.Request, live bool) {
+	here, err := parseSpan(l.Store, r.PathValue("from"), r.PathValue("to"))
+	if err != nil {
+		refuse(w, codeOf(err), err)
+		return
+	}
+	asked := list{span: here, live: live, part: true, at: l.Clock.Now()}
+	if live {
+		if asked.at, err = time.Parse(time.RFC3339Nano, r.URL.Query().Get("at")); err != nil {
+			refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: resource list: %w", err))
+			return
+		}
+	}
+	l.write(w, r, asked, "")
+}
+
+// list is what is served: of the live pages, or of all changes, of a span of the log.
+type list struct {
+	span
+	live bool
+	part bool      // of an index
+	at   time.Time // of a resource list: when its end was the log's
+}
+
+// wants tells whether an entry belongs into the list.
+func (s *list) wants(e Entry) bool { return !s.live || !ended(e.Kind) }
+
+// path returns where the list is as a whole.
+func (s *list) path() string {
+	if s.live {
+		return resourcesPath
+	}
+	return changesPath
+}
+
+// partOf is a part of an index and the times of its first and last change.
+type partOf struct {
+	span
+	count       int
+	first, last int64
+}
+
+// parts cuts a list into such as have at most most entries: one, if it is short enough.
+func (s *list) parts(in *store.Store, most int) (parts []partOf, err error) {
+	open := partOf{span: span{s.from, s.from.clone()}}
+	err = s.walk(in, func(e Entry) error {
+		if !s.wants(e) {
+			return nil
+		}
+		if open.count == most {
+			parts = append(parts, open)
+			open = partOf{span: span{open.to, open.to.clone()}}
+		}
+		if open.count++; open.count == 1 {
+			open.first, open.last = e.At, e.At
+		}
+		open.first, open.last = min(open.first, e.At), max(open.last, e.At)
+		open.to[e.Partition] = e.Record
+		return nil
+	})
+	open.to = s.to
+	return append(parts, open), err
+}
+
+// list writes a list, or its index if it is too long.
+func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) {
+	parts, err := asked.parts(l.Store, l.most())
+	monitor := origin(r) + changesPath + "?since=" + asked.to.String()
+	switch {
+	case err != nil:
+		refuse(w, codeOf(err), err)
+		return
+	case len(parts) == 1:
+		l.write(w, r, asked, monitor)
+		return
+	}
+	links := []listLink{{Rel: "up", Href: origin(r) + capabilitiesPath}, {Rel: "monitor", Href: monitor}}
+	d := beginDocument(w, l.Clock, "sitemapindex", asked.meta(parts[0].first), links)
+	for _, p := range parts {
+		is := listMeta{From: datetime(p.first), Until: datetime(p.last)}
+		query := ""
+		if asked.live {
+			is = listMeta{At: asked.meta(0).At}
+			query = "?at=" + url.QueryEscape(is.At)
+		}
+		d.add(listItem{Loc: origin(r) + strings.TrimSuffix(asked.path(), ".xml") + "/" + p.from.String() + "/" + p.to.String() + query, Meta: is})
+	}
+	d.end()
+}
+
+// meta says what the list is, whose first entry is of that time.
+func (s *list) meta(first int64) listMeta {
+	if s.live {
+		return listMeta{Capability: "resourcelist", At: datetime(s.at.UnixNano())}
+	}
+	return listMeta{Capability: "changelist", From: datetime(first)}
+}
+
+// spot is where an entry of a list is in the log.
+type spot struct {
+	at        int64
+	record    uint64
+	partition weburl.Partition
+}
+
+// write writes a list, its entries by time. It keeps their spots alone and reads each anew: what has
+// changed meanwhile is left to the changes that come after.
+func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
+	spots, err := l.spots(asked)
+	if err != nil {
+		code := codeOf(err)
+		if errors.Is(err, errLong) {
+			code = http.StatusBadRequest
+		}
+		refuse(w, code, err)
+		return
+	}
+	first := asked.at.UnixNano()
+	last := first
+	if len(spots) > 0 {
+		first, last = spots[0].at, spots[len(spots)-1].at
+	}
+	is, links := asked.meta(first), []listLink{{Rel: "up", Href: origin(r) + capabilitiesPath}}
+	if asked.part {
+		links = append(links, listLink{Rel: "index", Href: origin(r) + asked.path()})
+		if !asked.live {
+			is.Until = datetime(last)
+		}
+	}
+	if monitor != "" {
+		links = append(links, listLink{Rel: "monitor", Href: monitor})
+	}
+	d := beginDocument(w, l.Clock, "urlset", is, links)
+	for _, at := range spots {
+		changes, err := l.Store.Changes(at.partition, at.record-1, 1)
+		if err != nil {
+			return // a document without an end is no list
+		}
+		if len(changes) == 1 && changes[0].Record == at.record {
+			d.add(l.item(origin(r), Entry{at.partition, changes[0]}, asked.live))
+		}
+	}
+	d.end()
+}
+
+// spots returns where the entries of a list are, by time.
+func (l *ResourceSync) spots(asked list) (spots []spot, err error) {
+	err = asked.walk(l.Store, func(e Entry) error {
+		switch {
+		case !asked.wants(e):
+			return nil
+		case len(spots) == l.most():
+			return errLong
+		}
+		spots = append(spots, spot{e.At, e.Record, e.Partition})
+		return nil
+	})
+	slices.SortFunc(spots, func(a, b spot) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.partition, b.partition), cmp.Compare(a.record, b.record))
+	})
+	return spots, err
+}
+
+// item returns an entry as a list has it; a version that is kept has its address as link "memento".
+func (l *ResourceSync) item(origin string, e Entry, live bool) listItem {
+	item := listItem{Loc: e.URL.String()}
+	if live {
+		item.LastMod = datetime(e.At)
+	} else {
+		item.Meta = listMeta{Change: changeOf(e.Kind), DateTime: datetime(e.At)}
+	}
+	v, err := l.Store.Version(e.Partition, e.Fingerprint, e.Version)
+	if err != nil || ended(e.Kind) {
+		return item
+	}
+	kind, _, _ := strings.Cut(v.ContentType, ";")
+	item.Meta.Hash, item.Meta.Length, item.Meta.Type = fmt.Sprintf("sha-1:%x", v.BodyDigest[:]), v.Size, strings.TrimSpace(kind)
+	if v.Capture != (store.Pointer{}) {
+		at := time.Unix(0, v.At).UTC().Format("20060102150405")
+		item.Links = []listLink{{Rel: "memento", Href: origin + "/web/" + at + "id_/" + item.Loc}}
+	}
+	return item
+}
+
+// changeOf returns what ResourceSync calls a change.
+func changeOf(k store.ChangeKind) string {
+	switch {
+	case k == store.ChangeNew:
+		return "created"
+	case ended(k):
+		return "deleted"
+	}
+	return "updated"
+}
+
+func (l *ResourceSync) most() int { return cmp.Or(l.ListEntries, mostOfList) }
+
+// datetime returns unix nanoseconds as lists have them: to the microsecond, so that texts sort as times do.
+func datetime(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// origin returns the address by which the server was asked.
+func origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}

@@ -1,0 +1,101 @@
+package broadcast
+
+import (
+	"bufio"
+	"encoding/xml"
+	"net/http"
+
+	"freshet/clock"
+)
+
+// listMeta is what ResourceSync says of a list or of an entry: the element rs:md.
+type listMeta struct {
+	Capability string `xml:"capability,attr,omitempty"`
+	At         string `xml:"at,attr,omitempty"`
+	From       string `xml:"from,attr,omitempty"`
+	Until      string `xml:"until,attr,omitempty"`
+	Change     string `xml:"change,attr,omitempty"`
+	DateTime   string `xml:"datetime,attr,omitempty"`
+	Hash       string `xml:"hash,attr,omitempty"`
+	Length     int64  `xml:"length,attr,omitempty"`
+	Type       string `xml:"type,attr,omitempty"`
+}
+
+// listLink is a link of a list or an entry: the element rs:ln.
+type listLink struct {
+	Rel  string `xml:"rel,attr"`
+	Href string `xml:"href,attr"`
+}
+
+// listItem is an entry of a list, or a list of an index.
+type listItem struct {
+	Loc     string     `xml:"loc"`
+	LastMod string     `xml:"lastmod,omitempty"`
+	Meta    listMeta   `xml:"rs:md"`
+	Links   []listLink `xml:"rs:ln"`
+}
+
+// document is a sitemap that is being written. What goes wrong is the client's: the rest is dropped.
+type document struct {
+	out     *bufio.Writer
+	encoder *xml.Encoder
+	root    string
+	item    xml.StartElement
+	err     error
+}
+
+// beginDocument begins a sitemap, or an index of sitemaps, by its root element, with links and meta data
+// of its own.
+func beginDocument(w http.ResponseWriter, c *clock.Clock, root string, is listMeta, links []listLink) *document {
+	w.Header().Set("Content-Type", "application/xml")
+	w.Header().Set("Cache-Control", "no-store")
+	out := bufio.NewWriterSize(&timed{w, http.NewResponseController(w), c}, writeAtOnce)
+	d := &document{out: out, encoder: xml.NewEncoder(out), root: root, item: element("url")}
+	if root == "sitemapindex" {
+		d.item = element("sitemap")
+	}
+	_, d.err = out.WriteString(xml.Header + "<" + root +
+		` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">` + "\n")
+	for _, l := range links {
+		d.element(l, element("rs:ln"))
+	}
+	d.element(is, element("rs:md"))
+	return d
+}
+
+func element(name string) xml.StartElement { return xml.StartElement{Name: xml.Name{Local: name}} }
+
+// add writes an entry.
+func (d *document) add(i listItem) { d.element(i, d.item) }
+
+// element writes one element, a line.
+func (d *document) element(v any, start xml.StartElement) {
+	if d.err == nil {
+		d.err = d.encoder.EncodeElement(v, start)
+	}
+	if d.err == nil {
+		d.err = d.out.WriteByte('\n')
+	}
+}
+
+// end completes the document, if all went well.
+func (d *document) end() {
+	if d.err != nil {
+		return
+	}
+	if _, err := d.out.WriteString("</" + d.root + ">\n"); err == nil {
+		_ = d.out.Flush() // the client has gone
+	}
+}
+
+// timed writes to a client that is let go if it takes nothing for 30 s.
+type timed struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	clock   *clock.Clock
+}
+
+func (t *timed) Write(p []byte) (int, error) {
+	_ = t.control.SetWriteDeadline(t.clock.Deadline(stall)) // not every connection has one
+	return t.w.Write(p)
+}

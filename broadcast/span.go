@@ -1,0 +1,115 @@
+package broadcast
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// span is the part of the change log after one cursor, up to another. An entry leaves it when its page
+// changes anew, and none ever enters.
+type span struct{ from, to Cursor }
+
+// parseSpan reads two cursors of a directory; the error is ErrCursor, or ErrBehind if they lie outside
+// of its log.
+func parseSpan(s *store.Store, from, to string) (here span, err error) {
+	var wrong error
+	here.from, err = ParseCursor(from, s.Partitions())
+	here.to, wrong = ParseCursor(to, s.Partitions())
+	if err = errors.Join(err, wrong); err != nil {
+		return here, err
+	}
+	for p := range here.to {
+		total, err := s.Counters(weburl.Partition(p))
+		switch {
+		case err != nil:
+			return here, err
+		case here.from[p] > here.to[p] || here.to[p] > total.Records:
+			return here, fmt.Errorf("%w: records %d to %d of partition %d, which has %d", ErrBehind, here.from[p], here.to[p], p, total.Records)
+		}
+	}
+	return here, nil
+}
+
+// walk calls do for every entry of the span: in the log's order inside a partition, and among the
+// partitions' next entries the earliest first. It ends with do's first error. It holds 64 entries a
+// partition.
+func (h span) walk(s *store.Store, do func(Entry) error) error {
+	var next tails
+	for p := range h.from {
+		r := &tail{partition: weburl.Partition(p), at: h.from[p], end: h.to[p]}
+		if err := r.fill(s); err != nil {
+			return err
+		}
+		if len(r.next) > 0 {
+			next = append(next, r)
+		}
+	}
+	for heap.Init(&next); len(next) > 0; {
+		r := next[0]
+		if err := do(Entry{r.partition, r.next[0]}); err != nil {
+			return err
+		}
+		if r.next = r.next[1:]; len(r.next) == 0 {
+			if err := r.fill(s); err != nil {
+				return err
+			}
+		}
+		if len(r.next) == 0 {
+			heap.Pop(&next)
+		} else {
+			heap.Fix(&next, 0)
+		}
+	}
+	return nil
+}
+
+// tail is what a walk has still to read of a partition: next, and what comes after record at up to end.
+type tail struct {
+	partition weburl.Partition
+	next      []store.Change
+	at, end   uint64
+}
+
+// entriesOfTail are read of a partition at once.
+const entriesOfTail = 64
+
+func (r *tail) fill(s *store.Store) (err error) {
+	if r.at >= r.end {
+		return nil
+	}
+	if r.next, err = s.Changes(r.partition, r.at, entriesOfTail); err != nil {
+		return err
+	}
+	full := len(r.next) == entriesOfTail
+	for len(r.next) > 0 && r.next[len(r.next)-1].Record > r.end {
+		r.next = r.next[:len(r.next)-1]
+		full = false
+	}
+	if r.at = r.end; full {
+		r.at = r.next[len(r.next)-1].Record
+	}
+	return nil
+}
+
+// tails is a heap of those that have entries, the earliest of them first.
+type tails []*tail
+
+func (h tails) Len() int { return len(h) }
+func (h tails) Less(i, j int) bool {
+	if a, b := h[i].next[0].At, h[j].next[0].At; a != b {
+		return a < b
+	}
+	return h[i].partition < h[j].partition
+}
+func (h tails) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *tails) Push(r any)   { *h = append(*h, r.(*tail)) }
+func (h *tails) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	*h = (*h)[:last]
+	return r
+}
