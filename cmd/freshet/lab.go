@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -31,7 +32,7 @@ import (
 
 // experiments are all there are, by name. A new one is one line here.
 func experiments() []lab.Experiment {
-	source := webs.Source{Recorded: realWeb}
+	source := webs.Source{Recorded: realWeb, Published: publishedGraph}
 	return []lab.Experiment{
 		broder.Experiment(source),
 		castillo.Experiment(source), castillo.Parallel(source),
@@ -54,6 +55,24 @@ func realWeb(ctx context.Context, name string) (string, error) {
 		err = fmt.Errorf("%w: %w: make real-sites fetches them", lab.ErrNoData, err)
 	}
 	return file, err
+}
+
+// publishedGraph returns where a published graph lies: in $FRESHET_GRAPHS, or freshet/graphs in the user's cache
+// directory.
+func publishedGraph(file string) (string, error) {
+	dir := os.Getenv("FRESHET_GRAPHS")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: %s (FRESHET_GRAPHS says where): %w", lab.ErrNoData, file, err)
+		}
+		dir = filepath.Join(cache, "freshet", "graphs")
+	}
+	path := filepath.Join(dir, file)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: no %s in %s: FRESHET_GRAPHS says where", lab.ErrNoData, file, dir)
+	}
+	return path, nil
 }
 
 func labCommand() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,28 +19,50 @@ type Source struct {
 	// Recorded returns the file of a web of RealNames. Its error wraps lab.ErrNoData if the sites are not on
 	// this machine.
 	Recorded func(ctx context.Context, name string) (file string, err error)
+	// Published returns where a graph of PublishedNames lies, by the name of the file that it was published as.
+	// Its error wraps lab.ErrNoData if it is not on this machine.
+	Published func(file string) (path string, err error)
 }
 
 // RealNames returns the names of the webs that were recorded from real sites.
 func RealNames() []string { return []string{"real-14", "real-split"} }
 
+// published are the files of the graphs that others published with the URLs of their pages.
+func published() map[string]string {
+	return map[string]string{
+		"california": "gr0.California.gz", // J. Kleinberg, 2002: what a query found, and what links there
+		"hollins":    "hollins.dat.gz",    // a crawl of hollins.edu, 2004
+	}
+}
+
+// PublishedNames returns the names of the webs that are graphs which others published.
+func PublishedNames() []string { return slices.Sorted(maps.Keys(published())) }
+
 // Names returns what Open takes, for people.
 func Names() string {
-	return strings.Join(slices.Concat(graph.Names(), RealNames()), ", ") + ", or the file of a recorded web"
+	return strings.Join(slices.Concat(graph.Names(), RealNames(), PublishedNames()), ", ") + ", or a file of a web or of pages and links"
 }
 
 // Open returns the web of that name, or in that file. Seed is added to that of a synthetic web, which has
 // other links then; a real one has servers of other speeds, which are always drawn, as none were recorded;
-// of a file all stays as recorded. An unknown name is a *lab.ParameterError.
+// so has a published one, and pages of other sizes; of a recorded file all stays as recorded. An unknown name
+// is a *lab.ParameterError; the error of a known one whose data is not there wraps lab.ErrNoData.
 func (s Source) Open(ctx context.Context, name string, seed uint64) (*graph.Stored, error) {
 	if recipe, ok := graph.Recipes()[name]; ok {
 		recipe.Seed += seed
 		web, _, err := graph.Generate(ctx, recipe)
 		return web, err
 	}
-	if !slices.Contains(RealNames(), name) {
-		return read(name)
+	if slices.Contains(RealNames(), name) {
+		return s.real(ctx, name, seed)
 	}
+	if file, ok := published()[name]; ok {
+		return s.list(file, seed)
+	}
+	return read(name, seed)
+}
+
+func (s Source) real(ctx context.Context, name string, seed uint64) (*graph.Stored, error) {
 	if s.Recorded == nil {
 		return nil, lab.ErrNoData
 	}
@@ -47,14 +70,25 @@ func (s Source) Open(ctx context.Context, name string, seed uint64) (*graph.Stor
 	if err != nil {
 		return nil, err
 	}
-	web, err := read(file)
+	web, err := read(file, seed)
 	if err != nil {
 		return nil, err
 	}
 	return web.WithServers(1 + seed), nil
 }
 
-func read(name string) (*graph.Stored, error) {
+func (s Source) list(file string, seed uint64) (*graph.Stored, error) {
+	if s.Published == nil {
+		return nil, lab.ErrNoData
+	}
+	path, err := s.Published(file)
+	if err != nil {
+		return nil, err
+	}
+	return read(path, seed)
+}
+
+func read(name string, seed uint64) (*graph.Stored, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &lab.ParameterError{Name: "web", Value: name, Want: Names()}
@@ -63,5 +97,5 @@ func read(name string) (*graph.Stored, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return graph.Read(f, name)
+	return graph.Open(f, name, 1+seed)
 }

@@ -35,11 +35,34 @@ func TestOpen(t *testing.T) {
 	if one.Pages() != 1 || one.Server(0) == two.Server(0) || one.Server(0).Rate == 0 {
 		t.Errorf("%d pages, servers %+v and %+v: want two draws", one.Pages(), one.Server(0), two.Server(0))
 	}
-	if _, err := (Source{}).Open(t.Context(), "real-split", 0); !errors.Is(err, lab.ErrNoData) {
-		t.Errorf("without recordings: %v", err)
+	for _, name := range []string{"real-split", "california"} {
+		if _, err := (Source{}).Open(t.Context(), name, 0); !errors.Is(err, lab.ErrNoData) {
+			t.Errorf("%s without data: %v", name, err)
+		}
 	}
 	var wrong *lab.ParameterError
 	if _, err := source.Open(t.Context(), "nosuch", 0); !errors.As(err, &wrong) {
 		t.Errorf("unknown name: %v", err)
+	}
+}
+
+// TestOpenPublished opens a list of pages and links, by the name of a published graph and as a file: sizes and
+// speeds are another draw with each seed.
+func TestOpenPublished(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "gr0.California.gz"), []byte("n 0 http://a.test/\nn 1 http://b.test/\ne 0 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Published: func(file string) (string, error) { return filepath.Join(dir, file), nil }}
+	one, err := source.Open(t.Context(), "california", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := source.Open(t.Context(), filepath.Join(dir, "gr0.California.gz"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Sites() != 2 || one.Bytes(0) == two.Bytes(0) || one.Server(0) == two.Server(0) {
+		t.Errorf("%d sites, %v and %v bytes, servers %+v and %+v", one.Sites(), one.Bytes(0), two.Bytes(0), one.Server(0), two.Server(0))
 	}
 }

@@ -3,7 +3,6 @@ package graph
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -95,26 +94,36 @@ func (r *gaps) number(what string, most uint64) (uint64, error) {
 // of search engine courses. Repeats and links of a page to itself stay. It returns the pages' URLs too. An
 // error begins with name and the line at fault.
 func ReadList(in io.Reader, name string) (urls []string, g *importance.Graph, err error) {
+	r, err := readList(in, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err = r.graph()
+	return r.urls, g, err
+}
+
+// readList reads the pages and links of a list.
+func readList(in io.Reader, name string) (*list, error) {
 	plain, err := unzip(in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("graph: %s: %w", name, err)
+		return nil, fmt.Errorf("graph: %s: %w", name, err)
 	}
-	r := list{name: name, links: -1}
+	r := &list{name: name, links: -1}
 	lines := bufio.NewScanner(plain)
 	lines.Buffer(make([]byte, 0, 1<<16), maxRecordLine)
 	for lines.Scan() {
 		r.line++
 		if fields := strings.Fields(lines.Text()); len(fields) > 0 {
 			if err := r.read(fields); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
 	if err := lines.Err(); err != nil {
 		r.line++
-		return nil, nil, r.fault("%v", err)
+		return nil, r.fault("%v", err)
 	}
-	return r.finish()
+	return r, r.whole()
 }
 
 // list reads a graph as a list.
@@ -125,6 +134,7 @@ type list struct {
 	pages int // as the first line says; 0: it does not
 	links int // as the first line says; -1: it does not
 	urls  []string
+	lines []int // of the pages
 	from  []uint32
 	to    []uint32
 }
@@ -172,7 +182,7 @@ func (r *list) page(fields []string) error {
 	if want := len(r.urls) + r.first; n != want {
 		return r.fault("page %d: want page %d", n, want)
 	}
-	r.urls = append(r.urls, fields[1])
+	r.urls, r.lines = append(r.urls, fields[1]), append(r.lines, r.line)
 	return nil
 }
 
@@ -201,28 +211,35 @@ func (r *list) number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-func (r *list) finish() ([]string, *importance.Graph, error) {
+// whole says whether all that the first line says is there.
+func (r *list) whole() error {
 	switch {
 	case len(r.urls) == 0 && r.pages == 0:
-		return nil, nil, fmt.Errorf("graph: %s: the graph is empty: want a page", r.name)
+		return fmt.Errorf("graph: %s: the graph is empty: want a page", r.name)
 	case len(r.urls) < r.pages:
-		return nil, nil, r.fault("cut short: %d pages of %d", len(r.urls), r.pages)
+		return r.fault("cut short: %d pages of %d", len(r.urls), r.pages)
 	case r.links >= 0 && len(r.from) != r.links:
-		return nil, nil, r.fault("cut short or too long: %d links, the first line says %d", len(r.from), r.links)
+		return r.fault("cut short or too long: %d links, the first line says %d", len(r.from), r.links)
 	}
+	return nil
+}
+
+// rows returns what each page links to, in the order of the list.
+func (r *list) rows() [][]uint32 {
 	rows := make([][]uint32, len(r.urls))
 	for i, from := range r.from {
 		rows[from] = append(rows[from], r.to[i])
 	}
+	return rows
+}
+
+func (r *list) graph() (*importance.Graph, error) {
 	var b importance.Builder
-	b.Grow(len(rows), len(r.to))
-	var faults []error
-	for _, row := range rows {
-		faults = append(faults, b.Add(row))
+	b.Grow(len(r.urls), len(r.to))
+	for _, row := range r.rows() {
+		if err := b.Add(row); err != nil {
+			return nil, fmt.Errorf("graph: %s: %w", r.name, err)
+		}
 	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, nil, fmt.Errorf("graph: %s: %w", r.name, err)
-	}
-	g, err := b.Graph()
-	return r.urls, g, err
+	return b.Graph()
 }

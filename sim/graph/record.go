@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet/importance"
 	"freshet/sim/discovery"
 )
 
@@ -252,26 +251,7 @@ func (r *reader) finish() (*Stored, error) {
 	w.first = append(w.first, uint32(len(w.bytes)))
 	r.rename()
 	w.carried = &carried{append(r.start, uint32(len(r.targets))), r.targets}
-	var b importance.Builder
-	b.Grow(w.Pages(), len(r.targets))
-	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
-	var links []uint32
-	for page := range uint32(w.Pages()) {
-		links = links[:0]
-		names, _ := w.Carried(page)
-		for _, to := range names {
-			if int(to) < len(mark) && to != page && mark[to] != page+1 {
-				mark[to] = page + 1
-				links = append(links, to)
-			}
-		}
-		if err := b.Add(links); err != nil {
-			return nil, err
-		}
-	}
-	var err error
-	w.links, err = b.Graph()
-	return w, err
+	return w, w.settle()
 }
 
 // rename gives every link the place of its page for a number, or a number beyond if it has none.

@@ -69,6 +69,30 @@ func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 	return w.carried.names[w.carried.start[page]:w.carried.start[page+1]], true
 }
 
+// settle makes the links that a crawl follows of those that the pages carry: each once, without those of a
+// page to itself and to what is no page.
+func (w *Stored) settle() (err error) {
+	var b importance.Builder
+	b.Grow(w.Pages(), len(w.carried.names))
+	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
+	var links []uint32
+	for page := range uint32(w.Pages()) {
+		links = links[:0]
+		names, _ := w.Carried(page)
+		for _, to := range names {
+			if int(to) < len(mark) && to != page && mark[to] != page+1 {
+				mark[to] = page + 1
+				links = append(links, to)
+			}
+		}
+		if err := b.Add(links); err != nil {
+			return err
+		}
+	}
+	w.links, err = b.Graph()
+	return err
+}
+
 // WithServers returns the web with other servers, whose speeds are drawn as a synthetic web's are. The
 // rest is shared.
 func (w *Stored) WithServers(seed uint64) *Stored {
