@@ -124,6 +124,8 @@ type Reader interface {
 type Options struct {
 	Reader  Reader
 	Steerer Steerer // nil: nobody can be steered
+	// HubSecret is what hubs sign their notices by, see websub.go; empty: there is no callback for them.
+	HubSecret string
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
 	// the description of the API.
 	Statuses, Explanations []any
@@ -154,6 +156,11 @@ func Handler(o Options) http.Handler {
 	if o.Changes != nil {
 		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "What becomes of pages, a change a line, or as Server-Sent Events.", changeParameters(),
 			nil, typeLines, o.ChangeLine, o.Changes.ServeHTTP})
+	}
+	if o.Steerer != nil && o.HubSecret != "" {
+		hubs := callback{o.Reader, o.Steerer, []byte(o.HubSecret)}
+		mux.HandleFunc("GET "+callbackPath, hubs.verify)
+		mux.HandleFunc("POST "+callbackPath, hubs.notice)
 	}
 	description := describe(endpoints, o.Version)
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, description) })

@@ -40,6 +40,7 @@ type crawlSettings struct {
 	userAgent string
 	listen    string
 	tokenFile string
+	hubSecret string // its file
 	tlsCert   string
 	tlsKey    string
 	trace     string
@@ -99,6 +100,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, status page and metrics; empty: off")
 	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
+	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
 	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of its key")
 	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")

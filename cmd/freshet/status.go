@@ -35,6 +35,7 @@ type listening struct {
 	address string // empty: not
 	insist  bool   // the operator asked for it
 	access  dashboard.Access
+	secret  string      // of hubs; empty: none
 	tls     *tls.Config // nil: none
 }
 
@@ -50,12 +51,13 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 		return l, fmt.Errorf("--listen %q: want HOST:PORT", s.listen)
 	}
 	if s.tokenFile != "" {
-		text, err := os.ReadFile(s.tokenFile)
-		if err != nil {
-			return l, fmt.Errorf("--token-file: %w", err)
+		if l.access.Token, err = readSecret("token-file", "token", s.tokenFile); err != nil {
+			return l, err
 		}
-		if l.access.Token = strings.TrimSpace(string(text)); len(l.access.Token) < 16 {
-			return l, fmt.Errorf("--token-file %s: want a token of at least 16 characters", s.tokenFile)
+	}
+	if s.hubSecret != "" {
+		if l.secret, err = readSecret("websub-secret-file", "secret", s.hubSecret); err != nil {
+			return l, err
 		}
 	}
 	if s.tlsCert != "" || s.tlsKey != "" {
@@ -72,6 +74,19 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	return l, nil
 }
 
+// readSecret reads a token or secret from the file that a setting names.
+func readSecret(setting, what, file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", setting, err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < 16 {
+		return "", fmt.Errorf("--%s %s: want a %s of at least 16 characters", setting, file, what)
+	}
+	return secret, nil
+}
+
 // apiOptions are what the API serves, of a crawl that runs or of a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{crawl.Explanation{}}}
@@ -83,6 +98,7 @@ func serveStatus(steering steerer, options crawl.Options, open listening, news *
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.HubSecret = open.secret
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
