@@ -20,7 +20,7 @@ type folder struct {
 type group struct {
 	name    string
 	parent  *group                // of the next folder above that is one; nil for a site
-	index   int                   // in its site's groups
+	index   int                   // in its site's groups, the same for ever
 	first   int                   // day of the first visit that may still teach something
 	changed bool                  // whether one of these saw a change
 	drift   float64               // of the shared changes, since its pages were valued
@@ -100,6 +100,7 @@ func (f *forest) found(at int32, name string) {
 	}
 	here.group = g
 	s := f.sites[here.site]
+	g.index = len(s.groups)
 	s.groups = append(s.groups, g)
 	f.groups++
 }
@@ -116,12 +117,21 @@ func (f *forest) group(at int32) *group {
 	return here.inner
 }
 
-// extend gives the shared changes of the site's groups the first n days, and numbers the groups. No visit
-// teaches anything yet.
-func (s *site) extend(n int) {
-	for i, g := range s.groups {
+// among returns the innermost group that a folder belongs to among the first n of its site: those that were
+// there when n was counted.
+func (f *forest) among(at int32, n int) *group {
+	g := f.group(at)
+	for g.index >= n {
+		g = g.parent
+	}
+	return g
+}
+
+// extend gives the shared changes of groups the first n days. No visit teaches anything yet.
+func extend(groups []*group, n int) {
+	for _, g := range groups {
 		g.shared.extend(n)
-		g.index, g.first, g.changed = i, n, false
+		g.first, g.changed = n, false
 	}
 }
 

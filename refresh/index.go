@@ -22,6 +22,7 @@ type Index struct {
 	plug    bool
 	guard   float64
 	now     float64
+	studies bool // a Study is under way
 }
 
 // IndexOptions says what an Index believes and values.
@@ -73,20 +74,48 @@ func (x *Index) Visited(id ID, v Visit) {
 
 // Learn takes stock of the visits so far, as Next does too: for who asks what is believed of pages and not
 // which to visit.
-func (x *Index) Learn(now float64) {
+func (x *Index) Learn(now float64) { x.learn(now, nil) }
+
+func (x *Index) learn(now float64, p *pieces) {
 	x.now = math.Max(x.now, now)
-	x.learner.learn(now, func(id ID) { x.ranking.Again(id, now) })
+	x.learner.learn(now, p, func(id ID) { x.ranking.Again(id, x.now) })
+}
+
+// Study does what Next does before it picks: it takes stock of the visits so far, and ranks. It is the body
+// of a range loop, which comes round after each bounded piece of the work, so that whoever guards the policy
+// by a lock can let others at it. In between the policy may be told and asked everything but AppendShared,
+// RestoreShared and Learn: it answers by what is believed so far, and Next does not study. A loop that is
+// broken off has the rest done in one piece.
+func (x *Index) Study(now float64) func(yield func() bool) {
+	return func(yield func() bool) {
+		if x.studies {
+			return
+		}
+		x.studies = true
+		defer func() { x.studies = false }()
+		p := pieces{yield: yield}
+		x.learn(now, &p)
+		x.ranking.prepare(now, &p)
+	}
 }
 
 // Next returns the page of highest value.
 func (x *Index) Next(now float64) (ID, float64, bool) {
-	x.Learn(now)
-	id, ok := x.ranking.Pick(now)
-	if !ok {
-		return 0, math.Inf(1), false
+	x.Study(now)(func() bool { return false }) // at one go
+	return x.Pick(now)
+}
+
+// Pick is Next for who has done the Study: it picks by what was ranked, in O(log n). If that is used up while
+// there are pages it returns now as the time to ask again, after another Study.
+func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
+	if id, ok = x.ranking.take(now); ok {
+		x.learner.pages[id].out = true
+		return id, now, true
 	}
-	x.learner.pages[id].out = true
-	return id, now, true
+	if x.ranking.Len() > 0 {
+		return 0, now, false
+	}
+	return 0, math.Inf(1), false
 }
 
 // value returns what a visit at a time is worth, in weight × seconds.

@@ -133,7 +133,7 @@ func (x *Index) AppendShared(dst []byte, now float64) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(groups))
 	for _, s := range l.forest.sites {
-		count, exposed := l.found(s, s.visits, l.days(now))
+		count, exposed := l.found(s.groups, s.visits, l.days(now), nil)
 		for i, g := range s.groups {
 			dst = binary.AppendUvarint(dst, uint64(len(g.name)))
 			dst = append(dst, g.name...)

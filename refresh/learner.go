@@ -189,8 +189,10 @@ func (l *learner) chain(g *group, f func(*group)) {
 	}
 }
 
-// learn looks at the sites that are due, and tells which pages may be worth another value now.
-func (l *learner) learn(now float64, revalue func(ID)) {
+// learn looks at the sites that are due, and tells which pages may be worth another value now. Between
+// pieces pages may come, go and be visited: what is seen of a site meanwhile, and groups that are founded,
+// wait for the next look at it.
+func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 	for l.due.Len() > 0 {
 		id, at := l.due.First()
 		if at > now {
@@ -200,13 +202,14 @@ func (l *learner) learn(now float64, revalue func(ID)) {
 		l.due.Set(id, now+l.options.Every)
 		s.ticks++
 		renewed := s.ticks%priorEvery == 0 || s.renewable()
+		groups := s.groups[:len(s.groups):len(s.groups)]
 		if renewed {
-			l.renewPriors(s)
+			l.renewPriors(s, groups, p)
 		}
 		if len(s.visits) > 0 {
-			l.fit(s, l.days(now))
+			l.fit(s, groups, l.days(now), p)
 		}
-		l.revalue(s, renewed, revalue)
+		l.revalue(s, groups, renewed, p, revalue)
 	}
 }
 
@@ -219,9 +222,9 @@ func (s *site) renewable() bool {
 
 // revalue calls f for the pages of a site of which more is known now: all, or those of groups whose shared
 // changes are seen differently.
-func (l *learner) revalue(s *site, all bool, f func(ID)) {
+func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(ID)) {
 	news := all
-	for _, g := range s.groups {
+	for _, g := range groups {
 		// Groups above come before those below.
 		g.news = all || g.drift > significant || l.options.Nested && g.parent != nil && g.parent.news
 		news = news || g.news
@@ -232,39 +235,40 @@ func (l *learner) revalue(s *site, all bool, f func(ID)) {
 	if !news {
 		return
 	}
-	for _, id := range s.pages {
-		if l.forest.group(l.pages[id].folder).news {
+	for i := 0; i < len(s.pages); i++ {
+		if id := s.pages[i]; l.forest.among(l.pages[id].folder, len(groups)).news {
 			f(id)
 		}
+		p.did(1)
 	}
 }
 
 // renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind
 // that all sites have: one step of expectation and maximisation. Pages that were not visited yet say nothing
 // but the prior itself, and are left out: with them a wrong prior would last until most were.
-func (l *learner) renewPriors(s *site) {
+func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 	s.learnt = s.seen
-	sums := make(map[*group]*change.Belief, len(s.groups))
-	for _, g := range s.groups {
-		sums[g] = new(change.Belief)
-		sums[g].Add(&l.overall, overallPages)
+	sums := make([]change.Belief, len(groups))
+	for i := range sums {
+		sums[i].Add(&l.overall, overallPages)
 	}
 	var all [change.Rates]float64
-	for _, id := range s.pages {
-		p := &l.pages[id]
-		if !p.told {
+	for i := 0; i < len(s.pages); i++ {
+		p.did(1)
+		page := &l.pages[s.pages[i]]
+		if !page.told {
 			continue
 		}
-		g := l.forest.group(p.folder)
-		posterior := p.evidence.Posterior(&g.prior)
-		sums[g].Add(&posterior, 1)
+		g := l.forest.among(page.folder, len(groups))
+		posterior := page.evidence.Posterior(&g.prior)
+		sums[g.index].Add(&posterior, 1)
 		for k, p := range posterior {
 			all[k] += float64(p)
 		}
 	}
-	for _, g := range s.groups {
-		sums[g].Normalise()
-		g.prior = *sums[g]
+	for i, g := range groups {
+		sums[i].Normalise()
+		g.prior = sums[i]
 	}
 	total := 0.0
 	for k := range all {
@@ -282,13 +286,14 @@ func (l *learner) renewPriors(s *site) {
 // fit learns the shared changes of a site's groups from its visits, by expectation (how much of a change
 // that was seen each day of its span explains) and maximisation (a day's hazard is the changes that it
 // explains over the visits that cover it).
-func (l *learner) fit(s *site, now float64) {
+func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	n := int(now) + 1
-	s.extend(n)
-	l.forgetOld(s, now)
-	changed := l.changed[:0]
-	for _, v := range s.visits {
-		g := l.forest.group(v.folder)
+	extend(groups, n)
+	l.forgetOld(s, groups, now, p)
+	visits, changed := s.visits, l.changed[:0]
+	for _, v := range visits {
+		p.did(1)
+		g := l.forest.among(v.folder, len(groups))
 		g.first = min(g.first, int(v.from))
 		if v.changed {
 			g.changed = true
@@ -296,18 +301,19 @@ func (l *learner) fit(s *site, now float64) {
 		}
 	}
 	l.changed = changed
-	for _, g := range slices.Backward(s.groups) { // those below before those above
+	for _, g := range slices.Backward(groups) { // those below before those above
 		if up := g.parent; l.options.Nested && up != nil {
 			up.first, up.changed = min(up.first, g.first), up.changed || g.changed
 		}
 	}
-	count, exposed := l.tallies(s, n)
-	l.expose(s.visits, exposed)
-	l.total(s, exposed)
+	count, exposed := l.tallies(groups, n, p)
+	l.expose(visits, exposed, p)
+	l.total(groups, exposed, p)
 	for step := range l.options.Steps {
-		l.explain(changed, count)
-		l.total(s, count)
-		for i, g := range s.groups {
+		l.explain(changed, count, p)
+		l.total(groups, count, p)
+		for i, g := range groups {
+			p.did(n - g.first)
 			if step > 0 && !g.changed {
 				continue // no change to explain: the first step said it all
 			}
@@ -315,34 +321,37 @@ func (l *learner) fit(s *site, now float64) {
 			clear(count[i][g.first:])
 		}
 	}
-	for _, g := range s.groups {
+	for _, g := range groups {
 		g.inverse[0] = 0
 	}
 }
 
 // expose adds to the tallies, for every visit, one on each day of its span, in the innermost group.
-func (l *learner) expose(visits []span, exposed []tally) {
+func (l *learner) expose(visits []span, exposed []tally, p *pieces) {
 	for _, v := range visits {
-		exposed[l.forest.group(v.folder).index].add(float64(v.from), float64(v.to), 1)
+		p.did(1)
+		exposed[l.forest.among(v.folder, len(exposed)).index].add(float64(v.from), float64(v.to), 1)
 	}
 }
 
 // explain adds to the tallies, for every visit that saw a change, one over the probability of a change, in
 // the innermost group: times a day's hazard, that is what the day explains.
-func (l *learner) explain(visits []span, count []tally) {
+func (l *learner) explain(visits []span, count []tally, p *pieces) {
 	for _, v := range visits {
+		p.did(1)
 		if !v.changed {
 			continue
 		}
-		g := l.forest.group(v.folder)
+		g := l.forest.among(v.folder, len(count))
 		from, to := float64(v.from), float64(v.to)
 		count[g.index].add(from, to, 1/probability(float64(v.own)+l.shared(g, from, to)))
 	}
 }
 
 // total turns what was added in the innermost groups into the sums of each group, from its first day on.
-func (l *learner) total(s *site, tallies []tally) {
-	for i, g := range slices.Backward(s.groups) {
+func (l *learner) total(groups []*group, tallies []tally, p *pieces) {
+	for i, g := range slices.Backward(groups) {
+		p.did(len(tallies[i]) - g.first)
 		if g.parent == nil || !l.options.Nested {
 			continue
 		}
@@ -351,13 +360,14 @@ func (l *learner) total(s *site, tallies []tally) {
 			above[d] += v
 		}
 	}
-	for i, g := range s.groups {
+	for i, g := range groups {
+		p.did(len(tallies[i]) - g.first)
 		tallies[i].total(g.first)
 	}
 }
 
 // forgetOld drops visits that are old or too many, and keeps what they say by day.
-func (l *learner) forgetOld(s *site, now float64) {
+func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
 	old := max(0, len(s.visits)-memoryVisits*len(s.pages))
 	for old < len(s.visits) && float64(s.visits[old].to) < now-memoryDays {
 		old++
@@ -365,8 +375,8 @@ func (l *learner) forgetOld(s *site, now float64) {
 	if 8*old < len(s.visits) {
 		return // until it is worth the trouble
 	}
-	count, exposed := l.found(s, s.visits[:old], now)
-	for i, g := range s.groups {
+	count, exposed := l.found(groups, s.visits[:old], now, p)
+	for i, g := range groups {
 		for d, h := range g.shared.hazard {
 			g.shared.count[d] += float32(h * count[i][d])
 			g.shared.exposed[d] += float32(exposed[i][d])
@@ -377,27 +387,28 @@ func (l *learner) forgetOld(s *site, now float64) {
 
 // found returns by group and day what visits say as things are seen now: shared changes, over the day's
 // hazard, and visits.
-func (l *learner) found(s *site, visits []span, now float64) (count, exposed []tally) {
+func (l *learner) found(groups []*group, visits []span, now float64, p *pieces) (count, exposed []tally) {
 	n := int(now) + 1
-	s.extend(n)
-	for _, g := range s.groups {
+	extend(groups, n)
+	for _, g := range groups {
 		g.first = 0
 	}
-	count, exposed = l.tallies(s, n)
-	l.expose(visits, exposed)
-	l.explain(visits, count)
-	l.total(s, exposed)
-	l.total(s, count)
+	count, exposed = l.tallies(groups, n, p)
+	l.expose(visits, exposed, p)
+	l.explain(visits, count, p)
+	l.total(groups, exposed, p)
+	l.total(groups, count, p)
 	return count, exposed
 }
 
 // tallies returns tallies of n days for a site's groups, twice, empty from each group's first day on.
-func (l *learner) tallies(s *site, n int) (count, exposed []tally) {
+func (l *learner) tallies(groups []*group, n int, p *pieces) (count, exposed []tally) {
 	for _, t := range []*[]tally{&l.scratch.count, &l.scratch.exposed} {
-		for len(*t) < len(s.groups) {
+		for len(*t) < len(groups) {
 			*t = append(*t, nil)
 		}
-		for i, g := range s.groups {
+		for i, g := range groups {
+			p.did(n - g.first)
 			if cap((*t)[i]) < n+2 {
 				(*t)[i] = make(tally, n+2, 2*n+2)
 			}
@@ -405,5 +416,5 @@ func (l *learner) tallies(s *site, n int) (count, exposed []tally) {
 			clear((*t)[i][g.first:])
 		}
 	}
-	return l.scratch.count[:len(s.groups)], l.scratch.exposed[:len(s.groups)]
+	return l.scratch.count[:len(groups)], l.scratch.exposed[:len(groups)]
 }

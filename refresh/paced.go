@@ -111,7 +111,7 @@ func (p *Paced) Visited(id ID, v Visit) {
 // Next returns the page that is most overdue, or draws one.
 func (p *Paced) Next(now float64) (ID, float64, bool) {
 	p.now = now
-	p.learner.learn(now, func(ID) {})
+	p.learner.learn(now, nil, func(ID) {})
 	if p.pages > 0 && (now >= p.replan || p.pages >= 2*p.planned) {
 		p.replan, p.planned = now+7*day, p.pages
 		p.plan()

@@ -82,7 +82,7 @@ func (p *Plan) Visited(id ID, v Visit) {
 // Next returns the page whose crawl is due, a slot's length early at most.
 func (p *Plan) Next(now float64) (ID, float64, bool) {
 	p.now = now
-	p.learner.learn(now, func(ID) {})
+	p.learner.learn(now, nil, func(ID) {})
 	if now >= p.replan {
 		p.replan = now + p.interval
 		p.plan(now)

@@ -90,16 +90,6 @@ func (q *Queue) sink(i int, e entry) {
 	q.put(i, e)
 }
 
-// rekey gives every page a new key, O(n).
-func (q *Queue) rekey(key func(ID) float64) {
-	for i := range q.heap {
-		q.heap[i].key = key(q.heap[i].id)
-	}
-	for i := len(q.heap)/2 - 1; i >= 0; i-- {
-		q.sink(i, q.heap[i])
-	}
-}
-
 func (q *Queue) put(i int, e entry) {
 	q.heap[i] = e
 	q.place[e.id] = int32(i) + 1

@@ -24,6 +24,7 @@ type Ranking struct {
 	bar    float64 // what is below is cold
 	picks  int     // since all hot pages were looked at
 	span   float64 // about the time between two visits of a page
+	valued []float64 // by ID, of pages whose bar is being drawn; NaN of a page that was placed since
 	values []float64
 	walk   []ID
 }
@@ -33,10 +34,16 @@ func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
 
 // Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
 func (r *Ranking) Place(id ID, now float64) {
-	v := r.Value(id, now)
 	if r.bar == 0 {
 		r.picks = math.MaxInt32 // the first pick looks at all pages
 	}
+	r.valued = grown(r.valued, id)
+	r.valued[id] = math.NaN()
+	r.part(id, now, r.Value(id, now))
+}
+
+// part puts a page of value v among the hot or the cold.
+func (r *Ranking) part(id ID, now, v float64) {
 	if v >= r.bar {
 		r.cold.Drop(id)
 		r.hot.Set(id, -v)
@@ -61,25 +68,39 @@ func (r *Ranking) Drop(id ID) {
 
 // Pick takes out the page of highest value. In the mean it costs O(log n) and some tens of values.
 func (r *Ranking) Pick(now float64) (ID, bool) {
-	n := r.Len()
-	if n == 0 {
-		return 0, false
-	}
+	r.prepare(now, nil)
+	return r.take(now)
+}
+
+// prepare looks again at the pages that are due for it, so that the page of highest value is the first of
+// the hot. Between pieces pages may be placed, dropped and taken.
+func (r *Ranking) prepare(now float64, p *pieces) {
 	for r.cold.Len() > 0 {
 		id, at := r.cold.First()
 		if at > now {
 			break
 		}
 		r.Place(id, now)
+		p.did(1)
 	}
-	switch {
+	switch n := r.Len(); {
+	case n == 0:
 	case r.hot.Len() == 0:
-		r.lower(now)
+		r.draw(&r.cold, now, p)
 	case r.picks <= r.hot.Len()/16:
 	case r.hot.Len() > max(32, n/4):
-		r.raise(now)
+		r.picks = 0
+		r.draw(&r.hot, now, p)
 	default:
-		r.look(now)
+		r.picks = 0
+		r.look(now, p)
+	}
+}
+
+// take takes out the hot page of highest value, as it was looked at last. O(log n).
+func (r *Ranking) take(now float64) (ID, bool) {
+	if r.hot.Len() == 0 {
+		return 0, false
 	}
 	r.picks++
 	id, _ := r.hot.Pop()
@@ -88,46 +109,38 @@ func (r *Ranking) Pick(now float64) (ID, bool) {
 }
 
 // look values the hot pages anew.
-func (r *Ranking) look(now float64) {
-	r.picks = 0
-	r.hot.rekey(func(id ID) float64 { return -r.Value(id, now) })
+func (r *Ranking) look(now float64, p *pieces) {
+	for _, id := range r.ids(&r.hot) {
+		if r.hot.Has(id) {
+			r.hot.Set(id, -r.Value(id, now))
+		}
+		p.did(1)
+	}
 }
 
-// raise sets the bar so that one page in 16 is hot, and lets the others cool.
-func (r *Ranking) raise(now float64) {
-	r.look(now)
+// draw draws the bar so that one page in 16 is hot, by the values of the hot when they are too many, of the
+// cold when none is hot, and parts these by it.
+func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
 	values := r.values[:0]
-	for _, e := range r.hot.heap {
-		values = append(values, -e.key)
+	for _, id := range r.ids(q) {
+		if q.Has(id) {
+			r.valued[id] = r.Value(id, now)
+			values = append(values, r.valued[id])
+		}
+		p.did(1)
 	}
 	r.bar = highest(values, r.Len()/16)
-	for _, id := range r.ids(&r.hot) {
-		if v := -r.hot.Key(id); v < r.bar {
-			r.hot.Drop(id)
-			r.cold.Set(id, r.reach(id, now, v))
-		}
-	}
 	r.values = values
-}
-
-// lower sets the bar so that one page in 16 is hot, when none is.
-func (r *Ranking) lower(now float64) {
-	values := r.values[:0]
-	ids := r.ids(&r.cold)
-	for _, id := range ids {
-		values = append(values, r.Value(id, now))
-	}
-	sorted := slices.Clone(values)
-	r.bar = highest(sorted, r.Len()/16)
-	for i, id := range ids {
-		if v := values[i]; v >= r.bar {
-			r.cold.Drop(id)
-			r.hot.Set(id, -v)
-		} else {
-			r.cold.Set(id, r.reach(id, now, v))
+	for _, id := range r.ids(q) {
+		if q.Has(id) {
+			v := r.valued[id]
+			if math.IsNaN(v) {
+				v = r.Value(id, now)
+			}
+			r.part(id, now, v)
 		}
+		p.did(1)
 	}
-	r.values = values
 }
 
 // ids returns the pages of a queue, so that it can be changed while they are walked.
