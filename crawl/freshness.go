@@ -85,6 +85,22 @@ func (r *refresher) estimate(now time.Time) {
 	if now.Before(w.rest) {
 		return
 	}
+	if !r.look(now) {
+		return
+	}
+	found := w.result()
+	found.Forecast = r.forecast()
+	r.mu.Lock()
+	found.ExpectedChanged, found.FoundChanged = r.calibration.shares()
+	found.UnderWay, found.Waiting = r.ahead, r.waiting
+	r.mu.Unlock()
+	r.known.Store(found)
+	*w = sweep{rest: now.Add(r.engine.opt.Clock.Span(sweepEvery))}
+}
+
+// look takes the sweep over some pages, and reports whether they were the last.
+func (r *refresher) look(now time.Time) bool {
+	w := &r.sweep
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w.bySite == nil {
@@ -105,15 +121,7 @@ func (r *refresher) estimate(now time.Time) {
 		}
 		w.bySite[site].add(c, page.weight)
 	}
-	if w.next < refresh.ID(len(r.pages)) {
-		return
-	}
-	found := w.result()
-	found.Forecast = r.forecast()
-	found.ExpectedChanged, found.FoundChanged = r.calibration.shares()
-	found.UnderWay, found.Waiting = r.ahead, r.waiting
-	r.known.Store(found)
-	*w = sweep{rest: now.Add(r.engine.opt.Clock.Span(sweepEvery))}
+	return w.next >= refresh.ID(len(r.pages))
 }
 
 // forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
@@ -121,24 +129,32 @@ const forecastPages = 256
 
 // forecast returns what a quarter of the budget to four times as much would keep fresh.
 func (r *refresher) forecast() []BudgetFreshness {
-	step := 1 + len(r.pages)/forecastPages
-	var some []refresh.ID
-	for id := 0; id < len(r.pages); id += step {
-		if !r.pages[id].url.IsZero() {
-			some = append(some, refresh.ID(id))
-		}
-	}
-	share := float64(len(some)) / float64(max(1, len(r.ids)))
+	some, share := r.outlooks()
 	var all []BudgetFreshness
 	var rates []float64
 	for _, times := range [...]float64{0.25, 0.5, 1, 2, 4} {
 		all = append(all, BudgetFreshness{Budget: int64(math.Round(times * float64(r.asked.Budget)))})
 		rates = append(rates, times*r.asked.perSecond()*share)
 	}
-	for i, fresh := range r.belief.Forecast(some, rates) {
+	for i, fresh := range refresh.Forecast(some, rates) {
 		all[i].Freshness = fresh
 	}
 	return all
+}
+
+// outlooks returns the outlooks of some pages, and which share of all these are. They take so long that the
+// lock is let go between them.
+func (r *refresher) outlooks() (some []refresh.Outlook, share float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	step := 1 + len(r.pages)/forecastPages
+	for id := 0; id < len(r.pages); id += step {
+		if !r.pages[id].url.IsZero() {
+			some = append(some, r.belief.Outlook(refresh.ID(id)))
+			r.breathe()
+		}
+	}
+	return some, float64(len(some)) / float64(max(1, len(r.ids)))
 }
 
 // calibration holds what visits were expected to find beside what they found, the last ones most.
@@ -207,7 +223,10 @@ func (e *Engine) Freshness(of func(weburl.URL) bool) *Freshness {
 	var w sweep
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.pages {
+	for id := 0; id < len(r.pages); id++ {
+		if id%sweepPages == sweepPages-1 {
+			r.breathe()
+		}
 		if page := &r.pages[id]; !page.url.IsZero() && of(page.url) {
 			w.total.add(r.belief.Copy(refresh.ID(id), at), page.weight)
 		}

@@ -53,15 +53,20 @@ func (r Refresh) perSecond() float64 { return float64(r.Budget) / r.Interval.Sec
 // A refresher keeps the stored pages fresh: it tells a policy what comes of visits, asks it for the next
 // page as long as fewer are under way than the budget can soon pay for, and gives each the time of the slot
 // that it will probably have. All that takes time (a policy's planning, its learning) happens in its own
-// goroutine: the committer only leaves notes.
+// goroutine: the committer only leaves notes. Learning goes in bounded pieces: between two the lock is free,
+// notes are read, and pages are picked by what is believed so far.
 type refresher struct {
 	engine *Engine
 	asked  Refresh
 	meter  *meter
 	notes  chan []note
 
-	mu      sync.Mutex // guards what follows
-	policy  refresh.Policy
+	// turn guards the policy, where that is not the belief: one that plans all at once holds up who would
+	// tell it something, but not who looks. It is taken before mu.
+	turn   sync.Mutex
+	policy refresh.Policy
+
+	mu      sync.Mutex     // guards what follows
 	belief  *refresh.Index // what is believed of pages; the policy itself where that is an Index
 	ids     map[pageKey]refresh.ID
 	pages   []refreshed  // by ID
@@ -159,13 +164,8 @@ func (r *refresher) run(ctx context.Context) {
 
 // readAll reads the notes that wait.
 func (r *refresher) readAll() {
-	for {
-		select {
-		case notes := <-r.notes:
-			r.read(notes)
-		default:
-			return
-		}
+	for range len(r.notes) {
+		r.read(<-r.notes)
 	}
 }
 
@@ -183,11 +183,13 @@ func (r *refresher) leave(ctx context.Context, notes []note) {
 
 // read tells the policy.
 func (r *refresher) read(notes []note) {
+	r.turn.Lock()
 	r.mu.Lock()
 	for i := range notes {
 		r.tell(&notes[i])
 	}
 	r.mu.Unlock()
+	r.turn.Unlock()
 	for _, n := range notes {
 		r.asked.OnVisit(n.row.URL, n.at, n.fresh, !n.gone)
 	}
@@ -247,6 +249,8 @@ func (r *refresher) forget(id refresh.ID) {
 
 // takenDown forgets the page or the site that was purged.
 func (r *refresher) takenDown(target store.Target) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id := range r.pages {
@@ -292,20 +296,47 @@ func (r *refresher) plan() time.Duration {
 	if r.engine.broken.Load() || r.engine.paused.Load() {
 		return rest
 	}
-	records, wake := r.pick(now)
+	r.study(now)
+	wake := r.give(now)
 	r.estimate(now)
+	return min(rest, max(wake, 1))
+}
+
+// study has the belief take stock of what it was told. In the meantime the crawl goes on.
+func (r *refresher) study(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range r.belief.Study(unixSeconds(now)) {
+		r.mu.Unlock()
+		r.readAll()
+		r.give(r.engine.opt.Clock.Now())
+		r.mu.Lock()
+	}
+}
+
+// breathe lets others at what the lock guards.
+func (r *refresher) breathe() {
+	r.mu.Unlock()
+	r.mu.Lock()
+}
+
+// give gives pages their slots, and returns when it can give more.
+func (r *refresher) give(now time.Time) time.Duration {
+	records, wake := r.pick(now)
 	if len(records) == 0 {
-		return min(rest, max(wake, 1))
+		return wake
 	}
 	err := r.engine.order(func(now time.Time) error { return r.engine.apply(now, records...) })
 	if err != nil && !r.engine.broken.Load() {
 		r.engine.fail(fmt.Errorf("crawl: refresh: %w", err))
 	}
-	return min(rest, max(wake, 1))
+	return wake
 }
 
 // pick asks the policy for pages until enough are under way.
 func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Duration) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clock, perSecond := r.engine.opt.Clock, r.asked.perSecond()
@@ -313,11 +344,8 @@ func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Durat
 	wake = gap
 	enough := max(2, int(math.Ceil(perSecond*clock.Span(lookAhead).Seconds())))
 	at := unixSeconds(now)
-	if r.policy != refresh.Policy(r.belief) {
-		r.belief.Learn(at)
-	}
 	for r.ahead < enough && len(records) < perStep {
-		id, again, ok := r.policy.Next(at)
+		id, again, ok := r.next(at)
 		if !ok {
 			if !math.IsInf(again, 1) {
 				wake = time.Duration(math.Min(again-at, 1e6) * float64(time.Second))
@@ -327,6 +355,16 @@ func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Durat
 		records = append(records, r.place(id, now, gap))
 	}
 	return records, wake
+}
+
+// next asks for a page: the belief for what it ranked, another policy for what it plans, without the lock.
+func (r *refresher) next(at float64) (id refresh.ID, again float64, ok bool) {
+	if r.policy == refresh.Policy(r.belief) {
+		return r.belief.Pick(at)
+	}
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	return r.policy.Next(at)
 }
 
 // place gives a picked page the next slot. Where its site cannot be asked as often as its pages are picked,

@@ -11,6 +11,7 @@
 //   - Next holds a page out until it is told how the visit ended: several may be out at a time.
 //   - A page that enters is ranked at once, from what is believed of its folder and site; one that goes is
 //     forgotten, but not what others learned from it.
+//   - Learning may not stop who asks: Index does it in pieces, between which it is told and asked (Study).
 //   - The budget is the caller's: a policy with no times of its own is asked once a slot. One with a plan
 //     may say "nothing until then".
 //   - What is learned survives restarts as bytes: some a page, some for all (Lasting).

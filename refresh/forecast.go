@@ -16,8 +16,8 @@ const (
 // pace returns time j, in seconds.
 func pace(j int) float64 { return firstPace * math.Exp2(float64(j)/2) }
 
-// An outlook is what visits at each pace come to for one page, as things are believed now.
-type outlook struct {
+// An Outlook is what visits at each pace come to for one page, as things are believed now.
+type Outlook struct {
 	weight float64
 	value  [paces]float64 // of the visit
 	fresh  [paces]float64 // share of the time in which the copy is fresh
@@ -26,12 +26,10 @@ type outlook struct {
 // Forecast returns the freshness, weighted, that visits to the pages are expected to keep in the long run, for
 // each of some budgets in visits a second: every page visited when that is worth the same, the bar that the
 // budget pays for. It rests on what is believed now, with shared changes coming as they usually do.
-// O(pages × Rates × 64).
-func (x *Index) Forecast(ids []ID, budgets []float64) []float64 {
-	pages := make([]outlook, len(ids))
+// O(pages × budgets).
+func Forecast(pages []Outlook, budgets []float64) []float64 {
 	highest, total := 0.0, 0.0
-	for i, id := range ids {
-		pages[i] = x.outlook(id)
+	for i := range pages {
 		highest = math.Max(highest, pages[i].value[paces-1])
 		total += pages[i].weight
 	}
@@ -55,12 +53,12 @@ func (x *Index) Forecast(ids []ID, budgets []float64) []float64 {
 	return reached
 }
 
-// outlook looks ahead for one page.
-func (x *Index) outlook(id ID) outlook {
+// Outlook looks ahead for one page. O(64 × Rates).
+func (x *Index) Outlook(id ID) Outlook {
 	s := x.learner.must(id)
 	g := x.learner.forest.group(s.folder)
 	belief, inverse := s.evidence.Posterior(&g.prior), x.learner.inverses(g)
-	o := outlook{weight: s.weight}
+	o := Outlook{weight: s.weight}
 	for j := range paces {
 		t := pace(j)
 		for k, p := range belief {
@@ -76,7 +74,7 @@ func (x *Index) outlook(id ID) outlook {
 
 // spend returns the visits a second that pages need which are visited when that is worth the bar, and the
 // weight of those that are fresh, in the mean over time.
-func spend(pages []outlook, bar float64) (visits, fresh float64) {
+func spend(pages []Outlook, bar float64) (visits, fresh float64) {
 	for i := range pages {
 		o := &pages[i]
 		j := sort.SearchFloat64s(o.value[:], bar)

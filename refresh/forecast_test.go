@@ -11,14 +11,14 @@ import (
 // hurts, and that none keeps nothing fresh.
 func TestForecast(t *testing.T) {
 	x := NewIndex(IndexOptions{})
-	var ids []ID
+	var pages []Outlook
 	for id := range ID(10) {
 		x.Add(id, Page{Site: "s", Weight: 1})
 		x.learner.pages[id].evidence = change.Evidence{10: 1} // a quarter of a change a day
-		ids = append(ids, id)
+		pages = append(pages, x.Outlook(id))
 	}
 	budgets := []float64{0, 1 / day, 10 / day, 100 / day}
-	got := x.Forecast(ids, budgets)
+	got := Forecast(pages, budgets)
 	for i, budget := range budgets {
 		want := 0.0
 		if budget > 0 {

@@ -19,11 +19,11 @@ type Ranking struct {
 	// Growth is the power of the time since the visit that values grow by at most: 2 of freshness.
 	Growth float64
 
-	cold   Queue   // by the time to look again
-	hot    Queue   // by -value, when looked at last
-	bar    float64 // what is below is cold
-	picks  int     // since all hot pages were looked at
-	span   float64 // about the time between two visits of a page
+	cold   Queue     // by the time to look again
+	hot    Queue     // by -value, when looked at last
+	bar    float64   // what is below is cold
+	picks  int       // since all hot pages were looked at
+	span   float64   // about the time between two visits of a page
 	valued []float64 // by ID, of pages whose bar is being drawn; NaN of a page that was placed since
 	values []float64
 	walk   []ID
