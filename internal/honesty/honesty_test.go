@@ -60,6 +60,11 @@ func (w tardy) Server(site uint32) discovery.Server {
 	return s
 }
 
+// leaky is a web of whose pages some have many links that leave it.
+type leaky struct{ discovery.Web }
+
+func (leaky) Leaving(page uint32) int { return int(page % 5 * 12) }
+
 // The trials of the order by one fetcher: by these times no choice hangs on an instant.
 const (
 	step    = 300 * time.Millisecond
@@ -68,7 +73,26 @@ const (
 )
 
 func orderly(t testing.TB, order string) (Trial, discovery.Web) {
-	return Trial{Order: order, Connections: 1, Delay: between, MaxPages: 36}, regular{small(t), step.Seconds()}
+	return Trial{Order: order, Connections: 1, Delay: between, MaxPages: 36}, leaky{regular{small(t), step.Seconds()}}
+}
+
+// TestLeaving holds that links which leave a web take their part of the cash: the order is another than without
+// them. That the engine has the same one is TestOrder's.
+func TestLeaving(t *testing.T) {
+	for _, order := range []string{"opic", "cash-sum"} {
+		trial, web := orderly(t, order)
+		with, err := trial.Simulate(t.Context(), web, Lag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := trial.Simulate(t.Context(), web.(leaky).Web, Lag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := Same(with, without); n == len(with.Requests) {
+			t.Errorf("%s: the same %d requests", order, n)
+		}
+	}
 }
 
 // TestRobust holds that the order which TestOrder predicts hangs on no instant: it stays as it is when

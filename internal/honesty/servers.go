@@ -50,12 +50,15 @@ func PageOf(path string) (page uint32, ok bool) {
 	return page, err == nil
 }
 
-// HTML returns the text of a page: its links, in order.
+// HTML returns the text of a page: its links, in order, and as many that leave the web as it says.
 func HTML(web discovery.Web, page uint32) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<title>Page %d</title>", page)
 	for _, to := range web.AppendLinks(nil, page) {
 		fmt.Fprintf(&b, `<a href="http://%s/page/%d">%[2]d</a>`, Host(web.SiteOf(to)), to)
+	}
+	for i := range web.Leaving(page) {
+		fmt.Fprintf(&b, `<a href="http://elsewhere.test/%d">%[1]d</a>`, i)
 	}
 	return b.String()
 }

@@ -357,7 +357,7 @@ func (c *crawl) reveal(now float64, n uint32) {
 	c.result.Links += int64(len(c.links))
 	from := &c.pages[n]
 	c.ranking.read(from)
-	depth, cash := from.depth, frontier.Pay(c.options.Ordering, from.cash.Told(), len(c.links))
+	depth, cash := from.depth, frontier.Pay(c.options.Ordering, from.cash.Told(), len(c.links)+c.web.Leaving(n))
 	if depth < math.MaxUint16 {
 		depth++
 	}

@@ -53,7 +53,7 @@ func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 	for i := range w.bytes {
 		w.bytes[i] = float32(pageBytes(rng))
 	}
-	return w, w.settle()
+	return w, w.settle(w.Pages())
 }
 
 // listed are the pages of a list by their sites.

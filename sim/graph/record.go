@@ -68,7 +68,8 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Write writes a web in the format that Read reads; pages are named by their numbers.
+// Write writes a web in the format that Read reads, with all that its pages carry; pages, and what else they link
+// to, are named by their numbers.
 func (w *Stored) Write(out io.Writer) error {
 	r := NewRecorder(out)
 	var links []string
@@ -77,7 +78,11 @@ func (w *Stored) Write(out io.Writer) error {
 		first, end := w.Range(site)
 		for page := first; page < end; page++ {
 			links = links[:0]
-			for _, to := range w.links.Out(page) {
+			carried, ok := w.Carried(page)
+			if !ok {
+				carried = w.links.Out(page)
+			}
+			for _, to := range carried {
 				links = append(links, strconv.FormatUint(uint64(to), 10))
 			}
 			write := r.Page
@@ -91,7 +96,7 @@ func (w *Stored) Write(out io.Writer) error {
 }
 
 // Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
-// left out, as are repeats and those of a page to itself; Carried has them. An error begins with name and
+// left out, as are repeats and those of a page to itself; Carried has them, Leaving counts the former. An error begins with name and
 // the line at fault. Memory is some 100 bytes a name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {
 	plain, err := unzip(in)
@@ -250,8 +255,8 @@ func (r *reader) finish() (*Stored, error) {
 	w.homes = append([]uint32{}, w.first...)
 	w.first = append(w.first, uint32(len(w.bytes)))
 	r.rename()
-	w.carried = &carried{append(r.start, uint32(len(r.targets))), r.targets}
-	return w, w.settle()
+	w.carried = &carried{start: append(r.start, uint32(len(r.targets))), names: r.targets}
+	return w, w.settle(len(r.place))
 }
 
 // rename gives every link the place of its page for a number, or a number beyond if it has none.

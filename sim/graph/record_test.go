@@ -62,6 +62,9 @@ func TestCarried(t *testing.T) {
 			t.Errorf("page %d carries %v, want %v", page, names, want)
 		}
 	}
+	if w.Leaving(0) != 1 || w.Leaving(1) != 0 {
+		t.Errorf("%d and %d links leave the web", w.Leaving(0), w.Leaving(1))
+	}
 	other := w.WithServers(1)
 	if other.Server(0) == w.Server(0) || other.Server(0) != w.WithServers(1).Server(0) || other.Bytes(0) != w.Bytes(0) {
 		t.Errorf("servers %+v and %+v", w.Server(0), other.Server(0))
@@ -121,6 +124,11 @@ func FuzzRead(f *testing.F) {
 		}
 		if err := again.Write(&twice); err != nil {
 			t.Fatal(err)
+		}
+		for page := range uint32(w.Pages()) {
+			if w.Leaving(page) != again.Leaving(page) {
+				t.Errorf("%d links of page %d leave the web, and %d when read again", w.Leaving(page), page, again.Leaving(page))
+			}
 		}
 		if !bytes.Equal(once.Bytes(), twice.Bytes()) {
 			t.Errorf("written %q, and again %q", once.String(), twice.String())

@@ -21,8 +21,9 @@ type Stored struct {
 
 // carried are links as recorded pages carry them.
 type carried struct {
-	start []uint32 // of each page's in names, and one more
-	names []uint32 // numbers of pages; others from the number of pages on
+	start   []uint32 // of each page's in names, and one more
+	names   []uint32 // numbers of pages; others from the number of pages on
+	leaving []uint32 // of each page: how many different names that are no pages
 }
 
 // Sites returns the number of sites.
@@ -69,21 +70,27 @@ func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 	return w.carried.names[w.carried.start[page]:w.carried.start[page+1]], true
 }
 
-// settle makes the links that a crawl follows of those that the pages carry: each once, without those of a
-// page to itself and to what is no page.
-func (w *Stored) settle() (err error) {
+// settle makes the links that a crawl follows of those that the pages carry, of so many different names: each
+// once, without those of a page to itself and to what is no page, which it counts.
+func (w *Stored) settle(names int) (err error) {
 	var b importance.Builder
 	b.Grow(w.Pages(), len(w.carried.names))
-	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
+	w.carried.leaving = make([]uint32, w.Pages())
+	mark := make([]uint32, names) // the page that linked there last, and one
 	var links []uint32
 	for page := range uint32(w.Pages()) {
 		links = links[:0]
-		names, _ := w.Carried(page)
-		for _, to := range names {
-			if int(to) < len(mark) && to != page && mark[to] != page+1 {
-				mark[to] = page + 1
+		carried, _ := w.Carried(page)
+		for _, to := range carried {
+			switch {
+			case to == page || mark[to] == page+1:
+				continue
+			case int(to) < w.Pages():
 				links = append(links, to)
+			default:
+				w.carried.leaving[page]++
 			}
+			mark[to] = page + 1
 		}
 		if err := b.Add(links); err != nil {
 			return err
@@ -91,6 +98,15 @@ func (w *Stored) settle() (err error) {
 	}
 	w.links, err = b.Graph()
 	return err
+}
+
+// Leaving returns how many different URLs a page links to that are no pages of the web: 0 of a web that was
+// generated.
+func (w *Stored) Leaving(page uint32) int {
+	if w.carried == nil {
+		return 0
+	}
+	return int(w.carried.leaving[page])
 }
 
 // WithServers returns the web with other servers, whose speeds are drawn as a synthetic web's are. The
