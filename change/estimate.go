@@ -187,6 +187,10 @@ func (t *Trust) Add(since, at float64, changed bool, date, slack float64) {
 	}
 }
 
-// Trusted reports whether dates are right in nineteen of twenty cases or more, as far as can be said: by the
-// mean of a Beta(1,1) prior and what was seen, so not before eighteen visits.
-func (t Trust) Trusted() bool { return (t.Right+1)/(t.Right+t.Wrong+2) >= 0.95 }
+// Precision returns how often what is told is right, by the mean of a Beta(1,1) prior and what was seen: a half
+// before anything was.
+func (t Trust) Precision() float64 { return (t.Right + 1) / (t.Right + t.Wrong + 2) }
+
+// Trusted reports whether dates are right in nineteen of twenty cases or more, as far as can be said, so not
+// before eighteen visits.
+func (t Trust) Trusted() bool { return t.Precision() >= 0.95 }

@@ -12,7 +12,7 @@ import (
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
 //
 // where p is what is believed of the page's rate d, S the changes shared with other pages that are
-// expected since the visit, and h those of a usual second. With a known rate and S = 0 that is the Whittle index of
+// expected since the visit, and those that are claimed (see Claim), and h the shared ones of a usual second. With a known rate and S = 0 that is the Whittle index of
 // freshness: taking the highest is optimal in the limit of many pages. The mean is taken of the worth and not of the
 // rate: a page believed too fast is visited again and found out, where with 1/d of the mean rate it would
 // be given up for ever.
@@ -36,7 +36,7 @@ type IndexOptions struct {
 func NewIndex(o IndexOptions) *Index {
 	x := &Index{learner: newLearner(o.Learning), plug: o.Plug, guard: o.Age / day}
 	x.ranking = Ranking{
-		Value:  x.value,
+		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.pages[id].urgent()) },
 		Since:  func(id ID) float64 { return x.learner.pages[id].tried },
 		Growth: 2,
 	}
@@ -118,8 +118,8 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	return 0, math.Inf(1), false
 }
 
-// value returns what a visit at a time is worth, in weight × seconds.
-func (x *Index) value(id ID, at float64) float64 {
+// value returns what a visit at a time is worth, in weight × seconds, if so many changes are claimed.
+func (x *Index) value(id ID, at, claimed float64) float64 {
 	l := &x.learner
 	p := &l.pages[id]
 	t := at - p.tried
@@ -130,11 +130,11 @@ func (x *Index) value(id ID, at float64) float64 {
 	if x.plug {
 		belief := p.evidence.Posterior(&g.prior)
 		d := belief.Mean()
-		return p.weight * worth(d*t) / d
+		return p.weight * worth(d*t+claimed) / d
 	}
-	shared := 0.0
+	shared := claimed
 	if l.options.Shared {
-		shared = l.shared(g, l.days(p.tried), l.days(at))
+		shared += l.shared(g, l.days(p.tried), l.days(at))
 	}
 	inverse := l.inverses(g)
 	q, s := math.Exp(-change.GridRate(0)*t), math.Exp(-shared)

@@ -18,18 +18,23 @@ func (x *Index) Due(id ID, now float64) Due {
 	l := &x.learner
 	g := l.forest.group(s.folder)
 	belief := s.evidence.Posterior(&g.prior)
-	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now), Bar: x.ranking.bar}
-	shared := 0.0
+	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, s.urgent()), Bar: x.ranking.bar}
+	shared := float64(s.claimed)
 	if l.options.Shared {
-		shared = l.shared(g, l.days(s.seen), l.days(now))
+		shared += l.shared(g, l.days(s.seen), l.days(now))
 		d.Rate += l.usual(g)
 	}
 	d.Stale = 1 - belief.Unchanged(math.Max(0, now-s.seen))*math.Exp(-shared)
+	soon := 0.0
 	if d.Bar > 0 {
-		d.Every = x.every(id, d.Bar)
+		d.Every = x.every(id, d.Bar, 0)
+		soon = d.Every
+		if s.urgent() > 0 {
+			soon = x.every(id, d.Bar, s.urgent())
+		}
 	}
 	if !s.out {
-		d.At = math.Max(now, s.tried+d.Every)
+		d.At = math.Max(now, s.tried+soon)
 	}
 	return d
 }
@@ -37,18 +42,19 @@ func (x *Index) Due(id ID, now float64) Due {
 // longest is the time between two visits from which on it counts as none.
 const longest = 1e5 * day
 
-// every returns how long after its last visit the page is worth the bar, +Inf for never.
-func (x *Index) every(id ID, bar float64) float64 {
+// every returns how long after its last visit the page is worth the bar if so many changes are claimed, +Inf
+// for never.
+func (x *Index) every(id ID, bar, claimed float64) float64 {
 	tried := x.learner.pages[id].tried
 	long := day / 1024
-	for ; x.value(id, tried+long) < bar; long *= 2 {
+	for ; x.value(id, tried+long, claimed) < bar; long *= 2 {
 		if long > longest {
 			return math.Inf(1)
 		}
 	}
 	short := long / 2
 	for range 16 {
-		if middle := (short + long) / 2; x.value(id, tried+middle) < bar {
+		if middle := (short + long) / 2; x.value(id, tried+middle, claimed) < bar {
 			short = middle
 		} else {
 			long = middle
@@ -64,7 +70,7 @@ type Copy struct {
 }
 
 // Copy returns what is believed of the page's copy now. Changes that pages share count as if they were
-// spread evenly over the time since the page was seen. O(change.Rates).
+// spread evenly over the time since the page was seen, and so do claimed ones. O(change.Rates).
 func (x *Index) Copy(id ID, now float64) Copy {
 	l := &x.learner
 	s := l.must(id)
@@ -73,9 +79,9 @@ func (x *Index) Copy(id ID, now float64) Copy {
 		return Copy{}
 	}
 	g := l.forest.group(s.folder)
-	shared := 0.0
+	shared := float64(s.claimed)
 	if l.options.Shared {
-		shared = l.shared(g, l.days(s.seen), l.days(now))
+		shared += l.shared(g, l.days(s.seen), l.days(now))
 	}
 	var c Copy
 	belief := s.evidence.Posterior(&g.prior)

@@ -42,6 +42,8 @@ type state struct {
 	known    bool
 	out      bool
 	told     bool // a visit has told something
+	source   Source
+	claimed  float32 // changes that the source's open claim adds to those expected, see Claim
 }
 
 // A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
@@ -52,8 +54,9 @@ type learner struct {
 	pages   []state
 	origin  float64 // day 0, in seconds
 	begun   bool
-	due     Queue                 // sites, by when to learn from them
-	overall change.Belief         // of a page of any site
+	due     Queue         // sites, by when to learn from them
+	overall change.Belief // of a page of any site
+	trust   map[claimant]change.Trust
 	sums    [change.Rates]float64 // of the posteriors of all pages, when last looked at
 	scratch struct{ count, exposed []tally }
 	changed []span // scratch
@@ -127,17 +130,22 @@ func (l *learner) visited(id ID, v Visit) {
 	home := l.site(s)
 	changed := v.Outcome == Changed
 	from, to := l.days(s.seen), l.days(v.At)
-	shared := 0.0
+	shared, claimed := 0.0, 0.0
 	if l.options.Shared {
 		shared = l.shared(g, from, to)
+	}
+	if l.options.Shared || s.source != 0 {
 		belief := s.evidence.Posterior(&g.prior)
 		own := -math.Log(belief.Unchanged(length))
-		home.visits = append(home.visits, span{float32(from), float32(to), float32(own), s.folder, changed})
+		claimed = l.judge(s, own+shared, changed)
+		if l.options.Shared {
+			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
+		}
 	}
 	if quiet := v.At - v.Modified; l.options.Dates && changed && v.Modified > 0 && quiet >= 0 && quiet < length {
 		s.evidence.Dated(quiet)
 	} else {
-		s.evidence.Visit(length, shared, changed)
+		s.evidence.Visit(length, shared+claimed, changed)
 	}
 	forget := 0.0
 	if l.options.Forget > 0 {
