@@ -1,9 +1,10 @@
 // Package broadcast hands on what a crawl stores.
 //
 // The change log of the store is the single source, and a Cursor, a position in each of its partitions,
-// is all that a client has to remember. Three things read it:
+// is all that a client has to remember. Four things read it:
 //
 //   - Changes, the plain change feed: lines of JSON or Server-Sent Events that say which page became what.
+//   - Webhooks, which sends these lines to URLs, signed, until they are taken.
 //   - ResourceSync, the same as sitemaps: lists of what is stored, and of what has become of it.
 //   - Server, the feed itself: it brings the pages. It knows who wants which and what each lacks, lets a
 //     scheduler (freshet/broadcast/scheduler) choose the chunk that is worth most to send next, reads the

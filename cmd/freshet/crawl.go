@@ -108,6 +108,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
 	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
 	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface on which it does; empty: the machine's choice")
+	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
+	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent there, a line a --webhook, in their order")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -408,6 +410,10 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if err != nil {
 		return usage(err)
 	}
+	hooks, err := s.feed.webhooks()
+	if err != nil {
+		return usage(err)
+	}
 	news := newFeed(s.feed, &options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {
@@ -420,6 +426,11 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	}
 	front, err := serveStatus(steering, options, open, news)
 	if err != nil {
+		engine.Close()
+		return err
+	}
+	if err := news.tell(engine.Store(), hooks); err != nil {
+		front.stop()
 		engine.Close()
 		return err
 	}

@@ -23,6 +23,8 @@ type feedSettings struct {
 	objective, over string
 	rate            byteCount
 	group, on       string // of the multicast, and its interface
+	hooks           hookURLs
+	secretFile      string // of the hooks
 }
 
 func (s *feedSettings) validate() error {
@@ -43,18 +45,23 @@ func validGroup(text string) error {
 // feed hands on what a running crawl stores.
 type feed struct {
 	settings feedSettings
+	dir      string // of the data
+	crawl    string // its name there
 	bell     broadcast.Bell
 	clock    *clock.Clock
 	logger   *slog.Logger
-	ctx      context.Context // of all streams
-	stop     context.CancelFunc
-	running  sync.WaitGroup
-	server   atomic.Pointer[broadcast.Server] // nil before the first client asks
+
+	allowPrivate bool // of the addresses of webhooks
+
+	ctx     context.Context // of all streams
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
 }
 
 // newFeed returns the feed of the engine that will be opened with the options, which get its bell.
 func newFeed(settings feedSettings, options *crawl.Options) *feed {
-	f := &feed{settings: settings, clock: options.Clock, logger: options.Logger}
+	f := &feed{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	if f.clock == nil {
 		f.clock = clock.Real()
