@@ -3,23 +3,23 @@ package scheduler
 import (
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // A group is the clients of a chunk that hold the same of it.
 type group struct {
 	missing   uint64
-	downloads bool // of downloaders, who lack it all
-	paused    bool
 	taken     float64   // when its copies were taken
 	first     float64   // since when anything is missing
 	latest    float64   // since when the last of it is
-	since     []float64 // of each missing page, since when; nil of downloaders
 	sum       float64   // Σ since over the missing
 	square    float64   // Σ (since - taken)², of the fresh lives that have ended
 	weight    float64   // Σ of the members' weights
 	share     float64   // Σ weight/pages: what one page is worth to them, of all they want
+	since     []float64 // of each missing page, since when; nil of downloaders
 	members   []member
+	next      *group // of the chunk
+	downloads bool   // of downloaders, who lack it all
+	paused    bool
 }
 
 // A member is a client in a group; the chunk is its slot-th.
@@ -61,7 +61,7 @@ func (g *group) clear(now float64) {
 // empty returns the same group without its members.
 func (g *group) empty() group {
 	like := *g
-	like.weight, like.share, like.members = 0, 0, nil
+	like.weight, like.share, like.members, like.next = 0, 0, nil, nil
 	if g.downloads {
 		like.first = math.Inf(1)
 	}
@@ -102,15 +102,10 @@ func (g *group) same(other *group) bool {
 // admit puts a client into the group of a chunk that is like the given one.
 func (d *Demand) admit(i int, like group, who member, now float64) {
 	c := &d.chunks[i]
-	at := 0
-	for at < len(c.groups) && !c.groups[at].same(&like) {
-		at++
-	}
-	if at == len(c.groups) {
-		c.groups = append(c.groups, like)
+	g, found := c.like(&like)
+	if !found {
 		d.lacked[i] &= like.missing
 	}
-	g := &c.groups[at]
 	client := &d.clients[who.client]
 	d.meter.count(c, g, -1)
 	g.members = append(g.members, who)
@@ -121,6 +116,22 @@ func (d *Demand) admit(i int, like group, who member, now float64) {
 	if g.missing != 0 && !g.paused && d.pairs != nil {
 		d.pairs.Need(int(who.client), int(who.slot), i, now)
 	}
+}
+
+// like returns the group of a chunk that is like the given one, and whether it was there already.
+func (c *chunk) like(like *group) (g *group, found bool) {
+	if len(c.head.members) == 0 {
+		c.head = *like
+		return &c.head, false
+	}
+	for g = &c.head; !g.same(like); g = g.next {
+		if g.next == nil {
+			g.next = new(group)
+			*g.next = *like
+			return g.next, false
+		}
+	}
+	return g, true
 }
 
 // expel takes the member at a place out of a group.
@@ -149,10 +160,10 @@ func (d *Demand) expel(i int, g *group, at int) {
 
 // find returns the group of a chunk that a client is in, and its place there.
 func (c *chunk) find(k int) (g *group, at int) {
-	for i := range c.groups {
-		for at, who := range c.groups[i].members {
+	for g = &c.head; g != nil; g = g.next {
+		for at, who := range g.members {
 			if int(who.client) == k {
-				return &c.groups[i], at
+				return g, at
 			}
 		}
 	}
@@ -162,8 +173,7 @@ func (c *chunk) find(k int) (g *group, at int) {
 // unite makes one group of all that are ready and lack nothing, and drops the empty ones.
 func (c *chunk) unite() {
 	var fresh *group
-	for at := range c.groups {
-		g := &c.groups[at]
+	for g := &c.head; g != nil; g = g.next {
 		if g.paused || g.missing != 0 {
 			continue
 		}
@@ -182,13 +192,25 @@ func (c *chunk) unite() {
 
 // tidy drops empty groups.
 func (c *chunk) tidy() {
-	c.groups = slices.DeleteFunc(c.groups, func(g group) bool { return len(g.members) == 0 })
+	for len(c.head.members) == 0 && c.head.next != nil {
+		c.head = *c.head.next
+	}
+	if len(c.head.members) == 0 {
+		c.head = group{}
+	}
+	for g := &c.head; g.next != nil; {
+		if len(g.next.members) == 0 {
+			g.next = g.next.next
+		} else {
+			g = g.next
+		}
+	}
 }
 
 // missing has a bit for each page that a ready client lacks.
 func (c *chunk) missing() (pages uint64) {
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused {
 			pages |= g.missing
 		}
 	}
@@ -209,8 +231,8 @@ func (c *chunk) bytes() float64 {
 
 // receivers returns how many ready clients lack anything of a chunk.
 func (c *chunk) receivers() (clients int) {
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused && g.missing != 0 {
 			clients += len(g.members)
 		}
 	}
@@ -220,8 +242,10 @@ func (c *chunk) receivers() (clients int) {
 // lacked returns the pages that all groups lack, or unwanted.
 func (c *chunk) lacked() uint64 {
 	all := unwanted
-	for i := range c.groups {
-		all &= c.groups[i].missing
+	for g := &c.head; g != nil; g = g.next {
+		if len(g.members) > 0 {
+			all &= g.missing
+		}
 	}
 	return all
 }

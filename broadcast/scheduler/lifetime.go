@@ -19,8 +19,11 @@ import (
 //
 //	E = X·(1 - u/(e^u - 1)),   u = τ/X,   X = (Interval + time known)/(1 + changes)
 //
-// on average. τ is taken at the last change, so that the index moves with the chunk alone and one heap
-// holds it. For age the missing pages cost Σ (now - since) instead of d, and the same steps give
+// on average. τ is taken at the last change, so that the index moves with the chunk alone and one ranking
+// holds it. A touch puts a chunk there under a guess, E = τ/2, which is never less; only when that comes
+// out highest is E computed, which is needed once or twice a pick, not for each page that goes stale.
+//
+// For age the missing pages cost Σ (now - since) instead of d, and the same steps give
 //
 //	w = V·Σ ((now - taken)² - (since - taken)²)/2,
 //
@@ -30,13 +33,16 @@ import (
 // rule, in units of fresh life; times its N over data, and for age as Patience²/2, the cost of a page that
 // is stale for so long. When it gets a chunk, its others are keyed anew.
 //
-// O(log n + pages) a touch, a pick O(1); for age both O(log² n) on average; O(log n) more for each chunk
-// that a downloader still waits for when it gets one. 32 bytes a chunk (80 for age) and 6 a page.
+// A touch O(1) mostly and O(log n) at most; a pick O(log n + pages) for each chunk under a guess that it
+// comes upon, each but once after a touch. For age both O(log² n) on average. O(log n) more for each chunk
+// that a downloader still waits for when it gets one. 30 bytes a chunk (80 for age) and 6 a page.
 type Lifetime struct {
 	objective Objective
 	d         *Demand
-	heap      heap       // freshness
-	parabolas tournament // age
+	ranking   ranking    // for freshness
+	parabolas tournament // for age
+	guessed   []bool     // by chunk: it stands under a guess
+	news      []sighting // changes that are not yet counted
 	first     []int32    // by chunk: the place of its first page among those that follow
 	changes   []uint16   // by page: how many were seen; no more than 65,535
 	intervals []float32  // by page: X in s when a client began to lack it; 0 if none has
@@ -45,12 +51,23 @@ type Lifetime struct {
 	counted   []int32    // by client: the chunks whose haste has its pace
 }
 
+// A sighting is a change that was seen.
+type sighting struct {
+	at    float64
+	chunk int32
+	page  uint8
+	first bool // a client begins to lack the page with it
+}
+
+// sightings is how many are noted at most before they are counted.
+const sightings = 512
+
 // NewLifetime returns a Lifetime with that objective.
 func NewLifetime(objective Objective) *Lifetime {
 	if objective.Patience == 0 {
 		objective.Patience = DefaultPatience
 	}
-	return &Lifetime{objective: objective}
+	return &Lifetime{objective: objective, news: make([]sighting, 0, sightings)}
 }
 
 // Attach implements Scheduler.
@@ -65,54 +82,88 @@ func (s *Lifetime) Touch(i int, now float64) {
 	case s.objective.Age:
 		s.parabolas.remove(i, now)
 	case needed:
-		s.heap.set(entry{s.index(i), int32(i), int32(i)})
+		s.rank(i, s.index(i, true), true)
 	default:
-		s.heap.remove(int32(i))
+		s.ranking.remove(int32(i))
 	}
 }
 
-// Change implements ChangeFollower.
+// rank puts a chunk under its index, or a guess that is not less.
+func (s *Lifetime) rank(i int, index float64, guessed bool) {
+	if i >= len(s.guessed) {
+		s.guessed = append(s.guessed, make([]bool, len(s.d.chunks)-len(s.guessed))...)
+	}
+	s.guessed[i] = guessed
+	s.ranking.set(entry{index, int32(i), int32(i)})
+}
+
+// Change implements ChangeFollower. It only notes the change.
 func (s *Lifetime) Change(i, page int, now float64) {
 	if s.objective.Age {
 		return
 	}
-	s.learn(i)
-	at := int(s.first[i]) + page
-	if s.changes[at] < math.MaxUint16 {
-		s.changes[at]++
+	if len(s.news) == cap(s.news) {
+		s.learn()
 	}
-	if s.d.lacked[i]>>page&1 == 0 {
-		known := now - s.d.chunks[i].added
-		s.intervals[at] = float32((s.d.options.Interval + known) / float64(1+int(s.changes[at])))
-	}
+	s.news = append(s.news, sighting{now, int32(i), uint8(page), s.d.lacked[i]>>page&1 == 0})
 }
 
-// learn makes room for the pages of the chunks up to i.
-func (s *Lifetime) learn(i int) {
-	for len(s.first) <= i {
-		s.first = append(s.first, int32(len(s.changes)))
-		pages := s.d.chunks[len(s.first)-1].Pages
-		s.changes = append(s.changes, make([]uint16, pages)...)
-		s.intervals = append(s.intervals, make([]float32, pages)...)
+// learn counts the changes noted. Alone each would wait for memory; in a row the processor fetches many
+// at once.
+func (s *Lifetime) learn() {
+	s.meet()
+	for _, seen := range s.news {
+		at := int(s.first[seen.chunk]) + int(seen.page)
+		if s.changes[at] < math.MaxUint16 {
+			s.changes[at]++
+		}
+		if seen.first {
+			known := seen.at - s.d.chunks[seen.chunk].added
+			s.intervals[at] = float32((s.d.options.Interval + known) / float64(1+int(s.changes[at])))
+		}
 	}
+	s.news = s.news[:0]
 }
 
-// index returns the index of a chunk, for freshness.
-func (s *Lifetime) index(i int) float64 {
+// meet makes room for the pages of new chunks.
+func (s *Lifetime) meet() {
+	pages := len(s.changes)
+	for len(s.first) < len(s.d.chunks) {
+		s.first = append(s.first, int32(pages))
+		pages += s.d.chunks[len(s.first)-1].Pages
+	}
+	s.changes = append(s.changes, make([]uint16, pages-len(s.changes))...)
+	s.intervals = append(s.intervals, make([]float32, pages-len(s.intervals))...)
+}
+
+// index returns the index of a chunk, for freshness, or a guess that is not less and looks at no page.
+func (s *Lifetime) index(i int, guess bool) float64 {
 	c := &s.d.chunks[i]
 	index := 0.0
-	for at := range c.groups {
-		g := &c.groups[at]
-		if g.paused || g.downloads {
-			continue
+	for g := &c.head; g != nil; g = g.next {
+		switch {
+		case g.paused || g.downloads || g.missing == 0:
+		case guess:
+			index += s.worth(g) * longestLives(g)
+		default:
+			index += s.worth(g) * s.expectedLives(i, g)
 		}
-		lives := 0.0
-		for missing := g.missing; missing != 0; missing &= missing - 1 {
-			lives += endedLife(s.interval(i, bits.TrailingZeros64(missing)), g.latest-g.taken)
-		}
-		index += s.worth(g) * lives
 	}
 	return (c.Weight*index + s.hasteOf(i)) / s.d.Cost(i)
+}
+
+// longestLives returns no less than expectedLives: a life that has ended by τ lasted at most τ/2 on average.
+func longestLives(g *group) float64 {
+	const rounding = 1 + 1e-9 // more than that of endedLife
+	return float64(bits.OnesCount64(g.missing)) * (g.latest - g.taken) / 2 * rounding
+}
+
+// expectedLives returns how long the lives of the pages that a group lacks lasted on average, summed.
+func (s *Lifetime) expectedLives(i int, g *group) (lives float64) {
+	for missing := g.missing; missing != 0; missing &= missing - 1 {
+		lives += endedLife(s.interval(i, bits.TrailingZeros64(missing)), g.latest-g.taken)
+	}
+	return lives
 }
 
 // interval returns the mean time between changes of a page, as estimated when it went missing.
@@ -139,8 +190,8 @@ func endedLife(mean, tau float64) float64 {
 func (s *Lifetime) parabola(i int) curve {
 	c := &s.d.chunks[i]
 	var p curve
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused && !g.downloads && g.missing != 0 {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused && !g.downloads && g.missing != 0 {
 			p = p.add(s.worth(g)*c.Weight/2, float64(bits.OnesCount64(g.missing)), g.square, g.taken)
 		}
 	}
@@ -222,8 +273,8 @@ func (s *Lifetime) hasteOf(i int) float64 {
 	if i >= len(s.haste) {
 		return 0
 	}
-	for at := range s.d.chunks[i].groups {
-		if g := &s.d.chunks[i].groups[at]; g.downloads && !g.paused {
+	for g := &s.d.chunks[i].head; g != nil; g = g.next {
+		if g.downloads && !g.paused {
 			return s.haste[i]
 		}
 	}
@@ -242,11 +293,17 @@ func (s *Lifetime) know(k, i int) {
 	}
 }
 
-// Pick implements Scheduler.
+// Pick implements Scheduler. Whoever stands highest under a guess is put where it belongs, until one does.
 func (s *Lifetime) Pick(now float64) (int, bool) {
 	if s.objective.Age {
 		return s.parabolas.top(now)
 	}
-	top, ok := s.heap.top()
-	return int(top.id), ok
+	s.learn()
+	for {
+		top, ok := s.ranking.top()
+		if !ok || !s.guessed[top.id] {
+			return int(top.id), ok
+		}
+		s.rank(int(top.id), s.index(int(top.id), false), false)
+	}
 }

@@ -110,9 +110,9 @@ func (d *Demand) Client(k int, now float64) (freshness, age float64) {
 func (d *Demand) ItemLag(now float64) Histogram {
 	lags := d.meter.items
 	for i := range d.chunks {
-		for _, g := range d.chunks[i].groups {
+		for g := &d.chunks[i].head; g != nil; g = g.next {
 			if g.missing != 0 {
-				lags.lag(&g, now)
+				lags.lag(g, now)
 			}
 		}
 	}

@@ -14,8 +14,8 @@ func (d *Demand) Chunks() int { return len(d.chunks) }
 func (d *Demand) Requests(i int) float64 {
 	c := &d.chunks[i]
 	requests := 0.0
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused {
 			requests += g.weight * float64(bits.OnesCount64(g.missing))
 		}
 	}
@@ -32,8 +32,8 @@ func (d *Demand) Missing(i int) (pages uint64) { return d.chunks[i].missing() }
 // having it. A step for each.
 func (d *Demand) Receivers(dst []int, i int) []int {
 	c := &d.chunks[i]
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused && g.missing != 0 {
 			for _, who := range g.members {
 				dst = append(dst, int(who.client))
 			}
@@ -55,8 +55,8 @@ func (d *Demand) Cost(i int) float64 {
 func (d *Demand) Oldest(i int) float64 {
 	c := &d.chunks[i]
 	oldest := math.Inf(1)
-	for at := range c.groups {
-		if g := &c.groups[at]; !g.paused && g.missing != 0 {
+	for g := &c.head; g != nil; g = g.next {
+		if !g.paused && g.missing != 0 {
 			oldest = min(oldest, g.first)
 		}
 	}

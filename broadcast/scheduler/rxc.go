@@ -10,11 +10,11 @@ const oldWeight = 2.0 / 3
 // have never changed go before, those of largest R/b first (Lam and Garcia-Molina 2001, Figure 3, with
 // the corrections that C starts at infinity and only needed chunks are asked for).
 //
-// The ideal variant knows C. Two heaps; O(log n) a touch or change, O(1) a pick, 56 bytes a chunk.
+// The ideal variant knows C. Two rankings; O(log n) a touch or change, O(1) a pick, 50 bytes a chunk.
 type RxC struct {
 	d         *Demand
-	unchanged heap
-	changed   heap
+	unchanged ranking
+	changed   ranking
 	interval  func(chunk int) float64 // of the ideal variant
 	mean      []float64               // C, in s; +Inf before the first change
 	last      []float64               // when the last change was
