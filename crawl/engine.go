@@ -205,6 +205,10 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	defer stopRefreshing()
 	if e.refresher != nil {
 		background.Go(func() { e.refresher.run(refreshing) })
+		if e.opt.Refresh.Rank > 0 {
+			ranks := ranking{refresher: e.refresher}
+			background.Go(func() { ranks.run(refreshing) })
+		}
 	}
 	for range e.fleet.control.Workers {
 		workers.Go(e.process)

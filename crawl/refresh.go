@@ -23,6 +23,10 @@ type Refresh struct {
 	Policy   string        // one of Policies; default "default"
 	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
 	Weight func(weburl.URL) float64
+	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
+	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
+	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
+	Rank time.Duration
 	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
 	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.
 	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
@@ -43,6 +47,9 @@ func (r Refresh) withDefaults() (Refresh, error) {
 	}
 	if r.Interval < 0 {
 		return r, fmt.Errorf("crawl: interval %v is negative", r.Interval)
+	}
+	if r.Rank < 0 {
+		return r, fmt.Errorf("crawl: pages ranked every %v: want a positive duration", r.Rank)
 	}
 	_, err := newPolicy(r.Policy, r.perSecond(), r.Interval.Seconds())
 	return r, err

@@ -76,6 +76,10 @@ func textOf(v parquet.Value) string {
 	switch {
 	case v.IsNull():
 		return ""
+	case v.Kind() == parquet.Boolean && v.Boolean():
+		return "1"
+	case v.Kind() == parquet.Boolean:
+		return "0"
 	case v.Kind() == parquet.ByteArray:
 		return string(v.ByteArray())
 	case v.Kind() == parquet.Double:

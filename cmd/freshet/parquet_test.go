@@ -56,6 +56,45 @@ func TestPlanReadsParquet(t *testing.T) {
 	}
 }
 
+// parquetSighting is a row of a log for `freshet weights`.
+type parquetSighting struct {
+	Query    string `parquet:"query"`
+	URL      string `parquet:"url"`
+	Page     *int32 `parquet:"page,optional"`
+	Position *int32 `parquet:"position,optional"`
+	Clicked  bool   `parquet:"clicked"`
+	Changed  *int64 `parquet:"changed,optional"`
+	Answer   string `parquet:"answer"`
+}
+
+// TestWeightsReadsParquet holds that a log of queries gives the same weights as CSV and as Parquet.
+func TestWeightsReadsParquet(t *testing.T) {
+	dir := t.TempDir()
+	table, file := filepath.Join(dir, "log.csv"), filepath.Join(dir, "log.parquet")
+	put(t, table, "query,url,page,position,clicked,changed,answer\nq,http://a.test/,1,2,1,1,wrong\nq,http://b.test/,,,0,,\nr,http://b.test/,1,1,0,0,\n")
+	one, two, changed, unchanged := int32(1), int32(2), int64(1), int64(0)
+	rows := []parquetSighting{
+		{Query: "q", URL: "http://a.test/", Page: &one, Position: &two, Clicked: true, Changed: &changed, Answer: "wrong"},
+		{Query: "q", URL: "http://b.test/"},
+		{Query: "r", URL: "http://b.test/", Page: &one, Position: &one, Changed: &unchanged},
+	}
+	if err := parquet.WriteFile(file, rows); err != nil {
+		t.Fatal(err)
+	}
+	fromCSV, saidOfCSV := freshet(t, 0, "weights", "--log", table)
+	fromParquet, saidOfParquet := freshet(t, 0, "weights", "--log", file)
+	if fromCSV != fromParquet || saidOfCSV != saidOfParquet || strings.Count(fromCSV, "\n") != 3 {
+		t.Errorf("CSV gives\n%s%sParquet\n%s%s", fromCSV, saidOfCSV, fromParquet, saidOfParquet)
+	}
+	rows[1].Clicked = true
+	if err := parquet.WriteFile(file, rows); err != nil {
+		t.Fatal(err)
+	}
+	if _, said := freshet(t, 1, "weights", "--log", file); !strings.Contains(said, "log.parquet: row 2, column clicked: clicked, but not returned") {
+		t.Errorf("a click on nothing: %s", said)
+	}
+}
+
 // FuzzParquet holds that damage is an error.
 func FuzzParquet(f *testing.F) {
 	var file bytes.Buffer

@@ -28,7 +28,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
 	flags.StringVar(&s.policy, "policy", "default", "which page is visited next: "+strings.Join(crawl.Policies(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform, or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
+	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed anew each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }
@@ -52,18 +52,55 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 		return nil, fmt.Errorf("--interval %s: want more than nothing", s.interval.String())
 	}
 	o := &crawl.Refresh{Budget: s.budget, Interval: s.interval.value(), Policy: s.policy}
-	if s.weights == "uniform" {
-		return o, nil
+	log, byClicks := strings.CutPrefix(s.weights, "clicks:")
+	var err error
+	switch {
+	case s.weights == "uniform":
+	case s.weights == "pagerank":
+		o.Rank = o.Interval
+	case s.weights == "clicks":
+		err = errors.New("clicks: want clicks:FILE, the log of queries")
+	case byClicks:
+		o.Weight, err = clickWeights(log)
+	default:
+		var found map[string]float64
+		found, err = readWeights(s.weights, nil)
+		o.Weight = weightIn(found, 1)
 	}
-	weights, err := readWeights(s.weights, nil)
 	if err != nil {
 		return nil, fmt.Errorf("--weights: %w", err)
 	}
-	o.Weight = func(u weburl.URL) float64 {
-		if w, ok := weights[u.String()]; ok {
+	return o, nil
+}
+
+// weightIn returns the weight of each page in a table, and another for all that it does not have.
+func weightIn(table map[string]float64, other float64) func(weburl.URL) float64 {
+	return func(u weburl.URL) float64 {
+		if w, ok := table[u.String()]; ok {
 			return w
 		}
-		return 1
+		return other
 	}
-	return o, nil
+}
+
+// clickWeights returns the weights that a log of queries gives the pages, in the mean 1; a page that it
+// does not have is like one that was not there yet.
+func clickWeights(file string) (func(weburl.URL) float64, error) {
+	log, urls, err := readQueries(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	estimate := log.Estimate(usualStrength)
+	mean := 0.0
+	for i := range urls {
+		mean += estimate.Weight(i) / float64(len(urls))
+	}
+	if mean == 0 { // nothing was shown
+		return weightIn(nil, 1), nil
+	}
+	table := make(map[string]float64, len(urls))
+	for i, url := range urls {
+		table[url] = estimate.Weight(i) / mean
+	}
+	return weightIn(table, estimate.New()/mean), nil
 }

@@ -39,14 +39,17 @@ type tableRows interface {
 	place(field int, name string) string
 }
 
-// openTable opens a file, or in for "-", and reads its header: columns in any order, each of those known
+// openTable opens a file, or in for "-" unless that is nil, and reads its header: columns in any order, each of those known
 // and none twice, the needed ones among them.
 func openTable(file string, in io.Reader, known []string, needed ...string) (*table, error) {
 	t := &table{file: file, column: map[string]int{}, close: func() error { return nil }}
 	var whole *os.File
-	if file == "-" {
+	switch {
+	case file == "-" && in == nil:
+		return nil, errors.New("-: standard input is not read here: want a file")
+	case file == "-":
 		t.file = "standard input"
-	} else {
+	default:
 		f, err := os.Open(file)
 		if err != nil {
 			return nil, err

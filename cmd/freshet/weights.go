@@ -22,6 +22,9 @@ var (
 	weightColumns = []string{"url", "weight"}
 )
 
+// usualStrength is the --strength unless another is asked for.
+const usualStrength = 2
+
 // A weightsOutcome is what the command says, as JSON or in words.
 type weightsOutcome struct {
 	Queries           int          `json:"queries"`
@@ -43,8 +46,8 @@ func weightsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "weights --log FILE", Short: "Say how much each page matters, from queries and clicks", Args: cobra.NoArgs,
 		Long: "Reads a log of queries, and weighs each page by how often its stale copy would embarrass: be returned,\n" +
-			"be clicked, and be no answer any more. FILE is CSV with a header, - for standard input; a row is a page at a\n" +
-			"query, and rows of a query stand together:\n\n" +
+			"be clicked, and be no answer any more. FILE is CSV with a header, - for standard input, or Parquet; a row is a\n" +
+			"page at a query, and rows of a query stand together:\n\n" +
 			"  query     needed: which query, any text\n" +
 			"  url       needed\n" +
 			"  page      result page on which the query returned it, from 1; empty: not returned\n" +
@@ -59,8 +62,8 @@ func weightsCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.log, "log", "", "CSV file of queries, - for standard input (required)")
-	f.Float64Var(&o.strength, "strength", 2, "what all others' experience is worth to a page, in sightings of its own")
+	f.StringVar(&o.log, "log", "", "CSV or Parquet file of queries, - for CSV from standard input (required)")
+	f.Float64Var(&o.strength, "strength", usualStrength, "what all others' experience is worth to a page, in sightings of its own")
 	f.StringArrayVar(&o.mix, "mix", nil, "FILE:SHARE, weights to mix in and their share of the whole; may be repeated")
 	f.StringVar(&o.out, "out", "-", "CSV file to write the weights to, - for standard output")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
@@ -78,7 +81,7 @@ func (o *weightsOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	log, urls, err := o.read(cmd.InOrStdin())
+	log, urls, err := readQueries(o.log, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -157,9 +160,9 @@ func mixWeights(urls []string, all []float64, own float64, sources []weightSourc
 	return weights.Mix(parts...)
 }
 
-// read reads the log; URLs are numbered in the order in which they come up.
-func (o *weightsOptions) read(in io.Reader) (*weights.Log, []string, error) {
-	t, err := openTable(o.log, in, queryColumns, "query", "url")
+// readQueries reads a log, in for "-"; URLs are numbered in the order in which they come up.
+func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
+	t, err := openTable(file, in, queryColumns, "query", "url")
 	if err != nil {
 		return nil, nil, err
 	}
