@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -39,6 +41,52 @@ func TestSettingsPage(t *testing.T) {
 		if newCrawlFlags().Lookup(name) == nil {
 			t.Errorf("%s is reloadable and no setting", name)
 		}
+	}
+}
+
+// TestCommandsOfDocs holds that every command that a page names is one, with flags that it has and values that
+// they take; a value in capitals stands for another. What is in a block of the shell is run as well, by
+// internal/e2e.
+func TestCommandsOfDocs(t *testing.T) {
+	pages := []string{filepath.Join("..", "..", "README.md")}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		more, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, more...)
+	}
+	var (
+		command     = regexp.MustCompile("(?m)(?:^ *|`|\\$\\()freshet( [^`\n|>&;#)]*)")
+		placeholder = regexp.MustCompile(`"[A-Z]+"`)
+		count       int
+	)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range command.FindAllSubmatch(text, -1) {
+			count++
+			args := strings.Fields(strings.ReplaceAll(string(found[1]), "…", ""))
+			for i := range args {
+				args[i] = strings.Trim(args[i], `"`)
+			}
+			root := newRoot()
+			err := unknownCommand(root, args)
+			if err == nil {
+				var cmd *cobra.Command
+				if cmd, args, err = root.Find(args); err == nil {
+					err = cmd.ParseFlags(args)
+				}
+			}
+			if err != nil && !errors.Is(err, pflag.ErrHelp) && !placeholder.MatchString(err.Error()) {
+				t.Errorf("%s: freshet%s: %v", page, found[1], err)
+			}
+		}
+	}
+	if count < 100 {
+		t.Errorf("%d commands found: want more than 100", count)
 	}
 }
 
