@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	rankedLinks   = 1 << 25     // of all pages that a ranking holds at most: 8 bytes each at its peak, and 40 a page
+	rankedLinks   = 1 << 25     // of all pages that a ranking holds at most: some 9 bytes each at its peak, and 60 a page
 	rankShare     = 0.5         // of a page's weight that is its rank; the rest is the same for all
 	rankTolerance = 1e-6        // of ranks that sum to 1
 	rankLook      = time.Second // of the machine's time: between two looks at whether a ranking is due

@@ -104,3 +104,20 @@ func TestRank(t *testing.T) {
 		t.Errorf("%d iterations, then %d (%v): want the second to begin where the first ended", cold, warm, err)
 	}
 }
+
+// TestRankBeside has a running crawl that keeps its pages fresh weigh them, beside visits and lookups.
+func TestRankBeside(t *testing.T) {
+	web := newTestWeb(t, 2, 40)
+	for _, policy := range []string{"default", "lambdacrawl"} {
+		t.Run(policy, func(t *testing.T) {
+			o := web.options(t, vfs.NewMem(), "data")
+			o.Refresh = &Refresh{Budget: 500, Interval: time.Second, Policy: policy, Rank: time.Hour}
+			e := waiting(t, o)
+			home := mustParse(t, "http://h0.test/")
+			await(t, e, "the home is weighed", func() bool {
+				p, ok := e.Refreshing(home, home.Fingerprint())
+				return ok && p.Weight != 1 && e.Status().Refresh != nil && e.Freshness(func(weburl.URL) bool { return true }).Pages > 2
+			})
+		})
+	}
+}
