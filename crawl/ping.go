@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/refresh"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -40,8 +41,9 @@ func (e *Engine) Ping(urls []weburl.URL) (taken int64, refused map[string]string
 	urls = slices.Compact(urls)
 	refused = map[string]string{}
 	for lot := range slices.Chunk(urls, perOrder) {
+		p := pinged{engine: e, refused: refused}
 		err := e.order(func(now time.Time) error {
-			p := pinged{engine: e, now: now, refused: refused}
+			p.now = now
 			for _, u := range lot {
 				if err := p.look(u); err != nil {
 					return fmt.Errorf("crawl: ping %s: %w", u, err)
@@ -52,6 +54,7 @@ func (e *Engine) Ping(urls []weburl.URL) (taken int64, refused map[string]string
 		if err != nil {
 			return 0, refused, err
 		}
+		e.refresher.claimed(p.claims)
 	}
 	return int64(len(urls) - len(refused)), refused, nil
 }
@@ -63,6 +66,7 @@ type pinged struct {
 	refused map[string]string
 	due     []store.Record
 	unknown []weburl.Link
+	claims  []claim // of those that are due
 }
 
 // look decides about one page.
@@ -95,7 +99,9 @@ func (p *pinged) look(u weburl.URL) error {
 		p.unknown = append(p.unknown, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1})
 		return nil
 	}
-	p.due = append(p.due, &store.Planned{Partition: e.partition(u.Site()), Fingerprint: fingerprint, Due: p.now.UnixNano()})
+	key := pageKey{e.partition(u.Site()), fingerprint}
+	p.due = append(p.due, &store.Planned{Partition: key.partition, Fingerprint: fingerprint, Due: p.now.UnixNano()})
+	p.claims = append(p.claims, claim{key, refresh.Ping, unixSeconds(p.now)})
 	return nil
 }
 

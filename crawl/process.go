@@ -37,6 +37,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 	record := pageRecord(v)
 	v.record = record
 	record.Gate = storedGate(v.gate)
+	record.Claimed = uint8(e.refresher.claimant(pageKey{e.partition(v.page.Site), v.page.Fingerprint}))
 	if r.Outcome == fetch.Unwanted {
 		record.Reason = reasonType
 		return

@@ -124,6 +124,7 @@ type note struct {
 	outcome refresh.Outcome
 	fresh   bool // it was seen complete
 	gone    bool // it is no longer kept fresh
+	claims  []claim
 }
 
 // notesKept is how many groups of pages may be committed while the policy plans, before commits wait.
@@ -194,6 +195,7 @@ func (r *refresher) read(notes []note) {
 	r.mu.Lock()
 	for i := range notes {
 		r.tell(&notes[i])
+		r.believe(notes[i].claims)
 	}
 	r.mu.Unlock()
 	r.turn.Unlock()
@@ -423,6 +425,7 @@ func (e *Engine) noteOf(v *visit) (n note, ok bool, err error) {
 		return n, false, fmt.Errorf("crawl: refresh: page %s: %w", v.page.Fingerprint, err)
 	}
 	n.at = e.opt.Clock.Now()
+	n.claims = e.claimsOf(v.page.Site, v.links, n.at)
 	record, fetched := v.record.(*store.Fetched)
 	if !fetched || !e.refreshes(&n.row) {
 		n.gone = true

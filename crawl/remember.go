@@ -23,6 +23,7 @@ type remembered struct {
 	at      float64
 	id      int32 // of the page in the list
 	outcome refresh.Outcome
+	claimed refresh.Source
 }
 
 // remember tells the policy all that the store knows of visits, in order of time. It takes some
@@ -69,6 +70,9 @@ func (r *refresher) remember() error {
 			}
 			continue
 		}
+		if v.claimed != 0 && v.outcome != refresh.Unknown {
+			r.belief.Claim(ids[v.id], v.claimed, v.at)
+		}
 		r.each(func(p refresh.Policy) { p.Visited(ids[v.id], refresh.Visit{At: v.at, Outcome: v.outcome}) })
 		r.belief.Learn(v.at)
 	}
@@ -79,7 +83,7 @@ func (r *refresher) remember() error {
 // when the copy was fresh.
 func appendRemembered(dst []remembered, id int32, visits []store.Visit, most int) []remembered {
 	for _, v := range visits[max(0, len(visits)-most):] {
-		told := remembered{at: unixSeconds(time.Unix(0, v.At)), id: id}
+		told := remembered{at: unixSeconds(time.Unix(0, v.At)), id: id, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
 			told.outcome = refresh.Changed

@@ -9,7 +9,7 @@ import (
 // A Source is a way in which a site says that a page of its has changed. Each is trusted by itself.
 type Source uint8
 
-// The sources of claims.
+// The sources of claims. They are kept on disk: new ones go to the end.
 const (
 	_ Source = iota
 	Sitemap
@@ -40,13 +40,17 @@ const rememberedClaims = 200
 // still judged, and add nothing. Nor does a change that a claim explains
 // speak for a high rate of the page's own: that is the rate of what nobody tells of.
 //
-// Claims and trust are not part of what a restart restores.
+// What AppendPage and AppendShared write holds no claims and no trust: who tells the visits again tells before
+// each what had been claimed (see Claimed).
 func (x *Index) Claim(id ID, source Source, at float64) {
 	if x.learner.claim(id, source, at) {
 		x.now = math.Max(x.now, at)
 		x.ranking.Again(id, x.now)
 	}
 }
+
+// Claimed returns whose claim is open about the page, 0 if nobody's is.
+func (x *Index) Claimed(id ID) Source { return x.learner.must(id).source }
 
 // claim opens a claim, and reports whether more is expected of the page for it.
 func (l *learner) claim(id ID, source Source, at float64) bool {

@@ -52,7 +52,7 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 	v := Visit{
 		At: r.At, TookNs: r.TotalNs, Outcome: r.Outcome, Status: r.Status, Reason: r.Reason,
 		WireBytes: r.WireBytes, Truncated: r.Truncated, Capture: r.Capture, Revisit: r.Revisit,
-		LastModified: r.LastModified,
+		LastModified: r.LastModified, Claimed: r.Claimed,
 	}
 	row.LastFetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
 	row.SoftError, row.Truncated = r.SoftError, r.Truncated

@@ -132,6 +132,7 @@ type Fetched struct {
 	RetryAt int64           `cbor:"31,keyasint,omitempty"` // 0: the page leaves the queues
 	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
 	Charset string          `cbor:"33,keyasint,omitempty"`
+	Claimed uint8           `cbor:"36,keyasint,omitempty"` // who had claimed that the page has changed, as refresh.Source; 0: nobody
 }
 
 // OutLink is one link of a page.

@@ -151,6 +151,8 @@ type Visit struct {
 	Revisit   bool    `cbor:"13,keyasint,omitempty"`
 	// LastModified is the answer's header, so that trust in it can be learned.
 	LastModified string `cbor:"14,keyasint,omitempty"`
+	// Claimed says who had claimed that the page has changed, so that trust in that can be learned anew.
+	Claimed uint8 `cbor:"15,keyasint,omitempty"`
 }
 
 // Version is one content of a page.
