@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	rankedLinks   = 1 << 25     // of all pages that a ranking holds at most: some 9 bytes each at its peak, and 60 a page
-	rankShare     = 0.5         // of a page's weight that is its rank; the rest is the same for all
-	rankTolerance = 1e-6        // of ranks that sum to 1
-	rankLook      = time.Second // of the machine's time: between two looks at whether a ranking is due
-	reweighed     = 1024        // pages that are weighed in one go
+	rankedLinks   = 1 << 25 // of all pages that a ranking holds at most: some 9 bytes each at its peak, and 60 a page
+	rankShare     = 0.5     // of a page's weight that is its rank; the rest is the same for all
+	rankTolerance = 1e-6    // of ranks that sum to 1
+	reweighed     = 1024    // pages that are weighed in one go
 )
 
 // A ranking weighs the pages that are kept fresh by their PageRank over the links that are stored, in a
@@ -29,22 +28,20 @@ type ranking struct {
 
 // run ranks whenever it is due, until ctx ends.
 func (k *ranking) run(ctx context.Context) {
+	k.look(ctx)
+	k.refresher.engine.everySecond(ctx.Done(), func() { k.look(ctx) })
+}
+
+// look ranks if it is due.
+func (k *ranking) look(ctx context.Context) {
 	e := k.refresher.engine
-	timer := e.opt.Clock.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		if now := e.opt.Clock.Now(); k.due(now) {
-			k.at = now
-			if _, err := k.rank(ctx); err != nil && !e.broken.Load() {
-				e.fail(fmt.Errorf("crawl: rank pages: %w", err))
-			}
-		}
-		e.opt.Clock.Reset(timer, e.opt.Clock.Span(rankLook))
+	now := e.opt.Clock.Now()
+	if !k.due(now) {
+		return
+	}
+	k.at = now
+	if _, err := k.rank(ctx); err != nil && !e.broken.Load() {
+		e.fail(fmt.Errorf("crawl: rank pages: %w", err))
 	}
 }
 
