@@ -284,10 +284,11 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 		total += l.sums[k]
 	}
 	s.sums = all
+	// A page that was never seen counts as well: each rate stays possible. Without it what is left of a rate
+	// that no page has is the rounding of the sums, of either sign.
+	unseen := startingPrior()
 	for k := range l.overall {
-		if total > 0 {
-			l.overall[k] = float32(l.sums[k] / total)
-		}
+		l.overall[k] = float32((l.sums[k] + float64(unseen[k])) / (total + 1))
 	}
 }
 
