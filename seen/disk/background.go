@@ -9,16 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// background is what the set's own goroutine works on: it makes runs of frozen tables, and merges runs.
+// background is what the set's own goroutine works on: it makes runs of full tables, and merges runs.
 // mu guards what the other goroutine sees of it; commits, which is taken first where both are, the
 // manifest.
 type background struct {
 	mu      sync.RWMutex
 	changed sync.Cond // of frozen, fault and working; its lock is mu
 	runs    []*run    // newest first
-	frozen  *table    // full, on its way to a run
+	frozen  []Entry   // of a full table, sorted, on their way to a run
 	then    state     // when it was frozen
-	idle    *table    // an empty one, to be used again
+	idle    []Entry   // none, to be used again
 	fault   error     // which ended the work
 	working bool      // there is something to flush or to merge
 
@@ -64,25 +64,23 @@ func (s *Set) failed() error {
 	return s.fault
 }
 
-// freeze hands the active table over, when the one before has become a run.
+// freeze hands over what the active table holds, when what was handed over before has become a run. Sorted
+// it takes half of the table's memory, and the table is free at once.
 func (s *Set) freeze() error {
+	if err := s.flushed(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.frozen != nil && s.fault == nil {
-		s.changed.Wait()
-	}
-	if s.fault != nil {
-		return s.fault
-	}
-	s.frozen, s.then = s.active, s.state.clone()
-	if s.active, s.idle = s.idle, nil; s.active == nil {
-		s.active = newTable()
-	}
+	s.frozen, s.idle = s.active.appendTo(slices.Grow(s.idle, s.active.n)), nil
+	s.sort(s.frozen)
+	s.then = s.state.clone()
+	s.active.clear()
 	s.changed.Broadcast()
 	return nil
 }
 
-// flushed waits until the frozen table has become a run.
+// flushed waits until what is frozen has become a run.
 func (s *Set) flushed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +156,8 @@ func (s *Set) work() {
 	}
 }
 
-// await waits for work and returns the frozen table, nil for none. ok is false when it is time to stop.
-func (s *Set) await() (frozen *table, ok bool) {
+// await waits for work and returns what is frozen, nil for nothing. ok is false when it is time to stop.
+func (s *Set) await() (frozen []Entry, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.stopping.Load() && s.frozen == nil && s.merge == nil && toMerge(s.runs) == 0 {
@@ -172,7 +170,7 @@ func (s *Set) await() (frozen *table, ok bool) {
 }
 
 // advance does the next thing: a flush, which somebody may be waiting for, comes before a merge.
-func (s *Set) advance(frozen *table) error {
+func (s *Set) advance(frozen []Entry) error {
 	if s.merge == nil {
 		if n := toMerge(s.runs); n > 0 {
 			m, err := newMerge(s.runs, n, s.opt.segmentEntries)
@@ -188,19 +186,16 @@ func (s *Set) advance(frozen *table) error {
 	return s.mergeStep()
 }
 
-// flush makes a run of the frozen table.
-func (s *Set) flush(frozen *table) error {
-	entries := frozen.appendTo(make([]Entry, 0, frozen.n))
-	sortEntries(entries, make([]Entry, len(entries)))
-	g, err := s.writeSegment(func(w *segmentWriter) error { return w.addAll(entries) })
+// flush makes a run of what is frozen.
+func (s *Set) flush(frozen []Entry) error {
+	g, err := s.writeSegment(func(w *segmentWriter) error { return w.addAll(frozen) })
 	if err != nil {
 		return err
 	}
 	runs := append([]*run{{[]*segment{g}}}, s.runs...)
-	then, journal := s.then, s.base.Journal // both may change once another table is frozen
+	then, journal := s.then, s.base.Journal // both may change once more is frozen
 	done := func() {
-		frozen.clear()
-		s.idle, s.frozen = frozen, nil
+		s.idle, s.frozen = frozen[:0], nil
 		s.changed.Broadcast()
 	}
 	if err := s.install(runs, &then, done); err != nil {

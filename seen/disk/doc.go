@@ -8,7 +8,7 @@
 // It is a log-structured set. What is new goes to a table in memory and, with Keep, to a journal. A
 // full table becomes a run: a sorted file, which never changes. A goroutine of the set's own merges the
 // newest runs whenever the one before them is less than twice as large as they are together: so every
-// entry is written some log(n) times, and there are some log(n) runs, each in segments of 4 million
+// entry is written some log(n) times, and there are some log(n) runs, each in segments of 2 million
 // entries. A merge writes a segment at a time and drops what it has replaced, so that it needs the
 // space of a few segments and not that of its outcome.
 //

@@ -33,7 +33,7 @@ type doubt struct {
 // memory under way, then waits for many slots in the time of one.
 const together = 32
 
-// askTable puts to a table the questions that nothing has answered yet.
+// askTable puts to the table the questions that nothing has answered yet.
 func (q *inquiry) askTable(t *table) {
 	var homes [together]weburl.Fingerprint
 	for from := 0; from < len(q.questions); from += together {
@@ -51,6 +51,30 @@ func (q *inquiry) askTable(t *table) {
 			}
 		}
 	}
+}
+
+// askSorted puts to sorted entries the questions that nothing has answered yet.
+func (q *inquiry) askSorted(entries []Entry) {
+	for i := range q.questions {
+		e := &q.questions[i]
+		entries = entries[before(entries, e):]
+		if len(entries) == 0 {
+			return
+		}
+		if Same(entries[0], *e) && !q.answers[e.Value].Known {
+			q.answers[e.Value] = Answer{Known: true, Depth: uint16(entries[0].Value)}
+		}
+	}
+}
+
+// before returns how many of sorted entries come before e. O(log n) for an answer of n.
+func before(entries []Entry, e *Entry) int {
+	end := 1
+	for end < len(entries) && compare(entries[end], *e) < 0 {
+		end *= 2
+	}
+	from := end / 2
+	return from + sort.Search(min(end, len(entries))-from, func(i int) bool { return compare(entries[from+i], *e) >= 0 })
 }
 
 // ask puts to a segment the questions that are in its range and that nothing has answered yet. A pass

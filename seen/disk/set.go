@@ -26,16 +26,16 @@ type Options struct {
 	Partitions int    // what the entries' partitions are numbered below; default 16
 	Logger     *slog.Logger
 
-	tableEntries   int // that are held in memory before they become a run; default 320,000
-	segmentEntries int // of a file, about; default 4 Mi
+	tableEntries   int // that are held in memory before they become a run; default 2¹⁷ - 1
+	segmentEntries int // of a file, about; default 2 Mi
 }
 
 func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.tableEntries = cmp.Or(o.tableEntries, 320_000) // with another drain's, what 2¹⁹ slots have room for
-	o.segmentEntries = cmp.Or(o.segmentEntries, 4<<20)
+	o.tableEntries = cmp.Or(o.tableEntries, 1<<17-1) // with another drain's, what 2¹⁸ slots have room for
+	o.segmentEntries = cmp.Or(o.segmentEntries, 2<<20)
 	return o
 }
 
@@ -46,7 +46,7 @@ type Set struct {
 	dir  string
 	lock io.Closer
 
-	active  *table  // what is in no run, the frozen table's entries apart
+	active  *table  // what is in no run, the frozen entries apart
 	pending []Entry // of these, what Keep must write
 	state   state   // the entries of pending included, but for their marks
 	journal *journal
@@ -104,8 +104,7 @@ func (s *Set) clear() {
 // The answers must be zero. A sorted pass over every run, the newest first. After an error the answers
 // are of no use, and if it is ErrDamaged, so is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
-	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
-	sortEntries(questions, s.spare)
+	s.sort(questions)
 	q := &s.inquiry
 	q.questions, q.answers, q.reads = questions, answers, 0
 	err := s.answer(q)
@@ -117,14 +116,18 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	return err
 }
 
-// answer passes an inquiry through the tables and the runs.
+// sort sorts entries, with memory that is used again.
+func (s *Set) sort(entries []Entry) {
+	s.spare = slices.Grow(s.spare[:0], len(entries))[:len(entries)]
+	sortEntries(entries, s.spare)
+}
+
+// answer passes an inquiry through the table, what is frozen and the runs.
 func (s *Set) answer(q *inquiry) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	q.askTable(s.active)
-	if s.frozen != nil {
-		q.askTable(s.frozen)
-	}
+	q.askSorted(s.frozen)
 	for _, r := range s.runs {
 		for _, g := range r.segments {
 			if err := q.ask(g); err != nil {
