@@ -29,6 +29,7 @@ const (
 	priorEvery   = 7    // looks at a site until its priors are learned anew, or sooner, see renewable
 	significant  = 0.02 // shared changes that must be seen differently until pages are valued anew
 	overallPages = 20   // that the pages of all sites are worth in a group's prior
+	unseenPages  = 1e-3 // that what was believed before any visit is worth in that of all sites
 )
 
 // state is what a learner knows of one page.
@@ -284,11 +285,11 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 		total += l.sums[k]
 	}
 	s.sums = all
-	// A page that was never seen counts as well: each rate stays possible. Without it what is left of a rate
-	// that no page has is the rounding of the sums, of either sign.
+	// What was never seen counts as well, a little: each rate stays possible. Without it what is left of a
+	// rate that no page has is the rounding of the sums, of either sign.
 	unseen := startingPrior()
 	for k := range l.overall {
-		l.overall[k] = float32((l.sums[k] + float64(unseen[k])) / (total + 1))
+		l.overall[k] = float32((math.Max(0, l.sums[k]) + unseenPages*float64(unseen[k])) / (total + unseenPages))
 	}
 }
 
