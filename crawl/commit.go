@@ -302,6 +302,12 @@ func (e *Engine) accountPage(v *visit, record *store.Fetched, line *logLine) {
 	switch {
 	case record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError:
 		e.tally.pages.Add(1)
+		if record.Unconditional {
+			e.tally.audits.Add(1)
+		}
+		if record.Lied(&v.row) {
+			e.tally.lies.Add(1)
+		}
 		if v.row.Versions > 0 && record.TextDigest != v.row.TextDigest {
 			e.tally.changed.Add(1)
 		}

@@ -367,6 +367,7 @@ type visit struct {
 	result   *fetch.Result
 	gate     frontier.Gate // of the host that was asked
 	gateHost string        // that host, where it may be another than the page's (robots.txt)
+	audit    bool          // asked for without the validators of the copy
 
 	record  store.Record
 	members [][]byte

@@ -267,7 +267,7 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 			return x.out, err
 		}
 	}
-	x.fetch(row)
+	x.fetch(row, site.Validators)
 	x.retries(row)
 	x.queue(row)
 	fate := x.fate(row)
@@ -368,7 +368,7 @@ func (x *explainer) host() error {
 }
 
 // fetch tells what came of the last request.
-func (x *explainer) fetch(row store.Page) {
+func (x *explainer) fetch(row store.Page, validators store.Validators) {
 	if !row.Visited {
 		if row.Queue == store.NoQueue {
 			return
@@ -377,6 +377,10 @@ func (x *explainer) fetch(row store.Page) {
 		return
 	}
 	detail := fmt.Sprintf("asked for %s: %s", date(row.LastFetched), answer(row.Outcome, row.Status, row.Reason))
+	if !validators.Trusted(x.now.UnixNano()) {
+		detail += fmt.Sprintf("; until %s its site is asked without ETag and Last-Modified, which were wrong %d times",
+			date(validators.Until), validators.Lies)
+	}
 	reason := ""
 	switch row.Outcome {
 	case store.OutcomeStored:

@@ -49,8 +49,15 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 	_, slow := rules.rules.CrawlDelay(e.opt.Agent)
 	request.Once = request.Once || slow
 	request.Wanted = e.current().rules.of(page.Site).wanted()
-	if row.State == store.StateLive {
-		request.ETag, request.LastModified = row.ETag, row.LastModified
+	if row.State == store.StateLive && (row.ETag != "" || row.LastModified != "") {
+		if v.audit, err = e.audits(page, &row); err != nil {
+			e.giveBack(page)
+			e.fail(err)
+			return
+		}
+		if !v.audit {
+			request.ETag, request.LastModified = row.ETag, row.LastModified
+		}
 	}
 	result, gate, ok := e.ask(ctx, page, request, nil)
 	if !ok {
@@ -60,6 +67,29 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 	}
 	v.result, v.gate = result, gate
 	e.hand(v)
+}
+
+// auditEvery is how many visits of a page that has validators go to one that does not use them.
+const auditEvery = 16
+
+// audits tells whether a page is asked for without the validators of its copy: its site's have been found
+// wrong, or it is its turn to be looked at. A site that backs off is not asked for more than it has to send.
+func (e *Engine) audits(page frontier.Page, row *store.Page) (bool, error) {
+	site, err := e.store.Site(page.Site)
+	if err != nil {
+		return false, fmt.Errorf("crawl: site of %s: %w", row.URL, err)
+	}
+	if !site.Validators.Trusted(e.opt.Clock.Now().UnixNano()) {
+		return true, nil
+	}
+	if (uint64(page.Fingerprint)+uint64(row.Visits))%auditEvery != 0 || row.FailedInRow > 0 {
+		return false, nil
+	}
+	gate, err := e.store.Gate(e.partition(page.Site), page.Site.Host())
+	if err != nil {
+		return false, fmt.Errorf("crawl: gate of %s: %w", page.Site, err)
+	}
+	return gate.Failures == 0, nil
 }
 
 // refusal returns why a page whose turn has come is not asked for, or "".

@@ -103,7 +103,7 @@ func pageRecord(v *visit) *store.Fetched {
 	r := v.result
 	record := &store.Fetched{
 		URL: v.url, At: r.Started.UnixNano(), End: r.Ended.UnixNano(),
-		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated),
+		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated), Unconditional: v.audit,
 		Size: int64(len(r.Body)), WireBytes: int64(len(r.ResponseBytes)),
 		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS), FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
 	}

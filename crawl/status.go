@@ -51,8 +51,10 @@ type Status struct {
 	Fleet        FleetStatus      `json:"fleet"`
 	NotModified  int64            `json:"not_modified"`
 	Changed      int64            `json:"changed"`
-	Errors       map[string]int64 `json:"errors"`  // fetches that brought no page, by class
-	Refused      map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
+	Audits       int64            `json:"validator_audits"` // visits without the validators of a copy that has some, answered in full
+	Lies         int64            `json:"validator_lies"`   // visits that found another content under the same validator
+	Errors       map[string]int64 `json:"errors"`           // fetches that brought no page, by class
+	Refused      map[string]int64 `json:"refused"`          // links and pages that a gate refused, by reason
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
@@ -117,6 +119,8 @@ type tally struct {
 	bytes       atomic.Int64
 	notModified atomic.Int64
 	changed     atomic.Int64
+	audits      atomic.Int64 // of validators
+	lies        atomic.Int64 // of validators
 
 	mu           sync.Mutex
 	started      time.Time // of Run; zero before
@@ -173,6 +177,7 @@ func (t *tally) tick(now time.Time, discovered int64) {
 func (t *tally) fill(s *Status, now time.Time) {
 	s.Pages, s.URLsFailed, s.Bytes = t.pages.Load(), t.failed.Load(), t.bytes.Load()
 	s.NotModified, s.Changed = t.notModified.Load(), t.changed.Load()
+	s.Audits, s.Lies = t.audits.Load(), t.lies.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.started.IsZero() {

@@ -87,6 +87,9 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	regained := row.NoArchive && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
 	v.Noise = !v.Changed && (!sameBytes || regained)
 	withdrawn := !first && r.NoArchive && !row.NoArchive
+	if !first {
+		st.judge(row, r, v.Changed)
+	}
 
 	if v.Changed || v.Noise {
 		st.addVersion(row, r, v.Noise)

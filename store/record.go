@@ -133,6 +133,9 @@ type Fetched struct {
 	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
 	Charset string          `cbor:"33,keyasint,omitempty"`
 	Claimed uint8           `cbor:"36,keyasint,omitempty"` // who had claimed that the page has changed, as refresh.Source; 0: nobody
+	// Unconditional says that the page was asked for without the validators of its copy, though it has some:
+	// to see whether they can be trusted, or because they cannot.
+	Unconditional bool `cbor:"37,keyasint,omitempty"`
 }
 
 // OutLink is one link of a page.

@@ -206,6 +206,8 @@ type SiteRow struct {
 	Paused  int64       `cbor:"8,keyasint,omitempty"`  // since when an operator lets nothing of it be asked for
 	Purged  bool        `cbor:"9,keyasint,omitempty"`  // taken down by an operator: no page is let in
 	Cash    CashUnits   `cbor:"10,keyasint,omitempty"` // of the entries of the new queue together
+
+	Validators Validators `cbor:"11,keyasint,omitzero"`
 }
 
 // Reason counts refusals for one reason.

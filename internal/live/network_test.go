@@ -61,12 +61,15 @@ type network struct {
 	served    sync.WaitGroup
 }
 
-func newNetwork(w *sim.Web) *network {
+func newNetwork(w *sim.Web) *network { return newNetworkOf(w, w.Hosts()...) }
+
+// newNetworkOf has a handler answer for all hosts.
+func newNetworkOf(handler http.Handler, hosts ...string) *network {
 	n := &network{pipes: newPipes(), addresses: map[string]netip.Addr{}}
-	for i, host := range w.Hosts() {
+	for i, host := range hosts {
 		n.addresses[host] = netip.AddrFrom4([4]byte{93, 184, byte(i / 250), byte(1 + i%250)})
 	}
-	n.server = &http.Server{Handler: w}
+	n.server = &http.Server{Handler: handler}
 	n.served.Go(func() { _ = n.server.Serve(n) })
 	return n
 }
