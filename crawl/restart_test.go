@@ -1,13 +1,72 @@
 package crawl
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"freshet/clock"
+	"freshet/store"
+	"freshet/weburl"
 )
+
+// TestRestartRecallsCash crawls a site where each page links to the forty after it, stops, and goes on for
+// five pages. A crawl that had forgotten what it told would tell all of the forty pages that wait of the
+// first link to them, once more; one that recalls it tells those of few links, when these have doubled.
+func TestRestartRecallsCash(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var page int
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &page); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		for i := range 40 {
+			fmt.Fprintf(w, `<a href="/%d">%d</a> `, page+i+1, page+i+1)
+		}
+	}))
+	defer server.Close()
+	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Connections: 1,
+		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())},
+		Seeds:   []weburl.URL{mustParse(t, "http://site.test/0")}, MaxPages: 60}
+	run(t, o)
+	from, _ := cashTold(t, o, 0)
+	o.MaxPages = 5
+	run(t, o)
+	if _, times := cashTold(t, o, from); times > 20 {
+		t.Errorf("pages heard of cash %d times, want 20 at most", times)
+	}
+}
+
+// cashTold returns how often the records after a number tell a known page of cash, and the last number.
+func cashTold(t *testing.T, o Options, after uint64) (last uint64, times int) {
+	t.Helper()
+	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	last = after
+	err = s.Records(o.Seeds[0].Partition(s.Partitions()), after, func(n uint64, r store.Record) error {
+		last = n
+		if d, ok := r.(*store.Discovered); ok {
+			times += len(d.Repeats)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last, times
+}
 
 // BenchmarkPoliteRestarts kills the crawler fifty times while it crawls 2,000 hosts at w = 1 s, each
 // time after some seconds, and starts it again at once. It reports how often a host was asked too soon,

@@ -21,6 +21,10 @@ func (e *Engine) restore() error {
 	now := e.opt.Clock.Now()
 	d := e.discover
 	queued := false
+	share, err := e.recallShare()
+	if err != nil {
+		return err
+	}
 	for p := range e.store.Partitions() {
 		for row, err := range e.store.Sites(weburl.Partition(p)) {
 			if err != nil {
@@ -40,6 +44,9 @@ func (e *Engine) restore() error {
 				return err
 			}
 			e.front.Restore(info, now)
+			if err := e.recallCash(row.Site, share); err != nil {
+				return err
+			}
 		}
 		total, err := e.store.Counters(weburl.Partition(p))
 		if err != nil {
@@ -65,6 +72,32 @@ func (e *Engine) restore() error {
 	if !start.Fresh {
 		e.opt.Logger.Info("goes on", "pages", d.pages.Load(), "sites", d.sites.Load(), "clean", start.Clean,
 			"last_alive", start.LastAlive, "mended", start.Truncated)
+	}
+	return nil
+}
+
+// recallShare returns how many waiting pages of each site the seen test is to recall the cash of: as many
+// as its cache has room for.
+func (e *Engine) recallShare() (int, error) {
+	if !e.opt.paysCash() {
+		return 0, nil
+	}
+	total, err := e.store.Total()
+	if err != nil {
+		return 0, fmt.Errorf("crawl: restore: %w", err)
+	}
+	return seen.CacheEntries(e.opt.Connections) / max(1, int(total.Sites)), nil
+}
+
+// recallCash tells the seen test of the cash that the first n new pages of a site have. Links to them will
+// come soon, and after a restart the test would take each page for one that was never told anything.
+func (e *Engine) recallCash(site weburl.Site, n int) error {
+	entries, err := e.store.ReadQueue(nil, site, store.NewQueue, store.Key{}, n)
+	if err != nil {
+		return fmt.Errorf("crawl: restore %s: %w", site, err)
+	}
+	for _, entry := range entries {
+		e.discover.seen.Recall(entry.Fingerprint, entry.Cash)
 	}
 	return nil
 }

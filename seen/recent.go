@@ -10,6 +10,8 @@ type recent struct {
 	policy cache.Policy
 	lowest []uint16       // depth of what each slot holds
 	purses []weburl.Purse // of what each slot holds; nil: cash is of no account
+
+	recalled map[weburl.Fingerprint]float32 // cash told in an earlier run, of URLs not offered since
 }
 
 func newRecent(entries int, cash bool) recent {
@@ -17,8 +19,16 @@ func newRecent(entries int, cash bool) recent {
 	r.lowest = make([]uint16, r.policy.Slots())
 	if cash {
 		r.purses = make([]weburl.Purse, r.policy.Slots())
+		r.recalled = map[weburl.Fingerprint]float32{}
 	}
 	return r
+}
+
+// recall notes which cash a URL was told in an earlier run, as long as there is room for it in the cache.
+func (r *recent) recall(fp weburl.Fingerprint, cash float64) {
+	if r.purses != nil && len(r.recalled) < len(r.purses) {
+		r.recalled[fp] = float32(cash)
+	}
 }
 
 // note notes a link, by its second hash. It reports whether the link is settled, its URL offered lately at
@@ -32,11 +42,20 @@ func (r *recent) note(second weburl.Fingerprint, link *weburl.Link) (settled boo
 	}
 	if r.purses != nil {
 		if !hit {
-			r.purses[slot] = weburl.Purse{}
+			r.purses[slot] = r.purse(link.Fingerprint)
 		}
 		lot = r.purses[slot].Add(link.Cash)
 	}
 	return settled, lot
+}
+
+// purse returns the purse of a URL that enters the cache: empty, but for what is recalled of it.
+func (r *recent) purse(fp weburl.Fingerprint) (p weburl.Purse) {
+	if told, ok := r.recalled[fp]; ok {
+		delete(r.recalled, fp)
+		p.Add(float64(told))
+	}
+	return p
 }
 
 // entriesPerFetcher is the upper end of what Broder, Najork and Wiener recommend, 100 to 500: a miss costs

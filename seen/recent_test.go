@@ -1,7 +1,11 @@
 package seen
 
 import (
+	"errors"
+	"slices"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/weburl"
 )
@@ -25,5 +29,43 @@ func TestRecentSettles(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { r.note(9, &weburl.Link{Depth: 1}) }); n != 0 {
 		t.Errorf("note allocates %v times", n)
+	}
+}
+
+// TestRecallHoldsCashBack holds that after a restart a URL hears of its cash when that is as much as it was
+// told before, whether or not the set is rebuilt; and that no more is recalled than the cache could hold.
+func TestRecallHoldsCashBack(t *testing.T) {
+	for _, rebuilt := range []bool{false, true} {
+		fs := vfs.NewMem()
+		opt := Options{FS: fs, CacheEntries: 64, Cash: true}
+		before, err := Open("seen", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer(t, before, Mark{}, pages(1, 2)...)
+		drain(t, before)
+		if err := errors.Join(before.Keep(), before.Close()); err != nil {
+			t.Fatal(err)
+		}
+
+		test := open(t, opt)
+		test.Recall(1, 3)
+		if rebuilt {
+			if err := test.Rebuild(slices.Values(pages(1, 2)), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []string{"2", "2", "1", "2", ""} {
+			offer(t, test, Mark{}, pages(1, 2)...)
+			if got := drain(t, test); got != want {
+				t.Errorf("rebuilt %v, link %d: told %q, want %q", rebuilt, i+1, got, want)
+			}
+		}
+		for n := range 1000 {
+			test.Recall(weburl.Fingerprint(n+10), 1)
+		}
+		if n := len(test.cache.recalled); n > test.cache.policy.Slots() {
+			t.Errorf("%d URLs recalled, with a cache of %d", n, test.cache.policy.Slots())
+		}
 	}
 }

@@ -162,6 +162,16 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	return nil
 }
 
+// Recall tells which cash a known URL was told in an earlier run, so that its further cash is held back
+// until it is as much: else all known URLs would be told of the first link to them after a restart. Of more
+// URLs than the cache has entries, those that come first are recalled. Without Options.Cash it does nothing.
+// O(1), and some 20 bytes for a URL until it is offered.
+func (t *Test) Recall(fp weburl.Fingerprint, cash float64) {
+	t.waiting.Lock()
+	defer t.waiting.Unlock()
+	t.cache.recall(fp, cash)
+}
+
 // fits reports whether there is room for links, even if all of them must wait.
 func (t *Test) fits(links []weburl.Link) bool {
 	if len(t.buffer.links) == 0 {
@@ -343,7 +353,9 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 func (t *Test) forgetRecent() {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
+	recalled := t.cache.recalled
 	t.cache = newRecent(t.opt.CacheEntries, t.opt.Cash)
+	t.cache.recalled = recalled
 	for _, b := range []*buffer{t.taken, t.buffer} {
 		for i := range b.links {
 			b.links[i].settled = false
