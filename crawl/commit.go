@@ -211,9 +211,12 @@ func (e *Engine) tellMoves(moves []store.Move, now time.Time) error {
 	return nil
 }
 
-// tellSite tells the frontier of one site's moves. A site that it does not hold is restored from the
-// store, which has the moves already.
+// tellSite tells the frontier of one site's moves; pages that wait in no queue are nothing to it. A site that it
+// does not hold is restored from the store, which has the moves already.
 func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) error {
+	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
+		return nil
+	}
 	if !e.front.Known(site) {
 		info, err := siteInfo(e.store, e.robots, e.opt.Agent, site)
 		if err != nil {

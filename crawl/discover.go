@@ -234,7 +234,8 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 	return nil
 }
 
-// drain lets the seen test decide, stores what is new, tells the frontier, and lets the set keep it.
+// drain lets the seen test decide, stores what is new, tells the frontier, lets the set keep it, and offers
+// what fetched pages hand on of the cash that came to them.
 func (d *discovery) drain(now time.Time) error {
 	verdicts, marks, err := d.decide(d.verdicts[:0])
 	d.verdicts = verdicts
@@ -248,9 +249,9 @@ func (d *discovery) drain(now time.Time) error {
 	// What the set kept at the drain before may be noted now: it may lag behind the records, never lead.
 	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
 	records = d.note(records, linksConsumer, marks, d.linked)
+	var moves []store.Move
 	if len(records) > 0 {
-		moves, err := d.engine.store.Apply(records...)
-		if err != nil {
+		if moves, err = d.engine.store.Apply(records...); err != nil {
 			return fmt.Errorf("crawl: store what is new: %w", err)
 		}
 		if err := d.engine.tellMoves(moves, now); err != nil {
@@ -258,6 +259,9 @@ func (d *discovery) drain(now time.Time) error {
 		}
 	}
 	d.engine.undecided.Store(false)
+	if err := d.relay(verdicts, moves, now); err != nil {
+		return err
+	}
 	signal(d.engine.wake)
 	return d.keep()
 }

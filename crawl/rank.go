@@ -84,7 +84,7 @@ func (k *ranking) graph(ctx context.Context, keys []pageKey) (*importance.Graph,
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		links, err := k.refresher.engine.followed(key)
+		_, links, err := k.refresher.engine.followed(key)
 		if err != nil {
 			return nil, err
 		}
@@ -96,16 +96,17 @@ func (k *ranking) graph(ctx context.Context, keys []pageKey) (*importance.Graph,
 	return b.Graph()
 }
 
-// followed returns the links of a stored page, none if it is no longer there.
-func (e *Engine) followed(key pageKey) ([]store.OutLink, error) {
+// followed returns a stored page and its links that may be followed, none if it is no longer there.
+func (e *Engine) followed(key pageKey) (store.Page, []store.OutLink, error) {
 	row, err := e.store.Page(key.partition, key.fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.NoFollow || row.Versions == 0) {
-		return nil, nil
+		return row, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return row, nil, err
 	}
-	return e.store.OutLinks(key.partition, key.fingerprint)
+	links, err := e.store.OutLinks(key.partition, key.fingerprint)
+	return row, links, err
 }
 
 // keys returns the keys of the pages by ID, that of no page where there is none.

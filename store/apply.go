@@ -130,7 +130,8 @@ func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, or
 		st.pay(row, cash, Key{order, row.Key.Arrival})
 	case cash != 0 && row.Queue != NoQueue:
 		st.pay(row, cash, row.Key)
-	default:
+	case cash != 0:
+		st.moves = append(st.moves, Move{Site: row.URL.Site(), Fingerprint: row.id.fp, FromCash: row.Cash, Cash: row.Cash + cash})
 		row.Cash += cash
 	}
 }

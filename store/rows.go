@@ -98,7 +98,7 @@ type Entry struct {
 	Cash        float64
 }
 
-// Move tells that a page entered, left or changed its place in a queue.
+// Move tells that a page entered, left or changed its place in a queue, or that it has more cash.
 type Move struct {
 	Site        weburl.Site
 	Fingerprint weburl.Fingerprint // key of the page's row

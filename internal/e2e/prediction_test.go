@@ -37,7 +37,7 @@ func BenchmarkPrediction(b *testing.B) {
 	}
 	installed := install(b, names...)
 	web := recordedWeb(b, installed)
-	for i, order := range []string{"length", "depth", "in-links", "opic", "cash-sum"} {
+	for i, order := range []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"} {
 		b.Run("order="+order, func(b *testing.B) {
 			for b.Loop() {
 				const w, connections = 50 * time.Millisecond, 64

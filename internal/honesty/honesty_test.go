@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // orders are the orderings that a live crawl has.
-func orders() []string { return []string{"length", "depth", "in-links", "opic", "cash-sum"} }
+func orders() []string { return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"} }
 
 func small(t testing.TB) *graph.Stored {
 	t.Helper()
@@ -79,7 +79,7 @@ func orderly(t testing.TB, order string) (Trial, discovery.Web) {
 // TestLeaving holds that links which leave a web take their part of the cash: the order is another than without
 // them. That the engine has the same one is TestOrder's.
 func TestLeaving(t *testing.T) {
-	for _, order := range []string{"opic", "cash-sum"} {
+	for _, order := range []string{"opic", "cash-sum", "cash-flow"} {
 		trial, web := orderly(t, order)
 		with, err := trial.Simulate(t.Context(), web, Lag)
 		if err != nil {

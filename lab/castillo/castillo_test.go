@@ -24,7 +24,7 @@ func TestExperiments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(result.Rows) != 24 || len(result.Plots) < 5 || len(result.Claims) == 0 {
+			if len(result.Rows) < 24 || len(result.Plots) < 5 || len(result.Claims) == 0 {
 				t.Fatalf("%d rows, %d plots, %d claims", len(result.Rows), len(result.Plots), len(result.Claims))
 			}
 			for _, row := range result.Rows {

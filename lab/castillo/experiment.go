@@ -57,7 +57,7 @@ func Experiment(source webs.Source) lab.Experiment {
 // everyOrder are the orderings that "all" stands for: M as in the paper, as shares of its pages.
 func everyOrder() []string {
 	return []string{"optimal", "depth", "length", "batch:0.3%", "batch:1.4%", "batch:2.9%",
-		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum"}
+		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum", "cash-flow"}
 }
 
 // validate checks the parameters and puts all orderings in the place of "all".

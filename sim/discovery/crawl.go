@@ -54,8 +54,9 @@ type crawl struct {
 	wake    float64
 	result  Result
 
-	ranking   *ranking   // nil unless the ordering asks for one
-	processor *processor // nil unless the options ask for it, as below
+	relayer   frontier.Relayer // nil unless the ordering is one
+	ranking   *ranking         // nil unless the ordering asks for one
+	processor *processor       // nil unless the options ask for it, as below
 	refresher *refresher
 
 	links   []uint32         // reused
@@ -71,6 +72,7 @@ type page struct {
 	depth    uint16
 	attempts uint8
 	fetched  bool // or being fetched, or given up
+	read     bool // its links are known
 	ranked   bool // its cash is its rank
 }
 
@@ -84,6 +86,7 @@ type happening struct {
 	kind  kind
 	fetch Fetch
 	page  frontier.Page
+	cash  float64 // of a relay
 }
 
 type kind uint8
@@ -91,6 +94,7 @@ type kind uint8
 const (
 	fetched   kind = iota // an answer ends
 	processed             // a page's links become known
+	relayed               // a page hands on cash that came to it after its links had become known
 	woken                 // a site may be asked again
 	worked                // a worker has processed a page
 	measured              // the fleet's controller looks at what was counted
@@ -126,6 +130,7 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	if c.processor != nil {
 		c.events.Push(1, happening{kind: measured})
 	}
+	c.relayer, _ = c.options.Ordering.(frontier.Relayer)
 	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
 		c.ranking = &ranking{ordering: ranked, size: ranked.Size(web.Pages()), since: -1}
 	}
@@ -202,6 +207,8 @@ func (c *crawl) handle(now float64, e happening) error {
 	case processed:
 		c.unread--
 		c.reveal(now, e.fetch.Page)
+	case relayed:
+		c.follow(now, e.fetch.Page, e.cash)
 	case woken:
 		if now >= c.wake {
 			c.wake = math.Inf(1)
@@ -259,7 +266,7 @@ func (c *crawl) start(now float64, p frontier.Page) {
 		f.End += size / c.rate(server)
 	}
 	f.End = seconds(instant(f.End)) // the frontier's nanoseconds
-	c.events.Push(f.End, happening{fetched, f, p})
+	c.events.Push(f.End, happening{kind: fetched, fetch: f, page: p})
 }
 
 // rate returns the bytes/s of a transfer that starts now, its own fetcher counted among the active.
@@ -350,26 +357,48 @@ func (c *crawl) due(n uint32, at, now time.Time) {
 	c.frontier.Planned(site, e, now)
 }
 
-// reveal makes a page's links known: new pages enter the queues of their sites, and pages that wait
-// learn of a shorter way to them and of more cash.
+// reveal makes a page's links known.
 func (c *crawl) reveal(now float64, n uint32) {
+	p := &c.pages[n]
+	p.read = true
+	c.ranking.read(p)
+	c.result.Links += int64(c.follow(now, n, p.cash.Told()))
+	c.tell(now)
+}
+
+// follow hands cash of a page on to its links, of which it returns the number: new pages enter the queues of
+// their sites, pages that wait learn of a shorter way to them and of more cash, those fetched of cash alone.
+func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	c.links = c.web.AppendLinks(c.links[:0], n)
-	c.result.Links += int64(len(c.links))
-	from := &c.pages[n]
-	c.ranking.read(from)
-	depth, cash := from.depth, frontier.Pay(c.options.Ordering, from.cash.Told(), len(c.links)+c.web.Leaving(n))
+	depth := c.pages[n].depth
 	if depth < math.MaxUint16 {
 		depth++
 	}
+	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Leaving(n))
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:
 			c.know(now, to, depth, cash)
 		case !p.fetched:
 			c.again(now, to, depth, cash)
+		case c.relayer != nil:
+			c.later(now, to, cash)
 		}
 	}
-	c.tell(now)
+	return len(c.links)
+}
+
+// later adds cash to a page that was fetched, which may hand it on.
+func (c *crawl) later(now float64, n uint32, cash float64) {
+	p := &c.pages[n]
+	had := p.cash.Told()
+	lot := p.cash.Add(cash)
+	if !p.read || lot == 0 {
+		return
+	}
+	if cash := c.relayer.Relay(had, lot); cash > 0 {
+		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: relayed, fetch: Fetch{Page: n}, cash: cash})
+	}
 }
 
 // know notes a page that was not known.
