@@ -5,20 +5,23 @@
 #
 #   bench/replay.sh HISTORIES [DIR [POLICIES [SHARES]]]
 #
-# Needs jq. POLICIES and SHARES are lists between spaces; a HISTORIES of "" prints what DIR has.
+# Needs jq. PROGRAM names a freshet to measure; else this one is built. POLICIES and SHARES are lists between spaces; a HISTORIES of "" prints what DIR has.
 set -euo pipefail
 histories=$1 dir=${2:-replay-results}
 policies=${3:-uniform fixed nutch stormcrawler hindsight oracle proportional lambdacrawl cgm azar default folder-shock bayes reset plan}
 shares=${4:-0.002 0.01 0.05 0.2}
 mkdir -p "$dir"
 if [ -n "$histories" ]; then
-	CGO_ENABLED=0 go build -C "$(dirname "$0")/.." -trimpath -o "$dir/program" ./cmd/freshet
+	if [ -z "${PROGRAM:-}" ]; then
+		PROGRAM=$(cd "$dir" && pwd)/program
+		CGO_ENABLED=0 go build -C "$(dirname "$0")/.." -trimpath -o "$PROGRAM" ./cmd/freshet
+	fi
 	for share in $shares; do
 		for policy in $policies; do
 			result=$dir/$policy-$share.json seeds=3
 			case $policy in default | folder-shock | uniform | fixed | nutch | stormcrawler) seeds=5 ;; esac
 			[ -s "$result" ] && continue
-			"$dir/program" lab run replay --json --quiet --histories "$histories" --policy "$policy" --budget-share "$share" --seeds "$seeds" > "$result.new"
+			"$PROGRAM" lab run replay --json --quiet --histories "$histories" --policy "$policy" --budget-share "$share" --seeds "$seeds" > "$result.new"
 			mv "$result.new" "$result"
 		done
 	done

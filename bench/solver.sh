@@ -6,12 +6,16 @@
 #
 #   bench/solver.sh [TASKS [SEED]]
 #
+# PROGRAM names a freshet to measure; else this one is built.
 # Debian's packages of the solvers: apt-get install glpk-utils coinor-clp
 set -euo pipefail
 tasks=${1:-200} seed=${2:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-CGO_ENABLED=0 go build -C "$(dirname "$0")/.." -trimpath -o "$work/program" ./cmd/freshet
+if [ -z "${PROGRAM:-}" ]; then
+	PROGRAM=$work/program
+	CGO_ENABLED=0 go build -C "$(dirname "$0")/.." -trimpath -o "$PROGRAM" ./cmd/freshet
+fi
 
 # Tasks that must not be early stay in the first nine tenths, so that there is a slot for each.
 awk -v n="$tasks" -v seed="$seed" 'BEGIN {
@@ -54,7 +58,7 @@ report() { # name, cost
 }
 
 printf '%d tasks, %d slots\n' "$tasks" "$tasks"
-measure freshet "$work/program" schedule --tasks "$work/tasks.csv" --crawlers "1x$tasks" --interval "$((tasks * 10))s" --json
+measure freshet "$PROGRAM" schedule --tasks "$work/tasks.csv" --crawlers "1x$tasks" --interval "$((tasks * 10))s" --json
 report freshet "$(sed 's/.*"cost_s":\([0-9.e+]*\).*/\1/' "$work/freshet")"
 if command -v clp > /dev/null; then
 	measure clp clp "$work/model.mps"

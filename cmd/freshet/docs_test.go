@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,30 +46,17 @@ func TestSettingsPage(t *testing.T) {
 }
 
 // TestCommandsOfDocs holds that every command that a page names is one, with flags that it has and values that
-// they take; a value in capitals stands for another. What is in a block of the shell is run as well, by
-// internal/e2e.
+// they take; a value in capitals stands for another. TestCommandsRun runs them.
 func TestCommandsOfDocs(t *testing.T) {
-	pages := []string{filepath.Join("..", "..", "README.md")}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
-		more, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, more...)
-	}
 	var (
 		command     = regexp.MustCompile("(?m)(?:^ *|`|\\$\\()freshet( [^`\n|>&;#)]*)")
 		placeholder = regexp.MustCompile(`"[A-Z]+"`)
 		count       int
 	)
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range command.FindAllSubmatch(text, -1) {
+	for _, page := range pagesOf(t) {
+		for _, found := range command.FindAllStringSubmatch(page.text, -1) {
 			count++
-			args := strings.Fields(strings.ReplaceAll(string(found[1]), "…", ""))
+			args := strings.Fields(strings.ReplaceAll(found[1], "…", ""))
 			for i := range args {
 				args[i] = strings.Trim(args[i], `"`)
 			}
@@ -81,13 +69,35 @@ func TestCommandsOfDocs(t *testing.T) {
 				}
 			}
 			if err != nil && !errors.Is(err, pflag.ErrHelp) && !placeholder.MatchString(err.Error()) {
-				t.Errorf("%s: freshet%s: %v", page, found[1], err)
+				t.Errorf("%s: freshet%s: %v", page.name, found[1], err)
 			}
 		}
 	}
 	if count < 100 {
 		t.Errorf("%d commands found: want more than 100", count)
 	}
+}
+
+// page is a page of documentation.
+type page struct {
+	name string // below the repository
+	text string
+}
+
+// pagesOf returns every page of the documentation.
+func pagesOf(t *testing.T) (pages []page) {
+	t.Helper()
+	repository := os.DirFS(filepath.Join("..", ".."))
+	for _, pattern := range []string{"*.md", "bench/*.md", "docs/*.md", "docs/*/*.md"} {
+		names, err := fs.Glob(repository, pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%d pages %s, %v", len(names), pattern, err)
+		}
+		for _, name := range names {
+			pages = append(pages, page{name, fileOf(t, name)})
+		}
+	}
+	return pages
 }
 
 // TestManPages holds that there is one for every command that help shows, and none with a line that

@@ -127,14 +127,14 @@ func awaitPages(t *testing.T, config string, n int) {
 	t.Fatalf("never %d pages", n)
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and returns a client that trusts it.
-func certificate(t *testing.T, cert, key string) *http.Client {
+// certificate writes a certificate for 127.0.0.1 and hosts, and its key, and returns a client that trusts it.
+func certificate(t *testing.T, cert, key string, hosts ...string) *http.Client {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0), DNSNames: hosts, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err1 := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	secret, err2 := x509.MarshalPKCS8PrivateKey(private)
 	parsed, err3 := x509.ParseCertificate(der)

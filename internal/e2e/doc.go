@@ -13,7 +13,8 @@
 //     snapshot, destruction, restore, migration, import and export.
 //   - BenchmarkPrediction: the simulator predicts crawls of the real sites from the graph that another
 //     crawl recorded.
-//   - TestReadme, TestOperations, TestServing: every command of the README and of these pages in docs does what they say.
+//   - TestReadme, TestOperations, TestServing: every command in a block of the README and of these pages in docs does
+//     what they say. The commands that pages name elsewhere are run by package main of cmd/freshet.
 //
 // The tests need Node.js and the modules of internal/oracle, which make setup (a part of make test)
 // installs; without them they fail. The sites come from Debian packages: on a machine that cannot

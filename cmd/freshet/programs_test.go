@@ -1,0 +1,332 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestProgramsOfDocs holds the commands of other programs that pages name. How depends on what they cost:
+//
+//   - go test with -bench runs each benchmark once, if that takes seconds; else (costly) its name, packages and flags
+//     are held to exist. That they compile, go test ./... shows.
+//   - go test without -bench names tests, which run with all others: they are held to exist.
+//   - make tells what it would do; alone it runs.
+//   - A script below bench is read by bash, which finds what is no shell, and the flags handed on are held to exist;
+//     those that need no other crawler run (scripts).
+//   - bench SUBCOMMAND, of a module of its own that is not built here, is held to be one.
+//   - What others wrote, and what needs the open network, is not run (others).
+func TestProgramsOfDocs(t *testing.T) {
+	seen := map[string]bool{}
+	bin := t.TempDir()
+	t.Setenv("GOBIN", bin)
+	for _, command := range commandsOf(t) {
+		if seen[command.text] || command.words[0] == "freshet" || isOthers(command.text) {
+			continue
+		}
+		seen[command.text] = true
+		t.Run(command.text, func(t *testing.T) {
+			switch args := command.words[1:]; {
+			case command.words[0] == "make":
+				checkMake(t, args)
+			case command.words[0] == "bench":
+				if !slices.Contains(literalsOf(t, "bench", "*.go"), args[0]) {
+					t.Errorf("%s: bench/main.go knows no %q", command.page, args[0])
+				}
+			case strings.HasPrefix(command.words[0], "bench/"):
+				checkScript(t, command, filepath.Join(bin, "freshet"))
+			case command.words[0] == "go" && args[0] == "test":
+				checkGoTest(t, command)
+			case command.words[0] == "go" && args[0] == "install":
+				inRepository(t, command.words...)
+			default:
+				t.Errorf("%s: it is not known how to run this: want a case for it, or a place in others", command.page)
+			}
+		})
+	}
+	if len(seen) < 40 {
+		t.Errorf("%d commands found: want 40 or more", len(seen))
+	}
+}
+
+// others begin what is not run: programs that are not ours, most of them to be asked over the open network.
+var others = []string{
+	"apt-get install ", // the peers of bench
+	"curl -d hub.mode=subscribe ",
+	"go tool pprof ", // of the go command
+	"npm install -g warcio",
+	"wget --mirror", "wget --warc-file",
+}
+
+func isOthers(text string) bool {
+	return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(text, other) })
+}
+
+// costly are the benchmarks, by their folder and what -bench says, that take from ten seconds to hours even once.
+var costly = []string{
+	"allocate Mixture/algorithm=multiplier",
+	"bench/cache .", // and needs modules that are not ours
+	"broadcast/scheduler Decisions",
+	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite", "crawl PoliteRestarts", "crawl Soak",
+	"frontier .", "frontier Orderings",
+	"importance PageRank",
+	"internal/e2e Prediction", "internal/honesty Honesty", "internal/live Feed",
+	"schedule Schedule/by=sweep",
+	"sim/discovery .", "sim/event .",
+}
+
+// scripts are the arguments with which a script below bench is quick.
+var scripts = map[string]string{
+	"bench/replay.sh": "page-updates.csv.gz results uniform 0.01",
+	"bench/solver.sh": "20",
+}
+
+// inRepository runs a program where go.mod is, and returns what it prints.
+func inRepository(t *testing.T, command ...string) string {
+	t.Helper()
+	return inFolder(t, filepath.Join("..", ".."), command...)
+}
+
+func inFolder(t *testing.T, dir string, command ...string) string {
+	t.Helper()
+	process := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	process.Dir = dir
+	out, err := process.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+	return string(out)
+}
+
+func checkMake(t *testing.T, targets []string) {
+	t.Helper()
+	if len(targets) == 0 {
+		inRepository(t, "make")
+		return
+	}
+	inRepository(t, append([]string{"make", "--dry-run"}, targets...)...)
+}
+
+// checkScript holds that bash reads the script, that its runner has the flags that are handed on to it, and that it
+// does its work, if it is one that needs no other crawler. It does it on this program, if that is built by now.
+func checkScript(t *testing.T, command namedCommand, program string) {
+	t.Helper()
+	script, err := filepath.Abs(filepath.Join("..", "..", command.words[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, ".", "bash", "-n", script)
+	for _, word := range command.words[1:] {
+		if flag, ok := strings.CutPrefix(word, "-"); ok && !slices.Contains(literalsOf(t, "bench", "*.go"), flag) {
+			t.Errorf("%s: bench knows no -%s", command.page, flag)
+		}
+	}
+	args, ok := scripts[command.words[0]]
+	if !ok {
+		return
+	}
+	if _, err := exec.LookPath("jq"); err != nil && strings.HasSuffix(script, "replay.sh") {
+		t.Skip("what it prints needs jq, which is not installed")
+	}
+	if _, err := os.Stat(program); err == nil {
+		t.Setenv("PROGRAM", program)
+	}
+	dir := t.TempDir()
+	putHistories(t, filepath.Join(dir, "page-updates.csv.gz"))
+	if out := inFolder(t, dir, append([]string{script}, strings.Fields(args)...)...); out == "" {
+		t.Errorf("%s %s prints nothing", command.words[0], args)
+	}
+}
+
+// goTest is what a command line of go test asks for.
+type goTest struct {
+	folders    []string // below the repository
+	run, bench string
+	others     []string // flags, without dashes and values
+}
+
+// valued are the flags of go test that take a value; -v takes none, and a package's own are looked up in it.
+var valued = []string{"C", "bench", "benchtime", "count", "run", "timeout"}
+
+// goTestOf reads the words after go test. A package's own flag is taken to have no value; the word after it is then
+// looked up as a package, and is none, unless it begins with a dash.
+func goTestOf(words []string) (g goTest) {
+	base := ""
+	for i := 0; i < len(words); i++ {
+		flag, dashed := strings.CutPrefix(words[i], "-")
+		switch {
+		case dashed && slices.Contains(valued, flag) && i+1 < len(words):
+			i++
+			switch flag {
+			case "C":
+				base = words[i]
+			case "run":
+				g.run = words[i]
+			case "bench":
+				g.bench = words[i]
+			}
+		case dashed && flag != "v":
+			g.others = append(g.others, flag)
+		case strings.HasPrefix(words[i], "./"):
+			g.folders = append(g.folders, filepath.Join(base, words[i]))
+		}
+	}
+	return g
+}
+
+// checkGoTest holds that what the command names is there, and runs its benchmarks once unless they are costly.
+func checkGoTest(t *testing.T, command namedCommand) {
+	t.Helper()
+	asked := goTestOf(command.words[2:])
+	if len(asked.folders) == 0 {
+		t.Errorf("%s: no package", command.page)
+	}
+	for _, folder := range asked.folders {
+		kind, pattern := "Test", asked.run
+		if asked.bench != "" {
+			kind, pattern = "Benchmark", asked.bench
+		}
+		if names := functionsOf(t, folder); !matches(t, names, kind, pattern) {
+			t.Errorf("%s: no %s of %s is named %q", command.page, kind, folder, pattern)
+		}
+		literals := literalsOf(t, folder, "*_test.go")
+		for _, name := range asked.others {
+			if !slices.Contains(literals, name) {
+				t.Errorf("%s: the tests of %s have no flag -%s", command.page, folder, name)
+			}
+		}
+		for _, variable := range command.variables {
+			if name, _, _ := strings.Cut(variable, "="); !slices.Contains(literals, name) {
+				t.Errorf("%s: the tests of %s do not look at %s", command.page, folder, name)
+			}
+		}
+		if asked.bench != "" && !slices.Contains(costly, folder+" "+asked.bench) {
+			out := inRepository(t, "go", "test", "-run", "^$", "-bench", asked.bench, "-benchtime", "1x", "./"+folder)
+			if !strings.Contains(out, "\nBenchmark") {
+				t.Errorf("%s: no benchmark ran:\n%s", command.page, out)
+			}
+		}
+	}
+}
+
+// matches tells whether the first part of a pattern, up to a slash, is in a name of this kind.
+func matches(t *testing.T, names []string, kind, pattern string) bool {
+	t.Helper()
+	pattern, _, _ = strings.Cut(pattern, "/")
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, kind) && compiled.MatchString(name)
+	})
+}
+
+// functionsOf returns the names of the functions in the test files of a folder of the repository.
+func functionsOf(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	for _, file := range parsed(t, folder, "*_test.go") {
+		for _, declared := range file.Decls {
+			if function, ok := declared.(*ast.FuncDecl); ok {
+				names = append(names, function.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// literalsOf returns the strings in such files of a folder: names of flags, variables, subcommands are among them.
+func literalsOf(t *testing.T, folder, pattern string) (texts []string) {
+	t.Helper()
+	for _, file := range parsed(t, folder, pattern) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if text, err := strconv.Unquote(literal.Value); err == nil {
+					texts = append(texts, text)
+				}
+			}
+			return true
+		})
+	}
+	return texts
+}
+
+// parsed returns the Go files of a folder of the repository that match a pattern.
+func parsed(t *testing.T, folder, pattern string) (files []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "..", folder, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// namedCommand is a command that a page names.
+type namedCommand struct {
+	page, text string
+	variables  []string // set for it: NAME=value
+	words      []string // the program's name first; without quotes, redirections, pipes and comments
+}
+
+// program tells a command by the program that it begins with, after what is set for it.
+var program = regexp.MustCompile(`^((?:[A-Z_]+=\S* )*)(freshet|go|make|bench|bench/\w+\.sh|scripts/\w+|apt-get|curl|git|npm|wget)( .*)?$`)
+
+// commandsOf returns the commands that pages name, within sentences and in blocks other than those fenced as sh, which
+// no page may have but those that internal/e2e runs.
+func commandsOf(t *testing.T) (commands []namedCommand) {
+	t.Helper()
+	var (
+		fence   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+		inline  = regexp.MustCompile("`([^`\n]+)`")
+		block   = regexp.MustCompile(`(?m)^(?:    )?(\S.*)$`)
+		comment = regexp.MustCompile(`\s+#.*| [|>&].*|\\$`)
+		run     = []string{"README.md", "docs/operations.md", "docs/serving.md"} // by internal/e2e
+	)
+	for _, page := range pagesOf(t) {
+		text := fence.ReplaceAllStringFunc(page.text, func(fenced string) string {
+			switch part := fence.FindStringSubmatch(fenced); {
+			case part[1] == "":
+				return block.ReplaceAllString(part[2], "    $1")
+			case part[1] == "sh" && !slices.Contains(run, page.name):
+				t.Errorf("%s has a block fenced as sh, and is none of %v, whose blocks internal/e2e runs", page.name, run)
+			}
+			return ""
+		})
+		var lines []string
+		for _, found := range inline.FindAllStringSubmatch(text, -1) {
+			lines = append(lines, found[1])
+		}
+		for line := range strings.Lines(text) {
+			if rest, indented := strings.CutPrefix(line, "    "); indented {
+				lines = append(lines, strings.TrimSpace(rest))
+			}
+		}
+		for _, line := range lines {
+			line = comment.ReplaceAllString(strings.ReplaceAll(line, "…", ""), "")
+			if found := program.FindStringSubmatch(line); found != nil {
+				words := strings.Fields(found[2] + found[3])
+				for i := range words {
+					words[i] = strings.Trim(words[i], `'"`)
+				}
+				commands = append(commands, namedCommand{page.name, line, strings.Fields(found[1]), words})
+			}
+		}
+	}
+	return commands
+}
