@@ -57,6 +57,9 @@ func (e *Engine) restore() error {
 		}
 	}
 	start := e.store.Start()
+	if !start.Fresh {
+		e.front.AfterStop(now)
+	}
 	if !start.Fresh && !start.Clean {
 		e.front.AfterUncleanStop(now)
 	}

@@ -316,6 +316,7 @@ func TestAddressesAfterRestart(t *testing.T) {
 	q.Add("http://a.example", KindNew, Entry{Key: Key{0, 1}, Fingerprint: 1})
 	f, _ := New(Options{AddressDelay: time.Minute}, q)
 	f.Restore(SiteInfo{Site: "http://a.example", New: 1, RobotsUntil: now.AddDate(1, 0, 0)}, now)
+	f.AfterStop(now)
 	p, _, _ := f.Next(now)
 	ok, until := f.Bind(p, netip.MustParseAddr("192.0.2.1"), now)
 	if ok || !until.Equal(now.Add(time.Minute)) {

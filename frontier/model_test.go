@@ -414,6 +414,7 @@ func (c *machine) restart(t *rapid.T) {
 		}
 		f.Restore(info, c.m.now.time())
 	}
+	f.AfterStop(c.m.now.time())
 	if rapid.Bool().Draw(t, "unclean") {
 		f.AfterUncleanStop(c.m.now.time())
 		for _, s := range c.m.sites {

@@ -20,18 +20,16 @@ type SiteInfo struct {
 	Gate               Gate // of its host
 }
 
-// Restore adds a site known from an earlier run. It panics if the frontier holds the site already.
+// Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the site already.
 //
 // A gate's times are wall times. If the clock was set back since they were stored, so that now is
 // before the last answer's end, the host waits from now as long as it was to wait from that end. So
-// a step of the clock never makes a wait longer, and a step back never shorter. Addresses are not
-// stored: each waits its AddressDelay from now. O(log hosts).
+// a step of the clock never makes a wait longer, and a step back never shorter. O(log hosts).
 func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	t := f.tick(now)
 	if f.sites[i.Site] != nil {
 		panic(fmt.Sprintf("frontier: Restore: site %s is there already", i.Site))
 	}
-	f.addressFloor = max(f.addressFloor, t.after(f.options.AddressDelay))
 	s := f.lookup(i.Site, t)
 	s.robots = at(i.RobotsUntil)
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
@@ -50,6 +48,12 @@ func (f *Frontier) restoreQueue(s *site, k Kind, n int, head Key, cash float64) 
 		w.more, w.head = true, head
 		f.account(s, k, n, cash)
 	}
+}
+
+// AfterStop makes every address that is not met yet wait its AddressDelay from now: what was asked there by
+// an earlier run is not stored. O(1).
+func (f *Frontier) AfterStop(now time.Time) {
+	f.addressFloor = f.tick(now).after(f.options.AddressDelay)
 }
 
 // AfterUncleanStop makes every host held wait out its own interval from now: a request may have been

@@ -383,6 +383,7 @@ func (w *world) restart(a args) {
 		}
 		w.f.Restore(info, w.now)
 	}
+	w.f.AfterStop(w.now)
 	if slices.Contains(a.words, "unclean") {
 		w.f.AfterUncleanStop(w.now)
 	}

@@ -100,6 +100,7 @@ func (c *trial) crawl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := n.clock.Now()
 	summary, err := engine.Run(t.Context(), t.Context())
 	if err != nil {
 		t.Error(err)
@@ -107,13 +108,13 @@ func (c *trial) crawl(t *testing.T) {
 	if summary.StoppedBy != c.stop {
 		t.Errorf("stopped by %s, want %s", summary.StoppedBy, c.stop)
 	}
-	c.explained(t, "running", engine.Explain)
+	c.explained(t, "running", engine.Store(), engine.Explain)
 	if err := engine.Close(); err != nil {
 		t.Error(err)
 	}
 	n.work.Wait()
 	n.apart(byHost, c.delay)
-	c.fullSpeed(t, n)
+	c.fullSpeed(t, n, began)
 	c.left(t, n, o)
 }
 
@@ -154,8 +155,20 @@ func (c *trial) url(t *testing.T, text string) weburl.URL {
 	return u
 }
 
-// explained holds what explain says of the hostile URLs.
-func (c *trial) explained(t *testing.T, where string, explain func(string) (crawl.Explanation, error)) {
+// explained holds what explain says of the hostile URLs: of those in question what is wanted, and of every
+// other that the store knows at which gate it is and why, unless it is stored.
+func (c *trial) explained(t *testing.T, where string, s *store.Store, explain func(string) (crawl.Explanation, error)) {
+	for p := range s.Partitions() {
+		for row, err := range s.Pages(weburl.Partition(p)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := explain(row.URL.String())
+			if named := e.StoppedBy != "" && e.Reason != ""; err != nil || !named && row.State != store.StateLive {
+				t.Errorf("%s: explain %s, which is %v: no gate, error %v\n%+v", where, row.URL, row.State, err, e)
+			}
+		}
+	}
 	for _, text := range slices.Sorted(maps.Keys(c.explains)) {
 		e, err := explain(c.url(t, text).String())
 		if err != nil {
@@ -172,15 +185,18 @@ func (c *trial) explained(t *testing.T, where string, explain func(string) (craw
 	}
 }
 
-// fullSpeed holds that the honest hosts were asked as soon as politeness allowed: robots.txt, then every
-// page, with no more between two than the delay and what the links take to be decided.
-func (c *trial) fullSpeed(t *testing.T, n *network) {
+// fullSpeed holds that the honest hosts were asked as soon as politeness allowed: robots.txt when the crawl
+// began, then every page, with no more between two than the delay and what the links take to be decided.
+func (c *trial) fullSpeed(t *testing.T, n *network, began time.Time) {
 	slack := n.clock.Span(100 * time.Millisecond)
 	by := n.requests(byHost)
 	for _, host := range []string{"honest-one.test", "honest-two.test"} {
 		requests := by[host]
 		if len(requests) != honestPages+1 {
-			t.Errorf("%s was asked %d times, want %d", host, len(requests), honestPages+1)
+			t.Fatalf("%s was asked %d times, want %d", host, len(requests), honestPages+1)
+		}
+		if wait := requests[0].start.Sub(began); wait > slack {
+			t.Errorf("%s was first asked after %v: the hostile host held it up", host, wait)
 		}
 		for i := range max(0, len(requests)-1) {
 			if gap := requests[i+1].start.Sub(requests[i].end); gap > c.delay+slack {
@@ -212,7 +228,7 @@ func (c *trial) left(t *testing.T, n *network, o crawl.Options) {
 	if err := s.Verify(t.Context(), func(p store.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}
-	c.explained(t, "stopped", func(raw string) (crawl.Explanation, error) { return crawl.Explain(s, o, raw) })
+	c.explained(t, "stopped", s, func(raw string) (crawl.Explanation, error) { return crawl.Explain(s, o, raw) })
 	if c.check != nil {
 		c.check(t, n, s)
 	}
