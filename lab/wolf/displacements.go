@@ -47,7 +47,11 @@ var ideals = []struct {
 type displacement struct {
 	mean, most, near float64
 	unplaced         int
+	shares           [2*shown + 1]float64 // of the crawls that land as many slots late as the index is above shown
 }
+
+// shown is how many slots early and late the figure shows.
+const shown = 30
 
 // displacements is Figure 10: as many crawls as slots, a fifth of them of quasi-deterministic pages, which
 // must not be early.
@@ -57,9 +61,11 @@ func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 		return err
 	}
 	within := map[string]float64{}
+	plot := lab.Plot{Title: "Figure 10", X: lab.Axis{Label: "slots late"}, Y: lab.Axis{Label: "share of crawls"}}
 	for k, ideal := range ideals {
 		var means, mosts, nears []float64
 		unplaced := 0
+		curve := lab.Series{Name: ideal.name, X: make([]float64, 2*shown+1), Y: make([]float64, 2*shown+1)}
 		for draw := range p.draws {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -67,12 +73,24 @@ func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 			out.Progress("figure 10, "+ideal.name, draw, p.draws)
 			d := p.displacement(lab.Random(p.seed, k*p.draws+draw), slots, ideal.draw)
 			means, mosts, nears, unplaced = append(means, d.mean), append(mosts, d.most), append(nears, d.near), unplaced+d.unplaced
+			for i, share := range d.shares {
+				curve.X[i] = float64(i - shown)
+				curve.Y[i] += share / float64(p.draws)
+			}
 		}
+		plot.Series = append(plot.Series, curve)
 		mean, most := lab.Estimate(means, 0.95), lab.Estimate(mosts, 0.95)
 		within[ideal.name] = lab.Estimate(nears, 0.95).Mean
 		out.Row("figure", "10", "ideal_times", ideal.name, "crawls", len(slots), "mean_slots", mean, "most_slots", most,
 			fmt.Sprintf("share_within_%d", near), within[ideal.name], "unplaced", unplaced)
+		if p.slots == referenceSlots {
+			for i, measured := range []float64{mean.Mean, most.Mean, within[ideal.name]} {
+				out.Compare(lab.Comparison{What: ideal.name + ": " + [...]string{"mean distance in slots", "largest distance", "share within 20 slots"}[i],
+					Source: "Figure 10, computed", Published: referenceTen[ideal.name][i].value, Measured: measured, Tolerance: referenceTen[ideal.name][i].spread})
+			}
+		}
 	}
+	out.Plot(plot)
 	for _, ideal := range ideals {
 		out.Claim("Figure 10: virtually all crawls land within 20 slots of their ideal times; ideal times "+ideal.name, within[ideal.name] >= 0.99,
 			"%.3f of them", within[ideal.name])
@@ -99,7 +117,11 @@ func (p *parameters) displacement(rng *rand.Rand, slots []schedule.Slot, draw fu
 		if slot < 0 {
 			continue
 		}
-		off := math.Abs(slots[slot].Start-tasks[i].Ideal) * float64(p.slots)
+		late := (slots[slot].Start - tasks[i].Ideal) * float64(p.slots)
+		if bin := shown + int(math.Round(late)); bin >= 0 && bin < len(d.shares) {
+			d.shares[bin] += 1 / float64(s.Placed)
+		}
+		off := math.Abs(late)
 		d.mean += off / float64(s.Placed)
 		d.most = max(d.most, off)
 		if off <= near {

@@ -4,6 +4,7 @@ package wolf
 const (
 	referencePages = 1_000_000
 	referenceSeed  = 2002
+	referenceSlots = 1_000_000 // of each crawler of Figure 10
 )
 
 // referenceEight is optimal, proportional, uniform of Figure 8 by mixture and crawls a page.
@@ -48,4 +49,16 @@ var referenceNine = map[float64][4]float64{
 	1.05: {.03066746, .04726467, .03187114, .41581042}, 1.25: {.04461152, .07448524, .05011038, .19269560},
 	1.5: {.04830647, .08215760, .05633683, .13952138}, 2: {.05063220, .08708764, .06084882, .10680650},
 	3: {.05195360, .08996264, .06370764, .08807841}, 4: {.05241880, .09099801, .06477823, .08137386},
+}
+
+// referenceSorted is four policies of Figure 7 at 2.5 crawls a page, with weights in the order of the rates.
+var referenceSorted = map[string]float64{proportional: .1408, weightedProportional: .1929, uniform: .2148, weightedUniform: .0929}
+
+// referenceTen is mean and largest distance and the share within 20 slots of Figure 10, by how ideal times are
+// drawn, one draw each. Where they are not spread evenly the distance is that of a Brownian bridge from 0, which
+// varies from draw to draw by half of itself and more.
+var referenceTen = map[string][3]struct{ value, spread float64 }{
+	ideals[0].name: {{40.2, 30}, {174, 130}, {.358, .3}},
+	ideals[1].name: {{78.8, 60}, {264, 200}, {.281, .3}},
+	ideals[2].name: {{.700, .01}, {2.79, .5}, {1, 1e-9}},
 }
