@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -34,7 +35,8 @@ const (
 	hookTime    = 30 * time.Second // of the machine's, for an answer
 	hookPause   = time.Second      // in which changes gather, once there is one
 	firstRetry  = time.Second
-	longestWait = time.Hour // between attempts
+	longestWait = time.Hour      // between attempts
+	longestAsk  = 24 * time.Hour // that an answer may ask for
 )
 
 // Sign returns "sha256=" and the HMAC-SHA-256 of the timestamp's text, a full stop and the body, in
@@ -67,7 +69,8 @@ type WebhookOptions struct {
 // Webhooks sends lines of the change feed to URLs, as NDJSON in the body of a POST: up to 256 at once, in
 // the log's order. An answer with a code from 200 to 299 takes them; after any other, a redirect too, and
 // after none within 30 s, the same lines are sent again: after a second, then twice as long each time, up
-// to an hour, of which between half and all is waited. Where each hook is, is on disk; so a change arrives
+// to an hour, of which between half and all is waited, or longer if the answer's Retry-After asks for it, up
+// to a day. Where each hook is, is on disk; so a change arrives
 // at least once, also if either side is killed. A hook holds one batch in memory and waits for nobody
 // else.
 //
@@ -126,6 +129,10 @@ type hook struct {
 	rng    *rand.Rand
 	reader *Reader
 	lost   error // why the hook cannot go on from where it was
+
+	taken, refused, lines atomic.Int64 // attempts, and what was taken
+	failures              atomic.Int64 // attempts refused since the last that was taken
+	oldest                atomic.Int64 // unix nanoseconds of the first change that is being told; 0: none is
 }
 
 // open brings the reader to the hook's cursor.
@@ -166,6 +173,7 @@ func (h *hook) run(ctx context.Context) error {
 			if h.deliver(ctx, body) != nil {
 				return nil
 			}
+			h.oldest.Store(0)
 			if err := h.keep(); err != nil {
 				return err
 			}
@@ -202,6 +210,9 @@ func (h *hook) next() (body []byte, err error) {
 		h.lost = nil
 		return out.Bytes(), err
 	}
+	if len(entries) > 0 {
+		h.oldest.Store(entries[0].At)
+	}
 	for _, e := range entries {
 		at[e.Partition] = e.Record
 		c := describe(h.o.Store, e)
@@ -216,14 +227,19 @@ func (h *hook) next() (body []byte, err error) {
 // deliver sends lines until they are taken; its error is ctx's.
 func (h *hook) deliver(ctx context.Context, body []byte) error {
 	for failures := 0; ; failures++ {
-		err := h.post(ctx, body)
+		asked, err := h.post(ctx, body)
 		if err == nil {
+			h.taken.Add(1)
+			h.lines.Add(int64(bytes.Count(body, []byte("\n"))))
+			h.failures.Store(0)
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		wait := retryAfter(failures, h.rng)
+		h.refused.Add(1)
+		h.failures.Add(1)
+		wait := max(retryAfter(failures, h.rng), min(asked, longestAsk))
 		h.o.Logger.Warn("a webhook has not taken what it was sent", "url", h.URL.Redacted(), "error", err, "again_in", wait)
 		if err := h.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
@@ -237,11 +253,11 @@ func retryAfter(failures int, rng *rand.Rand) time.Duration {
 	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))
 }
 
-// post makes one attempt.
-func (h *hook) post(ctx context.Context, body []byte) error {
+// post makes one attempt. What the answer to one that failed asks to wait is 0 or less if it asks for nothing.
+func (h *hook) post(ctx context.Context, body []byte) (asked time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL.String(), bytes.NewReader(body))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	timestamp := strconv.FormatInt(h.o.Clock.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/x-ndjson")
@@ -250,12 +266,24 @@ func (h *hook) post(ctx context.Context, body []byte) error {
 	request.Header.Set(SignatureHeader, Sign(h.Secret, timestamp, body))
 	response, err := h.client.Do(request)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // a short answer leaves the connection fit for the next
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("broadcast: webhook: answered %s: want a code from 200 to 299", response.Status)
+		return askedWait(response.Header, h.o.Clock.Now()), fmt.Errorf("broadcast: webhook: answered %s: want a code from 200 to 299", response.Status)
 	}
-	return nil
+	return 0, nil
+}
+
+// askedWait reads Retry-After (RFC 9110, 10.2.3): seconds or a date.
+func askedWait(header http.Header, now time.Time) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return date.Sub(now)
+	}
+	return 0
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/broadcast"
 	"freshet/clock"
@@ -103,8 +104,15 @@ func (r *receiver) awaitKind(url, kind string) {
 // tell lets hooks be told of a world until stop, by a clock on which an hour takes a third of a second.
 func tell(t *testing.T, w *world, fs vfs.FS, receivers ...*receiver) (stop func()) {
 	t.Helper()
+	_, stop = tellBy(t, w, fs, clock.New(time.Unix(1.8e9, 0), 1e4), receivers...)
+	return stop
+}
+
+// tellBy does so by a clock of the test's.
+func tellBy(t *testing.T, w *world, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *broadcast.Webhooks, stop func()) {
+	t.Helper()
 	o := broadcast.WebhookOptions{
-		Store: w.store(), Bell: &w.bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
+		Store: w.store(), Bell: &w.bell, Clock: by, Logger: slog.New(slog.DiscardHandler),
 		Transport: &http.Transport{}, FS: fs, Dir: "data/webhooks",
 	}
 	for _, r := range receivers {
@@ -120,7 +128,7 @@ func tell(t *testing.T, w *world, fs vfs.FS, receivers ...*receiver) (stop func(
 		defer close(ended)
 		hooks.Run(ctx)
 	}()
-	return func() {
+	return hooks, func() {
 		cancel()
 		<-ended
 	}
@@ -165,6 +173,53 @@ func TestWebhookIsToldAgain(t *testing.T) {
 	}
 	if r.attempts != 12 || elsewhere.attempts != 0 {
 		t.Errorf("%d attempts, %d elsewhere: want 12 and none", r.attempts, elsewhere.attempts)
+	}
+}
+
+// TestWebhookHeedsRetryAfter refuses once each by a number of seconds and by a date, an hour off: no sooner it is asked
+// again. The metrics tell what happened.
+func TestWebhookHeedsRetryAfter(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	by := clock.New(time.Unix(1.8e9, 0), 1e5)
+	var earliest time.Time
+	r := newReceiver(t, func(attempt int, out http.ResponseWriter, _ *http.Request) bool {
+		now := by.Now()
+		if now.Before(earliest) {
+			t.Errorf("attempt %d at %v: want none before %v", attempt, now, earliest)
+		}
+		earliest = now.Add(time.Hour).Truncate(time.Second)
+		switch attempt {
+		case 1:
+			out.Header().Set("Retry-After", "3600")
+		case 2:
+			out.Header().Set("Retry-After", earliest.UTC().Format(http.TimeFormat))
+		default:
+			return false
+		}
+		out.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	hooks, stop := tellBy(t, w, vfs.NewMem(), by, r)
+	w.set(url(0, 1), "second text")
+	w.visit(url(0, 1))
+	r.awaitKind(url(0, 1), "changed")
+	stop()
+	var text strings.Builder
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(broadcast.HookCollector(func() *broadcast.Webhooks { return hooks }))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			fmt.Fprintf(&text, "%s %v %v\n", f.GetName(), len(m.GetLabel()), m.GetCounter().GetValue()+m.GetGauge().GetValue())
+		}
+	}
+	for _, want := range []string{"freshet_webhook_attempts_total 3 2\n", "freshet_webhook_failures 2 "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%s: want %q", text.String(), want)
+		}
 	}
 }
 

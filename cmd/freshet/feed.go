@@ -56,7 +56,8 @@ type feed struct {
 	ctx     context.Context // of all streams
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
+	server  atomic.Pointer[broadcast.Server]   // nil before the first client asks
+	told    atomic.Pointer[broadcast.Webhooks] // nil if there are none
 }
 
 // newFeed returns the feed of the engine that will be opened with the options, which get its bell.

@@ -97,7 +97,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, options crawl.Options, open listening, news *feed) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
-	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), broadcast.HookCollector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.HubSecret = open.secret
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))

@@ -102,10 +102,12 @@ func (f *feed) tell(s *store.Store, hooks []broadcast.Webhook) error {
 		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Hooks: hooks,
 		Transport: hookTransport(f.allowPrivate), FS: vfs.Default, Dir: filepath.Join(f.dir, "webhooks", f.crawl),
 	})
-	if err == nil {
-		f.running.Go(func() { told.Run(f.ctx) })
+	if err != nil {
+		return err
 	}
-	return err
+	f.told.Store(told)
+	f.running.Go(func() { told.Run(f.ctx) })
+	return nil
 }
 
 // hookTransport makes the requests to webhooks: directly, and to addresses of the public Internet alone
