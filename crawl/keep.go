@@ -13,6 +13,10 @@ import (
 // not more often than every minute of the machine's.
 const keepEvery = time.Hour
 
+// firstPurgeRetry is how long after a purge could not be finished that is tried again, in the crawl's time and at
+// least a tenth of a second of the machine's; then twice as long each time, up to what is between two sweeps.
+const firstPurgeRetry = 10 * time.Second
+
 // keeper cuts the past down and takes what is purged off the disk, beside the crawl.
 type keeper struct {
 	purge chan struct{} // one token: a purge has begun
@@ -24,26 +28,40 @@ type keeper struct {
 }
 
 // keep runs until ctx ends. A fault of one sweep is logged, and the next one tries again: the crawl does
-// not depend on it.
+// not depend on it. A purge is owed to somebody, and is tried again sooner.
 func (e *Engine) keep(ctx context.Context) {
 	every := max(keepEvery, e.opt.Clock.Span(time.Minute))
-	timer := e.opt.Clock.NewTimer(every)
-	defer timer.Stop()
+	first := max(firstPurgeRetry, e.opt.Clock.Span(100*time.Millisecond))
+	sweep, again := e.opt.Clock.NewTimer(every), e.opt.Clock.NewTimer(every)
+	defer sweep.Stop()
+	defer again.Stop()
+	again.Stop()
+	wait := first
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.keeper.purge:
-			_ = e.finishPurges(ctx) // it is logged
-		case <-timer.C:
-			e.sweep(ctx)
-			e.opt.Clock.Reset(timer, every)
+			err = e.finishPurges(ctx)
+		case <-again.C:
+			err = e.finishPurges(ctx)
+		case <-sweep.C:
+			err = e.sweep(ctx)
+			e.opt.Clock.Reset(sweep, every)
 		}
+		if err == nil {
+			again.Stop()
+			wait = first
+			continue
+		}
+		e.opt.Clock.Reset(again, wait)
+		wait = min(2*wait, every)
 	}
 }
 
-// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the
-// next run if need be.
+// finishPurges takes what has been purged off the disk. If it cannot, that is logged and the next call tries
+// again, in the next run if need be.
 func (e *Engine) finishPurges(ctx context.Context) error {
 	report, err := e.store.FinishPurges(ctx)
 	switch {
@@ -55,10 +73,10 @@ func (e *Engine) finishPurges(ctx context.Context) error {
 	return err
 }
 
-func (e *Engine) sweep(ctx context.Context) {
+// sweep cuts the past down, and finishes purges. An error has been logged.
+func (e *Engine) sweep(ctx context.Context) error {
 	if e.opt.Keep == (store.Keep{}) {
-		_ = e.finishPurges(ctx)
-		return
+		return e.finishPurges(ctx)
 	}
 	swept, err := e.store.Sweep(ctx, e.opt.Keep, e.opt.Clock.Now())
 	k := &e.keeper
@@ -77,6 +95,7 @@ func (e *Engine) sweep(ctx context.Context) {
 		k.faults++
 		e.opt.Logger.Error("the past is not cut down as asked; the next sweep tries again", "error", err)
 	}
+	return err
 }
 
 // swept returns what the sweeps of this run did, their number, and how many of them failed.

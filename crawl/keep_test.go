@@ -3,11 +3,16 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/clock"
 	"freshet/store/warc"
 )
 
@@ -68,6 +73,71 @@ func TestPurge(t *testing.T) {
 		if strings.Contains(left, "//h1.test") || strings.Contains(left, "//h2.test/p/1\"") || !strings.Contains(left, "//h0.test") || !strings.Contains(left, "//h2.test/p/2\"") {
 			t.Errorf("running %v: captures that are left:\n%s", running, left)
 		}
+	}
+}
+
+// unreadable lets the first WARC files not be opened.
+type unreadable struct{ times atomic.Int32 }
+
+func (u *unreadable) MaybeError(op errorfs.Op) error {
+	if op.Kind == errorfs.OpOpen && strings.HasSuffix(op.Path, ".warc.gz") && u.times.Add(-1) >= 0 {
+		return errorfs.ErrInjected
+	}
+	return nil
+}
+
+func (u *unreadable) String() string { return "unreadable" }
+
+// lines are what is logged.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// TestPurgeIsTriedAgain holds that a purge which cannot be finished is finished soon after it can, and not at the next
+// sweep.
+func TestPurgeIsTriedAgain(t *testing.T) {
+	web := newTestWeb(t, 1, 3)
+	disk, damage := vfs.NewMem(), &unreadable{}
+	o := web.options(t, disk, "data")
+	run(t, o)
+	said := make(lines, 100)
+	o.Keep.Versions = 5 // so that sweeps are counted
+	o.FS, o.Wait, o.Clock, o.Logger = errorfs.Wrap(disk, damage), true, clock.New(time.Unix(1.8e9, 0), 1000), slog.New(slog.NewTextHandler(said, nil))
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage.times.Store(2)
+	if err := e.Purge(mustParse(t, "http://h0.test/p/1")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if _, err := e.Run(ctx, context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	failed := 0
+	for line := range said {
+		if strings.Contains(line, "purge is not finished") {
+			failed++
+		}
+		if strings.Contains(line, "msg=purged") {
+			break
+		}
+	}
+	if _, sweeps, _ := e.keeper.swept(); failed != 2 || sweeps > 0 {
+		t.Errorf("%d failures, %d sweeps: want 2 and none", failed, sweeps)
+	}
+	stop()
+	<-ended
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
