@@ -446,6 +446,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		unwatch = s.watch(engine)
 	}
 	summary, err := engine.Run(soft, hard)
+	refused := engine.Status().Refused
 	unwatch()
 	progress.stop()
 	if d != nil {
@@ -463,6 +464,9 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s (%.1f pages/s), %d URLs known, %d failed; stopped by %s\n",
 			summary.Pages, summary.Sites, shortDuration(time.Duration(summary.DurationS*1e9).Round(100*time.Millisecond)), summary.PagesPerS, summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
+	}
+	if err == nil && summary.Pages == 0 && len(refused) > 0 && !quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was stored, as URLs were refused: freshet pages --skipped --data %s has the reasons, freshet explain URL the whole story\n", options.Dir)
 	}
 	switch {
 	case err != nil:

@@ -58,7 +58,7 @@ func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 // was left before the first record of any crawl may be opened for writing.
 func openStore(data string, o store.Options) (*store.Store, error) {
 	if !store.Exists(vfs.Default, data) {
-		return nil, fmt.Errorf("there is no data directory at %q", data)
+		return nil, fmt.Errorf("there is no data directory at %q (--data names it)", data)
 	}
 	s, err := store.Open(data, o)
 	if err != nil {

@@ -50,7 +50,7 @@ func takeSnapshot(ctx context.Context, data, to string) error {
 		return err
 	}
 	if !store.Exists(vfs.Default, data) {
-		return fmt.Errorf("there is no data directory at %q", data)
+		return fmt.Errorf("there is no data directory at %q (--data names it)", data)
 	}
 	_, err = patiently(ctx, data, func() (struct{}, error) {
 		if done, err := askSnapshot(ctx, data, to); done {
@@ -204,7 +204,7 @@ func migrateCommand() *cobra.Command {
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !store.Exists(vfs.Default, *data) {
-			return fmt.Errorf("there is no data directory at %q", *data)
+			return fmt.Errorf("there is no data directory at %q (--data names it)", *data)
 		}
 		from, err := patiently(cmd.Context(), *data, func() (int, error) { return store.Migrate(vfs.Default, *data) })
 		if err == nil {

@@ -162,7 +162,7 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 // for what it makes of new seeds are those of the environment and of --config.
 func (d *directory) steeringAPI() (*api, error) {
 	if !store.Exists(vfs.Default, d.data) {
-		return nil, fmt.Errorf("there is no data directory at %q", d.data)
+		return nil, fmt.Errorf("there is no data directory at %q (--data names it)", d.data)
 	}
 	options, err := d.settings.optionsOf(nil, false)
 	if err != nil {
