@@ -172,6 +172,13 @@ func (web *politeWeb) perInterval(h *politeHost) int {
 	return web.k
 }
 
+func (web *politeWeb) requests() (n int) {
+	for _, h := range web.hosts {
+		n += h.requests
+	}
+	return n
+}
+
 func (web *politeWeb) tooSoon() (n int) {
 	for _, h := range web.hosts {
 		n += h.tooSoon
