@@ -14,17 +14,16 @@ import (
 // A naive demand: all that happened, kept page by page and client by client, and every figure computed
 // from nothing by its definition.
 type naive struct {
-	options  scheduler.Options
-	chunks   []scheduler.Chunk
-	clients  map[int]*naiveClient
-	mean     []float64 // RxC's estimates
-	last     []float64
-	added    []float64         // by chunk
-	seen     []map[int]int     // by chunk and page: changes
-	interval []map[int]float64 // estimates when somebody began to lack them
-	delays   []float64
-	gaveUp   []float64
-	history  *schedulertest.History
+	options scheduler.Options
+	chunks  []scheduler.Chunk
+	clients map[int]*naiveClient
+	mean    []float64 // RxC's estimates
+	last    []float64
+	added   []float64     // by chunk
+	seen    []map[int]int // by chunk and page: changes
+	delays  []float64
+	gaveUp  []float64
+	history *schedulertest.History
 }
 
 type naiveClient struct {
@@ -37,6 +36,23 @@ type naiveClient struct {
 type naiveCopy struct {
 	taken float64
 	since map[int]float64 // of the pages that are missing
+	waits []float64       // by how many pages were missing: 1/Σ(1 + changes seen) of the others
+}
+
+// miss takes in that a page is missing since then.
+func (n *naive) miss(copy *naiveCopy, i, page int, since float64) {
+	copy.waits = append(copy.waits, 1/n.fresh(copy, i))
+	copy.since[page] = since
+}
+
+// fresh returns Σ(1 + changes seen) of the pages that a copy has.
+func (n *naive) fresh(copy *naiveCopy, i int) (sum float64) {
+	for page := range n.chunks[i].Pages {
+		if _, missing := copy.since[page]; !missing {
+			sum += 1 + float64(n.seen[i][page])
+		}
+	}
+	return sum
 }
 
 func (n *naive) weight(i int) float64 { return or1(n.chunks[i].Weight) }
@@ -66,7 +82,10 @@ func (n *naive) requests(i int) (requests float64) {
 }
 
 // cost is what sending a chunk takes, and size what each receiver gets.
-func (n *naive) cost(i int) float64 {
+func (n *naive) cost(i int) float64 { return n.size(i) * n.copies(i) }
+
+// copies is how often a chunk leaves when it is sent.
+func (n *naive) copies(i int) float64 {
 	receivers := 0
 	for _, c := range n.clients {
 		if copy := c.copies[i]; copy != nil && !c.paused && len(copy.since) > 0 {
@@ -74,9 +93,9 @@ func (n *naive) cost(i int) float64 {
 		}
 	}
 	if n.options.Copies {
-		return n.size(i) * float64(max(1, receivers))
+		return float64(max(1, receivers))
 	}
-	return n.size(i)
+	return 1
 }
 
 func (n *naive) size(i int) float64 {
@@ -127,55 +146,69 @@ func (n *naive) oldest(i int) float64 {
 	return oldest
 }
 
-// index is the lifetime index.
+// index is the lifetime index, times what sending the chunk costs.
 func (n *naive) index(o scheduler.Objective, i int, now float64) (index float64) {
 	for _, c := range n.clients {
 		copy := c.copies[i]
 		if copy == nil || c.paused || len(copy.since) == 0 {
 			continue
 		}
-		share := or1(c.Weight)
-		if !o.OverData {
-			share /= n.pages(c)
-		}
-		if c.Downloader {
+		worth := or1(c.Weight)
+		switch {
+		case c.Downloader:
 			pace := o.Patience
 			if o.Age {
 				pace = o.Patience * o.Patience / 2
 			}
-			if !o.OverData {
-				share = or1(c.Weight)
-			} else {
-				share *= n.pages(c)
+			if o.OverData {
+				pace *= n.pages(c)
 			}
-			index += pace * share / float64(outstanding(c))
+			index += worth * pace / float64(outstanding(c)) / n.cost(i)
 			continue
+		case !o.OverData:
+			worth /= n.pages(c)
 		}
-		latest := math.Inf(-1)
-		for _, since := range copy.since {
-			latest = max(latest, since)
-		}
-		for page, since := range copy.since {
-			mean, known := n.interval[i][page]
-			if !known {
-				mean = n.options.Interval
-			}
-			u := (latest - copy.taken) / mean
-			life := mean * (1 - u/math.Expm1(u))
-			if u == 0 {
-				life = 0
-			}
-			if o.Age {
-				life = ((now-copy.taken)*(now-copy.taken) - (since-copy.taken)*(since-copy.taken)) / 2
-			}
-			index += share * n.weight(i) * life
+		if o.Age {
+			index += worth * n.weight(i) * squares(copy, now) / n.cost(i)
+		} else {
+			index += worth * n.weight(i) * n.lives(copy, i) / n.avoidable(copy, i)
 		}
 	}
-	return index
+	return index * n.cost(i)
+}
+
+// squares is what the missing pages cost in age.
+func squares(copy *naiveCopy, now float64) (sum float64) {
+	for _, since := range copy.since {
+		sum += ((now-copy.taken)*(now-copy.taken) - (since-copy.taken)*(since-copy.taken)) / 2
+	}
+	return sum
+}
+
+// lives is Σ_{j<d} (d-j)·t_j.
+func (n *naive) lives(copy *naiveCopy, i int) (sum float64) {
+	for j, wait := range copy.waits {
+		sum += float64(len(copy.waits)-j) * wait
+	}
+	latest := math.Inf(-1)
+	for _, since := range copy.since {
+		latest = max(latest, since)
+	}
+	return sum * (n.options.Interval + max(0, latest-n.added[i]))
+}
+
+// avoidable is what sending a chunk now costs that waiting for more changes does not.
+func (n *naive) avoidable(copy *naiveCopy, i int) float64 {
+	waited := 0.0
+	for _, wait := range copy.waits {
+		waited += wait
+	}
+	fixed := n.chunks[i].Bytes * n.copies(i)
+	return fixed + (n.cost(i)-fixed)*(1-waited*n.fresh(copy, i)/float64(len(copy.since)))
 }
 
 func (n *naive) Change(i, page int, now float64) {
-	wanted, spoiled := false, false
+	wanted := false
 	for _, c := range n.clients {
 		copy := c.copies[i]
 		if copy == nil || c.Downloader && len(copy.since) == 0 {
@@ -183,16 +216,10 @@ func (n *naive) Change(i, page int, now float64) {
 		}
 		wanted = true
 		if _, missing := copy.since[page]; !missing {
-			copy.since[page] = now
-			spoiled = true
+			n.miss(copy, i, page, now)
 		}
 	}
-	if wanted {
-		n.seen[i][page]++
-	}
-	if spoiled {
-		n.interval[i][page] = (n.options.Interval + now - n.added[i]) / float64(1+n.seen[i][page])
-	}
+	n.seen[i][page]++
 	if wanted && now != n.last[i] {
 		if math.IsInf(n.mean[i], 1) {
 			n.mean[i] = now - n.last[i]
@@ -228,9 +255,9 @@ func (n *naive) Extend(k int, wants []scheduler.Want, now float64) {
 			if c.Downloader {
 				copy.since[page] = now
 			} else if want.Missing>>page&1 == 1 && want.Since != nil {
-				copy.since[page] = want.Since[page]
+				n.miss(copy, want.Chunk, page, want.Since[page])
 			} else if want.Missing>>page&1 == 1 {
-				copy.since[page] = now
+				n.miss(copy, want.Chunk, page, now)
 			}
 		}
 		n.settle(c, want.Chunk)
@@ -277,7 +304,7 @@ func (n *naive) Sent(i int, now float64) {
 			continue
 		}
 		received := len(copy.since) > 0
-		copy.since = map[int]float64{}
+		copy.since, copy.waits = map[int]float64{}, nil
 		if news {
 			copy.taken = now
 		}
@@ -313,7 +340,6 @@ func (n *naive) Resume(k int, now float64) { n.turn(n.clients[k], false) }
 func (n *naive) AddChunk(c scheduler.Chunk, now float64) int {
 	n.added = append(n.added, now)
 	n.seen = append(n.seen, map[int]int{})
-	n.interval = append(n.interval, map[int]float64{})
 	n.chunks = append(n.chunks, c)
 	n.mean = append(n.mean, math.Inf(1))
 	n.last = append(n.last, 0)
@@ -451,8 +477,8 @@ func (n *naive) compare(t *rapid.T, d *scheduler.Demand, now float64, key func(n
 	if ok != !math.IsInf(best, -1) {
 		t.Fatalf("pick at %v: %v, %v; the best key is %v", now, picked, ok, best)
 	}
-	// Lifetime keeps its estimates as float32.
-	if own := key(n, picked, now) / n.cost(picked); ok && !(own >= best-1e-6*max(1, best)) {
+	// Lifetime keeps its sums as float32.
+	if own := key(n, picked, now) / n.cost(picked); ok && !(own >= best-1e-5*max(1, best)) {
 		t.Fatalf("pick at %v: %d with key %v; the best is %v", now, picked, own, best)
 	}
 	n.compareMetrics(t, d, now)

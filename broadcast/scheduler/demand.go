@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 )
 
 // MaxPages is the most pages that a chunk may have: what clients lack of it is kept in one word, of which
@@ -73,7 +74,8 @@ type Demand struct {
 	changes ChangeFollower
 
 	chunks  []chunk
-	lacked  []uint64 // by chunk: the pages that all its groups lack, whose changes alter nothing; or unwanted
+	marks   []mark   // by chunk
+	seen    []uint16 // by page: its changes, as far as 65,535; nil unless the scheduler asks, see countChanges
 	clients []client
 	free    []int32 // numbers of clients that left
 	behind  ranking // clients passed over for their rate, by -busy
@@ -87,7 +89,12 @@ type chunk struct {
 	head group // the first of its groups, mostly the only one; nobody is in it if nobody wants the chunk
 	Chunk
 	added float64
-	_     [8]byte // so that none lies across a fourth line
+}
+
+// A mark is all of a chunk that a change needs which alters nothing.
+type mark struct {
+	lacked uint64 // the pages that all its groups lack, whose changes alter nothing; or unwanted
+	first  int32  // the place in seen of its first page
 }
 
 type client struct {
@@ -127,7 +134,10 @@ func (d *Demand) AddChunk(c Chunk, now float64) int {
 		c.Weight = 1
 	}
 	d.chunks = append(d.chunks, chunk{Chunk: c, added: now})
-	d.lacked = append(d.lacked, unwanted)
+	d.marks = append(d.marks, mark{lacked: unwanted, first: int32(len(d.seen))})
+	if d.seen != nil {
+		d.seen = append(d.seen, make([]uint16, c.Pages)...)
+	}
 	return len(d.chunks) - 1
 }
 
@@ -289,25 +299,48 @@ func (d *Demand) Wake() (when float64, ok bool) {
 	return -slow.key, ok
 }
 
+// countChanges lets d count the changes of each page from now on, and tell by them how long groups take to
+// lack what they do (see group.lives). A scheduler asks for it when it is attached.
+func (d *Demand) countChanges() { d.seen = []uint16{} }
+
+// changesOf returns how often each page of a chunk was seen to change; nil if that is not counted.
+func (d *Demand) changesOf(i int) []uint16 {
+	if d.seen == nil {
+		return nil
+	}
+	first := int(d.marks[i].first)
+	return d.seen[first : first+d.chunks[i].Pages]
+}
+
 // Change says that a page has a new version. Nothing changes for those who lack the page already.
 // O(1) besides what the scheduler does, and if a group lacked nothing of the chunk, a step for each of
 // its clients.
 func (d *Demand) Change(i, page int, now float64) {
-	lacked := d.lacked[i]
-	if lacked == unwanted {
-		return
-	}
-	if d.changes != nil {
+	lacked := d.marks[i].lacked
+	if d.changes != nil && lacked != unwanted {
 		d.changes.Change(i, page, now)
 	}
-	bit := uint64(1) << page
-	if lacked&bit != 0 {
+	if lacked>>page&1 == 0 {
+		d.alter(i, page, now)
+	}
+	d.count(i, page)
+}
+
+// count takes in that a page was seen to change.
+func (d *Demand) count(i, page int) {
+	if d.seen == nil {
 		return
 	}
-	d.lacked[i] |= bit
-	c := &d.chunks[i]
-	for g := &c.head; g != nil; g = g.next {
-		if g.missing&bit == 0 {
+	if n := &d.seen[int(d.marks[i].first)+page]; *n < math.MaxUint16 {
+		*n++
+	}
+}
+
+// alter takes in a change of a page that not all lack.
+func (d *Demand) alter(i, page int, now float64) {
+	d.marks[i].lacked |= 1 << page
+	for g := &d.chunks[i].head; g != nil; g = g.next {
+		if g.missing>>page&1 == 0 {
 			d.spoil(i, g, page, now)
 		}
 	}
@@ -318,7 +351,7 @@ func (d *Demand) Change(i, page int, now float64) {
 func (d *Demand) spoil(i int, g *group, page int, now float64) {
 	c := &d.chunks[i]
 	first := g.missing == 0
-	g.miss(c, page, now)
+	g.miss(c, page, now, d.changesOf(i))
 	d.meter.spoil(c, g, now)
 	if !first {
 		return
@@ -342,7 +375,7 @@ func (c *client) lack(now float64) {
 // of them.
 func (d *Demand) Sent(i int, now float64) {
 	c := &d.chunks[i]
-	bytes := c.bytes()
+	bytes := c.bytes(1)
 	d.slowed = d.slowed[:0]
 	for g := &c.head; g != nil; g = g.next {
 		if !g.paused && g.missing != 0 {
@@ -350,7 +383,7 @@ func (d *Demand) Sent(i int, now float64) {
 		}
 	}
 	c.unite()
-	d.lacked[i] = c.lacked()
+	d.marks[i].lacked = c.lacked()
 	d.policy.Touch(i, now)
 	for _, k := range d.slowed {
 		d.Pause(int(k), now)
@@ -366,7 +399,7 @@ func (d *Demand) receive(i int, g *group, bytes, now float64) {
 	if g.downloads {
 		g.members = nil
 	} else {
-		g.clear(now)
+		g.clear(now, d.changesOf(i))
 	}
 	for _, who := range receivers {
 		k := int(who.client)

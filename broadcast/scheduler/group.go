@@ -7,19 +7,24 @@ import (
 
 // A group is the clients of a chunk that hold the same of it.
 type group struct {
-	missing   uint64
-	taken     float64   // when its copies were taken
-	first     float64   // since when anything is missing
-	latest    float64   // since when the last of it is
-	sum       float64   // Σ since over the missing
-	square    float64   // Σ (since - taken)², of the fresh lives that have ended
-	weight    float64   // Σ of the members' weights
-	share     float64   // Σ weight/pages: what one page is worth to them, of all they want
-	since     []float64 // of each missing page, since when; nil of downloaders
-	members   []member
-	next      *group // of the chunk
-	downloads bool   // of downloaders, who lack it all
-	paused    bool
+	missing uint64
+	taken   float64   // when its copies were taken
+	first   float64   // since when anything is missing
+	latest  float64   // since when the last of it is
+	sum     float64   // Σ since over the missing
+	square  float64   // Σ (since - taken)², of the fresh lives that have ended
+	weight  float64   // Σ of the members' weights
+	share   float64   // Σ weight/pages: what one page is worth to them, of all they want
+	since   []float64 // of each missing page, since when; nil of downloaders
+	members []member
+	next    *group // of the chunk
+	// Where changes are counted (Demand.countChanges): with r the changes seen of a page and one, fresh is
+	// Σ r over the pages that are not missing, wait Σ 1/fresh over the states in which fewer were missing than
+	// are, and lives the sum of these waits at the time that each was missed. See Lifetime.
+	fresh       int32
+	downloads   bool // of downloaders, who lack it all
+	paused      bool
+	wait, lives float32
 }
 
 // A member is a client in a group; the chunk is its slot-th.
@@ -27,8 +32,9 @@ type member struct {
 	client, slot int32
 }
 
-// miss takes in that a page is missing from now on.
-func (g *group) miss(c *chunk, page int, since float64) {
+// miss takes in that a page is missing from now on. seen are the changes of the chunk's pages, if they are
+// counted.
+func (g *group) miss(c *chunk, page int, since float64, seen []uint16) {
 	if g.since == nil {
 		g.since = make([]float64, c.Pages)
 	}
@@ -43,6 +49,17 @@ func (g *group) miss(c *chunk, page int, since float64) {
 	g.sum += since
 	life := since - g.taken
 	g.square += life * life
+	if seen != nil {
+		g.wait += 1 / float32(g.fresh)
+		g.lives += g.wait
+		g.fresh -= 1 + int32(seen[page])
+	}
+}
+
+// avoidable returns which part of the bytes of the missing pages sending them now costs, and waiting for more
+// would not: see Lifetime.
+func (g *group) avoidable() float64 {
+	return max(0, 1-float64(g.fresh)*float64(g.wait)/float64(bits.OnesCount64(g.missing)))
 }
 
 // waitFor takes in how long a member has waited, if it is a downloader: each as long as it is in.
@@ -52,10 +69,15 @@ func (g *group) waitFor(c *client) {
 	}
 }
 
-// clear takes in that all have the version of now.
-func (g *group) clear(now float64) {
+// clear takes in that all have the version of now. seen are the changes of the chunk's pages, if they are
+// counted.
+func (g *group) clear(now float64, seen []uint16) {
 	g.missing, g.sum, g.square = 0, 0, 0
 	g.taken = now
+	g.fresh, g.wait, g.lives = 0, 0, 0
+	for _, changes := range seen {
+		g.fresh += 1 + int32(changes)
+	}
 }
 
 // empty returns the same group without its members.
@@ -76,7 +98,9 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 	if who.Downloader {
 		return group{missing: all, downloads: true, paused: who.paused, taken: now, first: math.Inf(1)}
 	}
-	g := group{paused: who.paused, taken: now}
+	g := group{paused: who.paused}
+	seen := d.changesOf(want.Chunk)
+	g.clear(now, seen)
 	if want.Since != nil {
 		g.taken = want.Taken
 	} else if want.Missing != 0 {
@@ -87,7 +111,7 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 		if want.Since != nil {
 			since = want.Since[page]
 		}
-		g.miss(c, page, since)
+		g.miss(c, page, since, seen)
 	}
 	return g
 }
@@ -96,7 +120,7 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 // good as the newer.
 func (g *group) same(other *group) bool {
 	return g.missing == other.missing && g.downloads == other.downloads && g.paused == other.paused &&
-		(g.missing == 0 || g.downloads || g.taken == other.taken && g.sum == other.sum)
+		(g.missing == 0 || g.downloads || g.taken == other.taken && g.sum == other.sum && g.lives == other.lives)
 }
 
 // admit puts a client into the group of a chunk that is like the given one.
@@ -104,7 +128,7 @@ func (d *Demand) admit(i int, like group, who member, now float64) {
 	c := &d.chunks[i]
 	g, found := c.like(&like)
 	if !found {
-		d.lacked[i] &= like.missing
+		d.marks[i].lacked &= like.missing
 	}
 	client := &d.clients[who.client]
 	d.meter.count(c, g, -1)
@@ -144,7 +168,7 @@ func (d *Demand) expel(i int, g *group, at int) {
 	g.members = g.members[:last]
 	if last == 0 {
 		c.tidy()
-		d.lacked[i] = c.lacked()
+		d.marks[i].lacked = c.lacked()
 		return
 	}
 	g.weight -= client.Weight
@@ -217,16 +241,16 @@ func (c *chunk) missing() (pages uint64) {
 	return pages
 }
 
-// bytes returns the size of what is sent of a chunk now.
-func (c *chunk) bytes() float64 {
-	bytes := c.Bytes
+// bytes returns the size of what is sent of a chunk now, with that part of the sizes of its pages.
+func (c *chunk) bytes(part float64) float64 {
 	if c.Sizes == nil {
-		return bytes
+		return c.Bytes
 	}
+	pages := 0.0
 	for missing := c.missing(); missing != 0; missing &= missing - 1 {
-		bytes += float64(c.Sizes[bits.TrailingZeros64(missing)])
+		pages += float64(c.Sizes[bits.TrailingZeros64(missing)])
 	}
-	return bytes
+	return c.Bytes + part*pages
 }
 
 // receivers returns how many ready clients lack anything of a chunk.

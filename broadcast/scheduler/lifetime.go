@@ -1,29 +1,37 @@
 package scheduler
 
 import (
-	"math"
 	"math/bits"
 )
 
-// Lifetime sends the chunk whose pages stayed fresh the longest, a byte, for those that lack them. Let
-// d(τ) count the missing pages τ after their copies were taken, and w be the price of a sending. Sending
-// whenever the state reaches a threshold costs (V∫d + w)/τ a second, where V is what a page is worth; at the best
-// threshold the marginal cost V·d equals that average, so the price at which sending now is just worth it is
+// Lifetime sends the chunk that has bought the most fresh life, a byte, for those that lack it. Changes are
+// Poisson processes, which do not remember, so all that matters of a chunk that was sent is how many of its pages are
+// missing by now: j of them for a time t_j, on average, before one more is. A page being worth V, sending it
+// whenever d are missing, at a price w, costs (w + V·Σ_{j<d} j·t_j)/Σ_{j<d} t_j a second. That is least for the d at
+// which waiting on, V·d, costs as much. So the price at which d is just right is
 //
-//	w = V·(d·τ - ∫₀^τ d) = V·Σ_{missing pages} (since - taken),   V = Σ_k weight_k/N_k
+//	w = V·Σ_{j<d} (d-j)·t_j,   V = Σ_k weight_k/N_k
 //
-// (over data V = Σ_k weight_k): an index in the sense of Whittle (1988), the fresh lives that have
-// ended. A chunk of which one fast page is missing waits and collects changes. One life says little
-// about a page, so each counts by what is to be expected of it: if the page's changes are a Poisson process
-// and its mean interval X, a life that has ended by τ lasted
+// (over data V = Σ_k weight_k): an index in the sense of Whittle (1988), the fresh lives that have ended, as
+// they are to be expected. A chunk of which one fast page is missing waits and collects changes. t_j is 1/(the
+// changes a second of the pages that were not missing then); a page changes at the rate
 //
-//	E = X·(1 - u/(e^u - 1)),   u = τ/X,   X = (Interval + time known)/(1 + changes)
+//	(1 + changes seen)/(Interval + time known).
 //
-// on average. τ is taken at the last change, so that the index moves with the chunk alone and one ranking
-// holds it. A touch puts a chunk there under a guess, E = τ/2, which is never less; only when that comes
-// out highest is E computed, which is needed once or twice a pick, not for each page that goes stale.
+// So the index grows by a sum at each page that goes missing, which the group keeps (see group.lives), and is
+// known without looking at the others. The time is taken at the last of them, so that nothing but a touch
+// moves the index and one ranking holds it.
 //
-// For age the missing pages cost Σ (now - since) instead of d, and the same steps give
+// Where pages have sizes, and only the missing are sent, a page that went missing costs its bytes sooner or
+// later. Then what waiting saves is less, and the same steps put into w, for the bytes of the missing pages,
+// those times
+//
+//	1 - r·Σ_{j<d} t_j/d,
+//
+// r being the changes a second of the pages that are not missing. Without a fixed part of the
+// costs it does not pay to wait at all: a chunk of which slow pages are missing goes at once.
+//
+// For age the missing pages cost Σ (now - since) instead of d, and with the lives as they were
 //
 //	w = V·Σ ((now - taken)² - (since - taken)²)/2,
 //
@@ -33,45 +41,33 @@ import (
 // rule, in units of fresh life; times its N over data, and for age as Patience²/2, the cost of a page that
 // is stale for so long. When it gets a chunk, its others are keyed anew.
 //
-// A touch O(1) mostly and O(log n) at most; a pick O(log n + pages) for each chunk under a guess that it
-// comes upon, each but once after a touch. For age both O(log² n) on average. O(log n) more for each chunk
-// that a downloader still waits for when it gets one. 30 bytes a chunk (80 for age) and 6 a page.
+// A touch O(1) mostly and O(log n) at most, a pick O(1); for age both O(log² n) on average. O(log n) more for
+// each chunk that a downloader still waits for when it gets one. 17 bytes a chunk (56 for age), and 2 a page.
 type Lifetime struct {
 	objective Objective
 	d         *Demand
 	ranking   ranking    // for freshness
 	parabolas tournament // for age
-	guessed   []bool     // by chunk: it stands under a guess
-	news      []sighting // changes that are not yet counted
-	first     []int32    // by chunk: the place of its first page among those that follow
-	changes   []uint16   // by page: how many were seen; no more than 65,535
-	intervals []float32  // by page: X in s when a client began to lack it; 0 if none has
 	haste     []float64  // by chunk: Σ of the waiting downloaders' pace
 	pace      []float64  // by client: what a downloader adds to each of its chunks
 	counted   []int32    // by client: the chunks whose haste has its pace
 }
-
-// A sighting is a change that was seen.
-type sighting struct {
-	at    float64
-	chunk int32
-	page  uint8
-	first bool // a client begins to lack the page with it
-}
-
-// sightings is how many are noted at most before they are counted.
-const sightings = 512
 
 // NewLifetime returns a Lifetime with that objective.
 func NewLifetime(objective Objective) *Lifetime {
 	if objective.Patience == 0 {
 		objective.Patience = DefaultPatience
 	}
-	return &Lifetime{objective: objective, news: make([]sighting, 0, sightings)}
+	return &Lifetime{objective: objective}
 }
 
 // Attach implements Scheduler.
-func (s *Lifetime) Attach(d *Demand) { s.d = d }
+func (s *Lifetime) Attach(d *Demand) {
+	s.d = d
+	if !s.objective.Age {
+		d.countChanges()
+	}
+}
 
 // Touch implements Scheduler.
 func (s *Lifetime) Touch(i int, now float64) {
@@ -82,108 +78,27 @@ func (s *Lifetime) Touch(i int, now float64) {
 	case s.objective.Age:
 		s.parabolas.remove(i, now)
 	case needed:
-		s.rank(i, s.index(i, true), true)
+		s.ranking.set(entry{s.index(i), int32(i), int32(i)})
 	default:
 		s.ranking.remove(int32(i))
 	}
 }
 
-// rank puts a chunk under its index, or a guess that is not less.
-func (s *Lifetime) rank(i int, index float64, guessed bool) {
-	if i >= len(s.guessed) {
-		s.guessed = append(s.guessed, make([]bool, len(s.d.chunks)-len(s.guessed))...)
-	}
-	s.guessed[i] = guessed
-	s.ranking.set(entry{index, int32(i), int32(i)})
-}
-
-// Change implements ChangeFollower. It only notes the change.
-func (s *Lifetime) Change(i, page int, now float64) {
-	if s.objective.Age {
-		return
-	}
-	if len(s.news) == cap(s.news) {
-		s.learn()
-	}
-	s.news = append(s.news, sighting{now, int32(i), uint8(page), s.d.lacked[i]>>page&1 == 0})
-}
-
-// learn counts the changes noted. Alone each would wait for memory; in a row the processor fetches many
-// at once.
-func (s *Lifetime) learn() {
-	s.meet()
-	for _, seen := range s.news {
-		at := int(s.first[seen.chunk]) + int(seen.page)
-		if s.changes[at] < math.MaxUint16 {
-			s.changes[at]++
-		}
-		if seen.first {
-			known := seen.at - s.d.chunks[seen.chunk].added
-			s.intervals[at] = float32((s.d.options.Interval + known) / float64(1+int(s.changes[at])))
-		}
-	}
-	s.news = s.news[:0]
-}
-
-// meet makes room for the pages of new chunks.
-func (s *Lifetime) meet() {
-	pages := len(s.changes)
-	for len(s.first) < len(s.d.chunks) {
-		s.first = append(s.first, int32(pages))
-		pages += s.d.chunks[len(s.first)-1].Pages
-	}
-	s.changes = append(s.changes, make([]uint16, pages-len(s.changes))...)
-	s.intervals = append(s.intervals, make([]float32, pages-len(s.intervals))...)
-}
-
-// index returns the index of a chunk, for freshness, or a guess that is not less and looks at no page.
-func (s *Lifetime) index(i int, guess bool) float64 {
+// index returns the index of a chunk, for freshness.
+func (s *Lifetime) index(i int) (index float64) {
 	c := &s.d.chunks[i]
-	index := 0.0
 	for g := &c.head; g != nil; g = g.next {
-		switch {
-		case g.paused || g.downloads || g.missing == 0:
-		case guess:
-			index += s.worth(g) * longestLives(g)
-		default:
-			index += s.worth(g) * s.expectedLives(i, g)
+		if g.paused || g.downloads || g.missing == 0 {
+			continue
 		}
+		known := max(0, g.latest-c.added)
+		lives := float64(g.lives) * (s.d.options.Interval + known)
+		index += s.worth(g) * c.Weight * lives / s.d.costOf(i, g.avoidable())
 	}
-	return (c.Weight*index + s.hasteOf(i)) / s.d.Cost(i)
-}
-
-// longestLives returns no less than expectedLives: a life that has ended by τ lasted at most τ/2 on average.
-func longestLives(g *group) float64 {
-	const rounding = 1 + 1e-9 // more than that of endedLife
-	return float64(bits.OnesCount64(g.missing)) * (g.latest - g.taken) / 2 * rounding
-}
-
-// expectedLives returns how long the lives of the pages that a group lacks lasted on average, summed.
-func (s *Lifetime) expectedLives(i int, g *group) (lives float64) {
-	for missing := g.missing; missing != 0; missing &= missing - 1 {
-		lives += endedLife(s.interval(i, bits.TrailingZeros64(missing)), g.latest-g.taken)
+	if haste := s.hasteOf(i); haste > 0 {
+		index += haste / s.d.Cost(i)
 	}
-	return lives
-}
-
-// interval returns the mean time between changes of a page, as estimated when it went missing.
-func (s *Lifetime) interval(i, page int) float64 {
-	if i < len(s.first) {
-		if interval := s.intervals[int(s.first[i])+page]; interval > 0 {
-			return float64(interval)
-		}
-	}
-	return s.d.options.Interval
-}
-
-// endedLife returns the mean length of an exponential life that has ended by tau, if the mean of all is
-// mean: mean·(1 - u/(e^u - 1)), u = tau/mean. It is between 0 and mean, and about tau/2 for small u.
-func endedLife(mean, tau float64) float64 {
-	u := tau / mean
-	if u < 1e-5 { // the next term, u²/12 of the mean, is below rounding of what it is added to
-		return tau / 2
-	}
-	return mean * (1 - u/math.Expm1(u))
+	return index
 }
 
 // parabola returns I of a chunk, for age, as a function of time.
@@ -293,17 +208,11 @@ func (s *Lifetime) know(k, i int) {
 	}
 }
 
-// Pick implements Scheduler. Whoever stands highest under a guess is put where it belongs, until one does.
+// Pick implements Scheduler.
 func (s *Lifetime) Pick(now float64) (int, bool) {
 	if s.objective.Age {
 		return s.parabolas.top(now)
 	}
-	s.learn()
-	for {
-		top, ok := s.ranking.top()
-		if !ok || !s.guessed[top.id] {
-			return int(top.id), ok
-		}
-		s.rank(int(top.id), s.index(int(top.id), false), false)
-	}
+	top, ok := s.ranking.top()
+	return int(top.id), ok
 }

@@ -43,12 +43,15 @@ func (d *Demand) Receivers(dst []int, i int) []int {
 }
 
 // Cost returns what sending a chunk takes now, in bytes: for all its receivers together, see Options.Copies.
-func (d *Demand) Cost(i int) float64 {
+func (d *Demand) Cost(i int) float64 { return d.costOf(i, 1) }
+
+// costOf returns the cost with that part of the sizes of the pages.
+func (d *Demand) costOf(i int, part float64) float64 {
 	c := &d.chunks[i]
 	if d.options.Copies {
-		return c.bytes() * float64(max(1, c.receivers()))
+		return c.bytes(part) * float64(max(1, c.receivers()))
 	}
-	return c.bytes()
+	return c.bytes(part)
 }
 
 // Oldest returns since when a ready client has lacked anything of a chunk; +Inf if none does.
