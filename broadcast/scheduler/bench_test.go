@@ -18,7 +18,7 @@ import (
 type trace struct {
 	chunks  int
 	wants   [][]scheduler.Want
-	changes [][]uint32 // by decision: chunk·16 + page
+	changes [][]scheduler.Page // by decision
 	pairs   int
 }
 
@@ -27,7 +27,7 @@ type trace struct {
 // chunks that nobody wants are left out.
 func draw(chunks, subscribers, decisions int) *trace {
 	rng := rand.New(rand.NewPCG(1, uint64(subscribers)))
-	t := &trace{chunks: chunks, changes: make([][]uint32, decisions)}
+	t := &trace{chunks: chunks, changes: make([][]scheduler.Page, decisions)}
 	wanted := make([]bool, chunks)
 	for range subscribers {
 		has := map[int]bool{}
@@ -52,13 +52,13 @@ func draw(chunks, subscribers, decisions int) *trace {
 		t.pairs += len(wants)
 	}
 	for i := range chunks {
-		for page := range uint32(15) {
+		for page := range int32(15) {
 			if !wanted[i] {
 				break
 			}
 			mean := max(0.2, 2*75*288*rng.Float64())
 			for at := rng.ExpFloat64() * mean; at < float64(decisions); at = math.Ceil(at) + rng.ExpFloat64()*mean {
-				t.changes[int(at)] = append(t.changes[int(at)], uint32(i)<<4|page)
+				t.changes[int(at)] = append(t.changes[int(at)], scheduler.Page{Chunk: int32(i), Page: page})
 			}
 		}
 	}
@@ -124,9 +124,7 @@ func (t *trace) measure(b *testing.B, fresh func() scheduler.Scheduler) {
 		for at, changes := range t.changes {
 			now := float64(at) * 300
 			changed += len(changes)
-			for _, c := range changes {
-				d.Change(int(c>>4), int(c&15), now)
-			}
+			d.Changes(changes, now)
 			if i, ok := d.Pick(now); ok {
 				d.Sent(i, now+300)
 				decisions++
