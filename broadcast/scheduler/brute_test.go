@@ -230,6 +230,12 @@ func (n *naive) Change(i, page int, now float64) {
 	}
 }
 
+func (n *naive) Changes(pages []scheduler.Page, now float64) {
+	for _, p := range pages {
+		n.Change(int(p.Chunk), int(p.Page), now)
+	}
+}
+
 func (n *naive) Join(client scheduler.Client, wants []scheduler.Want, now float64) int {
 	k := n.history.Joined
 	n.clients[k] = &naiveClient{Client: client, joined: now, copies: map[int]*naiveCopy{}}

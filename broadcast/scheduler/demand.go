@@ -24,6 +24,9 @@ type Chunk struct {
 	Sizes []int32
 }
 
+// A Page names one page of a chunk.
+type Page struct{ Chunk, Page int32 }
+
 // A Client is who listens.
 type Client struct {
 	Weight float64 // in metrics and keys; 0 is 1
@@ -81,8 +84,8 @@ type Demand struct {
 	free    []int32 // numbers of clients that left
 	behind  ranking // clients passed over for their rate, by -busy
 	slowed  []int32 // scratch of Sent
-	altered []Page  // scratch of Changes
-	warmed  uint64  // what Changes read for the reading's sake
+	altered []Page  // scratch of altering
+	warmed  uint64  // the sum of what it reads for the reading's sake
 
 	meter meter
 }
@@ -329,12 +332,10 @@ func (d *Demand) Change(i, page int, now float64) {
 	d.count(i, page)
 }
 
-// A Page is one of a chunk's.
-type Page struct{ Chunk, Page int32 }
-
-// Changes says that pages have new versions, all at once: Change for each, except that what alters nothing
-// is sorted out before. What the others need lies anywhere in memory, and here the processor fetches it for
-// many at a time, where it would wait for each alone.
+// Changes says that pages have new versions, all at now: the same as Change for each, in order. What a change
+// needs lies anywhere in memory. Here the processor fetches it for many changes at a time, where it would
+// wait for each alone: first what tells those that alter nothing, then what the others alter, which is
+// read just so that it is there when they are taken in.
 func (d *Demand) Changes(pages []Page, now float64) {
 	if d.changes != nil {
 		for _, p := range pages {
@@ -342,18 +343,7 @@ func (d *Demand) Changes(pages []Page, now float64) {
 		}
 		return
 	}
-	d.altered = slices.Grow(d.altered[:0], len(pages))[:len(pages)]
-	n := 0
-	for _, p := range pages {
-		d.altered[n] = p
-		n += int(^d.marks[p.Chunk].lacked >> p.Page & 1)
-	}
-	d.altered = d.altered[:n]
-	for _, p := range d.altered {
-		c := &d.chunks[p.Chunk]
-		d.warmed += c.head.missing + uint64(len(c.head.members)) + uint64(c.Pages)
-	}
-	for _, p := range d.altered {
+	for _, p := range d.altering(pages) {
 		if d.marks[p.Chunk].lacked>>p.Page&1 == 0 { // it may be among them twice
 			d.alter(int(p.Chunk), int(p.Page), now)
 		}
@@ -361,6 +351,21 @@ func (d *Demand) Changes(pages []Page, now float64) {
 	for _, p := range pages {
 		d.count(int(p.Chunk), int(p.Page))
 	}
+}
+
+// altering returns the pages that not all lack, having read a word of each cache line of their chunks.
+func (d *Demand) altering(pages []Page) []Page {
+	d.altered = slices.Grow(d.altered[:0], len(pages))[:len(pages)]
+	n := 0
+	for _, p := range pages {
+		d.altered[n] = p // the next takes its place if all lack it; a branch here would be guessed wrong
+		n += int(^d.marks[p.Chunk].lacked >> p.Page & 1)
+	}
+	for _, p := range d.altered[:n] {
+		c := &d.chunks[p.Chunk]
+		d.warmed += c.head.missing + uint64(len(c.head.members)) + uint64(c.Pages)
+	}
+	return d.altered[:n]
 }
 
 // count takes in that a page was seen to change.

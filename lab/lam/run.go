@@ -44,9 +44,7 @@ func (f *facility) step(tick int, now float64) {
 		f.underWay = -1
 		f.sent++
 	}
-	for _, c := range f.world.at(tick) {
-		f.demand.Change(c.chunk(), c.page(), now)
-	}
+	f.demand.Changes(f.world.at(tick), now)
 	if f.underWay < 0 {
 		if i, ok := f.demand.Pick(now); ok {
 			f.underWay, f.done = i, tick+f.world.ticksFor(i)

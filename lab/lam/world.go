@@ -46,15 +46,9 @@ type world struct {
 	wants   [][]int32   // by client, subscribers first: chunks
 	rates   []float64   // of chunks, changes/s: all its pages'; 0 if nobody wants it
 	means   [][]float64 // of the pages of wanted chunks: mean intervals between changes, s
-	changes []change
+	changes []scheduler.Page
 	from    []int32 // by tick: the first of its changes; one more than there are ticks
 }
-
-// A change is a page that changes: chunk·64 + page.
-type change uint32
-
-func (c change) chunk() int { return int(c >> 6) }
-func (c change) page() int  { return int(c & 63) }
 
 // draw makes a world.
 func (l load) draw(rng *rand.Rand) *world {
@@ -147,7 +141,7 @@ func (w *world) drawChanges(rng *rand.Rand) {
 	w.means = make([][]float64, len(w.chunks))
 	type event struct {
 		tick int32
-		change
+		page scheduler.Page
 	}
 	var events []event
 	ticks := int32(w.ticks())
@@ -169,7 +163,7 @@ func (w *world) drawChanges(rng *rand.Rand) {
 					break
 				}
 				if tick > last {
-					events = append(events, event{tick, change(i<<6 | page)})
+					events = append(events, event{tick, scheduler.Page{Chunk: int32(i), Page: int32(page)}})
 					last = tick
 				}
 			}
@@ -182,10 +176,10 @@ func (w *world) drawChanges(rng *rand.Rand) {
 	for tick := range ticks + 1 {
 		w.from[tick+1] += w.from[tick]
 	}
-	w.changes = make([]change, len(events))
+	w.changes = make([]scheduler.Page, len(events))
 	next := slices.Clone(w.from)
 	for _, e := range events {
-		w.changes[next[e.tick]] = e.change
+		w.changes[next[e.tick]] = e.page
 		next[e.tick]++
 	}
 }
@@ -199,4 +193,4 @@ func (w *world) ticksFor(i int) int {
 func (l load) downloader(client int) bool { return client >= l.subscribers }
 
 // at returns the changes of a tick.
-func (w *world) at(tick int) []change { return w.changes[w.from[tick]:w.from[tick+1]] }
+func (w *world) at(tick int) []scheduler.Page { return w.changes[w.from[tick]:w.from[tick+1]] }

@@ -17,6 +17,7 @@ type Facility interface {
 	Pause(k int, now float64)
 	Resume(k int, now float64)
 	Change(i, page int, now float64)
+	Changes(pages []scheduler.Page, now float64)
 	Resize(i, page int, bytes int32, now float64)
 	Pick(now float64) (int, bool)
 	Sent(i int, now float64)
@@ -50,13 +51,14 @@ func (h *History) Run(t *rapid.T) {
 		h.addChunk(t)
 	}
 	t.Repeat(map[string]func(*rapid.T){
-		"join":   h.join,
-		"change": h.change,
-		"send":   h.send,
-		"leave":  h.leave,
-		"pause":  h.pause,
-		"extend": h.extend,
-		"resize": h.resize,
+		"join":    h.join,
+		"change":  h.change,
+		"changes": h.changes,
+		"send":    h.send,
+		"leave":   h.leave,
+		"pause":   h.pause,
+		"extend":  h.extend,
+		"resize":  h.resize,
 	})
 }
 
@@ -122,6 +124,17 @@ func (h *History) change(t *rapid.T) {
 	now, i := h.Now, rapid.IntRange(0, len(h.pages)-1).Draw(t, "chunk")
 	page := rapid.IntRange(0, h.pages[i]-1).Draw(t, "page")
 	h.happen(func(d Facility) { d.Change(i, page, now) })
+}
+
+func (h *History) changes(t *rapid.T) {
+	h.pass(t)
+	var pages []scheduler.Page
+	for range rapid.IntRange(0, 6).Draw(t, "pages") {
+		i := rapid.IntRange(0, len(h.pages)-1).Draw(t, "chunk")
+		pages = append(pages, scheduler.Page{Chunk: int32(i), Page: rapid.Int32Range(0, int32(h.pages[i]-1)).Draw(t, "page")})
+	}
+	now := h.Now
+	h.happen(func(d Facility) { d.Changes(pages, now) })
 }
 
 func (h *History) send(t *rapid.T) {
