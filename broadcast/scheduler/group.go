@@ -18,9 +18,9 @@ type group struct {
 	since   []float64 // of each missing page, since when; nil of downloaders
 	members []member
 	next    *group // of the chunk
-	// Where changes are counted (Demand.countChanges): with r the changes seen of a page and one, fresh is
-	// Σ r over the pages that are not missing, wait Σ 1/fresh over the states in which fewer were missing than
-	// are, and lives the sum of these waits at the time that each was missed. See Lifetime.
+	// Where changes are counted (Demand.countChanges), in units of Interval + time known: fresh is Σ(1 + changes
+	// seen) over the pages that are not missing, 1/fresh how long they will last before one of them is, wait how
+	// long they took to be as few, Σ_{j<d} t_j, and lives Σ_{j<d} (d-j)·t_j. See Lifetime.
 	fresh       int32
 	downloads   bool // of downloaders, who lack it all
 	paused      bool

@@ -1,35 +1,32 @@
 package scheduler
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
-// Lifetime sends the chunk that has bought the most fresh life, a byte, for those that lack it. Changes are
-// Poisson processes, which do not remember, so all that matters of a chunk that was sent is how many of its pages are
-// missing by now: j of them for a time t_j, on average, before one more is. A page being worth V, sending it
-// whenever d are missing, at a price w, costs (w + V·Σ_{j<d} j·t_j)/Σ_{j<d} t_j a second. That is least for the d at
-// which waiting on, V·d, costs as much. So the price at which d is just right is
+// Lifetime sends the chunk that has bought the most fresh life, a byte, for those that lack it. Under a price
+// for sending each chunk stands alone. Changes are Poisson processes, which do not remember, so all that
+// matters of a chunk that was sent is how many of its pages are missing by now: j of them for a time t_j, on
+// average, before one more is. A page being worth V, to send it whenever d are missing, at a price w, costs
+// (w + V·Σ_{j<d} j·t_j)/Σ_{j<d} t_j a second. That is least at the d where waiting on, V·d, costs as much. So
+// the price at which d is just right is
 //
 //	w = V·Σ_{j<d} (d-j)·t_j,   V = Σ_k weight_k/N_k
 //
 // (over data V = Σ_k weight_k): an index in the sense of Whittle (1988), the fresh lives that have ended, as
-// they are to be expected. A chunk of which one fast page is missing waits and collects changes. t_j is 1/(the
-// changes a second of the pages that were not missing then); a page changes at the rate
+// they were to be expected. A chunk of which one fast page is missing waits and collects changes. 1/t_j is the
+// changes a second of the pages that were not missing then, each at the rate
 //
-//	(1 + changes seen)/(Interval + time known).
+//	(1 + changes seen)/(Interval + time known),
 //
-// So the index grows by a sum at each page that goes missing, which the group keeps (see group.lives), and is
-// known without looking at the others. The time is taken at the last of them, so that nothing but a touch
-// moves the index and one ranking holds it.
+// so a page that goes missing adds a term to sums that its group keeps (see group.lives), and nobody looks at
+// the others. The time is that of the last such page: only a touch moves the index, and one ranking holds it.
 //
-// Where pages have sizes, and only the missing are sent, a page that went missing costs its bytes sooner or
-// later. Then what waiting saves is less, and the same steps put into w, for the bytes of the missing pages,
-// those times
+// Where pages have sizes, only the missing are sent, and one that will go missing while the chunk waits costs
+// its bytes then. The same steps put into w, for the bytes of the missing pages, those times
 //
 //	1 - r·Σ_{j<d} t_j/d,
 //
-// r being the changes a second of the pages that are not missing. Without a fixed part of the
-// costs it does not pay to wait at all: a chunk of which slow pages are missing goes at once.
+// r being the changes a second of the pages that are not missing: all of it for the last page of a chunk, little
+// for a slow page among fast ones, which need not wait if a sending has no costs of its own.
 //
 // For age the missing pages cost Σ (now - since) instead of d, and with the lives as they were
 //
