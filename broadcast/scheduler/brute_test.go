@@ -36,13 +36,18 @@ type naiveClient struct {
 type naiveCopy struct {
 	taken float64
 	since map[int]float64 // of the pages that are missing
-	waits []float64       // by how many pages were missing: 1/Σ(1 + changes seen) of the others
+	waits []float64       // by how many pages were missing: how long until one more is
 }
 
 // miss takes in that a page is missing since then.
 func (n *naive) miss(copy *naiveCopy, i, page int, since float64) {
-	copy.waits = append(copy.waits, 1/n.fresh(copy, i))
+	copy.waits = append(copy.waits, n.known(i, since)/n.fresh(copy, i))
 	copy.since[page] = since
+}
+
+// known is for how long changes were counted.
+func (n *naive) known(i int, until float64) float64 {
+	return n.options.Interval + max(0, until-n.added[i])
 }
 
 // fresh returns Σ(1 + changes seen) of the pages that a copy has.
@@ -190,21 +195,20 @@ func (n *naive) lives(copy *naiveCopy, i int) (sum float64) {
 	for j, wait := range copy.waits {
 		sum += float64(len(copy.waits)-j) * wait
 	}
-	latest := math.Inf(-1)
-	for _, since := range copy.since {
-		latest = max(latest, since)
-	}
-	return sum * (n.options.Interval + max(0, latest-n.added[i]))
+	return sum
 }
 
 // avoidable is what sending a chunk now costs that waiting for more changes does not.
 func (n *naive) avoidable(copy *naiveCopy, i int) float64 {
-	waited := 0.0
+	waited, latest := 0.0, math.Inf(-1)
 	for _, wait := range copy.waits {
 		waited += wait
 	}
+	for _, since := range copy.since {
+		latest = max(latest, since)
+	}
 	fixed := n.chunks[i].Bytes * n.copies(i)
-	return fixed + (n.cost(i)-fixed)*(1-waited*n.fresh(copy, i)/float64(len(copy.since)))
+	return fixed + (n.cost(i)-fixed)*(1-waited*n.fresh(copy, i)/n.known(i, latest)/float64(len(copy.since)))
 }
 
 func (n *naive) Change(i, page int, now float64) {

@@ -318,6 +318,12 @@ func (d *Demand) changesOf(i int) []uint16 {
 	return d.seen[first : first+d.chunks[i].Pages]
 }
 
+// known returns for how long the changes of a chunk's pages were counted until then, in seconds, with the
+// Interval before, in which each is taken to have changed once.
+func (d *Demand) known(i int, until float64) float64 {
+	return d.options.Interval + max(0, until-d.chunks[i].added)
+}
+
 // Change says that a page has a new version. Nothing changes for those who lack the page already.
 // O(1) besides what the scheduler does, and if a group lacked nothing of the chunk, a step for each of
 // its clients.
@@ -393,7 +399,7 @@ func (d *Demand) alter(i, page int, now float64) {
 func (d *Demand) spoil(i int, g *group, page int, now float64) {
 	c := &d.chunks[i]
 	first := g.missing == 0
-	g.miss(c, page, now, d.changesOf(i))
+	g.miss(d, i, page, now)
 	d.meter.spoil(c, g, now)
 	if !first {
 		return

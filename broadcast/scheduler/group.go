@@ -18,9 +18,9 @@ type group struct {
 	since   []float64 // of each missing page, since when; nil of downloaders
 	members []member
 	next    *group // of the chunk
-	// Where changes are counted (Demand.countChanges), in units of Interval + time known: fresh is Σ(1 + changes
-	// seen) over the pages that are not missing, 1/fresh how long they will last before one of them is, wait how
-	// long they took to be as few, Σ_{j<d} t_j, and lives Σ_{j<d} (d-j)·t_j. See Lifetime.
+	// Where changes are counted (Demand.countChanges): fresh is Σ(1 + changes seen) over the pages that are not
+	// missing, which over the time known (Demand.known) is how many a second go missing; wait is how long it took
+	// until d were, as it was to be expected, Σ_{j<d} t_j, and lives Σ_{j<d} (d-j)·t_j, in seconds. See Lifetime.
 	fresh       int32
 	downloads   bool // of downloaders, who lack it all
 	paused      bool
@@ -32,11 +32,10 @@ type member struct {
 	client, slot int32
 }
 
-// miss takes in that a page is missing from now on. seen are the changes of the chunk's pages, if they are
-// counted.
-func (g *group) miss(c *chunk, page int, since float64, seen []uint16) {
+// miss takes in that a page of the group's chunk, the i-th, is missing since then.
+func (g *group) miss(d *Demand, i, page int, since float64) {
 	if g.since == nil {
-		g.since = make([]float64, c.Pages)
+		g.since = make([]float64, d.chunks[i].Pages)
 	}
 	if g.missing == 0 || since < g.first {
 		g.first = since
@@ -49,17 +48,18 @@ func (g *group) miss(c *chunk, page int, since float64, seen []uint16) {
 	g.sum += since
 	life := since - g.taken
 	g.square += life * life
-	if seen != nil {
-		g.wait += 1 / float32(g.fresh)
+	if d.seen != nil {
+		g.wait += float32(d.known(i, since)) / float32(g.fresh)
 		g.lives += g.wait
-		g.fresh -= 1 + int32(seen[page])
+		g.fresh -= 1 + int32(d.changesOf(i)[page])
 	}
 }
 
 // avoidable returns which part of the bytes of the missing pages sending them now costs, and waiting for more
-// would not: see Lifetime.
-func (g *group) avoidable() float64 {
-	return max(0, 1-float64(g.fresh)*float64(g.wait)/float64(bits.OnesCount64(g.missing)))
+// would not, if the changes were counted for a time known: see Lifetime.
+func (g *group) avoidable(known float64) float64 {
+	soon := float64(g.fresh) / known * float64(g.wait) / float64(bits.OnesCount64(g.missing))
+	return max(0, 1-soon)
 }
 
 // waitFor takes in how long a member has waited, if it is a downloader: each as long as it is in.
@@ -99,8 +99,7 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 		return group{missing: all, downloads: true, paused: who.paused, taken: now, first: math.Inf(1)}
 	}
 	g := group{paused: who.paused}
-	seen := d.changesOf(want.Chunk)
-	g.clear(now, seen)
+	g.clear(now, d.changesOf(want.Chunk))
 	if want.Since != nil {
 		g.taken = want.Taken
 	} else if want.Missing != 0 {
@@ -111,7 +110,7 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 		if want.Since != nil {
 			since = want.Since[page]
 		}
-		g.miss(c, page, since, seen)
+		g.miss(d, want.Chunk, page, since)
 	}
 	return g
 }

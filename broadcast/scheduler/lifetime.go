@@ -18,7 +18,7 @@ import "math/bits"
 //	(1 + changes seen)/(Interval + time known),
 //
 // so a page that goes missing adds a term to sums that its group keeps (see group.lives), and nobody looks at
-// the others. The time is that of the last such page: only a touch moves the index, and one ranking holds it.
+// the others. Nothing but a touch moves the index, and one ranking holds it.
 //
 // Where pages have sizes, only the missing are sent, and one that will go missing while the chunk waits costs
 // its bytes then. The same steps put into w, for the bytes of the missing pages, those times
@@ -88,9 +88,8 @@ func (s *Lifetime) index(i int) (index float64) {
 		if g.paused || g.downloads || g.missing == 0 {
 			continue
 		}
-		known := max(0, g.latest-c.added)
-		lives := float64(g.lives) * (s.d.options.Interval + known)
-		index += s.worth(g) * c.Weight * lives / s.d.costOf(i, g.avoidable())
+		cost := s.d.costOf(i, g.avoidable(s.d.known(i, g.latest)))
+		index += s.worth(g) * c.Weight * float64(g.lives) / cost
 	}
 	if haste := s.hasteOf(i); haste > 0 {
 		index += haste / s.d.Cost(i)
