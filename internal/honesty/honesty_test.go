@@ -22,7 +22,9 @@ func TestMain(m *testing.M) {
 }
 
 // orders are the orderings that a live crawl has.
-func orders() []string { return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"} }
+func orders() []string {
+	return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"}
+}
 
 func small(t testing.TB) *graph.Stored {
 	t.Helper()
