@@ -95,7 +95,7 @@ func (o Options) Validate() error {
 // never waits for the others' disk access.
 //
 // Its memory is the cache (some 10 bytes an entry), two buffers of BufferLinks links, 128 bytes of URL
-// for each, and the set's (see package disk): in all some 36 MB and 1.3 bytes a known URL. On disk a known URL
+// for each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL. On disk a known URL
 // takes some 7 bytes.
 type Test struct {
 	opt  Options
