@@ -248,6 +248,7 @@ func (d *discovery) drain(now time.Time) error {
 	}
 	// What the set kept at the drain before may be noted now: it may lag behind the records, never lead.
 	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
+	records = d.noteNothingKept(records, marks)
 	records = d.note(records, linksConsumer, marks, d.linked)
 	var moves []store.Move
 	if len(records) > 0 {
@@ -272,6 +273,17 @@ func (d *discovery) note(records []store.Record, consumer string, marks []seen.M
 		if mark.Record > noted[mark.Partition] {
 			noted[mark.Partition] = mark.Record
 			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: consumer, Record: mark.Record})
+		}
+	}
+	return records
+}
+
+// noteNothingKept appends seenConsumer's first mark of partitions whose links are decided for the first
+// time: records go when all consumers that there are have passed them.
+func (d *discovery) noteNothingKept(records []store.Record, decided []seen.Mark) []store.Record {
+	for _, mark := range decided {
+		if d.linked[mark.Partition] == 0 && d.kept[mark.Partition] == 0 {
+			records = append(records, &store.Mark{Partition: mark.Partition, Consumer: seenConsumer})
 		}
 	}
 	return records

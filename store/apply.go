@@ -8,9 +8,6 @@ import (
 	"freshet/weburl"
 )
 
-// trimStep is how many records all consumers must have passed before they are deleted, in one go.
-const trimStep = 256
-
 // apply makes of the state what record r, as number n of partition p, makes of it. It depends on
 // nothing else: no clock, option or chance. It reads and writes keys of partition p only, and puts
 // the encoded record raw beside its effects.
@@ -281,7 +278,8 @@ func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
 	})
 }
 
-// mark moves a consumer's mark on and deletes what every consumer has passed.
+// mark moves a consumer's mark on and deletes what every consumer has passed, each record by its key: if
+// that comes before the database writes its buffer to disk, the record is never written there.
 func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
 	total := st.total(p)
 	i, found := slices.BinarySearchFunc(total.marks, r.Consumer, func(m Mark, name string) int { return strings.Compare(m.Consumer, name) })
@@ -297,11 +295,9 @@ func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
 	for _, m := range total.marks {
 		passed = min(passed, m.Record)
 	}
-	if passed < total.Trimmed+trimStep {
-		return
+	for total.Trimmed < passed {
+		total.Trimmed++
+		st.key = st.keys.appendNumber(st.key[:0], p, keyRecord, total.Trimmed)
+		st.delete()
 	}
-	from := st.keys.appendNumber(nil, p, keyRecord, total.Trimmed+1)
-	to := st.keys.appendNumber(nil, p, keyRecord, passed+1)
-	st.deleteSpan(from, to)
-	total.Trimmed = passed
 }
