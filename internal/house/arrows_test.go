@@ -16,6 +16,9 @@ var rooms = map[string]string{
 	"weburl":     "",
 	"store":      "weburl clock",
 	"store/warc": "weburl store/warc/deflate", // the file formats know nothing of the store
+
+	"store/warc/deflate": "",
+
 	"seen":       "weburl clock",
 	"frontier":   "weburl",
 	"fetch":      "weburl clock",
