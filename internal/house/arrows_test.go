@@ -15,10 +15,8 @@ var rooms = map[string]string{
 	"clock":      "",
 	"weburl":     "",
 	"store":      "weburl clock",
-	"store/warc": "weburl store/warc/deflate", // the file formats know nothing of the store
-
-	"store/warc/deflate": "",
-
+	"store/warc": "weburl deflate", // the file formats know nothing of the store
+	"deflate":    "",
 	"seen":       "weburl clock",
 	"frontier":   "weburl",
 	"fetch":      "weburl clock",

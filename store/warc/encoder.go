@@ -6,7 +6,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"freshet/store/warc/deflate"
+	"freshet/deflate"
 )
 
 // FastLevel is the gzip level for crawling, that of package deflate: a third of the time of level 5, HTML
