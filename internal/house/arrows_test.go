@@ -15,8 +15,7 @@ var rooms = map[string]string{
 	"clock":      "",
 	"weburl":     "",
 	"store":      "weburl clock",
-	"store/warc": "weburl deflate", // the file formats know nothing of the store
-	"deflate":    "",
+	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
 	"frontier":   "weburl",
 	"fetch":      "weburl clock",
