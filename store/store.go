@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside the write buffers; default 16 MiB
+	CacheBytes int64  // block cache, beside the write buffers; default 8 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 		o.Partitions = 16
 	}
 	if o.CacheBytes == 0 {
-		o.CacheBytes = 16 << 20
+		o.CacheBytes = 8 << 20
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real()
@@ -139,7 +139,7 @@ type Start struct {
 // Sizes of the database's write buffers. They are reserved out of its cache, which is larger by
 // them.
 const (
-	memTableBytes = 8 << 20
+	memTableBytes = 4 << 20
 	memTables     = 3
 )
 
