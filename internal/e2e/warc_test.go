@@ -77,12 +77,10 @@ func TestRevisits(t *testing.T) {
 			profiles[r.Profile[strings.LastIndexByte(r.Profile, '/')+1:]]++
 		}
 	}
-	want := map[string]int{
-		"server-not-modified":      len(stored) - 2,
-		"identical-payload-digest": len(stored) - 1,
-	}
-	if diff := cmp.Diff(want, profiles); diff != "" {
-		t.Errorf("revisit records of %d pages:\n%s", len(stored), diff)
+	// A sixteenth of the second visits are audits, which ask for the whole page whatever its validators.
+	audits := len(stored) - 2 - profiles["server-not-modified"]
+	if audits < 0 || audits > len(stored)/5 || profiles["identical-payload-digest"] != len(stored)-1+audits {
+		t.Errorf("revisit records of %d pages, 2 and then 1 of them changed: %v", len(stored), profiles)
 	}
 }
 
