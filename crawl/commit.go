@@ -80,13 +80,19 @@ func (e *Engine) alone(do func() error) error {
 	return do()
 }
 
-// drainIfDue decides the waiting links if they have waited long enough.
+// drainIfDue decides the waiting links if they have waited long enough: restAfterDrain times as long as the
+// drain before took, so that the committer has most of its time for pages; what comes together then is also
+// told of its cash once.
 func (e *Engine) drainIfDue() error {
-	if now := e.opt.Clock.Now(); e.discover.seen.Due(now) {
-		return e.discover.drain(now)
+	now := e.opt.Clock.Now()
+	if !e.discover.seen.Due(now, restAfterDrain*e.drainTook) {
+		return nil
 	}
-	return nil
+	defer func() { e.drainTook = e.opt.Clock.Now().Sub(now) }()
+	return e.discover.drain(now)
 }
+
+const restAfterDrain = 30
 
 // drainEvery is how often the committer looks whether waiting links are old enough to be decided, in
 // machine time.

@@ -36,11 +36,12 @@ type Engine struct {
 	mu      sync.Mutex // guards front
 	front   *frontier.Frontier
 
-	wake    chan struct{} // one token: the frontier may have something now
-	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
-	fleet   *fleetGate
-	fetched chan *visit // fetched, to be processed
-	done    chan *visit // processed, to be committed
+	wake      chan struct{} // one token: the frontier may have something now
+	drainTook time.Duration // by the clock, the last one that was due; the committer's alone
+	hungry    chan struct{} // one token: nothing is queued, decide the waiting links now
+	fleet     *fleetGate
+	fetched   chan *visit // fetched, to be processed
+	done      chan *visit // processed, to be committed
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test

@@ -206,7 +206,7 @@ func (p *stagePage) seen(b *testing.B) {
 		links[0].Fingerprint = fingerprint(n)
 		now = now.Add(time.Millisecond) // a thousand pages a second
 		err := test.Offer(seen.Mark{Record: n}, links, now)
-		if errors.Is(err, seen.ErrFull) || err == nil && test.Due(now) {
+		if errors.Is(err, seen.ErrFull) || err == nil && test.Due(now, 0) {
 			if verdicts, _, err = test.Drain(verdicts[:0]); err == nil {
 				err = test.Keep()
 			}

@@ -46,7 +46,7 @@ func BenchmarkTest(b *testing.B) {
 				if err := test.Offer(Mark{}, links[at:at+min(pageLinks, b.N-done)], now); err != nil {
 					b.Fatal(err)
 				}
-				if test.Due(now) || done+pageLinks >= b.N {
+				if test.Due(now, 0) || done+pageLinks >= b.N {
 					if verdicts, _, err = test.Drain(verdicts[:0]); err != nil {
 						b.Fatal(err)
 					}

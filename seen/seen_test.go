@@ -200,7 +200,7 @@ func TestFullOfBytes(t *testing.T) {
 	if err := test.Offer(Mark{}, []weburl.Link{long(2)}, epoch); !errors.Is(err, ErrFull) {
 		t.Errorf("two long URLs: %v, want ErrFull", err)
 	}
-	if !test.Due(epoch) {
+	if !test.Due(epoch, 0) {
 		t.Error("a buffer full of bytes is not due")
 	}
 }
@@ -209,7 +209,7 @@ func TestDue(t *testing.T) {
 	test := open(t, Options{BufferLinks: 4, MaxWait: time.Second})
 	due := func(after time.Duration, want bool) {
 		t.Helper()
-		if got := test.Due(epoch.Add(after)); got != want {
+		if got := test.Due(epoch.Add(after), 0); got != want {
 			t.Errorf("Due after %v = %v, want %v", after, got, want)
 		}
 	}
@@ -217,6 +217,9 @@ func TestDue(t *testing.T) {
 	offer(t, test, Mark{}, page(1))
 	due(999*time.Millisecond, false)
 	due(time.Second, true)
+	if later := epoch.Add(time.Second); test.Due(later, 2*time.Second) {
+		t.Error("a link that waited a second of two is due")
+	}
 	offer(t, test, Mark{}, pages(2, 3)...)
 	due(0, true) // more than half full
 	drain(t, test)

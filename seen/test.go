@@ -185,15 +185,15 @@ func (t *Test) fits(links []weburl.Link) bool {
 }
 
 // Due reports whether it is time for a Drain: the buffer is half full, or something has waited for
-// Options.MaxWait. O(1).
-func (t *Test) Due(now time.Time) bool {
+// Options.MaxWait and for wait. O(1).
+func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
 	b := t.buffer
 	if len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
 		return true
 	}
-	return !b.empty() && now.Sub(b.since) >= t.opt.MaxWait
+	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
 }
 
 // Drain decides all that was offered before it, and appends the verdicts to dst in order of

@@ -35,7 +35,7 @@ func openFreshet(dir string) (*freshet, error) {
 func (f *freshet) ask(links []weburl.Link) error {
 	for page := range slices.Chunk(links, pageLinks) {
 		now := f.clock.Now()
-		if f.test.Due(now) {
+		if f.test.Due(now, 0) {
 			if err := f.drain(); err != nil {
 				return err
 			}
