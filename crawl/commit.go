@@ -80,12 +80,16 @@ func (e *Engine) alone(do func() error) error {
 	return do()
 }
 
-// drainIfDue decides the waiting links if they have waited long enough: restAfterDrain times as long as the
-// drain before took, so that the committer has most of its time for pages; what comes together then is also
-// told of its cash once.
+// drainIfDue decides the waiting links if they have waited long enough. While the fetchers have pages to fetch
+// this is restAfterDrain times as long as the drain before took, so that the committer has most of its time for
+// what they bring; what comes together then is also told of its cash once.
 func (e *Engine) drainIfDue() error {
 	now := e.opt.Clock.Now()
-	if !e.discover.seen.Due(now, restAfterDrain*e.drainTook) {
+	rest := restAfterDrain * e.drainTook
+	if e.starved.Load() {
+		rest = 0
+	}
+	if !e.discover.seen.Due(now, rest) {
 		return nil
 	}
 	defer func() { e.drainTook = e.opt.Clock.Now().Sub(now) }()

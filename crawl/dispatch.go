@@ -61,6 +61,7 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 			idle := e.handedOut.Load() == 0 && !e.undecided.Load()
 			e.mu.Lock()
 			page, wake, ok = e.front.Next(now)
+			e.starved.Store(!ok)
 			if ok {
 				e.handedOut.Add(1)
 			}

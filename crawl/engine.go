@@ -45,6 +45,7 @@ type Engine struct {
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
+	starved   atomic.Bool  // no page may be fetched now
 	paused    atomic.Bool  // by an operator: nothing is handed out
 	short     atomic.Bool  // there is too little disk space to go on
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
