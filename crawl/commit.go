@@ -96,6 +96,7 @@ func (e *Engine) drainIfDue() error {
 	return e.discover.drain(now)
 }
 
+// restAfterDrain is how many times as long as a drain took links wait for the next one.
 const restAfterDrain = 30
 
 // drainEvery is how often the committer looks whether waiting links are old enough to be decided, in

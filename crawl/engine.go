@@ -31,17 +31,17 @@ type Engine struct {
 	tally    *tally
 
 	// writing is held by whoever changes the crawl: the committer for a group of pages, an operator's
-	// order. It guards discover. Where both are held, writing comes before mu.
-	writing sync.Mutex
-	mu      sync.Mutex // guards front
-	front   *frontier.Frontier
+	// order. It guards discover and drainTook. Where both are held, writing comes before mu.
+	writing   sync.Mutex
+	drainTook time.Duration // by the clock: the last drain that was due
+	mu        sync.Mutex    // guards front
+	front     *frontier.Frontier
 
-	wake      chan struct{} // one token: the frontier may have something now
-	drainTook time.Duration // by the clock, the last one that was due; the committer's alone
-	hungry    chan struct{} // one token: nothing is queued, decide the waiting links now
-	fleet     *fleetGate
-	fetched   chan *visit // fetched, to be processed
-	done      chan *visit // processed, to be committed
+	wake    chan struct{} // one token: the frontier may have something now
+	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
+	fleet   *fleetGate
+	fetched chan *visit // fetched, to be processed
+	done    chan *visit // processed, to be committed
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test

@@ -54,11 +54,19 @@ func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 	return &d.data, &d.crawl
 }
 
+// checkDirectory returns an error if there is no data directory at a path.
+func checkDirectory(data string) error {
+	if !store.Exists(vfs.Default, data) {
+		return fmt.Errorf("there is no data directory at %q (--data names it)", data)
+	}
+	return nil
+}
+
 // openStore opens a data directory and the crawl in it, both of which must be there. A directory that
 // was left before the first record of any crawl may be opened for writing.
 func openStore(data string, o store.Options) (*store.Store, error) {
-	if !store.Exists(vfs.Default, data) {
-		return nil, fmt.Errorf("there is no data directory at %q (--data names it)", data)
+	if err := checkDirectory(data); err != nil {
+		return nil, err
 	}
 	s, err := store.Open(data, o)
 	if err != nil {

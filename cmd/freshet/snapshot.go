@@ -49,8 +49,8 @@ func takeSnapshot(ctx context.Context, data, to string) error {
 	if err != nil {
 		return err
 	}
-	if !store.Exists(vfs.Default, data) {
-		return fmt.Errorf("there is no data directory at %q (--data names it)", data)
+	if err := checkDirectory(data); err != nil {
+		return err
 	}
 	_, err = patiently(ctx, data, func() (struct{}, error) {
 		if done, err := askSnapshot(ctx, data, to); done {
@@ -203,8 +203,8 @@ func migrateCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if !store.Exists(vfs.Default, *data) {
-			return fmt.Errorf("there is no data directory at %q (--data names it)", *data)
+		if err := checkDirectory(*data); err != nil {
+			return err
 		}
 		from, err := patiently(cmd.Context(), *data, func() (int, error) { return store.Migrate(vfs.Default, *data) })
 		if err == nil {

@@ -13,12 +13,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
 	"freshet/crawl"
 	"freshet/dashboard"
-	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -161,8 +159,8 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 // steeringAPI opens a crawl in a directory in which none runs, to be steered. The settings that matter
 // for what it makes of new seeds are those of the environment and of --config.
 func (d *directory) steeringAPI() (*api, error) {
-	if !store.Exists(vfs.Default, d.data) {
-		return nil, fmt.Errorf("there is no data directory at %q (--data names it)", d.data)
+	if err := checkDirectory(d.data); err != nil {
+		return nil, err
 	}
 	options, err := d.settings.optionsOf(nil, false)
 	if err != nil {
