@@ -124,8 +124,8 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
-		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), Logger: e.opt.Logger,
-		Cash: e.opt.paysCash(),
+		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), DrainLinks: drainLinks,
+		Logger: e.opt.Logger, Cash: e.opt.paysCash(),
 	})
 	if err != nil {
 		return err
@@ -143,6 +143,11 @@ func (e *Engine) open() (err error) {
 	}
 	return e.refresher.remember()
 }
+
+// drainLinks is how many links that may be new are decided at once, if they have not been for their age. What
+// is new of them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link,
+// verdict, decoded row and move; larger batches take no less of the processor's time.
+const drainLinks = 4096
 
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
 // may be under way: with an interval of a second, most hosts of a large crawl wait.

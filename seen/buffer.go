@@ -11,11 +11,12 @@ import (
 // buffer holds what was offered and is not decided yet: every link once, in order of discovery, and
 // the marks that will have been decided with them.
 type buffer struct {
-	links []waiting
-	index []int32 // places in links by second hash, plus 1; 0 is free; as many as a power of two
-	bytes int     // of the links' URLs
-	marks map[weburl.Partition]uint64
-	since time.Time // when the oldest content came
+	links   []waiting
+	index   []int32 // places in links by second hash, plus 1; 0 is free; as many as a power of two
+	inDoubt int     // links that are not settled
+	bytes   int     // of the links' URLs
+	marks   map[weburl.Partition]uint64
+	since   time.Time // when the oldest content came
 }
 
 // waiting is a link with all that was offered of it summed.
@@ -38,7 +39,15 @@ func (b *buffer) clear() {
 	clear(b.links)
 	clear(b.index)
 	clear(b.marks)
-	b.links, b.bytes = b.links[:0], 0
+	b.links, b.inDoubt, b.bytes = b.links[:0], 0, 0
+}
+
+// unsettle puts all links in doubt.
+func (b *buffer) unsettle() {
+	for i := range b.links {
+		b.links[i].settled = false
+	}
+	b.inDoubt = len(b.links)
 }
 
 // add joins a link to what waits, with that much cash.
@@ -50,12 +59,18 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool,
 		have.Depth = min(have.Depth, link.Depth)
 		have.Hops = min(have.Hops, link.Hops)
 		have.LastMod = max(have.LastMod, link.LastMod)
-		have.settled = have.settled && settled
+		if have.settled && !settled {
+			have.settled = false
+			b.inDoubt++
+		}
 		return
 	}
 	b.links = append(b.links, waiting{*link, second, settled})
 	b.links[len(b.links)-1].Cash = cash
 	b.bytes += len(link.URL.String())
+	if !settled {
+		b.inDoubt++
+	}
 	*slot = int32(len(b.links))
 	if 2*len(b.links) > len(b.index) {
 		b.grow()

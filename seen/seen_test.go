@@ -229,6 +229,23 @@ func TestDue(t *testing.T) {
 	due(time.Second, true)
 }
 
+// TestDueByDoubt holds that links that may be new make a drain due before those do that only bring cash.
+func TestDueByDoubt(t *testing.T) {
+	test := open(t, Options{DrainLinks: 2, MaxWait: time.Second, Cash: true})
+	offer(t, test, Mark{}, page(1))
+	drain(t, test)
+	known, other := page(1), page(2)
+	known.Cash = 1
+	offer(t, test, Mark{}, known, other)
+	if test.Due(epoch, 0) {
+		t.Error("due with one link in doubt, want two")
+	}
+	offer(t, test, Mark{}, page(3))
+	if !test.Due(epoch, 0) {
+		t.Error("not due with two links in doubt")
+	}
+}
+
 func TestMarks(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	test := open(t, Options{FS: fs})
@@ -342,8 +359,8 @@ func TestCollision(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := Open("seen", Options{FS: vfs.NewMem(), CacheEntries: -1, BufferLinks: -2, MaxWait: -3})
-	for _, fault := range []string{"cache of -1", "buffer of -2", "wait -3ns"} {
+	_, err := Open("seen", Options{FS: vfs.NewMem(), CacheEntries: -1, BufferLinks: -2, MaxWait: -3, DrainLinks: -4})
+	for _, fault := range []string{"cache of -1", "buffer of -2", "wait -3ns", "drain of -4"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("Open: %v: want it to mention %q", err, fault)
 		}

@@ -49,6 +49,7 @@ type Options struct {
 	FS           vfs.FS        // where the set lives; default the machine's file system
 	CacheEntries int           // slots of the cache; default 65536
 	BufferLinks  int           // links that may wait for a Drain; default 131072
+	DrainLinks   int           // so many links in doubt make a Drain due; default half of BufferLinks
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
 	Logger       *slog.Logger  // hears of a damaged set; default discards
@@ -67,6 +68,7 @@ func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
 	o.BufferLinks = cmp.Or(o.BufferLinks, 1<<17)
+	o.DrainLinks = cmp.Or(o.DrainLinks, o.BufferLinks/2+1)
 	o.MaxWait = cmp.Or(o.MaxWait, 100*time.Millisecond)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
@@ -81,6 +83,9 @@ func (o Options) Validate() error {
 	}
 	if o.BufferLinks < 0 || o.BufferLinks > 1<<31-1 {
 		faults = append(faults, fmt.Errorf("seen: buffer of %d links: want 1 to 2^31-1", o.BufferLinks))
+	}
+	if o.DrainLinks < 0 {
+		faults = append(faults, fmt.Errorf("seen: drain of %d links: want 1 or more", o.DrainLinks))
 	}
 	if o.MaxWait < 0 {
 		faults = append(faults, fmt.Errorf("seen: longest wait %v: want more than 0", o.MaxWait))
@@ -184,13 +189,13 @@ func (t *Test) fits(links []weburl.Link) bool {
 	return len(t.buffer.links)+len(links) <= t.opt.BufferLinks && bytes <= t.opt.BufferLinks*bufferBytes
 }
 
-// Due reports whether it is time for a Drain: the buffer is half full, or something has waited for
-// Options.MaxWait and for wait. O(1).
+// Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, the buffer is
+// half full, or something has waited for Options.MaxWait and for wait. O(1).
 func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
 	b := t.buffer
-	if len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
+	if b.inDoubt >= t.opt.DrainLinks || len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
 		return true
 	}
 	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
@@ -356,11 +361,8 @@ func (t *Test) forgetRecent() {
 	recalled := t.cache.recalled
 	t.cache = newRecent(t.opt.CacheEntries, t.opt.Cash)
 	t.cache.recalled = recalled
-	for _, b := range []*buffer{t.taken, t.buffer} {
-		for i := range b.links {
-			b.links[i].settled = false
-		}
-	}
+	t.taken.unsettle()
+	t.buffer.unsettle()
 }
 
 // fill takes a batch into a set that is being rebuilt. The value of each is the place of its depth.
