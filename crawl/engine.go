@@ -144,9 +144,9 @@ func (e *Engine) open() (err error) {
 	return e.refresher.remember()
 }
 
-// drainLinks is how many links that may be new are decided at once, if they have not been for their age. What
-// is new of them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link,
-// verdict, decoded row and move; larger batches take no less of the processor's time.
+// drainLinks is how many links that may be new are decided at once, where few of them repeat. What is new of
+// them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link, verdict,
+// decoded row and move; a larger batch takes no less of the processor's time.
 const drainLinks = 4096
 
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that

@@ -14,6 +14,7 @@ type buffer struct {
 	links   []waiting
 	index   []int32 // places in links by second hash, plus 1; 0 is free; as many as a power of two
 	inDoubt int     // links that are not settled
+	joined  int     // offers of a link that waited already
 	bytes   int     // of the links' URLs
 	marks   map[weburl.Partition]uint64
 	since   time.Time // when the oldest content came
@@ -39,7 +40,7 @@ func (b *buffer) clear() {
 	clear(b.links)
 	clear(b.index)
 	clear(b.marks)
-	b.links, b.inDoubt, b.bytes = b.links[:0], 0, 0
+	b.links, b.inDoubt, b.joined, b.bytes = b.links[:0], 0, 0, 0
 }
 
 // unsettle puts all links in doubt.
@@ -59,6 +60,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool,
 		have.Depth = min(have.Depth, link.Depth)
 		have.Hops = min(have.Hops, link.Hops)
 		have.LastMod = max(have.LastMod, link.LastMod)
+		b.joined++
 		if have.settled && !settled {
 			have.settled = false
 			b.inDoubt++

@@ -229,21 +229,32 @@ func TestDue(t *testing.T) {
 	due(time.Second, true)
 }
 
-// TestDueByDoubt holds that links that may be new make a drain due before those do that only bring cash.
+// TestDueByDoubt holds that links that may be new make a drain due, but neither those that only bring cash nor,
+// where many repeat, any: they come together.
 func TestDueByDoubt(t *testing.T) {
 	test := open(t, Options{DrainLinks: 2, MaxWait: time.Second, Cash: true})
+	due := func(want bool, why string) {
+		t.Helper()
+		if got := test.Due(epoch, 0); got != want {
+			t.Errorf("Due = %v, want %v: %s", got, want, why)
+		}
+	}
 	offer(t, test, Mark{}, page(1))
 	drain(t, test)
-	known, other := page(1), page(2)
+	known := page(1)
 	known.Cash = 1
-	offer(t, test, Mark{}, known, other)
-	if test.Due(epoch, 0) {
-		t.Error("due with one link in doubt, want two")
-	}
+	offer(t, test, Mark{}, known, page(2))
+	due(false, "one link of two is in doubt")
 	offer(t, test, Mark{}, page(3))
-	if !test.Due(epoch, 0) {
-		t.Error("not due with two links in doubt")
-	}
+	due(true, "two links are in doubt")
+	richer := page(3)
+	richer.Cash = 1
+	offer(t, test, Mark{}, richer)
+	richer.Cash = 2
+	offer(t, test, Mark{}, richer)
+	due(false, "as many have been joined to them")
+	offer(t, test, Mark{}, page(4))
+	due(true, "more are in doubt than were joined")
 }
 
 func TestMarks(t *testing.T) {

@@ -49,7 +49,7 @@ type Options struct {
 	FS           vfs.FS        // where the set lives; default the machine's file system
 	CacheEntries int           // slots of the cache; default 65536
 	BufferLinks  int           // links that may wait for a Drain; default 131072
-	DrainLinks   int           // so many links in doubt make a Drain due; default half of BufferLinks
+	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of BufferLinks
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
 	Logger       *slog.Logger  // hears of a damaged set; default discards
@@ -189,13 +189,14 @@ func (t *Test) fits(links []weburl.Link) bool {
 	return len(t.buffer.links)+len(links) <= t.opt.BufferLinks && bytes <= t.opt.BufferLinks*bufferBytes
 }
 
-// Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, the buffer is
-// half full, or something has waited for Options.MaxWait and for wait. O(1).
+// Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, and more than have
+// been joined to what waits, the buffer is half full, or something has waited for Options.MaxWait and for wait.
+// Where links repeat, it pays to let them wait and come together; where they do not, it only takes memory. O(1).
 func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
 	b := t.buffer
-	if b.inDoubt >= t.opt.DrainLinks || len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
+	if b.inDoubt >= max(t.opt.DrainLinks, b.joined+1) || len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
 		return true
 	}
 	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
