@@ -29,8 +29,8 @@ type appliedRecord struct {
 }
 
 // CommitPages makes a group of fetches durable, in order. First all captures are appended to the
-// WARC file, which is synced once; then each page is one batch of the database, whose log is synced
-// with the last. A crash in between leaves captures that no row names, and a prefix of the pages.
+// WARC file, which is synced once; then the pages go to the database, in one batch unless they are large, and
+// its log is synced with the last. A crash in between leaves captures that no row names, and a prefix of the pages.
 // When it returns without an error every page of the group is on disk.
 //
 // It returns what the records did to the queues, in order. The first error is final: the store then
@@ -55,12 +55,20 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	}
 	for i := range group {
 		group[i].Partition, group[i].Number = s.stage(group[i].Record)
-		if err := s.commitBatch(i == len(group)-1); err != nil {
+		last := i == len(group)-1
+		if !last && s.state.batch.Len() < enoughBatched {
+			continue
+		}
+		if err := s.commitBatch(last); err != nil {
 			return nil, s.fail(err)
 		}
 	}
 	return s.finish(), nil
 }
+
+// enoughBatched is how many bytes of pages share a batch of the database: rows that many of them change, of
+// sites and totals, are then written once.
+const enoughBatched = 1 << 20
 
 func checkFetch(f *Fetch) error {
 	switch f.Record.(type) {
