@@ -52,6 +52,7 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 }
 
 func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
+	st.readAhead(p, r)
 	for i := range r.New {
 		st.discover(p, Key{r.New[i].Order, arrival(n, i)}, r.At, &r.New[i])
 	}
@@ -73,6 +74,19 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 			total := st.total(p)
 			total.Refused = count(total.Refused, d.Reason, d.Count)
 		}
+	}
+}
+
+// readAhead reads the rows of known pages in the order of their keys: a block of the database is then read once,
+// however many of them it holds.
+func (st *state) readAhead(p weburl.Partition, r *Discovered) {
+	known := make([]weburl.Fingerprint, len(r.Repeats))
+	for i := range r.Repeats {
+		known[i] = r.Repeats[i].Fingerprint
+	}
+	slices.Sort(known)
+	for _, fp := range known {
+		st.page(p, fp)
 	}
 }
 
