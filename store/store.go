@@ -236,7 +236,7 @@ func (s *Store) openDB() (err error) {
 		MemTableStopWritesThreshold: memTables,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MaxOpenFiles:                500,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       20,
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
