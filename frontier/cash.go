@@ -75,11 +75,12 @@ func (CashSum) SitePriority(s SiteState) float64 {
 // where PageRank goes, also from pages that were found early and turn out to be important later.
 type CashFlow struct{ CashSum }
 
-// Relay returns 0.85 of a lot, PageRank's damping, if it is at least as much as all that the page had: a page
-// whose cash has grown n times has told its links 1 + log₂ n times at most.
+// Relay returns 0.85 of a lot, PageRank's damping, if it is at least as much as all that the page had, and a
+// twentieth of what a seed starts with: a page whose cash has grown n times has told its links 1 + log₂ n times
+// at most, and where all pages are worth the same, hardly any tells them anything.
 func (CashFlow) Relay(had, lot float64) float64 {
-	const damping = 0.85
-	if lot < had {
+	const damping, enough = 0.85, 0.05
+	if lot < max(had, enough) {
 		return 0
 	}
 	return damping * lot
