@@ -26,7 +26,7 @@ type Options struct {
 	Partitions int    // what the entries' partitions are numbered below; default 16
 	Logger     *slog.Logger
 
-	tableEntries   int // that are held in memory before they become a run; default 2¹⁷ - 1
+	tableEntries   int // that are held in memory before they become a run, at most; default 2¹⁷ - 1
 	segmentEntries int // of a file, about; default 2 Mi
 }
 
@@ -167,7 +167,7 @@ func (s *Set) Keep(marks map[weburl.Partition]uint64) error {
 	if s.broken = s.becomeWhole(); s.broken != nil {
 		return s.broken
 	}
-	if s.active.n >= s.opt.tableEntries {
+	if s.full() {
 		s.broken = s.turnJournal()
 	}
 	return s.broken
@@ -193,10 +193,19 @@ func (s *Set) Fill(e Entry, fresh bool) error {
 	if fresh {
 		s.state.Known++
 	}
-	if s.active.n < s.opt.tableEntries {
+	if !s.full() {
 		return nil
 	}
 	return s.freeze()
+}
+
+// firstEntries are what the table of a small set holds before they become a run: what 2¹⁴ slots have room for.
+const firstEntries = 3 << 12
+
+// full reports whether the table has as many entries as it shall: an eighth of what is known, so that its
+// memory grows with the set, between firstEntries and Options.tableEntries.
+func (s *Set) full() bool {
+	return s.active.n >= min(s.opt.tableEntries, max(firstEntries, int(s.state.Known/8)))
 }
 
 // Filled makes a set that was Reset and filled durable, with its marks.

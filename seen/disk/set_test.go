@@ -131,3 +131,20 @@ func TestLikeMap(t *testing.T) {
 		})
 	})
 }
+
+func TestTableGrowsWithTheSet(t *testing.T) {
+	s := &Set{opt: Options{}.withDefaults(), active: newTable()}
+	for _, tt := range []struct {
+		known int64
+		full  int
+	}{{0, firstEntries}, {8 * firstEntries, firstEntries}, {400_000, 50_000}, {1 << 30, 1<<17 - 1}} {
+		s.state.Known = tt.known
+		s.active.n = tt.full - 1
+		if s.full() {
+			t.Errorf("%d known: a table of %d is full, want room", tt.known, s.active.n)
+		}
+		if s.active.n++; !s.full() {
+			t.Errorf("%d known: a table of %d has room, want it full", tt.known, s.active.n)
+		}
+	}
+}
