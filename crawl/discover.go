@@ -89,7 +89,8 @@ func pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Lin
 	return out
 }
 
-// pageLinks is the function of that name, with the cash that the ordering lets each different link carry.
+// pageLinks is the function of that name, with the cash that the ordering would let each different link carry if
+// the page had no other: those that are offered share it.
 func (e *Engine) pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Link {
 	out := pageLinks(links, page, follow)
 	payer, ok := e.opt.ordering.(frontier.Payer)
@@ -98,17 +99,33 @@ func (e *Engine) pageLinks(links []store.OutLink, page store.Page, follow bool) 
 	}
 	paid := make(map[weburl.Fingerprint]bool, len(out)+1)
 	paid[page.URL.Fingerprint()] = true // a page pays itself nothing
-	first := make([]int, 0, len(out))
 	for i := range out {
 		if fp := out[i].Fingerprint; !paid[fp] {
 			paid[fp] = true
-			first = append(first, i)
+			out[i].Cash = payer.Pay(page.Cash, 1)
 		}
 	}
-	for _, i := range first {
-		out[i].Cash = payer.Pay(page.Cash, len(first))
-	}
 	return out
+}
+
+// share lets the links of a page that are offered share the cash that each of them would carry alone. Those that
+// nobody will crawl have no part in it.
+func (d *discovery) share() {
+	payer, ok := d.engine.opt.ordering.(frontier.Payer)
+	if !ok {
+		return
+	}
+	paid := 0
+	for i := range d.offer {
+		if d.offer[i].Cash > 0 {
+			paid++
+		}
+	}
+	for i := range d.offer {
+		if link := &d.offer[i]; link.Cash > 0 {
+			link.Cash = payer.Pay(link.Cash, paid)
+		}
+	}
 }
 
 func redirectLink(target weburl.URL, page store.Page) weburl.Link {
@@ -203,8 +220,8 @@ func (d *discovery) keep() error {
 	return nil
 }
 
-// offerLinks offers the links that are in scope and near enough, having made room for them if there is
-// none. A link refused here stays unknown, so that the page may yet be found on a shorter way.
+// offerLinks offers the links that are in scope and near enough, which share what cash they carry, having made
+// room for them if there is none. A link refused here stays unknown, so that the page may yet be found on a shorter way.
 func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
 	d.offer = d.offer[:0]
 	now, guards := d.engine.current(), d.guards()
@@ -222,11 +239,15 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 		}
 		d.offer = append(d.offer, link)
 	}
+	d.share()
 	err := d.seen.Offer(mark, d.offer, at)
 	if errors.Is(err, seen.ErrFull) {
+		offer := d.offer
+		d.offer = nil // to make room others may be offered
 		if err = makeRoom(at); err == nil {
-			err = d.seen.Offer(mark, d.offer, at)
+			err = d.seen.Offer(mark, offer, at)
 		}
+		d.offer = offer
 	}
 	if err != nil {
 		return fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", mark.Record, mark.Partition, err)

@@ -92,10 +92,13 @@ func outLinks(found []extract.Link) []store.OutLink {
 	return links
 }
 
-// setLinks gives the record the page's links, and the visit those of them that may be followed.
+// setLinks gives the record the page's links, and the visit those of them that may be followed, with all the
+// page's cash: what the seen test holds back of it too.
 func (e *Engine) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
-	v.links = e.pageLinks(links, v.row, !record.NoFollow)
+	page := v.row
+	page.Cash += e.discover.seen.Collect(weburl.Link{URL: page.URL, Fingerprint: v.page.Fingerprint, Depth: page.Depth})
+	v.links = e.pageLinks(links, page, !record.NoFollow)
 }
 
 // pageRecord returns the record of a fetch without what its content tells.

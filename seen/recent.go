@@ -49,6 +49,18 @@ func (r *recent) note(second weburl.Fingerprint, link *weburl.Link) (settled boo
 	return settled, lot
 }
 
+// collect empties the purse of a page, by its second hash. O(1).
+func (r *recent) collect(second weburl.Fingerprint, page *weburl.Link) (held float64) {
+	if r.purses == nil {
+		return 0
+	}
+	slot, hit := r.policy.Touch(second)
+	if !hit {
+		r.lowest[slot], r.purses[slot] = page.Depth, r.purse(page.Fingerprint)
+	}
+	return r.purses[slot].Empty()
+}
+
 // purse returns the purse of a URL that enters the cache: empty, but for what is recalled of it.
 func (r *recent) purse(fp weburl.Fingerprint) (p weburl.Purse) {
 	if told, ok := r.recalled[fp]; ok {

@@ -69,3 +69,30 @@ func TestRecallHoldsCashBack(t *testing.T) {
 		}
 	}
 }
+
+// TestCollect holds that what is held back of a page's cash is handed over once, and counts as told.
+func TestCollect(t *testing.T) {
+	test := open(t, Options{CacheEntries: 64, Cash: true})
+	page := pages(1)[0]
+	page.Cash = 4
+	offer(t, test, Mark{}, page) // told
+	page.Cash = 3
+	offer(t, test, Mark{}, page) // held back
+	drain(t, test)
+	for i, want := range []float64{3, 0} {
+		if got := test.Collect(page); got != want {
+			t.Errorf("%d: collected %v, want %v", i, got, want)
+		}
+	}
+	page.Cash = 6 // less than the 7 that were told and collected
+	offer(t, test, Mark{}, page)
+	if got := drain(t, test); got != "" {
+		t.Errorf("told %q of less than it has had", got)
+	}
+	if got := test.Collect(pages(2)[0]); got != 0 {
+		t.Errorf("collected %v of an unknown page", got)
+	}
+	if got := open(t, Options{}).Collect(page); got != 0 {
+		t.Errorf("collected %v where cash is of no account", got)
+	}
+}

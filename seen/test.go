@@ -177,6 +177,14 @@ func (t *Test) Recall(fp weburl.Fingerprint, cash float64) {
 	t.cache.recall(fp, cash)
 }
 
+// Collect hands over what is held back of a known page's cash, for its links when it is fetched; nobody else is
+// told of it. Of page URL, Fingerprint and Depth count. O(1).
+func (t *Test) Collect(page weburl.Link) (cash float64) {
+	t.waiting.Lock()
+	defer t.waiting.Unlock()
+	return t.cache.collect(secondHash(page.URL), &page)
+}
+
 // fits reports whether there is room for links, even if all of them must wait.
 func (t *Test) fits(links []weburl.Link) bool {
 	if len(t.buffer.links) == 0 {

@@ -36,5 +36,12 @@ func (p *Purse) Add(cash float64) (lot float64) {
 	return lot
 }
 
+// Empty hands on what is held, however little.
+func (p *Purse) Empty() (lot float64) {
+	lot = float64(p.held)
+	p.told, p.held = p.told+p.held, 0
+	return lot
+}
+
 // Told returns all that was handed on.
 func (p Purse) Told() float64 { return float64(p.told) }

@@ -33,6 +33,9 @@ func TestPurse(t *testing.T) {
 				t.Fatalf("%v told and %v held of %v", told, p.held, came)
 			}
 		}
+		if told += p.Empty(); told != came || p.Told() != came || p.held != 0 {
+			t.Fatalf("%v told and %v held of %v after all", told, p.held, came)
+		}
 	})
 	var p Purse
 	for n, lots := 1, 0; n < 5000; n++ {

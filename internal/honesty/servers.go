@@ -50,15 +50,23 @@ func PageOf(path string) (page uint32, ok bool) {
 	return page, err == nil
 }
 
-// HTML returns the text of a page: its links, in order, and as many that leave the web as it says.
+// A Leaky web has pages with links that leave it.
+type Leaky interface {
+	discovery.Web
+	Leaving(page uint32) int // how many links of a page do
+}
+
+// HTML returns the text of a page: its links, in order, and those that leave the web, if it is a Leaky one.
 func HTML(web discovery.Web, page uint32) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<title>Page %d</title>", page)
 	for _, to := range web.AppendLinks(nil, page) {
 		fmt.Fprintf(&b, `<a href="http://%s/page/%d">%[2]d</a>`, Host(web.SiteOf(to)), to)
 	}
-	for i := range web.Leaving(page) {
-		fmt.Fprintf(&b, `<a href="http://elsewhere.test/%d">%[1]d</a>`, i)
+	if leaky, ok := web.(Leaky); ok {
+		for i := range leaky.Leaving(page) {
+			fmt.Fprintf(&b, `<a href="http://elsewhere.test/%d">%[1]d</a>`, i)
+		}
 	}
 	return b.String()
 }

@@ -12,8 +12,12 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Lag is how long the engine lets links wait, at most, before it decides which of them are new.
-const Lag = 150 * time.Millisecond
+// Wait is how long the engine lets links wait before it decides which of them are new (seen.Options), and Look
+// how long it looks away at most (crawl).
+const (
+	Wait = 100 * time.Millisecond
+	Look = 50 * time.Millisecond
+)
 
 // Request is one that was made for a page.
 type Request struct {
@@ -89,15 +93,16 @@ type Trial struct {
 	MaxPages    int           // 0: no limit
 }
 
-// Simulate crawls the web in the simulator as the engine would, robots.txt and waiting links included.
-func (t Trial) Simulate(ctx context.Context, web discovery.Web, lag time.Duration) (Story, error) {
+// Simulate crawls the web in the simulator as the engine would, robots.txt and links that wait included.
+func (t Trial) Simulate(ctx context.Context, web discovery.Web, wait time.Duration) (Story, error) {
 	ordering, err := frontier.ParseOrdering(t.Order)
 	if err != nil {
 		return Story{}, err
 	}
 	var s Story
 	result, err := discovery.Crawl(ctx, web, discovery.Options{
-		Ordering: ordering, Connections: t.Connections, Delay: t.Delay, Lag: lag, Robots: true, MaxPages: t.MaxPages,
+		Ordering: ordering, Connections: t.Connections, Delay: t.Delay, Wait: wait, Look: Look,
+		Robots: true, MaxPages: t.MaxPages,
 		Fetched: func(f discovery.Fetch) { s.Requests = append(s.Requests, Request{f.Page, f.Start, f.End}) },
 	})
 	s.Duration, s.Busy = result.Duration, result.Busy

@@ -52,6 +52,7 @@ type crawl struct {
 	free    int    // fetchers
 	unread  int    // pages fetched whose links are not known yet
 	wake    float64
+	waiting waiting
 	result  Result
 
 	relayer   frontier.Relayer // nil unless the ordering is one
@@ -86,20 +87,19 @@ type happening struct {
 	kind  kind
 	fetch Fetch
 	page  frontier.Page
-	cash  float64 // of a relay
+	look  int // its number
 }
 
 type kind uint8
 
 const (
-	fetched   kind = iota // an answer ends
-	processed             // a page's links become known
-	relayed               // a page hands on cash that came to it after its links had become known
-	woken                 // a site may be asked again
-	worked                // a worker has processed a page
-	measured              // the fleet's controller looks at what was counted
-	slotted               // the budget allows one more request
-	sampled               // the copies are looked at
+	fetched  kind = iota // an answer ends
+	looked               // it is looked whether links have waited long enough
+	woken                // a site may be asked again
+	worked               // a worker has processed a page
+	measured             // the fleet's controller looks at what was counted
+	slotted              // the budget allows one more request
+	sampled              // the copies are looked at
 )
 
 func newCrawl(web Web, o Options) (*crawl, error) {
@@ -187,6 +187,10 @@ func (c *crawl) work(now float64) error {
 		}
 	}
 	c.dispatch(now)
+	for c.hungry() {
+		c.drain(now)
+		c.dispatch(now)
+	}
 	if c.ranking.behind() && c.free == max(1, c.options.Connections) && c.unread == 0 && math.IsInf(c.wake, 1) {
 		if err := c.rank(now); err != nil {
 			return err
@@ -204,18 +208,19 @@ func (c *crawl) handle(now float64, e happening) error {
 	switch e.kind {
 	case fetched:
 		c.finish(now, e)
-	case processed:
-		c.unread--
-		c.reveal(now, e.fetch.Page)
-	case relayed:
-		c.follow(now, e.fetch.Page, e.cash)
+		c.look(now)
+	case looked:
+		if e.look == c.waiting.looks {
+			c.look(now)
+		}
 	case woken:
 		if now >= c.wake {
 			c.wake = math.Inf(1)
 		}
 	case worked:
 		c.leave(now)
-		c.learn(now, e.fetch)
+		c.offer(now, offering{page: e.fetch.Page, first: true})
+		c.look(now)
 	case measured:
 		return c.measure(now)
 	case slotted:
@@ -327,17 +332,7 @@ func (c *crawl) take(now float64, f Fetch) {
 	}
 	c.ended(now)
 	c.unread++
-	c.learn(now, f)
-}
-
-// learn makes a page's links known, at once or when they have waited.
-func (c *crawl) learn(now float64, f Fetch) {
-	if c.options.Lag > 0 {
-		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: processed, fetch: f})
-		return
-	}
-	c.unread--
-	c.reveal(now, f.Page)
+	c.offer(now, offering{page: f.Page, first: true})
 }
 
 // retry lets a page that failed be asked for again, half a minute later and twice that the next time.
@@ -357,11 +352,12 @@ func (c *crawl) due(n uint32, at, now time.Time) {
 	c.frontier.Planned(site, e, now)
 }
 
-// reveal makes a page's links known.
+// reveal makes a page's links known, which share all of its cash.
 func (c *crawl) reveal(now float64, n uint32) {
 	p := &c.pages[n]
 	p.read = true
 	c.ranking.read(p)
+	p.cash.Empty()
 	c.result.Links += int64(c.follow(now, n, p.cash.Told()))
 	c.tell(now)
 }
@@ -374,30 +370,33 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Leaving(n))
+	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Besides(n))
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:
 			c.know(now, to, depth, cash)
 		case !p.fetched:
 			c.again(now, to, depth, cash)
-		case c.relayer != nil:
+		default:
 			c.later(now, to, cash)
 		}
 	}
 	return len(c.links)
 }
 
-// later adds cash to a page that was fetched, which may hand it on.
+// later adds cash to a page that was fetched, which may hand it on if its links are known already.
 func (c *crawl) later(now float64, n uint32, cash float64) {
 	p := &c.pages[n]
+	if c.ranking != nil || p.read && c.relayer == nil {
+		return
+	}
 	had := p.cash.Told()
 	lot := p.cash.Add(cash)
 	if !p.read || lot == 0 {
 		return
 	}
 	if cash := c.relayer.Relay(had, lot); cash > 0 {
-		c.events.Push(now+c.options.Lag.Seconds(), happening{kind: relayed, fetch: Fetch{Page: n}, cash: cash})
+		c.offer(now, offering{page: n, cash: cash})
 	}
 }
 

@@ -38,7 +38,7 @@ func (w chain) Home(site uint32) (page uint32, ok bool) { return site * uint32(w
 func (w chain) Server(uint32) discovery.Server          { return discovery.Server{Latency: 1, Rate: 100} }
 func (w chain) Bytes(uint32) float64                    { return 200 }
 
-func (chain) Leaving(uint32) int { return 0 }
+func (chain) Besides(uint32) int { return 0 }
 
 func (w chain) AppendLinks(dst []uint32, page uint32) []uint32 {
 	if (page+1)%uint32(w.pages) == 0 {
@@ -70,8 +70,9 @@ func TestTimes(t *testing.T) {
 			discovery.Result{Fetched: 6, Known: 6, Bytes: 1200, Duration: 18, Busy: 18}},
 		"many": {chain{6, 2, false}, discovery.Options{Delay: w, Connections: 6},
 			discovery.Result{Fetched: 12, Known: 12, Links: 6, Bytes: 2400, Duration: 3 + 15 + 3, Busy: 36}},
-		"lag": {chain{1, 2, false}, discovery.Options{Lag: 20 * time.Second},
-			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 3 + 20 + 3, Busy: 6}},
+		// Nothing else is queued when the first page comes: its link is decided at once.
+		"hungry": {chain{1, 2, false}, discovery.Options{Wait: 20 * time.Second, Look: 8 * time.Second},
+			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 3 + 3, Busy: 6}},
 		"narrow link": {chain{1, 2, false}, discovery.Options{Bandwidth: 50},
 			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 10, Busy: 10}},
 		// The first of two starts alone, at 100 bytes/s; the second shares the link, at 50.
@@ -106,7 +107,8 @@ func TestPolite(t *testing.T) {
 			Ordering:    rapid.SampledFrom([]frontier.Ordering{nil, frontier.Depth{}, frontier.OPIC{}, frontier.CashSum{}, frontier.Batch{Every: frontier.Every{Share: 0.1}}, frontier.Partial{Every: frontier.Every{Pages: 50}}}).Draw(t, "ordering"),
 			Connections: rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "r"),
 			Delay:       time.Duration(rapid.IntRange(0, 20).Draw(t, "w")) * time.Second,
-			Lag:         time.Duration(rapid.IntRange(0, 3).Draw(t, "lag")) * time.Second,
+			Wait:        time.Duration(rapid.IntRange(0, 3).Draw(t, "wait")) * time.Second,
+			Look:        time.Duration(rapid.IntRange(1, 3).Draw(t, "look")) * time.Second,
 			Bandwidth:   rapid.SampledFrom([]float64{0, 1000, 1e6}).Draw(t, "bandwidth"),
 			Failures:    rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "failures"),
 			Robots:      rapid.Bool().Draw(t, "robots"),
@@ -190,7 +192,7 @@ func TestDepth(t *testing.T) {
 func TestWrongCrawls(t *testing.T) {
 	web := chain{sites: 2, pages: 2}
 	for name, o := range map[string]discovery.Options{
-		"connections": {Connections: -1}, "bandwidth": {Bandwidth: math.NaN()}, "lag": {Lag: -1}, "pages": {MaxPages: -1},
+		"connections": {Connections: -1}, "bandwidth": {Bandwidth: math.NaN()}, "wait": {Wait: -1}, "look": {Look: -1}, "no look": {Wait: 1}, "pages": {MaxPages: -1},
 		"failures": {Failures: 1}, "delay": {Delay: -1}, "per connection": {PerConnection: -1},
 	} {
 		if _, err := discovery.Crawl(t.Context(), web, o); err == nil {
@@ -239,7 +241,7 @@ func (w wide) Home(site uint32) (page uint32, ok bool) { return site * widePages
 func (w wide) Server(uint32) discovery.Server          { return discovery.Server{Latency: 0.3, Rate: 30_000} }
 func (w wide) Bytes(uint32) float64                    { return 24_000 }
 
-func (wide) Leaving(uint32) int { return 0 }
+func (wide) Besides(uint32) int { return 0 }
 
 func (w wide) AppendLinks(dst []uint32, page uint32) []uint32 {
 	first, random := page/widePages*widePages, uint64(page)*0x9e3779b97f4a7c15+1

@@ -6,7 +6,7 @@
 // least w passes; a connection carries up to k pages, one after the other. A page takes its site's
 // latency, once a connection, and its size by the rate, which is the smaller of the site's bandwidth
 // and an equal share of the crawler's, set when the request starts. When a page has been fetched its
-// links are known, at once or after a Lag.
+// links are known, at once or when they have waited for the seen test, as in a live crawl (Options.Wait).
 //
 // A Web says who links to whom and how large and fast all is; its pages are numbers, and the seen test
 // a bit for each. What the paper leaves open is decided as the live crawler does it, because it is the

@@ -18,7 +18,8 @@ type Options struct {
 	AdaptiveDelay float64           // at least this many times what the answer took; 0: off
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
-	Lag           time.Duration     // from the end of an answer until its links are known
+	Wait          time.Duration     // until links that wait for the seen test are decided, together; 0: at once
+	Look          time.Duration     // the longest time between two looks whether they have waited so long, see Wait
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
 
 	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
@@ -60,7 +61,8 @@ func (o Options) Validate() error {
 	}
 	fault(o.Connections < 0, "connections", o.Connections, "0 or more")
 	fault(!(o.Bandwidth >= 0), "bandwidth", o.Bandwidth, "0 or more bytes/s")
-	fault(o.Lag < 0, "lag", o.Lag, "0s or more")
+	fault(o.Wait < 0, "wait", o.Wait, "0s or more")
+	fault(o.Look < 0 || o.Wait > 0 && o.Look == 0, "look", o.Look, "more than 0s where links wait")
 	fault(o.MaxPages < 0, "most pages", o.MaxPages, "0 or more")
 	fault(!(o.Failures >= 0 && o.Failures < 1), "failures", o.Failures, "0 or more and less than 1")
 	return errors.Join(append(faults, o.frontier().Validate(), o.Refresh.validate())...)

@@ -83,7 +83,7 @@ func (w *Stored) Write(out io.Writer) error {
 				carried = w.links.Out(page)
 			}
 			for _, to := range carried {
-				links = append(links, strconv.FormatUint(uint64(to), 10))
+				links = append(links, w.nameOf(to))
 			}
 			write := r.Page
 			if w.Miss(page) {
@@ -95,9 +95,19 @@ func (w *Stored) Write(out io.Writer) error {
 	return r.Close()
 }
 
+// nameOf returns the name that Write gives to a page or what else is linked to: a number, that of what lies outside
+// on a host where no page is.
+func (w *Stored) nameOf(number uint32) string {
+	name := strconv.FormatUint(uint64(number), 10)
+	if beyond := int(number) - w.Pages(); beyond >= 0 && w.carried.outside[beyond] {
+		return "http://outside.invalid/" + name
+	}
+	return name
+}
+
 // Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
-// left out, as are repeats and those of a page to itself; Carried has them, Leaving counts the former. An error begins with name and
-// the line at fault. Memory is some 100 bytes a name and 8 a link.
+// left out, as are repeats and those of a page to itself; Carried has them, and Besides counts
+// the former that lie on hosts of pages. An error begins with name and the line at fault. Memory is some 100 bytes a name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -254,9 +264,37 @@ func (r *reader) finish() (*Stored, error) {
 	}
 	w.homes = append([]uint32{}, w.first...)
 	w.first = append(w.first, uint32(len(w.bytes)))
+	w.carried = &carried{start: append(r.start, uint32(len(r.targets))), names: r.targets, outside: r.outside()}
 	r.rename()
-	w.carried = &carried{start: append(r.start, uint32(len(r.targets))), names: r.targets}
 	return w, w.settle(len(r.place))
+}
+
+// outside says of each name that no page has, in the order of their numbers, whether no page has its host.
+func (r *reader) outside() []bool {
+	names := make([]string, len(r.place))
+	hosts := map[string]bool{}
+	for name, number := range r.numbers {
+		if names[number] = host(name); r.place[number] != unplaced {
+			hosts[names[number]] = true
+		}
+	}
+	outside := make([]bool, 0, len(r.place)-r.web.Pages())
+	for number, place := range r.place {
+		if place == unplaced {
+			outside = append(outside, !hosts[names[number]])
+		}
+	}
+	return outside
+}
+
+// host returns what stands before the path of a name that is a URL; of others, nothing.
+func host(name string) string {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok {
+		return ""
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + authority
 }
 
 // rename gives every link the place of its page for a number, or a number beyond if it has none.

@@ -16,7 +16,7 @@ import (
 
 const small = "freshet-graph 1\n# a comment\n\n" +
 	"site\thttps://a.test\t0.31\t30000\n" +
-	"page\thttps://a.test/\t12034\thttps://a.test/about https://b.test/ https://nowhere.test/ https://b.test/\n" +
+	"page\thttps://a.test/\t12034\thttps://a.test/about https://b.test/ https://nowhere.test/ https://b.test/ https://a.test/style.css\n" +
 	"page\thttps://a.test/about\t2100\thttps://a.test/ https://a.test/about\n" +
 	"site\thttps://empty.test\t1\t1\n" +
 	"site\thttps://b.test\t0.2\t0\n" +
@@ -51,19 +51,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Carried has the links as recorded: /nowhere is no page, so that it has a number of its own.
+// Carried has the links as recorded: what is no page has a number of its own, and is
+// beside the pages if it lies on the host of one.
 func TestCarried(t *testing.T) {
 	w, err := Read(strings.NewReader(small), "web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for page, want := range [][]uint32{{1, 2, 3, 2}, {0, 1}, {}} {
+	for page, want := range [][]uint32{{1, 2, 3, 2, 4}, {0, 1}, {}} {
 		if names, ok := w.Carried(uint32(page)); !ok || !slices.Equal(names, want) {
 			t.Errorf("page %d carries %v, want %v", page, names, want)
 		}
 	}
-	if w.Leaving(0) != 1 || w.Leaving(1) != 0 {
-		t.Errorf("%d and %d links leave the web", w.Leaving(0), w.Leaving(1))
+	if w.Besides(0) != 1 || w.Besides(1) != 0 {
+		t.Errorf("%d and %d links lead to what is beside the pages", w.Besides(0), w.Besides(1))
 	}
 	other := w.WithServers(1)
 	if other.Server(0) == w.Server(0) || other.Server(0) != w.WithServers(1).Server(0) || other.Bytes(0) != w.Bytes(0) {
@@ -126,8 +127,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		for page := range uint32(w.Pages()) {
-			if w.Leaving(page) != again.Leaving(page) {
-				t.Errorf("%d links of page %d leave the web, and %d when read again", w.Leaving(page), page, again.Leaving(page))
+			if w.Besides(page) != again.Besides(page) {
+				t.Errorf("%d links of page %d lead to what is beside the pages, and %d when read again", w.Besides(page), page, again.Besides(page))
 			}
 		}
 		if !bytes.Equal(once.Bytes(), twice.Bytes()) {

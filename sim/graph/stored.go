@@ -23,7 +23,8 @@ type Stored struct {
 type carried struct {
 	start   []uint32 // of each page's in names, and one more
 	names   []uint32 // numbers of pages; others from the number of pages on
-	leaving []uint32 // of each page: how many different names that are no pages
+	outside []bool   // of names from the number of pages on: on another host than all pages
+	besides []uint32 // of each page: how many different names that are no pages, and not outside
 }
 
 // Sites returns the number of sites.
@@ -75,7 +76,7 @@ func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 func (w *Stored) settle(names int) (err error) {
 	var b importance.Builder
 	b.Grow(w.Pages(), len(w.carried.names))
-	w.carried.leaving = make([]uint32, w.Pages())
+	w.carried.besides = make([]uint32, w.Pages())
 	mark := make([]uint32, names) // the page that linked there last, and one
 	var links []uint32
 	for page := range uint32(w.Pages()) {
@@ -87,8 +88,8 @@ func (w *Stored) settle(names int) (err error) {
 				continue
 			case int(to) < w.Pages():
 				links = append(links, to)
-			default:
-				w.carried.leaving[page]++
+			case !w.carried.outside[int(to)-w.Pages()]:
+				w.carried.besides[page]++
 			}
 			mark[to] = page + 1
 		}
@@ -100,13 +101,13 @@ func (w *Stored) settle(names int) (err error) {
 	return err
 }
 
-// Leaving returns how many different URLs a page links to that are no pages of the web: 0 of a web that was
-// generated.
-func (w *Stored) Leaving(page uint32) int {
+// Besides returns how many different URLs a page links to that are no pages of the web but on the hosts of its
+// pages: 0 of a web that was generated.
+func (w *Stored) Besides(page uint32) int {
 	if w.carried == nil {
 		return 0
 	}
-	return int(w.carried.leaving[page])
+	return int(w.carried.besides[page])
 }
 
 // WithServers returns the web with other servers, whose speeds are drawn as a synthetic web's are. The
