@@ -19,7 +19,7 @@ type Options struct {
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
 	Wait          time.Duration     // until links that wait for the seen test are decided, together; 0: at once
-	Look          time.Duration     // the longest time between two looks whether they have waited so long, see Wait
+	Look          time.Duration     // the longest time between two looks whether they have waited so long
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
 
 	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
