@@ -15,7 +15,8 @@ import (
 // expected since the visit, and those that are claimed (see Claim), and h the shared ones of a usual second. With a known rate and S = 0 that is the Whittle index of
 // freshness: taking the highest is optimal in the limit of many pages. The mean is taken of the worth and not of the
 // rate: a page believed too fast is visited again and found out, where with 1/d of the mean rate it would
-// be given up for ever.
+// be given up for ever. If pages are believed to keep an hour of the day, t is by the page's own clock, which
+// runs faster then (see timetable).
 type Index struct {
 	learner learner
 	ranking Ranking
@@ -39,6 +40,7 @@ func NewIndex(o IndexOptions) *Index {
 		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.pages[id].urgent()) },
 		Since:  func(id ID) float64 { return x.learner.pages[id].tried },
 		Growth: 2,
+		Steady: func(id ID) float64 { return x.learner.pages[id].steady() },
 	}
 	if o.Age > 0 {
 		x.ranking.Growth = 3
@@ -137,9 +139,10 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		shared += l.shared(g, l.days(p.tried), l.days(at))
 	}
 	inverse := l.inverses(g)
-	q, s := math.Exp(-change.GridRate(0)*t), math.Exp(-shared)
+	lived := p.hours.awaited(p.tried, at)
+	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
-	own := change.GridRate(0) * t
+	own := change.GridRate(0) * lived
 	for k, prior := range g.prior {
 		post := float64(prior) * float64(p.evidence[k])
 		fresh, young := saved(own+shared, q*s)
@@ -171,5 +174,5 @@ func worth(x float64) float64 {
 // Default returns the options of the policy that did best on recorded histories: changes shared at every
 // level of folders, rates that may be redrawn, and age beside freshness, so that no page is given up.
 func Default() IndexOptions {
-	return IndexOptions{Learning: Learning{Shared: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
+	return IndexOptions{Learning: Learning{Shared: true, Hours: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
 }

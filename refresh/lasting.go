@@ -24,7 +24,7 @@ func (x *Index) Due(id ID, now float64) Due {
 		shared += l.shared(g, l.days(s.seen), l.days(now))
 		d.Rate += l.usual(g)
 	}
-	d.Stale = 1 - belief.Unchanged(math.Max(0, now-s.seen))*math.Exp(-shared)
+	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.own(s.seen, now)))*math.Exp(-shared)
 	soon := 0.0
 	if d.Bar > 0 {
 		d.Every = x.every(id, d.Bar, 0)
@@ -84,9 +84,9 @@ func (x *Index) Copy(id ID, now float64) Copy {
 		shared += l.shared(g, l.days(s.seen), l.days(now))
 	}
 	var c Copy
-	belief := s.evidence.Posterior(&g.prior)
+	belief, own := s.evidence.Posterior(&g.prior), s.hours.own(s.seen, now)
 	for k, p := range belief {
-		changes := change.GridRate(k)*length + shared
+		changes := change.GridRate(k)*own + shared
 		stale := -math.Expm1(-changes)
 		c.Stale += float64(p) * stale
 		if changes > 1e-6 {
@@ -96,24 +96,35 @@ func (x *Index) Copy(id ID, now float64) Copy {
 	return c
 }
 
-// AppendPage appends the page's evidence, in 21 bytes.
+// AppendPage appends the page's evidence, in 21 bytes, and what is believed of its hours, if anything, in 25.
 func (x *Index) AppendPage(dst []byte, id ID) []byte {
+	s := x.learner.must(id)
 	dst = append(dst, stateVersion)
-	for _, v := range x.learner.must(id).evidence {
+	for _, v := range s.evidence {
 		dst = append(dst, logarithm(v))
+	}
+	if s.hours != nil {
+		for _, p := range s.hours {
+			dst = append(dst, logarithm(p))
+		}
 	}
 	return dst
 }
 
-// RestorePage takes up the page's evidence, and ranks it.
+// RestorePage takes up the page's evidence and hours, and ranks it.
 func (x *Index) RestorePage(id ID, state []byte) error {
 	s := x.learner.must(id)
-	if len(state) != 1+change.Rates || state[0] != stateVersion {
-		return fmt.Errorf("refresh: state of page %d: %d bytes, want %d of version %d", id, len(state), 1+change.Rates, stateVersion)
+	const short, long = 1 + change.Rates, 1 + change.Rates + len(timetable{})
+	if len(state) != short && len(state) != long || state[0] != stateVersion {
+		return fmt.Errorf("refresh: state of page %d: %d bytes, want %d or %d of version %d", id, len(state), short, long, stateVersion)
 	}
-	for k, b := range state[1:] {
+	for k, b := range state[1:short] {
 		s.evidence[k] = power(b)
 		s.told = s.told || s.evidence[k] != 1
+	}
+	s.hours = nil
+	if len(state) == long {
+		s.hours = restoredTimetable(state[short:])
 	}
 	x.ranking.Again(id, x.now)
 	return nil

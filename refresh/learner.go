@@ -18,6 +18,7 @@ type Learning struct {
 	Every  float64 // seconds between two looks at a site's shared changes; 0: two days
 	Doubt  float64 // visits to a group a day that the expectation of no shared change is worth; 0: 20
 	Steps  int     // of expectation and maximisation at each look; 0: 3
+	Hours  bool    // learn also at which hour of the day a page changes
 	Dates  bool    // believe the dates of last changes
 }
 
@@ -44,7 +45,8 @@ type state struct {
 	out      bool
 	told     bool // a visit has told something
 	source   Source
-	claimed  float32 // changes that the source's open claim adds to those expected, see Claim
+	hours    *timetable // nil where visits are too rare to tell
+	claimed  float32    // changes that the source's open claim adds to those expected, see Claim
 }
 
 // A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
@@ -135,9 +137,10 @@ func (l *learner) visited(id ID, v Visit) {
 	if l.options.Shared {
 		shared = l.shared(g, from, to)
 	}
+	lived := s.hours.own(s.seen, v.At)
+	belief := s.evidence.Posterior(&g.prior)
 	if l.options.Shared || s.source != 0 {
-		belief := s.evidence.Posterior(&g.prior)
-		own := -math.Log(belief.Unchanged(length))
+		own := -math.Log(belief.Unchanged(lived))
 		claimed = l.judge(s, own+shared, changed)
 		if l.options.Shared {
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
@@ -146,11 +149,16 @@ func (l *learner) visited(id ID, v Visit) {
 	if quiet := v.At - v.Modified; l.options.Dates && changed && v.Modified > 0 && quiet >= 0 && quiet < length {
 		s.evidence.Dated(quiet)
 	} else {
-		s.evidence.Visit(length, shared+claimed, changed)
+		s.evidence.Visit(lived, shared+claimed, changed)
 	}
 	forget := 0.0
 	if l.options.Forget > 0 {
 		forget = -math.Expm1(-length / l.options.Forget)
+	}
+	if l.options.Hours {
+		s.seeHours(v.At, changed, forget, func(own float64) float64 {
+			return math.Exp(-shared-claimed) * belief.Unchanged(own)
+		})
 	}
 	s.evidence.Scale(&g.prior, forget)
 	s.seen, s.told = v.At, true

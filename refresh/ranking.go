@@ -18,6 +18,8 @@ type Ranking struct {
 	Since func(id ID) float64
 	// Growth is the power of the time since the visit that values grow by at most: 2 of freshness.
 	Growth float64
+	// Steady returns for how long the page's value keeps to that; nil: always.
+	Steady func(id ID) float64
 
 	cold   Queue     // by the time to look again
 	hot    Queue     // by -value, when looked at last
@@ -175,5 +177,9 @@ func (r *Ranking) reach(id ID, now, v float64) float64 {
 	if r.bar < 16*v {
 		stretch = math.Pow(r.bar/v, 1/r.Growth)
 	}
-	return math.Max(since+stretch*ahead, now+r.span/128+1e-3)
+	again := math.Max(since+stretch*ahead, now+r.span/128+1e-3)
+	if r.Steady != nil {
+		again = math.Min(again, now+r.Steady(id))
+	}
+	return again
 }

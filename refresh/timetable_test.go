@@ -1,0 +1,150 @@
+package refresh
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestTimetable watches pages that change at noon on some days, beside as many that change as often at any
+// time, with two visits a page and day. Of the first it is believed, and they are visited in the hours after
+// noon; the others are fresh as if hours were not looked at.
+func TestTimetable(t *testing.T) {
+	with, without := Default(), Default()
+	without.Hours = false
+	noon, any := watchHours(with, t)
+	noonBefore, anyBefore := watchHours(without, t)
+	t.Logf("fresh: at noon %.4f, %.4f without hours; at any time %.4f, %.4f", noon, noonBefore, any, anyBefore)
+	if noon < 0.97 || noon < noonBefore+0.02 {
+		t.Errorf("pages that change at noon are fresh for %.4f of the time, %.4f without hours", noon, noonBefore)
+	}
+	if any < anyBefore-0.005 {
+		t.Errorf("pages that change at any time are fresh for %.4f of the time, %.4f without hours", any, anyBefore)
+	}
+}
+
+// watchHours returns the freshness of pages of either kind over the last 40 of 120 days.
+func watchHours(o IndexOptions, t *testing.T) (noon, any float64) {
+	const pages, days, scored = 100, 120, 40
+	x := NewIndex(o)
+	rng := rand.New(rand.NewPCG(1, 2))
+	updates := make([][]float64, pages) // to come, in days
+	seen := make([]float64, pages)
+	for i := range updates {
+		x.Add(ID(i), Page{Site: "a", Path: fmt.Sprint(i), Weight: 1})
+		rate := 0.2 + 0.3*rng.Float64()
+		for d := range days {
+			switch {
+			case i%10 != 0 && rng.Float64() < -math.Expm1(-rate):
+				updates[i] = append(updates[i], float64(d)+rng.Float64())
+			case i%10 == 0 && rng.Float64() < rate:
+				updates[i] = append(updates[i], float64(d)+0.5)
+			}
+		}
+	}
+	var fresh, all [2]float64
+	score := func(id ID, until float64) {
+		from := math.Max(seen[id], days-scored)
+		stale := until
+		if u := updates[id]; len(u) > 0 {
+			stale = math.Min(stale, u[0])
+		}
+		kind := min(int(id)%10, 1)
+		fresh[kind] += math.Max(0, stale-from)
+		all[kind] += math.Max(0, until-from)
+	}
+	for k := range 2 * pages * days {
+		now := (float64(k) + 0.5) / (2 * pages)
+		id, _, _ := x.Next(now * day)
+		score(id, now)
+		v := Visit{At: now * day, Outcome: Unchanged}
+		for len(updates[id]) > 0 && updates[id][0] <= now {
+			updates[id], v.Outcome = updates[id][1:], Changed
+		}
+		seen[id] = now
+		x.Visited(id, v)
+	}
+	punctual := [2]int{}
+	for i := range updates {
+		score(ID(i), days)
+		if x.learner.pages[i].hours.punctual() {
+			punctual[min(i%10, 1)]++
+		}
+	}
+	if o.Hours && (punctual[0] < pages/10*9/10 || punctual[1] > pages/50) {
+		t.Errorf("%d of %d pages are believed to keep an hour, and %d of %d that do not", punctual[0], pages/10, punctual[1], pages*9/10)
+	}
+	return fresh[0] / all[0], fresh[1] / all[1]
+}
+
+// TestTimetableClock holds the laws of a page's own clock, whatever was seen of the page: a day has the length
+// of a day, time never goes back, and what is awaited of a visit rises.
+func TestTimetableClock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := newTimetable()
+		now := rapid.Float64Range(0, 2e9).Draw(t, "start")
+		for _, length := range rapid.SliceOf(rapid.Float64Range(1, 3*day)).Draw(t, "lengths") {
+			rate := rapid.Float64Range(1e-7, 1e-3).Draw(t, "rate")
+			table.see(now, now+length, rapid.Bool().Draw(t, "changed"), 0, func(own float64) float64 { return math.Exp(-rate * own) })
+			now += length
+		}
+		sum := 0.0
+		for h, p := range table {
+			if !(p > 0) {
+				t.Fatalf("hour %d has probability %v", h, p)
+			}
+			sum += float64(p)
+		}
+		if math.Abs(sum-1) > 1e-5 {
+			t.Fatalf("probabilities sum to %v", sum)
+		}
+		if own := table.own(now, now+day); math.Abs(own-day) > 1 {
+			t.Fatalf("a day has %v s by the page's clock", own)
+		}
+		clock, awaited := 0.0, 0.0
+		for ahead := 600.0; ahead < 3*day; ahead += 600 {
+			own := table.own(now, now+ahead)
+			await := table.awaited(now, now+ahead)
+			if !(own > clock && await > awaited) {
+				t.Fatalf("after %v s the page's clock shows %v, %v before, and %v, %v before, for a visit", ahead, own, clock, await, awaited)
+			}
+			clock, awaited = own, await
+		}
+	})
+}
+
+// TestTimetableLasts holds that a page that keeps an hour is believed to do so after a restart.
+func TestTimetableLasts(t *testing.T) {
+	before := NewIndex(Default())
+	before.Add(0, Page{Site: "a", Path: "/", Weight: 1})
+	now := 0.0
+	for k := range 200 { // every 5½ hours: it changes each noon
+		from := now
+		now = 5.5 * hour * float64(k+1)
+		v := Visit{At: now, Outcome: Unchanged}
+		if math.Floor(now/day-0.5) > math.Floor(from/day-0.5) {
+			v.Outcome = Changed
+		}
+		before.Visited(0, v)
+	}
+	if h := before.learner.pages[0].hours; h[12] < 0.8 {
+		t.Fatalf("believed of the hours: %.3f", *h)
+	}
+	after := NewIndex(Default())
+	after.Add(0, Page{Site: "a", Path: "/", Weight: 1, Fresh: now})
+	if err := after.RestoreShared(before.AppendShared(nil, now)); err != nil {
+		t.Fatal(err)
+	}
+	if err := after.RestorePage(0, before.AppendPage(nil, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for ahead := 0.0; ahead < 2*day; ahead += hour {
+		want, got := before.Copy(0, now+ahead).Stale, after.Copy(0, now+ahead).Stale
+		if math.Abs(got-want) > 0.03 {
+			t.Errorf("%.0f h ahead: stale by %.3f, %.3f before the restart", ahead/hour, got, want)
+		}
+	}
+}
