@@ -5,10 +5,9 @@ import "math"
 const (
 	hours          = 24
 	hour           = day / hours
-	anytime        = hours    // index of the probability that a page keeps no hour
-	keepers        = 0.01     // share of the pages that keep an hour, before anything is seen of them
-	leastForgotten = 1e-6     // of what is believed, at a visit: no hour becomes impossible
-	rare           = 32 * day // between two visits, from which on hours make no difference to what one is worth
+	anytime        = hours // index of the probability that a page keeps no hour
+	keepers        = 0.01  // share of the pages that keep an hour, before anything is seen of them
+	leastForgotten = 1e-6  // of what is believed, at a visit: no hour becomes impossible
 )
 
 // A timetable is what is believed of the hour of the day at which a page changes: for each full hour the
@@ -59,7 +58,7 @@ func within(h int, from, to float64) float64 {
 }
 
 // own returns the seconds between two times by the page's own clock: it shows the day's length at the end of a
-// day, and runs at the pace at which changes are to be expected in between.
+// day, and runs at the pace at which changes are to be expected in between. O(hours).
 func (t *timetable) own(from, to float64) float64 {
 	if !t.punctual() {
 		return to - from
@@ -79,25 +78,24 @@ func (t *timetable) own(from, to float64) float64 {
 // comes early leaves the page stale until the next day.
 func (t *timetable) awaited(from, to float64) float64 {
 	length := to - from
-	if !t.punctual() || !(length > 0 && length < rare) {
+	if !t.punctual() {
 		return length
 	}
-	moment := float64(t[anytime]) * length * length / 2
+	moment := float64(t[anytime]) * length * length / 2 // ∫ s dτ
 	for h := range hours {
 		end := (float64(t.last(h)) + 0.5) * hour
-		end += math.Ceil((from-end)/day) * day
-		for ; end <= to; end += day {
-			moment += float64(t[h]) * day * (end - from)
+		first := end + math.Ceil((from-end)/day)*day - from // and each day from then on, n times
+		if n := math.Floor((length-first)/day) + 1; n > 0 {
+			moment += float64(t[h]) * day * (n*first + day*n*(n-1)/2)
 		}
 	}
 	return math.Sqrt(2 * moment)
 }
 
-// last returns the last of the likely hours in a row that begin with hour h or follow it. It may be one of the
-// next day.
+// last returns the last of the likely hours in a row after hour h, or h. It may be one of the next day.
 func (t *timetable) last(h int) int {
-	for next := h + 1; next < h+hours && t[next%hours] > 1.0/hours; next++ {
-		h = next
+	for before := h + hours - 1; h < before && t[(h+1)%hours] > 1.0/hours; {
+		h++
 	}
 	return h
 }

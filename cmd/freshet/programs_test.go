@@ -72,7 +72,7 @@ func isOthers(text string) bool {
 
 // costly are the benchmarks, by their folder and what -bench says, that take from ten seconds to hours even once.
 var costly = []string{
-	"allocate Mixture/algorithm=multiplier",
+	"allocate HundredMillion", "allocate Mixture/algorithm=multiplier",
 	"bench/cache .", // and needs modules that are not ours
 	"broadcast/scheduler Decisions",
 	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite", "crawl PoliteRestarts", "crawl Soak",
