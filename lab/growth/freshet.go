@@ -22,8 +22,8 @@ type freshet struct {
 // pageLinks is how many links a page carries.
 const pageLinks = 50
 
-// cacheEntries is the cache of a crawl of 128 fetchers.
-func cacheEntries() int { return seen.CacheEntries(128) }
+// cacheEntries is the cache of a crawl of 64 fetchers.
+func cacheEntries() int { return seen.CacheEntries(64) }
 
 func openFreshet(dir string) (*freshet, error) {
 	test, err := seen.Open(filepath.Join(dir, "freshet"), seen.Options{CacheEntries: cacheEntries()})
