@@ -23,15 +23,16 @@ func known(args []string) error {
 	port := flags.Int("port", 8098, "that all hosts listen at")
 	pages := flags.Int("pages", 5000, "fetched")
 	many := flags.Int("many", 100_000, "known, of which that many are fetched")
+	links := flags.Int("links", 40, "that a page has, which must be enough for that many to be known")
 	rounds := flags.Int("rounds", 3, "of each; the medians are compared")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	few, err := knownOf(*freshet, *port, *pages, *pages, *rounds)
+	few, err := knownOf(*freshet, *port, *links, *pages, *pages, *rounds)
 	if err != nil {
 		return err
 	}
-	more, err := knownOf(*freshet, *port+1, *pages, *many, *rounds)
+	more, err := knownOf(*freshet, *port+1, *links, *pages, *many, *rounds)
 	if err != nil {
 		return err
 	}
@@ -52,13 +53,13 @@ type measured struct {
 func (m measured) median() float64 { return m.peaks[len(m.peaks)/2] }
 
 // knownOf crawls a web that shows so many URLs until so many pages are fetched.
-func knownOf(freshet string, port, pages, known, rounds int) (m measured, err error) {
+func knownOf(freshet string, port, links, pages, known, rounds int) (m measured, err error) {
 	dir, err := os.MkdirTemp("", "known")
 	if err != nil {
 		return m, err
 	}
 	defer os.RemoveAll(dir)
-	seeds, err := serveTree(port, known)
+	seeds, err := serveTree(port, links, known)
 	if err != nil {
 		return m, err
 	}
@@ -94,10 +95,10 @@ func knownOf(freshet string, port, pages, known, rounds int) (m measured, err er
 	return m, nil
 }
 
-// serveTree serves a web of 100 hosts in which each page of 20 KB links to forty others of its host,
+// serveTree serves a web of 100 hosts in which each page of 20 KB has so many links to others of its host,
 // a tree, until it has shown so many URLs in all. It returns the home pages.
-func serveTree(port, known int) (seeds []string, err error) {
-	const hosts, branches = 100, 40
+func serveTree(port, links, known int) (seeds []string, err error) {
+	const hosts = 100
 	text := string(newProse(rand.New(rand.NewPCG(1, 1))).page("/", slices.Repeat([]string{"/"}, pageLinks)))
 	handler := http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		var page int
@@ -106,7 +107,7 @@ func serveTree(port, known int) (seeds []string, err error) {
 			return
 		}
 		out.Header().Set("Content-Type", "text/html; charset=utf-8")
-		for child := page*branches + 1; child <= page*branches+branches && child < known/hosts; child++ {
+		for child := page*links + 1; child <= page*links+links && child < known/hosts; child++ {
 			fmt.Fprintf(out, "<a href=\"/p/%d\">%d</a>\n", child, child)
 		}
 		fmt.Fprintf(out, "<p>%s, page %d</p>\n%s", r.Host, page, text)
