@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -162,8 +163,8 @@ func isSeed(l weburl.Link) bool {
 	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
 }
 
-// take offers the links of the record at mark to the seen test. Of those outside of the scope it only
-// counts the refusals.
+// take offers the links of the record at mark to the seen test, and lets it decide if many wait, whatever else is
+// to be taken with them. Of links outside of the scope it only counts the refusals.
 func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) error {
 	refuse := func(link weburl.Link, reason frontier.Reason) { d.refused[refusalKey{link.URL.Site(), reason}]++ }
 	d.engine.undecided.Store(true)
@@ -174,7 +175,7 @@ func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) err
 		d.engine.opt.OnLinks(d.offer)
 	}
 	d.engine.undecided.Store(true) // also if a drain made room
-	if len(d.refused) >= maxRefusals {
+	if len(d.refused) >= maxRefusals || d.seen.Due(now, math.MaxInt64) {
 		return d.drain(now)
 	}
 	return nil
