@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -42,5 +44,52 @@ func TestCashStaysInScope(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLittleRoom holds that no page is lost while cash flows where the seen test has hardly any room, so that it is
+// made for the links of page after page.
+func TestLittleRoom(t *testing.T) {
+	const pages, hosts = 240, 12
+	name := func(page int) string { return fmt.Sprintf("http://site%d.test/%d", page%pages%hosts, page%pages) }
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var page int
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &page); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		for i := range 12 {
+			fmt.Fprintf(w, `<a href="%s">%d</a> `, name(2*page+1+i), i)
+		}
+	}))
+	defer server.Close()
+	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: "cash-flow",
+		Resolve: map[string]netip.AddrPort{}}
+	for host := range hosts {
+		o.Seeds = append(o.Seeds, mustParse(t, name(host)))
+		o.Resolve[fmt.Sprintf("site%d.test", host)] = netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
+	}
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := seen.Open("data/seen/narrow", seen.Options{FS: o.FS, BufferLinks: 16, CacheEntries: 64, Cash: true})
+	if err = errors.Join(err, e.discover.seen.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e.discover.seen = set
+	for _, u := range o.Seeds { // the page table has them
+		err = errors.Join(err, set.Offer(seen.Mark{}, []weburl.Link{{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed, Cash: 1}}, e.opt.Clock.Now()))
+	}
+	if err = errors.Join(err, e.discover.forget()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Run(t.Context(), t.Context())
+	if err != nil || s.Pages != pages {
+		t.Errorf("%d pages stored of %d; error %v", s.Pages, pages, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }

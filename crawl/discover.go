@@ -168,7 +168,7 @@ func isSeed(l weburl.Link) bool {
 func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) error {
 	refuse := func(link weburl.Link, reason frontier.Reason) { d.refused[refusalKey{link.URL.Site(), reason}]++ }
 	d.engine.undecided.Store(true)
-	if err := d.offerLinks(mark, links, now, refuse, d.drain); err != nil {
+	if err := d.offerLinks(mark, links, now, refuse, d.makeRoom); err != nil {
 		return err
 	}
 	if d.engine.opt.OnLinks != nil {
@@ -243,12 +243,9 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 	d.share()
 	err := d.seen.Offer(mark, d.offer, at)
 	if errors.Is(err, seen.ErrFull) {
-		offer := d.offer
-		d.offer = nil // to make room others may be offered
 		if err = makeRoom(at); err == nil {
-			err = d.seen.Offer(mark, offer, at)
+			err = d.seen.Offer(mark, d.offer, at)
 		}
-		d.offer = offer
 	}
 	if err != nil {
 		return fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", mark.Record, mark.Partition, err)
@@ -259,34 +256,52 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 // drain lets the seen test decide, stores what is new, tells the frontier, lets the set keep it, and offers
 // what fetched pages hand on of the cash that came to them.
 func (d *discovery) drain(now time.Time) error {
-	verdicts, marks, err := d.decide(d.verdicts[:0])
-	d.verdicts = verdicts
+	moves, err := d.settle(now)
 	if err != nil {
 		return err
 	}
+	if err := d.relay(d.verdicts, moves, now); err != nil {
+		return err
+	}
+	signal(d.engine.wake)
+	return d.keep()
+}
+
+// makeRoom is drain for links that the seen test has no room for. What fetched pages would hand on is lost: it
+// would take the room again.
+func (d *discovery) makeRoom(now time.Time) error {
+	if _, err := d.settle(now); err != nil {
+		return err
+	}
+	signal(d.engine.wake)
+	return d.keep()
+}
+
+// settle lets the seen test decide, stores what is new and tells the frontier.
+func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
+	verdicts, marks, err := d.decide(d.verdicts[:0])
+	d.verdicts = verdicts
+	if err != nil {
+		return nil, err
+	}
 	records, err := d.records(verdicts, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What the set kept at the drain before may be noted now: it may lag behind the records, never lead.
 	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
 	records = d.noteNothingKept(records, marks)
 	records = d.note(records, linksConsumer, marks, d.linked)
-	var moves []store.Move
 	if len(records) > 0 {
 		if moves, err = d.engine.store.Apply(records...); err != nil {
-			return fmt.Errorf("crawl: store what is new: %w", err)
+			return nil, fmt.Errorf("crawl: store what is new: %w", err)
 		}
 		if err := d.engine.tellMoves(moves, now); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	d.engine.undecided.Store(false)
-	if err := d.relay(verdicts, moves, now); err != nil {
-		return err
-	}
-	signal(d.engine.wake)
-	return d.keep()
+	return moves, nil
 }
 
 // note appends records that move a consumer's marks on, where they have moved.
