@@ -2,11 +2,14 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/s2"
 	"pgregory.net/rapid"
 
 	"freshet/weburl"
@@ -25,12 +28,55 @@ func TestEncodeLinks(t *testing.T) {
 			return OutLink{URL: u, Rel: weburl.Rel(rapid.Uint8().Draw(t, "rel")), NoFollow: rapid.Bool().Draw(t, "nofollow"),
 				LastMod: rapid.Int64().Draw(t, "lastmod") >> rapid.IntRange(0, 63).Draw(t, "shift")}
 		}), 0, 30).Draw(t, "links")
-		encoded := EncodeLinks(links)
-		if want := appendValue(nil, links); !bytes.Equal(encoded, want) {
-			t.Fatalf("%x, want %x", encoded, want)
+		array, encoded := appendLinks(links), EncodeLinks(links)
+		if want := appendValue(nil, links); !bytes.Equal(array, want) {
+			t.Fatalf("%x, want %x", array, want)
 		}
-		if decoded, err := DecodeLinks(encoded); err != nil || !cmp.Equal(decoded, links, cmp.AllowUnexported(weburl.URL{}), cmp.Comparer(func(a, b OutLink) bool { return a == b })) {
-			t.Fatalf("decoded: %v, %v", decoded, err)
+		if len(encoded) > len(array) {
+			t.Fatalf("%d bytes as an array, %d compressed", len(array), len(encoded))
+		}
+		for _, raw := range [][]byte{array, encoded} { // the array alone is what earlier versions wrote
+			if decoded, err := DecodeLinks(raw); err != nil || !cmp.Equal(decoded, links, cmp.AllowUnexported(weburl.URL{}), cmp.Comparer(func(a, b OutLink) bool { return a == b })) {
+				t.Fatalf("decoded: %v, %v", decoded, err)
+			}
+		}
+	})
+}
+
+// TestDecodeLinksRefuses holds that links which no EncodeLinks has written are an error, and that a length which
+// they claim is not believed.
+func TestDecodeLinksRefuses(t *testing.T) {
+	packed := func(content []byte) []byte {
+		return append(appendHead(nil, cborBytes, uint64(len(content))), content...)
+	}
+	for name, raw := range map[string][]byte{
+		"a number":                 {cborUnsigned | 7},
+		"a byte string cut short":  appendHead(nil, cborBytes, 100),
+		"not compressed":           packed([]byte("no such format")),
+		"more than there may be":   packed(binary.AppendUvarint(nil, manyLinksBytes+1)),
+		"compressed, and no array": packed(s2.Encode(nil, []byte("http://page.test/"))),
+	} {
+		if links, err := DecodeLinks(raw); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: got %v, %v, want ErrCorrupt", name, links, err)
+		}
+	}
+}
+
+// FuzzLinks holds that decoding never panics, and that what it accepts is encoded and decoded alike.
+func FuzzLinks(f *testing.F) {
+	links := make([]OutLink, 20)
+	for i := range links {
+		links[i] = OutLink{URL: parse(f, fmt.Sprintf("http://page.test/%d", i)), Rel: weburl.RelAnchor}
+	}
+	f.Add([]byte(EncodeLinks(links)))
+	f.Add([]byte(EncodeLinks(links[:1])))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		links, err := DecodeLinks(raw)
+		if err != nil {
+			return
+		}
+		if again, err := DecodeLinks(EncodeLinks(links)); err != nil || len(again) != len(links) {
+			t.Fatalf("%d links of %x, then %d: %v", len(links), raw, len(again), err)
 		}
 	})
 }
