@@ -76,10 +76,10 @@ func (CashSum) SitePriority(s SiteState) float64 {
 type CashFlow struct{ CashSum }
 
 // Relay returns 0.85 of a lot, PageRank's damping, if it is at least as much as all that the page had, and a
-// twentieth of what a seed starts with: a page whose cash has grown n times has told its links 1 + log₂ n times
+// hundredth of what a seed starts with: a page whose cash has grown n times has told its links 1 + log₂ n times
 // at most, and where all pages are worth the same, hardly any tells them anything.
 func (CashFlow) Relay(had, lot float64) float64 {
-	const damping, enough = 0.85, 0.05
+	const damping, enough = 0.85, 0.01
 	if lot < max(had, enough) {
 		return 0
 	}
