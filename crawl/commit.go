@@ -15,9 +15,10 @@ import (
 )
 
 // A group of visits is made durable at once: whatever has gathered while the last group was being
-// synced, up to these.
+// synced, up to these. As many may wait for the committer, so that a slow sync stops nobody; their bodies
+// count against the fetcher's budget.
 const (
-	groupPages = 64
+	groupPages = 256
 	groupBytes = 32 << 20
 )
 

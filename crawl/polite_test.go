@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/fleet"
 	"freshet/weburl"
 )
 
@@ -24,14 +26,16 @@ import (
 func BenchmarkPolite(b *testing.B) {
 	for _, tt := range []struct {
 		hosts, perConnection, crawlDelayed int
-	}{{500, 1, 0}, {1000, 1, 0}, {2000, 1, 0}, {100, 10, 0}, {2000, 1, 200}} {
-		b.Run(fmt.Sprintf("hosts=%d/k=%d/crawl-delayed=%d", tt.hosts, tt.perConnection, tt.crawlDelayed), func(b *testing.B) {
+		fleet                              fleet.Rule
+	}{{500, 1, 0, 256}, {1000, 1, 0, 256}, {2000, 1, 0, 256}, {100, 10, 0, 256}, {2000, 1, 200, 256},
+		{2000, 1, 0, fleet.Auto}, {2000, 1, 200, fleet.Auto}} {
+		b.Run(fmt.Sprintf("hosts=%d/k=%d/crawl-delayed=%d/fleet=%s", tt.hosts, tt.perConnection, tt.crawlDelayed, tt.fleet), func(b *testing.B) {
 			for b.Loop() {
 				const w, crawlDelay, span = time.Second, 2 * time.Second, 20 * time.Second
 				web := newPoliteWeb(b, tt.hosts, tt.crawlDelayed, w, crawlDelay, tt.perConnection)
 				web.count(web.clock.Now().Add(2 * w)) // when it has found enough pages of every host
 				e, err := Open(Options{Dir: b.TempDir(), FS: vfs.Default, AllowPrivate: true, Resolve: web.resolve, Seeds: web.seeds,
-					UserAgent: "freshet-bench", Delay: w, PerConnection: tt.perConnection, For: span})
+					UserAgent: "freshet-bench", Delay: w, PerConnection: tt.perConnection, For: span, Fleet: tt.fleet})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -116,16 +120,26 @@ func (web *politeWeb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	var page int
-	fmt.Sscanf(r.URL.Path, "/%d", &page)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	var out strings.Builder
-	for i := range 40 {
-		fmt.Fprintf(&out, `<a href="/%d">page %d</a> `, page+i+1, page+i+1)
+	page, err := strconv.Atoi(r.URL.Path[1:])
+	if err != nil {
+		http.NotFound(w, r)
+		return
 	}
-	out.WriteString(filler)
-	fmt.Fprintf(&out, "<p>%d</p>", page)
-	fmt.Fprint(w, out.String())
+	body := appendPolitePage(make([]byte, 0, len(filler)+2048), page)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(body) // without its length: it ends after the host has noted the end
+}
+
+// appendPolitePage appends a page that links to the next forty. It is cheap to make: the web has the crawler's
+// processors.
+func appendPolitePage(dst []byte, page int) []byte {
+	for next := int64(page) + 1; next <= int64(page)+40; next++ {
+		dst = strconv.AppendInt(append(dst, `<a href="/`...), next, 10)
+		dst = strconv.AppendInt(append(dst, `">page `...), next, 10)
+		dst = append(dst, "</a> "...)
+	}
+	dst = append(dst, filler...)
+	return append(strconv.AppendInt(append(dst, "<p>"...), int64(page), 10), "</p>"...)
 }
 
 // enter notes that a request has come: too soon, if another is being answered, or if more than k have
