@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/fleet"
 	"freshet/weburl"
 )
 
@@ -24,7 +23,6 @@ type crawlJob struct {
 	Delay   time.Duration
 	For     time.Duration
 	PerSite int64
-	Fleet   fleet.Rule
 	Report  time.Duration // between two reports
 }
 
@@ -91,8 +89,7 @@ func TestCrawlProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Dir: job.Dir, AllowPrivate: true, Resolve: job.Resolve, UserAgent: "freshet-test", Delay: job.Delay, For: job.For, PagesPerSite: job.PerSite,
-		Fleet: job.Fleet}
+	opt := Options{Dir: job.Dir, AllowPrivate: true, Resolve: job.Resolve, UserAgent: "freshet-test", Delay: job.Delay, For: job.For, PagesPerSite: job.PerSite}
 	for _, raw := range job.Seeds {
 		u, err := weburl.Parse(raw)
 		if err != nil {

@@ -106,7 +106,7 @@ func BenchmarkPoliteRestarts(b *testing.B) {
 	for b.Loop() {
 		const hosts, w, restarts = 2000, time.Second, 50
 		web := newPoliteWeb(b, hosts, 0, w, 0, 1)
-		job := crawlJob{Dir: b.TempDir(), Resolve: web.resolve, Delay: w, Fleet: 256, Report: time.Hour}
+		job := crawlJob{Dir: b.TempDir(), Resolve: web.resolve, Delay: w, Report: time.Hour}
 		for _, u := range web.seeds {
 			job.Seeds = append(job.Seeds, u.String())
 		}
