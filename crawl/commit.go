@@ -15,10 +15,9 @@ import (
 )
 
 // A group of visits is made durable at once: whatever has gathered while the last group was being
-// synced, up to these. As many may wait for the committer, so that a slow sync stops nobody; their bodies
-// count against the fetcher's budget.
+// synced, up to these. As many may wait for the committer, so that a slow sync stops nobody.
 const (
-	groupPages = 256
+	groupPages = 128
 	groupBytes = 32 << 20
 )
 
@@ -282,7 +281,7 @@ func (e *Engine) account(v *visit) {
 		line.via = v.row.Via.String()
 	}
 	if r := v.result; r != nil {
-		line.at, line.bytes, line.took = r.Started, int64(len(r.ResponseBytes)), r.Total
+		line.at, line.bytes, line.took = r.Started, v.bytes, r.Total
 		line.status = strconv.Itoa(r.Status)
 		if r.Status == 0 {
 			line.status = r.Outcome.String()

@@ -380,5 +380,6 @@ type visit struct {
 	members [][]byte
 	main    int
 	id      warc.ID
+	bytes   int64         // of the answer
 	links   []weburl.Link // to be offered once the record is durable
 }

@@ -27,8 +27,16 @@ func (e *Engine) process() {
 		} else {
 			e.learn(v, parser)
 		}
+		v.letGo()
 		e.handOn(v)
 	}
+}
+
+// letGo drops the bytes of the exchange, of which the captures have a copy: the visit may wait for the committer.
+func (v *visit) letGo() {
+	r := v.result
+	v.bytes = int64(len(r.ResponseBytes))
+	r.RequestBytes, r.ResponseBytes, r.Body = nil, nil, nil
 }
 
 // learn reads a fetched page and fills in its record and captures.
