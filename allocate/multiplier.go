@@ -3,7 +3,8 @@ package allocate
 import "math"
 
 const (
-	sampled    = 8192 // pages that the first multiplier is guessed from
+	sampled    = 8192 // pages that the first multiplier is guessed from, at least
+	sampledOf  = 997  // or one page in so many, a prime, as pages of a kind may come at regular distances
 	fullPasses = 8    // passes over all pages before the heap settles whatever is left
 	bins       = 4096 // of gains relative to the multiplier
 )
@@ -169,7 +170,7 @@ func threshold(gains []float64, n int64, ratio func(float64) float64) (from int,
 // its part of the budget, to about one part in a thousand.
 func guess(p Problem, budget int) float64 {
 	n := p.Len()
-	size := min(n, sampled)
+	size := min(n, max(sampled, n/sampledOf)) // a good guess of very many pages saves a pass over all
 	spent := func(mu float64) float64 {
 		sum := 0.0
 		for k := range size {
