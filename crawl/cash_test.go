@@ -3,7 +3,6 @@ package crawl
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -28,7 +27,7 @@ func TestCashStaysInScope(t *testing.T) {
 	defer server.Close()
 	for order, want := range map[string]float64{"in-links": 1, "opic": 0.5, "cash-sum": 0.5, "cash-flow": 0.5, "length": 0} {
 		o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: order,
-			Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())},
+			Resolve: map[string]netip.AddrPort{"site.test": addressOfServer(server)},
 			Seeds:   []weburl.URL{mustParse(t, "http://site.test/")}}
 		run(t, o)
 		s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
@@ -68,7 +67,7 @@ func TestLittleRoom(t *testing.T) {
 		Resolve: map[string]netip.AddrPort{}}
 	for host := range hosts {
 		o.Seeds = append(o.Seeds, mustParse(t, name(host)))
-		o.Resolve[fmt.Sprintf("site%d.test", host)] = netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
+		o.Resolve[fmt.Sprintf("site%d.test", host)] = addressOfServer(server)
 	}
 	e, err := Open(o)
 	if err != nil {

@@ -3,7 +3,6 @@ package crawl
 import (
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -37,7 +36,7 @@ func TestCollision(t *testing.T) {
 	defer server.Close()
 	o := Options{
 		Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test",
-		Resolve:   map[string]netip.AddrPort{"alder.test": netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())},
+		Resolve:   map[string]netip.AddrPort{"alder.test": addressOfServer(server)},
 		TLSConfig: &tls.Config{InsecureSkipVerify: true}, // the server's name is another
 		Seeds:     []weburl.URL{mustParse(t, "https://alder.test/")},
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -35,7 +34,7 @@ func TestRestartRecallsCash(t *testing.T) {
 	}))
 	defer server.Close()
 	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Connections: 1,
-		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())},
+		Resolve: map[string]netip.AddrPort{"site.test": addressOfServer(server)},
 		Seeds:   []weburl.URL{mustParse(t, "http://site.test/0")}, MaxPages: 60}
 	run(t, o)
 	from, _ := cashTold(t, o, 0)

@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -94,7 +93,7 @@ func (w *testWeb) leave(r *http.Request) {
 
 // options returns the options of a crawl of the web in dir.
 func (w *testWeb) options(t *testing.T, fs vfs.FS, dir string) Options {
-	address := netip.MustParseAddrPort(w.server.Listener.Addr().(*net.TCPAddr).String())
+	address := addressOfServer(w.server)
 	o := Options{Dir: dir, FS: fs, AllowPrivate: true, Partitions: 4, Connections: 8, Resolve: map[string]netip.AddrPort{}, UserAgent: "freshet-test"}
 	for h := range w.hosts {
 		host := fmt.Sprintf("h%d.test", h)
@@ -177,4 +176,9 @@ func verify(t *testing.T, o Options) {
 	if err := s.Verify(context.Background(), func(p store.Problem) { t.Errorf("verify: %s", p.Text) }); err != nil {
 		t.Errorf("verify: %v", err)
 	}
+}
+
+// addressOfServer returns where a server listens, for Options.Resolve.
+func addressOfServer(server *httptest.Server) netip.AddrPort {
+	return netip.MustParseAddrPort(server.Listener.Addr().String())
 }

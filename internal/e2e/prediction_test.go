@@ -60,10 +60,6 @@ func BenchmarkPrediction(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.Logf("%s: %d pages stored, stopped by %s", order, s.Pages, s.StoppedBy)
-				if d := os.Getenv("DUMP"); d != "" {
-					dump(d+"/"+order+".live", live)
-					dump(d+"/"+order+".sim", simulated)
-				}
 				web.compare(b, live, simulated)
 			}
 		})
@@ -218,12 +214,4 @@ func (w *world) curve(s honesty.Story) []float64 {
 		}
 	}
 	return curve
-}
-
-func dump(file string, s honesty.Story) {
-	f, _ := os.Create(file)
-	defer f.Close()
-	for _, r := range s.Requests {
-		fmt.Fprintf(f, "%d %.6f %.6f\n", r.Page, r.Start, r.End)
-	}
 }
