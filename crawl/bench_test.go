@@ -33,7 +33,7 @@ func BenchmarkCrawl(b *testing.B) {
 			defer server.Close()
 			resolve := map[string]netip.AddrPort{}
 			for _, host := range web.Hosts() {
-				resolve[host] = netip.MustParseAddrPort(server.Listener.Addr().String())
+				resolve[host] = addressOfServer(server)
 			}
 			var pages, requests int64
 			before := clock.Processor()

@@ -121,7 +121,7 @@ func TestMemoryProcess(t *testing.T) {
 		return
 	}
 	web := newTestWeb(t, 1, 1000)
-	address := netip.MustParseAddrPort(web.server.Listener.Addr().String())
+	address := addressOfServer(web.server)
 	resolve := map[string]netip.AddrPort{}
 	for i := range memorySites {
 		resolve[memorySite(i).Host()] = address

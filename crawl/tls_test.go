@@ -93,7 +93,7 @@ func (w *secureWeb) crawl(b *testing.B) int64 {
 	o := Options{Dir: dir, FS: vfs.Default, AllowPrivate: true, TLSConfig: &tls.Config{RootCAs: roots}, Resolve: map[string]netip.AddrPort{}}
 	for host := range secureHosts {
 		name := fmt.Sprintf("h%d.example.com", host)
-		o.Resolve[name] = netip.MustParseAddrPort(w.server.Listener.Addr().String())
+		o.Resolve[name] = addressOfServer(w.server)
 		seed, err := weburl.Parse("https://" + name + "/")
 		if err != nil {
 			b.Fatal(err)
