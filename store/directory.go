@@ -45,8 +45,8 @@ func Exists(fsys vfs.FS, path string) bool {
 	return err == nil
 }
 
-// openDirectory locks the data directory at path and reads its format; it makes one of the given
-// number of partitions where there is none and make is set.
+// openDirectory locks the data directory at path and reads its format. Where make is set it makes one of the
+// given number of partitions if there is none, and raises the format of one whose keys are this program's.
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {
 	d := &directory{fs: fsys, path: path}
 	if make {
@@ -67,9 +67,13 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 		}
 	}()
 	f, err := readFormat(fsys, d.join(formatFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		d.fresh = true
-		f = format{formatVersion, partitions}
+		f = format{Format, partitions}
+		err = d.writeFormat(f)
+	case err == nil && f.Format < Format && make: // an older program cannot read what is written from here on
+		f.Format = Format
 		err = d.writeFormat(f)
 	}
 	if err != nil {
@@ -79,6 +83,8 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	return d, nil
 }
 
+// readFormat reads a freshet.json. The errors are ErrFormat, ErrCorrupt and, of a directory whose keys are not
+// this program's, ErrOutdated: then what it says is returned too.
 func readFormat(fsys vfs.FS, name string) (f format, err error) {
 	raw, err := readFile(fsys, name, 1<<16)
 	if err != nil {
@@ -88,12 +94,12 @@ func readFormat(fsys vfs.FS, name string) (f format, err error) {
 		return f, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
 	}
 	switch {
-	case f.Format > formatVersion:
-		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, formatVersion)
+	case f.Format > Format:
+		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, Format)
 	case f.Format < oldestFormat || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
-		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, formatVersion, weburl.MaxPartitions)
-	case f.Format >= oldestFormat && f.Format < formatVersion:
-		return f, fmt.Errorf("%w: %s: format %d: this program has %d; freshet migrate brings it there", ErrOutdated, name, f.Format, formatVersion)
+		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, Format, weburl.MaxPartitions)
+	case f.Format < keyFormat:
+		return f, fmt.Errorf("%w: %s: format %d: this program has %d; freshet migrate brings it there", ErrOutdated, name, f.Format, Format)
 	}
 	return f, nil
 }

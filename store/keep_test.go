@@ -156,7 +156,7 @@ func warcBytes(t testing.TB, s *Store) (bytes int64) {
 // databaseBytes returns what keys and values take.
 func databaseBytes(t testing.TB, s *Store) (bytes int64) {
 	t.Helper()
-	err := scan(s.db, []byte{formatVersion}, []byte{formatVersion + 1}, func(key, value []byte) error {
+	err := scan(s.db, []byte{keyFormat}, []byte{keyFormat + 1}, func(key, value []byte) error {
 		bytes += int64(len(key) + len(value))
 		return nil
 	})

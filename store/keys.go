@@ -10,11 +10,9 @@ import (
 	"freshet/weburl"
 )
 
-// Format is the format of data directories that this program makes and opens; see Migrate.
-const Format = 2
-
-// formatVersion is the first byte of every key and the format of the data directory.
-const formatVersion = Format
+// keyFormat is the first byte of every key: the last format of the data directory whose keys differ from
+// those of the format before.
+const keyFormat = 2
 
 // keyKind is the byte of a key that says what its value is. The numbers are part of the format; see
 // docs/format/keys.md.
@@ -41,11 +39,11 @@ const (
 type keyspace struct{ prefix []byte }
 
 func newKeyspace(crawl string) keyspace {
-	return keyspace{append(append([]byte{formatVersion}, crawl...), 0)}
+	return keyspace{append(append([]byte{keyFormat}, crawl...), 0)}
 }
 
 // heartbeatKey lies outside of every crawl: no crawl has an empty name.
-func heartbeatKey() []byte { return append([]byte{formatVersion, 0}, "heartbeat"...) }
+func heartbeatKey() []byte { return append([]byte{keyFormat, 0}, "heartbeat"...) }
 
 // appendPartition appends what all keys of a partition begin with.
 func (k keyspace) appendPartition(dst []byte, p weburl.Partition) []byte {

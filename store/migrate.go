@@ -9,18 +9,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Formats of the data directory. Every key begins with its format, so that the keys of two lie side by
-// side while one is made of the other.
+// Formats of the data directory. Every key begins with the format in which keys were last written anew
+// (keyFormat), so that those of two lie side by side while one is made of the other.
 //
 //	1  the first
 //	2  versions may begin after the first (Page.Pruned), captures may move (Relocated), sites may be
 //	   purged: what a program of format 1 would take for damage
-const oldestFormat = 1
+//	3  links may be compressed: what a program of format 2 would take for damage. The keys are those of 2,
+//	   so that a directory of format 2 is opened as it is, and is of format 3 once it may be written to
+const (
+	Format       = 3 // of the data directories that this program makes
+	oldestFormat = 1 // that Migrate reads
+)
 
 // Migrate brings the data directory at path, which an older program has left, to this program's format,
 // and returns the format that it had. WARC files are not touched. A crash at any moment leaves the old
 // format or the new one, whole; a migration that was cut is begun anew by the next call. It takes about
-// as much space as the database has, until it ends, and time to copy it.
+// as much space as the database has, until it ends, and time to copy it; nothing if the keys stay as they are.
 //
 // The errors are ErrLocked, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
 func Migrate(fsys vfs.FS, path string) (from int, err error) {
@@ -29,8 +34,8 @@ func Migrate(fsys vfs.FS, path string) (from int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.lock.Close()) }()
-	if f.Format == formatVersion {
-		return f.Format, nil
+	if f.Format >= keyFormat {
+		return f.Format, d.writeFormat(format{Format, f.Partitions})
 	}
 	db, err := pebble.Open(d.join(dbDir), &pebble.Options{FS: fsys, FormatMajorVersion: pebble.FormatNewest, Logger: dbLogger{slog.New(slog.DiscardHandler)}})
 	if err != nil {
@@ -40,7 +45,7 @@ func Migrate(fsys vfs.FS, path string) (from int, err error) {
 	if err := copyKeys(db, byte(f.Format)); err != nil {
 		return f.Format, fmt.Errorf("store: migrate: %w", err)
 	}
-	if err := d.writeFormat(format{formatVersion, f.Partitions}); err != nil {
+	if err := d.writeFormat(format{Format, f.Partitions}); err != nil {
 		return f.Format, err
 	}
 	return f.Format, dropOlder(db)
@@ -61,14 +66,14 @@ func lockDirectory(fsys vfs.FS, path string) (d *directory, f format, err error)
 	return d, f, nil
 }
 
-// copyKeys puts every key of an older format beside it under this one; the values are the same.
+// copyKeys puts every key of an older format beside it under keyFormat; the values are the same.
 func copyKeys(db *pebble.DB, from byte) error {
-	if err := dropRange(db, []byte{formatVersion}, []byte{formatVersion + 1}); err != nil { // of one that was cut
+	if err := dropRange(db, []byte{keyFormat}, []byte{keyFormat + 1}); err != nil { // of one that was cut
 		return err
 	}
 	batch := db.NewBatch()
 	err := scan(db, []byte{from}, []byte{from + 1}, func(key, value []byte) error {
-		copied := append([]byte{formatVersion}, key[1:]...)
+		copied := append([]byte{keyFormat}, key[1:]...)
 		if err := batch.Set(copied, value, nil); err != nil || batch.Len() < importBatch {
 			return err
 		}
@@ -84,7 +89,7 @@ func copyKeys(db *pebble.DB, from byte) error {
 
 // dropOlder deletes the keys of older formats, if there are any.
 func dropOlder(db *pebble.DB) error {
-	from, to := []byte{oldestFormat}, []byte{formatVersion}
+	from, to := []byte{oldestFormat}, []byte{keyFormat}
 	err := scan(db, from, to, func(_, _ []byte) error { return errStop })
 	if !errors.Is(err, errStop) {
 		return err

@@ -76,7 +76,7 @@ func (p *purge) key() []byte {
 	return append(purgePrefix(), p.Crawl+"\x00"+p.target().String()...)
 }
 
-func purgePrefix() []byte { return append([]byte{formatVersion, 0}, "purge/"...) }
+func purgePrefix() []byte { return append([]byte{keyFormat, 0}, "purge/"...) }
 
 func (s *Store) notePurge(p purge) error {
 	s.mu.Lock()

@@ -32,7 +32,7 @@ func (s *Store) row(key []byte, v any) error {
 func (s *Store) Crawls() (names []string, err error) { return crawls(s.db) }
 
 func crawls(db pebble.Reader) (names []string, err error) {
-	from, to := []byte{formatVersion, 1}, []byte{formatVersion + 1} // past what lies outside of every crawl
+	from, to := []byte{keyFormat, 1}, []byte{keyFormat + 1} // past what lies outside of every crawl
 	for {
 		var name []byte
 		err := scan(db, from, to, func(key, _ []byte) error {

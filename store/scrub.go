@@ -64,4 +64,4 @@ func (s *Store) scrub(ctx context.Context, crawl string, p weburl.Partition) err
 }
 
 // scrubKey lies outside of every crawl and says nothing.
-func scrubKey() []byte { return append([]byte{formatVersion, 0}, "scrub"...) }
+func scrubKey() []byte { return append([]byte{keyFormat, 0}, "scrub"...) }

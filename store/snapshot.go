@@ -62,7 +62,7 @@ func (s *Store) snapshot(ctx context.Context, to string) error {
 	if err := s.db.Checkpoint(s.fs.PathJoin(to, dbDir), pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
-	list := snapshotList{Format: formatVersion, At: s.options.Clock.Now().UTC()}
+	list := snapshotList{Format: Format, At: s.options.Clock.Now().UTC()}
 	paths, err := s.Files()
 	if err != nil {
 		return err
@@ -153,8 +153,8 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return list, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
 	}
-	if list.Format > formatVersion {
-		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, list.Format, formatVersion)
+	if list.Format > Format {
+		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, list.Format, Format)
 	}
 	for _, part := range list.Files {
 		path := fsys.PathJoin(snapshot, warcDir, part.Name)

@@ -92,7 +92,7 @@ func oldDirectory(t testing.TB, format int) *vfs.MemFS {
 // TestMigrate brings a kept directory of every earlier format to this one, cut before every change of
 // the disk too: it is then of the old format or of the new, and whole.
 func TestMigrate(t *testing.T) {
-	for old := oldestFormat; old < formatVersion; old++ {
+	for old := oldestFormat; old < keyFormat; old++ {
 		disk := oldDirectory(t, old)
 		if _, err := Open("data", Options{FS: disk}); !errors.Is(err, ErrOutdated) {
 			t.Fatalf("open of format %d: %v: want ErrOutdated", old, err)
@@ -101,7 +101,7 @@ func TestMigrate(t *testing.T) {
 		if from, err := Migrate(errorfs.Wrap(disk, c), "data"); err != nil || from != old {
 			t.Fatalf("migrate from %d: %d, %v", old, from, err)
 		}
-		if from, err := Migrate(disk, "data"); err != nil || from != formatVersion {
+		if from, err := Migrate(disk, "data"); err != nil || from != Format {
 			t.Errorf("migrate again: from %d, %v", from, err)
 		}
 		checkMigrated(t, disk)
@@ -129,7 +129,7 @@ func checkMigrated(t *testing.T, disk vfs.FS) {
 	if err != nil || total.Pages != 435 || total.Versions != 12 { // as the program of that format said
 		t.Errorf("%d pages, %d versions, %v: want 435 and 12", total.Pages, total.Versions, err)
 	}
-	err = scan(s.db, []byte{oldestFormat}, []byte{formatVersion}, func(key, _ []byte) error {
+	err = scan(s.db, []byte{oldestFormat}, []byte{keyFormat}, func(key, _ []byte) error {
 		return fmt.Errorf("key %x is left of an older format", key)
 	})
 	if err != nil {
@@ -140,13 +140,46 @@ func checkMigrated(t *testing.T, disk vfs.FS) {
 	}
 }
 
+// TestSameKeys opens a directory of a format that differs in values alone: to be read it is left as it is, and
+// to be written it becomes one of this format, which an older program refuses.
+func TestSameKeys(t *testing.T) {
+	disk := vfs.NewMem()
+	o := testOptions(disk)
+	s := openTest(t, o)
+	newWorkload(t, 3, 40).run(s, 20)
+	want := dump(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	older := fmt.Appendf(nil, `{"format":%d,"partitions":%d}`, keyFormat, s.Partitions())
+	if err := writeFile(disk, "data/"+formatFile, older); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		readOnly bool
+		format   int // once opened
+	}{{true, keyFormat}, {false, Format}} {
+		o.ReadOnly = c.readOnly
+		s := openTest(t, o)
+		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+			t.Errorf("read only %t: state (-written +read):\n%s", c.readOnly, diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := readFormat(disk, "data/"+formatFile); err != nil || f.Format != c.format {
+			t.Errorf("read only %t: format %d, %v: want %d", c.readOnly, f.Format, err, c.format)
+		}
+	}
+}
+
 // TestNewerFormat holds that a directory of a newer format is refused by whatever opens it.
 func TestNewerFormat(t *testing.T) {
 	disk := vfs.NewMem()
 	if err := openTest(t, testOptions(disk)).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(disk, "data/"+formatFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, formatVersion+1)); err != nil {
+	if err := writeFile(disk, "data/"+formatFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {

@@ -20,7 +20,7 @@ type summary struct {
 }
 
 func summaryKey(file string) []byte {
-	return append(append([]byte{formatVersion, 0}, "file/"...), file...)
+	return append(append([]byte{keyFormat, 0}, "file/"...), file...)
 }
 
 // summaryOf returns a closed file's summary and stores it if it is new.

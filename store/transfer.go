@@ -53,7 +53,7 @@ func (s *Store) ExportPartition(p weburl.Partition, w io.Writer) error {
 func (s *Store) export(db pebble.Reader, p weburl.Partition, w io.Writer) error {
 	out := newFrameWriter(w)
 	out.write([]byte(streamMagic))
-	out.frame(frameHeader, appendValue(nil, streamHeader{formatVersion, s.options.Crawl, s.dir.partitions, p}))
+	out.frame(frameHeader, appendValue(nil, streamHeader{Format, s.options.Crawl, s.dir.partitions, p}))
 	if err := s.exportCaptures(p, out); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (f *frameWriter) end() error {
 
 // importKey, outside of every crawl, holds what the keys of a partition that is being imported begin
 // with. Found at Open, it says that the import was cut off: the partition is emptied again.
-func importKey() []byte { return append([]byte{formatVersion, 0}, "import"...) }
+func importKey() []byte { return append([]byte{keyFormat, 0}, "import"...) }
 
 // importBatch is how many bytes of pairs a batch of an import holds.
 const importBatch = 1 << 20
@@ -217,8 +217,8 @@ func (s *Store) readHeader(in *frameReader) (h streamHeader, err error) {
 		return h, err
 	}
 	switch {
-	case h.Format > formatVersion:
-		return h, fmt.Errorf("%w: import: stream of format %d: this program knows up to %d", ErrFormat, h.Format, formatVersion)
+	case h.Format > Format:
+		return h, fmt.Errorf("%w: import: stream of format %d: this program knows up to %d", ErrFormat, h.Format, Format)
 	case h.Partitions != s.dir.partitions:
 		return h, fmt.Errorf("store: import: stream of a directory of %d partitions: want %d", h.Partitions, s.dir.partitions)
 	case int(h.Partition) >= s.dir.partitions:

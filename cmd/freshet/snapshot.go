@@ -198,7 +198,7 @@ func untar(in io.Reader, to string) error {
 func migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Bring a data directory of an older freshet to this one's format", Args: noArgs,
-		Long:    "Rewrites the database, in which every key names the format; WARC files are left as they are. Cut at any\nmoment it leaves the old format or the new one, whole. Make a snapshot first if you may want to go back.",
+		Long:    "Rewrites the database if its keys are of an older format; WARC files are left as they are. Cut at any\nmoment it leaves the old format or the new one, whole. Make a snapshot first if you may want to go back.",
 		Example: "  freshet migrate --data archive",
 	}
 	data, _ := directoryFlags(cmd)
