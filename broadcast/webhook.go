@@ -239,7 +239,7 @@ func (h *hook) deliver(ctx context.Context, body []byte) error {
 		}
 		h.refused.Add(1)
 		h.failures.Add(1)
-		wait := max(retryAfter(failures, h.rng), min(asked, longestAsk))
+		wait := max(backoff(failures, h.rng), min(asked, longestAsk))
 		h.o.Logger.Warn("a webhook has not taken what it was sent", "url", h.URL.Redacted(), "error", err, "again_in", wait)
 		if err := h.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
@@ -247,13 +247,13 @@ func (h *hook) deliver(ctx context.Context, body []byte) error {
 	}
 }
 
-// retryAfter returns how long to wait when an attempt has failed after so many that did before.
-func retryAfter(failures int, rng *rand.Rand) time.Duration {
+// backoff returns how long to wait when an attempt has failed after so many that did before.
+func backoff(failures int, rng *rand.Rand) time.Duration {
 	longest := min(firstRetry<<min(failures, 12), longestWait)
 	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))
 }
 
-// post makes one attempt. What the answer to one that failed asks to wait is 0 or less if it asks for nothing.
+// post makes one attempt. asked is how long the answer to one that failed asks to wait, 0 if it does not.
 func (h *hook) post(ctx context.Context, body []byte) (asked time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL.String(), bytes.NewReader(body))
 	if err != nil {
@@ -271,19 +271,8 @@ func (h *hook) post(ctx context.Context, body []byte) (asked time.Duration, err 
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // a short answer leaves the connection fit for the next
 	if response.StatusCode/100 != 2 {
-		return askedWait(response.Header, h.o.Clock.Now()), fmt.Errorf("broadcast: webhook: answered %s: want a code from 200 to 299", response.Status)
+		asked, _ = clock.RetryAfter(response.Header.Get("Retry-After"), h.o.Clock.Now())
+		return asked, fmt.Errorf("broadcast: webhook: answered %s: want a code from 200 to 299", response.Status)
 	}
 	return 0, nil
-}
-
-// askedWait reads Retry-After (RFC 9110, 10.2.3): seconds or a date.
-func askedWait(header http.Header, now time.Time) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(text); err == nil {
-		return date.Sub(now)
-	}
-	return 0
 }

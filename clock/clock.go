@@ -6,6 +6,7 @@
 //
 // A Clock is monotonic while the process runs: differences between its times are never affected by a
 // step of the machine's wall clock. Its times carry a wall reading too, which is what records keep.
+// How long a server asks to wait is read here too (RetryAfter).
 // This package is the only place where the time package's clock and timers may be used; a test holds
 // that.
 package clock

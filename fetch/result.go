@@ -2,13 +2,11 @@ package fetch
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
+	"freshet/clock"
 	"freshet/weburl"
 )
 
@@ -106,31 +104,9 @@ func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 	return target, permanent, true
 }
 
-// RetryAfter returns how long after now the server asks to be left alone, in either form of the
-// Retry-After field (RFC 9110 section 10.2.3): seconds or a date. A date that has passed is 0, an
-// absurd number the longest Duration; negative and unreadable values are no answer (ok false).
+// RetryAfter returns how long after now the server asks to be left alone; see clock.RetryAfter.
 func (r *Result) RetryAfter(now time.Time) (wait time.Duration, ok bool) {
-	value := strings.TrimSpace(r.Header.Get("Retry-After"))
-	if value == "" {
-		return 0, false
-	}
-	if strings.Trim(value, "0123456789") == "" {
-		return seconds(value), true
-	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0, false
-	}
-	return max(0, date.Sub(now)), true
-}
-
-// seconds converts a string of decimal digits; what overflows is the longest Duration.
-func seconds(digits string) time.Duration {
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(time.Second) {
-		return math.MaxInt64
-	}
-	return time.Duration(n) * time.Second
+	return clock.RetryAfter(r.Header.Get("Retry-After"), now)
 }
 
 // fail ends the fetch with an outcome that is not Answered.

@@ -27,9 +27,7 @@ var rooms = map[string]string{
 	"fleet":      "",
 	"importance": "weburl",
 	"weights":    "",
-	"index":      "weburl store clock",
 	"broadcast":  "weburl store clock",
-	"cluster":    "weburl store clock",
 	"crawl": "weburl clock store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
 	"sim": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
