@@ -22,3 +22,33 @@ func TestLength(t *testing.T) {
 		}
 	}
 }
+
+// TestParetoDifference holds the differences of Pareto pages to the integral of Marginal, in which nothing cancels.
+func TestParetoDifference(t *testing.T) {
+	for _, shape := range []float64{1.01, 1.19, 1.21, 1.5, 1.99, 2, 2.01, 3, 10, 300} {
+		p, err := change.NewPareto(1, shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for span := 1e-12; span < 1e13; span *= 50 {
+			for _, n := range []float64{1, 2, 7, 30, 1000, 2.5} {
+				for _, k := range []float64{1, 0.3, 5} {
+					want := 0.0
+					const steps = 1024 // of Simpson's rule on a scale of powers
+					for i := range steps + 1 {
+						x := n * math.Pow((n+k)/n, float64(i)/steps)
+						weight := float64(2 + i%2*2)
+						if i == 0 || i == steps {
+							weight = 1
+						}
+						want += weight * x * p.Marginal(span/x)
+					}
+					want *= math.Log((n+k)/n) / (3 * steps) / span
+					if got := change.Difference(p, span, n, k); math.Abs(got-want) > 1e-11*want {
+						t.Errorf("shape %v: Difference(%v, %v, %v) = %v, want %v, off by %.1e", shape, span, n, k, got, want, got/want-1)
+					}
+				}
+			}
+		}
+	}
+}

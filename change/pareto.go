@@ -109,32 +109,77 @@ func binomialSeries(c, r, from float64) float64 {
 	}
 }
 
-// inverse solves m(r) = c by Newton's method on the logarithms of both, in which m is concave, from below:
-// m(r) is at most r²/2 and, for a < 2, at most r^(2-a)/(2-a).
+// difference returns, with r and q = r - d the gaps of n and n+k renewals in units of b,
+//
+//	[ k E(log(1+q)) - n (1+q)^(2-a) E(log((1+r)/(1+q))) ] b/span,   E(l) = (e^((2-a)l) - 1)/(2-a),
+//
+// and the series of A(r) - A(q) where digits would cancel in it.
+func (p Pareto) difference(span, n, k float64) float64 {
+	if n == 0 || p.shape < 1.2 {
+		return smoothDifference(p, span, n, k)
+	}
+	r, q := span/n/p.scale, span/(n+k)/p.scale
+	d, c := q*k/n, 2-p.shape
+	switch {
+	case (p.shape+1)*r < 0.05:
+		return d * differenceSeries(p.shape, r, q)
+	case math.IsInf(r, 1):
+		return 0
+	}
+	e := expRatio(c, math.Log1p(q))
+	return math.Max(0, (k*e-n*(1+c*e)*expRatio(c, math.Log1p(d/(1+q))))*p.scale/span)
+}
+
+// differenceSeries returns (A(r) - A(q))/(r - q) = -Σ binom(1-a, k)/(k+1) (r^k - q^k)/(r-q), k ≥ 1.
+func differenceSeries(a, r, q float64) float64 {
+	sum, coefficient := 0.0, 1.0
+	quotient, power := 1.0, 1.0 // (r^k - q^k)/(r-q) and q^(k-1)
+	for k := 1.0; ; k++ {
+		coefficient *= (2 - a - k) / k
+		term := -coefficient / (k + 1) * quotient
+		if sum+term == sum {
+			return sum
+		}
+		sum += term
+		power *= q
+		quotient = r*quotient + power
+	}
+}
+
+// inverse solves m(r) = c by Chebyshev's method on the logarithms of both, from the series of r in √(2c). Far
+// from the solution it is Newton's, which does not fail, as m is concave there; and m(r) is at most r²/2 and, for
+// a < 2, at most r^(2-a)/(2-a).
 func (p Pareto) inverse(marginal float64) float64 {
 	a := p.shape
 	c := marginal / ((a - 1) * p.scale)
 	r := math.Sqrt(2 * c)
-	if a < 1.9 && (2-a)*c > 1 {
+	switch {
+	case a*r < 1:
+		r *= 1 + r*a*(1.0/3+r*(11*a/72-1.0/8))
+	case a < 1.9 && (2-a)*c > 1:
 		r = math.Max(r, math.Pow((2-a)*c, 1/(2-a)))
 	}
 	for range 60 {
 		m, tail := momentAndTail(a, r)
-		step := math.Log(c/m) * m / (r * r * tail)
-		if !(step < 30) {
+		slope := r * r * tail / m // of log m by log r
+		step := math.Log(c/m) / slope
+		switch {
+		case !(step < 30):
 			step = 30
+		case math.Abs(step) < 0.5:
+			step *= 1 - step*(2-a*r/(1+r)-slope)/2
 		}
 		r *= math.Exp(step)
-		if math.Abs(step) < 1e-5 { // the next one would be of the order of its square
+		if math.Abs(step) < 1e-3 { // the next one would be of the order of its cube
 			break
 		}
 	}
 	return r * p.scale
 }
 
-// momentAndTail returns paretoMoment and (1+r)^-a, by one exponential where no digits are lost by it.
+// momentAndTail returns paretoMoment and (1+r)^-a to some ten digits, by one exponential where it can.
 func momentAndTail(a, r float64) (moment, tail float64) {
-	if (a+1)*r < 0.25 || math.Abs(a-2) < 0.1 || a < 1.1 {
+	if (a+1)*r < 0.02 || math.Abs(a-2) < 0.1 || a < 1.1 {
 		return paretoMoment(a, r), math.Exp(-a * math.Log1p(r))
 	}
 	power := math.Exp((1 - a) * math.Log1p(r))
