@@ -213,13 +213,23 @@ func (s *Store) commitBatch(sync bool) error {
 	}
 	s.state.flush()
 	s.state.batch = nil
-	if s.state.err != nil {
-		return errors.Join(s.state.err, batch.Close())
+	if err := errors.Join(s.state.err, s.noteDurable(batch)); err != nil {
+		return errors.Join(err, batch.Close())
 	}
 	if sync {
 		return commit(batch, pebble.Sync)
 	}
 	return commit(batch, pebble.NoSync)
+}
+
+// noteDurable puts into a batch how much of the WARC file is on disk, if it has become more.
+func (s *Store) noteDurable(batch *pebble.Batch) error {
+	d := s.warc.Durable()
+	if d == s.durable || d.File == "" {
+		return nil
+	}
+	s.durable = d
+	return batch.Set(durableKey(), appendValue(nil, durable(d)), nil)
 }
 
 // finish ends a group that is durable and returns its moves.

@@ -45,6 +45,9 @@ func newKeyspace(crawl string) keyspace {
 // heartbeatKey lies outside of every crawl: no crawl has an empty name.
 func heartbeatKey() []byte { return append([]byte{keyFormat, 0}, "heartbeat"...) }
 
+// durableKey lies outside of every crawl too: they share the WARC files.
+func durableKey() []byte { return append([]byte{formatVersion, 0}, "durable"...) }
+
 // appendPartition appends what all keys of a partition begin with.
 func (k keyspace) appendPartition(dst []byte, p weburl.Partition) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, k.prefix...), uint16(p))

@@ -117,11 +117,12 @@ type Store struct {
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
 	files   sync.RWMutex // who reads many WARC files holds it, and who deletes one does; taken before mu
 
-	mu     sync.Mutex // of everything below: writes
-	warc   *warc.Writer
-	state  *state
-	broken error // why writes are refused
-	closed bool
+	mu      sync.Mutex // of everything below: writes
+	warc    *warc.Writer
+	durable warc.Extent // as last noted in the database
+	state   *state
+	broken  error // why writes are refused
+	closed  bool
 
 	pointers []warc.Pointer // scratch of a commit group
 	records  []byte
@@ -164,12 +165,19 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		}
 	}()
 	if !o.ReadOnly {
-		if err := s.openWARC(); err != nil {
+		if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
 			return nil, err
+		} else if err != nil {
+			o.Logger.Warn("no space held back for a full disk", "error", err)
 		}
 	}
 	if err := s.openDB(); err != nil {
 		return nil, err
+	}
+	if !o.ReadOnly {
+		if err := s.openWARC(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.readStart(); err != nil {
 		return nil, err
@@ -187,16 +195,16 @@ func Open(dir string, o Options) (_ *Store, err error) {
 // openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
 // first capture.
 func (s *Store) openWARC() (err error) {
-	if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
-		return err
-	} else if err != nil {
-		s.options.Logger.Warn("no space held back for a full disk", "error", err)
-	}
 	path := s.dir.join(warcDir)
 	if err := makeDir(s.fs, path); err != nil {
 		return err
 	}
-	recovered, err := warc.Recover(s.fs, path)
+	var d durable
+	_, err = get(s.db, durableKey(), func(raw []byte) error { return decodeValue(raw, &d) })
+	if err != nil && !errors.Is(err, ErrCorrupt) { // then the file is read whole
+		return err
+	}
+	recovered, err := warc.Recover(s.fs, path, warc.Extent(d))
 	if err != nil {
 		return fmt.Errorf("store: recover captures: %w", err)
 	}
@@ -250,6 +258,13 @@ func (s *Store) openDB() (err error) {
 		return fmt.Errorf("store: open database: %w", err)
 	}
 	return nil
+}
+
+// durable is the value of the durable key: how much of the WARC file that was being written is on disk. It is
+// noted in the batch that comes after the file's sync, so that a restart reads what came later only.
+type durable struct {
+	File  string `cbor:"1,keyasint"`
+	Bytes int64  `cbor:"2,keyasint"`
 }
 
 // heartbeat is the value of the heartbeat key.

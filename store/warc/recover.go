@@ -28,8 +28,9 @@ const mendSuffix = ".mend"
 // does not mend. No Writer may be at work in dir. An error of the file system ends it; what was done
 // by then is returned too.
 //
-// It reads the open files whole, that is, at most MaxBytes and one capture after a crash.
-func Recover(fs vfs.FS, dir string) ([]Recovered, error) {
+// durable is what a Writer last told of itself, or zero. So many bytes of that file are kept unread, and
+// only what follows is looked at; of other open files everything is, at most MaxBytes and one capture.
+func Recover(fs vfs.FS, dir string, durable Extent) ([]Recovered, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("warc: recover: %w", err)
@@ -41,7 +42,11 @@ func Recover(fs vfs.FS, dir string) ([]Recovered, error) {
 		if !ok {
 			continue
 		}
-		d, err := recoverFile(fs, dir, whole)
+		var known int64
+		if whole == durable.File {
+			known = durable.Bytes
+		}
+		d, err := recoverFile(fs, dir, whole, known)
 		if err != nil {
 			return done, fmt.Errorf("warc: recover %s: %w", name, err)
 		}
@@ -50,16 +55,16 @@ func Recover(fs vfs.FS, dir string) ([]Recovered, error) {
 	return done, nil
 }
 
-func recoverFile(fs vfs.FS, dir, name string) (Recovered, error) {
+func recoverFile(fs vfs.FS, dir, name string, known int64) (Recovered, error) {
 	path := fs.PathJoin(dir, name)
 	if err := fs.Remove(path + openSuffix + mendSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Recovered{}, err
 	}
-	keep, size, captures, err := scan(fs, path+openSuffix)
+	keep, size, err := scan(fs, path+openSuffix, known)
 	if err != nil {
 		return Recovered{}, err
 	}
-	if captures == 0 {
+	if keep == 0 {
 		err := errors.Join(fs.Remove(path+openSuffix), syncDir(fs, dir))
 		return Recovered{File: name, Cut: size, Removed: true}, err
 	}
@@ -72,18 +77,24 @@ func recoverFile(fs vfs.FS, dir, name string) (Recovered, error) {
 	return Recovered{File: name, Bytes: keep, Cut: size - keep}, syncDir(fs, dir)
 }
 
-// scan returns how many bytes of a file hold whole records, how many it has, and how many of the
-// records are captures.
-func scan(fs vfs.FS, path string) (keep, size int64, captures int, err error) {
-	info, err := fs.Stat(path)
+// scan returns the size of a file, and after how many bytes its last whole capture ends, of which the first
+// known need not be read. A file that holds no capture has 0.
+func scan(fs vfs.FS, path string, known int64) (keep, size int64, err error) {
+	f, err := fs.Open(path, vfs.SequentialReadsOption)
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
-	r, err := Open(fs, path)
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
-	defer r.Close()
+	size = info.Size()
+	if known > size {
+		known = 0 // not the file that was told of
+	}
+	keep = known
+	r := NewReader(io.NewSectionReader(f, known, size-known), fs.PathBase(path))
 	for {
 		record, err := r.Next()
 		var length int64
@@ -92,14 +103,13 @@ func scan(fs vfs.FS, path string) (keep, size int64, captures int, err error) {
 		}
 		switch {
 		case err == io.EOF || errors.Is(err, ErrCorrupt):
-			return keep, info.Size(), captures, nil
+			return keep, size, nil
 		case err != nil:
-			return 0, 0, 0, err
+			return 0, 0, err
 		}
 		if record.Type != Warcinfo {
-			captures++
+			keep = known + r.Offset() + length
 		}
-		keep = r.Offset() + length
 	}
 }
 

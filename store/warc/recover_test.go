@@ -33,11 +33,11 @@ func TestRecoverCuts(t *testing.T) {
 				fs, dir := system(t)
 				writeFile(t, fs, fs.PathJoin(dir, "f.warc.gz.open"), data[:n])
 				writeFile(t, fs, fs.PathJoin(dir, "other"), nil)
-				got, err := Recover(fs, dir)
+				got, err := Recover(fs, dir, Extent{})
 				if diff := cmp.Diff([]Recovered{want}, got); diff != "" || err != nil {
 					t.Fatalf("cut after %d bytes: %v (-want +got):\n%s", n, err, diff)
 				}
-				if again, err := Recover(fs, dir); len(again) != 0 || err != nil {
+				if again, err := Recover(fs, dir, Extent{}); len(again) != 0 || err != nil {
 					t.Errorf("again: %v, %v", again, err)
 				}
 				if want.Removed {
@@ -56,10 +56,44 @@ func TestRecoverCutsZeros(t *testing.T) {
 	data, _ := file(t, "members")
 	fs := vfs.NewMem()
 	writeFile(t, fs, "f.warc.gz.open", append(bytes.Clone(data), make([]byte, 5000)...))
-	got, err := Recover(fs, "")
+	got, err := Recover(fs, "", Extent{})
 	want := []Recovered{{File: "f.warc.gz", Bytes: int64(len(data)), Cut: 5000}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestRecoverSpares holds that what is known to be durable is kept unread, and only of the file that it is
+// known of.
+func TestRecoverSpares(t *testing.T) {
+	data, starts := file(t, "members")
+	durable := starts[3]
+	faulty := bytes.Clone(data)
+	faulty[starts[2]+20] ^= 255
+	tests := []struct {
+		name  string
+		data  []byte
+		known Extent
+		keep  int64
+	}{
+		{"nothing known", faulty, Extent{}, starts[2]},
+		{"of another file", faulty, Extent{"g.warc.gz", durable}, starts[2]},
+		{"faults before are kept", faulty, Extent{"f.warc.gz", durable}, int64(len(data))},
+		{"a torn tail is cut", faulty[:len(data)-1], Extent{"f.warc.gz", durable}, starts[len(starts)-1]},
+		{"nothing after it", data[:durable], Extent{"f.warc.gz", durable}, durable},
+		{"zeros after it", append(bytes.Clone(data[:durable]), make([]byte, 100)...), Extent{"f.warc.gz", durable}, durable},
+		{"a shorter file is read whole", faulty[:durable-1], Extent{"f.warc.gz", durable}, starts[2]},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			writeFile(t, fs, "f.warc.gz.open", test.data)
+			got, err := Recover(fs, "", test.known)
+			want := []Recovered{{File: "f.warc.gz", Bytes: test.keep, Cut: int64(len(test.data)) - test.keep}}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 }
 
@@ -71,14 +105,14 @@ func TestRecoverFails(t *testing.T) {
 	for n := range int32(60) {
 		mem := vfs.NewMem()
 		writeFile(t, mem, "f.warc.gz.open", data[:whole+5])
-		_, err := Recover(errorfs.Wrap(mem, errorfs.OnIndex(n)), "")
+		_, err := Recover(errorfs.Wrap(mem, errorfs.OnIndex(n)), "", Extent{})
 		if err == nil && n == 0 {
 			t.Error("no error although listing fails")
 		}
 		if err != nil && !errors.Is(err, errorfs.ErrInjected) {
 			t.Errorf("operation %d: %v", n, err)
 		}
-		if _, err := Recover(mem, ""); err != nil {
+		if _, err := Recover(mem, "", Extent{}); err != nil {
 			t.Fatal(err)
 		}
 		names, _ := mem.List("")

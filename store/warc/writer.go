@@ -135,6 +135,21 @@ func (w *Writer) Close() error {
 	return nil
 }
 
+// Extent is the beginning of a file: its first so many bytes.
+type Extent struct {
+	File  string // without the suffix of an open file
+	Bytes int64
+}
+
+// Durable returns how much of the file that is being written is on disk, in whole captures; zero if none is.
+// Who keeps it spares Recover the reading of as much.
+func (w *Writer) Durable() Extent {
+	if w.file == nil || w.synced == 0 {
+		return Extent{}
+	}
+	return Extent{w.name, w.synced}
+}
+
 // File returns the name, without the suffix, of the file that is being written; empty if none is.
 func (w *Writer) File() string { return w.name }
 
