@@ -50,6 +50,13 @@ func (r *rival) open(known uint64) (err error) {
 	return err
 }
 
+// close closes the database and lets go of its memory.
+func (r *rival) close() error {
+	db := r.db
+	r.db = nil
+	return db.Close()
+}
+
 // learn takes links that load is going to make known.
 func (r *rival) learn(links []weburl.Link) {
 	for i := range links {
