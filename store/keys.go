@@ -46,7 +46,7 @@ func newKeyspace(crawl string) keyspace {
 func heartbeatKey() []byte { return append([]byte{keyFormat, 0}, "heartbeat"...) }
 
 // durableKey lies outside of every crawl too: they share the WARC files.
-func durableKey() []byte { return append([]byte{formatVersion, 0}, "durable"...) }
+func durableKey() []byte { return append([]byte{keyFormat, 0}, "durable"...) }
 
 // appendPartition appends what all keys of a partition begin with.
 func (k keyspace) appendPartition(dst []byte, p weburl.Partition) []byte {
