@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"freshet/clock"
@@ -40,12 +41,16 @@ var errLong = errors.New("broadcast: more entries than a list may have: begin at
 //
 // Both lists are read from the change log, which holds the last entry of every page. A resource list is of
 // a cursor: of a page that changes while it is read, only the changes after this cursor tell, to which the
-// link "monitor" leads. A list of n entries takes O(n log n) and 24 bytes an entry; an index reads the
-// whole log, in constant memory but for some words a part. Safe for concurrent use.
+// link "monitor" leads. A list of n entries takes O(n log n) and 24 bytes an entry. An index of the whole log
+// reads all of it once, and from then on what has come since; it keeps two cursors a part. Safe for concurrent
+// use.
 type ResourceSync struct {
 	Store       *store.Store
 	Clock       *clock.Clock
 	ListEntries int // of a list, at most; 0: 50,000
+
+	mu            sync.Mutex
+	live, changed []partOf // of the whole lists, as last cut
 }
 
 // Handler returns what serves the lists.
@@ -135,38 +140,9 @@ func (s *list) path() string {
 	return changesPath
 }
 
-// partOf is a part of an index and the times of its first and last change.
-type partOf struct {
-	span
-	count       int
-	first, last int64
-}
-
-// parts cuts a list into such as have at most most entries: one, if it is short enough.
-func (s *list) parts(in *store.Store, most int) (parts []partOf, err error) {
-	open := partOf{span: span{s.from, s.from.clone()}}
-	err = s.walk(in, func(e Entry) error {
-		if !s.wants(e) {
-			return nil
-		}
-		if open.count == most {
-			parts = append(parts, open)
-			open = partOf{span: span{open.to, open.to.clone()}}
-		}
-		if open.count++; open.count == 1 {
-			open.first, open.last = e.At, e.At
-		}
-		open.first, open.last = min(open.first, e.At), max(open.last, e.At)
-		open.to[e.Partition] = e.Record
-		return nil
-	})
-	open.to = s.to
-	return append(parts, open), err
-}
-
 // list writes a list, or its index if it is too long.
 func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) {
-	parts, err := asked.parts(l.Store, l.most())
+	parts, err := l.parts(asked)
 	monitor := origin(r) + changesPath + "?since=" + asked.to.String()
 	switch {
 	case err != nil:

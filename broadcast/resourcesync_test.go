@@ -220,6 +220,28 @@ func TestChangesLeadToResources(t *testing.T) {
 	}
 }
 
+// TestIndexStaysShort changes pages over and over: the index, of which parts are remembered, does not grow with
+// the changes.
+func TestIndexStaysShort(t *testing.T) {
+	const pages, most = 4, 2
+	w := newWorld(t, 1, pages)
+	address := synchronised(t, w, most)
+	longest := 0
+	for change := range 40 {
+		at := url(0, change%pages)
+		w.set(at, fmt.Sprintf("text %d", change))
+		w.visit(at)
+		index := readSitemap(t, address+"/resourcesync/changes.xml")
+		longest = max(longest, len(index.Lists))
+		if entries, _ := readList(t, address+"/resourcesync/changes.xml", most); len(entries) != pages {
+			t.Fatalf("after %d changes %d entries: want %d", change+1, len(entries), pages)
+		}
+	}
+	if longest < pages/most || longest > 2*pages/most+2 {
+		t.Errorf("up to %d parts for %d pages", longest, pages)
+	}
+}
+
 // livePages returns the live pages of the page table and the hashes of their bodies.
 func livePages(t *testing.T, s *store.Store) map[string]string {
 	live := map[string]string{}

@@ -28,14 +28,6 @@ func (t *Tally) Add(o Observation) {
 	}
 }
 
-// Decay lets what is known so far count for less, by a factor from 0 to 1: a page may change its ways.
-// With the factor e^(-length/s) at each visit, what is s seconds old counts for a third.
-func (t *Tally) Decay(factor float64) {
-	t.Visits *= factor
-	t.Changed *= factor
-	t.Length *= factor
-}
-
 // Naive returns the changes seen a second. It is too low wherever a page changes more than once between
 // visits.
 func (t Tally) Naive() float64 { return t.Changed / t.Length }

@@ -35,12 +35,6 @@ func KindOf(contentType string, body []byte) Kind {
 	return KindOther
 }
 
-// IsSitemap says whether KindOf finds a sitemap or an index of sitemaps.
-func IsSitemap(contentType string, body []byte) bool {
-	kind := KindOf(contentType, body)
-	return kind == KindSitemap || kind == KindSitemapIndex
-}
-
 // IsFeed says whether KindOf finds a feed.
 func IsFeed(contentType string, body []byte) bool { return KindOf(contentType, body) == KindFeed }
 

@@ -1,0 +1,90 @@
+package broadcast
+
+import (
+	"slices"
+
+	"freshet/store"
+)
+
+// partOf is a part of an index and the times of its first and last change.
+type partOf struct {
+	span
+	count       int
+	first, last int64
+}
+
+// parts cuts a list into such as have at most most entries: one, if it is short enough. known are the parts of
+// the same list as it was once, or none: all but the last of them stay, since no entry has come into their
+// spans, and only what lies behind is read.
+func (s *list) parts(in *store.Store, most int, known []partOf) (parts []partOf, err error) {
+	from := s.from
+	if last := len(known) - 1; last >= 0 {
+		parts, from = slices.Clone(known[:last]), known[last].from
+	}
+	open := partOf{span: span{from, from.clone()}}
+	err = span{from, s.to}.walk(in, func(e Entry) error {
+		if !s.wants(e) {
+			return nil
+		}
+		if open.count == most {
+			parts = append(parts, open)
+			open = partOf{span: span{open.to, open.to.clone()}}
+		}
+		if open.count++; open.count == 1 {
+			open.first, open.last = e.At, e.At
+		}
+		open.first, open.last = min(open.first, e.At), max(open.last, e.At)
+		open.to[e.Partition] = e.Record
+		return nil
+	})
+	open.to = s.to
+	return append(parts, open), err
+}
+
+// parts cuts a list into such as may be served. Those of lists from the beginning of the log are remembered, so
+// that an index takes the time of one part and of what has come since the last one, and not of the whole log.
+// Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut anew.
+func (l *ResourceSync) parts(asked list) ([]partOf, error) {
+	if slices.Max(asked.from) > 0 {
+		return asked.parts(l.Store, l.most(), nil)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := &l.changed
+	if asked.live {
+		known = &l.live
+	}
+	total, err := l.Store.Total()
+	if err != nil {
+		return nil, err
+	}
+	if !behind(*known, asked.to) || counted(*known) > 2*int(total.Pages)+l.most() {
+		*known = nil
+	}
+	parts, err := asked.parts(l.Store, l.most(), *known)
+	if err == nil {
+		*known = parts
+	}
+	return parts, err
+}
+
+// behind reports whether the last of the parts, if there are any, begins before a cursor or at it.
+func behind(parts []partOf, to Cursor) bool {
+	if len(parts) == 0 {
+		return true
+	}
+	for p, at := range parts[len(parts)-1].from {
+		if at > to[p] {
+			return false
+		}
+	}
+	return true
+}
+
+// counted returns how many entries the parts had when they were cut.
+func counted(parts []partOf) (entries int) {
+	for _, p := range parts {
+		entries += p.count
+	}
+	return entries
+}
