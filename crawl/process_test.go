@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/fleet"
 	"freshet/weburl"
 )
 
@@ -21,6 +22,7 @@ type crawlJob struct {
 	Resolve map[string]netip.AddrPort
 	Seeds   []string
 	Delay   time.Duration
+	Fleet   fleet.Rule
 	For     time.Duration
 	PerSite int64
 	Report  time.Duration // between two reports
@@ -89,7 +91,7 @@ func TestCrawlProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Dir: job.Dir, AllowPrivate: true, Resolve: job.Resolve, UserAgent: "freshet-test", Delay: job.Delay, For: job.For, PagesPerSite: job.PerSite}
+	opt := Options{Dir: job.Dir, AllowPrivate: true, Resolve: job.Resolve, UserAgent: "freshet-test", Delay: job.Delay, Fleet: job.Fleet, For: job.For, PagesPerSite: job.PerSite}
 	for _, raw := range job.Seeds {
 		u, err := weburl.Parse(raw)
 		if err != nil {

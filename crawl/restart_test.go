@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/fleet"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -101,41 +102,49 @@ func TestRestartSparesAddresses(t *testing.T) {
 // which must be never, and how much of the allowed pages a second was reached outside the waits: each
 // restart lets every host rest for its interval first. And it reports how long opening takes, from the start of
 // the process to its first word, and the crawler's processor time a request, openings included, which other
-// load on the machine changes little. It takes six minutes.
+// load on the machine changes little. It takes six minutes for each rule of the fleet.
 func BenchmarkPoliteRestarts(b *testing.B) {
-	for b.Loop() {
-		const hosts, w, restarts = 2000, time.Second, 50
-		web := newPoliteWeb(b, hosts, 0, w, 0, 1)
-		job := crawlJob{Dir: b.TempDir(), Resolve: web.resolve, Delay: w, Report: time.Hour}
-		for _, u := range web.seeds {
-			job.Seeds = append(job.Seeds, u.String())
-		}
-		rng := rand.New(rand.NewPCG(1, 1))
-		var counted, opening, processor time.Duration
-		for range restarts {
-			started := web.clock.Now()
-			child, lines := job.start(b)
-			if _, more := report(b, lines); !more {
-				b.Fatal("the crawler ended before it began")
+	for _, rule := range []fleet.Rule{256, fleet.Auto} {
+		b.Run("fleet="+rule.String(), func(b *testing.B) {
+			for b.Loop() {
+				politeRestarts(b, rule)
 			}
-			opening += web.clock.Now().Sub(started)
-			job.Seeds = nil
-			from := web.clock.Now().Add(2 * w) // the wait, and a round of robots.txt at first
-			web.count(from)
-			if err := clock.Real().Sleep(b.Context(), 4*time.Second+time.Duration(rng.Int64N(4e9))); err != nil {
-				b.Fatal(err)
-			}
-			counted += web.clock.Now().Sub(from)
-			web.count(time.Unix(0, math.MaxInt64))
-			if err := child.Process.Kill(); err != nil {
-				b.Fatal(err)
-			}
-			_ = child.Wait() // killed
-			processor += child.ProcessState.UserTime() + child.ProcessState.SystemTime()
-		}
-		b.ReportMetric(web.share(counted), "%-of-allowed")
-		b.ReportMetric(float64(web.tooSoon()), "violations")
-		b.ReportMetric(opening.Seconds()/restarts, "s/opening")
-		b.ReportMetric(float64(processor.Microseconds())/float64(web.requests()), "cpu-µs/request")
+		})
 	}
+}
+
+func politeRestarts(b *testing.B, rule fleet.Rule) {
+	const hosts, w, restarts = 2000, time.Second, 50
+	web := newPoliteWeb(b, hosts, 0, w, 0, 1)
+	job := crawlJob{Dir: b.TempDir(), Resolve: web.resolve, Delay: w, Fleet: rule, Report: time.Hour}
+	for _, u := range web.seeds {
+		job.Seeds = append(job.Seeds, u.String())
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var counted, opening, processor time.Duration
+	for range restarts {
+		started := web.clock.Now()
+		child, lines := job.start(b)
+		if _, more := report(b, lines); !more {
+			b.Fatal("the crawler ended before it began")
+		}
+		opening += web.clock.Now().Sub(started)
+		job.Seeds = nil
+		from := web.clock.Now().Add(2 * w) // the wait, and a round of robots.txt at first
+		web.count(from)
+		if err := clock.Real().Sleep(b.Context(), 4*time.Second+time.Duration(rng.Int64N(4e9))); err != nil {
+			b.Fatal(err)
+		}
+		counted += web.clock.Now().Sub(from)
+		web.count(time.Unix(0, math.MaxInt64))
+		if err := child.Process.Kill(); err != nil {
+			b.Fatal(err)
+		}
+		_ = child.Wait() // killed
+		processor += child.ProcessState.UserTime() + child.ProcessState.SystemTime()
+	}
+	b.ReportMetric(web.share(counted), "%-of-allowed")
+	b.ReportMetric(float64(web.tooSoon()), "violations")
+	b.ReportMetric(opening.Seconds()/restarts, "s/opening")
+	b.ReportMetric(float64(processor.Microseconds())/float64(web.requests()), "cpu-µs/request")
 }
