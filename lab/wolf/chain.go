@@ -14,7 +14,7 @@ import (
 
 // A chain crawls pages whose laws are known, interval after interval: it allocates crawls over some
 // intervals ahead, to pages whose copies have the ages that the crawls so far left them with, and schedules
-// those that come first into the slots of the interval.
+// those that come first into the slots of the interval, quasi-deterministic pages before the others.
 //
 // It allocates over more than one interval because a page that is worth a crawl every third interval gains
 // little by one within the next.
@@ -79,44 +79,66 @@ func (c *chain) interval(slots []schedule.Slot) error {
 	if err != nil {
 		return err
 	}
-	pages, tasks := c.first(crawls, len(slots))
-	type crawl struct {
-		at   float64
-		page int
-	}
-	var done []crawl
-	for k, slot := range schedule.Solve(tasks, slots).Slot {
-		if slot >= 0 {
-			done = append(done, crawl{c.now + slots[slot].Start, pages[k]})
-		}
-	}
+	hurried, others := c.first(crawls, len(slots))
+	done, free := c.place(hurried, slots)
+	rest, _ := c.place(others, free)
+	done = append(done, rest...)
 	slices.SortFunc(done, func(a, b crawl) int { return cmp.Compare(a.at, b.at) })
 	for _, d := range done {
-		c.visit(d.page, d.at)
+		c.visit(d.page, c.now+d.at)
 	}
 	return nil
 }
 
-// first returns the pages of the n crawls that come first, and these as tasks in the interval.
-func (c *chain) first(crawls []int32, n int) (pages []int, tasks []schedule.Task) {
-	type wish struct {
-		at   float64
-		page int
-	}
-	var all []wish
+// A crawl is that of a page, from the start of the interval at hand.
+type crawl struct {
+	at   float64
+	page int
+}
+
+// first returns the ideal times of the n crawls that come first. Those of quasi-deterministic pages are apart, to
+// choose their slots before the others: while they wait the copy is stale, but a page of another law loses only by
+// the square of what its crawl is off.
+func (c *chain) first(crawls []int32, n int) (hurried, others []crawl) {
+	var all []crawl
 	var times []float64
 	for i, x := range crawls {
 		times = c.curve(i).Times(times[:0], int(x))
 		for _, at := range times {
-			all = append(all, wish{at, i})
+			all = append(all, crawl{at, i})
 		}
 	}
-	slices.SortFunc(all, func(a, b wish) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.page, b.page)) })
-	for _, w := range all[:min(n, len(all))] {
-		pages = append(pages, w.page)
-		tasks = append(tasks, schedule.Task{Ideal: w.at, Release: c.curves[w.page] != nil})
+	slices.SortFunc(all, func(a, b crawl) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.page, b.page)) })
+	for _, ideal := range all[:min(n, len(all))] {
+		if c.curves[ideal.page] != nil {
+			hurried = append(hurried, ideal)
+		} else {
+			others = append(others, ideal)
+		}
 	}
-	return pages, tasks
+	return hurried, others
+}
+
+// place schedules crawls, and returns them at the times of their slots, and the slots that are left. Crawls of
+// quasi-deterministic pages are not before their ideal times.
+func (c *chain) place(ideal []crawl, slots []schedule.Slot) (placed []crawl, free []schedule.Slot) {
+	tasks := make([]schedule.Task, len(ideal))
+	for k, at := range ideal {
+		tasks[k] = schedule.Task{Ideal: at.at, Release: c.curves[at.page] != nil}
+	}
+	taken := make([]bool, len(slots))
+	for k, slot := range schedule.Solve(tasks, slots).Slot {
+		if slot >= 0 {
+			taken[slot] = true
+			placed = append(placed, crawl{slots[slot].Start, ideal[k].page})
+		}
+	}
+	for k, slot := range slots {
+		if !taken[k] {
+			free = append(free, slot)
+		}
+	}
+	return placed, free
 }
 
 // visit crawls page i, and scores its copy up to then.

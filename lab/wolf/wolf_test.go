@@ -182,7 +182,7 @@ func TestChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	optimum := 1 - p.bound(crawlers*slots, true)
-	if got > optimum || got < 0.999*optimum {
+	if got > optimum || got < 0.9995*optimum {
 		t.Errorf("%.5f fresh, want at most and nearly the optimum of %.5f", got, optimum)
 	}
 }
