@@ -70,9 +70,8 @@ type WebhookOptions struct {
 // the log's order. An answer with a code from 200 to 299 takes them; after any other, a redirect too, and
 // after none within 30 s, the same lines are sent again: after a second, then twice as long each time, up
 // to an hour, of which between half and all is waited, or longer if the answer's Retry-After asks for it, up
-// to a day. Where each hook is, is on disk; so a change arrives
-// at least once, also if either side is killed. A hook holds one batch in memory and waits for nobody
-// else.
+// to a day. Where each hook is, is on disk; so a change arrives at least once, also if either side is killed.
+// A hook holds one batch in memory and waits for nobody else.
 //
 // A hook that is new is told of what changes from then on. One that was away for so long that ends of
 // pages are forgotten, or whose cursor is lost, gets one line of kind resynchronise with the cursor from

@@ -8,11 +8,12 @@
 //	goroutine   at once  processor            commit
 //
 // Dispatch asks the frontier for the page to fetch now and starts a fetch; the fleet gate says how many
-// may be under way (see fleet.Controller), by how many pages wait to be processed. A fetch obeys robots.txt and the address gate, makes the
-// exchange, and gives the host back to the frontier as soon as the answer has ended. Processing finds
-// links and digests and compresses the WARC records. Commit gathers what is finished, appends it to the
-// WARC file, syncs it, applies one record a page, and then offers the links to the seen test; what the
-// test finds new, and the guards let pass, becomes records too, and entries of the frontier.
+// may be under way (see fleet.Controller), by how many pages wait to be processed. A fetch obeys
+// robots.txt and the address guard, makes the exchange, and gives the host back to the frontier as soon as
+// the answer has ended. Processing finds links and digests and compresses the WARC records. Commit gathers
+// what is finished, appends it to the WARC file, syncs it, applies one record a page, and then offers the
+// links to the seen test; what the test finds new, and the guards let pass, becomes records too, and
+// entries of the frontier.
 //
 // All state is in the store's records. The frontier and the seen test are rebuilt or caught up from
 // them at Open, so that a crawl goes on where it stopped, however it stopped: what was in flight is

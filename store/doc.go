@@ -8,10 +8,10 @@
 // records in order, keep a Mark, and be rebuilt. Records that all consumers have passed are trimmed.
 //
 // A page becomes durable in two steps, a group of pages at a time (CommitPages): its captures are
-// appended to the WARC file, which is synced; then one batch a page goes to the database, whose log
-// is synced. After a crash at any moment every row's capture is readable, and at most the group that
-// was being written is missing. Records without captures are applied by Apply. Both return what
-// became of the queues, so that a frontier need not look.
+// appended to the WARC file, which is synced; then their records go to the database, in one batch unless
+// they are large, and its log is synced. After a crash at any moment every row's capture is readable, and
+// at most the group that was being written is missing. Records without captures are applied by Apply.
+// Both return what became of the queues, so that a frontier need not look.
 //
 // What becomes of a page is decided here, by its answers alone (fate.go): a version if anything
 // differs, a change if the visible text does; gone at the second 404, moved at the second permanent

@@ -18,14 +18,18 @@ import (
 	"freshet/sim"
 )
 
+// demo is what freshet demo was asked for.
+type demo struct {
+	crawl                  *crawlSettings
+	config                 sim.Config // of the web
+	configFile             string     // to be written
+	asJSON, quiet, webOnly bool
+}
+
 // demoCommand crawls a web of Freshet's own. Its defaults are embedded: it needs nothing installed and
 // sends nothing beyond loopback.
 func demoCommand() *cobra.Command {
-	var s *crawlSettings
-	var asJSON, quiet, webOnly bool
-	var sites, pages int
-	var seed uint64
-	var writeConfig string
+	var d demo
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
@@ -36,90 +40,107 @@ func demoCommand() *cobra.Command {
 			"your own.",
 		Example: "  freshet demo\n  freshet demo --budget 3000 --for 60d\n  freshet demo --refresh=false --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
 	}
-	s = crawlFlags(cmd.Flags())
+	d.crawl = crawlFlags(cmd.Flags())
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
-	flags.BoolVar(&quiet, "quiet", false, "no progress")
-	flags.BoolVar(&webOnly, "web-only", false, "serve the web and crawl nothing")
-	flags.StringVar(&writeConfig, "write-config", "", "write a config file for crawls of the web, with its seeds beside it")
-	flags.IntVar(&sites, "sites", 8, "sites of the web")
-	flags.IntVar(&pages, "pages", 400, "pages of the web")
-	flags.Uint64Var(&seed, "seed", 1, "number that the web is computed from")
+	flags.BoolVar(&d.asJSON, "json", false, "print the summary as JSON, the last line of standard output")
+	flags.BoolVar(&d.quiet, "quiet", false, "no progress")
+	flags.BoolVar(&d.webOnly, "web-only", false, "serve the web and crawl nothing")
+	flags.StringVar(&d.configFile, "write-config", "", "write a config file for crawls of the web, with its seeds beside it")
+	flags.IntVar(&d.config.Sites, "sites", 8, "sites of the web")
+	flags.IntVar(&d.config.Pages, "pages", 400, "pages of the web")
+	flags.Uint64Var(&d.config.Seed, "seed", 1, "number that the web is computed from")
 	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "refresh": "true", "budget": "800"} {
 		setFlagDefault(cmd, name, value)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if s.refresh.on && !webOnly {
-			if !cmd.Flags().Changed("clock") {
-				s.clock.rate = demoRate
-			}
-			if s.forTime == 0 {
-				s.forTime, s.ends = duration(30*24*time.Hour), true
-			}
-		}
-		if s.clock.rate != 1 && s.clock.start.IsZero() {
-			s.clock.start = clock.Real().Now()
-		}
-		demoClock := s.clock.clock()
-		web, err := sim.NewWeb(sim.Config{Seed: seed, Sites: sites, Pages: pages, Clock: demoClock})
-		if err != nil {
-			return usage(err)
-		}
-		ctx, cancel := context.WithCancel(cmd.Context())
-		defer cancel()
-		server, err := web.Serve(ctx)
-		if err != nil {
-			return err
-		}
-		defer server.Close()
-		if writeConfig != "" {
-			if err := writeDemoConfig(writeConfig, web, server.Resolve(), &s.clock); err != nil {
-				return err
-			}
-		}
-		say := cmd.ErrOrStderr()
-		if quiet {
-			say = io.Discard
-		}
-		fmt.Fprintf(say, "a web of %d sites and %d pages is up\n", sites, web.Pages())
-		if webOnly {
-			interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			<-interrupted.Done()
-			return nil
-		}
-		s.resolve, s.options.AllowPrivate = server.Resolve(), true
-		options, err := s.engineOptions(web.Homes())
-		if err != nil {
-			return err
-		}
-		options.Clock = demoClock
-		if options.Refresh != nil {
-			board := &scoreboard{clock: demoClock, judge: sim.NewJudge(web), out: cmd.OutOrStdout()}
-			if asJSON || quiet {
-				board.out = io.Discard
-			}
-			options.Refresh.OnVisit = board.judge.Visited
-			s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(s.forTime.value()/(24*time.Hour))) }
-		}
-		if options.Dir == "" {
-			if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(say, "crawling it into %s\n", options.Dir)
-		if s.listen != "" {
-			fmt.Fprintf(say, "status at http://%s/\n", s.listen)
-		}
-		err = s.recorded(options, func(options crawl.Options) error {
-			return runCrawl(cmd, options, s, nil, asJSON, quiet)
-		})
-		if !asJSON {
-			fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)
-		}
-		return err
+		d.setClock(cmd.Flags().Changed("clock"))
+		return d.run(cmd)
 	}
 	return cmd
+}
+
+// setClock makes a clock for web and crawl: unless it was chosen, a fast one while the copy is kept fresh.
+func (d *demo) setClock(chosen bool) {
+	s := d.crawl
+	if s.refresh.on && !d.webOnly {
+		if !chosen {
+			s.clock.rate = demoRate
+		}
+		if s.forTime == 0 {
+			s.forTime, s.ends = duration(30*24*time.Hour), true
+		}
+	}
+	if s.clock.rate != 1 && s.clock.start.IsZero() {
+		s.clock.start = clock.Real().Now()
+	}
+	d.config.Clock = s.clock.clock()
+}
+
+// run serves the web and, unless it is wanted alone, crawls it.
+func (d *demo) run(cmd *cobra.Command) error {
+	web, err := sim.NewWeb(d.config)
+	if err != nil {
+		return usage(err)
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	server, err := web.Serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if d.configFile != "" {
+		if err := writeDemoConfig(d.configFile, web, server.Resolve(), &d.crawl.clock); err != nil {
+			return err
+		}
+	}
+	say := cmd.ErrOrStderr()
+	if d.quiet {
+		say = io.Discard
+	}
+	fmt.Fprintf(say, "a web of %d sites and %d pages is up\n", d.config.Sites, web.Pages())
+	if d.webOnly {
+		interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		<-interrupted.Done()
+		return nil
+	}
+	d.crawl.resolve, d.crawl.options.AllowPrivate = server.Resolve(), true
+	return d.crawlWeb(cmd, web, say)
+}
+
+// crawlWeb crawls the web into a folder and says where that is; a scoreboard tells how fresh the copy is kept.
+func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
+	s := d.crawl
+	options, err := s.engineOptions(web.Homes())
+	if err != nil {
+		return err
+	}
+	options.Clock = d.config.Clock
+	if options.Refresh != nil {
+		board := &scoreboard{clock: options.Clock, judge: sim.NewJudge(web), out: cmd.OutOrStdout()}
+		if d.asJSON || d.quiet {
+			board.out = io.Discard
+		}
+		options.Refresh.OnVisit = board.judge.Visited
+		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(s.forTime.value()/(24*time.Hour))) }
+	}
+	if options.Dir == "" {
+		if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(say, "crawling it into %s\n", options.Dir)
+	if s.listen != "" {
+		fmt.Fprintf(say, "status at http://%s/\n", s.listen)
+	}
+	err = s.recorded(options, func(options crawl.Options) error {
+		return runCrawl(cmd, options, s, nil, d.asJSON, d.quiet)
+	})
+	if !d.asJSON {
+		fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)
+	}
+	return err
 }
 
 // setFlagDefault gives a setting another default than a crawl's.

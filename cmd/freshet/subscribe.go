@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +23,19 @@ import (
 	"freshet/store/warc"
 )
 
+// subscription is what freshet subscribe was asked for.
+type subscription struct {
+	options            mirror.Options
+	tokenFile, program string
+	archive            string // folder of WARC files
+	network            string // interface on which the group is joined
+	ndjson, quiet      bool
+	multicast          bool
+	changes            int // that have come
+}
+
 func subscribeCommand() *cobra.Command {
-	var o mirror.Options
-	var tokenFile, program string
-	var ndjson, quiet, group bool
-	var on, archive string
+	var s subscription
 	cmd := &cobra.Command{
 		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: oneArg("ADDR[,ADDR…]"),
 		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
@@ -35,96 +44,110 @@ func subscribeCommand() *cobra.Command {
 		Example: "  freshet subscribe 127.0.0.1:8350 --site https://example.org --mirror copy\n" +
 			"  freshet subscribe https://crawler.test --token-file token --once --ndjson",
 	}
-	flags := cmd.Flags()
+	o, flags := &s.options, cmd.Flags()
 	flags.StringVar(&o.Dir, "mirror", "mirror", "folder of the mirror; created if absent")
 	flags.StringArrayVar(&o.Interest.Sites, "site", nil, "a site, such as https://example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Domains, "domain", nil, "all sites of a registrable domain, such as example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Patterns, "pattern", nil, "URLs in which * stands for any text, such as https://example.org/docs/* (repeatable)")
 	flags.BoolVar(&o.Once, "once", false, "download one whole copy and leave")
-	flags.StringVar(&archive, "warc", "", "also append what arrives to WARC files in this folder")
-	flags.BoolVar(&ndjson, "ndjson", false, "print every change as JSON, a line each")
-	flags.StringVar(&program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
-	flags.StringVar(&tokenFile, "token-file", "", "file of the token that the server wants")
-	flags.BoolVar(&group, "multicast", false, "take what several subscribers want from the feed's multicast group, if it has one")
-	flags.StringVar(&on, "interface", "", "network interface on which the group is joined; empty: the machine's choice")
-	flags.BoolVar(&quiet, "quiet", false, "no progress")
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+	flags.StringVar(&s.archive, "warc", "", "also append what arrives to WARC files in this folder")
+	flags.BoolVar(&s.ndjson, "ndjson", false, "print every change as JSON, a line each")
+	flags.StringVar(&s.program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that the server wants")
+	flags.BoolVar(&s.multicast, "multicast", false, "take what several subscribers want from the feed's multicast group, if it has one")
+	flags.StringVar(&s.network, "interface", "", "network interface on which the group is joined; empty: the machine's choice")
+	flags.BoolVar(&s.quiet, "quiet", false, "no progress")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Addresses = strings.Split(args[0], ",")
-		if tokenFile != "" {
-			text, err := os.ReadFile(tokenFile)
-			if err != nil {
-				return usage(fmt.Errorf("--token-file: %w", err))
-			}
-			o.Token = strings.TrimSpace(string(text))
-		}
-		if err := o.Interest.Validate(); err != nil {
+		if err := s.prepare(cmd.ErrOrStderr()); err != nil {
 			return usage(err)
 		}
-		if group {
-			o.Listen = func(address string) (net.PacketConn, error) {
-				to, err := multicast.ParseGroup(address)
-				if err != nil {
-					return nil, err
-				}
-				return multicast.Listen(to, on)
-			}
-		} else if on != "" {
-			return usage(errors.New("--interface is for --multicast"))
+		return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// prepare checks what was asked for and makes the client's options of it.
+func (s *subscription) prepare(stderr io.Writer) error {
+	o := &s.options
+	if s.tokenFile != "" {
+		text, err := os.ReadFile(s.tokenFile)
+		if err != nil {
+			return fmt.Errorf("--token-file: %w", err)
 		}
-		o.Decode = func(header http.Header, body []byte) ([]byte, error) {
-			decoded, _, err := fetch.Decode(header, body, maxContent)
-			return decoded, err
-		}
-		o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-		var outs []io.Writer
-		if ndjson {
-			outs = append(outs, cmd.OutOrStdout())
-		}
-		if program != "" {
-			reader, end, err := startReader(program, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		o.Token = strings.TrimSpace(string(text))
+	}
+	if err := o.Interest.Validate(); err != nil {
+		return err
+	}
+	if s.multicast {
+		o.Listen = func(address string) (net.PacketConn, error) {
+			to, err := multicast.ParseGroup(address)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			defer func() { err = errors.Join(err, end()) }()
-			outs = append(outs, reader)
+			return multicast.Listen(to, s.network)
 		}
-		to := json.NewEncoder(io.MultiWriter(outs...))
-		to.SetEscapeHTML(false)
-		changes := 0
-		o.OnChange = func(c mirror.Change) error {
-			changes++
-			return to.Encode(c)
+	} else if s.network != "" {
+		return errors.New("--interface is for --multicast")
+	}
+	o.Decode = func(header http.Header, body []byte) ([]byte, error) {
+		decoded, _, err := fetch.Decode(header, body, maxContent)
+		return decoded, err
+	}
+	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if !s.quiet {
+		o.OnStanding = func(at mirror.Standing) {
+			fmt.Fprintf(stderr, "%d pages, %.2f %% fresh, mean age %.0f s, %d changes, %d chunks to come\n", at.Pages, 100*at.Freshness, at.AgeS, s.changes, at.Chunks)
 		}
-		if !quiet {
-			o.OnStanding = func(s mirror.Standing) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d pages, %.2f %% fresh, mean age %.0f s, %d changes, %d chunks to come\n", s.Pages, 100*s.Freshness, s.AgeS, changes, s.Chunks)
-			}
-		}
-		if archive != "" {
-			o.Archive, err = warc.NewWriter(vfs.Default, archive, warc.Options{
-				Info: []warc.Field{{Name: "software", Value: "freshet/" + version()}}, Now: clock.Real().Now,
-			})
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, o.Archive.Close()) }()
-		}
-		client, err := mirror.New(o)
+	}
+	return nil
+}
+
+// run keeps the mirror until it is whole, if that was asked for, or the command is interrupted.
+func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	o := &s.options
+	var outs []io.Writer
+	if s.ndjson {
+		outs = append(outs, stdout)
+	}
+	if s.program != "" {
+		reader, end, err := startReader(s.program, stdout, stderr)
 		if err != nil {
 			return err
 		}
-		soft, _, stop := interruptible(cmd.Context())
-		defer stop()
-		err = errors.Join(client.Run(soft), client.Close())
-		if !quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d changes are in %s\n", changes, o.Dir)
+		defer func() { err = errors.Join(err, end()) }()
+		outs = append(outs, reader)
+	}
+	to := json.NewEncoder(io.MultiWriter(outs...))
+	to.SetEscapeHTML(false)
+	o.OnChange = func(c mirror.Change) error {
+		s.changes++
+		return to.Encode(c)
+	}
+	if s.archive != "" {
+		o.Archive, err = warc.NewWriter(vfs.Default, s.archive, warc.Options{
+			Info: []warc.Field{{Name: "software", Value: "freshet/" + version()}}, Now: clock.Real().Now,
+		})
+		if err != nil {
+			return err
 		}
-		if err == nil && soft.Err() != nil {
-			return &exitError{code: exitInterrupted}
-		}
+		defer func() { err = errors.Join(err, o.Archive.Close()) }()
+	}
+	client, err := mirror.New(*o)
+	if err != nil {
 		return err
 	}
-	return cmd
+	soft, _, stop := interruptible(ctx)
+	defer stop()
+	err = errors.Join(client.Run(soft), client.Close())
+	if !s.quiet {
+		fmt.Fprintf(stderr, "%d changes are in %s\n", s.changes, o.Dir)
+	}
+	if err == nil && soft.Err() != nil {
+		return &exitError{code: exitInterrupted}
+	}
+	return err
 }
 
 // startReader starts a shell command that reads what is written; end closes its input and waits for it.
