@@ -190,6 +190,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 // tellCommitted tells the frontier that a group's pages have left the queues in which they were, and
 // which of them have a new place.
 func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time) {
+	e.reordering.note(moves)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, v := range group {
@@ -206,6 +207,7 @@ func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time
 
 // tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue.
 func (e *Engine) tellMoves(moves []store.Move, now time.Time) error {
+	e.reordering.note(moves)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(moves) > 0 {

@@ -369,10 +369,4 @@ func TestOrders(t *testing.T) {
 			}
 		})
 	}
-	web := newTestWeb(t, 1, 2)
-	o := web.options(t, vfs.NewMem(), "data")
-	o.Order = "batch:10"
-	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "is for the lab") {
-		t.Errorf("error %v", err)
-	}
 }

@@ -301,6 +301,7 @@ func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
 		}
 	}
 	d.engine.undecided.Store(false)
+	d.engine.reordering.askIfDue()
 	return moves, nil
 }
 
@@ -350,6 +351,9 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 		site := link.URL.Site()
 		p := site.Partition(n)
 		if !v.New {
+			if d.engine.reordering.knows(p, link.Fingerprint) {
+				link.Cash = 0
+			}
 			r := of(p)
 			r.ByCash = byCash
 			r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops, Cash: link.Cash,

@@ -50,10 +50,11 @@ type Engine struct {
 	short     atomic.Bool  // there is too little disk space to go on
 	canceled  atomic.Bool  // a request was given up: its host's gate does not know of it
 
-	keeper    keeper
-	refresher *refresher // nil: pages are fetched once
-	pings     *meter
-	ran       bool // Run has been called
+	keeper     keeper
+	refresher  *refresher // nil: pages are fetched once
+	reordering *reordering
+	pings      *meter
+	ran        bool // Run has been called
 
 	fault  sync.Once
 	err    error       // what ended the crawl early; set once, before broken
@@ -130,6 +131,7 @@ func (e *Engine) open() (err error) {
 	if err != nil {
 		return err
 	}
+	e.reordering = newReordering(e)
 	e.robots = newRobotsRules(e.opt.Agent, e.store)
 	if e.discover, err = newDiscovery(e, set); err != nil {
 		return err
@@ -216,6 +218,10 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 			ranks := ranking{refresher: e.refresher}
 			background.Go(func() { ranks.run(refreshing) })
 		}
+	}
+	if e.reordering != nil {
+		e.reordering.begin(ctx)
+		background.Go(func() { e.reordering.run(refreshing) })
 	}
 	for range e.fleet.control.Workers {
 		workers.Go(e.process)

@@ -30,7 +30,7 @@ type Options struct {
 	Scope string // page, site, domain, any; default site
 	Rules *Rules // of URLs and sites; nil: none
 	Wait  bool   // for more work when nothing is left to discover, instead of ending
-	Order string // length, depth; default length
+	Order string // as frontier.ParseOrdering has it; default DefaultOrder
 
 	Delay         time.Duration // w: from the end of an answer to the next request to its host
 	AdaptiveDelay float64       // at least this multiple of the last answer's time; 0: off
@@ -148,9 +148,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
 		faults = append(faults, err)
-	}
-	if _, ranked := o.ordering.(frontier.Ranked); ranked {
-		fault("order %s is for the lab: a crawl does not compute PageRank as it goes; opic estimates it", o.Order)
 	}
 	return o, errors.Join(faults...)
 }

@@ -101,11 +101,14 @@ func outLinks(found []extract.Link) []store.OutLink {
 }
 
 // setLinks gives the record the page's links, and the visit those of them that may be followed, with all the
-// page's cash: what the seen test holds back of it too.
+// page's cash: what the seen test holds back of it too, unless that is its rank.
 func (e *Engine) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
 	page := v.row
-	page.Cash += e.discover.seen.Collect(weburl.Link{URL: page.URL, Fingerprint: v.page.Fingerprint, Depth: page.Depth})
+	held := e.discover.seen.Collect(weburl.Link{URL: page.URL, Fingerprint: v.page.Fingerprint, Depth: page.Depth})
+	if !e.reordering.knows(e.partition(v.page.Site), v.page.Fingerprint) {
+		page.Cash += held
+	}
 	v.links = e.pageLinks(links, page, !record.NoFollow)
 }
 

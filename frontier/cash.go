@@ -65,9 +65,12 @@ type CashSum struct{ OPIC }
 
 // SitePriority returns the cash of all queued pages to some five digits: sums that differ by rounding alone
 // are equal.
-func (CashSum) SitePriority(s SiteState) float64 {
-	const digits = 16 // binary
-	fraction, exponent := math.Frexp(s.Cash)
+func (CashSum) SitePriority(s SiteState) float64 { return significant(s.Cash) }
+
+// significant returns the first 16 binary digits of x, some five decimal ones.
+func significant(x float64) float64 {
+	const digits = 16
+	fraction, exponent := math.Frexp(x)
 	return math.Ldexp(math.Round(math.Ldexp(fraction, digits)), exponent-digits)
 }
 

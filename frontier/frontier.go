@@ -99,16 +99,19 @@ func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {
 }
 
 // Moved tells that a page's entry old in a stored queue was replaced by e, which has another key
-// (a shorter way to it was found, or it is due at another time) or more cash. Nothing happens if the
-// page is handed out.
+// (a shorter way to it was found, it has another rank, or it is due at another time) or other cash. If the
+// page is handed out this counts once it is put back.
 func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
 	if s.isTaken(e.Fingerprint, kind) {
 		return
 	}
-	f.leave(s, kind, old)
-	f.enter(s, kind, e)
+	w := s.window(kind)
+	w.drop(old.Key)
+	w.head = Key{} // it may have been old's
+	w.place(e)
+	f.account(s, kind, 0, e.Cash-old.Cash)
 	f.changed(s, t)
 }
 

@@ -274,10 +274,12 @@ func (f *Frontier) Return(p Page, now time.Time) {
 	f.free(s, t)
 }
 
-// putBack puts a page back to the head of its queue.
+// putBack puts a page back into its queue: at its head, unless it was Moved while it was handed out. So the
+// queue is read anew.
 func (f *Frontier) putBack(s *site, p Page) {
 	if !p.Robots && s.untake(p.Fingerprint, p.Kind) {
-		f.enter(s, p.Kind, Entry{p.Key, p.Fingerprint, p.Cash})
+		s.window(p.Kind).rewind()
+		f.account(s, p.Kind, 1, p.Cash)
 	}
 }
 

@@ -111,7 +111,7 @@ func TestParseOrdering(t *testing.T) {
 			t.Errorf("%s: got %v", name, o)
 		}
 	}
-	if size := (Every{Share: 0.014}).Size(1000); size != 14 {
+	if size := (Every{Share: 0.014}).Size(1000, 0); size != 14 {
 		t.Errorf("1.4 %% of 1000 is %d", size)
 	}
 }

@@ -1,20 +1,22 @@
 package frontier
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"freshet/weburl"
 )
 
 // Ranked is an Ordering by the PageRank of the pages known so far, of which only those fetched have
-// links. Who crawls computes it for the ordering: at the start, then whenever Size pages have been fetched
-// since the last time, and when no page may go and none is in flight. Then each page that waits has its
-// rank for cash, and its place by RankOrder; more cash comes to it by links only if it became known
-// later.
+// links. Who crawls computes it for the ordering: at the start, and whenever Size pages have left the queues of
+// new pages since the last time, as soon as their links are decided. Then each page that waits has its rank for
+// cash, and its place by Places; more cash comes to a page by links only if it became known later.
 type Ranked interface {
 	Ordering
-	// Size returns m, at least 1; pages is how many there are, as far as known.
-	Size(pages int) int
+	// Size returns how many pages are to leave the queues until the next ranking: known is how many there are,
+	// as far as known, and waiting of these wait now. 0: that is as soon as one waits.
+	Size(known, waiting int) int
 	// RankOrder returns the Order of a waiting page's key: place is how many pages that wait are ranked
 	// higher.
 	RankOrder(rank float64, place, size int) uint64
@@ -26,20 +28,52 @@ type Every struct {
 	Share float64 // of all pages, in (0, 1]
 }
 
-// Size implements Ranked.
-func (e Every) Size(pages int) int {
+// Size returns m, at least 1.
+func (e Every) Size(known, _ int) int {
 	if e.Pages > 0 {
 		return e.Pages
 	}
-	return max(1, int(math.Round(e.Share*float64(pages))))
+	return max(1, int(math.Round(e.Share*float64(known))))
+}
+
+// Waiting is a page that waits for its turn when the known pages are ranked.
+type Waiting struct {
+	Page    uint32 // its number: the caller's
+	Site    uint32 // sites are numbered by name
+	Arrival uint64 // of its key
+	Order   uint64 // of its key
+	Rank    float64
+}
+
+// Places sorts pages, all that wait, by falling rank, equal ones by site and arrival, sets their Order, and
+// returns those whose Order has changed. Of a rank some five digits count, and are left: ranks that differ by
+// rounding alone are equal. O(pages × log pages).
+func Places(o Ranked, waiting []Waiting, size int) (moved []Waiting) {
+	for i := range waiting {
+		waiting[i].Rank = significant(waiting[i].Rank)
+	}
+	slices.SortFunc(waiting, func(a, b Waiting) int {
+		return cmp.Or(cmp.Compare(b.Rank, a.Rank), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Arrival, b.Arrival))
+	})
+	moved = waiting[:0]
+	for place, w := range waiting {
+		if order := o.RankOrder(w.Rank, place, size); order != w.Order {
+			w.Order = order
+			moved = append(moved, w)
+		}
+	}
+	return moved
 }
 
 // held is the Order from which on pages wait for the next ranking.
 const held = 1 << 63
 
 // Batch takes the m best of the known pages and fetches only these, best first, before it chooses
-// again: "batch-pagerank" of Castillo et al. 2004.
+// again: "batch-pagerank" of Castillo et al. 2004. It waits for the slowest site of them.
 type Batch struct{ Every }
+
+// Size returns how many pages the batch has.
+func (b Batch) Size(known, waiting int) int { return min(b.Every.Size(known, waiting), waiting) }
 
 // PageOrder lets a new page wait for the next batch.
 func (Batch) PageOrder(weburl.Link) uint64 { return held }

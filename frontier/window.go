@@ -94,6 +94,11 @@ func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fi
 	return nil
 }
 
+// rewind leaves all entries to the store.
+func (w *window) rewind() {
+	w.entries, w.cursor, w.head, w.more = nil, Key{}, Key{}, true
+}
+
 // pop removes the first entry in memory; there must be one.
 func (w *window) pop() Entry {
 	e := w.entries[0]

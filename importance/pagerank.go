@@ -49,6 +49,16 @@ func (g *Graph) simplify() {
 	g.targets = g.targets[:kept]
 }
 
+// Rerank computes the ranks of a graph that has grown since they were before, a rank for each of its pages or of
+// its first ones; nil: never. A dozen iterations are enough, as they start from those. Workers as in RankOptions.
+func Rerank(g *Graph, before []float64, workers int) ([]float64, error) {
+	if len(before) == 0 {
+		before = nil
+	}
+	ranks, err := NewRanker(g).Rank(RankOptions{Start: before, Iterations: 12, Tolerance: 1e-7, Workers: workers})
+	return ranks.Of, err
+}
+
 // RankOptions say how ranks are computed. The zero value is the textbook's PageRank.
 type RankOptions struct {
 	Damping    float64   // 0 is Damping

@@ -40,6 +40,8 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.pruned(p, r)
 	case *Forgotten:
 		st.forgotten(p, r)
+	case *Ranked:
+		st.ranked(p, r)
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:
@@ -239,6 +241,15 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 func (st *state) planned(p weburl.Partition, n uint64, r *Planned) {
 	if row := st.page(p, r.Fingerprint); row.exists && row.State != StatePurged {
 		st.enqueue(row, DueQueue, Key{uint64(r.Due), arrival(n, 0)})
+	}
+}
+
+func (st *state) ranked(p weburl.Partition, r *Ranked) {
+	for i := range r.Pages {
+		rank := &r.Pages[i]
+		if row := st.page(p, rank.Fingerprint); row.exists && row.Queue == NewQueue {
+			st.place(row, NewQueue, Key{rank.Order, row.Key.Arrival}, rank.Cash)
+		}
 	}
 }
 

@@ -219,6 +219,8 @@ func newRecord(k recordKind) Record {
 		return new(Pruned)
 	case kindForgotten:
 		return new(Forgotten)
+	case kindRanked:
+		return new(Ranked)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
-// *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned
-// and *Forgotten. All state of a partition is what its records, applied in order, make of nothing.
+// *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
+// *Forgotten and *Ranked. All state of a partition is what its records, applied in order, make of nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -41,6 +41,7 @@ const (
 	kindRelocated  recordKind = 13
 	kindPruned     recordKind = 14
 	kindForgotten  recordKind = 15
+	kindRanked     recordKind = 16
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -263,7 +264,21 @@ type Forgotten struct {
 	Changes   []uint64         `cbor:"1,keyasint,omitempty"` // numbers of the entries, at most 4,096
 }
 
-// maxListed bounds the list of a Relocated or Forgotten record.
+// Ranked gives pages new places in their sites' new queues. It does nothing for one that does not wait there.
+type Ranked struct {
+	Partition weburl.Partition `cbor:"-"`
+	Pages     []Rank           `cbor:"1,keyasint,omitempty"` // at most 4,096
+}
+
+// Rank is the place of one page: Order of its key, and the importance that it is to have in place of its own.
+type Rank struct {
+	_           struct{} `cbor:",toarray"`
+	Fingerprint weburl.Fingerprint
+	Order       uint64
+	Cash        float64
+}
+
+// maxListed bounds the list of a Relocated, Forgotten or Ranked record.
 const maxListed = 4096
 
 // Mark says that a consumer has taken in a partition's records up to and with Record. Records that
@@ -360,6 +375,7 @@ func (*Scrubbed) kind() recordKind   { return kindScrubbed }
 func (*Relocated) kind() recordKind  { return kindRelocated }
 func (*Pruned) kind() recordKind     { return kindPruned }
 func (*Forgotten) kind() recordKind  { return kindForgotten }
+func (*Ranked) kind() recordKind     { return kindRanked }
 
 func (r *Discovered) home(int) weburl.Partition   { return r.Partition }
 func (r *Fetched) home(n int) weburl.Partition    { return r.URL.Partition(n) }
@@ -376,6 +392,7 @@ func (r *Scrubbed) home(int) weburl.Partition     { return r.Partition }
 func (r *Relocated) home(int) weburl.Partition    { return r.Partition }
 func (r *Pruned) home(int) weburl.Partition       { return r.Partition }
 func (r *Forgotten) home(int) weburl.Partition    { return r.Partition }
+func (r *Ranked) home(int) weburl.Partition       { return r.Partition }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}
@@ -392,6 +409,7 @@ func (r *Scrubbed) settle(p weburl.Partition)   { r.Partition = p }
 func (r *Relocated) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Pruned) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
+func (r *Ranked) settle(p weburl.Partition)     { r.Partition = p }
 
 func (r *Discovered) check() error {
 	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
@@ -457,6 +475,7 @@ func (r *SitePurged) check() error {
 
 func (r *Relocated) check() error { return checkListed("relocated", len(r.Captures)) }
 func (r *Forgotten) check() error { return checkListed("forgotten", len(r.Changes)) }
+func (r *Ranked) check() error    { return checkListed("ranked", len(r.Pages)) }
 
 func checkListed(what string, n int) error {
 	if n > maxListed {

@@ -96,7 +96,7 @@ func (w *workload) result(u weburl.URL) Fetch {
 func (w *workload) record(s *Store) Record {
 	u := w.pick()
 	p, fp := home(u), u.Fingerprint()
-	switch w.rng.IntN(13) {
+	switch w.rng.IntN(14) {
 	case 0:
 		return &Planned{Partition: p, Fingerprint: fp, Due: at(w.clock + w.rng.IntN(100))}
 	case 1:
@@ -108,6 +108,12 @@ func (w *workload) record(s *Store) Record {
 			return &Purged{Partition: p, Fingerprint: fp, At: at(w.clock)}
 		}
 		return &Gated{Partition: p, Host: u.Host(), Gate: Gate{Next: at(w.clock + 5)}}
+	case 5:
+		r := &Ranked{Partition: p}
+		for range 1 + w.rng.IntN(6) {
+			r.Pages = append(r.Pages, Rank{Fingerprint: w.pick().Fingerprint(), Order: uint64(w.rng.IntN(10)), Cash: w.rng.Float64()})
+		}
+		return r
 	case 9:
 		pause := &Paused{Partition: p, Since: at(w.clock)}
 		if w.rng.IntN(2) == 0 {

@@ -50,7 +50,6 @@ type crawl struct {
 	pages   []page
 	arrived uint64 // pages that became known
 	free    int    // fetchers
-	unread  int    // pages fetched whose links are not known yet
 	wake    float64
 	waiting waiting
 	result  Result
@@ -74,7 +73,7 @@ type page struct {
 	attempts uint8
 	fetched  bool // or being fetched, or given up
 	read     bool // its links are known
-	ranked   bool // its cash is its rank
+	ranked   bool // known at the last ranking: no more cash comes to it
 }
 
 type enteredPage struct {
@@ -132,7 +131,7 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	}
 	c.relayer, _ = c.options.Ordering.(frontier.Relayer)
 	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
-		c.ranking = &ranking{ordering: ranked, size: ranked.Size(web.Pages()), since: -1}
+		c.ranking = &ranking{ordering: ranked}
 	}
 	cash := frontier.Pay(c.options.Ordering, 1, 1)
 	for i := range c.names {
@@ -151,6 +150,11 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 // run handles one event after the other. What happens at one time is handled before the fetchers look
 // for work.
 func (c *crawl) run(ctx context.Context) error {
+	if c.ranking != nil {
+		if err := c.rank(0); err != nil {
+			return err
+		}
+	}
 	if err := c.work(0); err != nil {
 		return err
 	}
@@ -179,25 +183,22 @@ func (c *crawl) run(ctx context.Context) error {
 	}
 }
 
-// work gives idle fetchers what there is, and ranks the pages when it is time.
+// work gives idle fetchers what there is, and ranks the pages when it is time, which in a live crawl goes on
+// beside the fetchers.
 func (c *crawl) work(now float64) error {
-	if c.ranking.due() {
-		if err := c.rank(now); err != nil {
-			return err
+	for {
+		c.dispatch(now)
+		switch {
+		case c.hungry():
+			c.drain(now)
+		case c.ranking.due() && len(c.waiting.offerings) == 0:
+			if err := c.rank(now); err != nil {
+				return err
+			}
+		default:
+			return nil
 		}
 	}
-	c.dispatch(now)
-	for c.hungry() {
-		c.drain(now)
-		c.dispatch(now)
-	}
-	if c.ranking.behind() && c.free == max(1, c.options.Connections) && c.unread == 0 && math.IsInf(c.wake, 1) {
-		if err := c.rank(now); err != nil {
-			return err
-		}
-		c.dispatch(now)
-	}
-	return nil
 }
 
 func (c *crawl) enough(now float64) bool {
@@ -305,7 +306,7 @@ func (c *crawl) finish(now float64, e happening) {
 	if c.options.Fetched != nil {
 		c.options.Fetched(f)
 	}
-	c.ranking.fetched()
+	c.ranking.fetched(e.page.Kind)
 	again := c.visited(now, f)
 	switch {
 	case f.Failed:
@@ -331,7 +332,6 @@ func (c *crawl) take(now float64, f Fetch) {
 		return
 	}
 	c.ended(now)
-	c.unread++
 	c.offer(now, offering{page: f.Page, first: true})
 }
 
@@ -387,7 +387,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 // later adds cash to a page that was fetched, which may hand it on if its links are known already.
 func (c *crawl) later(now float64, n uint32, cash float64) {
 	p := &c.pages[n]
-	if c.ranking != nil || p.read && c.relayer == nil {
+	if p.ranked || p.read && c.relayer == nil {
 		return
 	}
 	had := p.cash.Told()

@@ -72,7 +72,6 @@ func (c *crawl) queued(now float64, f Fetch) {
 	p := c.processor
 	p.control.Fetched(now)
 	p.queue = append(p.queue, f)
-	c.unread++
 	c.employ(now)
 	if len(p.queue)+p.busy <= p.Queue {
 		c.ended(now)

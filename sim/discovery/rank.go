@@ -1,9 +1,6 @@
 package discovery
 
 import (
-	"cmp"
-	"slices"
-
 	"freshet/frontier"
 	"freshet/importance"
 	"freshet/weburl"
@@ -17,7 +14,7 @@ type ranking struct {
 	pages    []uint32 // known ones
 	links    []bool   // by place in pages: the page's links are known
 	ranks    []float64
-	since    int // requests since the ranks were computed, -1 before the first time
+	since    int // new pages fetched since the ranks were computed
 }
 
 // known notes a page that became known.
@@ -34,55 +31,41 @@ func (r *ranking) read(p *page) {
 	}
 }
 
-// fetched notes that a request for a page has ended.
-func (r *ranking) fetched() {
-	if r != nil {
+// fetched notes that a request for a new page has ended.
+func (r *ranking) fetched(kind frontier.Kind) {
+	if r != nil && kind == frontier.KindNew {
 		r.since++
 	}
 }
 
-// due says whether the ranks are to be computed whatever else is going on.
-func (r *ranking) due() bool { return r != nil && (r.since < 0 || r.since >= r.size) }
-
-// behind says whether a page was fetched since they were.
-func (r *ranking) behind() bool { return r != nil && r.since > 0 }
-
-// rankIterations are enough of them, as the ranks start from the last ones.
-const rankIterations = 12
+// due says whether the ranks are to be computed, once no links wait.
+func (r *ranking) due() bool { return r != nil && r.since > 0 && r.since >= r.size }
 
 // rank ranks the known pages and gives those that wait their places.
 func (c *crawl) rank(now float64) error {
 	r := c.ranking
-	r.since = 0
 	known, err := c.knownGraph()
 	if err != nil {
 		return err
 	}
-	start := r.ranks
-	if len(start) == 0 {
-		start = nil
-	}
-	ranks, err := importance.NewRanker(known).Rank(importance.RankOptions{Start: start, Iterations: rankIterations, Tolerance: 1e-7})
-	if err != nil {
+	if r.ranks, err = importance.Rerank(known, r.ranks, 0); err != nil {
 		return err
 	}
-	r.ranks = ranks.Of
-	var waiting []uint32 // places in r.pages
-	for i, page := range r.pages {
-		if p := &c.pages[page]; p.fetched {
-			p.cash = worth(r.ranks[i])
-		} else {
-			waiting = append(waiting, uint32(i))
+	var waiting []frontier.Waiting
+	for i, n := range r.pages {
+		p := &c.pages[n]
+		if p.ranked = true; p.fetched {
+			p.cash = worth(p.cash.Told())
+			continue
 		}
+		waiting = append(waiting, frontier.Waiting{Page: n, Site: c.web.SiteOf(n), Arrival: uint64(p.arrival), Order: p.order, Rank: r.ranks[i]})
 	}
-	slices.SortStableFunc(waiting, func(a, b uint32) int { return cmp.Compare(r.ranks[b], r.ranks[a]) })
-	for place, i := range waiting {
-		page := r.pages[i]
-		p := &c.pages[page]
-		old := p.entry(page)
-		p.cash, p.ranked = worth(r.ranks[i]), true
-		p.order = r.ordering.RankOrder(p.cash.Told(), place, r.size)
-		c.move(now, page, old)
+	r.since, r.size = 0, r.ordering.Size(c.web.Pages(), len(waiting))
+	for _, w := range frontier.Places(r.ordering, waiting, r.size) {
+		p := &c.pages[w.Page]
+		old := p.entry(w.Page)
+		p.cash, p.order = worth(w.Rank), w.Order
+		c.move(now, w.Page, old)
 	}
 	return nil
 }

@@ -50,7 +50,6 @@ func (c *crawl) drain(now float64) {
 	w.offerings, w.decided = w.decided[:0], w.offerings
 	for _, o := range w.decided {
 		if o.first {
-			c.unread--
 			c.reveal(now, o.page)
 		} else {
 			c.follow(now, o.page, o.cash)
