@@ -71,7 +71,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	for range 2 {
 		checkers.Go(func() {
 			for cut := range cuts {
-				checkCut(t, web, cut)
+				checkCut(t, web, cut, "")
 			}
 		})
 	}
@@ -96,8 +96,9 @@ func changesDisk(k errorfs.OpKind) bool {
 
 // checkCut opens what a crash left, verifies it, and finishes the crawl. No page that was done may be
 // asked for again.
-func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS) {
+func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS, order string) {
 	o := web.options(t, disk, "data")
+	o.Order = order
 	before := map[string]uint32{}
 	if hasDatabase(t, o) {
 		verify(t, o)

@@ -15,6 +15,9 @@
 // links to the seen test; what the test finds new, and the guards let pass, becomes records too, and
 // entries of the frontier.
 //
+// Two goroutines work beside these where they are asked for: a refresher keeps what is stored fresh, and a
+// reordering ranks the known pages and gives those that wait other places.
+//
 // All state is in the store's records. The frontier and the seen test are rebuilt or caught up from
 // them at Open, so that a crawl goes on where it stopped, however it stopped: what was in flight is
 // still queued, and after an unclean stop every host first waits out its own interval.

@@ -24,6 +24,7 @@ type reordering struct {
 	engine   *Engine
 	ordering frontier.Ranked
 	asked    chan struct{} // one token: rank now
+	step     int           // how many pages at most get their places in one go, while the committer waits
 
 	known atomic.Pointer[census] // the pages of the last ranking
 	ranks []float64              // theirs
@@ -38,7 +39,7 @@ func newReordering(e *Engine) *reordering {
 	if !ok {
 		return nil
 	}
-	return &reordering{engine: e, ordering: ranked, asked: make(chan struct{}, 1), size: math.MaxInt}
+	return &reordering{engine: e, ordering: ranked, asked: make(chan struct{}, 1), step: 1024, size: math.MaxInt}
 }
 
 // note counts what moves did to the queues of new pages.
@@ -96,28 +97,33 @@ func (r *reordering) run(ctx context.Context) {
 // O(pages + links), and two reads of the store for each page among them; where there would be too many links,
 // the first of each page count. Memory is some 9 bytes a link and 120 a page at its peak, 16 a page after it.
 func (r *reordering) rank(ctx context.Context) {
-	e := r.engine
 	moved, size, err := r.places(ctx)
-	for len(moved) > 0 && err == nil && ctx.Err() == nil && !e.broken.Load() {
-		n := min(len(moved), replaced)
-		err = e.order(func(now time.Time) error { return e.apply(now, r.known.Load().records(moved[:n])...) })
-		moved = moved[n:]
+	if err == nil {
+		err = r.put(ctx, moved)
 	}
 	if err != nil {
-		if !e.broken.Load() {
-			e.fail(fmt.Errorf("crawl: rank pages: %w", err))
+		if !r.engine.broken.Load() {
+			r.engine.fail(fmt.Errorf("crawl: rank pages: %w", err))
 		}
 		return
 	}
-	_ = e.alone(func() error {
+	_ = r.engine.alone(func() error {
 		r.size = size
 		r.askIfDue()
 		return nil
 	})
 }
 
-// replaced is how many pages at most get their places in one go, while the committer waits.
-const replaced = 1024
+// put puts pages where places says, until ctx ends.
+func (r *reordering) put(ctx context.Context, moved []frontier.Waiting) (err error) {
+	e := r.engine
+	for len(moved) > 0 && err == nil && ctx.Err() == nil {
+		n := min(len(moved), r.step)
+		err = e.order(func(now time.Time) error { return e.apply(now, r.known.Load().records(moved[:n])...) })
+		moved = moved[n:]
+	}
+	return err
+}
 
 // places returns the pages that get other places, by number, and how many are to leave the queues until the next
 // ranking.

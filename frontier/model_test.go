@@ -18,9 +18,10 @@ type model struct {
 	sites []*modelSite
 	hosts map[string]*modelHost
 	owed  int
-	open  []*modelHost // in the order in which their connections became free
-	out   []Page       // in flight
-	done  []Page       // given back, not committed
+	open  []*modelHost               // in the order in which their connections became free
+	out   []Page                     // in flight
+	done  []Page                     // given back, not committed
+	moved map[weburl.Fingerprint]Key // where pages stand in the store that were moved while they were handed out
 }
 
 type modelSite struct {
@@ -129,6 +130,8 @@ func TestNextKeepsItsContract(t *testing.T) {
 			"discover": machine.discover,
 			"plan":     machine.plan,
 			"move":     machine.move,
+			"move out": machine.moveOut,
+			"rewrite":  machine.rewrite,
 			"remove":   machine.remove,
 			"next":     machine.next,
 			"next 2":   machine.next,
@@ -165,7 +168,7 @@ func newMachine(t *rapid.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{o: o, hosts: map[string]*modelHost{}, now: instant(1e18)}
+	m := &model{o: o, hosts: map[string]*modelHost{}, now: instant(1e18), moved: map[weburl.Fingerprint]Key{}}
 	for _, name := range []weburl.Site{"http://a.example", "http://b.example", "http://c.example", "https://a.example"} {
 		h := m.hosts[name.Host()]
 		if h == nil {
@@ -245,6 +248,51 @@ func (c *machine) move(t *rapid.T) {
 	c.reopen(s)
 }
 
+// moveOut moves a page that is handed out, or not committed yet.
+func (c *machine) moveOut(t *rapid.T) {
+	pages := slices.DeleteFunc(append(slices.Clone(c.m.out), c.m.done...), func(p Page) bool { return p.Robots })
+	if len(pages) == 0 {
+		t.Skip("none")
+	}
+	p := rapid.SampledFrom(pages).Draw(t, "which")
+	old := Entry{Key: c.m.placeOf(p), Fingerprint: p.Fingerprint}
+	e := c.entry(t, p.Kind)
+	e.Fingerprint = p.Fingerprint
+	c.q.Remove(p.Site, p.Kind, old.Key)
+	c.q.Add(p.Site, p.Kind, e)
+	c.m.moved[p.Fingerprint] = e.Key
+	c.f.Moved(p.Site, p.Kind, old, e, c.m.now.time())
+}
+
+// placeOf returns the stored key of a page that is handed out, or not committed yet.
+func (m *model) placeOf(p Page) Key {
+	if k, ok := m.moved[p.Fingerprint]; ok {
+		return k
+	}
+	return p.Key
+}
+
+// rewrite gives all new pages of a site other places, and tells of it when the store has them all.
+func (c *machine) rewrite(t *rapid.T) {
+	s := c.site(t)
+	before := s.queues[KindNew]
+	s.queues[KindNew] = nil
+	var after []Entry
+	for _, old := range before {
+		e := Entry{Key: Key{rapid.Uint64Range(0, 3).Draw(t, "order"), old.Key.Arrival}, Fingerprint: old.Fingerprint}
+		c.q.Remove(s.name, KindNew, old.Key)
+		c.q.Add(s.name, KindNew, e)
+		c.m.insert(s, KindNew, e)
+		after = append(after, e)
+	}
+	for i, e := range after {
+		c.f.Moved(s.name, KindNew, before[i], e, c.m.now.time())
+	}
+	if len(before) > 0 {
+		c.reopen(s)
+	}
+}
+
 func (c *machine) remove(t *rapid.T) {
 	s, k, i := c.queued(t)
 	e := s.queues[k][i]
@@ -283,6 +331,7 @@ func (c *machine) next(t *rapid.T) {
 		e := s.queues[kind][0]
 		s.queues[kind] = s.queues[kind][1:]
 		want.Key, want.Fingerprint = e.Key, e.Fingerprint
+		delete(c.m.moved, e.Fingerprint)
 		if contended {
 			if c.m.owed += int(c.m.o.DiscoveryShare*whole + 0.5); kind == KindNew {
 				c.m.owed -= whole
@@ -365,7 +414,7 @@ func (c *machine) drop(t *rapid.T) {
 func (c *machine) giveBack(t *rapid.T) {
 	p, s := c.pick(t)
 	if !p.Robots {
-		c.m.insert(s, p.Kind, Entry{Key: p.Key, Fingerprint: p.Fingerprint})
+		c.m.insert(s, p.Kind, Entry{Key: c.m.placeOf(p), Fingerprint: p.Fingerprint})
 	}
 	c.f.Return(p, c.m.now.time())
 }
@@ -377,7 +426,7 @@ func (c *machine) commit(t *rapid.T) {
 	i := rapid.IntRange(0, len(c.m.done)-1).Draw(t, "which")
 	p := c.m.done[i]
 	c.m.done = slices.Delete(c.m.done, i, i+1)
-	c.q.Remove(p.Site, p.Kind, p.Key)
+	c.q.Remove(p.Site, p.Kind, c.m.placeOf(p))
 	c.f.Committed(p)
 }
 
@@ -392,7 +441,7 @@ func (c *machine) block(t *rapid.T) {
 func (c *machine) restart(t *rapid.T) {
 	for _, p := range append(c.m.out, c.m.done...) {
 		if !p.Robots {
-			c.m.insert(c.m.siteOf(p), p.Kind, Entry{Key: p.Key, Fingerprint: p.Fingerprint})
+			c.m.insert(c.m.siteOf(p), p.Kind, Entry{Key: c.m.placeOf(p), Fingerprint: p.Fingerprint})
 		}
 	}
 	c.m.out, c.m.done, c.m.open, c.m.owed = nil, nil, nil, 0

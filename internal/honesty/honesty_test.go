@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 // orders are the orderings that a live crawl has.
 func orders() []string {
-	return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"}
+	return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow", "batch:8", "partial:8"}
 }
 
 func small(t testing.TB) *graph.Stored {

@@ -1,0 +1,290 @@
+package crawl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"freshet/clock"
+	"freshet/importance"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// linkRanks returns the PageRank of pages over the links that the web has from those fetched.
+func (w *testWeb) linkRanks(t *testing.T, pages []store.PageAt) []float64 {
+	t.Helper()
+	numbers := map[string]uint32{}
+	for i, page := range pages {
+		numbers[page.URL.String()] = uint32(i)
+	}
+	var b importance.Builder
+	for _, page := range pages {
+		var targets []uint32
+		var host, n int
+		if _, err := fmt.Sscanf(page.URL.Host(), "h%d.test", &host); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Sscanf(page.URL.Path(), "/p/%d", &n) // the home is page 0
+		if page.State == store.StateLive {
+			for _, target := range []string{
+				fmt.Sprintf("http://h%d.test/p/%d", host, 2*n+1), fmt.Sprintf("http://h%d.test/p/%d", host, 2*n+2),
+				fmt.Sprintf("http://h%d.test/p/%d", (host+1)%w.hosts, n), fmt.Sprintf("http://h%d.test/missing/%d", host, n%3),
+				fmt.Sprintf("http://h%d.test/private/x", host), fmt.Sprintf("http://h%d.test/old", host),
+			} {
+				if number, ok := numbers[target]; ok {
+					targets = append(targets, number)
+				}
+			}
+		}
+		if err := b.Add(targets); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks, err := importance.NewRanker(g).Rank(importance.RankOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranks.Of
+}
+
+// knownPages returns all pages of the crawl.
+func knownPages(t *testing.T, e *Engine) (pages []store.PageAt) {
+	t.Helper()
+	for p := range e.store.Partitions() {
+		for row, err := range e.store.Pages(weburl.Partition(p)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, row)
+		}
+	}
+	return pages
+}
+
+// TestReorder stops a crawl in the middle and ranks what it knows, some pages at a time: each page that waits is
+// where its PageRank puts it, of a batch the best, the queues are whole, and the frontier hands out the best page.
+func TestReorder(t *testing.T) {
+	for _, test := range []struct {
+		order string
+		batch int
+		step  int
+	}{{"partial:1000", 0, 1}, {"partial:1000", 0, 7}, {"partial:50%", 0, 1024}, {"batch:12", 12, 5}, {"batch:1000", 1000, 1024}} {
+		t.Run(fmt.Sprintf("order=%s/step=%d", test.order, test.step), func(t *testing.T) {
+			web := newTestWeb(t, 4, 60)
+			o := web.options(t, vfs.NewMem(), "data")
+			o.Order, o.MaxPages = "opic", 70
+			run(t, o)
+			o.Order, o.MaxPages = test.order, 0
+			e, err := Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.reordering.step = test.step
+			e.reordering.rank(t.Context())
+			pages := knownPages(t, e)
+			ranks := web.linkRanks(t, pages)
+			var waiting []int
+			for i, page := range pages {
+				if page.Queue == store.NewQueue {
+					waiting = append(waiting, i)
+				}
+			}
+			slices.SortFunc(waiting, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
+			chosen := 0
+			for place, i := range waiting {
+				page := pages[i]
+				in := page.Key.Order <= math.MaxInt64
+				if in {
+					chosen++
+				}
+				if rank := ranks[i]; in && math.Abs(weburl.OrderCash(page.Key.Order)-rank) > 1e-3*rank {
+					t.Errorf("%s stands at %v, its rank is %v", page.URL, weburl.OrderCash(page.Key.Order), rank)
+				}
+				last := ranks[waiting[min(test.batch, len(waiting))-min(1, test.batch)]]
+				if want := test.batch == 0 || place < test.batch; in != want && math.Abs(ranks[i]-last) > 1e-3*last {
+					t.Errorf("%s of place %d: in the batch: %v", page.URL, place, in)
+				}
+			}
+			if want := min(cmp.Or(test.batch, len(waiting)), len(waiting)); len(waiting) < 20 || chosen != want {
+				t.Errorf("%d of %d pages have places, want %d", chosen, len(waiting), want)
+			}
+			e.mu.Lock()
+			best, _, ok := e.front.Next(e.opt.Clock.Now())
+			queued := e.front.Stats().QueuedNew
+			e.mu.Unlock()
+			if !ok || queued+1 != len(waiting) && !best.Robots || !best.Robots && math.Abs(best.Cash-ranks[waiting[0]]) > 1e-3*best.Cash {
+				t.Errorf("handed out %+v of %d, want one of rank %v", best, queued, ranks[waiting[0]])
+			}
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+			verify(t, o)
+			run(t, o)
+			verify(t, o)
+			if diff := gocmp.Diff(web.want(), stored(t, o)); diff != "" {
+				t.Errorf("crawled to the end (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCrashWhileReordering cuts the power at many of the writes of a crawl that does little but give pages new
+// places, a few at a time. What is left must verify, go on, and come to the same pages.
+func TestCrashWhileReordering(t *testing.T) {
+	for order, stride := range map[string]int64{"batch:7": 40, "partial:7": 30} {
+		t.Run(order, func(t *testing.T) {
+			web := newTestWeb(t, 3, 20)
+			disk := vfs.NewCrashableMem()
+			var op atomic.Int64
+			var lock sync.Mutex
+			var cuts []*vfs.MemFS
+			o := web.options(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(o errorfs.Op) error {
+				if changesDisk(o.Kind) && op.Add(1)%stride == 0 {
+					cut := disk.CrashClone(vfs.CrashCloneCfg{})
+					lock.Lock()
+					defer lock.Unlock()
+					cuts = append(cuts, cut)
+				}
+				return nil
+			})), "data")
+			o.Order = order
+			e, err := Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.reordering.step = 3
+			_, err = e.Run(t.Context(), t.Context())
+			if err := errors.Join(err, e.Close()); err != nil {
+				t.Fatal(err)
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			for _, cut := range cuts {
+				checkCut(t, web, cut, order)
+			}
+			t.Logf("%d operations, %d cuts", op.Load(), len(cuts))
+			if diff := gocmp.Diff(web.want(), stored(t, o)); diff != "" {
+				t.Errorf("undisturbed crawl (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLateSeed holds that by batch a seed that comes when nothing waits gets its turn.
+func TestLateSeed(t *testing.T) {
+	web := newTestWeb(t, 2, 5)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.Order = "batch:3"
+	late := o.Seeds[1]
+	o.Seeds = o.Seeds[:1]
+	e := waiting(t, o)
+	await(t, e, "the first site is crawled", func() bool { return e.Status().Pages >= 5 })
+	if _, _, err := e.Add([]weburl.URL{late}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, e, "the second site is crawled", func() bool { return e.Status().Pages >= 12 })
+}
+
+// BenchmarkReorder ranks what a crawl knows when so many pages wait, ten times as many as are stored, and gives
+// them their places, with ten links a page that waits: by batch, for which most of them stay, and by partial.
+// Processor time; hold is the longest time for which the committer waits.
+func BenchmarkReorder(b *testing.B) {
+	for _, waiting := range []int{100_000, 1_000_000} {
+		o := Options{Dir: filepath.Join(b.TempDir(), "data"), UserAgent: "freshet-bench"}
+		fillStore(b, o.Dir, waiting)
+		for _, order := range []string{"batch:10000", "partial:10000"} {
+			b.Run(fmt.Sprintf("waiting=%d/order=%s", waiting, order), func(b *testing.B) {
+				o.Order = order
+				e, err := Open(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer e.Close()
+				for b.Loop() {
+					start := clock.Processor()
+					moved, _, err := e.reordering.places(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					ranked, hold := clock.Processor(), time.Duration(0)
+					for step := range slices.Chunk(moved, e.reordering.step) {
+						before := e.opt.Clock.Now()
+						if err := e.reordering.put(b.Context(), step); err != nil {
+							b.Fatal(err)
+						}
+						hold = max(hold, e.opt.Clock.Now().Sub(before))
+					}
+					b.ReportMetric((ranked - start).Seconds(), "rank-s")
+					b.ReportMetric((clock.Processor() - ranked).Seconds(), "put-s")
+					b.ReportMetric(float64(len(moved)), "moved")
+					b.ReportMetric(hold.Seconds()*1e3, "hold-ms")
+				}
+			})
+		}
+	}
+}
+
+// fillStore makes a directory with so many pages that wait, on a site for every hundred, and a tenth as many stored.
+func fillStore(b *testing.B, dir string, waiting int) {
+	b.Helper()
+	s, err := store.Open(dir, store.Options{Crawl: "main", Partitions: 16})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	random := rand.New(rand.NewPCG(1, 1))
+	page := func(n int) weburl.URL {
+		u, err := weburl.Parse(fmt.Sprintf("http://site%d.test/page/%d", n/100, n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return u
+	}
+	known := waiting + waiting/10
+	for from := 0; from < known; from += newPerRecord {
+		records := make([]store.Record, 16)
+		for p := range records {
+			records[p] = &store.Discovered{Partition: weburl.Partition(p), At: 1}
+		}
+		for n := from; n < min(from+newPerRecord, known); n++ {
+			u := page(n)
+			r := records[u.Partition(16)].(*store.Discovered)
+			r.New = append(r.New, store.NewPage{URL: u, Depth: 1, Order: 1 << 63})
+		}
+		if _, err := s.Apply(records...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var group []store.Fetch
+	for n := 0; n < known; n += 11 {
+		links := make([]store.OutLink, 100)
+		for i := range links {
+			links[i] = store.OutLink{URL: page(int(float64(known) * math.Pow(random.Float64(), 3))), Rel: weburl.RelAnchor}
+		}
+		group = append(group, store.Fetch{Record: &store.Fetched{URL: page(n), At: 1, End: 2, Outcome: store.OutcomeStored, Status: 200,
+			Size: 1, BodyDigest: store.BodyDigest{1}, Links: store.EncodeLinks(links)}})
+		if len(group) == 1024 || n+11 >= known {
+			if _, err := s.CommitPages(group); err != nil {
+				b.Fatal(err)
+			}
+			group = group[:0]
+		}
+	}
+}
