@@ -19,19 +19,44 @@ type evaluation struct {
 // A state that leads to the reference with a probability below the range of float64 is returned as
 // stuck, and there is no evaluation. Else stuck is -1.
 func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
+	c := p.chain(add, reference)
+	for k := range c.states {
+		if k != reference && !c.eliminate(k) {
+			return evaluation{}, k
+		}
+	}
+	return c.goBack(), -1
+}
+
+// chain is a policy's chain, from which states are being eliminated.
+type chain struct {
+	states, width, reference int
+
+	band  []float64 // rate from i to j, both but the reference, see at
+	to    []float64 // rate from each state to the reference
+	from  []float64 // rate from the reference to each state
+	cost  []float64 // of the state and of the excursions to what is eliminated
+	spent []float64 // time, likewise
+	out   []float64 // rate at which a state is left, as it is eliminated
+}
+
+// at returns where in the band the rate from i to j is: those to the states after j follow it.
+func (c *chain) at(i, j int) int { return i*(2*c.width+1) + c.width + j - i }
+
+// last returns the last state that may be reached from k at once, the reference aside.
+func (c *chain) last(k int) int { return min(c.states-1, k+c.width) }
+
+// chain returns the chain of a policy.
+func (p process) chain(add policy, reference int) *chain {
 	n, h := p.states(), p.width()
-	row := 2*h + 1
-	band := make([]float64, n*row) // rate from i to j in band[i*row+h+j−i]
-	var (
-		to    = make([]float64, n) // rate from each state to the reference
-		from  = make([]float64, n) // rate from the reference to each state
-		cost  = make([]float64, n) // of the state and of the excursions to what is eliminated
-		spent = make([]float64, n) // time, likewise
-		out   = make([]float64, n) // rate at which a state is left, as it is eliminated
-	)
+	c := &chain{
+		states: n, width: h, reference: reference,
+		band: make([]float64, n*(2*h+1)), to: make([]float64, n), from: make([]float64, n),
+		cost: make([]float64, n), spent: make([]float64, n), out: make([]float64, n),
+	}
 	for i := range n {
 		q, r := p.state(i)
-		cost[i], spent[i] = p.cost(q, r), 1
+		c.cost[i], c.spent[i] = p.cost(q, r), 1
 		for _, m := range p.moves(q, r) {
 			if m.rate == 0 {
 				continue
@@ -39,78 +64,89 @@ func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
 			switch j := p.after(add, m); {
 			case j == i:
 			case j == reference:
-				to[i] += m.rate
+				c.to[i] += m.rate
 			case i == reference:
-				from[j] += m.rate
+				c.from[j] += m.rate
 			default:
-				band[i*row+h+j-i] += m.rate
+				c.band[c.at(i, j)] += m.rate
 			}
 		}
 	}
-	for k := range n {
-		if k == reference {
+	return c
+}
+
+// eliminate takes state k, before which all but the reference are gone, out of the chain, unless it leads
+// nowhere.
+func (c *chain) eliminate(k int) bool {
+	last := c.last(k)
+	ahead := c.band[c.at(k, k+1):][:last-k] // rates from k to k+1 … last
+	c.out[k] = c.to[k]
+	for _, rate := range ahead {
+		c.out[k] += rate
+	}
+	if c.out[k] == 0 {
+		return false
+	}
+	for i := k + 1; i <= last; i++ {
+		rate := c.band[c.at(i, k)]
+		if rate == 0 {
 			continue
 		}
-		last := min(n-1, k+h)
-		ahead := band[k*row+h+1 : k*row+h+1+last-k] // rates from k to k+1 … last
-		out[k] = to[k]
-		for _, rate := range ahead {
-			out[k] += rate
+		rate /= c.out[k]
+		target := c.band[c.at(i, k+1):][:len(ahead)]
+		for j, next := range ahead {
+			target[j] += rate * next
 		}
-		if out[k] == 0 {
-			return evaluation{}, k
-		}
-		for i := k + 1; i <= last; i++ {
-			rate := band[i*row+h+k-i]
-			if rate == 0 {
-				continue
-			}
-			rate /= out[k]
-			target := band[i*row+h+k+1-i:][:len(ahead)]
-			for j, next := range ahead {
-				target[j] += rate * next
-			}
-			to[i] += rate * to[k]
-			cost[i] += rate * cost[k]
-			spent[i] += rate * spent[k]
-		}
-		if from[k] > 0 {
-			rate := from[k] / out[k]
-			for j, next := range ahead {
-				from[k+1+j] += rate * next
-			}
-			cost[reference] += rate * cost[k]
-			spent[reference] += rate * spent[k]
-		}
+		c.to[i] += rate * c.to[k]
+		c.cost[i] += rate * c.cost[k]
+		c.spent[i] += rate * c.spent[k]
 	}
-	e = evaluation{average: cost[reference] / spent[reference], value: make([]float64, n), share: make([]float64, n)}
-	e.share[reference] = 1
+	if c.from[k] > 0 {
+		rate := c.from[k] / c.out[k]
+		for j, next := range ahead {
+			c.from[k+1+j] += rate * next
+		}
+		c.cost[c.reference] += rate * c.cost[k]
+		c.spent[c.reference] += rate * c.spent[k]
+	}
+	return true
+}
+
+// goBack evaluates the chain when only the reference is left, by the states in the opposite order.
+func (c *chain) goBack() evaluation {
+	e := evaluation{average: c.cost[c.reference] / c.spent[c.reference], value: make([]float64, c.states), share: make([]float64, c.states)}
+	e.share[c.reference] = 1
 	sum := 1.0
-	for k := n - 1; k >= 0; k-- {
-		if k == reference {
+	for k := c.states - 1; k >= 0; k-- {
+		if k == c.reference {
 			continue
 		}
-		value, share := cost[k]-e.average*spent[k], from[k]*e.share[reference]
-		for j := k + 1; j <= min(n-1, k+h); j++ {
-			value += band[k*row+h+j-k] * e.value[j]
-			if j != reference {
-				share += band[j*row+h+k-j] * e.share[j]
+		value, share := c.cost[k]-e.average*c.spent[k], c.from[k]*e.share[c.reference]
+		for j := k + 1; j <= c.last(k); j++ {
+			value += c.band[c.at(k, j)] * e.value[j]
+			if j != c.reference {
+				share += c.band[c.at(j, k)] * e.share[j]
 			}
 		}
-		e.value[k], e.share[k] = value/out[k], share/out[k]
+		e.value[k], e.share[k] = value/c.out[k], share/c.out[k]
 		sum += e.share[k]
 		if sum > 1e200 {
 			sum *= 1e-200
-			e.share[reference] *= 1e-200
-			for j := k; j < n; j++ {
-				if j != reference {
-					e.share[j] *= 1e-200
-				}
-			}
+			e.scale(c.reference, k, 1e-200)
 		}
 	}
 	for k := range e.share {
 		e.share[k] /= sum
 	}
-	return e, -1
+	return e
+}
+
+// scale multiplies the probabilities of the reference and of the states from k on.
+func (e *evaluation) scale(reference, k int, factor float64) {
+	for j := k; j < len(e.share); j++ {
+		e.share[j] *= factor
+	}
+	if reference < k {
+		e.share[reference] *= factor
+	}
 }
