@@ -173,23 +173,27 @@ func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n i
 
 // Visits returns the kept visits of a page, oldest first: the last 64. Page.Folded sums up the
 // others.
-func (s *Store) Visits(p weburl.Partition, fp weburl.Fingerprint) (visits []Visit, err error) {
-	from, to := span(s.keys.appendPage(nil, p, keyVisit, fp))
-	err = scan(s.db, from, to, func(_, value []byte) error {
-		visits = append(visits, Visit{})
-		return decodeValue(value, &visits[len(visits)-1])
-	})
-	return visits, err
+func (s *Store) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]Visit, error) {
+	return rowsOf[Visit](s, p, keyVisit, fp)
 }
 
 // Versions returns the versions of a page, oldest first.
-func (s *Store) Versions(p weburl.Partition, fp weburl.Fingerprint) (versions []Version, err error) {
-	from, to := span(s.keys.appendPage(nil, p, keyVersion, fp))
+func (s *Store) Versions(p weburl.Partition, fp weburl.Fingerprint) ([]Version, error) {
+	return rowsOf[Version](s, p, keyVersion, fp)
+}
+
+// rowsOf returns all rows of a kind that a page has, by their numbers.
+func rowsOf[Row any](s *Store, p weburl.Partition, kind keyKind, fp weburl.Fingerprint) (rows []Row, err error) {
+	from, to := span(s.keys.appendPage(nil, p, kind, fp))
 	err = scan(s.db, from, to, func(_, value []byte) error {
-		versions = append(versions, Version{})
-		return decodeValue(value, &versions[len(versions)-1])
+		var row Row
+		if err := decodeValue(value, &row); err != nil {
+			return err
+		}
+		rows = append(rows, row)
+		return nil
 	})
-	return versions, err
+	return rows, err
 }
 
 // Version returns a version of a page by its number; ErrNotFound if there is none.

@@ -55,18 +55,18 @@ func exportCommand() *cobra.Command {
 				return err
 			}
 		}
-		if *cdxj != "" {
-			if err := writeTo(*cdxj, cmd.OutOrStdout(), func(w io.Writer) error { return writeCDXJ(w, files) }); err != nil {
-				return err
+		for _, file := range []struct {
+			name  string
+			write func(io.Writer) error
+		}{
+			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files) }},
+			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
+			{*graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
+		} {
+			if file.name == "" {
+				continue
 			}
-		}
-		if *pages != "" {
-			if err := writeTo(*pages, cmd.OutOrStdout(), func(w io.Writer) error { return writeParquet(w, reader{store: s}) }); err != nil {
-				return err
-			}
-		}
-		if *graphFile != "" {
-			if err := writeTo(*graphFile, cmd.OutOrStdout(), func(w io.Writer) error { return writeGraph(w, s) }); err != nil {
+			if err := writeTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
 		}
