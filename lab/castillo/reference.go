@@ -15,9 +15,9 @@ var referencePercents = [8]int{1, 5, 10, 20, 30, 50, 70, 90}
 // references returns what it found on the web of that name.
 func references(web string) []reference {
 	switch web {
-	case "web-5k":
+	case "web-5k", "web-5k-drawn":
 		return onWeb5k()
-	case "web-big":
+	case "web-big", "web-big-drawn":
 		return onWebBig()
 	case "real-split":
 		return onRealSplit()

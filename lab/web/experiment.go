@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -27,13 +28,16 @@ func Experiment() lab.Experiment {
 		Quick:      []string{"--webs=stateless", "--sites=1000"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.StringSliceVar(&p.webs, "webs", []string{"web-5k", "web-big", "stateless"}, "webs: web-5k, web-20k, web-big, stateless")
+			flags.StringSliceVar(&p.webs, "webs", []string{"web-5k", "web-big", "stateless"}, "webs, some of "+names())
 			flags.IntVar(&p.sites, "sites", 5000, "sites of the stateless web")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the stateless web")
 			return p.run
 		},
 	}
 }
+
+// names returns the webs there are, for people.
+func names() string { return strings.Join(append(graph.Names(), "stateless"), ", ") }
 
 func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	tails := lab.Plot{Title: "Share of the pages that at least so many pages link to",
@@ -63,7 +67,7 @@ func (p *parameters) measure(ctx context.Context, name string) (graph.Shape, []u
 			if ctx.Err() != nil {
 				return graph.Shape{}, nil, err
 			}
-			return graph.Shape{}, nil, &lab.ParameterError{Name: "webs", Value: name, Want: "web-5k, web-20k, web-big or stateless"}
+			return graph.Shape{}, nil, &lab.ParameterError{Name: "webs", Value: name, Want: "some of " + names()}
 		}
 		return shape, w.Links().InDegrees(), nil
 	}
