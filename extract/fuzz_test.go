@@ -132,7 +132,7 @@ func FuzzLinkHeader(f *testing.F) {
 	f.Add(`<a>; rel="next \"x"; anchor=y, <b>;;`)
 	base := parsed(f, own)
 	f.Fuzz(func(t *testing.T, value string) {
-		checkLinks(t, LinkHeader([]string{value, value}, base), DefaultMaxLinks)
+		checkLinks(t, headerLinks([]string{value, value}, base), DefaultMaxLinks)
 		refreshTarget(value)
 		parseDate(value)
 		var page Page

@@ -9,18 +9,10 @@ import (
 // maxHeader is how many bytes of each Link header are read.
 const maxHeader = 64 << 10
 
-// LinkHeader returns the links of the values of a page's Link headers (RFC 8288), resolved against
-// the page's URL, in order, with relation RelCanonical or else RelHeader. Links that name only a
-// host to connect to, or whose anchor makes them another page's, are left out; so is what is
-// malformed, and what stands behind the first 64 KiB of a value. No URL comes twice.
-func LinkHeader(values []string, page weburl.URL) []Link {
-	var set linkSet
-	set.reset(weburl.URL{}, DefaultMaxLinks)
-	set.addHeader(values, page)
-	return set.links
-}
-
-// addHeader adds the links of Link headers and returns the first canonical one.
+// addHeader adds the links of the values of a page's Link headers (RFC 8288), resolved against the page's
+// URL, in order, with relation RelCanonical or else RelHeader, and returns the first canonical one. Links
+// that name only a host to connect to, or whose anchor makes them another page's, are left out; so is what
+// is malformed, and what stands behind the first 64 KiB of a value.
 func (s *linkSet) addHeader(values []string, page weburl.URL) (canonical weburl.URL) {
 	for _, value := range values {
 		rest := value[:min(len(value), maxHeader)]

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"freshet/weburl"
 )
 
 // entries returns entries a line each.
@@ -178,6 +180,14 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
+// headerLinks returns the links of Link headers alone.
+func headerLinks(values []string, page weburl.URL) []Link {
+	var set linkSet
+	set.reset(weburl.URL{}, DefaultMaxLinks)
+	set.addHeader(values, page)
+	return set.links
+}
+
 func TestLinkHeader(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -194,7 +204,7 @@ func TestLinkHeader(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, written(LinkHeader(test.values, parsed(t, own)))); diff != "" {
+			if diff := cmp.Diff(test.want, written(headerLinks(test.values, parsed(t, own)))); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}
 		})

@@ -2,7 +2,6 @@ package weburl
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -107,12 +106,3 @@ func (u URL) Fingerprint() Fingerprint {
 
 // String returns f as 16 lower-case hexadecimal digits.
 func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
-
-// ParseFingerprint reads what String writes.
-func ParseFingerprint(text string) (Fingerprint, error) {
-	f, err := strconv.ParseUint(text, 16, 64)
-	if err != nil || len(text) != 16 {
-		return 0, fmt.Errorf("weburl: fingerprint %q: want 16 hexadecimal digits", text)
-	}
-	return Fingerprint(f), nil
-}
