@@ -73,10 +73,11 @@ func (e *Engine) leaveNotes(refreshing context.Context, group []*visit) {
 	e.refresher.leave(refreshing, notes)
 }
 
-// alone does something while nobody else changes the crawl.
+// alone does something while nobody else changes the crawl, and sees whether a ranking is due after it.
 func (e *Engine) alone(do func() error) error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
+	defer e.reordering.askIfDue()
 	return do()
 }
 

@@ -301,7 +301,6 @@ func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
 		}
 	}
 	d.engine.undecided.Store(false)
-	d.engine.reordering.askIfDue()
 	return moves, nil
 }
 

@@ -30,8 +30,8 @@ type reordering struct {
 	ranks []float64              // theirs
 
 	// The engine's writing guards these.
-	size int // how many pages leave the queues until the next ranking
-	left int // that have; if size is 0, those that came count too
+	size       int // how many new pages leave the queues until the next ranking; 0: it is due when one comes
+	left, came int // new pages that have left the queues, and that have come, since the last was asked for
 }
 
 func newReordering(e *Engine) *reordering {
@@ -48,17 +48,22 @@ func (r *reordering) note(moves []store.Move) {
 		return
 	}
 	for _, m := range moves {
-		left, came := m.From == store.NewQueue && m.To != store.NewQueue, m.From != store.NewQueue && m.To == store.NewQueue
-		if left || came && r.size == 0 {
+		switch {
+		case m.From == store.NewQueue && m.To != store.NewQueue:
 			r.left++
+		case m.From != store.NewQueue && m.To == store.NewQueue:
+			r.came++
 		}
 	}
 }
 
-// askIfDue asks for a ranking if it is time, and none is under way.
+// askIfDue asks for a ranking if it is time, none is under way, and no links wait to be decided.
 func (r *reordering) askIfDue() {
-	if r != nil && r.left > 0 && r.left >= r.size {
-		r.left, r.size = 0, math.MaxInt
+	if r == nil || r.engine.undecided.Load() {
+		return
+	}
+	if r.left > 0 && r.left >= r.size || r.came > 0 && r.size == 0 {
+		r.left, r.came, r.size = 0, 0, math.MaxInt
 		signal(r.asked)
 	}
 }
@@ -107,11 +112,7 @@ func (r *reordering) rank(ctx context.Context) {
 		}
 		return
 	}
-	_ = r.engine.alone(func() error {
-		r.size = size
-		r.askIfDue()
-		return nil
-	})
+	_ = r.engine.alone(func() error { r.size = size; return nil })
 }
 
 // put puts pages where places says, until ctx ends.

@@ -202,6 +202,20 @@ func TestLateSeed(t *testing.T) {
 	await(t, e, "the second site is crawled", func() bool { return e.Status().Pages >= 12 })
 }
 
+// TestRefusedBatch holds that a batch of pages which robots.txt refuses, so that no links are decided after them,
+// is followed by the next.
+func TestRefusedBatch(t *testing.T) {
+	web := newTestWeb(t, 1, 1)
+	o := web.options(t, vfs.NewMem(), "data")
+	o.Order, o.Seeds = "batch:1", nil
+	for _, path := range []string{"private/1", "private/2", "private/3", "p/0"} {
+		o.Seeds = append(o.Seeds, mustParse(t, "http://h0.test/"+path))
+	}
+	if s := run(t, o); s.Pages != 1 || s.StoppedBy != FrontierEmpty {
+		t.Errorf("%+v", s)
+	}
+}
+
 // BenchmarkReorder ranks what a crawl knows when so many pages wait, ten times as many as are stored, and gives
 // them their places, with ten links a page that waits: by batch, for which most of them stay, and by partial.
 // Processor time; hold is the longest time for which the committer waits.
