@@ -169,6 +169,10 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		} else if err != nil {
 			o.Logger.Warn("no space held back for a full disk", "error", err)
 		}
+		// Before the database: who finds that after a crash looks for captures too.
+		if err := makeDir(s.fs, s.dir.join(warcDir)); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.openDB(); err != nil {
 		return nil, err
@@ -194,16 +198,12 @@ func Open(dir string, o Options) (_ *Store, err error) {
 // openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
 // first capture.
 func (s *Store) openWARC() (err error) {
-	path := s.dir.join(warcDir)
-	if err := makeDir(s.fs, path); err != nil {
-		return err
-	}
 	var d durable
 	_, err = get(s.db, durableKey(), func(raw []byte) error { return decodeValue(raw, &d) })
 	if err != nil && !errors.Is(err, ErrCorrupt) { // then the file is read whole
 		return err
 	}
-	recovered, err := warc.Recover(s.fs, path, warc.Extent(d))
+	recovered, err := warc.Recover(s.fs, s.dir.join(warcDir), warc.Extent(d))
 	if err != nil {
 		return fmt.Errorf("store: recover captures: %w", err)
 	}
