@@ -97,7 +97,7 @@ func TestTornCapture(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	t.Run("a newer format", func(t *testing.T) {
 		disk := vfs.NewMem()
-		if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", []byte(`{"format":3,"partitions":4}`))); err != nil {
+		if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
