@@ -477,7 +477,7 @@ func (n *naive) compare(t *rapid.T, d *scheduler.Demand, now float64, key func(n
 		if got := d.Cost(i); got != n.cost(i) {
 			t.Fatalf("cost of %d: %v, want %v", i, got, n.cost(i))
 		}
-		if got := d.Oldest(i); got != n.oldest(i) {
+		if got := d.Oldest(i); !near(got, n.oldest(i)) {
 			t.Fatalf("oldest of %d: %v, want %v", i, got, n.oldest(i))
 		}
 		if requests > 0 {
