@@ -164,13 +164,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		}
 	}()
 	if !o.ReadOnly {
-		if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
-			return nil, err
-		} else if err != nil {
-			o.Logger.Warn("no space held back for a full disk", "error", err)
-		}
-		// Before the database: who finds that after a crash looks for captures too.
-		if err := makeDir(s.fs, s.dir.join(warcDir)); err != nil {
+		if err := s.prepare(); err != nil {
 			return nil, err
 		}
 	}
@@ -193,6 +187,17 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepare lays the ballast and makes the folder of captures. It comes before the database: who finds that after a
+// crash looks for captures too.
+func (s *Store) prepare() error {
+	if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
+		return err
+	} else if err != nil {
+		s.options.Logger.Warn("no space held back for a full disk", "error", err)
+	}
+	return makeDir(s.fs, s.dir.join(warcDir))
 }
 
 // openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
