@@ -45,45 +45,9 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 		case !end.IsZero() && !now.Before(end):
 			return page, TimeUp, false
 		}
-		var wake time.Time
-		switch {
-		case e.enough():
-			if e.handedOut.Load() == 0 {
-				return page, MaxPages, false
-			}
-		case e.fleet.open():
-			later, paid := e.afford(now)
-			if !paid {
-				wake = later
-				break
-			}
-			// In this order: whatever is on its way now is in the frontier by the time it is asked.
-			idle := e.handedOut.Load() == 0 && !e.undecided.Load()
-			e.mu.Lock()
-			page, wake, ok = e.front.Next(now)
-			e.starved.Store(!ok)
-			if ok {
-				e.handedOut.Add(1)
-			}
-			queued := e.front.Stats()
-			err := e.front.Err()
-			e.mu.Unlock()
-			if err != nil {
-				e.fail(err)
-				return page, failed, false
-			}
-			if !ok || page.Robots {
-				e.refund()
-			}
-			if ok {
-				return page, "", true
-			}
-			if queued.QueuedNew+queued.QueuedDue == 0 {
-				if idle && !e.opt.Wait && e.refresher == nil {
-					return page, FrontierEmpty, false
-				}
-				signal(e.hungry)
-			}
+		page, wake, stop, ok := e.take(now)
+		if ok || stop != "" {
+			return page, stop, ok
 		}
 		if !end.IsZero() && (wake.IsZero() || end.Before(wake)) {
 			wake = end
@@ -98,6 +62,49 @@ func (e *Engine) next(ctx context.Context, end time.Time, timer *time.Timer) (pa
 		case <-ctx.Done():
 		}
 	}
+}
+
+// take takes a page from the frontier if one may be fetched now. Else it tells why the crawl is over, or when
+// there may be one, as far as that is known.
+func (e *Engine) take(now time.Time) (page frontier.Page, wake time.Time, stop Stop, ok bool) {
+	if e.enough() {
+		if e.handedOut.Load() == 0 {
+			stop = MaxPages
+		}
+		return page, wake, stop, false
+	}
+	if !e.fleet.open() {
+		return page, wake, "", false
+	}
+	if wake, paid := e.afford(now); !paid {
+		return page, wake, "", false
+	}
+	// In this order: whatever is on its way now is in the frontier by the time it is asked.
+	idle := e.handedOut.Load() == 0 && !e.undecided.Load()
+	e.mu.Lock()
+	page, wake, ok = e.front.Next(now)
+	e.starved.Store(!ok)
+	if ok {
+		e.handedOut.Add(1)
+	}
+	queued := e.front.Stats()
+	err := e.front.Err()
+	e.mu.Unlock()
+	if err != nil {
+		e.fail(err)
+		return page, wake, failed, false
+	}
+	if !ok || page.Robots {
+		e.refund()
+	}
+	switch {
+	case ok || queued.QueuedNew+queued.QueuedDue > 0:
+	case idle && !e.opt.Wait && e.refresher == nil:
+		stop = FrontierEmpty
+	default:
+		signal(e.hungry)
+	}
+	return page, wake, stop, ok
 }
 
 // afford takes a request out of the budget, if there is one; if nothing is left in it, it tells when there
