@@ -75,7 +75,7 @@ var costly = []string{
 	"allocate HundredMillion", "allocate Mixture/algorithm=multiplier",
 	"bench/cache .", // and needs modules that are not ours
 	"broadcast/scheduler Decisions",
-	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite$", "crawl PoliteRestarts", "crawl Soak",
+	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite$", "crawl PoliteRestarts", "crawl Reorder", "crawl Soak",
 	"frontier .", "frontier Orderings",
 	"importance PageRank",
 	"internal/e2e Prediction", "internal/honesty Honesty", "internal/live Feed",
