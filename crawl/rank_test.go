@@ -36,6 +36,15 @@ func (w *testWeb) ranks(t *testing.T, r *refresher) []float64 {
 			t.Fatal(err)
 		}
 	}
+	ranks := ranksOf(t, &b)
+	for i := range ranks {
+		ranks[i] *= float64(len(ranks))
+	}
+	return ranks
+}
+
+// ranksOf returns the ranks of a graph's pages, 1 in all.
+func ranksOf(t *testing.T, b *importance.Builder) []float64 {
 	g, err := b.Graph()
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +52,6 @@ func (w *testWeb) ranks(t *testing.T, r *refresher) []float64 {
 	ranks, err := importance.NewRanker(g).Rank(importance.RankOptions{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for i := range ranks.Of {
-		ranks.Of[i] *= float64(len(ranks.Of))
 	}
 	return ranks.Of
 }

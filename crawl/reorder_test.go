@@ -53,15 +53,7 @@ func (w *testWeb) linkRanks(t *testing.T, pages []store.PageAt) []float64 {
 			t.Fatal(err)
 		}
 	}
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranks, err := importance.NewRanker(g).Rank(importance.RankOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ranks.Of
+	return ranksOf(t, &b)
 }
 
 // knownPages returns all pages of the crawl.
