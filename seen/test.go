@@ -246,6 +246,7 @@ func (t *Test) lookup(links []waiting) error {
 	t.answers = slices.Grow(t.answers[:0], len(links))[:len(links)]
 	clear(t.answers)
 	for i := range links {
+		t.answers[i].Asked = links[i].Depth
 		if !links[i].settled {
 			t.questions = append(t.questions, t.entry(&links[i].Link, links[i].second, uint32(i)))
 		}

@@ -25,6 +25,7 @@ const (
 type bench struct {
 	*parameters
 	out     *lab.Result
+	folder  string // of the sets
 	freshet *freshet
 	rival   rival
 	links   []weburl.Link // reused
@@ -86,19 +87,24 @@ func (b *bench) grow(ctx context.Context, known uint64) error {
 			return err
 		}
 	}
-	delay := b.freshet.delay()
-	clear(b.links)
-	b.freshet.verdicts = nil
 	stats := b.freshet.test.Stats()
 	n := float64(stats.Known)
-	b.add(f, "delay_p99_s", delay,
+	b.add(f, "delay_p99_s", b.freshet.delay(),
 		"filter_bytes_per_url", float64(stats.HeadBytes)/n,
-		"memory_bytes_per_url", float64(heap()-b.before+stats.HeadBytes)/n,
+		"memory_bytes_per_url", b.memory(),
 		"disk_bytes_per_url", float64(stats.DiskBytes)/n,
 		"peak_disk_bytes_per_url", float64(stats.PeakBytes)/n,
 		"written_per_byte_kept", float64(stats.Written)/float64(stats.DiskBytes),
 		"runs", stats.Runs)
 	return nil
+}
+
+// memory returns the bytes of memory that the test takes for each URL that it knows, buffers included.
+func (b *bench) memory() float64 {
+	clear(b.links)
+	b.freshet.verdicts = nil
+	stats := b.freshet.test.Stats()
+	return float64(heap()-b.before+stats.HeadBytes) / float64(stats.Known)
 }
 
 // slower is how many times shorter streams the database is given, which has to be waited for.
@@ -168,6 +174,11 @@ func (b *bench) pass(ctx context.Context, f *finding, s stream, ask func([]webur
 // add notes a finding, and makes a row of it and of what else is known.
 func (b *bench) add(f finding, more ...any) {
 	b.found = append(b.found, f)
+	b.row(f, more...)
+}
+
+// row makes a row of a finding and of what else is known.
+func (b *bench) row(f finding, more ...any) {
 	b.out.Row(append([]any{"known", int(f.known), "by", f.way, "stream", f.stream,
 		"urls_per_processor_s", f.rate(), "urls_per_s", float64(f.urls) / f.spent.Seconds(),
 		"pointer_chases_per_url", 1e9 / f.rate() / b.chase}, more...)...)

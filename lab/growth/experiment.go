@@ -19,6 +19,7 @@ import (
 type parameters struct {
 	known  []uint
 	urls   int
+	drains []uint
 	pebble bool
 	dir    string
 	seed   uint64
@@ -35,6 +36,7 @@ func Experiment() lab.Experiment {
 			p := new(parameters)
 			flags.UintSliceVar(&p.known, "known", []uint{1e6, 3e6, 1e7}, "known URLs at which to measure; 100 million take 1 GB of disk, 3 GB with --pebble")
 			flags.IntVar(&p.urls, "urls", 4_000_000, "URLs of a stream")
+			flags.UintSliceVar(&p.drains, "drains", nil, "numbers of links decided at once to try in the end, beside the default's 65536")
 			flags.BoolVar(&p.pebble, "pebble", false, "measure a Pebble database too")
 			flags.StringVar(&p.dir, "dir", "", "where to put the sets for the while; default the system's folder for that")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the streams")
@@ -47,14 +49,19 @@ func (p *parameters) validate() error {
 	switch {
 	case len(p.known) == 0 || p.known[0] < recentURLs || !slices.IsSorted(p.known) || len(slices.Compact(slices.Clone(p.known))) < len(p.known):
 		return &lab.ParameterError{Name: "known", Value: p.known, Want: fmt.Sprintf("increasing numbers, %d or more", recentURLs)}
+	case len(p.drains) > 0 && (slices.Min(p.drains) < pageLinks || slices.Max(p.drains) > maxDrain):
+		return &lab.ParameterError{Name: "drains", Value: p.drains, Want: fmt.Sprintf("numbers from %d to %d", pageLinks, maxDrain)}
 	case p.urls < recentURLs:
 		return &lab.ParameterError{Name: "urls", Value: p.urls, Want: fmt.Sprintf("%d or more", recentURLs)}
 	}
 	return nil
 }
 
-// chunk is how many links are made at a time, before the clock runs.
+// chunk is how many links are made at a time, before the clock runs, if that is enough for two drains.
 const chunk = 200_000
+
+// maxDrain bounds the links that are decided at once: two of these drains' links are in memory as they are made.
+const maxDrain = 1 << 22
 
 func (p *parameters) run(ctx context.Context, out *lab.Result) (err error) {
 	if err := p.validate(); err != nil {
@@ -69,17 +76,20 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b := &bench{parameters: p, out: out, chase: pointerChase(), rival: rival{dir: dir}, links: make([]weburl.Link, chunk)}
+	b := &bench{parameters: p, out: out, folder: dir, chase: pointerChase(), rival: rival{dir: dir}, links: make([]weburl.Link, chunk)}
 	out.Parameter("pointer_chase_ns", b.chase)
 	b.before = heap()
-	if b.freshet, err = openFreshet(dir); err != nil {
+	if b.freshet, err = openFreshet(dir, defaultBuffer); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.freshet.test.Close()) }()
+	defer func() { err = errors.Join(err, b.freshet.close()) }()
 	for _, known := range p.known {
 		if err := b.measure(ctx, uint64(known)); err != nil {
 			return err
 		}
+	}
+	if err := b.tryDrains(ctx); err != nil {
+		return err
 	}
 	report(out, b.found)
 	return nil

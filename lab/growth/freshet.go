@@ -25,9 +25,21 @@ const pageLinks = 50
 // cacheEntries is the cache of a crawl of 64 fetchers.
 func cacheEntries() int { return seen.CacheEntries(64) }
 
-func openFreshet(dir string) (*freshet, error) {
-	test, err := seen.Open(filepath.Join(dir, "freshet"), seen.Options{CacheEntries: cacheEntries()})
+// defaultBuffer stands for the number of links that may wait in a live test by default.
+const defaultBuffer = 0
+
+// openFreshet opens the test in a folder, with room for so many links that wait. Half as many are decided at once.
+func openFreshet(folder string, buffer int) (*freshet, error) {
+	test, err := seen.Open(filepath.Join(folder, "freshet"), seen.Options{CacheEntries: cacheEntries(), BufferLinks: buffer})
 	return &freshet{test: test, clock: clock.Real()}, err
+}
+
+// close closes the test, if there is one.
+func (f *freshet) close() error {
+	if f.test == nil {
+		return nil
+	}
+	return f.test.Close()
 }
 
 // ask offers links as a crawler does, page by page, drains whenever that is due, and waits in the end

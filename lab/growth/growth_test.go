@@ -10,7 +10,7 @@ import (
 // TestGrowth runs everything in the small, and holds what is true of any machine.
 func TestGrowth(t *testing.T) {
 	trial := Experiment().New()
-	if err := trial.Flags().Parse([]string{"--known=20000,420000", "--urls=40000", "--pebble", "--dir=" + t.TempDir()}); err != nil {
+	if err := trial.Flags().Parse([]string{"--known=20000,420000", "--urls=40000", "--pebble", "--drains=1000,2000", "--dir=" + t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	result, err := trial.Run(t.Context(), nil)
@@ -20,8 +20,8 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Rows) != 2*9 || len(result.Plots) != 2 || len(result.Claims) != 0 {
-		t.Errorf("%d rows, %d plots, %d claims: want 18, 2 and none", len(result.Rows), len(result.Plots), len(result.Claims))
+	if len(result.Rows) != 2*9+2 || len(result.Plots) != 2 || len(result.Claims) != 0 {
+		t.Errorf("%d rows, %d plots, %d claims: want 20, 2 and none", len(result.Rows), len(result.Plots), len(result.Claims))
 	}
 	for _, row := range result.Rows {
 		if rate, ok := row.Get("urls_per_processor_s").(float64); !ok || !(rate > 0) {
@@ -55,7 +55,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	for _, argument := range []string{"--known=10", "--known=100000,100000", "--known=300000,100000", "--urls=1"} {
+	for _, argument := range []string{"--known=10", "--known=100000,100000", "--known=300000,100000", "--urls=1", "--drains=1"} {
 		trial := Experiment().New()
 		if err := trial.Flags().Parse([]string{argument}); err != nil {
 			t.Fatal(err)

@@ -17,8 +17,9 @@
 // stay in memory: ten bits a URL that say for 127 of 128 strangers that they are not there, and of all
 // others the very place on disk where the rest of the fingerprint would be. So there is no index, and a
 // question about a stranger hardly ever costs a read. Lookup sorts its questions by radix and passes
-// them over the runs, the newest first: each run's head and blocks are visited in order, and blocks that
-// lie near each other are read at once.
+// them over the table and then over the runs, the oldest first, which has most of the answers: a URL that
+// is known at no greater depth than it was met at is asked for no further. Each run's head and blocks are
+// visited in order, and blocks that lie near each other are read at once.
 //
 // On disk a URL takes the information bound of its fingerprint and half a bit, eight bits of check, its
 // depth in as many bits as the deepest of its section needs, and an eighth of a bit of checksum: in all

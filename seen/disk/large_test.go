@@ -85,7 +85,7 @@ func TestLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, a := range answers {
-			if a != (Answer{true, uint16(lowest[i])}) {
+			if a != (Answer{Known: true, Depth: uint16(lowest[i])}) {
 				t.Fatalf("%s: %+v: %+v, want depth %d", when, known[i], a, lowest[i])
 			}
 		}

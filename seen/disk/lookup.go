@@ -9,8 +9,19 @@ import (
 
 // Answer is what the set says of one question.
 type Answer struct {
+	Asked uint16 // the depth at which the URL was met, which comes with the question
+	Depth uint16 // of a known URL, the lowest one; if that is not above Asked, perhaps another that is not
 	Known bool
-	Depth uint16 // lowest one, of a known URL
+}
+
+// settled reports whether no other run can change what the asker makes of a: a known URL that was not met any nearer.
+func (a *Answer) settled() bool { return a.Known && a.Depth <= a.Asked }
+
+// found takes in that the URL is known, at a depth.
+func (a *Answer) found(depth uint16) {
+	if !a.Known || depth < a.Depth {
+		a.Known, a.Depth = true, depth
+	}
 }
 
 // inquiry is a batch of sorted questions on its way through the runs. Its memory is used again.
@@ -33,7 +44,7 @@ type doubt struct {
 // memory under way, then waits for many slots in the time of one.
 const together = 32
 
-// askTable puts to the table the questions that nothing has answered yet.
+// askTable puts the questions to the table.
 func (q *inquiry) askTable(t *table) {
 	var homes [together]weburl.Fingerprint
 	for from := 0; from < len(q.questions); from += together {
@@ -43,17 +54,17 @@ func (q *inquiry) askTable(t *table) {
 		}
 		for i := range questions {
 			e := &questions[i]
-			if homes[i] == 0 || q.answers[e.Value].Known {
+			if homes[i] == 0 {
 				continue
 			}
 			if slot := t.slot(*e); slot.Fingerprint != 0 {
-				q.answers[e.Value] = Answer{Known: true, Depth: uint16(slot.Value)}
+				q.answers[e.Value].found(uint16(slot.Value))
 			}
 		}
 	}
 }
 
-// askSorted puts to sorted entries the questions that nothing has answered yet.
+// askSorted puts the questions to sorted entries.
 func (q *inquiry) askSorted(entries []Entry) {
 	for i := range q.questions {
 		e := &q.questions[i]
@@ -61,8 +72,8 @@ func (q *inquiry) askSorted(entries []Entry) {
 		if len(entries) == 0 {
 			return
 		}
-		if Same(entries[0], *e) && !q.answers[e.Value].Known {
-			q.answers[e.Value] = Answer{Known: true, Depth: uint16(entries[0].Value)}
+		if Same(entries[0], *e) {
+			q.answers[e.Value].found(uint16(entries[0].Value))
 		}
 	}
 }
@@ -77,7 +88,7 @@ func before(entries []Entry, e *Entry) int {
 	return from + sort.Search(min(end, len(entries))-from, func(i int) bool { return compare(entries[from+i], *e) >= 0 })
 }
 
-// ask puts to a segment the questions that are in its range and that nothing has answered yet. A pass
+// ask puts to a segment the questions that are in its range and that are not settled yet. A pass
 // over the head, then one over those blocks that are in doubt, both in order.
 func (q *inquiry) ask(g *segment) error {
 	questions := q.questions
@@ -91,7 +102,7 @@ func (q *inquiry) ask(g *segment) error {
 		q.doubts = q.doubts[:0]
 		for ; at < len(questions) && s.contains(&questions[at]); at++ {
 			e := &questions[at]
-			if q.answers[e.Value].Known {
+			if q.answers[e.Value].settled() {
 				continue
 			}
 			bucket, b, _ := s.split(e.Fingerprint)
@@ -130,7 +141,7 @@ func (q *inquiry) settle(g *segment, s *section) error {
 			}
 			switch {
 			case tail == want:
-				q.answers[e.Value] = Answer{Known: true, Depth: depth}
+				q.answers[e.Value].found(depth)
 				d.to = d.from
 			case tail < want:
 				d.from = middle + 1
@@ -156,8 +167,9 @@ type window struct {
 const (
 	// windowSize is the most that is read at once.
 	windowSize = 256 << 10
-	// smallGap is how many bytes between two blocks are rather read than skipped.
-	smallGap = 4 << 10
+	// smallGap is how many bytes between two blocks are rather read than skipped: to copy so many takes about as
+	// long as another call of the system.
+	smallGap = 16 << 10
 )
 
 func (w *window) reset(g *segment, s *section) {

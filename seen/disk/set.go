@@ -101,8 +101,8 @@ func (s *Set) clear() {
 }
 
 // Lookup answers questions, each of which names by its Value the place of its answer, and sorts them.
-// The answers must be zero. A sorted pass over every run, the newest first. After an error the answers
-// are of no use, and if it is ErrDamaged, so is the set.
+// The answers must be zero but for Asked. A sorted pass over every run, the oldest first, as it is the largest
+// and has most of the answers. After an error the answers are of no use, and if it is ErrDamaged, so is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	s.sort(questions)
 	q := &s.inquiry
@@ -128,7 +128,7 @@ func (s *Set) answer(q *inquiry) error {
 	defer s.mu.RUnlock()
 	q.askTable(s.active)
 	q.askSorted(s.frozen)
-	for _, r := range s.runs {
+	for _, r := range slices.Backward(s.runs) {
 		for _, g := range r.segments {
 			if err := q.ask(g); err != nil {
 				return err
