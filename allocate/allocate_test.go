@@ -103,7 +103,7 @@ func drawPages(t *rapid.T, most int) *pages {
 		rate := math.Exp(rapid.Float64Range(-4, 5).Draw(t, "log rate"))
 		age := rapid.SampledFrom([]float64{0, 0.1, 2, math.Inf(1)}).Draw(t, "age")
 		var c change.Curve
-		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
 			c = change.Page{Process: change.Poisson(rate), Interval: 1, Age: age}
 		case 1:
@@ -122,6 +122,10 @@ func drawPages(t *rapid.T, most int) *pages {
 				}
 			}
 			c = gains
+		case 5:
+			const month = 30 * 86400
+			belief := change.Shape(rapid.IntRange(0, change.Rates-1).Draw(t, "likely rate"), rapid.Float64Range(0, 3).Draw(t, "narrow"))
+			c = change.Page{Process: change.NewMixture(&belief), Interval: month, Age: age * month}
 		}
 		weight := rapid.SampledFrom([]float64{0, 0.3, 1, 1, 2}).Draw(t, "weight")
 		low := rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "least")

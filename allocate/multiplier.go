@@ -167,7 +167,7 @@ func threshold(gains []float64, n int64, ratio func(float64) float64) (from int,
 }
 
 // guess returns a multiplier at which a sample of the pages, one in the middle of every stretch, spends
-// its part of the budget, to about one part in a thousand.
+// its part of the budget, to about one part in a thousand, or a crawl of every 64th page.
 func guess(p Problem, budget int) float64 {
 	n := p.Len()
 	size := min(n, max(sampled, n/sampledOf)) // a good guess of very many pages saves a pass over all
@@ -181,6 +181,8 @@ func guess(p Problem, budget int) float64 {
 		return sum
 	}
 	target := float64(budget) * float64(size) / float64(n)
+	// Where pages are alike, no multiplier may come nearer.
+	enough := math.Max(1e-3*target, float64(size)/64)
 	mu := 0.0 // start at the mean first gain
 	for k := range size {
 		i := int((float64(k) + 0.5) * float64(n) / float64(size))
@@ -194,7 +196,7 @@ func guess(p Problem, budget int) float64 {
 	low, high := 0.0, math.Inf(1)
 	for range 60 {
 		sum := spent(mu)
-		if math.Abs(sum-target) <= 1e-3*target {
+		if math.Abs(sum-target) <= enough {
 			break
 		}
 		if sum > target {

@@ -10,7 +10,7 @@ const slowest = 1.0 / 4096 / 86400
 
 // GridRate returns rate k of the grid, 0 ≤ k < Rates, in changes a second: 2^k in 4096 days, from one
 // change in eleven years to 128 a day.
-func GridRate(k int) float64 { return math.Ldexp(slowest, k) }
+func GridRate(k int) float64 { return slowest * float64(uint64(1)<<k) }
 
 // A Belief is a distribution over the rates of the grid: one number a rate, in proportion to the
 // probability that a page changes at it. Only the proportions matter.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"freshet/change"
+
+	"pgregory.net/rapid"
 )
 
 // TestLength holds the inverses that are used a million times to the precision that Length promises.
@@ -51,4 +53,25 @@ func TestParetoDifference(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMixtureLength holds the inverse of beliefs, wide, narrow and of two rates far apart, to Marginal.
+func TestMixtureLength(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		belief := change.Shape(rapid.IntRange(0, change.Rates-1).Draw(t, "rate"), rapid.Float64Range(0, 12).Draw(t, "narrow"))
+		other := change.Shape(rapid.IntRange(0, change.Rates-1).Draw(t, "other rate"), 12)
+		belief.Add(&other, math.Pow(10, rapid.Float64Range(-12, 3).Draw(t, "weight")))
+		m := change.NewMixture(&belief)
+		limit := m.Marginal(math.Inf(1))
+		want := math.Pow(10, rapid.Float64Range(-6, 12).Draw(t, "length"))
+		marginal := m.Marginal(want)
+		if 1-marginal/limit < 1e-6 {
+			t.Skip("too near the limit for its digits to tell the length")
+		}
+		got := change.Length(m, marginal)
+		back := m.Marginal(got) // says less of the length where it is flat
+		if math.Abs(got/want-1) > 1e-8 && math.Abs(back-marginal) > 1e-9*math.Min(marginal, limit-marginal) {
+			t.Errorf("Length(Marginal(%v)) = %v, whose Marginal is %v and not %v", want, got, back, marginal)
+		}
+	})
 }

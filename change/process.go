@@ -77,7 +77,8 @@ var (
 )
 
 // Length returns the spacing at which p's Marginal is m seconds: 0 for m ≤ 0, +Inf if it never is.
-// Relative precision 1e-8. O(1) for Poisson and Pareto, about ten evaluations for the others.
+// Relative precision 1e-8. O(1) for Poisson and Pareto, O(Rates) for Mixture, about ten evaluations for
+// the others.
 func Length(p Process, m float64) float64 {
 	switch {
 	case m <= 0:

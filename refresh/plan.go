@@ -148,11 +148,22 @@ func (p *Plan) plan(now float64) {
 	if err != nil {
 		panic(err) // no minimum and no maximum: any budget is feasible
 	}
-	p.least = allocate.Certify(c, crawls).Last
-	if math.IsInf(p.least, 1) {
-		p.least = 0
-	}
+	p.least = leastGain(c, crawls)
 	p.schedule(c, crawls, now)
+}
+
+// leastGain returns the least gain that an allocation takes; 0 if it takes none.
+func leastGain(c *contest, crawls []int32) float64 {
+	least := math.Inf(1)
+	for i, x := range crawls {
+		if x > 0 {
+			least = math.Min(least, c.Gain(i, int(x)-1))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
 }
 
 // schedule gives the earliest crawls the slots of the interval.
