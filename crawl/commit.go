@@ -145,6 +145,9 @@ func (v *visit) size() (bytes int) {
 
 // commitGroup makes a group durable.
 func (e *Engine) commitGroup(group []*visit) error {
+	if err := e.discover.settleRelays(group, e.opt.Clock.Now()); err != nil {
+		return err
+	}
 	var fetches []store.Fetch
 	var fetched []*visit
 	var others []store.Record
@@ -153,7 +156,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 			others = append(others, v.record)
 			continue
 		}
-		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id})
+		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id, Owes: e.owes(v.links)})
 		if host := v.gateHost; host != "" && host != v.page.Site.Host() {
 			p := v.result.URL.Partition(e.store.Partitions())
 			others = append(others, &store.Gated{Partition: p, Host: host, Gate: *storedGate(v.gate)})
@@ -180,12 +183,20 @@ func (e *Engine) commitGroup(group []*visit) error {
 		e.account(v)
 	}
 	for i, v := range fetched {
-		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, now); err != nil {
+		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, paid(v.record), now); err != nil {
 			return err
 		}
 		v.result.Release()
 	}
 	return nil
+}
+
+// paid returns what a record's page hands on to its links.
+func paid(r store.Record) float64 {
+	if page, ok := r.(*store.Fetched); ok {
+		return page.Paid
+	}
+	return 0
 }
 
 // tellCommitted tells the frontier that a group's pages have left the queues in which they were, and

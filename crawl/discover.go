@@ -1,9 +1,12 @@
 package crawl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +36,7 @@ type discovery struct {
 	verdicts []seen.Verdict
 	refused  map[refusalKey]int64 // since the last drain
 	siteSize map[weburl.Site]int  // pages of sites that the verdicts of one drain touch
+	handing  map[pageKey]float64  // cash that stored pages hand on to links that were offered since the last drain
 
 	linked, kept []uint64 // the consumers' marks as the records have them, by partition
 
@@ -54,7 +58,7 @@ func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
 	}
 	n := e.store.Partitions()
 	return &discovery{engine: e, seen: set, scope: scope, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
-		linked: make([]uint64, n), kept: make([]uint64, n)}, nil
+		handing: map[pageKey]float64{}, linked: make([]uint64, n), kept: make([]uint64, n)}, nil
 }
 
 // guard returns the limits on what is discovered.
@@ -90,12 +94,11 @@ func pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Lin
 	return out
 }
 
-// pageLinks is the function of that name, with the cash that the ordering would let each different link carry if
-// the page had no other: those that are offered share it.
+// pageLinks is the function of that name. Where the ordering goes by cash, each different link has a share of what
+// the page hands on: Cash 1, in place of which share puts the amount.
 func (e *Engine) pageLinks(links []store.OutLink, page store.Page, follow bool) []weburl.Link {
 	out := pageLinks(links, page, follow)
-	payer, ok := e.opt.ordering.(frontier.Payer)
-	if !ok || len(out) == 0 {
+	if !e.opt.paysCash() || len(out) == 0 {
 		return out
 	}
 	paid := make(map[weburl.Fingerprint]bool, len(out)+1)
@@ -103,28 +106,37 @@ func (e *Engine) pageLinks(links []store.OutLink, page store.Page, follow bool) 
 	for i := range out {
 		if fp := out[i].Fingerprint; !paid[fp] {
 			paid[fp] = true
-			out[i].Cash = payer.Pay(page.Cash, 1)
+			out[i].Cash = 1
 		}
 	}
 	return out
 }
 
-// share lets the links of a page that are offered share the cash that each of them would carry alone. Those that
-// nobody will crawl have no part in it.
-func (d *discovery) share() {
+// owes returns how the ordering says what a page hands on to its links; nil if none of them has a share.
+func (e *Engine) owes(links []weburl.Link) func(cash, paid float64) float64 {
+	payer, ok := e.opt.ordering.(frontier.Payer)
+	if !ok || !slices.ContainsFunc(links, func(l weburl.Link) bool { return l.Cash > 0 }) {
+		return nil
+	}
+	return payer.Owes
+}
+
+// share lets the links that are offered share the cash of their page. Those that nobody will crawl have no part
+// in it.
+func (d *discovery) share(cash float64) {
 	payer, ok := d.engine.opt.ordering.(frontier.Payer)
 	if !ok {
 		return
 	}
-	paid := 0
+	shares := 0
 	for i := range d.offer {
 		if d.offer[i].Cash > 0 {
-			paid++
+			shares++
 		}
 	}
 	for i := range d.offer {
 		if link := &d.offer[i]; link.Cash > 0 {
-			link.Cash = payer.Pay(link.Cash, paid)
+			link.Cash = payer.Pay(cash, shares)
 		}
 	}
 }
@@ -163,12 +175,13 @@ func isSeed(l weburl.Link) bool {
 	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
 }
 
-// take offers the links of the record at mark to the seen test, and lets it decide if many wait, whatever else is
-// to be taken with them. Of links outside of the scope it only counts the refusals.
-func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) error {
+// take offers the links of the record at mark to the seen test, with the cash that their page hands on, and lets it
+// decide if many wait, whatever else is to be taken with them. Of links outside of the scope it only counts the
+// refusals.
+func (d *discovery) take(mark seen.Mark, links []weburl.Link, cash float64, now time.Time) error {
 	refuse := func(link weburl.Link, reason frontier.Reason) { d.refused[refusalKey{link.URL.Site(), reason}]++ }
 	d.engine.undecided.Store(true)
-	if err := d.offerLinks(mark, links, now, refuse, d.makeRoom); err != nil {
+	if err := d.offerLinks(mark, links, cash, now, refuse, d.makeRoom); err != nil {
 		return err
 	}
 	if d.engine.opt.OnLinks != nil {
@@ -181,9 +194,10 @@ func (d *discovery) take(mark seen.Mark, links []weburl.Link, now time.Time) err
 	return nil
 }
 
-// remember offers links that are decided and stored: the set must know them, nobody the verdicts.
+// remember offers links that are decided and stored: the set must know them, nobody the verdicts, and their cash
+// has come to those that it was for.
 func (d *discovery) remember(mark seen.Mark, links []weburl.Link, now time.Time) error {
-	return d.offerLinks(mark, links, now, func(weburl.Link, frontier.Reason) {}, func(time.Time) error { return d.forget() })
+	return d.offerLinks(mark, links, 0, now, func(weburl.Link, frontier.Reason) {}, func(time.Time) error { return d.forget() })
 }
 
 // forget lets the seen test decide and keep, and drops the verdicts.
@@ -221,9 +235,9 @@ func (d *discovery) keep() error {
 	return nil
 }
 
-// offerLinks offers the links that are in scope and near enough, which share what cash they carry, having made
+// offerLinks offers the links that are in scope and near enough, which share the cash of their page, having made
 // room for them if there is none. A link refused here stays unknown, so that the page may yet be found on a shorter way.
-func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
+func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, cash float64, at time.Time, refuse func(weburl.Link, frontier.Reason), makeRoom func(time.Time) error) error {
 	d.offer = d.offer[:0]
 	now, guards := d.engine.current(), d.guards()
 	for _, link := range links {
@@ -240,7 +254,7 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, at time.Time
 		}
 		d.offer = append(d.offer, link)
 	}
-	d.share()
+	d.share(cash)
 	err := d.seen.Offer(mark, d.offer, at)
 	if errors.Is(err, seen.ErrFull) {
 		if err = makeRoom(at); err == nil {
@@ -292,6 +306,7 @@ func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
 	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
 	records = d.noteNothingKept(records, marks)
 	records = d.note(records, linksConsumer, marks, d.linked)
+	records = append(records, d.payments(now)...)
 	if len(records) > 0 {
 		if moves, err = d.engine.store.Apply(records...); err != nil {
 			return nil, fmt.Errorf("crawl: store what is new: %w", err)
@@ -302,6 +317,24 @@ func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
 	}
 	d.engine.undecided.Store(false)
 	return moves, nil
+}
+
+// payments returns what says that pages have handed cash on to links which are decided now: in one batch with what
+// the links come to, so that a crash leaves the cash with the pages or with those that they link to.
+func (d *discovery) payments(now time.Time) (records []store.Record) {
+	keys := slices.SortedFunc(maps.Keys(d.handing), func(a, b pageKey) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.fingerprint, b.fingerprint))
+	})
+	var open *store.Discovered
+	for _, key := range keys {
+		if open == nil || open.Partition != key.partition || len(open.Paid) == newPerRecord {
+			open = &store.Discovered{Partition: key.partition, At: now.UnixNano()}
+			records = append(records, open)
+		}
+		open.Paid = append(open.Paid, store.Payment{Fingerprint: key.fingerprint, Cash: d.handing[key]})
+	}
+	clear(d.handing)
+	return records
 }
 
 // note appends records that move a consumer's marks on, where they have moved.

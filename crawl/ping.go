@@ -111,7 +111,7 @@ func (p *pinged) discover() error {
 		return nil
 	}
 	d := p.engine.discover
-	if err := errors.Join(d.take(seen.Mark{}, p.unknown, p.now), d.drain(p.now)); err != nil {
+	if err := errors.Join(d.take(seen.Mark{}, p.unknown, 0, p.now), d.drain(p.now)); err != nil {
 		return err
 	}
 	for _, link := range p.unknown {

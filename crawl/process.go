@@ -100,16 +100,15 @@ func outLinks(found []extract.Link) []store.OutLink {
 	return links
 }
 
-// setLinks gives the record the page's links, and the visit those of them that may be followed, with all the
-// page's cash: what the seen test holds back of it too, unless that is its rank.
+// setLinks gives the record the page's links, and what the seen test holds back of the page's cash, unless that is
+// its rank; and the visit those of the links that may be followed.
 func (e *Engine) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
-	page := v.row
-	held := e.discover.seen.Collect(weburl.Link{URL: page.URL, Fingerprint: v.page.Fingerprint, Depth: page.Depth})
+	held := e.discover.seen.Collect(weburl.Link{URL: v.row.URL, Fingerprint: v.page.Fingerprint, Depth: v.row.Depth})
 	if !e.reordering.knows(e.partition(v.page.Site), v.page.Fingerprint) {
-		page.Cash += held
+		record.Collected = held
 	}
-	v.links = e.pageLinks(links, page, !record.NoFollow)
+	v.links = e.pageLinks(links, v.row, !record.NoFollow)
 }
 
 // pageRecord returns the record of a fetch without what its content tells.

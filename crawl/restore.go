@@ -248,13 +248,13 @@ func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) 
 		if n > to {
 			return errEnd
 		}
-		links, err := e.recordLinks(r)
+		links, cash, err := e.recordLinks(r)
 		if err != nil {
 			return err
 		}
 		mark := seen.Mark{Partition: p, Record: n}
 		if decide {
-			return e.discover.take(mark, links, now)
+			return e.discover.take(mark, links, cash, now)
 		}
 		return e.discover.remember(mark, links, now)
 	})
@@ -264,21 +264,21 @@ func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) 
 	return nil
 }
 
-// recordLinks returns the links that a record brings.
-func (e *Engine) recordLinks(r store.Record) ([]weburl.Link, error) {
+// recordLinks returns the links that a record brings, and the cash that their page hands on to them.
+func (e *Engine) recordLinks(r store.Record) (links []weburl.Link, cash float64, err error) {
 	switch r := r.(type) {
 	case *store.Robots:
-		return sitemapLinks(r.Site, r), nil
+		return sitemapLinks(r.Site, r), 0, nil
 	case *store.Fetched:
 		row, _, err := e.store.PageOf(r.URL)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		links, err := store.DecodeLinks(r.Links)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		return e.pageLinks(links, row, !r.NoFollow), nil
+		return e.pageLinks(links, row, !r.NoFollow), r.Paid, nil
 	}
-	return nil, nil
+	return nil, 0, nil
 }

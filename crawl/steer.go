@@ -33,8 +33,12 @@ func (e *Engine) Add(seeds []weburl.URL) (added int64, refused map[string]string
 		}
 		added = e.discover.pages.Load() - before
 		for _, u := range seeds {
-			if err := e.markSeed(u, now, refused); err != nil {
-				return err
+			_, _, err := e.store.PageOf(u)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				refused[u.String()] = e.whyRefused(u)
+			case err != nil:
+				return fmt.Errorf("crawl: add %s: %w", u, err)
 			}
 		}
 		return nil
@@ -42,23 +46,12 @@ func (e *Engine) Add(seeds []weburl.URL) (added int64, refused map[string]string
 	return added, refused, err
 }
 
-// markSeed makes a seed of a page that may have been known as something else.
-func (e *Engine) markSeed(u weburl.URL, now time.Time, refused map[string]string) error {
-	row, _, err := e.store.PageOf(u)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		refused[u.String()] = "guard"
-		if reason, is := e.current().rules.urls.Refuse(u); is {
-			refused[u.String()] = reason.String()
-		}
-		return nil
-	case err != nil:
-		return fmt.Errorf("crawl: add %s: %w", u, err)
-	case row.Seed:
-		return nil
+// whyRefused returns why a seed did not become a page.
+func (e *Engine) whyRefused(u weburl.URL) string {
+	if reason, is := e.current().rules.urls.Refuse(u); is {
+		return reason.String()
 	}
-	return e.apply(now, &store.Discovered{Partition: e.partition(u.Site()), At: now.UnixNano(),
-		New: []store.NewPage{{URL: u, Order: row.Key.Order, Depth: row.Depth, Hops: row.Hops, Seed: true}}})
+	return "guard"
 }
 
 // PauseAll lets nothing more be asked for, or lets the crawl go on.
@@ -314,15 +307,44 @@ func (e *Engine) Reload(opt Options) error {
 	})
 }
 
-// addSeeds takes seeds to the seen test and lets it decide.
+// addSeeds takes seeds to the seen test, lets it decide, and makes seeds of those pages that were known as something
+// else. The cash of a seed comes to a page when it becomes one: once, however often it is given.
 func (d *discovery) addSeeds(seeds []weburl.URL, now time.Time) error {
+	met := make(map[weburl.URL]bool, len(seeds))
+	var known []store.Record
 	for _, u := range seeds {
-		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed, Cash: frontier.Pay(d.engine.opt.ordering, 1, 1)}
-		if err := d.take(seen.Mark{}, []weburl.Link{seed}, now); err != nil {
+		if met[u] {
+			continue
+		}
+		met[u] = true
+		row, _, err := d.engine.store.PageOf(u)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("crawl: seed %s: %w", u, err)
+		}
+		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
+		switch {
+		case err != nil && d.engine.opt.paysCash():
+			seed.Cash = 1
+		case err == nil && !row.Seed && row.State != store.StatePurged:
+			known = append(known, d.knownSeed(u, row, now))
+		}
+		if err := d.take(seen.Mark{}, []weburl.Link{seed}, 1, now); err != nil {
 			return err
 		}
 	}
-	return d.drain(now)
+	if err := d.drain(now); err != nil {
+		return err
+	}
+	return d.engine.apply(now, known...)
+}
+
+// knownSeed makes a seed of a page that is known as something else.
+func (d *discovery) knownSeed(u weburl.URL, row store.Page, now time.Time) store.Record {
+	page := store.NewPage{URL: u, Depth: row.Depth, Hops: row.Hops, Order: row.Key.Order, Seed: true}
+	if p := d.engine.partition(u.Site()); !d.engine.reordering.knows(p, u.Fingerprint()) {
+		page.Cash = frontier.Pay(d.engine.opt.ordering, 1, 1)
+	}
+	return &store.Discovered{Partition: d.engine.partition(u.Site()), At: now.UnixNano(), ByCash: d.engine.opt.paysCash(), New: []store.NewPage{page}}
 }
 
 // order carries out an operator's order while nobody else changes the crawl, and lets the dispatcher

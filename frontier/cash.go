@@ -11,8 +11,11 @@ import (
 // whoever keeps the queue can move the page when more comes.
 type Payer interface {
 	Ordering
-	// Pay returns what each link of a page carries that has this much cash and so many different links,
-	// 1 or more. A seed starts with what a page of cash 1 pays its only link.
+	// Owes returns how much a page hands on when it is visited: of all the cash that has ever come to it, and of
+	// which it has handed on so much before.
+	Owes(cash, paid float64) float64
+	// Pay returns what each link of a page carries that hands on this much cash to so many different links,
+	// 1 or more; of no cash nothing. A seed starts with what a page of cash 1 pays its only link.
 	Pay(cash float64, links int) float64
 }
 
@@ -42,8 +45,21 @@ func (InLinks) PageOrder(l weburl.Link) uint64 { return weburl.CashOrder(l.Cash)
 // SitePriority returns the cash of the site's top page.
 func (InLinks) SitePriority(s SiteState) float64 { return weburl.OrderCash(s.Top.Order) }
 
+// Owes returns 1 until the page has paid: its links count once, however often it is visited.
+func (InLinks) Owes(_, paid float64) float64 {
+	if paid > 0 {
+		return 0
+	}
+	return 1
+}
+
 // Pay returns 1: each link counts.
-func (InLinks) Pay(float64, int) float64 { return 1 }
+func (InLinks) Pay(cash float64, _ int) float64 {
+	if cash > 0 {
+		return 1
+	}
+	return 0
+}
 
 // OPIC takes the page with the most cash, in the site and among sites, where a page hands its cash to its
 // links in equal parts: on-line page importance computation, Abiteboul, Preda and Cobena 2003.
@@ -54,6 +70,9 @@ func (OPIC) PageOrder(l weburl.Link) uint64 { return weburl.CashOrder(l.Cash) }
 
 // SitePriority returns the cash of the site's top page.
 func (OPIC) SitePriority(s SiteState) float64 { return weburl.OrderCash(s.Top.Order) }
+
+// Owes returns what came to the page since it last handed on.
+func (OPIC) Owes(cash, paid float64) float64 { return max(0, cash-paid) }
 
 // Pay returns an equal part.
 func (OPIC) Pay(cash float64, links int) float64 { return cash / float64(links) }

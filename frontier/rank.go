@@ -105,6 +105,9 @@ func (Partial) PageOrder(l weburl.Link) uint64 { return weburl.CashOrder(l.Cash)
 // SitePriority returns the rank of the site's top page.
 func (Partial) SitePriority(s SiteState) float64 { return weburl.OrderCash(s.Top.Order) }
 
+// Owes returns what came to the page since it last handed on.
+func (Partial) Owes(cash, paid float64) float64 { return max(0, cash-paid) }
+
 // Pay returns an equal part.
 func (Partial) Pay(cash float64, links int) float64 { return cash / float64(links) }
 

@@ -56,7 +56,7 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	st.readAhead(p, r)
 	for i := range r.New {
-		st.discover(p, Key{r.New[i].Order, arrival(n, i)}, r.At, &r.New[i])
+		st.discover(p, n, i, r)
 	}
 	for i := range r.Repeats {
 		d := &r.Repeats[i]
@@ -66,6 +66,12 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 				order = weburl.CashOrder(row.Cash + d.Cash)
 			}
 			st.repeat(row, d.Depth, d.Hops, d.Cash, order)
+		}
+	}
+	for _, d := range r.Paid {
+		if row := st.page(p, d.Fingerprint); row.exists {
+			st.change(row)
+			row.Paid += d.Cash
 		}
 	}
 	for _, d := range r.Refused {
@@ -92,16 +98,12 @@ func (st *state) readAhead(p weburl.Partition, r *Discovered) {
 	}
 }
 
-// discover makes a page's row and queues it.
-func (st *state) discover(p weburl.Partition, key Key, at int64, d *NewPage) {
+// discover makes the row of record n's new page i and queues it.
+func (st *state) discover(p weburl.Partition, n uint64, i int, r *Discovered) {
+	d := &r.New[i]
 	row := st.resolve(p, d.URL)
 	if row.exists {
-		if d.Seed && !row.Seed {
-			st.change(row)
-			row.Seed = true
-			st.site(p, d.URL.Site()).Seed = true
-		}
-		st.repeat(row, d.Depth, d.Hops, 0, d.Order)
+		st.rediscover(row, d, r.ByCash)
 		return
 	}
 	if site := st.peekSite(p, d.URL.Site()); site.Purged {
@@ -110,9 +112,24 @@ func (st *state) discover(p weburl.Partition, key Key, at int64, d *NewPage) {
 	}
 	st.create(row, Page{
 		URL: d.URL, Depth: d.Depth, Hops: d.Hops, Rel: d.Rel, Via: d.Via,
-		Seed: d.Seed, Cash: d.Cash, LastMod: d.LastMod, FirstSeen: at,
+		Seed: d.Seed, Cash: d.Cash, LastMod: d.LastMod, FirstSeen: r.At,
 	})
-	st.enqueue(row, NewQueue, key)
+	st.enqueue(row, NewQueue, Key{d.Order, arrival(n, i)})
+}
+
+// rediscover tells a known page what it is told as a new one. A seed's cash comes with its becoming one, once.
+func (st *state) rediscover(row *pageRow, d *NewPage, byCash bool) {
+	cash, order := 0.0, d.Order
+	if d.Seed && !row.Seed {
+		st.change(row)
+		row.Seed = true
+		st.site(row.id.p, d.URL.Site()).Seed = true
+		cash = d.Cash
+	}
+	if byCash {
+		order = weburl.CashOrder(row.Cash + cash)
+	}
+	st.repeat(row, d.Depth, d.Hops, cash, order)
 }
 
 // create fills a row that did not exist.
@@ -181,6 +198,20 @@ func (st *state) dequeue(row *pageRow) {
 	if row.Queue != NoQueue {
 		st.move(row, NoQueue, Key{}, row.Cash)
 	}
+}
+
+// requeue takes a page that was visited out of its queue, with what the visit says of its cash, and puts it into
+// the due queue if it is to be retried.
+func (st *state) requeue(row *pageRow, n uint64, r *Fetched) {
+	cash := row.Cash + r.Collected
+	switch {
+	case r.RetryAt != 0:
+		st.place(row, DueQueue, Key{uint64(r.RetryAt), arrival(n, 0)}, cash)
+	case row.Queue != NoQueue:
+		st.move(row, NoQueue, Key{}, cash)
+	}
+	row.Cash = cash
+	row.Paid += r.Paid
 }
 
 // move does everything for a change of queues, or of cash, but writing the new entry.

@@ -16,6 +16,10 @@ type Fetch struct {
 	Members [][]byte // WARC records, each a whole gzip member, in the order in which they are written; none: no capture
 	Main    int      // the member that Capture will name: the response or revisit
 	ID      warc.ID  // identity of that record
+	// Owes returns how much of its cash the page hands on, of which it has handed on so much before: the record's
+	// Paid. nil: the visit hands nothing on. It is called with the cash of the page as it is then, what came to it
+	// during the visit among it.
+	Owes func(cash, paid float64) float64
 
 	Partition weburl.Partition // set by CommitPages: where the record belongs
 	Number    uint64           // set by CommitPages: its number there
@@ -54,6 +58,7 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 		return nil, s.fail(err)
 	}
 	for i := range group {
+		s.settlePaid(&group[i])
 		group[i].Partition, group[i].Number = s.stage(group[i].Record)
 		last := i == len(group)-1
 		if !last && s.state.batch.Len() < enoughBatched {
@@ -64,6 +69,17 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 		}
 	}
 	return s.finish(), nil
+}
+
+// settlePaid sets what a visit's page hands on.
+func (s *Store) settlePaid(f *Fetch) {
+	r, ok := f.Record.(*Fetched)
+	if !ok || f.Owes == nil {
+		return
+	}
+	if row := s.state.resolve(r.home(s.dir.partitions), r.URL); row.exists {
+		r.Paid = f.Owes(row.Cash+r.Collected, row.Paid)
+	}
 }
 
 // enoughBatched is how many bytes of pages share a batch of the database: rows that many of them change, of

@@ -27,11 +27,7 @@ func (st *state) fetched(p weburl.Partition, n uint64, r *Fetched) {
 		st.site(p, r.URL.Site()).Fetched++
 	}
 	st.decide(row, n, r)
-	if r.RetryAt != 0 {
-		st.enqueue(row, DueQueue, Key{uint64(r.RetryAt), arrival(n, 0)})
-	} else {
-		st.dequeue(row)
-	}
+	st.requeue(row, n, r)
 }
 
 func (st *state) countVisit(p weburl.Partition, r *Fetched) {

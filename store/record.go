@@ -50,14 +50,15 @@ const maxNew = 1 << 16
 
 // Discovered says which pages of one partition the seen test found new, what it learned of known
 // ones, and which links were refused. It is idempotent: a new page that has a row already only
-// lowers that row's depth.
+// lowers that row's depth and, where it becomes a seed by it, adds its cash.
 type Discovered struct {
 	Partition weburl.Partition `cbor:"-"`
 	At        int64            `cbor:"1,keyasint,omitempty"`
 	New       []NewPage        `cbor:"2,keyasint,omitempty"` // at most 65,536, in order of discovery
 	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
-	ByCash    bool             `cbor:"5,keyasint,omitempty"` // a repeat's Order is that of all the cash its page then has: weburl.CashOrder
+	ByCash    bool             `cbor:"5,keyasint,omitempty"` // the Order of a known page is that of all the cash it then has: weburl.CashOrder
+	Paid      []Payment        `cbor:"6,keyasint,omitempty"` // at most 65,536: by known pages, to links that are decided in the same batch
 }
 
 // NewPage is a page met for the first time. It enters its site's new queue at Order.
@@ -81,6 +82,13 @@ type Repeat struct {
 	Hops        uint8              `cbor:"3,keyasint,omitempty"`
 	Cash        float64            `cbor:"4,keyasint,omitempty"`
 	Order       uint64             `cbor:"5,keyasint,omitempty"`
+}
+
+// Payment is what a page has handed on to its links of the cash that came to it after a visit.
+type Payment struct {
+	_           struct{} `cbor:",toarray"`
+	Fingerprint weburl.Fingerprint
+	Cash        float64
 }
 
 // Refusal counts links to a site that scope or a guard refused. They are counted in the site's row,
@@ -137,6 +145,10 @@ type Fetched struct {
 	// Unconditional says that the page was asked for without the validators of its copy, though it has some:
 	// to see whether they can be trusted, or because they cannot.
 	Unconditional bool `cbor:"37,keyasint,omitempty"`
+	// Collected is cash that was held back from the page, and is added to its own; Paid is what of all its cash
+	// the page hands on to these links, set by CommitPages.
+	Collected float64 `cbor:"38,keyasint,omitempty"`
+	Paid      float64 `cbor:"39,keyasint,omitempty"`
 }
 
 // OutLink is one link of a page.
@@ -412,8 +424,8 @@ func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Ranked) settle(p weburl.Partition)     { r.Partition = p }
 
 func (r *Discovered) check() error {
-	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
-		return fmt.Errorf("store: discovered: %d new pages, %d repeats: want at most %d of each", len(r.New), len(r.Repeats), maxNew)
+	if len(r.New) > maxNew || len(r.Repeats) > maxNew || len(r.Paid) > maxNew {
+		return fmt.Errorf("store: discovered: %d new pages, %d repeats, %d payments: want at most %d of each", len(r.New), len(r.Repeats), len(r.Paid), maxNew)
 	}
 	for i := range r.New {
 		if r.New[i].URL.IsZero() {

@@ -15,8 +15,9 @@ type Page struct {
 	Rel     weburl.Rel         `cbor:"5,keyasint,omitempty"`
 	Via     weburl.Fingerprint `cbor:"6,keyasint,omitempty"`
 	Seed    bool               `cbor:"7,keyasint,omitempty"`
-	Cash    float64            `cbor:"8,keyasint,omitempty"`
-	LastMod int64              `cbor:"9,keyasint,omitempty"` // the sitemap's
+	Cash    float64            `cbor:"8,keyasint,omitempty"`  // all that ever came to it
+	Paid    float64            `cbor:"45,keyasint,omitempty"` // of it, what the page has handed on to its links
+	LastMod int64              `cbor:"9,keyasint,omitempty"`  // the sitemap's
 
 	Queue Queue `cbor:"10,keyasint,omitempty"` // where it waits
 	Key   Key   `cbor:"11,keyasint,omitzero"`  // and its place there
