@@ -30,12 +30,13 @@ type Explanation struct {
 // Checked is what one gate said.
 type Checked struct {
 	// Gate is "syntax", "scope", "guard", "seen", "address", "robots", "host", "fetch", "retries" or
-	// "queue", and "refresh" of a stored page that is kept fresh. A gate that a stopped URL never came to is absent.
+	// "queue", "refresh" of a stored page that is kept fresh, and "batch" of a page that waits where the ordering ranks
+	// pages every so often. A gate that a stopped URL never came to is absent.
 	Gate    string  `json:"gate"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is one word out of a small set: a frontier.Reason, a frontier.Obstacle's gate, "robots",
 	// "robots-unreachable", "private-address", a fetch.Outcome, an HTTP status, "redirect",
-	// "soft-error", "truncated-length" and its like, "exhausted". Empty where there is nothing to say.
+	// "soft-error", "truncated-length" and its like, "next-batch", "exhausted". Empty where there is nothing to say.
 	Reason string     `json:"reason,omitempty"`
 	Detail string     `json:"detail,omitempty"` // for people
 	Until  *time.Time `json:"until,omitempty"`  // of a wait whose end is known
@@ -61,6 +62,9 @@ func (e *Engine) Explain(raw string) (Explanation, error) {
 		return e.front.Explain(site, x.now), nil
 	}
 	x.refreshing = e.Refreshing
+	if e.reordering != nil {
+		x.ranking = e.reordering.remaining
+	}
 	return x.explain(raw)
 }
 
@@ -102,10 +106,12 @@ type explainer struct {
 	rules      *robotsRules
 	obstacles  func(weburl.Site) ([]frontier.Obstacle, error)
 	refreshing func(weburl.URL, weburl.Fingerprint) (Refreshing, bool) // nil: no page is kept fresh
+	ranking    func() (pages int, ok bool)                             // see reordering.remaining; nil: no crawl runs, or none that ranks
 	now        time.Time
 
-	url weburl.URL
-	out Explanation
+	url  weburl.URL
+	held bool // for the next batch
+	out  Explanation
 }
 
 func (x *explainer) explain(raw string) (Explanation, error) {
@@ -262,6 +268,7 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 	if err := x.robots(row, site.Robots); err != nil {
 		return x.out, err
 	}
+	x.batch(row)
 	if row.Queue != store.NoQueue {
 		if err := x.host(); err != nil {
 			return x.out, err
@@ -340,6 +347,31 @@ func (x *explainer) address(row store.Page, robots store.RobotsState) {
 		}
 	}
 	x.say("address", Passed, "", "")
+}
+
+// batch tells whether the ordering holds the page until pages are ranked again, and when that is.
+func (x *explainer) batch(row store.Page) {
+	ranked, ok := x.opt.ordering.(frontier.Ranked)
+	if !ok || row.Queue != store.NewQueue {
+		return
+	}
+	when := "when the next run begins"
+	if x.ranking != nil {
+		pages, ok := x.ranking()
+		switch {
+		case !ok:
+			when = "which is under way"
+		case pages == 0:
+			when = "as soon as the links of the last ones fetched are decided"
+		default:
+			when = fmt.Sprintf("when %d more pages have been fetched", pages)
+		}
+	}
+	if x.held = ranked.Holds(row.Key.Order); x.held {
+		x.say("batch", Waits, "next-batch", "it is not of the present batch; the next is chosen by ranking all pages, "+when)
+		return
+	}
+	x.say("batch", Passed, "", "it has a place by its rank; pages are ranked again, "+when)
 }
 
 // host tells what keeps the host from being asked now.
@@ -476,6 +508,9 @@ func (x *explainer) refresh(p Refreshing, row store.Page) string {
 // fate sums up in a sentence.
 func (x *explainer) fate(row store.Page) string {
 	if row.Queue != store.NoQueue {
+		if x.held {
+			return "It waits for the next batch."
+		}
 		if x.out.NextDue == nil {
 			return "It waits for its turn."
 		}

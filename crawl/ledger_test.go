@@ -199,7 +199,7 @@ func TestCashDuringVisit(t *testing.T) {
 			defer server.Close()
 			address := addressOfServer(server)
 			o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: order,
-				Resolve: map[string]netip.AddrPort{"a.test": address, "b.test": address},
+				Resolve:  map[string]netip.AddrPort{"a.test": address, "b.test": address},
 				Seeds:    []weburl.URL{mustParse(t, "http://a.test/slow"), mustParse(t, "http://b.test/quick")},
 				OnRecord: func(weburl.Partition, uint64, []byte) { signal(stored) }}
 			e, err := Open(o)

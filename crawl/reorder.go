@@ -68,6 +68,13 @@ func (r *reordering) askIfDue() {
 	}
 }
 
+// remaining returns how many pages are to leave the queues until the next ranking; ok is false while that is under way.
+func (r *reordering) remaining() (pages int, ok bool) {
+	r.engine.writing.Lock()
+	defer r.engine.writing.Unlock()
+	return max(0, r.size-r.left), r.size < math.MaxInt
+}
+
 // knows says whether a page was known at the last ranking: no cash comes to it until the next.
 func (r *reordering) knows(p weburl.Partition, fp weburl.Fingerprint) bool {
 	if r == nil {

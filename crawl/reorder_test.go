@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -296,5 +297,55 @@ func fillStore(b *testing.B, dir string, waiting int) {
 			}
 			group = group[:0]
 		}
+	}
+}
+
+// TestExplainBatch holds that explain names the batch as what a page waits for, and says when the next is chosen.
+func TestExplainBatch(t *testing.T) {
+	for _, test := range []struct{ order, held, placed string }{
+		{"batch:12", "by ranking all pages, when 12 more pages have been fetched", "ranked again, when 12 more pages have been fetched"},
+		{"partial:9", "", "ranked again, when 9 more pages have been fetched"},
+	} {
+		t.Run(test.order, func(t *testing.T) {
+			web := newTestWeb(t, 4, 60)
+			o := web.options(t, vfs.NewMem(), "data")
+			o.Order, o.MaxPages = "opic", 70
+			run(t, o)
+			o.Order = test.order
+			e, err := Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.reordering.rank(t.Context())
+			held, placed := false, false
+			for _, page := range knownPages(t, e) {
+				x, err := e.Explain(page.URL.String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(x.Gates, func(g Checked) bool { return g.Gate == "batch" })
+				switch {
+				case page.Queue != store.NewQueue && i >= 0:
+					t.Errorf("%s waits in no queue: %+v", page.URL, x.Gates[i])
+				case page.Queue != store.NewQueue:
+				case page.Key.Order > math.MaxInt64:
+					held = true
+					if x.StoppedBy != "batch" || x.Reason != "next-batch" || x.Why != "It waits for the next batch." || !strings.HasSuffix(x.Gates[i].Detail, test.held) {
+						t.Errorf("%s is held: %+v", page.URL, x)
+					}
+				default:
+					placed = true
+					if i < 0 || x.Gates[i].Verdict != Passed || !strings.HasSuffix(x.Gates[i].Detail, test.placed) {
+						t.Errorf("%s has a place: %+v", page.URL, x)
+					}
+				}
+			}
+			if held != (test.held != "") || !placed {
+				t.Errorf("pages held: %v, pages with places: %v", held, placed)
+			}
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }

@@ -20,6 +20,8 @@ type Ranked interface {
 	// RankOrder returns the Order of a waiting page's key: place is how many pages that wait are ranked
 	// higher.
 	RankOrder(rank float64, place, size int) uint64
+	// Holds says whether a page with that Order waits for the next ranking, whatever else may go.
+	Holds(order uint64) bool
 }
 
 // Every says how often ranks are computed: a number of pages, or a share of all.
@@ -79,8 +81,8 @@ func (b Batch) Size(known, waiting int) int { return min(b.Every.Size(known, wai
 func (Batch) PageOrder(weburl.Link) uint64 { return held }
 
 // SitePriority returns the rank of the site's top page, -Inf if none is of the batch.
-func (Batch) SitePriority(s SiteState) float64 {
-	if s.Top.Order >= held {
+func (b Batch) SitePriority(s SiteState) float64 {
+	if b.Holds(s.Top.Order) {
 		return math.Inf(-1)
 	}
 	return weburl.OrderCash(s.Top.Order)
@@ -93,6 +95,9 @@ func (Batch) RankOrder(rank float64, place, size int) uint64 {
 	}
 	return weburl.CashOrder(rank)
 }
+
+// Holds says whether the page is of no batch yet.
+func (Batch) Holds(order uint64) bool { return order >= held }
 
 // Partial takes the page with the highest rank, in the site and among sites. A page that became known
 // since ranks were computed has for rank what the pages fetched give it, as in OPIC:
@@ -113,6 +118,9 @@ func (Partial) Pay(cash float64, links int) float64 { return cash / float64(link
 
 // RankOrder puts a high rank first.
 func (Partial) RankOrder(rank float64, _, _ int) uint64 { return weburl.CashOrder(rank) }
+
+// Holds is false: each page has a place.
+func (Partial) Holds(uint64) bool { return false }
 
 // Optimal knows what every page is worth and takes the best, in the site and among sites: "optimal" of
 // Castillo et al. 2004, which only a simulation can follow.

@@ -18,14 +18,15 @@ import (
 
 // explainSettings are the settings of a crawl that decide about a URL. A running crawl knows its own; for
 // a directory in which none runs they say what the next run would make of it.
-var explainSettings = []string{"scope", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
+var explainSettings = []string{"scope", "order", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain URL", Short: "Name every gate a URL passed or failed, and when it is due", Args: oneArg("URL"),
 		Long: "Prints the gates that a URL met, in the order in which it met them: syntax, scope, limits, whether it is known,\n" +
-			"robots.txt, the address guard, its host's politeness, the last answer, retries, its queue. The first line\n" +
-			"names the one that decides. --scope and the like matter only where no crawl runs in the directory.",
+			"robots.txt, the address guard, the present batch where --order ranks pages, its host's politeness, the last\n" +
+			"answer, retries, its queue. The first line names the one that decides. --scope and the like matter only where\n" +
+			"no crawl runs in the directory.",
 		Example: "  freshet explain https://example.org/calendar/2045/01\n  freshet explain --json --data archive https://example.org/",
 	}
 	d := directoryOf(cmd)
