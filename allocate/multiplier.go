@@ -3,8 +3,10 @@ package allocate
 import "math"
 
 const (
-	sampled    = 8192 // pages that the first multiplier is guessed from, at least
-	sampledOf  = 997  // or one page in so many, a prime, as pages of a kind may come at regular distances
+	sampledOf  = 8    // one page in so many is in the sample that the first multiplier is guessed from,
+	sampled    = 1024 // at least so many,
+	plenty     = 8192 // and at most so many,
+	plentyOf   = 997  // or one page in so many: a prime, as pages of a kind may come at regular distances
 	fullPasses = 8    // passes over all pages before the heap settles whatever is left
 	bins       = 4096 // of gains relative to the multiplier
 )
@@ -166,11 +168,17 @@ func threshold(gains []float64, n int64, ratio func(float64) float64) (from int,
 	return 0, held
 }
 
+// sampleSize returns how many of n pages the first multiplier is guessed from. A good guess of very many saves a
+// pass over all.
+func sampleSize(n int) int {
+	return min(n, max(sampled, min(n/sampledOf, plenty), n/plentyOf))
+}
+
 // guess returns a multiplier at which a sample of the pages, one in the middle of every stretch, spends
 // its part of the budget, to about one part in a thousand, or a crawl of every 64th page.
 func guess(p Problem, budget int) float64 {
 	n := p.Len()
-	size := min(n, max(sampled, n/sampledOf)) // a good guess of very many pages saves a pass over all
+	size := sampleSize(n)
 	spent := func(mu float64) float64 {
 		sum := 0.0
 		for k := range size {
@@ -182,7 +190,7 @@ func guess(p Problem, budget int) float64 {
 	}
 	target := float64(budget) * float64(size) / float64(n)
 	// Where pages are alike, no multiplier may come nearer.
-	enough := math.Max(1e-3*target, float64(size)/64)
+	tolerance := math.Max(1e-3*target, float64(size)/64)
 	mu := 0.0 // start at the mean first gain
 	for k := range size {
 		i := int((float64(k) + 0.5) * float64(n) / float64(size))
@@ -196,7 +204,7 @@ func guess(p Problem, budget int) float64 {
 	low, high := 0.0, math.Inf(1)
 	for range 60 {
 		sum := spent(mu)
-		if math.Abs(sum-target) <= enough {
+		if math.Abs(sum-target) <= tolerance {
 			break
 		}
 		if sum > target {
