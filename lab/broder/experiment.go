@@ -10,6 +10,7 @@ import (
 
 	"freshet/lab"
 	"freshet/lab/webs"
+	"freshet/seen"
 	"freshet/seen/cache"
 	recorded "freshet/seen/trace"
 	"freshet/sim/graph"
@@ -277,8 +278,18 @@ func (p *parameters) runSchemes(out *lab.Result, crawl *crawled) {
 	const entries = 1 << 16
 	for _, s := range schemes() {
 		t := crawl.trace(s, p.requests)
-		sent := cache.Misses(cache.NewSetClock(entries), t.cross)
+		sent := passed(seen.NewSender(entries, false), t.cross)
 		out.Row("trace", "owner by "+s.name, "requests", len(t.full), "share_crossing", rate(len(t.cross), len(t.full)),
 			"share_sent_with_cache", rate(sent, len(t.full)))
 	}
+}
+
+// passed returns how many links to these URLs a sender lets pass.
+func passed(sender *seen.Sender, urls []weburl.Fingerprint) (n int) {
+	var out []weburl.Link
+	for _, fp := range urls {
+		out = sender.Offer(out[:0], []weburl.Link{{Fingerprint: fp}})
+		n += len(out)
+	}
+	return n
 }

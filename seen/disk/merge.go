@@ -8,8 +8,7 @@ import (
 )
 
 // run is a sorted sequence of segments. No URL is in two of its segments, but one may be in several
-// runs: after it was met at a lower depth, or while a merge is under way. The newest then has the
-// lowest depth.
+// runs: after it was met at a lower depth, or while a merge is under way. Its lowest depth counts.
 type run struct{ segments []*segment }
 
 func (r *run) entries() (n int) {
