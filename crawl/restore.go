@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"freshet/frontier"
@@ -207,10 +208,12 @@ func (e *Engine) readMarks() error {
 	return nil
 }
 
-// rebuildSeen makes the set anew from the page table.
+// rebuildSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
+// crawl would hold it for minutes.
 func (e *Engine) rebuildSeen(links []uint64) error {
 	if !e.store.Start().Fresh {
 		e.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
+		defer debug.FreeOSMemory()
 	}
 	marks := make([]seen.Mark, len(links))
 	for p, record := range links {
