@@ -23,6 +23,7 @@ type parameters struct {
 	delay         *time.Duration
 	perConnection int
 	bandwidth     float64
+	plainCash     bool
 	seed, seeds   uint64
 }
 
@@ -48,6 +49,7 @@ func Experiment(source webs.Source) lab.Experiment {
 			flags.StringSliceVar(&p.orders, "order", []string{"all"}, "orderings: all, or some of optimal, "+frontier.OrderingNames())
 			flags.IntVar(&p.perConnection, "per-connection", 1, "k: pages on a connection")
 			flags.Float64Var(&p.bandwidth, "bandwidth", 0, "B: bytes/s of the crawler's link; 0: no limit")
+			flags.BoolVar(&p.plainCash, "plain-cash", false, "cash comes with every link, and to pages alone, as published; else in lots, and to pictures too, as in a live crawl")
 			flags.Uint64Var(&p.seeds, "seeds", 1, "webs to crawl, each with the next seed")
 			return p.compare
 		},
@@ -93,7 +95,7 @@ func (p *parameters) validate() error {
 }
 
 func (p *parameters) options(r int) discovery.Options {
-	return discovery.Options{Connections: r, Delay: *p.delay, PerConnection: p.perConnection, Bandwidth: p.bandwidth}
+	return discovery.Options{Connections: r, Delay: *p.delay, PerConnection: p.perConnection, Bandwidth: p.bandwidth, PlainCash: p.plainCash}
 }
 
 // compare crawls by every ordering with every number of fetchers, on every web.

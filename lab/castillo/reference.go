@@ -19,7 +19,7 @@ func references(web string) []reference {
 		return onWeb5k()
 	case "web-big", "web-big-drawn":
 		return onWebBig()
-	case "real-split":
+	case "real-split", "real-split-by-name":
 		return onRealSplit()
 	}
 	return nil

@@ -370,7 +370,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Besides(n))
+	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.besides(n))
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:
@@ -384,6 +384,22 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	return len(c.links)
 }
 
+// besides returns how many URLs that are no pages share what a page pays.
+func (c *crawl) besides(n uint32) int {
+	if c.options.PlainCash {
+		return 0
+	}
+	return c.web.Besides(n)
+}
+
+// earn adds cash to a page and returns what is to be told of it now: a lot, or 0.
+func (c *crawl) earn(p *page, cash float64) (lot float64) {
+	if lot = p.cash.Add(cash); c.options.PlainCash {
+		lot += p.cash.Empty()
+	}
+	return lot
+}
+
 // later adds cash to a page that was fetched, which may hand it on if its links are known already.
 func (c *crawl) later(now float64, n uint32, cash float64) {
 	p := &c.pages[n]
@@ -391,7 +407,7 @@ func (c *crawl) later(now float64, n uint32, cash float64) {
 		return
 	}
 	had := p.cash.Told()
-	lot := p.cash.Add(cash)
+	lot := c.earn(p, cash)
 	if !p.read || lot == 0 {
 		return
 	}
@@ -407,7 +423,7 @@ func (c *crawl) know(now float64, n uint32, depth uint16, cash float64) {
 	p := &c.pages[n]
 	c.ranking.known(n)
 	p.arrival, p.depth = uint32(c.arrived), depth
-	p.cash.Add(cash)
+	c.earn(p, cash)
 	p.order = c.options.Ordering.PageOrder(p.link(n))
 	c.entered = append(c.entered, enteredPage{c.web.SiteOf(n), p.entry(n)})
 	if c.options.Known != nil {
@@ -434,14 +450,14 @@ func (c *crawl) tell(now float64) {
 	c.entered = c.entered[:0]
 }
 
-// again adds what one more link says of a page that waits. Cash comes in lots, as in a live crawl.
+// again adds what one more link says of a page that waits.
 func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 	p := &c.pages[n]
 	if p.ranked {
 		return
 	}
 	old := p.entry(n)
-	if lot := p.cash.Add(cash); lot == 0 && depth >= p.depth {
+	if lot := c.earn(p, cash); lot == 0 && depth >= p.depth {
 		return
 	}
 	p.depth = min(p.depth, depth)

@@ -1,9 +1,11 @@
 // Package recorded makes the real sites into recorded webs, which the lab crawls in simulated time.
 //
-// There are two, of the same pages and links. In real-14 each of the fourteen manuals is a site; as
+// There are three, of the same pages and links. In real-14 each of the fourteen manuals is a site; as
 // manuals of different packages do not link to each other, these do not compete. In real-split every
 // directory below a manual's root is a site of its own, and so are the pages in the root together: then a
-// quarter of the links between pages leave their site, as in the open web.
+// quarter of the links between pages leave their site, as in the open web. Its sites stand from the small
+// manual to the large, which decides between equal ones, and so what one fetcher sees first; in
+// real-split-by-name they stand by name.
 //
 // A page is a regular file *.html or *.htm; symbolic links are not followed. It has the name under which
 // package sites would serve it, and carries what package extract finds in it, repeats and links to itself

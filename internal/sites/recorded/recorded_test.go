@@ -14,8 +14,8 @@ import (
 	"freshet/internal/sites"
 )
 
-// manual lays out a small site.
-func manual(t *testing.T) sites.Site {
+// layOut makes a small site.
+func layOut(t *testing.T) sites.Site {
 	t.Helper()
 	root := t.TempDir()
 	for path, text := range map[string]string{
@@ -68,8 +68,11 @@ func lines(t *testing.T, file string) (lines []string) {
 }
 
 func TestWrite(t *testing.T) {
-	site, dir := manual(t), t.TempDir()
-	if err := Write(t.Context(), dir, []sites.Site{site}); err != nil {
+	site, other, dir := layOut(t), sites.Site{Name: "cmake-doc", Root: t.TempDir(), Home: "/index.html"}, t.TempDir()
+	if err := os.WriteFile(filepath.Join(other.Root, "index.html"), []byte("no link"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(t.Context(), dir, []sites.Site{site, other}); err != nil {
 		t.Fatal(err)
 	}
 	const (
@@ -78,17 +81,21 @@ func TestWrite(t *testing.T) {
 		ab    = "page /core/a%20b.html https://elsewhere.test/"
 		near  = "page /std/near.htm /start.html /start.html"
 		deep  = "page /std/far/deep.html /std/far/x.html /std/far/y.html /std/far/z.html"
+		cmake = "page http://cmake-doc.test/index.html "
 	)
 	for name, want := range map[string][]string{
-		Real14:    {"freshet-graph 1", "site  0 0", start, ab, index, deep, near},
-		RealSplit: {"freshet-graph 1", "site / 0 0", start, "site /core 0 0", index, ab, "site /std 0 0", near, deep},
+		Real14: {"freshet-graph 1", "site  0 0", start, ab, index, deep, near, "site http://cmake-doc.test 0 0", cmake},
+		RealSplit: {"freshet-graph 1", "site / 0 0", start, "site /core 0 0", index, ab, "site /std 0 0", near, deep,
+			"site http://cmake-doc.test/ 0 0", cmake},
+		RealSplitByName: {"freshet-graph 1", "site http://cmake-doc.test/ 0 0", cmake,
+			"site / 0 0", start, "site /core 0 0", index, ab, "site /std 0 0", near, deep},
 	} {
 		if diff := cmp.Diff(want, lines(t, filepath.Join(dir, name+".graph.gz"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("%v, %v: want the two webs alone", left, err)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("%v, %v: want the three webs alone", left, err)
 	}
 }
 

@@ -21,25 +21,29 @@ import (
 
 // The names of the webs.
 const (
-	Real14    = "real-14"
-	RealSplit = "real-split"
+	Real14          = "real-14"
+	RealSplit       = "real-split"
+	RealSplitByName = "real-split-by-name"
 )
+
+// names returns them all.
+func names() []string { return []string{Real14, RealSplit, RealSplitByName} }
 
 // ErrAbsent says that not all sites are on this machine.
 var ErrAbsent = errors.New("recorded: the real sites are not here")
 
-// File returns the file of the web of that name, real-14 or real-split. Both are made of the sites where
-// package sites keeps them, unless they are there from an earlier time, which takes half a minute. The
-// error is ErrAbsent if a site is not there: File fetches none.
+// File returns the file of the web of that name. All are made of the sites where package sites keeps them,
+// unless they are there from an earlier time, which takes half a minute. The error is ErrAbsent if a site is
+// not there: File fetches none.
 func File(ctx context.Context, name string) (string, error) {
-	if name != Real14 && name != RealSplit {
-		return "", fmt.Errorf("recorded: no web %q: want %s or %s", name, Real14, RealSplit)
+	if !slices.Contains(names(), name) {
+		return "", fmt.Errorf("recorded: no web %q: want %s", name, strings.Join(names(), " or "))
 	}
 	dir, err := sites.Directory()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, name+".graph.gz")
+	file := path(dir, name)
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
@@ -55,29 +59,42 @@ func File(ctx context.Context, name string) (string, error) {
 	return file, Write(ctx, dir, all)
 }
 
-// Write makes both webs of some sites in dir, in place of what is there.
+// path returns the file of the web of that name in dir.
+func path(dir, name string) string { return filepath.Join(dir, name+".graph.gz") }
+
+// manual is a site and its pages.
+type manual struct {
+	sites.Site
+	pages []page
+}
+
+// Write makes the webs of some sites in dir, in place of what is there.
 func Write(ctx context.Context, dir string, all []sites.Site) error {
-	whole, err := create(filepath.Join(dir, Real14+".graph.gz"))
-	if err != nil {
-		return err
-	}
-	defer whole.discard()
-	split, err := create(filepath.Join(dir, RealSplit+".graph.gz"))
-	if err != nil {
-		return err
-	}
-	defer split.discard()
-	for _, site := range all {
+	manuals := make([]manual, len(all))
+	for i, site := range all {
 		pages, err := read(ctx, site)
 		if err != nil {
 			return err
 		}
-		write(whole.Recorder, "http://"+site.Host(), pages, strings.TrimPrefix(site.Home, "/"))
-		for directory, pages := range byDirectory(pages) {
-			write(split.Recorder, "http://"+site.Host()+"/"+directory, pages, home(directory, pages))
-		}
+		manuals[i] = manual{site, pages}
 	}
-	return errors.Join(whole.commit(), split.commit())
+	named := slices.SortedFunc(slices.Values(manuals), func(a, b manual) int { return cmp.Compare(a.Host(), b.Host()) })
+	return errors.Join(
+		create(path(dir, Real14), manuals, whole),
+		create(path(dir, RealSplit), manuals, split),
+		create(path(dir, RealSplitByName), named, split))
+}
+
+// whole writes a manual as a site.
+func whole(out *graph.Recorder, m manual) {
+	write(out, "http://"+m.Host(), m.pages, strings.TrimPrefix(m.Home, "/"))
+}
+
+// split writes each directory below a manual's root as a site.
+func split(out *graph.Recorder, m manual) {
+	for directory, pages := range byDirectory(m.pages) {
+		write(out, "http://"+m.Host()+"/"+directory, pages, home(directory, pages))
+	}
 }
 
 // write writes a site whose home is that of a path.
@@ -127,36 +144,22 @@ func home(directory string, pages []page) string {
 	return best.path
 }
 
-// file is a web that is being written beside its place.
-type file struct {
-	*graph.Recorder
-	name string
-	disk *os.File
-	text *bufio.Writer
-	pack *gzip.Writer
-}
-
-func create(name string) (*file, error) {
+// create makes the file of a web whose sites write writes, manual by manual: beside its place first, so that
+// there is a whole one or none.
+func create(name string, manuals []manual, write func(*graph.Recorder, manual)) error {
 	disk, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
-		return nil, fmt.Errorf("recorded: %w", err)
+		return fmt.Errorf("recorded: %w", err)
 	}
-	f := &file{name: name, disk: disk, text: bufio.NewWriter(disk)}
-	f.pack = gzip.NewWriter(f.text)
-	f.Recorder = graph.NewRecorder(f.pack)
-	return f, nil
-}
-
-// commit puts the whole file in its place.
-func (f *file) commit() error {
-	if err := errors.Join(f.Close(), f.pack.Close(), f.text.Flush(), f.disk.Close()); err != nil {
-		return fmt.Errorf("recorded: %s: %w", f.name, err)
+	defer os.Remove(disk.Name()) // unless renamed
+	text := bufio.NewWriter(disk)
+	pack := gzip.NewWriter(text)
+	out := graph.NewRecorder(pack)
+	for _, m := range manuals {
+		write(out, m)
 	}
-	return os.Rename(f.disk.Name(), f.name)
-}
-
-// discard leaves nothing of a file that was not committed.
-func (f *file) discard() {
-	_ = f.disk.Close()
-	_ = os.Remove(f.disk.Name())
+	if err := errors.Join(out.Close(), pack.Close(), text.Flush(), disk.Close()); err != nil {
+		return fmt.Errorf("recorded: %s: %w", name, err)
+	}
+	return os.Rename(disk.Name(), name)
 }
