@@ -35,7 +35,7 @@ func web(t testing.TB, elapsed time.Duration, change func(*Config)) *Web {
 	t.Helper()
 	c := Config{
 		Seed: 7, Pages: 1200, Start: start, Bytes: 4000, Latency: -1, Bandwidth: -1,
-		Clock: clock.New(start.Add(elapsed), 1e-9),
+		Clock: clock.New(start.Add(elapsed), 1e-15),
 	}
 	if change != nil {
 		change(&c)
