@@ -174,7 +174,7 @@ func TestSteer(t *testing.T) {
 		}
 	}
 	// The best of the two is that of 3 fetchers, held: load 1.2.
-	s, err := p.settle(add, 0)
+	s, err := p.settle(&chain{}, add, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // An evaluation is what a policy comes to in the long run, if all its states lead to one.
 type evaluation struct {
 	average float64   // θ, per mean service time
@@ -17,9 +19,9 @@ type evaluation struct {
 // O(states · width) memory.
 //
 // A state that leads to the reference with a probability below the range of float64 is returned as
-// stuck, and there is no evaluation. Else stuck is -1.
-func (p process) evaluate(add policy, reference int) (e evaluation, stuck int) {
-	c := p.chain(add, reference)
+// stuck, and there is no evaluation. Else stuck is -1. The chain is made in c, whatever it held.
+func (p process) evaluate(c *chain, add policy, reference int) (e evaluation, stuck int) {
+	p.chain(c, add, reference)
 	for k := range c.states {
 		if k != reference && !c.eliminate(k) {
 			return evaluation{}, k
@@ -46,14 +48,14 @@ func (c *chain) at(i, j int) int { return i*(2*c.width+1) + c.width + j - i }
 // last returns the last state that may be reached from k at once, the reference aside.
 func (c *chain) last(k int) int { return min(c.states-1, k+c.width) }
 
-// chain returns the chain of a policy.
-func (p process) chain(add policy, reference int) *chain {
+// chain makes c the chain of a policy.
+func (p process) chain(c *chain, add policy, reference int) {
 	n, h := p.states(), p.width()
-	c := &chain{
-		states: n, width: h, reference: reference,
-		band: make([]float64, n*(2*h+1)), to: make([]float64, n), from: make([]float64, n),
-		cost: make([]float64, n), spent: make([]float64, n), out: make([]float64, n),
+	c.states, c.width, c.reference = n, h, reference
+	for _, row := range []*[]float64{&c.to, &c.from, &c.cost, &c.spent, &c.out} {
+		*row = zeros(*row, n)
 	}
+	c.band = zeros(c.band, n*(2*h+1))
 	for i := range n {
 		q, r := p.state(i)
 		c.cost[i], c.spent[i] = p.cost(q, r), 1
@@ -72,7 +74,13 @@ func (p process) chain(add policy, reference int) *chain {
 			}
 		}
 	}
-	return c
+}
+
+// zeros returns n zeros, in the given room if that is enough.
+func zeros(room []float64, n int) []float64 {
+	room = slices.Grow(room[:0], n)[:n]
+	clear(room)
+	return room
 }
 
 // eliminate takes state k, before which all but the reference are gone, out of the chain, unless it leads

@@ -23,8 +23,9 @@ type solution struct {
 // take too long it ends there.
 func (p process) iterate(fixed int) (solution, error) {
 	add, likely := p.hold(fixed), p.index(0, min(fixed, p.n))
+	var room chain
 	for round := 1; ; round++ {
-		s, err := p.settle(add, likely)
+		s, err := p.settle(&room, add, likely)
 		if err != nil {
 			return solution{}, err
 		}
@@ -46,7 +47,7 @@ func (p process) iterate(fixed int) (solution, error) {
 // settle evaluates a policy. If its chain has several closed classes, the best of them is kept and
 // steered to from everywhere else, which changes the policy (Haviv and Puterman 1991, for
 // communicating processes). The first reference is the likely state if it recurs.
-func (p process) settle(add policy, likely int) (best solution, err error) {
+func (p process) settle(room *chain, add policy, likely int) (best solution, err error) {
 	classes := p.classes(add)
 	for _, class := range classes {
 		s := solution{process: p, add: add, recurrent: class}
@@ -57,7 +58,7 @@ func (p process) settle(add policy, likely int) (best solution, err error) {
 		if len(classes) > 1 {
 			s.add = p.steer(add, reference)
 		}
-		if s.evaluation, err = p.evaluateClass(s.add, class, reference); err != nil {
+		if s.evaluation, err = p.evaluateClass(room, s.add, class, reference); err != nil {
 			return solution{}, err
 		}
 		if best.add == nil || s.average < best.average {
@@ -70,9 +71,9 @@ func (p process) settle(add policy, likely int) (best solution, err error) {
 // evaluateClass evaluates a policy with one closed class. It moves the reference to where the process
 // is most often: values relative to a state that is hardly ever visited are differences of huge
 // numbers.
-func (p process) evaluateClass(add policy, class []int, reference int) (evaluation, error) {
+func (p process) evaluateClass(room *chain, add policy, class []int, reference int) (evaluation, error) {
 	for range 20 {
-		e, stuck := p.evaluate(add, reference)
+		e, stuck := p.evaluate(room, add, reference)
 		switch {
 		case stuck < 0 && e.share[reference]*100 > e.share[e.likely()]:
 			return e, nil

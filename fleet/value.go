@@ -82,7 +82,7 @@ func (p process) iterateValues(fixed int, v ValueIteration) (solution, error) {
 				add[i] = gain < 0
 			}
 		}
-		s, err := p.settle(add, p.index(0, min(fixed, p.n)))
+		s, err := p.settle(&chain{}, add, p.index(0, min(fixed, p.n)))
 		if err != nil {
 			return solution{}, err
 		}

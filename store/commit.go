@@ -210,7 +210,7 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 // stage applies a record in the batch, and returns its partition and number.
 func (s *Store) stage(r Record) (weburl.Partition, uint64) {
 	if s.state.batch == nil {
-		s.state.batch = s.db.NewBatch()
+		s.state.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
 	}
 	p := r.home(s.dir.partitions)
 	n := s.state.peekTotal(p).Records + 1
@@ -265,7 +265,7 @@ func (s *Store) finish() []Move {
 	return moves
 }
 
-// maxScratch bounds the buffer for encoded records that is kept from one group to the next.
+// maxScratch bounds the buffers for encoded records and for a batch that are kept from one group to the next.
 const maxScratch = 4 << 20
 
 // writable says why there can be no write.

@@ -37,6 +37,8 @@ type state struct {
 	dirtySites  []*siteRow
 	dirtyPages  []*pageRow
 
+	spare []*pageRow // empty, to be used again
+
 	key, value []byte // scratch
 }
 
@@ -70,8 +72,12 @@ type totalsRow struct {
 	dirty bool
 }
 
-// maxCached bounds the site rows that are kept decoded from one commit to the next.
-const maxCached = 1 << 13
+// What is kept from one commit to the next: maxCached bounds the site rows, decoded, and maxSpare the
+// room of page rows, 0.5 KB each, of which a drain of the seen test takes thousands.
+const (
+	maxCached = 1 << 13
+	maxSpare  = 1 << 12
+)
 
 func newState(keys keyspace, db pebble.Reader) *state {
 	return &state{
@@ -142,10 +148,21 @@ func (st *state) page(p weburl.Partition, fp weburl.Fingerprint) *pageRow {
 	if row := st.pages[id]; row != nil {
 		return row
 	}
-	row := &pageRow{id: id}
+	row := st.emptyRow()
+	row.id = id
 	st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
 	row.exists = st.loadPage(&row.Page)
 	st.pages[id] = row
+	return row
+}
+
+func (st *state) emptyRow() *pageRow {
+	n := len(st.spare) - 1
+	if n < 0 {
+		return &pageRow{}
+	}
+	row := st.spare[n]
+	st.spare = st.spare[:n]
 	return row
 }
 
@@ -271,6 +288,7 @@ func (st *state) flush() {
 		st.key = st.keys.appendKind(st.key[:0], row.p, keyCounters)
 		st.set(&row.Counters)
 	}
+	clear(st.dirtyPages) // which would keep the rows of the largest batch
 	st.dirtyPages, st.dirtySites, st.dirtyTotals = st.dirtyPages[:0], st.dirtySites[:0], st.dirtyTotals[:0]
 }
 
@@ -278,6 +296,13 @@ func (st *state) flush() {
 // committed.
 func (st *state) forget() {
 	st.release()
+	for _, row := range st.pages {
+		if len(st.spare) == maxSpare {
+			break
+		}
+		*row = pageRow{}
+		st.spare = append(st.spare, row)
+	}
 	clear(st.pages)
 	if len(st.sites) > maxCached {
 		clear(st.sites)
