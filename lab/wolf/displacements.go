@@ -98,18 +98,14 @@ func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// displacement schedules one draw. What is due after the last start of a slot and must not be early is
-// carried over to the beginning.
+// displacement schedules one draw. What is due after the last start of a slot and must not be early has no slot, and
+// is left to the next interval.
 func (p *parameters) displacement(rng *rand.Rand, slots []schedule.Slot, draw func(*rand.Rand, []float64)) displacement {
 	times := make([]float64, len(slots))
 	draw(rng, times)
 	tasks := make([]schedule.Task, len(slots))
-	last := slots[len(slots)-1].Start
 	for i, at := range times {
 		tasks[i] = schedule.Task{Ideal: at, Release: rng.IntN(5) == 0}
-		if tasks[i].Release && at > last {
-			tasks[i].Ideal = at - last
-		}
 	}
 	s := schedule.Sweep(tasks, slots)
 	d := displacement{unplaced: len(tasks) - s.Placed}
@@ -119,14 +115,19 @@ func (p *parameters) displacement(rng *rand.Rand, slots []schedule.Slot, draw fu
 		}
 		late := (slots[slot].Start - tasks[i].Ideal) * float64(p.slots)
 		if bin := shown + int(math.Round(late)); bin >= 0 && bin < len(d.shares) {
-			d.shares[bin] += 1 / float64(s.Placed)
+			d.shares[bin]++
 		}
 		off := math.Abs(late)
-		d.mean += off / float64(s.Placed)
+		d.mean += off
 		d.most = max(d.most, off)
 		if off <= near {
-			d.near += 1 / float64(s.Placed)
+			d.near++
 		}
+	}
+	d.mean /= float64(s.Placed)
+	d.near /= float64(s.Placed)
+	for i := range d.shares {
+		d.shares[i] /= float64(s.Placed)
 	}
 	return d
 }
