@@ -208,7 +208,8 @@ func (s *Set) full() bool {
 	return s.active.n >= min(s.opt.tableEntries, max(firstEntries, int(s.state.Known/8)))
 }
 
-// Filled makes a set that was Reset and filled durable, with its marks.
+// Filled makes a set that was Reset and filled durable, with its marks, and lets go of the memory that filling has
+// taken: what is new later comes more slowly.
 func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	s.state.Marks = map[weburl.Partition]uint64{}
 	maps.Copy(s.state.Marks, marks)
@@ -220,10 +221,18 @@ func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	if err := s.flushed(); err != nil {
 		return err
 	}
+	s.shrink()
 	s.commits.Lock()
 	s.base = s.state.clone()
 	s.commits.Unlock()
 	return s.becomeWhole()
+}
+
+// shrink gives up the table, which is empty, and what is kept for sorting and freezing.
+func (s *Set) shrink() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active, s.spare, s.idle = newTable(), nil, nil
 }
 
 // Reset empties the set, however damaged it is, and mends what kept it from working. After an error
