@@ -18,7 +18,6 @@ type background struct {
 	runs    []*run    // newest first
 	frozen  []Entry   // of a full table, sorted, on their way to a run
 	then    state     // when it was frozen
-	idle    []Entry   // none, to be used again
 	fault   error     // which ended the work
 	working bool      // there is something to flush or to merge
 
@@ -37,7 +36,7 @@ const maxRuns = 16
 var errStopped = errors.New("seen: the set is being closed")
 
 func (b *background) clear() {
-	b.runs, b.frozen, b.idle, b.fault, b.merge = nil, nil, nil, nil, nil
+	b.runs, b.frozen, b.fault, b.merge = nil, nil, nil, nil
 	b.base, b.whole, b.working = state{}, false, false
 }
 
@@ -65,15 +64,15 @@ func (s *Set) failed() error {
 }
 
 // freeze hands over what the active table holds, when what was handed over before has become a run. Sorted
-// it takes half of the table's memory, and the table is free at once.
+// it takes half of the table's memory, and the table, which helps to sort, is free at once.
 func (s *Set) freeze() error {
 	if err := s.flushed(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.frozen, s.idle = s.active.appendTo(slices.Grow(s.idle, s.active.n)), nil
-	s.sort(s.frozen)
+	s.frozen = s.active.entries()
+	sortEntries(s.frozen, s.active.slots[:len(s.frozen)])
 	s.then = s.state.clone()
 	s.active.clear()
 	s.changed.Broadcast()
@@ -195,7 +194,7 @@ func (s *Set) flush(frozen []Entry) error {
 	runs := append([]*run{{[]*segment{g}}}, s.runs...)
 	then, journal := s.then, s.base.Journal // both may change once more is frozen
 	done := func() {
-		s.idle, s.frozen = frozen[:0], nil
+		s.frozen = nil
 		s.changed.Broadcast()
 	}
 	if err := s.install(runs, &then, done); err != nil {

@@ -87,7 +87,7 @@ func (s *Set) renewJournal() error {
 	if err := s.openJournal(); err != nil {
 		return err
 	}
-	entries := s.active.appendTo(nil)
+	entries := s.active.entries()
 	slices.SortFunc(entries, compare)
 	if err := s.journalFrame(s.state.Marks, entries); err != nil {
 		return err

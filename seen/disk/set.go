@@ -52,7 +52,7 @@ type Set struct {
 	journal *journal
 	frame   []byte // reused
 	inquiry inquiry
-	spare   []Entry // for sorting
+	spare   []Entry // for sorting questions
 	broken  error   // of a Keep whose fate is unknown: no other may follow it
 
 	background
@@ -104,7 +104,8 @@ func (s *Set) clear() {
 // The answers must be zero but for Asked. A sorted pass over every run, the oldest first, as it is the largest
 // and has most of the answers. After an error the answers are of no use, and if it is ErrDamaged, so is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
-	s.sort(questions)
+	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
+	sortEntries(questions, s.spare)
 	q := &s.inquiry
 	q.questions, q.answers, q.reads = questions, answers, 0
 	err := s.answer(q)
@@ -114,12 +115,6 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 		s.broken = err
 	}
 	return err
-}
-
-// sort sorts entries, with memory that is used again.
-func (s *Set) sort(entries []Entry) {
-	s.spare = slices.Grow(s.spare[:0], len(entries))[:len(entries)]
-	sortEntries(entries, s.spare)
 }
 
 // answer passes an inquiry through the table, what is frozen and the runs.
@@ -221,18 +216,11 @@ func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	if err := s.flushed(); err != nil {
 		return err
 	}
-	s.shrink()
+	s.active, s.spare = newTable(), nil
 	s.commits.Lock()
 	s.base = s.state.clone()
 	s.commits.Unlock()
 	return s.becomeWhole()
-}
-
-// shrink gives up the table, which is empty, and what is kept for sorting and freezing.
-func (s *Set) shrink() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active, s.spare, s.idle = newTable(), nil, nil
 }
 
 // Reset empties the set, however damaged it is, and mends what kept it from working. After an error

@@ -56,14 +56,15 @@ func (t *table) grow() {
 	}
 }
 
-// appendTo appends the entries, in no order.
-func (t *table) appendTo(dst []Entry) []Entry {
+// entries returns the entries, in no order.
+func (t *table) entries() []Entry {
+	entries := make([]Entry, 0, t.n)
 	for _, e := range t.slots {
 		if e.Fingerprint != 0 {
-			dst = append(dst, e)
+			entries = append(entries, e)
 		}
 	}
-	return dst
+	return entries
 }
 
 func (t *table) clear() {
