@@ -128,7 +128,7 @@ func (p *Plan) place(id ID) {
 
 // plan allocates and schedules. A crawl of a page that is out counts from its return.
 func (p *Plan) plan(now float64) {
-	c := &contest{most: math.MaxInt32}
+	c := new(contest)
 	for i := range p.learner.pages {
 		p.later[i] = nil
 		p.queue.Drop(ID(i))
@@ -168,24 +168,12 @@ func leastGain(c *contest, crawls []int32) float64 {
 
 // schedule gives the earliest crawls the slots of the interval.
 func (p *Plan) schedule(c *contest, crawls []int32, now float64) {
-	type crawl struct {
-		ideal float64
-		id    ID
-	}
-	var wanted []crawl
-	var times []float64
-	for i, x := range crawls {
-		times = c.curves[i].Times(times[:0], int(x))
-		for _, t := range times {
-			wanted = append(wanted, crawl{t, c.ids[i]})
-		}
-	}
-	slices.SortStableFunc(wanted, func(a, b crawl) int { return cmp.Compare(a.ideal, b.ideal) })
-	n := min(len(wanted), max(1, int(p.budget*p.interval)))
-	tasks := make([]schedule.Task, n)
-	slots := make([]schedule.Slot, n)
-	for i, w := range wanted[:n] {
-		tasks[i].Ideal = w.ideal
+	wanted := c.wanted(crawls)
+	wanted = wanted[:min(len(wanted), max(1, int(p.budget*p.interval)))]
+	tasks := make([]schedule.Task, len(wanted))
+	slots := make([]schedule.Slot, len(wanted))
+	for i, w := range wanted {
+		tasks[i].Ideal = w.at
 		slots[i].Start = (float64(i) + 0.5) / p.budget
 	}
 	for i, slot := range schedule.Solve(tasks, slots).Slot {
@@ -201,19 +189,24 @@ func (p *Plan) schedule(c *contest, crawls []int32, now float64) {
 	}
 }
 
+// An ideal is the best time of a page's crawl, in seconds from the plan.
+type ideal struct {
+	at float64
+	id ID
+}
+
 // A contest is the pages that compete for crawls, as package allocate sees them.
 type contest struct {
 	ids     []ID
 	curves  []change.Page
 	weights []float64
-	most    int
 }
 
 // Len returns the number of pages.
 func (c *contest) Len() int { return len(c.ids) }
 
 // Bounds allows any number of crawls.
-func (c *contest) Bounds(int) (least, most int) { return 0, c.most }
+func (c *contest) Bounds(int) (least, most int) { return 0, math.MaxInt32 }
 
 // Gain returns what crawl x+1 of page i saves, by its weight.
 func (c *contest) Gain(i, x int) float64 { return c.weights[i] * c.curves[i].Gain(x) }
@@ -224,4 +217,18 @@ func (c *contest) Crawls(i int, gain float64) float64 {
 		return 0
 	}
 	return c.curves[i].Crawls(gain / c.weights[i])
+}
+
+// wanted returns the best times of the pages' crawls, rising.
+func (c *contest) wanted(crawls []int32) []ideal {
+	var wanted []ideal
+	var times []float64
+	for i, x := range crawls {
+		times = c.curves[i].Times(times[:0], int(x))
+		for _, at := range times {
+			wanted = append(wanted, ideal{at, c.ids[i]})
+		}
+	}
+	slices.SortStableFunc(wanted, func(a, b ideal) int { return cmp.Compare(a.at, b.at) })
+	return wanted
 }
