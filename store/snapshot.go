@@ -30,7 +30,8 @@ type snapshotPart struct {
 }
 
 // Snapshot makes a copy of the directory, as it is at one moment during the call, in the new folder to,
-// which appears whole or not at all. Writing goes on meanwhile; only the deletion of WARC files waits.
+// which appears whole or not at all. Writing goes on meanwhile, but while the database's files are linked and its log
+// is copied; the deletion of WARC files waits until the end.
 // On the same file system it takes hard links, so that little but the file being written is copied: the
 // copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
 // of seen URLs, which the next crawl rebuilds. It is not changed by Restore, which may be called any
@@ -55,27 +56,18 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 }
 
 func (s *Store) snapshot(ctx context.Context, to string) error {
-	// The database first: what its rows point at was on disk before them, and is still there.
 	if err := s.fs.MkdirAll(s.fs.PathJoin(to, warcDir), 0o755); err != nil {
 		return err
 	}
-	if err := s.db.Checkpoint(s.fs.PathJoin(to, dbDir), pebble.WithFlushedWAL()); err != nil {
-		return err
-	}
 	list := snapshotList{Format: Format, At: s.options.Clock.Now().UTC()}
-	paths, err := s.Files()
-	if err != nil {
+	var err error
+	if list.Files, err = s.checkpoint(s.fs.PathJoin(to, dbDir)); err != nil {
 		return err
 	}
-	for _, path := range paths {
-		if err := ctx.Err(); err != nil {
+	for _, part := range list.Files {
+		if err := errors.Join(ctx.Err(), s.snapshotWARC(part, s.fs.PathJoin(to, warcDir))); err != nil {
 			return err
 		}
-		part, err := s.snapshotWARC(path, s.fs.PathJoin(to, warcDir))
-		if err != nil {
-			return err
-		}
-		list.Files = append(list.Files, part)
 	}
 	if err := copyPrefix(s.fs, s.dir.join(formatFile), s.fs.PathJoin(to, formatFile), -1); err != nil {
 		return err
@@ -90,28 +82,41 @@ func (s *Store) snapshot(ctx context.Context, to string) error {
 	return errors.Join(syncDir(s.fs, s.fs.PathJoin(to, warcDir)), syncDir(s.fs, to))
 }
 
-// snapshotWARC links a closed file, and copies as much of the open one as is in it: the restored
-// directory cuts what may be torn off its end.
-func (s *Store) snapshotWARC(path, dir string) (part snapshotPart, err error) {
-	part.Name = s.fs.PathBase(path)
-	if strings.HasSuffix(part.Name, ".open") {
-		info, err := s.fs.Stat(path)
-		if err == nil {
-			part.Bytes = info.Size()
-			err = copyPrefix(s.fs, path, s.fs.PathJoin(dir, part.Name), part.Bytes)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return part, err
-		}
-		path = strings.TrimSuffix(path, ".open") // it has been closed meanwhile
-		part.Name = s.fs.PathBase(path)
+// checkpoint copies the database, and returns the WARC files as they are then: nothing is committed in between, so
+// that they hold what the rows point at, and no capture that is newer.
+func (s *Store) checkpoint(to string) (files []snapshotPart, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.db.Checkpoint(to, pebble.WithFlushedWAL()); err != nil {
+		return nil, err
 	}
-	info, err := s.fs.Stat(path)
+	paths, err := s.Files()
 	if err != nil {
-		return part, err
+		return nil, err
 	}
-	part.Bytes = info.Size()
-	return part, vfs.LinkOrCopy(s.fs, path, s.fs.PathJoin(dir, part.Name))
+	for _, path := range paths {
+		info, err := s.fs.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, snapshotPart{s.fs.PathBase(path), info.Size()})
+	}
+	return files, nil
+}
+
+// snapshotWARC links a file that was closed, and copies as much of an open one as was in it: the restored directory
+// cuts what may be torn off its end.
+func (s *Store) snapshotWARC(part snapshotPart, dir string) error {
+	path, into := s.fs.PathJoin(s.dir.join(warcDir), part.Name), s.fs.PathJoin(dir, part.Name)
+	closed, open := strings.CutSuffix(path, ".open")
+	if !open {
+		return vfs.LinkOrCopy(s.fs, path, into)
+	}
+	err := copyPrefix(s.fs, path, into, part.Bytes)
+	if errors.Is(err, fs.ErrNotExist) { // it has been closed meanwhile
+		err = copyPrefix(s.fs, closed, into, part.Bytes)
+	}
+	return err
 }
 
 // Restore makes a data directory at the new folder to of a snapshot, which stays as it is. It is there

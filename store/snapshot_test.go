@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,77 @@ func TestSnapshot(t *testing.T) {
 	if err := Restore(disk, "copy", "data"); !errors.Is(err, ErrCorrupt) || Exists(disk, "data") {
 		t.Errorf("restored from a snapshot that lacks a file: %v: want ErrCorrupt and no directory", err)
 	}
+}
+
+// TestSnapshotOfOneMoment commits pages while the WARC files of a snapshot are copied, until one is closed and the
+// next begun: the snapshot holds no byte of them.
+func TestSnapshotOfOneMoment(t *testing.T) {
+	disk := vfs.NewMem()
+	meanwhile := func() {}
+	o := testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasPrefix(op.Path, "copy.part/warc") && op.Kind == errorfs.OpCreate {
+			meanwhile()
+		}
+		return nil
+	})))
+	o.WARC.MaxBytes = 16 << 10
+	s := openTest(t, o)
+	web := newRefreshed(t, 12)
+	for range 20 {
+		web.visit(s)
+	}
+	want, files := dump(t, s), warcSizes(t, disk, "data")
+	meanwhile = func() {
+		meanwhile = func() {}
+		for range 60 {
+			web.visit(s)
+		}
+	}
+	if err := s.Snapshot(context.Background(), "copy"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if now := warcSizes(t, disk, "data"); len(now) <= len(files) {
+		t.Fatalf("no file was begun meanwhile: %v, then %v", files, now)
+	}
+	if diff := cmp.Diff(files, warcSizes(t, disk, "copy")); diff != "" {
+		t.Errorf("WARC files (-at the snapshot +in it):\n%s", diff)
+	}
+	if err := Restore(disk, "copy", "restored"); err != nil {
+		t.Fatal(err)
+	}
+	o.FS = disk
+	r, err := Open("restored", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, dump(t, r)); diff != "" {
+		t.Errorf("state (-at the snapshot +restored):\n%s", diff)
+	}
+	verify(t, r)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// warcSizes returns the bytes of a directory's WARC files.
+func warcSizes(t *testing.T, disk vfs.FS, dir string) map[string]int64 {
+	t.Helper()
+	names, err := disk.List(disk.PathJoin(dir, warcDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]int64{}
+	for _, name := range names {
+		info, err := disk.Stat(disk.PathJoin(dir, warcDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[name] = info.Size()
+	}
+	return sizes
 }
 
 // oldDirectory returns a disk with the directory that a program of an earlier format has left.
