@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,10 @@ const (
 type discovery struct {
 	engine *Engine
 	seen   *seen.Test
-	scope  frontier.Scope
+
+	// scope is changed by who holds writing and scoping, and may be read by who holds either.
+	scope   frontier.Scope
+	scoping sync.RWMutex
 
 	offer    []weburl.Link // reused
 	verdicts []seen.Verdict
@@ -243,7 +247,9 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, cash float64
 	for _, link := range links {
 		reason, ok := guards(link.URL.Site()).AdmitWay(link)
 		if ok && isSeed(link) {
+			d.scoping.Lock()
 			d.scope.AddSeed(link.URL)
+			d.scoping.Unlock()
 		}
 		if ok {
 			reason, ok = now.rules.urls.Admit(d.scope, link.URL)

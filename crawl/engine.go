@@ -228,6 +228,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	}
 	committer.Go(func() { e.commit(refreshing) })
 
+	e.check(e.rescope(ctx))
 	stop := e.dispatch(ctx, hard)
 
 	close(e.fetched) // dispatch has waited for all fetches

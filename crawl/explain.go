@@ -253,12 +253,9 @@ func (x *explainer) carrier() (link weburl.Link, found bool, err error) {
 
 // known explains a page that has a row.
 func (x *explainer) known(row store.Page) (Explanation, error) {
-	if reason, refused := x.opt.rules.urls.Refuse(x.url); refused {
-		x.say("scope", Stopped, reason.String(), x.outside(reason))
-	} else {
-		x.say("scope", Passed, "", "when it was discovered")
+	if err := x.inside(row); err != nil {
+		return x.out, err
 	}
-	x.say("guard", Passed, "", "when it was discovered")
 	x.say("seen", Passed, "", x.discovery(row))
 	site, err := x.store.Site(x.url.Site())
 	if err != nil {
@@ -284,6 +281,37 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 		}
 	}
 	return x.conclude(fate), nil
+}
+
+// inside tells whether a known page belongs to the crawl as it is now. One that is stored and waits for nothing stays
+// where it is, unless a pattern says otherwise.
+func (x *explainer) inside(row store.Page) error {
+	scope, err := x.scope()
+	if err != nil {
+		return err
+	}
+	gate, detail := "scope", ""
+	reason, ok := x.opt.admits(scope, row)
+	if reason == frontier.TooDeep || reason == frontier.TooManyRedirects {
+		gate, detail = "guard", fmt.Sprintf("%d links and %d redirects from a seed", row.Depth, row.Hops)
+	} else if !ok {
+		detail = x.outside(reason)
+	}
+	waits := row.Queue != store.NoQueue || outOfCrawl(row)
+	if !ok && !waits && reason != frontier.Excluded && reason != frontier.OptedOut {
+		ok = true
+	}
+	for _, g := range []string{"scope", "guard"} {
+		switch {
+		case !ok && g == gate:
+			x.say(g, Stopped, reason.String(), detail)
+		case ok && outOfCrawl(row) && g == "scope":
+			x.say(g, Waits, row.Reason, "it was refused for that; a run that begins with another scope than the last asks for it")
+		default:
+			x.say(g, Passed, "", "when it was discovered")
+		}
+	}
+	return nil
 }
 
 func (x *explainer) discovery(row store.Page) string {

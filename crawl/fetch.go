@@ -34,7 +34,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		e.fail(err)
 		return
 	}
-	if reason := e.refusal(row.URL, rules); reason != "" {
+	if reason := e.refusal(row, rules); reason != "" {
 		e.drop(page)
 		e.refund()
 		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: reason}
@@ -93,11 +93,11 @@ func (e *Engine) audits(page frontier.Page, row *store.Page) (bool, error) {
 }
 
 // refusal returns why a page whose turn has come is not asked for, or "".
-func (e *Engine) refusal(u weburl.URL, robots siteRules) string {
-	if reason, refused := e.current().rules.urls.Refuse(u); refused {
+func (e *Engine) refusal(page store.Page, robots siteRules) string {
+	if reason, ok := e.discover.admits(page); !ok {
 		return reason.String()
 	}
-	if !robots.allowed(e.opt.Agent, u) {
+	if !robots.allowed(e.opt.Agent, page.URL) {
 		return robots.reason()
 	}
 	return ""

@@ -208,11 +208,18 @@ func (e *Engine) readMarks() error {
 	return nil
 }
 
-// rebuildSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
-// crawl would hold it for minutes.
+// rebuildSeen makes a set that is of no use anew.
 func (e *Engine) rebuildSeen(links []uint64) error {
 	if !e.store.Start().Fresh {
 		e.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
+	}
+	return e.fillSeen(links)
+}
+
+// fillSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
+// crawl would hold it for minutes.
+func (e *Engine) fillSeen(links []uint64) error {
+	if !e.store.Start().Fresh {
 		defer debug.FreeOSMemory()
 	}
 	marks := make([]seen.Mark, len(links))

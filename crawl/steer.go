@@ -261,8 +261,9 @@ func (e *Engine) eachOf(site weburl.Site, record func(store.PageAt, time.Time) s
 
 // Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope and
 // rules, delays, retries, the limits on pages and depths, Fetch.In and Fetch.Out. Everything else of opt is ignored. If
-// something is wrong with it nothing has changed. Pages that are queued stay, unless a pattern excludes
-// them, which is looked at on their turn; a wider scope takes in links that are found from now on.
+// something is wrong with it nothing has changed. Pages that are queued and no longer belong to the crawl are
+// refused on their turn; a wider scope takes in links that are found from now on, and those found before at the next
+// Run.
 func (e *Engine) Reload(opt Options) error {
 	next := e.current().Options
 	next.Seeds, next.Scope, next.Rules = opt.Seeds, opt.Scope, opt.Rules
@@ -299,10 +300,12 @@ func (e *Engine) Reload(opt Options) error {
 			return err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(next.Seeds), func(u weburl.URL) bool { return slices.Contains(e.current().Seeds, u) })
+		e.discover.scoping.Lock()
+		e.discover.scope = scope
+		e.discover.scoping.Unlock()
 		e.inForce.Store(c)
 		e.in.Follow(opt.Fetch.In)
 		e.out.Follow(opt.Fetch.Out)
-		e.discover.scope = scope
 		return e.discover.addSeeds(fresh, now)
 	})
 }

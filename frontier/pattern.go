@@ -157,12 +157,14 @@ type Patterns struct {
 	prefixes     map[weburl.Site][]string // "" for all of the site
 	others       []Pattern                // SURTs, expressions, all
 	n            int
+	digest       uint64
 }
 
 // NewPatterns gathers patterns.
 func NewPatterns(list []Pattern) Patterns {
 	p := Patterns{hosts: map[string]struct{}{}, below: map[string]struct{}{}, prefixes: map[weburl.Site][]string{}, n: len(list)}
 	for _, one := range list {
+		p.digest += digest(one.String())
 		switch one.kind {
 		case matchHost:
 			p.hosts[one.text] = struct{}{}
@@ -186,6 +188,9 @@ func (p Pattern) site() weburl.Site {
 	host, _, _ := strings.Cut(rest, "/")
 	return weburl.Site(scheme + "://" + host)
 }
+
+// Digest returns a number that tells lists of patterns apart, but not by their order.
+func (p Patterns) Digest() uint64 { return p.digest }
 
 // Len returns the number of patterns.
 func (p Patterns) Len() int { return p.n }

@@ -2,6 +2,10 @@ package frontier
 
 import (
 	"fmt"
+	"iter"
+	"maps"
+
+	"github.com/zeebo/xxh3"
 
 	"freshet/weburl"
 )
@@ -14,6 +18,8 @@ type Scope interface {
 	AddSite(site weburl.Site)
 	// Admit says whether u belongs to the crawl, and if not, why.
 	Admit(u weburl.URL) (reason Reason, ok bool)
+	// Digest returns a number that tells scopes apart by what AddSite has made of them: see Engine.rescope in crawl.
+	Digest() uint64
 }
 
 // ParseScope returns an empty scope of that name: "page" (the seeds alone), "site" (the seeds' sites),
@@ -42,6 +48,9 @@ func (s pageScope) Admit(u weburl.URL) (Reason, bool) {
 	return outside(ok)
 }
 
+// Digest is the same for all: seeds alone belong to the crawl, and of these earlier runs tell.
+func (s pageScope) Digest() uint64 { return digest("page") }
+
 type siteScope map[weburl.Site]struct{}
 
 func (s siteScope) AddSeed(u weburl.URL)     { s.AddSite(u.Site()) }
@@ -51,6 +60,8 @@ func (s siteScope) Admit(u weburl.URL) (Reason, bool) {
 	_, ok := s[u.Site()]
 	return outside(ok)
 }
+
+func (s siteScope) Digest() uint64 { return digest("site") + digestOf(maps.Keys(s)) }
 
 type domainScope map[string]struct{}
 
@@ -62,11 +73,26 @@ func (s domainScope) Admit(u weburl.URL) (Reason, bool) {
 	return outside(ok)
 }
 
+func (s domainScope) Digest() uint64 { return digest("domain") + digestOf(maps.Keys(s)) }
+
 type anyScope struct{}
 
 func (anyScope) AddSeed(weburl.URL)              {}
 func (anyScope) AddSite(weburl.Site)             {}
 func (anyScope) Admit(weburl.URL) (Reason, bool) { return Admitted, true }
+
+func (anyScope) Digest() uint64 { return digest("any") }
+
+// digest returns a number for a text.
+func digest(text string) uint64 { return xxh3.HashString(text) }
+
+// digestOf returns a number for a set of texts, whatever their order.
+func digestOf[T ~string](texts iter.Seq[T]) (sum uint64) {
+	for text := range texts {
+		sum += digest(string(text))
+	}
+	return sum
+}
 
 func outside(ok bool) (Reason, bool) {
 	if ok {

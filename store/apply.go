@@ -69,6 +69,9 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 			st.repeat(row, d.Depth, d.Hops, d.Cash, order)
 		}
 	}
+	if !r.Scoped.IsZero() {
+		st.total(p).Scoped = r.Scoped
+	}
 	for _, d := range r.Paid {
 		if row := st.page(p, d.Fingerprint); row.exists {
 			st.change(row)

@@ -59,7 +59,18 @@ type Discovered struct {
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
 	ByCash    bool             `cbor:"5,keyasint,omitempty"` // the Order of a known page is that of all the cash it then has: weburl.CashOrder
 	Paid      []Payment        `cbor:"6,keyasint,omitempty"` // at most 65,536: by known pages, to links that are decided in the same batch
+	Scoped    Scoped           `cbor:"7,keyasint,omitzero"`  // zero: as before
 }
+
+// Scoped says under which scope the links of a partition's stored pages have been offered.
+type Scoped struct {
+	Scope   uint64             `cbor:"1,keyasint,omitempty"` // a digest; 0: not known
+	Through weburl.Fingerprint `cbor:"2,keyasint,omitempty"` // of the pages up to this key, unless Done
+	Done    bool               `cbor:"3,keyasint,omitempty"` // of all pages
+}
+
+// IsZero reports whether s says nothing.
+func (s Scoped) IsZero() bool { return s == Scoped{} }
 
 // NewPage is a page met for the first time. It enters its site's new queue at Order.
 type NewPage struct {

@@ -252,6 +252,7 @@ type Counters struct {
 	Pruned     int64           `cbor:"19,keyasint,omitempty"` // versions that are no longer kept
 	Horizon    uint64          `cbor:"20,keyasint,omitempty"` // number of the last change entry forgotten
 	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
+	Scoped     Scoped          `cbor:"22,keyasint,omitzero"`  // zero in a sum of partitions
 }
 
 // outcomes is the number of outcomes.
