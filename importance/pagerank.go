@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -242,22 +241,4 @@ func sum(x []float64) (total float64) {
 		total += v
 	}
 	return total
-}
-
-// Order returns the pages by falling rank, equal ones by number. O(pages × log pages).
-func Order(ranks []float64) []uint32 {
-	order := make([]uint32, len(ranks))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortStableFunc(order, func(a, b uint32) int {
-		switch {
-		case ranks[a] > ranks[b]:
-			return -1
-		case ranks[a] < ranks[b]:
-			return 1
-		}
-		return 0
-	})
-	return order
 }

@@ -126,12 +126,6 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) {
-	if order := Order([]float64{0.1, 0.5, 0.1, 0.3}); !slices.Equal(order, []uint32{1, 3, 0, 2}) {
-		t.Errorf("order %v", order)
-	}
-}
-
 // BenchmarkPageRank measures an iteration, and a whole computation, on a million pages with ten links each.
 func BenchmarkPageRank(b *testing.B) {
 	for _, pages := range []int{100_000, 1_000_000} {

@@ -88,21 +88,8 @@ func (r *gaps) number(what string, most uint64) (uint64, error) {
 	return n, nil
 }
 
-// ReadList reads a graph as a list of pages and links, compressed by gzip or not, in either of two forms:
-// lines "n NUMBER URL" and "e FROM TO" with numbers from 0, as J. Kleinberg published graphs; or a first line
-// of the numbers of pages and links, lines "NUMBER URL" with numbers from 1, and lines "FROM TO", as graphs
-// of search engine courses. Repeats and links of a page to itself stay. It returns the pages' URLs too. An
-// error begins with name and the line at fault.
-func ReadList(in io.Reader, name string) (urls []string, g *importance.Graph, err error) {
-	r, err := readList(in, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, err = r.graph()
-	return r.urls, g, err
-}
-
-// readList reads the pages and links of a list.
+// readList reads the pages and links of a list, as ReadListed says: in the form in which J. Kleinberg published
+// graphs, or in that of search engine courses.
 func readList(in io.Reader, name string) (*list, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -231,15 +218,4 @@ func (r *list) rows() [][]uint32 {
 		rows[from] = append(rows[from], r.to[i])
 	}
 	return rows
-}
-
-func (r *list) graph() (*importance.Graph, error) {
-	var b importance.Builder
-	b.Grow(len(r.urls), len(r.to))
-	for _, row := range r.rows() {
-		if err := b.Add(row); err != nil {
-			return nil, fmt.Errorf("graph: %s: %w", r.name, err)
-		}
-	}
-	return b.Graph()
 }
