@@ -1,9 +1,6 @@
 package change
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // An Observation is what one visit of a page told: how long after the one before it came, and whether the
 // page had changed, at least once, in between.
@@ -60,9 +57,8 @@ func (t Tally) Online() float64 {
 //
 //	Σ_changed u/(e^du - 1) = Σ_unchanged u.
 //
-// It is 0 if no visit saw a change and +Inf if every one did; Pseudo visits keep it from both. Newton's
-// method climbs from the naive rate, which is never too high: the left side is convex. About six steps of
-// O(n).
+// It is 0 if no visit saw a change and +Inf if every one did. Newton's method climbs from the naive rate,
+// which is never too high: the left side is convex. About six steps of O(n).
 func MaximumLikelihood(visits []Observation) float64 {
 	var t Tally
 	unchanged := 0.0
@@ -90,12 +86,6 @@ func MaximumLikelihood(visits []Observation) float64 {
 		}
 		return f, slope
 	})
-}
-
-// Pseudo returns the visits and two more of half a day, one that saw a change and one that did not: with
-// them every estimate is positive and finite.
-func Pseudo(visits []Observation) []Observation {
-	return append(slices.Clip(visits), Observation{43200, true}, Observation{43200, false})
 }
 
 // MomentMatch returns the rate at which as many visits are expected to see a change as did, in changes a

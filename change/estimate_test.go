@@ -48,7 +48,6 @@ func TestEstimatorsByHand(t *testing.T) {
 		{"all changed, moment", MomentMatch(half[:5]), math.Inf(1)},
 		{"all changed, bias-reduced", tallyOf(half[:5]).BiasReduced(), math.Log(11) / 2},
 		// u = 2 five times changed, half a day once each: 5·2/(e^2d-1) + 43200/(e^43200d-1) = 43200.
-		{"pseudo", MaximumLikelihood(Pseudo(nil)), math.Ln2 / 43200},
 		{"nothing", Tally{}.BiasReduced(), 0},
 		// A visit 10 s after the one before, the last change 4 s before it; then 10 s without a change.
 		{"dated", datesOf([3]float64{10, 1, 4}, [3]float64{10, 0, 0}).Rate(), 1.0 / 14},
