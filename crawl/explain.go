@@ -52,8 +52,8 @@ const (
 	Stopped Verdict = "stopped" // the URL is not fetched, or its answer was no page
 )
 
-// Explain explains a URL in a running crawl. Its time is that of a few reads; for a URL without a row
-// it looks for a page that links to it, in up to 100,000 rows.
+// Explain explains a URL in a running crawl. Its time is that of a few reads, and of one of each site in the URL's
+// partition; for a URL without a row it looks for a page that links to it, in up to 100,000 rows.
 func (e *Engine) Explain(raw string) (Explanation, error) {
 	x := explainer{opt: e.current(), store: e.store, rules: e.robots, now: e.opt.Clock.Now()}
 	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {

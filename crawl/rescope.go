@@ -48,6 +48,8 @@ func outOfCrawl(page store.Page) bool {
 // scopeDigest returns a number that tells apart what options and seeds make of the crawl's bounds, never 0.
 func (e *Engine) scopeDigest() uint64 {
 	now, d := e.current(), e.discover
+	d.scoping.RLock()
+	defer d.scoping.RUnlock()
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %x %x %x %d %d", now.Scope, d.scope.Digest(), now.rules.urls.Include.Digest(), now.rules.urls.Exclude.Digest(),
 		now.MaxDepth, now.PagesPerSite)
