@@ -204,14 +204,27 @@ func TestReloadNarrows(t *testing.T) {
 	if err := e.Reload(o); err != nil {
 		t.Fatal(err)
 	}
+	if len(left) == 0 {
+		t.Error("nothing queued was to be left out")
+	}
+	for _, page := range left {
+		row, _, err := e.store.PageOf(mustParse(t, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := e.robots.of(row.URL.Site())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason := e.refusal(row, rules); reason != "scope" {
+			t.Errorf("%s on its turn: %q, want scope", page, reason)
+		}
+	}
 	if _, err := e.Run(t.Context(), t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
-	}
-	if len(left) == 0 {
-		t.Error("nothing queued was to be left out")
 	}
 	for _, page := range left {
 		if u := mustParse(t, page); web.requests[u.Host()+u.Path()] > 0 {
