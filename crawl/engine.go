@@ -148,8 +148,9 @@ func (e *Engine) open() (err error) {
 
 // drainLinks is how many links that may be new are decided at once, where few of them repeat. What is new of
 // them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link, verdict,
-// decoded row and move; a larger batch takes no less of the processor's time.
-const drainLinks = 4096
+// decoded row and move; a larger batch takes no less of the processor's time, and above half a write buffer
+// the database would keep it as one more.
+const drainLinks = 2048
 
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
 // may be under way: with an interval of a second, most hosts of a large crawl wait.
