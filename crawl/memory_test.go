@@ -18,8 +18,12 @@ import (
 	"freshet/weburl"
 )
 
-// memorySites is how many sites the known pages of BenchmarkMemory are spread over.
-const memorySites = 50_000
+// BenchmarkMemory's known pages are spread over memorySites, and memoryPages are fetched of them in a crawl: nine
+// crawls of a directory of a hundred thousand do not come to its end.
+const (
+	memorySites = 50_000
+	memoryPages = 10_000
+)
 
 // memoryCrawls are what BenchmarkMemory measures in each directory, in this order. The first also settles the
 // directory as a real one is: the database merges what was written in one go.
@@ -33,7 +37,7 @@ var memoryCrawls = []struct{ name, order string }{
 // are queued too, crawls on in each with a process of its own and reports these processes' peak memory: once with
 // the set of seen URLs missing, then with the one that a crawl before has left, by an ordering that needs no
 // importance and by the default. growth-bytes/url is what a directory's peak has above the first's, for each URL
-// that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes some minutes and
+// that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes some ten minutes and
 // 1 GB of disk:
 //
 //	CGO_ENABLED=0 go test ./crawl -run '^$' -bench Memory -benchtime 1x -timeout 2h
@@ -149,7 +153,7 @@ func TestMemoryProcess(t *testing.T) {
 	for i := range memorySites {
 		resolve[memorySite(i).Host()] = address
 	}
-	e, err := Open(Options{Dir: dir, AllowPrivate: true, Resolve: resolve, For: 30 * time.Second, Order: os.Getenv("FRESHET_MEMORY_ORDER"), Delay: time.Second, UserAgent: "freshet-test"})
+	e, err := Open(Options{Dir: dir, AllowPrivate: true, Resolve: resolve, MaxPages: memoryPages, Order: os.Getenv("FRESHET_MEMORY_ORDER"), Delay: time.Second, UserAgent: "freshet-test"})
 	if err != nil {
 		t.Fatal(err)
 	}

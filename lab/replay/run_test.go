@@ -109,7 +109,7 @@ func TestNewWorld(t *testing.T) {
 
 // TestRecordedHistories holds the counts of the recorded histories exactly, and the freshness of the
 // policies that need no learning, the mean of five seeds, to what a prototype measured. The budget is the
-// smallest of four; the figures of the others are in docs/performance.md.
+// smallest of four; the figures of the others are in docs/performance/simulator.md.
 func TestRecordedHistories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
