@@ -3,6 +3,9 @@ package crawl
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -10,8 +13,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"freshet/clock"
 	"freshet/store"
@@ -57,7 +63,7 @@ func BenchmarkMemory(b *testing.B) {
 						if i == 0 {
 							loseSeen(b, dir)
 						}
-						peaks = append(peaks, crawlOn(b, dir, crawl.order))
+						peaks = append(peaks, crawlOn(b, dir, crawl.order, known))
 					}
 					slices.Sort(peaks)
 					peak := peaks[len(peaks)/2]
@@ -82,9 +88,9 @@ func loseSeen(b *testing.B, dir string) {
 }
 
 // crawlOn crawls in a process of its own, and returns that process's peak in KiB.
-func crawlOn(b *testing.B, dir, order string) int64 {
+func crawlOn(b *testing.B, dir, order string, known int) int64 {
 	child := exec.Command(os.Args[0], "-test.run", "^TestMemoryProcess$", "-test.v")
-	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order, "GOGC=50") // as the crawl command has it
+	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order, fmt.Sprintf("FRESHET_MEMORY_KNOWN=%d", known), "GOGC=50") // as the crawl command has it
 	out, err := child.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -95,6 +101,33 @@ func crawlOn(b *testing.B, dir, order string) int64 {
 
 func memorySite(i int) weburl.Site {
 	return weburl.Site(fmt.Sprintf("http://site%d.example%d.test", i%3, i))
+}
+
+func memoryPath(page int) string {
+	return fmt.Sprintf("/section-%d/an-article-about-something-%d.html", page%7, page)
+}
+
+// memoryWeb answers for every site: a page is 18 KB with 40 links to known ones, a quarter of them of other sites.
+func memoryWeb(t *testing.T, known int) *httptest.Server {
+	text := strings.Repeat("<p>what a page has to say is the same everywhere, as only its links count here.</p>\n", 180)
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(out, r)
+			return
+		}
+		out.Header().Set("Content-Type", "text/html; charset=utf-8")
+		rng := rand.New(rand.NewPCG(xxh3.HashString(r.Host), xxh3.HashString(r.URL.Path)))
+		for i := range 40 {
+			site := ""
+			if i%4 == 0 {
+				site = string(memorySite(rng.IntN(memorySites)))
+			}
+			fmt.Fprintf(out, "<a href=%q>%d</a>\n", site+memoryPath(rng.IntN(known/memorySites)), i)
+		}
+		fmt.Fprintf(out, "<h1>%s%s</h1>\n%s", r.Host, r.URL.Path, text)
+	}))
+	t.Cleanup(server.Close)
+	return server
 }
 
 // fillDirectory makes a crawl that knows pages, which are queued.
@@ -119,7 +152,7 @@ func fillDirectory(b *testing.B, dir string, known int) {
 			discovered := &store.Discovered{Partition: at.Partition(s.Partitions()), At: now}
 			records = append(records, discovered)
 			for page := range perSite {
-				u, err := at.Root().Parse(fmt.Sprintf("/section-%d/an-article-about-something-%d.html", page%7, from/memorySites+page))
+				u, err := at.Root().Parse(memoryPath(from/memorySites + page))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -147,8 +180,11 @@ func TestMemoryProcess(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	web := newTestWeb(t, 1, 1000)
-	address := addressOfServer(web.server)
+	known, err := strconv.Atoi(os.Getenv("FRESHET_MEMORY_KNOWN"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := addressOfServer(memoryWeb(t, known))
 	resolve := map[string]netip.AddrPort{}
 	for i := range memorySites {
 		resolve[memorySite(i).Host()] = address
