@@ -37,22 +37,12 @@ func ringOptions(t *testing.T, order string) Options {
 // cashHeld returns the cash that pages have and did not hand on, of all together.
 func cashHeld(t *testing.T, o Options) (held float64) {
 	t.Helper()
-	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for p := range s.Partitions() {
-		for row, err := range s.Pages(weburl.Partition(p)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if row.Paid < 0 || row.Paid > row.Cash {
-				t.Errorf("%s has handed on %v of %v", row.URL, row.Paid, row.Cash)
-			}
-			held += row.Cash - row.Paid
+	eachPage(t, o, func(row store.PageAt) {
+		if row.Paid < 0 || row.Paid > row.Cash {
+			t.Errorf("%s has handed on %v of %v", row.URL, row.Paid, row.Cash)
 		}
-	}
+		held += row.Cash - row.Paid
+	})
 	return held
 }
 

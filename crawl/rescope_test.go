@@ -169,21 +169,11 @@ func TestNarrowerScope(t *testing.T) {
 // queuedPages returns the pages that wait and are of a kind.
 func queuedPages(t *testing.T, o Options, of func(weburl.URL) bool) (urls []string) {
 	t.Helper()
-	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for p := range s.Partitions() {
-		for row, err := range s.Pages(weburl.Partition(p)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if row.Queue != store.NoQueue && of(row.URL) {
-				urls = append(urls, row.URL.String())
-			}
+	eachPage(t, o, func(row store.PageAt) {
+		if row.Queue != store.NoQueue && of(row.URL) {
+			urls = append(urls, row.URL.String())
 		}
-	}
+	})
 	return urls
 }
 

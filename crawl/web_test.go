@@ -142,25 +142,32 @@ func run(t *testing.T, o Options) Summary {
 	return summary
 }
 
-// stored returns the URLs of the pages that have a version.
-func stored(t *testing.T, o Options) []string {
+// eachPage calls fn for every page of a crawl that is not running.
+func eachPage(t *testing.T, o Options, fn func(store.PageAt)) {
 	t.Helper()
 	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var urls []string
 	for p := range s.Partitions() {
 		for row, err := range s.Pages(weburl.Partition(p)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row.State == store.StateLive {
-				urls = append(urls, row.URL.String())
-			}
+			fn(row)
 		}
 	}
+}
+
+// stored returns the URLs of the pages that have a version.
+func stored(t *testing.T, o Options) (urls []string) {
+	t.Helper()
+	eachPage(t, o, func(row store.PageAt) {
+		if row.State == store.StateLive {
+			urls = append(urls, row.URL.String())
+		}
+	})
 	slices.Sort(urls)
 	return urls
 }
