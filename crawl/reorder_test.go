@@ -57,11 +57,11 @@ func (w *testWeb) linkRanks(t *testing.T, pages []store.PageAt) []float64 {
 	return ranksOf(t, &b)
 }
 
-// knownPages returns all pages of the crawl.
-func knownPages(t *testing.T, e *Engine) (pages []store.PageAt) {
+// knownPages returns all pages of a crawl.
+func knownPages(t *testing.T, s *store.Store) (pages []store.PageAt) {
 	t.Helper()
-	for p := range e.store.Partitions() {
-		for row, err := range e.store.Pages(weburl.Partition(p)) {
+	for p := range s.Partitions() {
+		for row, err := range s.Pages(weburl.Partition(p)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestReorder(t *testing.T) {
 			}
 			e.reordering.step = test.step
 			e.reordering.rank(t.Context())
-			pages := knownPages(t, e)
+			pages := knownPages(t, e.store)
 			ranks := web.linkRanks(t, pages)
 			var waiting []int
 			for i, page := range pages {
@@ -318,7 +318,7 @@ func TestExplainBatch(t *testing.T) {
 			}
 			e.reordering.rank(t.Context())
 			held, placed := false, false
-			for _, page := range knownPages(t, e) {
+			for _, page := range knownPages(t, e.store) {
 				x, err := e.Explain(page.URL.String())
 				if err != nil {
 					t.Fatal(err)

@@ -225,7 +225,7 @@ func TestReloadNarrows(t *testing.T) {
 
 // queuedOf returns the queued pages of other hosts than one.
 func queuedOf(t *testing.T, e *Engine, host string) (urls []string) {
-	for _, page := range knownPages(t, e) {
+	for _, page := range knownPages(t, e.store) {
 		if page.Queue != store.NoQueue && page.URL.Host() != host {
 			urls = append(urls, page.URL.String())
 		}

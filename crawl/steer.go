@@ -343,11 +343,12 @@ func (d *discovery) addSeeds(seeds []weburl.URL, now time.Time) error {
 
 // knownSeed makes a seed of a page that is known as something else.
 func (d *discovery) knownSeed(u weburl.URL, row store.Page, now time.Time) store.Record {
+	p := d.engine.partition(u.Site())
 	page := store.NewPage{URL: u, Depth: row.Depth, Hops: row.Hops, Order: row.Key.Order, Seed: true}
-	if p := d.engine.partition(u.Site()); !d.engine.reordering.knows(p, u.Fingerprint()) {
+	if !d.engine.reordering.knows(p, u.Fingerprint()) {
 		page.Cash = frontier.Pay(d.engine.opt.ordering, 1, 1)
 	}
-	return &store.Discovered{Partition: d.engine.partition(u.Site()), At: now.UnixNano(), ByCash: d.engine.opt.paysCash(), New: []store.NewPage{page}}
+	return &store.Discovered{Partition: p, At: now.UnixNano(), ByCash: d.engine.opt.paysCash(), New: []store.NewPage{page}}
 }
 
 // order carries out an operator's order while nobody else changes the crawl, and lets the dispatcher
