@@ -36,7 +36,7 @@ func (e *Engine) process() {
 func (v *visit) letGo() {
 	r := v.result
 	v.bytes = int64(len(r.ResponseBytes))
-	r.RequestBytes, r.ResponseBytes, r.Body = nil, nil, nil
+	r.Drop()
 }
 
 // learn reads a fetched page and fills in its record and captures.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -255,7 +256,7 @@ func (e *Engine) judgeRobots(site weburl.Site, r *fetch.Result, try robotsTry, n
 	}
 	verdict := robotsVerdict{until: now.Add(robotsLife)}
 	if reached {
-		verdict.body, verdict.rules.rules = body, fetch.ParseRobots(body)
+		verdict.body, verdict.rules.rules = slices.Clone(body), fetch.ParseRobots(body)
 	} else {
 		verdict.rules = e.robots.last(site)
 	}

@@ -147,11 +147,10 @@ func hungUp(err error) bool {
 // it.
 func (x *exchange) over(conn *connection, request []byte) {
 	stop := context.AfterFunc(x.ctx, func() { conn.Close() })
-	scratch := x.f.scratch.Get().(*[scratchBytes]byte)
-	in := &reader{x: x, conn: conn, buf: scratch[:0]}
+	first := x.f.rooms.Get().(*room)
+	in := &reader{x: x, conn: conn, buf: first[:0]}
 	keep := x.talk(in, request)
-	in.finish()
-	x.f.scratch.Put(scratch)
+	in.finish(first)
 	if stop() && keep {
 		x.r.Kept = true
 		x.f.idle.put(conn)

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -39,7 +40,7 @@ func checkExchange(t testing.TB, wire []byte, r *Result) {
 	if !bytes.HasPrefix(wire, r.ResponseBytes) {
 		t.Errorf("recorded %q of %q", r.ResponseBytes, wire)
 	}
-	if len(r.ResponseBytes)-r.HeaderLen > 2000+1000+scratchBytes || len(r.Body) > 2000 {
+	if len(r.ResponseBytes)-r.HeaderLen > 2000+1000+roomBytes || len(r.Body) > 2000 {
 		t.Errorf("%d bytes of response, %d of body", len(r.ResponseBytes), len(r.Body))
 	}
 	if r.Interim > r.HeaderLen && r.HeaderLen > 0 || r.HeaderLen > len(r.ResponseBytes) {
@@ -146,4 +147,40 @@ func BenchmarkExchange(b *testing.B) {
 	}
 	listener.Close()
 	server.Wait()
+}
+
+// A result keeps its bytes until it is dropped, whatever other fetches read; and a dropped one's room is used again.
+func TestDrop(t *testing.T) {
+	for _, size := range []int{100, 20_000, 40_000} {
+		for _, chunked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("size=%d/chunked=%t", size, chunked), func(t *testing.T) {
+				bodyOf := func(dial int) string { return strings.Repeat(string(rune('a'+dial)), size) }
+				w := &web{serve: func(dial int, conn net.Conn) {
+					http.ReadRequest(bufio.NewReader(conn))
+					if chunked {
+						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", size, bodyOf(dial))
+					} else {
+						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", size, bodyOf(dial))
+					}
+				}}
+				f := w.fetcher(t, nil)
+				kept := map[int]*Result{}
+				for dial := range 12 {
+					r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+					if dial%3 == 0 {
+						kept[dial] = r
+						continue
+					}
+					if r.Drop(); r.RequestBytes != nil || r.ResponseBytes != nil || r.Body != nil {
+						t.Errorf("a dropped result has bytes")
+					}
+				}
+				for dial, r := range kept {
+					if string(r.Body) != bodyOf(dial) || !bytes.Contains(r.ResponseBytes, r.Body) {
+						t.Errorf("fetch %d: body %.10q…, want %.10q…", dial, r.Body, bodyOf(dial))
+					}
+				}
+			})
+		}
+	}
 }

@@ -121,12 +121,12 @@ type Request struct {
 
 // Fetcher fetches pages. It is safe for concurrent use.
 type Fetcher struct {
-	opt     Options
-	names   *names
-	idle    *idle
-	memory  *semaphore.Weighted // bytes of long bodies
-	tls     *tls.Config
-	scratch sync.Pool // of *[]byte, where responses are read first
+	opt    Options
+	names  *names
+	idle   *idle
+	memory *semaphore.Weighted // bytes of long bodies
+	tls    *tls.Config
+	rooms  sync.Pool // of *room
 }
 
 // New returns a Fetcher. It errs if opt.Validate does.
@@ -148,7 +148,7 @@ func New(opt Options) (*Fetcher, error) {
 	f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS12)
 	f.tls.NextProtos = []string{"http/1.1"}
 	f.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
-	f.scratch.New = func() any { return new([scratchBytes]byte) }
+	f.rooms.New = func() any { return new(room) }
 	return f, nil
 }
 

@@ -7,9 +7,14 @@ import (
 	"slices"
 )
 
+// room is where a response is read first. If it fills enough of it, it stays there until its result is dropped.
+type room [roomBytes]byte
+
 const (
-	// scratchBytes is where a response is read first: most fit, and leave in a slice of their own size.
-	scratchBytes = 32 << 10
+	// roomBytes is what most responses fit into.
+	roomBytes = 32 << 10
+	// enoughRoom is what a response fills at least to stay in its room; a smaller one is copied.
+	enoughRoom = roomBytes / 4
 	// freeBody is how much of a body may be in memory without asking the budget.
 	freeBody = 256 << 10
 	// maxChunkLine bounds a chunk's size and extensions.
@@ -25,7 +30,7 @@ var (
 type reader struct {
 	x    *exchange
 	conn *connection
-	buf  []byte // the response so far; exchange's scratch at first
+	buf  []byte // the response so far; in a room at first
 	at   int    // what has been understood of it
 
 	lines    int   // of header, so far
@@ -290,10 +295,9 @@ func chunkSize(line []byte) (int64, error) {
 	return size, nil
 }
 
-// unchunk returns the data of the chunks in a body that chunks has read, of which there are length
-// bytes; the last chunk may be cut short.
-func unchunk(framed []byte, length int) []byte {
-	body := make([]byte, 0, length)
+// unchunk appends to body, which is empty, the data of the chunks in a body that chunks has read, of which there are
+// length bytes; the last chunk may be cut short.
+func unchunk(body, framed []byte, length int) []byte {
 	for len(body) < length {
 		line, rest, _ := bytes.Cut(framed, []byte("\n"))
 		size, _ := chunkSize(bytes.TrimSuffix(line, []byte("\r")))
@@ -304,25 +308,48 @@ func unchunk(framed []byte, length int) []byte {
 	return body
 }
 
-// finish gives the result its bytes and gives back what it does not need of the memory budget.
-func (in *reader) finish() {
+// finish gives the result its bytes. It gives back what it does not need of the memory budget, and the room in which
+// the response was read first, unless it stays there.
+func (in *reader) finish(first *room) {
 	r := in.x.r
 	end := len(in.buf)
 	if r.HeaderLen > 0 {
 		end = in.at
 	}
 	raw := in.buf[:end:end]
-	if cap(in.buf) == scratchBytes || cap(in.buf)-end > end/4 {
-		raw = slices.Clone(raw)
+	moved := cap(in.buf) > roomBytes
+	if !moved && end >= enoughRoom {
+		in.keep(first)
+	} else {
+		if !moved || cap(in.buf)-end > end/4 {
+			raw = slices.Clone(raw)
+		}
+		in.x.f.rooms.Put(first)
 	}
 	r.ResponseBytes = raw
 	if r.HeaderLen > 0 {
 		r.Body = raw[r.HeaderLen:]
 	}
 	if in.chunked {
-		r.Body = unchunk(r.Body, in.bodyLen)
+		r.Body = unchunk(in.roomFor(in.bodyLen), r.Body, in.bodyLen)
 	}
 	in.settle()
+}
+
+// roomFor returns room for n bytes more of the result.
+func (in *reader) roomFor(n int) []byte {
+	if n < enoughRoom || n > roomBytes {
+		return make([]byte, 0, n)
+	}
+	room := in.x.f.rooms.Get().(*room)
+	in.keep(room)
+	return room[:0:n]
+}
+
+// keep leaves a room to the result, until it is dropped.
+func (in *reader) keep(room *room) {
+	r := in.x.r
+	r.rooms, r.pool = append(r.rooms, room), &in.x.f.rooms
 }
 
 // settle keeps of the memory budget what the result holds, for Release to give back.

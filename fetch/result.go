@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"freshet/clock"
@@ -42,7 +43,9 @@ type Result struct {
 	Kept   bool // the connection is open for the next request to this site
 	Stray  bool // bytes came after the end of the response; they were dropped and the connection closed
 
-	release func() // gives back the body's share of the memory budget; nil once done
+	release func()  // gives back the body's share of the memory budget; nil once done
+	rooms   []*room // the Fetcher's, in which the bytes lie
+	pool    *sync.Pool
 }
 
 // Release gives the body's share of the Fetcher's memory budget back. The bytes stay readable; a
@@ -53,6 +56,17 @@ func (r *Result) Release() {
 		r.release()
 		r.release = nil
 	}
+}
+
+// Drop gives up the bytes of the exchange: RequestBytes, ResponseBytes and Body are nil after it. Their memory is for
+// other fetches then: what was not copied must not be looked at any more. A result need not be dropped. It is not
+// safe for concurrent use.
+func (r *Result) Drop() {
+	r.RequestBytes, r.ResponseBytes, r.Body = nil, nil, nil
+	for _, room := range r.rooms {
+		r.pool.Put(room)
+	}
+	r.rooms = nil
 }
 
 // Unheard tells whether the request went over a reused connection that the server closed before any byte
