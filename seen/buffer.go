@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/seen/disk"
 	"freshet/weburl"
 )
 
@@ -12,10 +13,10 @@ import (
 // the marks that will have been decided with them.
 type buffer struct {
 	links   []waiting
-	index   []int32 // places in links by second hash, plus 1; 0 is free; as many as a power of two
-	inDoubt int     // links that are not settled
-	joined  int     // offers of a link that waited already
-	bytes   int     // of the links' URLs
+	index   []indexed // of links by second hash, by open addressing; as many as a power of two
+	inDoubt int       // links that are not settled
+	joined  int       // offers of a link that waited already
+	bytes   int       // of the links' URLs
 	marks   map[weburl.Partition]uint64
 	since   time.Time // when the oldest content came
 }
@@ -23,14 +24,29 @@ type buffer struct {
 // waiting is a link with all that was offered of it summed.
 type waiting struct {
 	weburl.Link
-	second  weburl.Fingerprint // see secondHash
-	settled bool               // known, and at no greater depth than this: nothing to look up
+	second    weburl.Fingerprint // see secondHash
+	partition weburl.Partition
+	settled   bool // known, and at no greater depth than this: nothing to look up
+}
+
+// indexed is a slot of the index, free if it is zero.
+type indexed struct {
+	tag  uint32 // of the link's second hash, so that most others need not be looked at
+	next int32  // the link's place in links, plus 1
+}
+
+// tagOf returns the tag of a second hash.
+func tagOf(second weburl.Fingerprint) uint32 { return uint32(second) }
+
+// entry returns how the set knows a link.
+func (w *waiting) entry(value uint32) disk.Entry {
+	return disk.Entry{Fingerprint: w.Fingerprint, Value: value, Partition: w.partition, Check: checkOf(w.second)}
 }
 
 const smallestIndex = 1 << 10
 
 func newBuffer() *buffer {
-	return &buffer{index: make([]int32, smallestIndex), marks: map[weburl.Partition]uint64{}}
+	return &buffer{index: make([]indexed, smallestIndex), marks: map[weburl.Partition]uint64{}}
 }
 
 func (b *buffer) empty() bool { return len(b.links) == 0 && len(b.marks) == 0 }
@@ -52,10 +68,10 @@ func (b *buffer) unsettle() {
 }
 
 // add joins a link to what waits, with that much cash.
-func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool, cash float64) {
+func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Partition, settled bool, cash float64) {
 	slot := b.slot(link.Fingerprint, second)
-	if *slot > 0 {
-		have := &b.links[*slot-1]
+	if slot.next > 0 {
+		have := &b.links[slot.next-1]
 		have.Cash += cash
 		have.Depth = min(have.Depth, link.Depth)
 		have.Hops = min(have.Hops, link.Hops)
@@ -67,33 +83,37 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, settled bool,
 		}
 		return
 	}
-	b.links = append(b.links, waiting{*link, second, settled})
+	b.links = append(b.links, waiting{*link, second, p, settled})
 	b.links[len(b.links)-1].Cash = cash
 	b.bytes += len(link.URL.String())
 	if !settled {
 		b.inDoubt++
 	}
-	*slot = int32(len(b.links))
+	*slot = indexed{tagOf(second), int32(len(b.links))}
 	if 2*len(b.links) > len(b.index) {
 		b.grow()
 	}
 }
 
 // slot returns where the index has a link, or the free slot where it belongs.
-func (b *buffer) slot(fp, second weburl.Fingerprint) *int32 {
+func (b *buffer) slot(fp, second weburl.Fingerprint) *indexed {
 	mask := len(b.index) - 1
-	for at := int(second>>20) & mask; ; at = (at + 1) & mask {
+	for at := int(second>>32) & mask; ; at = (at + 1) & mask {
 		slot := &b.index[at]
-		if *slot == 0 || b.links[*slot-1].second == second && b.links[*slot-1].Fingerprint == fp {
+		if slot.next == 0 {
+			return slot
+		}
+		if slot.tag == tagOf(second) && b.links[slot.next-1].second == second && b.links[slot.next-1].Fingerprint == fp {
 			return slot
 		}
 	}
 }
 
 func (b *buffer) grow() {
-	b.index = make([]int32, 2*len(b.index))
+	b.index = make([]indexed, 2*len(b.index))
 	for i := range b.links {
-		*b.slot(b.links[i].Fingerprint, b.links[i].second) = int32(i + 1)
+		w := &b.links[i]
+		*b.slot(w.Fingerprint, w.second) = indexed{tagOf(w.second), int32(i + 1)}
 	}
 }
 

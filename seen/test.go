@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +47,7 @@ type Verdict struct {
 type Options struct {
 	FS           vfs.FS        // where the set lives; default the machine's file system
 	CacheEntries int           // slots of the cache; default 65536
-	BufferLinks  int           // links that may wait for a Drain; default 131072
+	BufferLinks  int           // links that may wait for a Drain; default see Room
 	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of BufferLinks
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
@@ -61,18 +60,28 @@ type Options struct {
 	Cash bool
 }
 
-// bufferBytes is the room for URLs in the buffer, per link: twice the length of a usual URL.
-const bufferBytes = 128
+const (
+	// bufferBytes is the room for URLs in the buffer, per link: twice the length of a usual URL.
+	bufferBytes = 128
+	// The room for links grows with the set by default: the more is known, the farther apart lie the places that a Drain
+	// looks at, and the more links it should decide at once. It takes a third of a byte for each known URL, texts apart.
+	leastRoom, mostRoom = 1 << 17, 1 << 22
+	knownPerLink        = 400
+)
 
 func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
-	o.BufferLinks = cmp.Or(o.BufferLinks, 1<<17)
-	o.DrainLinks = cmp.Or(o.DrainLinks, o.BufferLinks/2+1)
 	o.MaxWait = cmp.Or(o.MaxWait, 100*time.Millisecond)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
+}
+
+// Room returns how many links may wait for a Drain when so many URLs are known: BufferLinks or, by default, one for
+// each 400 URLs, but 131,072 at least and 4 million at most.
+func (o Options) Room(known int64) int {
+	return cmp.Or(o.BufferLinks, int(min(max(known/knownPerLink, leastRoom), mostRoom)))
 }
 
 // Validate returns all faults of o, joined.
@@ -99,25 +108,26 @@ func (o Options) Validate() error {
 // Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer
 // never waits for the others' disk access.
 //
-// Its memory is the cache (some 10 bytes an entry), two buffers of BufferLinks links, 128 bytes of URL
-// for each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL. On disk a known URL
-// takes some 7 bytes.
+// Its memory is the cache (some 10 bytes an entry), two buffers of as many links as Options.Room says, with at most
+// 128 bytes of URL for each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL; 1.7 bytes
+// where more than 50 million are known. On disk a known URL takes some 7 bytes.
 type Test struct {
 	opt  Options
 	lost bool
 
-	deciding   sync.Mutex // held before waiting where both are
-	set        *disk.Set
-	taken      *buffer                     // being decided; kept when a lookup failed
-	marks      map[weburl.Partition]uint64 // decided since the last Keep
-	unkept     bool                        // something was decided since the last Keep
-	partitions map[weburl.Site]weburl.Partition
-	questions  []disk.Entry  // reused
-	answers    []disk.Answer // reused
+	deciding  sync.Mutex // held before waiting where both are
+	set       *disk.Set
+	taken     *buffer                     // being decided; kept when a lookup failed
+	marks     map[weburl.Partition]uint64 // decided since the last Keep
+	unkept    bool                        // something was decided since the last Keep
+	questions []disk.Entry                // reused
+	answers   []disk.Answer               // reused
 
 	waiting sync.Mutex
 	cache   recent
 	buffer  *buffer
+	room    int // for links in the buffer
+	sites   sites
 }
 
 // Open opens the set in dir, which it makes if need be. A set that is damaged is thrown away; see
@@ -133,8 +143,8 @@ func Open(dir string, opt Options) (*Test, error) {
 	}
 	return &Test{
 		opt: opt, lost: lost, set: set,
-		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(), taken: newBuffer(),
-		marks: map[weburl.Partition]uint64{}, partitions: map[weburl.Site]weburl.Partition{},
+		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(), taken: newBuffer(), room: opt.Room(set.Known()),
+		marks: map[weburl.Partition]uint64{}, sites: newSites(opt.Partitions),
 	}, nil
 }
 
@@ -161,7 +171,7 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 		if settled && lot == 0 {
 			continue
 		}
-		t.buffer.add(&links[i], second, settled, lot)
+		t.buffer.add(&links[i], second, t.sites.partition(links[i].URL.Site()), settled, lot)
 	}
 	t.buffer.mark(mark)
 	return nil
@@ -194,7 +204,7 @@ func (t *Test) fits(links []weburl.Link) bool {
 	for i := range links {
 		bytes += len(links[i].URL.String())
 	}
-	return len(t.buffer.links)+len(links) <= t.opt.BufferLinks && bytes <= t.opt.BufferLinks*bufferBytes
+	return len(t.buffer.links)+len(links) <= t.room && bytes <= t.room*bufferBytes
 }
 
 // Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, and more than have
@@ -204,7 +214,8 @@ func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
 	b := t.buffer
-	if b.inDoubt >= max(t.opt.DrainLinks, b.joined+1) || len(b.links) >= t.opt.BufferLinks/2+1 || b.bytes >= t.opt.BufferLinks*bufferBytes/2 {
+	half := t.room/2 + 1
+	if b.inDoubt >= max(cmp.Or(t.opt.DrainLinks, half), b.joined+1) || len(b.links) >= half || b.bytes >= t.room*bufferBytes/2 {
 		return true
 	}
 	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
@@ -223,6 +234,7 @@ func (t *Test) Drain(dst []Verdict) (verdicts []Verdict, marks []Mark, err error
 	if t.taken.empty() {
 		t.waiting.Lock()
 		t.taken, t.buffer = t.buffer, t.taken
+		t.room = t.opt.Room(t.set.Known())
 		t.waiting.Unlock()
 	}
 	if err := t.lookup(t.taken.links); err != nil {
@@ -248,38 +260,17 @@ func (t *Test) lookup(links []waiting) error {
 	for i := range links {
 		t.answers[i].Asked = links[i].Depth
 		if !links[i].settled {
-			t.questions = append(t.questions, t.entry(&links[i].Link, links[i].second, uint32(i)))
+			t.questions = append(t.questions, links[i].entry(uint32(i)))
 		}
 	}
 	return t.set.Lookup(t.questions, t.answers)
-}
-
-// entry returns how the set knows a link.
-func (t *Test) entry(link *weburl.Link, second weburl.Fingerprint, value uint32) disk.Entry {
-	return disk.Entry{Fingerprint: link.Fingerprint, Value: value, Partition: t.partition(link.URL.Site()), Check: checkOf(second)}
-}
-
-// maxSites bounds the sites whose partitions are remembered: to look one up in the list of public
-// suffixes takes longer than all the rest of a link's test.
-const maxSites = 1 << 14
-
-func (t *Test) partition(site weburl.Site) weburl.Partition {
-	p, ok := t.partitions[site]
-	if !ok {
-		if len(t.partitions) == maxSites {
-			clear(t.partitions)
-		}
-		p = site.Partition(t.opt.Partitions)
-		t.partitions[weburl.Site(strings.Clone(string(site)))] = p
-	}
-	return p
 }
 
 // decide turns a link into a verdict and notes what Keep must write. tell is false for a known link
 // that says nothing.
 func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
 	if !w.settled && (!known.Known || w.Depth < known.Depth) {
-		t.set.Add(t.entry(&w.Link, w.second, uint32(w.Depth)), !known.Known)
+		t.set.Add(w.entry(uint32(w.Depth)), !known.Known)
 		t.unkept = true
 		return Verdict{Link: w.Link, New: !known.Known}, true
 	}
@@ -337,10 +328,12 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.lost = true
 	t.forgetRecent()
 
+	sites := newSites(t.opt.Partitions)
 	batch := make([]disk.Entry, 0, rebuildBatch)
 	depths := make([]uint16, 0, rebuildBatch)
 	for link := range known {
-		batch = append(batch, t.entry(&link, secondHash(link.URL), uint32(len(batch))))
+		w := waiting{Link: link, second: secondHash(link.URL), partition: sites.partition(link.URL.Site())}
+		batch = append(batch, w.entry(uint32(len(batch))))
 		depths = append(depths, link.Depth)
 		if len(batch) == rebuildBatch {
 			if err := t.fill(batch, depths); err != nil {

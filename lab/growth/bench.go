@@ -124,7 +124,7 @@ func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
 	}{{bySorted, cacheEntries(), b.rival.sorted}, {byGet, cacheEntries(), b.rival.get}, {byGetAll, 1, b.rival.get}} {
 		for _, name := range []string{"recent", "uniform"} {
 			fresh += uint64(b.urls)
-			f, err := b.try(ctx, way.name, name, b.urls/slower, fresh, batches(way.entries, way.decide))
+			f, err := b.try(ctx, way.name, name, b.urls/slower, fresh, batches(way.entries, drainLinks(known), way.decide))
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func Experiment() lab.Experiment {
 			p := new(parameters)
 			flags.UintSliceVar(&p.known, "known", []uint{1e6, 3e6, 1e7}, "known URLs at which to measure; 100 million take 1 GB of disk, 3 GB with --pebble")
 			flags.IntVar(&p.urls, "urls", 4_000_000, "URLs of a stream")
-			flags.UintSliceVar(&p.drains, "drains", nil, "numbers of links decided at once to try in the end, beside the default's 65536")
+			flags.UintSliceVar(&p.drains, "drains", nil, "numbers of links decided at once to try in the end, beside the default's 65536 or, if that is more, one for each 800 known")
 			flags.BoolVar(&p.pebble, "pebble", false, "measure a Pebble database too")
 			flags.StringVar(&p.dir, "dir", "", "where to put the sets for the while; default the system's folder for that")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the streams")
@@ -58,7 +58,7 @@ func (p *parameters) validate() error {
 }
 
 // chunk is how many links are made at a time, before the clock runs, if that is enough for two drains.
-const chunk = 200_000
+const chunk = 1_000_000
 
 // maxDrain bounds the links that are decided at once: two of these drains' links are in memory as they are made.
 const maxDrain = 1 << 22

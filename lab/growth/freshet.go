@@ -28,6 +28,12 @@ func cacheEntries() int { return seen.CacheEntries(64) }
 // defaultBuffer stands for the number of links that may wait in a live test by default.
 const defaultBuffer = 0
 
+// drainLinks is how many links a live test decides at once by default, when so many URLs are known.
+func drainLinks(known uint64) int { return seen.Options{}.Room(int64(known)) / 2 }
+
+// longestWait is how long links may wait to be decided together: longer than it takes to offer as many.
+const longestWait = 10 * time.Second
+
 // openFreshet opens the test in a folder, with room for so many links that wait. Half as many are decided at once.
 func openFreshet(folder string, buffer int) (*freshet, error) {
 	test, err := seen.Open(filepath.Join(folder, "freshet"), seen.Options{CacheEntries: cacheEntries(), BufferLinks: buffer})
@@ -47,7 +53,7 @@ func (f *freshet) close() error {
 func (f *freshet) ask(links []weburl.Link) error {
 	for page := range slices.Chunk(links, pageLinks) {
 		now := f.clock.Now()
-		if f.test.Due(now, 0) {
+		if f.test.Due(now, longestWait) {
 			if err := f.drain(); err != nil {
 				return err
 			}

@@ -29,7 +29,6 @@ type rival struct {
 
 const (
 	memtable  = 16 << 20
-	batchURLs = 1 << 16 // that a batch has, and a cache
 	tableURLs = 4 << 20 // of a loaded table
 )
 
@@ -106,17 +105,17 @@ func (r *rival) set(fp weburl.Fingerprint) []byte {
 	return r.key[:]
 }
 
-// batches returns what asks in batches by decide, behind a cache as the URL-seen test has it or, at one
-// entry, behind none.
-func batches(entries int, decide func([]weburl.Fingerprint) error) func([]weburl.Link) error {
+// batches returns what asks by decide in batches of so many URLs, behind a cache as the URL-seen test has it or, at
+// one entry, behind none.
+func batches(entries, urls int, decide func([]weburl.Fingerprint) error) func([]weburl.Link) error {
 	recent := cache.NewSetClock(entries)
-	batch := make([]weburl.Fingerprint, 0, batchURLs)
+	batch := make([]weburl.Fingerprint, 0, urls)
 	return func(links []weburl.Link) error {
 		for i := range links {
 			if _, hit := recent.Touch(links[i].Fingerprint); !hit {
 				batch = append(batch, links[i].Fingerprint)
 			}
-			if len(batch) == batchURLs || i == len(links)-1 {
+			if len(batch) == urls || i == len(links)-1 {
 				if err := decide(batch); err != nil {
 					return err
 				}

@@ -87,3 +87,22 @@ func benchmarkLookup(b *testing.B, s *Set, known uint64, batch int, stream strin
 	b.ReportMetric(float64(used.Nanoseconds())/urls, "cpu-ns/url")
 	b.ReportMetric(float64(s.Stats().Reads-reads)/urls, "reads/url")
 }
+
+// BenchmarkFill makes a set of ten million URLs: tables, runs and their merges.
+func BenchmarkFill(b *testing.B) {
+	const known = 10_000_000
+	s, _, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	before := clock.Processor()
+	for b.Loop() {
+		fill(b, s, known)
+		if err := s.Settle(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64((clock.Processor()-before).Nanoseconds())/float64(b.N)/known, "cpu-ns/url")
+}

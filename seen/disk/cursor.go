@@ -58,8 +58,7 @@ func (c *cursor) fill() error {
 func (c *cursor) decode() error {
 	s := &c.segments[0].sections[c.section]
 	if c.block == c.window.end {
-		ahead := max(1, windowSize/s.blockLen(blockEntries))
-		if err := c.window.load(c.block, min(c.block+ahead, s.blocks())); err != nil {
+		if err := c.window.read(c.block, s.blocks()); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"encoding/binary"
 	"sort"
 
 	"freshet/weburl"
@@ -27,10 +26,26 @@ func (a *Answer) found(depth uint16) {
 // inquiry is a batch of sorted questions on its way through the runs. Its memory is used again.
 type inquiry struct {
 	questions []Entry
-	answers   []Answer
+	answers   []Answer // in the order of questions
 	doubts    []doubt
 	window    window
 	reads     int64 // for Stats
+}
+
+// begin takes up sorted questions, and what answers say of when they were asked.
+func (q *inquiry) begin(questions []Entry, answers []Answer) {
+	q.questions, q.answers, q.reads = questions, q.answers[:0], 0
+	for i := range questions {
+		q.answers = append(q.answers, Answer{Asked: answers[questions[i].Value].Asked})
+	}
+}
+
+// end puts the answers where the questions want them.
+func (q *inquiry) end(answers []Answer) {
+	for i := range q.questions {
+		answers[q.questions[i].Value] = q.answers[i]
+	}
+	q.questions = nil
 }
 
 // doubt is a question that a section's head could not answer with no: its entry may be among the
@@ -58,7 +73,7 @@ func (q *inquiry) askTable(t *table) {
 				continue
 			}
 			if slot := t.slot(*e); slot.Fingerprint != 0 {
-				q.answers[e.Value].found(uint16(slot.Value))
+				q.answers[from+i].found(uint16(slot.Value))
 			}
 		}
 	}
@@ -73,7 +88,7 @@ func (q *inquiry) askSorted(entries []Entry) {
 			return
 		}
 		if Same(entries[0], *e) {
-			q.answers[e.Value].found(uint16(entries[0].Value))
+			q.answers[i].found(uint16(entries[0].Value))
 		}
 	}
 }
@@ -101,11 +116,10 @@ func (q *inquiry) ask(g *segment) error {
 		})
 		q.doubts = q.doubts[:0]
 		for ; at < len(questions) && s.contains(&questions[at]); at++ {
-			e := &questions[at]
-			if q.answers[e.Value].settled() {
+			if q.answers[at].settled() {
 				continue
 			}
-			bucket, b, _ := s.split(e.Fingerprint)
+			bucket, b, _ := s.split(questions[at].Fingerprint)
 			if from, to := s.search(bucket, b); from < to {
 				q.doubts = append(q.doubts, doubt{at, from, to})
 			}
@@ -131,7 +145,7 @@ func (q *inquiry) settle(g *segment, s *section) error {
 			middle := (d.from + d.to) / 2
 			if !q.window.holds(middle) {
 				q.reads++
-				if err := q.window.read(middle, q.doubts[i:]); err != nil {
+				if err := q.window.show(middle, q.doubts[i:]); err != nil {
 					return err
 				}
 			}
@@ -141,7 +155,7 @@ func (q *inquiry) settle(g *segment, s *section) error {
 			}
 			switch {
 			case tail == want:
-				q.answers[e.Value].found(depth)
+				q.answers[d.question].found(depth)
 				d.to = d.from
 			case tail < want:
 				d.from = middle + 1
@@ -151,94 +165,4 @@ func (q *inquiry) settle(g *segment, s *section) error {
 		}
 	}
 	return nil
-}
-
-// window is a stretch of a section's blocks in memory.
-type window struct {
-	segment *segment
-	section *section
-	data    []byte
-	at      int64 // of data in the file
-	first   int   // block, and
-	end     int   // the block after the last
-	checked int   // the block whose checksum was compared last
-}
-
-const (
-	// windowSize is the most that is read at once.
-	windowSize = 256 << 10
-	// smallGap is how many bytes between two blocks are rather read than skipped: to copy so many takes about as
-	// long as another call of the system.
-	smallGap = 16 << 10
-)
-
-func (w *window) reset(g *segment, s *section) {
-	w.segment, w.section = g, s
-	w.first, w.end, w.checked = 0, 0, -1
-}
-
-func (w *window) holds(number int) bool {
-	return number >= w.first*blockEntries && number < w.end*blockEntries
-}
-
-// read reads the block of an entry, with those that the doubts ahead will ask for and that are near.
-func (w *window) read(number int, ahead []doubt) error {
-	first := number / blockEntries
-	end := first + 1
-	full := w.section.blockLen(blockEntries)
-	for _, d := range ahead {
-		last := (d.to - 1) / blockEntries
-		if last < end {
-			continue
-		}
-		if (d.from/blockEntries-end)*full > smallGap || (last+1-first)*full > windowSize {
-			break
-		}
-		end = last + 1
-	}
-	return w.load(first, end)
-}
-
-// load reads the blocks first..end.
-func (w *window) load(first, end int) error {
-	from, _, _ := w.section.block(first)
-	last, length, _ := w.section.block(end - 1)
-	size := int(last-from) + length
-	if cap(w.data) < size+padding {
-		w.data = make([]byte, size+padding, max(windowSize, size)+padding)
-	}
-	w.data = w.data[:size+padding]
-	w.at, w.first, w.end, w.checked = from, first, end, -1
-	if err := w.segment.read(w.data[:size], from); err != nil {
-		w.first, w.end = 0, 0
-		return err
-	}
-	return nil
-}
-
-// entry returns what the window has of an entry: rest and check, and depth.
-func (w *window) entry(number int) (tail uint64, depth uint16, err error) {
-	s := w.section
-	data, n, err := w.block(number / blockEntries)
-	if err != nil {
-		return 0, 0, err
-	}
-	i, width := number%blockEntries, s.tailBits()
-	tail = unpack(data, i*width, width)
-	depth = uint16(unpack(data[(n*width+7)/8:], i*s.depthBits, s.depthBits))
-	return tail, depth, nil
-}
-
-// block returns the content of a block and how many entries it has, having compared its checksum.
-func (w *window) block(i int) (data []byte, n int, err error) {
-	at, length, n := w.section.block(i)
-	data = w.data[at-w.at:]
-	if w.checked != i {
-		content := data[:length-checksumLen]
-		if binary.LittleEndian.Uint32(data[len(content):]) != checksum(w.segment.number, at, content) {
-			return nil, 0, w.segment.damaged(at, "block's checksum differs")
-		}
-		w.checked = i
-	}
-	return data, n, nil
 }

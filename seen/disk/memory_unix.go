@@ -2,7 +2,12 @@
 
 package disk
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
 
 // reserve returns n zero bytes outside of the collector's heap, which would else keep as much again free
 // beside them, or nil if the system has none.
@@ -16,3 +21,26 @@ func reserve(n int) []byte {
 
 // release gives back what reserve returned. Nothing may look at it any more.
 func release(memory []byte) error { return syscall.Munmap(memory) }
+
+// mapFile maps n bytes of a file from at on, so that they can be looked at where the system's cache of files has them.
+// It returns them, and the mapping, which unmap takes; or nil, if the file is no file of the system's. To look at what
+// the file has not is a fault.
+func mapFile(file vfs.File, at int64, n int) (data, mapping []byte) {
+	fd := file.Fd()
+	if fd == vfs.InvalidFd {
+		return nil, nil
+	}
+	skipped := int(at % int64(os.Getpagesize()))
+	mapping, err := syscall.Mmap(int(fd), at-int64(skipped), skipped+n, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, nil
+	}
+	return mapping[skipped:], mapping
+}
+
+// unmap ends a mapping. Nothing may look at it any more.
+func unmap(mapping []byte) {
+	if err := syscall.Munmap(mapping); err != nil {
+		panic("seen: unmap: " + err.Error()) // not a mapping
+	}
+}

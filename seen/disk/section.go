@@ -5,12 +5,12 @@ import (
 	"hash/crc32"
 )
 
-// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 256 entries,
+// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 64 entries,
 // what the head lacks. An entry's place follows from its number. A block is
 //
 //	┌──────────────────────┬────────────┬──────────┐
-//	│ rest, check: 256 × r │ depth      │ checksum │
-//	│ bits                 │ 256 × bits │ 4 bytes  │
+//	│ rest, check: 64 × r │ depth      │ checksum │
+//	│ bits                 │ 64 × bits │ 4 bytes  │
 //	└──────────────────────┴────────────┴──────────┘
 //
 // with the lowest bit of a number first. The last block has as many entries as are left.
@@ -23,7 +23,7 @@ type section struct {
 }
 
 const (
-	blockEntries = 256
+	blockEntries = 64
 	checksumLen  = 4
 )
 
@@ -42,13 +42,20 @@ func (s *section) block(i int) (at int64, length, n int) {
 	return s.tail + int64(i)*int64(s.blockLen(blockEntries)), s.blockLen(n), n
 }
 
+// stretch returns where the blocks first..end lie in the file, and how many bytes they are.
+func (s *section) stretch(first, end int) (at int64, size int) {
+	at, _, _ = s.block(first)
+	last, length, _ := s.block(end - 1)
+	return at, int(last-at) + length
+}
+
 // tailLen returns the length of all blocks in bytes.
 func (s *section) tailLen() int64 {
 	if s.n == 0 {
 		return 0
 	}
-	at, length, _ := s.block(s.blocks() - 1)
-	return at + int64(length) - s.tail
+	_, size := s.stretch(0, s.blocks())
+	return int64(size)
 }
 
 func (s *section) headWords() int { return (s.n+1<<s.bucketBits)/64 + 1 }
@@ -79,8 +86,30 @@ func unpack(data []byte, at, width int) uint64 {
 	return binary.LittleEndian.Uint64(data[at/8:]) >> (at % 8) & (1<<width - 1)
 }
 
-// pack adds the bits of a value of at most 56 to data, which is 0 from bit at on.
-func pack(data []byte, at int, value uint64) {
-	word := data[at/8:]
-	binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)|value<<(at%8))
+// packer makes what unpack reads, a value after the other.
+type packer struct {
+	data []byte
+	word uint64 // of which n bits, fewer than 64, are not in data yet
+	n    int
+}
+
+// put appends the width bits of a value. width is below 64.
+func (p *packer) put(value uint64, width int) {
+	p.word |= value << p.n
+	if p.n += width; p.n >= 64 {
+		p.data = binary.LittleEndian.AppendUint64(p.data, p.word)
+		p.n -= 64
+		p.word = value >> (width - p.n)
+	}
+}
+
+// end returns all values, filled up to a byte. They last until the next put, which begins anew.
+func (p *packer) end() []byte {
+	data := p.data
+	for ; p.n > 0; p.n -= 8 {
+		data = append(data, byte(p.word))
+		p.word >>= 8
+	}
+	*p = packer{data: data[:0]}
+	return data
 }

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ type segment struct {
 }
 
 const (
-	segmentFormat = 1
+	segmentFormat = 2
 	segmentMagic  = "freshet#"
 	sectionLen    = 24
 	footerLen     = 24
@@ -38,15 +39,17 @@ func segmentName(number uint32) string { return fmt.Sprintf("%08d.run", number) 
 type segmentWriter struct {
 	fs      vfs.FS
 	segment *segment
-	at      int64  // of the file, what buf holds included
-	buf     []byte // not written yet
-	block   []byte // the open block's tails
-	depths  []byte // the open block's depths
+	at      int64 // of the file, what buffer holds included
+	buffer  *bufio.Writer
+	tails   packer // of the open block
+	depths  packer // of the open block
 	open    *section
 	inBlock int
 	err     error
 }
 
+// writeSize is how many bytes are written at once, always from a multiple of itself on: the system then keeps what is
+// written in large pages, which it maps in half of the time.
 const writeSize = 256 << 10
 
 func createSegment(fs vfs.FS, path string, number uint32) (*segmentWriter, error) {
@@ -56,9 +59,9 @@ func createSegment(fs vfs.FS, path string, number uint32) (*segmentWriter, error
 	}
 	return &segmentWriter{
 		fs: fs, segment: &segment{number: number, path: path, file: file},
-		buf:    make([]byte, 0, writeSize),
-		block:  make([]byte, blockEntries*(56+16)/8+checksumLen+padding),
-		depths: make([]byte, blockEntries*16/8+padding),
+		buffer: bufio.NewWriterSize(file, writeSize),
+		tails:  packer{data: make([]byte, 0, blockEntries*(56+16)/8+checksumLen)}, // room for a whole block
+		depths: packer{data: make([]byte, 0, blockEntries*16/8)},
 	}, nil
 }
 
@@ -74,8 +77,8 @@ func (w *segmentWriter) add(e Entry) {
 	s := w.open
 	bucket, b, rest := s.split(e.Fingerprint)
 	s.append(bucket, b)
-	pack(w.block, w.inBlock*s.tailBits(), rest<<8|uint64(e.Check))
-	pack(w.depths, w.inBlock*s.depthBits, uint64(e.Value))
+	w.tails.put(rest<<8|uint64(e.Check), s.tailBits())
+	w.depths.put(uint64(e.Value), s.depthBits)
 	s.n++
 	if w.inBlock++; w.inBlock == blockEntries {
 		w.endBlock()
@@ -101,12 +104,9 @@ func (w *segmentWriter) addAll(entries []Entry) error {
 }
 
 func (w *segmentWriter) endBlock() {
-	s, n := w.open, w.inBlock
-	block := append(w.block[:(n*s.tailBits()+7)/8], w.depths[:(n*s.depthBits+7)/8]...)
+	block := append(w.tails.end(), w.depths.end()...)
 	sum := checksum(w.segment.number, w.at, block)
 	w.write(binary.LittleEndian.AppendUint32(block, sum))
-	clear(w.block)
-	clear(w.depths)
 	w.inBlock = 0
 }
 
@@ -127,17 +127,7 @@ func (w *segmentWriter) end() {
 
 func (w *segmentWriter) write(p []byte) {
 	w.at += int64(len(p))
-	w.buf = append(w.buf, p...)
-	if len(w.buf) >= writeSize-8<<10 {
-		w.flush()
-	}
-}
-
-func (w *segmentWriter) flush() {
-	if w.err == nil {
-		_, w.err = w.segment.file.Write(w.buf)
-	}
-	w.buf = w.buf[:0]
+	_, w.err = w.buffer.Write(p) // which goes on failing
 }
 
 // finish writes the heads and the directory. The segment is on disk, its name apart, and can be read.
@@ -161,9 +151,8 @@ func (w *segmentWriter) finish() (*segment, error) {
 	directory = binary.LittleEndian.AppendUint32(directory, segmentFormat)
 	directory = binary.LittleEndian.AppendUint32(directory, checksum(g.number, w.at, directory))
 	w.write(append(directory, segmentMagic...))
-	w.flush()
 	g.size = w.at
-	if err := errors.Join(w.err, g.file.Sync(), g.file.Close()); err != nil {
+	if err := errors.Join(w.buffer.Flush(), g.file.Sync(), g.file.Close()); err != nil {
 		return nil, fmt.Errorf("seen: write run %s: %w", g.path, err)
 	}
 	if err := g.reopen(w.fs); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
@@ -107,8 +108,9 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
 	sortEntries(questions, s.spare)
 	q := &s.inquiry
-	q.questions, q.answers, q.reads = questions, answers, 0
+	q.begin(questions, answers)
 	err := s.answer(q)
+	q.end(answers)
 	s.read.Add(q.reads)
 	if errors.Is(err, ErrDamaged) {
 		err = s.ruin(err)
@@ -118,9 +120,16 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 }
 
 // answer passes an inquiry through the table, what is frozen and the runs.
-func (s *Set) answer(q *inquiry) error {
+func (s *Set) answer(q *inquiry) (err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = q.window.fault(cause)
+		}
+		q.window.release()
+	}()
 	q.askTable(s.active)
 	q.askSorted(s.frozen)
 	for _, r := range slices.Backward(s.runs) {
