@@ -380,6 +380,7 @@ type visit struct {
 	url      weburl.URL
 	row      store.Page // as it was when the page was handed out
 	result   *fetch.Result
+	body     []byte        // while it is processed: without its transfer coding
 	gate     frontier.Gate // of the host that was asked
 	gateHost string        // that host, where it may be another than the page's (robots.txt)
 	audit    bool          // asked for without the validators of the copy

@@ -18,10 +18,12 @@ import (
 // fetches.
 func (e *Engine) process() {
 	parser := extract.NewParser(extract.Options{Agent: e.opt.Agent})
+	var room []byte // for a body that came in chunks
 	for v := range e.fetched {
 		if e.opt.BeforeProcess != nil {
 			e.opt.BeforeProcess()
 		}
+		v.body = v.result.Body(&room)
 		if v.page.Robots {
 			e.captureRobots(v)
 		} else {
@@ -29,14 +31,21 @@ func (e *Engine) process() {
 		}
 		v.letGo()
 		e.handOn(v)
+		if cap(room) > keptRoom {
+			room = nil
+		}
 	}
 }
+
+// keptRoom is how many bytes of room a worker keeps from one page to the next.
+const keptRoom = 1 << 20
 
 // letGo drops the bytes of the exchange, of which the captures have a copy: the visit may wait for the committer.
 func (v *visit) letGo() {
 	r := v.result
 	v.bytes = int64(len(r.ResponseBytes))
 	r.Drop()
+	v.body = nil
 }
 
 // learn reads a fetched page and fills in its record and captures.
@@ -51,7 +60,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 		return
 	}
 	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
-		body, cut, err := fetch.Decode(r.Header, r.Body, e.opt.MaxBody)
+		body, cut, err := fetch.Decode(r.Header, v.body, e.opt.MaxBody)
 		switch {
 		case err != nil && record.Truncated == "":
 			record.Truncated, record.Reason = string(fetch.TruncatedUnspecified), err.Error()
@@ -59,7 +68,7 @@ func (e *Engine) learn(v *visit, parser *extract.Parser) {
 			record.Truncated = string(fetch.TruncatedLength)
 		}
 		content := parser.Extract(r.Header, body, v.url)
-		record.BodyDigest = warc.DigestOf(r.Body)
+		record.BodyDigest = warc.DigestOf(v.body)
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
 		describe(record, content)
 		e.setLinks(v, record, outLinks(content.Links))
@@ -117,7 +126,7 @@ func pageRecord(v *visit) *store.Fetched {
 	record := &store.Fetched{
 		URL: v.url, At: r.Started.UnixNano(), End: r.Ended.UnixNano(),
 		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated), Unconditional: v.audit,
-		Size: int64(len(r.Body)), WireBytes: int64(len(r.ResponseBytes)),
+		Size: int64(r.BodyLen), WireBytes: int64(len(r.ResponseBytes)),
 		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS), FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
 	}
 	if r.Address.IsValid() {
@@ -198,9 +207,9 @@ func (e *Engine) response(v *visit, body warc.Digest) *warc.Record {
 	default:
 		response.Truncated = warc.Truncation(r.Truncated)
 	}
-	if r.HeaderLen > 0 && len(r.Body) > 0 || r.Status == http.StatusOK {
+	if r.HeaderLen > 0 && len(v.body) > 0 || r.Status == http.StatusOK {
 		if response.PayloadDigest = body; body == (warc.Digest{}) {
-			response.PayloadDigest = warc.DigestOf(r.Body)
+			response.PayloadDigest = warc.DigestOf(v.body)
 		}
 	}
 	return response

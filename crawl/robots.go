@@ -282,7 +282,7 @@ func robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return []byte{}, true
 	}
-	body, _, err := fetch.Decode(r.Header, r.Body, fetch.MaxRobots)
+	body, _, err := fetch.Decode(r.Header, r.Body(nil), fetch.MaxRobots)
 	if body == nil {
 		body = []byte{}
 	}

@@ -179,7 +179,7 @@ func (p *stagePage) read(b *testing.B) {
 	f := p.fetcher(b)
 	for b.Loop() {
 		r := f.Fetch(b.Context(), fetch.Request{URL: p.url, KeepAlive: true})
-		if r.Outcome != fetch.Answered || len(r.Body) != len(p.body) {
+		if r.Outcome != fetch.Answered || r.BodyLen != len(p.body) {
 			b.Fatal(r.Outcome, r.Err)
 		}
 		r.Release()

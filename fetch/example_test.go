@@ -37,7 +37,7 @@ func Example() {
 	}
 	r := f.Fetch(context.Background(), fetch.Request{URL: u})
 	defer r.Release()
-	fmt.Println(r.Outcome, r.Status, string(r.Body))
+	fmt.Println(r.Outcome, r.Status, string(r.Body(nil)))
 	// Output: answered 200 hello, example.com
 }
 

@@ -66,8 +66,8 @@ func TestPacedFetch(t *testing.T) {
 	}
 	t.Cleanup(func() { f.Close() })
 	r := f.Fetch(t.Context(), Request{URL: page(t, server.URL+"/")})
-	if r.Outcome != Answered || len(r.Body) != 100_000 || r.Total < 200*time.Millisecond {
-		t.Errorf("%v, %d bytes in %v: want all, in at least 200ms", r.Err, len(r.Body), r.Total)
+	if r.Outcome != Answered || r.BodyLen != 100_000 || r.Total < 200*time.Millisecond {
+		t.Errorf("%v, %d bytes in %v: want all, in at least 200ms", r.Err, r.BodyLen, r.Total)
 	}
 }
 

@@ -295,17 +295,19 @@ func chunkSize(line []byte) (int64, error) {
 	return size, nil
 }
 
-// unchunk appends to body, which is empty, the data of the chunks in a body that chunks has read, of which there are
-// length bytes; the last chunk may be cut short.
-func unchunk(body, framed []byte, length int) []byte {
-	for len(body) < length {
+// unchunk appends to dst the data of the chunks in a body that chunks has read, of which there are length
+// bytes; the last chunk may be cut short.
+func unchunk(dst, framed []byte, length int) []byte {
+	dst = slices.Grow(dst, length)
+	for length > 0 {
 		line, rest, _ := bytes.Cut(framed, []byte("\n"))
 		size, _ := chunkSize(bytes.TrimSuffix(line, []byte("\r")))
-		n := int(min(size, int64(len(rest)), int64(length-len(body))))
-		body = append(body, rest[:n]...)
+		n := int(min(size, int64(len(rest)), int64(length)))
+		dst = append(dst, rest[:n]...)
+		length -= n
 		_, framed, _ = bytes.Cut(rest[n:], []byte("\n"))
 	}
-	return body
+	return dst
 }
 
 // finish gives the result its bytes. It gives back what it does not need of the memory budget, and the room in which
@@ -319,7 +321,7 @@ func (in *reader) finish(first *room) {
 	raw := in.buf[:end:end]
 	moved := cap(in.buf) > roomBytes
 	if !moved && end >= enoughRoom {
-		in.keep(first)
+		r.room, r.pool = first, &in.x.f.rooms // until it is dropped
 	} else {
 		if !moved || cap(in.buf)-end > end/4 {
 			raw = slices.Clone(raw)
@@ -327,29 +329,13 @@ func (in *reader) finish(first *room) {
 		in.x.f.rooms.Put(first)
 	}
 	r.ResponseBytes = raw
-	if r.HeaderLen > 0 {
-		r.Body = raw[r.HeaderLen:]
-	}
-	if in.chunked {
-		r.Body = unchunk(in.roomFor(in.bodyLen), r.Body, in.bodyLen)
+	switch {
+	case in.chunked:
+		r.chunked, r.BodyLen = true, in.bodyLen
+	case r.HeaderLen > 0:
+		r.BodyLen = len(raw) - r.HeaderLen
 	}
 	in.settle()
-}
-
-// roomFor returns room for n bytes more of the result.
-func (in *reader) roomFor(n int) []byte {
-	if n < enoughRoom || n > roomBytes {
-		return make([]byte, 0, n)
-	}
-	room := in.x.f.rooms.Get().(*room)
-	in.keep(room)
-	return room[:0:n]
-}
-
-// keep leaves a room to the result, until it is dropped.
-func (in *reader) keep(room *room) {
-	r := in.x.r
-	r.rooms, r.pool = append(r.rooms, room), &in.x.f.rooms
 }
 
 // settle keeps of the memory budget what the result holds, for Release to give back.

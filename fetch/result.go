@@ -28,10 +28,8 @@ type Result struct {
 	ResponseBytes []byte // as read for this response, after TLS: interim responses, header, framed body
 	Interim       int    // bytes at the start of ResponseBytes that are 1xx responses
 	HeaderLen     int    // offset in ResponseBytes at which the body begins; 0 when it never did
-	// Body is the body without its transfer coding, still in its content coding (see Decode). It may
-	// share memory with ResponseBytes.
-	Body      []byte
-	Truncated Truncation
+	BodyLen       int    // of what Body returns
+	Truncated     Truncation
 
 	Address netip.AddrPort // connected to, or tried
 
@@ -43,9 +41,26 @@ type Result struct {
 	Kept   bool // the connection is open for the next request to this site
 	Stray  bool // bytes came after the end of the response; they were dropped and the connection closed
 
-	release func()  // gives back the body's share of the memory budget; nil once done
-	rooms   []*room // the Fetcher's, in which the bytes lie
+	chunked bool   // the body lies in chunks
+	release func() // gives back the body's share of the memory budget; nil once done
+	room    *room  // the pool's, in which the bytes lie; nil if they do not
 	pool    *sync.Pool
+}
+
+// Body returns the body without its transfer coding, still in its content coding (see Decode). It shares
+// memory with ResponseBytes or, if that has it in chunks, is put together in *scratch, which grows if need be;
+// without scratch, in memory of its own. After Drop it is nil. O(BodyLen).
+func (r *Result) Body(scratch *[]byte) []byte {
+	switch {
+	case r.BodyLen == 0 || r.ResponseBytes == nil:
+		return nil
+	case !r.chunked:
+		return r.ResponseBytes[r.HeaderLen:]
+	case scratch == nil:
+		scratch = new([]byte)
+	}
+	*scratch = unchunk((*scratch)[:0], r.ResponseBytes[r.HeaderLen:], r.BodyLen)
+	return *scratch
 }
 
 // Release gives the body's share of the Fetcher's memory budget back. The bytes stay readable; a
@@ -58,15 +73,15 @@ func (r *Result) Release() {
 	}
 }
 
-// Drop gives up the bytes of the exchange: RequestBytes, ResponseBytes and Body are nil after it. Their memory is for
+// Drop gives up the bytes of the exchange: RequestBytes and ResponseBytes are nil after it. Their memory is for
 // other fetches then: what was not copied must not be looked at any more. A result need not be dropped. It is not
 // safe for concurrent use.
 func (r *Result) Drop() {
-	r.RequestBytes, r.ResponseBytes, r.Body = nil, nil, nil
-	for _, room := range r.rooms {
-		r.pool.Put(room)
+	r.RequestBytes, r.ResponseBytes = nil, nil
+	if r.room != nil {
+		r.pool.Put(r.room)
+		r.room = nil
 	}
-	r.rooms = nil
 }
 
 // Unheard tells whether the request went over a reused connection that the server closed before any byte

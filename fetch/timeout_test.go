@@ -60,7 +60,7 @@ func TestTimeouts(t *testing.T) {
 					t.Errorf("took %v, want %v", r.Total, test.total)
 				}
 				// One byte may arrive in the instant in which time is up.
-				if n := len(r.Body); n != test.body && n != test.body+1 {
+				if n := r.BodyLen; n != test.body && n != test.body+1 {
 					t.Errorf("%d bytes of body, want %d", n, test.body)
 				}
 			})
@@ -167,7 +167,7 @@ func TestMemoryBudget(t *testing.T) {
 		f := answer(long, true).fetcher(t, func(o *Options) { o.MaxBody, o.Memory = 600<<10, 1 })
 		req := Request{URL: page(t, "http://example.com/")}
 		first, second := f.Fetch(t.Context(), req), f.Fetch(t.Context(), req) // twice MaxBody is the least budget
-		if first.Outcome != Answered || second.Outcome != Answered || len(second.Body) != size {
+		if first.Outcome != Answered || second.Outcome != Answered || second.BodyLen != size {
 			t.Fatalf("%v, %v", first.Err, second.Err)
 		}
 		go func() {
@@ -181,8 +181,8 @@ func TestMemoryBudget(t *testing.T) {
 		}
 		ctx, cancel := context.WithDeadline(t.Context(), clock.Real().Deadline(time.Minute))
 		defer cancel()
-		if r := f.Fetch(ctx, req); r.Outcome != Canceled || len(r.Body) < freeBody || len(r.Body) >= size {
-			t.Errorf("without memory: %v with %d bytes", r.Outcome, len(r.Body))
+		if r := f.Fetch(ctx, req); r.Outcome != Canceled || r.BodyLen < freeBody || r.BodyLen >= size {
+			t.Errorf("without memory: %v with %d bytes", r.Outcome, r.BodyLen)
 		}
 		second.Release()
 		third.Release()
@@ -210,8 +210,8 @@ func TestLongBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := answer(wire, true).fetcher(t, nil)
 			r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
-			if r.Outcome != Answered || string(r.Body) != text || string(r.ResponseBytes) != wire {
-				t.Errorf("%v, %d bytes of body, %d of response: %v", r.Outcome, len(r.Body), len(r.ResponseBytes), r.Err)
+			if r.Outcome != Answered || string(r.Body(nil)) != text || string(r.ResponseBytes) != wire {
+				t.Errorf("%v, %d bytes of body, %d of response: %v", r.Outcome, r.BodyLen, len(r.ResponseBytes), r.Err)
 			}
 			r.Release()
 			if !f.memory.TryAcquire(f.opt.Memory) {
