@@ -24,7 +24,6 @@ type Engine struct {
 	store    *store.Store
 	fetcher  *fetch.Fetcher
 	in, out  *fetch.Pace // what all fetches together may read and write
-	encoder  *warc.Encoder
 	discover *discovery
 	robots   *robotsRules
 	log      *crawlLog
@@ -77,7 +76,6 @@ func Open(opt Options) (*Engine, error) {
 		opt:     opt,
 		in:      fetch.Uncapped(),
 		out:     fetch.Uncapped(),
-		encoder: warc.NewEncoder(max(opt.WARCLevel, 0)),
 		tally:   newTally(),
 		wake:    make(chan struct{}, 1),
 		hungry:  make(chan struct{}, 1),

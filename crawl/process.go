@@ -13,27 +13,39 @@ import (
 	"freshet/weburl"
 )
 
-// process turns fetched pages into what is to be stored: links and digests, the record, the WARC
-// members. One goroutine a processor runs it; a full commit queue makes it wait, and with it the
-// fetches.
+// worker turns fetched pages into what is to be stored, one after the other: links and digests, the record,
+// the WARC members.
+type worker struct {
+	*Engine
+	parser  *extract.Parser
+	encoder *warc.Encoder
+	room    []byte // for a body that came in chunks
+}
+
+// process lets a worker have what is fetched. One goroutine a processor runs it; a full commit queue makes it
+// wait, and with it the fetches.
 func (e *Engine) process() {
-	parser := extract.NewParser(extract.Options{Agent: e.opt.Agent})
-	var room []byte // for a body that came in chunks
+	w := worker{Engine: e, parser: extract.NewParser(extract.Options{Agent: e.opt.Agent}), encoder: warc.NewEncoder(max(e.opt.WARCLevel, 0))}
 	for v := range e.fetched {
 		if e.opt.BeforeProcess != nil {
 			e.opt.BeforeProcess()
 		}
-		v.body = v.result.Body(&room)
-		if v.page.Robots {
-			e.captureRobots(v)
-		} else {
-			e.learn(v, parser)
-		}
-		v.letGo()
+		w.work(v)
 		e.handOn(v)
-		if cap(room) > keptRoom {
-			room = nil
-		}
+	}
+}
+
+// work fills in a visit's record, members and links.
+func (w *worker) work(v *visit) {
+	v.body = v.result.Body(&w.room)
+	if v.page.Robots {
+		w.captureRobots(v)
+	} else {
+		w.learn(v)
+	}
+	v.letGo()
+	if cap(w.room) > keptRoom {
+		w.room = nil
 	}
 }
 
@@ -49,44 +61,44 @@ func (v *visit) letGo() {
 }
 
 // learn reads a fetched page and fills in its record and captures.
-func (e *Engine) learn(v *visit, parser *extract.Parser) {
+func (w *worker) learn(v *visit) {
 	r := v.result
 	record := pageRecord(v)
 	v.record = record
 	record.Gate = storedGate(v.gate)
-	record.Claimed = uint8(e.refresher.claimant(pageKey{e.partition(v.page.Site), v.page.Fingerprint}))
+	record.Claimed = uint8(w.refresher.claimant(pageKey{w.partition(v.page.Site), v.page.Fingerprint}))
 	if r.Outcome == fetch.Unwanted {
 		record.Reason = reasonType
 		return
 	}
 	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
-		body, cut, err := fetch.Decode(r.Header, v.body, e.opt.MaxBody)
+		body, cut, err := fetch.Decode(r.Header, v.body, w.opt.MaxBody)
 		switch {
 		case err != nil && record.Truncated == "":
 			record.Truncated, record.Reason = string(fetch.TruncatedUnspecified), err.Error()
 		case cut && record.Truncated == "":
 			record.Truncated = string(fetch.TruncatedLength)
 		}
-		content := parser.Extract(r.Header, body, v.url)
+		content := w.parser.Extract(r.Header, body, v.url)
 		record.BodyDigest = warc.DigestOf(v.body)
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
 		describe(record, content)
-		e.setLinks(v, record, outLinks(content.Links))
+		w.setLinks(v, record, outLinks(content.Links))
 	}
 	if target, permanent, ok := r.Redirect(); ok {
 		record.Redirect, record.Permanent = target, permanent
-		e.setLinks(v, record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+		w.setLinks(v, record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
 	} else if record.Outcome == store.OutcomeRedirected {
 		record.Outcome = store.OutcomeClientError
 	}
 	if record.Outcome == store.OutcomeFailed || record.Outcome == store.OutcomeServerError {
-		record.RetryAt = e.retryAt(v.url, int(v.row.FailedInRow), e.opt.Clock.Now())
+		record.RetryAt = w.retryAt(v.url, int(v.row.FailedInRow), w.opt.Clock.Now())
 	}
-	if record.Outcome == store.OutcomeMissing && e.refresher != nil && v.row.State == store.StateLive && v.row.GoneSeen == 0 {
-		record.RetryAt = e.retryAt(v.url, 0, e.opt.Clock.Now()) // gone is what is missing twice
+	if record.Outcome == store.OutcomeMissing && w.refresher != nil && v.row.State == store.StateLive && v.row.GoneSeen == 0 {
+		record.RetryAt = w.retryAt(v.url, 0, w.opt.Clock.Now()) // gone is what is missing twice
 	}
-	if r.Status != 0 && !record.NoArchive && e.current().rules.of(v.page.Site).keeps(record) {
-		e.capture(v, record)
+	if r.Status != 0 && !record.NoArchive && w.current().rules.of(v.page.Site).keeps(record) {
+		w.capture(v, record)
 	}
 }
 
@@ -155,17 +167,17 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 
 // capture makes the WARC records of an exchange: the request, the response (or, where the copy held
 // has the same body, a revisit), and what else is known of the fetch.
-func (e *Engine) capture(v *visit, record *store.Fetched) {
+func (w *worker) capture(v *visit, record *store.Fetched) {
 	r := v.result
-	response := e.response(v, record.BodyDigest)
+	response := w.response(v, record.BodyDigest)
 	switch {
 	case record.Outcome == store.OutcomeNotModified && v.row.Versions > 0:
-		if original, ok := e.lastVersion(v); ok {
+		if original, ok := w.lastVersion(v); ok {
 			revisit(response, warc.ProfileNotModified, v.url, original)
 			record.Revisit = true
 		}
 	case record.Outcome == store.OutcomeStored && record.Truncated == "" && v.row.Versions > 0 && record.BodyDigest == v.row.BodyDigest:
-		if original, ok := e.lastVersion(v); ok {
+		if original, ok := w.lastVersion(v); ok {
 			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
 			revisit(response, warc.ProfileIdentical, v.url, original)
 			record.Revisit = true
@@ -181,15 +193,15 @@ func (e *Engine) capture(v *visit, record *store.Fetched) {
 	if record.Charset != "" {
 		metadata = append(metadata, warc.Field{Name: "charset", Value: record.Charset})
 	}
-	e.seal(v, response, metadata)
+	w.seal(v, response, metadata)
 }
 
 // captureRobots makes the record's WARC records of a fetch of robots.txt, and offers its sitemaps.
-func (e *Engine) captureRobots(v *visit) {
+func (w *worker) captureRobots(v *visit) {
 	record := v.record.(*store.Robots)
 	v.links = sitemapLinks(v.page.Site, record)
 	if v.result.Status != 0 {
-		e.seal(v, e.response(v, warc.Digest{}), nil)
+		w.seal(v, w.response(v, warc.Digest{}), nil)
 	}
 }
 
@@ -232,7 +244,7 @@ func (e *Engine) lastVersion(v *visit) (original store.Version, ok bool) {
 }
 
 // seal compresses an exchange's records: request, response, metadata.
-func (e *Engine) seal(v *visit, response *warc.Record, metadata []warc.Field) {
+func (w *worker) seal(v *visit, response *warc.Record, metadata []warc.Field) {
 	response.Seal()
 	records := []*warc.Record{
 		{Type: warc.Request, Date: response.Date, TargetURI: response.TargetURI, Address: response.Address,
@@ -244,9 +256,9 @@ func (e *Engine) seal(v *visit, response *warc.Record, metadata []warc.Field) {
 			ConcurrentTo: response.ID, ContentType: warc.TypeFields, Block: block})
 	}
 	for _, record := range records {
-		member, err := e.encoder.AppendMember(nil, record)
+		member, err := w.encoder.AppendMember(nil, record)
 		if err != nil { // a field that cannot be written: the page is stored without a capture
-			e.opt.Logger.Warn("no capture", "url", v.url.String(), "error", err)
+			w.opt.Logger.Warn("no capture", "url", v.url.String(), "error", err)
 			v.members = nil
 			return
 		}

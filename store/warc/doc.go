@@ -1,8 +1,8 @@
 // Package warc writes and reads web archive files: WARC 1.1 records, one gzip member a record, and
 // their CDXJ index. It knows nothing of crawls or stores: records, bytes and files only.
 //
-// A [Record] is a header and a block. An [Encoder] turns one into a gzip member; encoders are safe
-// for concurrent use, so that workers compress while one goroutine owns the files. That one has a
+// A [Record] is a header and a block. An [Encoder] turns one into a gzip member; each worker has
+// its own, so that workers compress while one goroutine owns the files. That one has a
 // [Writer]: it appends members to the open file of a directory, says where each lies ([Pointer]),
 // syncs when told, and starts a new file when one is full. The file being written is called
 // NAME.warc.gz.open; it loses the suffix when it is whole. [Recover] ends the files that a crash

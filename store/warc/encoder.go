@@ -2,7 +2,6 @@ package warc
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -12,24 +11,22 @@ import (
 // for repetitions, which takes half the time for members a tenth longer.
 const FastLevel = gzip.BestSpeed
 
-// Encoder turns records into gzip members. It is safe for concurrent use and keeps what a member
-// needs for the next one; the zero value is not usable.
+// Encoder turns records into gzip members. It keeps what a member takes, some 1 MB, for the next one, and is
+// not safe for concurrent use: each worker has its own. The zero value is not usable.
 type Encoder struct {
-	pool sync.Pool // of *member
-}
-
-// member is what encoding one takes.
-type member struct {
-	record Record // sealed
-	head   []byte // its header, then its end
-	out    []byte // the member: copied once its length is known
-	gzip   *gzip.Writer
+	record Record       // being encoded, sealed
+	head   []byte       // its header, then its end
+	out    output       // the member: copied once its length is known
+	gzip   *gzip.Writer // to out
 	small  *gzip.Writer // of records of less than smallBlock
 }
 
-// Write appends to out.
-func (m *member) Write(p []byte) (int, error) {
-	m.out = append(m.out, p...)
+// output is what is written to it.
+type output []byte
+
+// Write appends p.
+func (o *output) Write(p []byte) (int, error) {
+	*o = append(*o, p...)
 	return len(p), nil
 }
 
@@ -39,13 +36,9 @@ func NewEncoder(level int) *Encoder {
 		panic(fmt.Sprintf("warc: NewEncoder: level %d: want 0 to 9", level))
 	}
 	e := &Encoder{}
-	e.pool.New = func() any {
-		m := &member{}
-		m.gzip, _ = gzip.NewWriterLevel(m, level)
-		if m.small = m.gzip; level == FastLevel {
-			m.small, _ = gzip.NewWriterLevel(m, gzip.HuffmanOnly)
-		}
-		return m
+	e.gzip, _ = gzip.NewWriterLevel(&e.out, level)
+	if e.small = e.gzip; level == FastLevel {
+		e.small, _ = gzip.NewWriterLevel(&e.out, gzip.HuffmanOnly)
 	}
 	return e
 }
@@ -55,34 +48,32 @@ func NewEncoder(level int) *Encoder {
 // character, a header over 256 KiB. It allocates nothing but what dst needs to grow.
 // O(len(r.Block)).
 func (e *Encoder) AppendMember(dst []byte, r *Record) ([]byte, error) {
-	m := e.pool.Get().(*member)
-	defer e.pool.Put(m)
-	m.record = *r
-	m.record.Seal()
-	head, err := appendHeader(m.head[:0], &m.record)
+	e.record = *r
+	e.record.Seal()
+	head, err := appendHeader(e.head[:0], &e.record)
 	if err == nil {
-		dst = m.compress(dst, append(head, recordEnd...))
+		dst = e.compress(dst, append(head, recordEnd...))
 	}
-	m.record, m.head = Record{}, head
+	e.record, e.head = Record{}, head
 	return dst, err
 }
 
 // compress appends the record as one gzip member. text is its header and, after it, its end.
-func (m *member) compress(dst, text []byte) []byte {
+func (e *Encoder) compress(dst, text []byte) []byte {
 	header := len(text) - len(recordEnd)
-	m.out = m.out[:0]
-	w := m.gzip
-	if len(m.record.Block) < smallBlock {
-		w = m.small
+	e.out = e.out[:0]
+	w := e.gzip
+	if len(e.record.Block) < smallBlock {
+		w = e.small
 	}
-	w.Reset(m)
+	w.Reset(&e.out)
 	w.Write(text[:header]) // writes to memory: none of these fails
-	w.Write(m.record.Block)
+	w.Write(e.record.Block)
 	w.Write(text[header:])
 	w.Close()
-	dst = append(dst, m.out...)
-	if cap(m.out) > keepBuffer {
-		m.out = nil
+	dst = append(dst, e.out...)
+	if cap(e.out) > keepBuffer {
+		e.out = nil
 	}
 	return dst
 }

@@ -30,11 +30,10 @@ type Options struct {
 // Writer appends members to the WARC files of a directory. What is appended is durable after the
 // next Sync. It is not safe for concurrent use; what is durable can be read by anyone.
 type Writer struct {
-	fs      vfs.FS
-	dir     string
-	opt     Options
-	encoder *Encoder
-	serial  int
+	fs     vfs.FS
+	dir    string
+	opt    Options
+	serial int
 
 	file    vfs.File // nil: none open
 	name    string   // of file, without the suffix
@@ -68,7 +67,7 @@ func NewWriter(fs vfs.FS, dir string, opt Options) (*Writer, error) {
 	if err := fs.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("warc: new writer: %w", err)
 	}
-	return &Writer{fs: fs, dir: dir, opt: opt, encoder: NewEncoder(opt.Level)}, nil
+	return &Writer{fs: fs, dir: dir, opt: opt}, nil
 }
 
 // Append adds the members of one capture, which stay together in one file, and appends where each
@@ -211,7 +210,7 @@ func (w *Writer) info(now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.encoder.AppendMember(nil, &Record{Type: Warcinfo, Date: now, Filename: w.name, ContentType: TypeFields, Block: block})
+	return NewEncoder(w.opt.Level).AppendMember(nil, &Record{Type: Warcinfo, Date: now, Filename: w.name, ContentType: TypeFields, Block: block})
 }
 
 func (w *Writer) flush() error {
