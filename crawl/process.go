@@ -19,7 +19,7 @@ type worker struct {
 	*Engine
 	parser  *extract.Parser
 	encoder *warc.Encoder
-	room    []byte // for a body that came in chunks
+	scratch []byte // for a body that came in chunks
 }
 
 // process lets a worker have what is fetched. One goroutine a processor runs it; a full commit queue makes it
@@ -37,20 +37,20 @@ func (e *Engine) process() {
 
 // work fills in a visit's record, members and links.
 func (w *worker) work(v *visit) {
-	v.body = v.result.Body(&w.room)
+	v.body = v.result.Body(&w.scratch)
 	if v.page.Robots {
 		w.captureRobots(v)
 	} else {
 		w.learn(v)
 	}
 	v.letGo()
-	if cap(w.room) > keptRoom {
-		w.room = nil
+	if cap(w.scratch) > keptScratch {
+		w.scratch = nil
 	}
 }
 
-// keptRoom is how many bytes of room a worker keeps from one page to the next.
-const keptRoom = 1 << 20
+// keptScratch is how many bytes of scratch a worker keeps from one page to the next.
+const keptScratch = 1 << 20
 
 // letGo drops the bytes of the exchange, of which the captures have a copy: the visit may wait for the committer.
 func (v *visit) letGo() {
