@@ -29,6 +29,12 @@ func (c *cursor) entry() *Entry {
 	return &c.entries[c.at]
 }
 
+// in reports whether the cursor is at an entry of a piece.
+func (c *cursor) in(p piece) bool {
+	e := c.entry()
+	return e != nil && p.contains(e)
+}
+
 func (c *cursor) next() error {
 	if c.at++; c.at < len(c.entries) {
 		return nil

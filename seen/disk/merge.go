@@ -122,18 +122,16 @@ func (m *merge) step(w *segmentWriter, stopped func() bool) error {
 // write adds the entries of a piece, each once and with its lowest depth.
 func (m *merge) write(p piece, w *segmentWriter, stopped func() bool) error {
 	var held Entry // not written yet: another input may have it too
-	for written := 0; ; written++ {
-		var first *cursor
-		for _, c := range m.cursors {
-			e := c.entry()
-			if e != nil && p.contains(e) && (first == nil || compare(*e, *first.entry()) < 0) {
-				first = c
+	left := slices.DeleteFunc(slices.Clone(m.cursors), func(c *cursor) bool { return !c.in(p) })
+	for written := 0; len(left) > 0; written++ {
+		first := 0
+		for i := 1; i < len(left); i++ {
+			if compare(*left[i].entry(), *left[first].entry()) < 0 {
+				first = i
 			}
 		}
-		if first == nil {
-			break
-		}
-		e := *first.entry()
+		c := left[first]
+		e := *c.entry()
 		switch {
 		case Same(e, held):
 			held.Value = min(held.Value, e.Value)
@@ -143,8 +141,11 @@ func (m *merge) write(p piece, w *segmentWriter, stopped func() bool) error {
 		default:
 			held = e
 		}
-		if err := first.next(); err != nil {
+		if err := c.next(); err != nil {
 			return err
+		}
+		if !c.in(p) {
+			left = slices.Delete(left, first, first+1)
 		}
 		if w.err != nil {
 			return w.err
