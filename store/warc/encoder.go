@@ -7,8 +7,9 @@ import (
 )
 
 // FastLevel is the gzip level for crawling: half the time of the default level for HTML that comes out
-// a few percent longer. Blocks of less than smallBlock, such as requests and metadata, are not searched
-// for repetitions, which takes half the time for members a tenth longer.
+// a few percent longer. Records of blocks of less than smallBlock, such as requests and metadata, are stored as
+// they are in their members: to compress the two of a page takes a quarter of the page's time and makes its three
+// members 2 % shorter.
 const FastLevel = gzip.BestSpeed
 
 // Encoder turns records into gzip members. It keeps what a member takes, some 1 MB, for the next one, and is
@@ -18,7 +19,7 @@ type Encoder struct {
 	head   []byte       // its header, then its end
 	out    output       // the member: copied once its length is known
 	gzip   *gzip.Writer // to out
-	small  *gzip.Writer // of records of less than smallBlock
+	small  *gzip.Writer // of records of blocks of less than smallBlock
 }
 
 // output is what is written to it.
@@ -38,7 +39,7 @@ func NewEncoder(level int) *Encoder {
 	e := &Encoder{}
 	e.gzip, _ = gzip.NewWriterLevel(&e.out, level)
 	if e.small = e.gzip; level == FastLevel {
-		e.small, _ = gzip.NewWriterLevel(&e.out, gzip.HuffmanOnly)
+		e.small, _ = gzip.NewWriterLevel(&e.out, gzip.NoCompression)
 	}
 	return e
 }
@@ -78,8 +79,7 @@ func (e *Encoder) compress(dst, text []byte) []byte {
 	return dst
 }
 
-// smallBlock is the size of a block in bytes below which the start of a search for repetitions costs more
-// than all else.
+// smallBlock is the size of a block in bytes below which the tables of a member's codes cost more than they save.
 const smallBlock = 1 << 10
 
 // keepBuffer is the size of a buffer in bytes beyond which it is not kept for the next member.
