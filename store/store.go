@@ -248,8 +248,8 @@ func (s *Store) openDB() (err error) {
 		MemTableStopWritesThreshold: memTables,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MaxOpenFiles:                500,
-		L0CompactionThreshold:       8,
-		L0StopWritesThreshold:       20,
+		L0CompactionThreshold:       16, // of which a file that spans all keys, as each of ours does, is two
+		L0StopWritesThreshold:       40,
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		Logger:                      dbLogger{s.options.Logger},
