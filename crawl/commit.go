@@ -17,7 +17,7 @@ import (
 // A group of visits is made durable at once: whatever has gathered while the last group was being
 // synced, up to these. As many may wait for the committer, so that a slow sync stops nobody.
 const (
-	groupPages = 128
+	groupPages = 64
 	groupBytes = 32 << 20
 )
 
@@ -250,7 +250,7 @@ func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) e
 		e.front.Restore(info, now)
 		return nil
 	}
-	var entries []frontier.Entry
+	entries := make([]frontier.Entry, 0, len(moves))
 	for _, m := range moves {
 		switch {
 		case m.From == store.NoQueue && m.To == store.NewQueue:

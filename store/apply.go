@@ -54,7 +54,6 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 }
 
 func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
-	st.moves = slices.Grow(st.moves, len(r.New)+len(r.Repeats))
 	st.readAhead(p, r)
 	for i := range r.New {
 		st.discover(p, n, i, r)

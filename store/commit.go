@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -133,10 +134,13 @@ func (s *Store) appendCaptures(group []Fetch) (err error) {
 // rows (Scrubbed, Relocated, Pruned, Forgotten) come with others of their kind only. It returns what the records did to the
 // queues, in order; errors are as CommitPages'.
 func (s *Store) Apply(records ...Record) ([]Move, error) {
+	moves := 0
 	for _, r := range records {
-		switch r.(type) {
+		switch r := r.(type) {
 		case *Fetched, *Robots:
 			return nil, fmt.Errorf("store: apply: %T: want it given to CommitPages", r)
+		case *Discovered:
+			moves += len(r.New) + len(r.Repeats)
 		}
 		if err := s.checkRecord(r); err != nil {
 			return nil, err
@@ -150,6 +154,7 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
+	s.state.moves = slices.Grow(s.state.moves, moves)
 	for _, r := range records {
 		s.stage(r)
 	}

@@ -104,8 +104,8 @@ type Move struct {
 	Site        weburl.Site
 	Fingerprint weburl.Fingerprint // key of the page's row
 	From        Queue              // NoQueue: it was in none
+	To          Queue              // NoQueue: it left
 	FromKey     Key
-	To          Queue // NoQueue: it left
 	ToKey       Key
 	FromCash    float64 // of the page before
 	Cash        float64 // and after
