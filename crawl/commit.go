@@ -17,7 +17,7 @@ import (
 // A group of visits is made durable at once: whatever has gathered while the last group was being
 // synced, up to these. As many may wait for the committer, so that a slow sync stops nobody.
 const (
-	groupPages = 64
+	groupPages = 128
 	groupBytes = 32 << 20
 )
 
