@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside two of three write buffers; default 8 MiB
+	CacheBytes int64  // block cache, beside the write buffers; default 8 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -137,12 +137,11 @@ type Start struct {
 	Truncated []string  // WARC files whose torn tails were cut
 }
 
-// Sizes of the database's write buffers. They are reserved out of its cache, which is larger by two of them:
-// one that fills and one that is written out. When the third is wanted too, blocks make room for it.
+// Sizes of the database's write buffers. They are reserved out of its cache, which is larger by
+// them.
 const (
 	memTableBytes = 4 << 20
 	memTables     = 3
-	usedMemTables = 2
 )
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
@@ -239,7 +238,7 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 }
 
 func (s *Store) openDB() (err error) {
-	cache := pebble.NewCache(s.options.CacheBytes + usedMemTables*memTableBytes)
+	cache := pebble.NewCache(s.options.CacheBytes + memTables*memTableBytes)
 	defer cache.Unref()
 	o := &pebble.Options{
 		FS:                          s.fs,
