@@ -79,7 +79,7 @@ var costly = []string{
 	"frontier .", "frontier Orderings",
 	"importance PageRank",
 	"internal/e2e Prediction", "internal/honesty Honesty", "internal/live Feed",
-	"schedule Schedule/by=sweep", "seen/disk Lookup/known=10000000/batch=8192/stream=known",
+	"schedule Schedule/by=sweep", "seen/disk Fill",
 	"sim/discovery .", "sim/event .",
 }
 
