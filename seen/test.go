@@ -48,7 +48,7 @@ type Options struct {
 	FS           vfs.FS        // where the set lives; default the machine's file system
 	CacheEntries int           // slots of the cache; default 65536
 	BufferLinks  int           // links that may wait for a Drain; default see Room
-	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of BufferLinks
+	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of Room
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
 	Logger       *slog.Logger  // hears of a damaged set; default discards
