@@ -38,8 +38,8 @@ const defaultGamma = 10
 // With Auto the number follows the switching curves (see steer), in at most three steps a second. With
 // Stable it is the best fixed one. Either grows by half if the queue has long been empty while fetchers
 // were held back, for then the rates measured are those of another time. Until enough is measured,
-// which takes a queue that is not always empty, everything is allowed: a crawl that its hosts'
-// politeness or its line limits is never held back.
+// which takes a queue that is not always empty, everything is allowed while no fetcher waits for a place:
+// a crawl that its hosts' politeness or its line limits is never held back.
 //
 // A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero
 // value is not usable; see NewController. It is not safe for concurrent use.
@@ -89,15 +89,21 @@ func NewController(c Control, now float64) (*Controller, error) {
 
 // Open tells whether one more fetch may begin.
 func (c *Controller) Open() bool {
-	if c.active < c.allowed {
+	if c.active < c.Allowed() {
 		return true
 	}
 	c.held = true
 	return false
 }
 
-// Allowed returns how many fetchers may be active: from 1 to Most.
-func (c *Controller) Allowed() int { return c.allowed }
+// Allowed returns how many fetchers may be active: from 1 to Most. Before there is a plan it is no more than there are
+// while one of them waits for a place in the queue.
+func (c *Controller) Allowed() int {
+	if c.Rule <= 0 && c.plan == nil && c.inside > c.Queue {
+		return min(c.active, c.allowed)
+	}
+	return c.allowed
+}
 
 // Started tells of a fetch that begins.
 func (c *Controller) Started(now float64) {

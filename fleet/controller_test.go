@@ -126,32 +126,32 @@ func TestControllerTranscript(t *testing.T) {
 }
 
 const transcript = `60 pages/s
- 1 s  λ  9.9  μ 56.6  allowed  4  queue 17  waiting 35  changes 1
- 2 s  λ  9.5  μ 59.6  allowed  5  queue  6  waiting  0  changes 2
- 3 s  λ  9.6  μ 65.6  allowed  5  queue  7  waiting  0  changes 5
- 4 s  λ  9.6  μ 63.7  allowed  7  queue  7  waiting  0  changes 8
- 5 s  λ  9.9  μ 64.2  allowed  5  queue 10  waiting  0  changes 11
-10 s  λ 10.0  μ 62.8  allowed  8  queue 16  waiting  0  changes 25
-20 s  λ  9.9  μ 62.4  allowed  8  queue 15  waiting  0  changes 54
-30 s  λ  9.7  μ 61.8  allowed  6  queue 11  waiting  0  changes 83
+ 1 s  λ  9.7  μ 61.6  allowed  4  queue 17  waiting 19  changes 1
+ 2 s  λ 10.2  μ 55.2  allowed  4  queue 14  waiting  0  changes 3
+ 3 s  λ 10.5  μ 59.5  allowed  8  queue  6  waiting  0  changes 6
+ 4 s  λ 10.6  μ 61.4  allowed  8  queue 12  waiting  0  changes 8
+ 5 s  λ 10.5  μ 59.4  allowed  5  queue 17  waiting  2  changes 11
+10 s  λ 10.2  μ 57.0  allowed  8  queue  1  waiting  0  changes 26
+20 s  λ 10.1  μ 62.0  allowed  7  queue  8  waiting  0  changes 54
+30 s  λ 10.5  μ 57.1  allowed  4  queue 15  waiting  0  changes 82
 20 pages/s
-31 s  λ  9.7  μ 54.4  allowed  5  queue 17  waiting  4  changes 84
-32 s  λ  9.5  μ 47.4  allowed  5  queue 17  waiting  1  changes 86
-33 s  λ  9.3  μ 42.1  allowed  3  queue 17  waiting  2  changes 88
-34 s  λ  9.0  μ 37.6  allowed  3  queue 16  waiting  0  changes 90
-35 s  λ  9.0  μ 33.8  allowed  3  queue 17  waiting  0  changes 92
-40 s  λ  9.1  μ 25.6  allowed  4  queue 10  waiting  0  changes 103
-50 s  λ  9.8  μ 21.0  allowed  2  queue 17  waiting  2  changes 124
-60 s  λ  9.3  μ 21.5  allowed  4  queue 15  waiting  0  changes 143
+31 s  λ 10.4  μ 51.0  allowed  4  queue 17  waiting  1  changes 82
+32 s  λ 10.4  μ 45.9  allowed  3  queue 17  waiting  2  changes 85
+33 s  λ 10.4  μ 40.8  allowed  3  queue 17  waiting  2  changes 85
+34 s  λ 10.2  μ 37.5  allowed  3  queue 17  waiting  2  changes 87
+35 s  λ 10.3  μ 33.6  allowed  2  queue 17  waiting  1  changes 90
+40 s  λ  9.7  μ 23.5  allowed  2  queue 17  waiting  1  changes 100
+50 s  λ 11.2  μ 19.3  allowed  2  queue 17  waiting  0  changes 114
+60 s  λ 10.1  μ 19.6  allowed  2  queue 17  waiting  1  changes 132
 80 pages/s
-61 s  λ  8.1  μ 78.6  allowed 13  queue  1  waiting  0  changes 146
-62 s  λ  9.4  μ 95.4  allowed 11  queue 16  waiting  0  changes 148
-63 s  λ 10.1  μ 89.1  allowed  9  queue 17  waiting  0  changes 151
-64 s  λ 10.1  μ 81.7  allowed  6  queue 17  waiting  2  changes 154
-65 s  λ 10.9  μ 82.4  allowed  8  queue 17  waiting  0  changes 156
-70 s  λ 10.3  μ 79.5  allowed  6  queue 15  waiting  0  changes 171
-80 s  λ 10.2  μ 82.7  allowed  6  queue  7  waiting  0  changes 200
-90 s  λ  9.6  μ 76.1  allowed 10  queue  2  waiting  0  changes 230
+61 s  λ 11.1  μ 84.6  allowed  7  queue 10  waiting  0  changes 135
+62 s  λ 10.2  μ 84.3  allowed  9  queue  4  waiting  0  changes 138
+63 s  λ  9.6  μ 85.5  allowed 11  queue 11  waiting  0  changes 141
+64 s  λ 10.2  μ 90.4  allowed  9  queue  3  waiting  0  changes 144
+65 s  λ  9.6  μ 88.0  allowed  8  queue 11  waiting  0  changes 147
+70 s  λ 10.1  μ 86.1  allowed  9  queue  3  waiting  0  changes 162
+80 s  λ 10.1  μ 83.0  allowed  6  queue 16  waiting  0  changes 191
+90 s  λ  9.5  μ 78.7  allowed  8  queue  9  waiting  0  changes 220
 `
 
 // TestControllerFollows holds that the number comes near the right one within a minute of any change
@@ -228,6 +228,38 @@ func TestControllerCost(t *testing.T) {
 	t.Logf("auto %.2f, static %.2f, best fixed number %d %.2f, all %.2f", auto, static, number, best, cost(64))
 	if !(auto < best && auto < static) {
 		t.Errorf("auto %v, static %v, %d fetchers %v", auto, static, number, best)
+	}
+}
+
+// TestControllerUnmeasured holds that before there is a plan fetches begin as long as none waits with its page.
+func TestControllerUnmeasured(t *testing.T) {
+	for _, test := range []struct {
+		rule Rule
+		open bool
+	}{{Auto, false}, {Stable, false}, {40, true}} {
+		control, err := NewController(Control{Rule: test.rule, Most: 40, Queue: 3, Workers: 1}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			control.Started(0)
+		}
+		for range 3 {
+			control.Fetched(0.1)
+			control.Ended(0.1)
+		}
+		if !control.Open() || control.Allowed() != 40 {
+			t.Errorf("%v: %d allowed with a full queue, want all", test.rule, control.Allowed())
+		}
+		control.Fetched(0.2)
+		if control.Open() != test.open {
+			t.Errorf("%v: open is %v while a fetcher waits", test.rule, !test.open)
+		}
+		control.Processed(0.3)
+		control.Ended(0.3)
+		if !control.Open() {
+			t.Errorf("%v: not open though none waits any more", test.rule)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside the write buffers; default 8 MiB
+	CacheBytes int64  // block cache, beside two write buffers; default 3 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 		o.Partitions = 16
 	}
 	if o.CacheBytes == 0 {
-		o.CacheBytes = 8 << 20
+		o.CacheBytes = 3 << 20
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real()
@@ -137,11 +137,12 @@ type Start struct {
 	Truncated []string  // WARC files whose torn tails were cut
 }
 
-// Sizes of the database's write buffers. They are reserved out of its cache, which is larger by
-// them.
+// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is written
+// and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks make room.
 const (
-	memTableBytes = 4 << 20
-	memTables     = 3
+	memTableBytes  = 4 << 20
+	memTables      = 3
+	usualMemTables = 2
 )
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
@@ -238,7 +239,7 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 }
 
 func (s *Store) openDB() (err error) {
-	cache := pebble.NewCache(s.options.CacheBytes + memTables*memTableBytes)
+	cache := pebble.NewCache(s.options.CacheBytes + usualMemTables*memTableBytes)
 	defer cache.Unref()
 	o := &pebble.Options{
 		FS:                          s.fs,

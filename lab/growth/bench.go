@@ -110,12 +110,20 @@ func (b *bench) memory() float64 {
 // slower is how many times shorter streams the database is given, which has to be waited for.
 const slower = 8
 
-// measureRival tries all streams in all ways of the database. Each way has new URLs of its own.
+// measureRival tries all streams in all ways of the database. Each way has new URLs of its own. The test is closed
+// meanwhile, so that the memory of the machine is the database's.
 func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
+	if err := b.freshet.close(); err != nil {
+		return err
+	}
 	if err := b.rival.open(known); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.rival.close()) }()
+	defer func() {
+		if err = errors.Join(err, b.rival.close()); err == nil {
+			b.freshet, err = openFreshet(b.folder, defaultBuffer)
+		}
+	}()
 	fresh := known
 	for _, way := range []struct {
 		name    string
@@ -142,7 +150,7 @@ func (b *bench) try(ctx context.Context, way, name string, urls int, fresh uint6
 	if err := b.pass(ctx, &warm, s, ask); err != nil {
 		return finding{}, err
 	}
-	b.freshet.delays = b.freshet.delays[:0]
+	b.freshet.delays = nil
 	f := finding{known: b.known, way: way, stream: name, urls: urls}
 	return f, b.pass(ctx, &f, s, ask)
 }

@@ -40,12 +40,14 @@ func openFreshet(folder string, buffer int) (*freshet, error) {
 	return &freshet{test: test, clock: clock.Real()}, err
 }
 
-// close closes the test, if there is one.
+// close closes the test, if it is open.
 func (f *freshet) close() error {
-	if f.test == nil {
+	test := f.test
+	f.test = nil
+	if test == nil {
 		return nil
 	}
-	return f.test.Close()
+	return test.Close()
 }
 
 // ask offers links as a crawler does, page by page, drains whenever that is due, and waits in the end

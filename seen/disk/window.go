@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 )
 
@@ -88,10 +89,8 @@ func (w *window) read(first, end int) error {
 	w.release()
 	end = min(end, first+max(1, readSize/w.section.blockLen(blockEntries)))
 	at, size := w.section.stretch(first, end)
-	if cap(w.buffer) < size+padding {
-		w.buffer = make([]byte, max(readSize, size)+padding)
-	}
-	w.data = w.buffer[:size+padding]
+	w.buffer = slices.Grow(w.buffer[:0], size+padding)[:size+padding]
+	w.data = w.buffer
 	if err := w.segment.read(w.data[:size], at); err != nil {
 		return err
 	}
