@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -285,6 +286,34 @@ func TestSequences(t *testing.T) {
 			t.Fatalf("randomized costs %v, the bound is %v", randomized, bound)
 		}
 	})
+}
+
+// TestBoundAtTheMargin holds that a page which is worth hardly any visits gets hardly any: its equation knows nothing
+// between no visit and some 2 % of them.
+func TestBoundAtTheMargin(t *testing.T) {
+	for _, tt := range []struct{ rates, costs []float64 }{
+		{[]float64{2.5, 1, 1}, []float64{2.75, 1, 5}},
+		{[]float64{2.8724756026640534, 5}, []float64{3.2826393768191338, 3.618470591318328}},
+	} {
+		p, err := New(tt.rates, tt.costs, Erlang{1, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, bound := p.Bound()
+		for from := range f {
+			for to := range f {
+				for _, moved := range []float64{1e-4, 1e-3, 1e-2, 1e-1} {
+					other := slices.Clone(f)
+					moved = min(moved, other[from])
+					other[from] -= moved
+					other[to] += moved
+					if cost := p.BoundAt(other); cost < bound*(1-1e-9) {
+						t.Errorf("%v: %v costs %v, %v only %v", tt, f, bound, other, cost)
+					}
+				}
+			}
+		}
+	}
 }
 
 // Neither the bound's frequencies nor the randomized ones can be improved by moving visits between two
