@@ -288,8 +288,8 @@ func TestSequences(t *testing.T) {
 	})
 }
 
-// TestBoundAtTheMargin holds that a page which is worth hardly any visits gets hardly any: its equation knows nothing
-// between no visit and some 2 % of them.
+// TestBoundAtTheMargin holds that a page which is worth hardly any visits gets hardly any: to the last bit its
+// equation is the same from some 2 to 4 % of all visits down to none.
 func TestBoundAtTheMargin(t *testing.T) {
 	for _, tt := range []struct{ rates, costs []float64 }{
 		{[]float64{2.5, 1, 1}, []float64{2.75, 1, 5}},
