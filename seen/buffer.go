@@ -2,6 +2,8 @@ package seen
 
 import (
 	"cmp"
+	"math/bits"
+	"runtime"
 	"slices"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 // the marks that will have been decided with them.
 type buffer struct {
 	links   []waiting
-	index   []indexed // of links by second hash, by open addressing; as many as a power of two
+	index   []indexed // of links by fingerprint, by open addressing; as many as a power of two, or none
 	inDoubt int       // links that are not settled
 	joined  int       // offers of a link that waited already
 	bytes   int       // of the links' URLs
@@ -24,29 +26,30 @@ type buffer struct {
 // waiting is a link with all that was offered of it summed.
 type waiting struct {
 	weburl.Link
-	second    weburl.Fingerprint // see secondHash
 	partition weburl.Partition
-	settled   bool // known, and at no greater depth than this: nothing to look up
+	check     uint8 // see checkOf
+	settled   bool  // known, and at no greater depth than this: nothing to look up
 }
 
 // indexed is a slot of the index, free if it is zero.
 type indexed struct {
-	tag  uint32 // of the link's second hash, so that most others need not be looked at
+	tag  uint32 // of the link's second hash, see tagOf
 	next int32  // the link's place in links, plus 1
 }
 
-// tagOf returns the tag of a second hash.
+// tagOf returns the tag of a second hash, by which links that share a fingerprint are told apart.
 func tagOf(second weburl.Fingerprint) uint32 { return uint32(second) }
 
 // entry returns how the set knows a link.
 func (w *waiting) entry(value uint32) disk.Entry {
-	return disk.Entry{Fingerprint: w.Fingerprint, Value: value, Partition: w.partition, Check: checkOf(w.second)}
+	return disk.Entry{Fingerprint: w.Fingerprint, Value: value, Partition: w.partition, Check: w.check}
 }
 
 const smallestIndex = 1 << 10
 
-func newBuffer() *buffer {
-	return &buffer{index: make([]indexed, smallestIndex), marks: map[weburl.Partition]uint64{}}
+// newBuffer returns an empty buffer. Only one with an index can be filled.
+func newBuffer(index []indexed) *buffer {
+	return &buffer{index: index, marks: map[weburl.Partition]uint64{}}
 }
 
 func (b *buffer) empty() bool { return len(b.links) == 0 && len(b.marks) == 0 }
@@ -54,7 +57,6 @@ func (b *buffer) empty() bool { return len(b.links) == 0 && len(b.marks) == 0 }
 // clear empties the buffer, whose memory is used again.
 func (b *buffer) clear() {
 	clear(b.links)
-	clear(b.index)
 	clear(b.marks)
 	b.links, b.inDoubt, b.joined, b.bytes = b.links[:0], 0, 0, 0
 }
@@ -69,7 +71,7 @@ func (b *buffer) unsettle() {
 
 // add joins a link to what waits, with that much cash.
 func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Partition, settled bool, cash float64) {
-	slot := b.slot(link.Fingerprint, second)
+	slot := b.slot(link.Fingerprint, tagOf(second))
 	if slot.next > 0 {
 		have := &b.links[slot.next-1]
 		have.Cash += cash
@@ -83,7 +85,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Part
 		}
 		return
 	}
-	b.links = append(b.links, waiting{*link, second, p, settled})
+	b.links = append(b.links, waiting{*link, p, checkOf(second), settled})
 	b.links[len(b.links)-1].Cash = cash
 	b.bytes += len(link.URL.String())
 	if !settled {
@@ -96,25 +98,43 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Part
 }
 
 // slot returns where the index has a link, or the free slot where it belongs.
-func (b *buffer) slot(fp, second weburl.Fingerprint) *indexed {
-	mask := len(b.index) - 1
-	for at := int(second>>32) & mask; ; at = (at + 1) & mask {
+func (b *buffer) slot(fp weburl.Fingerprint, tag uint32) *indexed {
+	for at := b.home(fp); ; at = (at + 1) & (len(b.index) - 1) {
 		slot := &b.index[at]
-		if slot.next == 0 {
-			return slot
-		}
-		if slot.tag == tagOf(second) && b.links[slot.next-1].second == second && b.links[slot.next-1].Fingerprint == fp {
+		if slot.next == 0 || slot.tag == tag && b.links[slot.next-1].Fingerprint == fp {
 			return slot
 		}
 	}
 }
 
-func (b *buffer) grow() {
-	b.index = make([]indexed, 2*len(b.index))
-	for i := range b.links {
-		w := &b.links[i]
-		*b.slot(w.Fingerprint, w.second) = indexed{tagOf(w.second), int32(i + 1)}
+// home returns where the search for a fingerprint begins, by Fibonacci hashing.
+func (b *buffer) home(fp weburl.Fingerprint) int {
+	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(len(b.index)-1))))
+}
+
+// touch loads the slots where a search for these links begins, all at once.
+func (b *buffer) touch(links []weburl.Link) {
+	touched := int32(0)
+	for i := range links {
+		touched += b.index[b.home(links[i].Fingerprint)].next
 	}
+	runtime.KeepAlive(touched)
+}
+
+func (b *buffer) grow() {
+	old := b.index
+	b.index = make([]indexed, 2*len(old))
+	for _, slot := range old {
+		if slot.next > 0 {
+			*b.slot(b.links[slot.next-1].Fingerprint, slot.tag) = slot
+		}
+	}
+}
+
+// follow begins to fill b after another, whose index b takes over.
+func (b *buffer) follow(other *buffer) {
+	b.index, other.index = other.index, nil
+	clear(b.index)
 }
 
 // mark notes that m's record has been offered as a whole.

@@ -10,9 +10,9 @@ import (
 // it never changes.
 const secondSeed = 0x7365656e
 
-// secondHash returns another hash of a URL than its fingerprint. By it the cache and the buffer know
-// URLs, and by a byte of it the set tells apart two URLs that share a fingerprint: so one of them cannot
-// hide the other. It is never 0. It does not allocate.
+// secondHash returns another hash of a URL than its fingerprint. By it the cache knows URLs, and by some bits of it the
+// buffer and the set tell apart two URLs that share a fingerprint: so one of them cannot hide the other. It is never 0.
+// It does not allocate.
 func secondHash(u weburl.URL) weburl.Fingerprint {
 	return max(1, weburl.Fingerprint(xxh3.HashStringSeed(u.String(), secondSeed)))
 }

@@ -1,34 +1,37 @@
 package seen
 
 import (
-	"strings"
+	"hash/maphash"
 
 	"freshet/weburl"
 )
 
 // sites remembers the partitions of sites: to look a site up in the list of public suffixes takes longer than all the
-// rest of a link's test.
+// rest of a link's test. That one of a million sites is taken for another that is remembered has a probability of one in
+// a billion; its URLs would be looked for in the other's partition, and be new once more.
 type sites struct {
 	partitions int // of the store
-	known      map[weburl.Site]weburl.Partition
+	seed       maphash.Seed
+	known      map[uint64]weburl.Partition // by a hash of the site that nobody can foretell
 }
 
 // maxSites bounds the sites that are remembered.
 const maxSites = 1 << 14
 
 func newSites(partitions int) sites {
-	return sites{partitions, map[weburl.Site]weburl.Partition{}}
+	return sites{partitions, maphash.MakeSeed(), map[uint64]weburl.Partition{}}
 }
 
 // partition returns the partition of a site. O(1) for one that is remembered.
 func (s sites) partition(site weburl.Site) weburl.Partition {
-	p, ok := s.known[site]
+	hash := maphash.String(s.seed, string(site))
+	p, ok := s.known[hash]
 	if !ok {
 		if len(s.known) == maxSites {
 			clear(s.known)
 		}
 		p = site.Partition(s.partitions)
-		s.known[weburl.Site(strings.Clone(string(site)))] = p
+		s.known[hash] = p
 	}
 	return p
 }

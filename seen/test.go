@@ -60,6 +60,9 @@ type Options struct {
 	Cash bool
 }
 
+// together is how many links are looked for at once: the processor then waits for their slots in the time of a few.
+const together = 64
+
 const (
 	// bufferBytes is the room for URLs in the buffer, per link: twice the length of a usual URL.
 	bufferBytes = 128
@@ -143,7 +146,7 @@ func Open(dir string, opt Options) (*Test, error) {
 	}
 	return &Test{
 		opt: opt, lost: lost, set: set,
-		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(), taken: newBuffer(), room: opt.Room(set.Known()),
+		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(make([]indexed, smallestIndex)), taken: newBuffer(nil), room: opt.Room(set.Known()),
 		marks: map[weburl.Partition]uint64{}, sites: newSites(opt.Partitions),
 	}, nil
 }
@@ -165,13 +168,17 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	if t.buffer.empty() {
 		t.buffer.since = now
 	}
-	for i := range links {
-		second := secondHash(links[i].URL)
-		settled, lot := t.cache.note(second, &links[i])
-		if settled && lot == 0 {
-			continue
+	for page := range slices.Chunk(links, together) {
+		t.buffer.touch(page)
+		for i := range page {
+			link := &page[i]
+			second := secondHash(link.URL)
+			settled, lot := t.cache.note(second, link)
+			if settled && lot == 0 {
+				continue
+			}
+			t.buffer.add(link, second, t.sites.partition(link.URL.Site()), settled, lot)
 		}
-		t.buffer.add(&links[i], second, t.sites.partition(links[i].URL.Site()), settled, lot)
 	}
 	t.buffer.mark(mark)
 	return nil
@@ -234,6 +241,7 @@ func (t *Test) Drain(dst []Verdict) (verdicts []Verdict, marks []Mark, err error
 	if t.taken.empty() {
 		t.waiting.Lock()
 		t.taken, t.buffer = t.buffer, t.taken
+		t.buffer.follow(t.taken)
 		t.room = t.opt.Room(t.set.Known())
 		t.waiting.Unlock()
 	}
@@ -332,7 +340,7 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	batch := make([]disk.Entry, 0, rebuildBatch)
 	depths := make([]uint16, 0, rebuildBatch)
 	for link := range known {
-		w := waiting{Link: link, second: secondHash(link.URL), partition: sites.partition(link.URL.Site())}
+		w := waiting{Link: link, check: checkOf(secondHash(link.URL)), partition: sites.partition(link.URL.Site())}
 		batch = append(batch, w.entry(uint32(len(batch))))
 		depths = append(depths, link.Depth)
 		if len(batch) == rebuildBatch {
