@@ -72,7 +72,7 @@ func (s *Set) freeze() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = s.active.entries()
-	sortEntries(s.frozen, s.active.slots[:len(s.frozen)])
+	s.order.sort(s.frozen, s.active.slots[:len(s.frozen)])
 	s.then = s.state.clone()
 	s.active.clear()
 	s.changed.Broadcast()

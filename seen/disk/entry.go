@@ -2,6 +2,7 @@ package disk
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"freshet/weburl"
@@ -32,45 +33,51 @@ func Same(a, b Entry) bool {
 }
 
 const (
-	digitBits = 11 // of a pass over the fingerprints
+	digitBits = 11 // of a pass
 	digits    = 1 << digitBits
-	sortedBy  = 3 * digitBits // leading bits of the fingerprint that the passes look at
-	fewToSort = 512           // fewer entries are sorted by comparing
+	fewToSort = 512 // fewer entries are sorted by comparing
 )
 
-// sortEntries sorts by compare, with the help of spare, which is as long: three passes over the leading
-// 33 bits of the fingerprints, which among a million are nearly always enough to tell them apart, two
-// over the partitions, and a look at what is still tied. O(n) for the fingerprints that hashing gives.
-func sortEntries(entries, spare []Entry) {
+// order sorts entries whose partitions are numbered below 2^partitionBits.
+type order struct{ partitionBits int }
+
+// orderOf returns the order of entries of so many partitions.
+func orderOf(partitions int) order { return order{bits.Len(uint(partitions - 1))} }
+
+// leading returns what entries are ordered by first: the partition and what follows it of the fingerprint.
+func (o order) leading(e *Entry) uint64 {
+	return uint64(e.Partition)<<(64-o.partitionBits) | uint64(e.Fingerprint)>>o.partitionBits
+}
+
+// sort sorts by compare, with the help of spare, which is as long: passes over as many leading bits as tell nearly all
+// apart, 22 of a quarter of a million entries, and a look at what is still tied. O(n) for the fingerprints that
+// hashing gives.
+func (o order) sort(entries, spare []Entry) {
 	if len(entries) < fewToSort {
 		slices.SortFunc(entries, compare)
 		return
 	}
+	passes := (bits.Len(uint(len(entries))) + 3 + digitBits) / digitBits
 	from, to := entries, spare
-	pass := func(digit func(*Entry) int) {
-		if distribute(to, from, digit) {
+	for i := passes; i > 0; i-- {
+		if o.distribute(to, from, 64-i*digitBits) {
 			from, to = to, from
 		}
 	}
-	for shift := 64 - sortedBy; shift < 64; shift += digitBits {
-		pass(func(e *Entry) int { return int(e.Fingerprint>>shift) & (digits - 1) })
-	}
-	pass(func(e *Entry) int { return int(e.Partition & 255) })
-	pass(func(e *Entry) int { return int(e.Partition >> 8) })
 	if &from[0] != &entries[0] {
 		copy(entries, from)
 	}
-	sortTied(entries)
+	o.sortTied(entries, 64-passes*digitBits)
 }
 
-// distribute makes dst src in the order of one digit, and otherwise in its own. It does nothing, and says
-// so, if all have the same digit.
-func distribute(dst, src []Entry, digit func(*Entry) int) bool {
+// distribute makes dst src in the order of the digit that begins at bit shift of what leads, and otherwise in its own.
+// It does nothing, and says so, if all have the same digit.
+func (o order) distribute(dst, src []Entry, shift int) bool {
 	var next [digits]int32
 	for i := range src {
-		next[digit(&src[i])]++
+		next[o.leading(&src[i])>>shift%digits]++
 	}
-	if next[digit(&src[0])] == int32(len(src)) {
+	if next[o.leading(&src[0])>>shift%digits] == int32(len(src)) {
 		return false
 	}
 	sum := int32(0)
@@ -79,21 +86,18 @@ func distribute(dst, src []Entry, digit func(*Entry) int) bool {
 		sum += n
 	}
 	for i := range src {
-		d := digit(&src[i])
+		d := o.leading(&src[i]) >> shift % digits
 		dst[next[d]] = src[i]
 		next[d]++
 	}
 	return true
 }
 
-// sortTied sorts entries that are in order but for what agrees in all that the passes look at.
-func sortTied(entries []Entry) {
-	tied := func(a, b Entry) bool {
-		return a.Fingerprint>>(64-sortedBy) == b.Fingerprint>>(64-sortedBy) && a.Partition == b.Partition
-	}
+// sortTied sorts entries that are in order but for what agrees in all that leads from bit shift on.
+func (o order) sortTied(entries []Entry, shift int) {
 	for from := 0; from < len(entries); {
-		to := from + 1
-		for to < len(entries) && tied(entries[from], entries[to]) {
+		to, tied := from+1, o.leading(&entries[from])>>shift
+		for to < len(entries) && o.leading(&entries[to])>>shift == tied {
 			to++
 		}
 		if to-from > 1 {

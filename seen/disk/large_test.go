@@ -11,6 +11,9 @@ import (
 	"freshet/weburl"
 )
 
+// crowded is how many partitions crowd's entries are of.
+const crowded = 401
+
 // crowd returns n different entries: most spread as hashing does, some crowded into one bucket, some
 // into one byte of one bucket, some with equal fingerprints.
 func crowd(rng *rand.Rand, n int) []Entry {
@@ -23,7 +26,7 @@ func crowd(rng *rand.Rand, n int) []Entry {
 		case 1:
 			fp = 0xabcdef0123<<24 | uint64(i)
 		}
-		entries[i] = Entry{Fingerprint: weburl.Fingerprint(fp), Value: uint32(i % 30), Partition: weburl.Partition(rng.IntN(3) * 200), Check: uint8(rng.IntN(4))}
+		entries[i] = Entry{Fingerprint: weburl.Fingerprint(fp), Value: uint32(i % 30), Partition: weburl.Partition(rng.IntN(3) * (crowded - 1) / 2), Check: uint8(rng.IntN(4))}
 		if i > 0 && rng.IntN(10) == 0 {
 			entries[i].Fingerprint, entries[i].Partition = entries[i-1].Fingerprint, entries[i-1].Partition
 		}
@@ -38,7 +41,7 @@ func TestSortEntries(t *testing.T) {
 		want := crowd(rng, n)
 		got := slices.Clone(want)
 		rng.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
-		sortEntries(got, make([]Entry, len(got)))
+		orderOf(crowded).sort(got, make([]Entry, len(got)))
 		if !slices.Equal(got, want) {
 			t.Errorf("%d entries are not in order", n)
 		}
@@ -52,7 +55,7 @@ func TestLarge(t *testing.T) {
 	all := crowd(rng, 60_000)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	known, strangers := all[:50_000], all[50_000:]
-	opt := Options{FS: vfs.NewMem(), tableEntries: 3000, segmentEntries: 7000}
+	opt := Options{FS: vfs.NewMem(), Partitions: crowded, tableEntries: 3000, segmentEntries: 7000}
 	s, _, err := Open("set", opt)
 	if err != nil {
 		t.Fatal(err)

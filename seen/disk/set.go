@@ -43,9 +43,10 @@ func (o Options) withDefaults() Options {
 // Set is the exact set of the URLs that are known. Its methods are for one goroutine at a time; a
 // goroutine of its own writes runs and merges them.
 type Set struct {
-	opt  Options
-	dir  string
-	lock io.Closer
+	opt   Options
+	order order
+	dir   string
+	lock  io.Closer
 
 	active  *table  // what is in no run, the frozen entries apart
 	pending []Entry // of these, what Keep must write
@@ -67,6 +68,7 @@ type Set struct {
 // the disk cannot be used or the set is open already.
 func Open(dir string, opt Options) (s *Set, lost bool, err error) {
 	s = &Set{opt: opt.withDefaults(), dir: dir}
+	s.order = orderOf(s.opt.Partitions)
 	s.changed.L = &s.mu
 	if err := s.opt.FS.MkdirAll(dir, 0o755); err != nil {
 		return nil, false, fmt.Errorf("seen: make %s: %w", dir, err)
@@ -106,7 +108,7 @@ func (s *Set) clear() {
 // and has most of the answers. After an error the answers are of no use, and if it is ErrDamaged, so is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
-	sortEntries(questions, s.spare)
+	s.order.sort(questions, s.spare)
 	q := &s.inquiry
 	q.begin(questions, answers)
 	err := s.answer(q)
