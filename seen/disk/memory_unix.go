@@ -3,7 +3,6 @@
 package disk
 
 import (
-	"os"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,17 +23,19 @@ func release(memory []byte) error { return syscall.Munmap(memory) }
 
 // mapFile maps n bytes of a file from at on, so that they can be looked at where the system's cache of files has them.
 // It returns them, and the mapping, which unmap takes; or nil, if the file is no file of the system's. To look at what
-// the file has not is a fault.
+// the file has not is a fault. The mapping is of whole large pages.
 func mapFile(file vfs.File, at int64, n int) (data, mapping []byte) {
 	fd := file.Fd()
 	if fd == vfs.InvalidFd {
 		return nil, nil
 	}
-	skipped := int(at % int64(os.Getpagesize()))
-	mapping, err := syscall.Mmap(int(fd), at-int64(skipped), skipped+n, syscall.PROT_READ, syscall.MAP_SHARED)
+	skipped := int(at % largePage)
+	size := (skipped + n + largePage - 1) / largePage * largePage
+	mapping, err := syscall.Mmap(int(fd), at-int64(skipped), size, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, nil
 	}
+	preferLargePages(mapping)
 	return mapping[skipped:], mapping
 }
 

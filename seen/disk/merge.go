@@ -102,14 +102,20 @@ func plan(inputs []*run, size int) (pieces []planned) {
 	return pieces
 }
 
-// step writes the entries of the next segment. stopped is asked now and then; once it is true, step
-// returns errStopped.
-func (m *merge) step(w *segmentWriter, stopped func() bool) error {
-	for ; len(m.pieces) > 0; m.pieces = m.pieces[1:] {
+// next returns how many pieces make the next segment, and how many entries are expected of them.
+func (m *merge) next() (pieces, n int) {
+	for pieces < len(m.pieces) && (n == 0 || n+m.pieces[pieces].n <= m.size) {
+		n += m.pieces[pieces].n
+		pieces++
+	}
+	return pieces, n
+}
+
+// step writes the entries of the next segment, which is of so many pieces. stopped is asked now and then; once it is
+// true, step returns errStopped.
+func (m *merge) step(w *segmentWriter, pieces int, stopped func() bool) error {
+	for ; pieces > 0; pieces, m.pieces = pieces-1, m.pieces[1:] {
 		p := &m.pieces[0]
-		if n := w.segment.n; n > 0 && n+p.n > m.size {
-			break
-		}
 		w.begin(p.piece, p.n, p.depth)
 		if err := m.write(p.piece, w, stopped); err != nil {
 			return err

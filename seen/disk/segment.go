@@ -48,18 +48,29 @@ type segmentWriter struct {
 	err     error
 }
 
-// writeSize is how many bytes are written at once, always from a multiple of itself on: the system then keeps what is
-// written in large pages, which it maps in half of the time.
-const writeSize = 256 << 10
+const (
+	// largePage is how many bytes of a large file are written at once, and from a multiple of what it is mapped. The
+	// system then keeps the file in pages as large, if it knows them, and maps each in the time of a small one.
+	largePage = 2 << 20
+	// smallWrite is how many bytes of a smaller file are written at once.
+	smallWrite = 256 << 10
+	// usualEntry is how many bytes of a segment an entry takes, about.
+	usualEntry = 8
+)
 
-func createSegment(fs vfs.FS, path string, number uint32) (*segmentWriter, error) {
+// createSegment creates a segment of about n entries.
+func createSegment(fs vfs.FS, path string, number uint32, n int) (*segmentWriter, error) {
 	file, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("seen: create run %s: %w", path, err)
 	}
+	atOnce := smallWrite
+	if n*usualEntry >= largePage {
+		atOnce = largePage
+	}
 	return &segmentWriter{
 		fs: fs, segment: &segment{number: number, path: path, file: file},
-		buffer: bufio.NewWriterSize(file, writeSize),
+		buffer: bufio.NewWriterSize(file, atOnce),
 		tails:  packer{data: make([]byte, 0, blockEntries*(56+16)/8+checksumLen)}, // room for a whole block
 		depths: packer{data: make([]byte, 0, blockEntries*16/8)},
 	}, nil

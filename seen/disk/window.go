@@ -22,8 +22,8 @@ type window struct {
 }
 
 const (
-	// windowSize is the most that is mapped at once: of it, what was looked at is in the process's memory until the
-	// window moves on. readSize is the most that is read.
+	// windowSize is the most that is looked at in one mapping, which is of whole large pages. Of these, what was looked
+	// at is in the process's memory until the window moves on. readSize is the most that is read.
 	windowSize = 4 << 20
 	readSize   = 256 << 10
 	// smallGap is how many bytes between two blocks a window rather takes in than ends at: as many as the system maps

@@ -10,10 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What lies together is looked at in place, in files of the system's, and a file that is cut while it is looked at is
-// damage like any other.
+// What lies together is looked at in place, in files of the system's that take more than one large page, and a file that
+// is cut while it is looked at is damage like any other.
 func TestMapped(t *testing.T) {
-	const n = 40_000
+	const n = 500_000
 	for _, place := range []struct {
 		name string
 		fs   vfs.FS
@@ -59,6 +59,9 @@ func TestMapped(t *testing.T) {
 			}
 			if place.fs == vfs.Default {
 				run := s.runs[len(s.runs)-1].segments[0] // the largest
+				if blocks := run.sections[0].tailLen(); blocks <= largePage {
+					t.Errorf("blocks of %d bytes: want more than a large page", blocks)
+				}
 				if err := os.Truncate(run.path, int64(os.Getpagesize())); err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package disk
+
+// preferLargePages does nothing.
+func preferLargePages([]byte) {}
