@@ -113,7 +113,7 @@ func (o Options) Validate() error {
 //
 // Its memory is the cache (some 10 bytes an entry), two buffers of as many links as Options.Room says, with at most
 // 128 bytes of URL for each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL; 1.7 bytes
-// where more than 50 million are known. On disk a known URL takes some 7 bytes.
+// where more than 50 million are known. On disk a known URL takes some 7.3 bytes.
 type Test struct {
 	opt  Options
 	lost bool

@@ -5,12 +5,12 @@ import (
 	"hash/crc32"
 )
 
-// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 64 entries,
+// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 16 entries,
 // what the head lacks. An entry's place follows from its number. A block is
 //
 //	┌──────────────────────┬────────────┬──────────┐
-//	│ rest, check: 64 × r │ depth      │ checksum │
-//	│ bits                 │ 64 × bits │ 4 bytes  │
+//	│ rest, check: 16 × r │ depth      │ checksum │
+//	│ bits                 │ 16 × bits │ 4 bytes  │
 //	└──────────────────────┴────────────┴──────────┘
 //
 // with the lowest bit of a number first. The last block has as many entries as are left.
@@ -23,7 +23,7 @@ type section struct {
 }
 
 const (
-	blockEntries = 64
+	blockEntries = 16
 	checksumLen  = 4
 )
 
@@ -70,10 +70,8 @@ func (s *section) memory() int64 {
 // checksum returns the checksum of a block, which knows the block's place, so that a block that was
 // written elsewhere is damage too.
 func checksum(file uint32, at int64, block []byte) uint32 {
-	var place [12]byte
-	binary.LittleEndian.PutUint32(place[:], file)
-	binary.LittleEndian.PutUint64(place[4:], uint64(at))
-	return crc32.Update(crc32.Checksum(place[:], castagnoli()), castagnoli(), block)
+	place := (uint64(file)<<32 ^ uint64(at)) * 0x9e3779b97f4a7c15 >> 32
+	return crc32.Checksum(block, castagnoli()) ^ uint32(place)
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

@@ -27,7 +27,7 @@ type segment struct {
 }
 
 const (
-	segmentFormat = 2
+	segmentFormat = 3
 	segmentMagic  = "freshet#"
 	sectionLen    = 24
 	footerLen     = 24
