@@ -106,10 +106,10 @@ func (h *head) finish() bool {
 	return ones == len(h.bytes) && len(h.samples) == 1<<h.bucketBits/sampled
 }
 
-// search finds what may be the fingerprint that has bucket and byte b: the numbers from..to.
-func (h *head) search(bucket int, b byte) (from, to int) {
-	at := h.start(bucket)
-	from = at - bucket
+// search finds what may be the fingerprint that has byte b, in the bucket that begins at bit at, with the number from:
+// the numbers from..to.
+func (h *head) search(at, from int, b byte) (int, int) {
+	to := 0
 	for steps := 0; h.has(at) && h.bytes[from] < b; at, from = at+1, from+1 {
 		if steps++; steps == longBucket {
 			return h.searchLong(at, from, b)
@@ -162,15 +162,28 @@ func (h *head) start(bucket int) int {
 	return 64*i + selectBit(word, zeros-1) + 1
 }
 
-// selectBit returns the place of the n-th one of word, from 0. There must be so many.
+// selectBit returns the place of the n-th one of word, from 0. There must be so many. It has no branches, which no
+// processor could foretell: the ones up to each byte, the bytes that have no more than n, and a look into a table.
 func selectBit(word uint64, n int) (at int) {
-	for width := 32; width > 0; width /= 2 {
-		low := bits.OnesCount64(word & (1<<width - 1))
-		if n >= low {
-			n -= low
-			word >>= width
-			at += width
+	const ones = 0x0101010101010101
+	upTo := word - word>>1&(0x55*ones)
+	upTo = upTo&(0x33*ones) + upTo>>2&(0x33*ones)
+	upTo = (upTo + upTo>>4) & (0x0f * ones) * ones
+	passed := 8 * bits.OnesCount64(((uint64(n)*ones|0x80*ones)-upTo)&(0x80*ones))
+	n -= int(upTo << 8 >> passed & 255)
+	return passed + int(inByte[n&7][byte(word>>passed)])
+}
+
+// inByte has the place of each byte's n-th one, from 0.
+var inByte = func() (places [8][256]uint8) {
+	for b := range 256 {
+		n := 0
+		for i := range uint8(8) {
+			if b>>i&1 == 1 {
+				places[n][b] = i
+				n++
+			}
 		}
 	}
-	return at
-}
+	return places
+}()

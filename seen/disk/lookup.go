@@ -1,9 +1,8 @@
 package disk
 
 import (
+	"runtime"
 	"sort"
-
-	"freshet/weburl"
 )
 
 // Answer is what the set says of one question.
@@ -55,26 +54,15 @@ type doubt struct {
 	from, to int
 }
 
-// together is how many questions go to a table at once: the processor, which has some ten loads from
-// memory under way, then waits for many slots in the time of one.
-const together = 32
-
 // askTable puts the questions to the table.
 func (q *inquiry) askTable(t *table) {
-	var homes [together]weburl.Fingerprint
-	for from := 0; from < len(q.questions); from += together {
-		questions := q.questions[from:min(from+together, len(q.questions))]
-		for i := range questions {
-			homes[i] = t.slots[t.home(questions[i].Fingerprint)].Fingerprint
+	for i := range q.questions {
+		e := &q.questions[i]
+		if !t.mayHold(e.Fingerprint) {
+			continue
 		}
-		for i := range questions {
-			e := &questions[i]
-			if homes[i] == 0 {
-				continue
-			}
-			if slot := t.slot(*e); slot.Fingerprint != 0 {
-				q.answers[from+i].found(uint16(slot.Value))
-			}
+		if slot := t.slot(*e); slot.Fingerprint != 0 {
+			q.answers[i].found(uint16(slot.Value))
 		}
 	}
 }
@@ -103,8 +91,8 @@ func before(entries []Entry, e *Entry) int {
 	return from + sort.Search(min(end, len(entries))-from, func(i int) bool { return compare(entries[from+i], *e) >= 0 })
 }
 
-// ask puts to a segment the questions that are in its range and that are not settled yet. A pass
-// over the head, then one over those blocks that are in doubt, both in order.
+// ask puts to a segment the questions that are in its range. A pass over the head, then one over those blocks that
+// are in doubt, both in order.
 func (q *inquiry) ask(g *segment) error {
 	questions := q.questions
 	at := 0 // of questions, the first that the sections so far leave over
@@ -114,16 +102,9 @@ func (q *inquiry) ask(g *segment) error {
 			e := &questions[at+j]
 			return s.contains(e) || s.after(e)
 		})
-		q.doubts = q.doubts[:0]
-		for ; at < len(questions) && s.contains(&questions[at]); at++ {
-			if q.answers[at].settled() {
-				continue
-			}
-			bucket, b, _ := s.split(questions[at].Fingerprint)
-			if from, to := s.search(bucket, b); from < to {
-				q.doubts = append(q.doubts, doubt{at, from, to})
-			}
-		}
+		from := at
+		at += sort.Search(len(questions)-at, func(j int) bool { return !s.contains(&questions[at+j]) })
+		q.search(s, from, at)
 		if err := q.settle(g, s); err != nil {
 			return err
 		}
@@ -134,9 +115,60 @@ func (q *inquiry) ask(g *segment) error {
 	return nil
 }
 
+// together is how many questions look for the same thing at once. The processor has some ten loads from memory under
+// way, as long as nothing between them keeps it from seeing the next: so what is going to be looked at is loaded first,
+// for all of them, in loops that do nothing else.
+const together = 64
+
+// probe is a question on its way through a head.
+type probe struct {
+	question int
+	bucket   int
+	b        byte
+	at       int // the bit where the bucket begins, or one before it
+	from     int // the number of the bucket's first entry
+}
+
+// search notes as doubts the questions from..to, all of them in the range of a section, that its head cannot
+// answer with no, and that are not settled yet.
+func (q *inquiry) search(s *section, from, to int) {
+	q.doubts = q.doubts[:0]
+	var room [together]probe
+	for from < to {
+		probes := room[:0]
+		for ; from < to && len(probes) < together; from++ {
+			if q.answers[from].settled() {
+				continue
+			}
+			bucket, b, _ := s.split(q.questions[from].Fingerprint)
+			probes = append(probes, probe{question: from, bucket: bucket, b: b, at: int(s.samples[bucket/sampled])})
+		}
+		touched := uint64(0)
+		for i := range probes {
+			touched += s.buckets[probes[i].at/64]
+		}
+		for i := range probes {
+			p := &probes[i]
+			p.at = s.start(p.bucket)
+			p.from = p.at - p.bucket
+		}
+		for i := range probes {
+			touched += uint64(s.bytes[min(probes[i].from, len(s.bytes)-1)])
+		}
+		runtime.KeepAlive(touched)
+		for i := range probes {
+			p := &probes[i]
+			if from, to := s.search(p.at, p.from, p.b); from < to {
+				q.doubts = append(q.doubts, doubt{p.question, from, to})
+			}
+		}
+	}
+}
+
 // settle answers, from the blocks of a section, the questions that are in doubt.
 func (q *inquiry) settle(g *segment, s *section) error {
 	q.window.reset(g, s)
+	touched := 0 // of the doubts
 	for i, d := range q.doubts {
 		e := &q.questions[d.question]
 		_, _, rest := s.split(e.Fingerprint)
@@ -148,6 +180,9 @@ func (q *inquiry) settle(g *segment, s *section) error {
 				if err := q.window.show(middle, q.doubts[i:]); err != nil {
 					return err
 				}
+			}
+			if touched <= i {
+				touched = i + q.window.touch(q.doubts[i:])
 			}
 			tail, depth, err := q.window.entry(middle)
 			if err != nil {

@@ -9,13 +9,22 @@ import (
 // table holds entries in memory by open addressing: what is in no run yet. A slot whose fingerprint is
 // 0 is free.
 type table struct {
-	slots []Entry // as many as a power of two
+	slots []Entry  // as many as a power of two
+	marks []uint64 // four bits a slot: what is not marked is not held. They fit into the processor's cache
 	n     int
 }
 
 const smallestTable = 1 << 10
 
-func newTable() *table { return &table{slots: make([]Entry, smallestTable)} }
+func newTable() *table {
+	t := new(table)
+	t.make(smallestTable)
+	return t
+}
+
+func (t *table) make(slots int) {
+	t.slots, t.marks, t.n = make([]Entry, slots), make([]uint64, slots/16), 0
+}
 
 // put adds e or, if it is held already, lowers its depth.
 func (t *table) put(e Entry) {
@@ -28,7 +37,15 @@ func (t *table) put(e Entry) {
 		return
 	}
 	*slot = e
+	mark := t.mark(e.Fingerprint)
+	t.marks[mark/64] |= 1 << (mark % 64)
 	t.n++
+}
+
+// mayHold reports whether a fingerprint is marked.
+func (t *table) mayHold(fp weburl.Fingerprint) bool {
+	mark := t.mark(fp)
+	return t.marks[mark/64]>>(mark%64)&1 == 1
 }
 
 // slot returns where e is, or the free slot where it belongs.
@@ -42,13 +59,16 @@ func (t *table) slot(e Entry) *Entry {
 
 // home returns where the search for a fingerprint begins: Fibonacci hashing, which spreads those that
 // have been chosen to be alike.
-func (t *table) home(fp weburl.Fingerprint) int {
-	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(len(t.slots)-1))))
+func (t *table) home(fp weburl.Fingerprint) int { return t.mark(fp) / 4 }
+
+// mark returns the bit of marks that is a fingerprint's.
+func (t *table) mark(fp weburl.Fingerprint) int {
+	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(4*len(t.slots)-1))))
 }
 
 func (t *table) grow() {
 	old := t.slots
-	t.slots, t.n = make([]Entry, 2*len(old)), 0
+	t.make(2 * len(old))
 	for _, e := range old {
 		if e.Fingerprint != 0 {
 			t.put(e)
@@ -69,5 +89,6 @@ func (t *table) entries() []Entry {
 
 func (t *table) clear() {
 	clear(t.slots)
+	clear(t.marks)
 	t.n = 0
 }

@@ -118,6 +118,23 @@ func (w *window) fault(cause any) error {
 	return fmt.Errorf("seen: read run %s at %d: %w", w.segment.path, at, fault)
 }
 
+// touch loads the blocks that the next doubts are about, as many as it returns, so that the processor waits for all of
+// them at once.
+func (w *window) touch(ahead []doubt) (n int) {
+	var at [together]int
+	for n < min(together, len(ahead)) && w.holds(ahead[n].from) {
+		block, _, _ := w.section.block(ahead[n].from / blockEntries)
+		at[n] = int(block - w.at)
+		n++
+	}
+	touched, length := byte(0), w.section.blockLen(blockEntries)
+	for _, i := range at[:n] {
+		touched += w.data[i] + w.data[min(i+length, len(w.data))-1]
+	}
+	runtime.KeepAlive(touched)
+	return n
+}
+
 // entry returns what the window has of an entry: rest and check, and depth.
 func (w *window) entry(number int) (tail uint64, depth uint16, err error) {
 	s := w.section
