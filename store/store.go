@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB: the system keeps the files
+	CacheBytes int64  // block cache, beside two write buffers; default by what is stored, see defaultCache
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -84,9 +84,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Partitions == 0 {
 		o.Partitions = 16
-	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 1 << 20
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real()
@@ -238,8 +235,28 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 	return w, nil
 }
 
+// defaultCache returns the size of the block cache for a database of so many bytes: a sixteenth, between 1 and 4 MiB.
+// The system keeps the files, so that a block is read in a few microseconds; but the filters of all levels above the
+// lowest, which every look-up needs, are hundreds of kilobytes each, and make much garbage where they do not fit.
+func defaultCache(stored int64) int64 { return min(max(stored/16, 1<<20), 4<<20) }
+
+// cacheBytes returns Options.CacheBytes or its default.
+func (s *Store) cacheBytes() int64 {
+	if s.options.CacheBytes > 0 {
+		return s.options.CacheBytes
+	}
+	stored := int64(0)
+	names, _ := s.fs.List(s.dir.join(dbDir)) // none before the first time
+	for _, name := range names {
+		if info, err := s.fs.Stat(s.fs.PathJoin(s.dir.join(dbDir), name)); err == nil {
+			stored += info.Size()
+		}
+	}
+	return defaultCache(stored)
+}
+
 func (s *Store) openDB() (err error) {
-	cache := pebble.NewCache(s.options.CacheBytes + usualMemTables*memTableBytes)
+	cache := pebble.NewCache(s.cacheBytes() + usualMemTables*memTableBytes)
 	defer cache.Unref()
 	o := &pebble.Options{
 		FS:                          s.fs,
