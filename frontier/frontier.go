@@ -108,10 +108,14 @@ func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Tim
 		return
 	}
 	w := s.window(kind)
-	w.drop(old.Key)
+	counted := w.more || w.count > len(w.entries)
+	held := w.drop(old.Key)
 	w.head = Key{} // it may have been old's
-	w.place(e)
-	f.account(s, kind, 0, e.Cash-old.Cash)
+	n := 0
+	if w.place(e) && !held && !counted {
+		n = 1 // what was read while the store was ahead, to the queue's end, lay behind e
+	}
+	f.account(s, kind, n, e.Cash-old.Cash)
 	f.changed(s, t)
 }
 

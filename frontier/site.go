@@ -97,14 +97,14 @@ func (s *site) isEmpty() bool {
 }
 
 // account keeps the counts after a change of a window by which n pages of its queue, with that cash in
-// all, came or, for negative n, went. What the frontier was told may lag behind what it read, so the
-// window has the last word: nothing is counted twice, no page in memory is left out, and once the
-// store has no more the count is exact.
+// all, came or, for negative n, went. What the frontier was told may lag behind what it read, so that
+// pages in memory count though they were not told of, and where there are none and the store has no more,
+// nothing does.
 func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	w := s.window(k)
-	count := len(w.entries)
-	if w.more {
-		count = max(w.count+n, count)
+	count := max(w.count+n, len(w.entries))
+	if len(w.entries) == 0 && !w.more {
+		count = 0
 	}
 	f.queued[k] += count - w.count
 	w.count = count
@@ -126,7 +126,7 @@ func (f *Frontier) enter(s *site, k Kind, e Entry) {
 // leave takes out an entry that is not handed out.
 func (f *Frontier) leave(s *site, k Kind, e Entry) {
 	w := s.window(k)
-	if w.drop(e.Key) || w.more {
+	if w.drop(e.Key) || w.more || w.count > len(w.entries) {
 		w.head = Key{} // it may have been this entry's
 		f.account(s, k, -1, -e.Cash)
 	}

@@ -17,7 +17,7 @@ type window struct {
 	entries []Entry // sorted
 	cursor  Key
 	head    Key  // lower bound of what is beyond the cursor, while entries is empty; zero: not known
-	count   int  // entries in memory and beyond the cursor; exact unless there are more
+	count   int  // entries in memory and, by what was told, beyond the cursor
 	more    bool // whether there may be entries beyond the cursor
 }
 
