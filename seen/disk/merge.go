@@ -111,10 +111,10 @@ func (m *merge) next() (pieces, n int) {
 	return pieces, n
 }
 
-// step writes the entries of the next segment, which is of so many pieces. stopped is asked now and then; once it is
-// true, step returns errStopped.
+// step writes the entries of the next segment, which is of so many pieces, or of more if these turn out to be empty.
+// stopped is asked now and then; once it is true, step returns errStopped.
 func (m *merge) step(w *segmentWriter, pieces int, stopped func() bool) error {
-	for ; pieces > 0; pieces, m.pieces = pieces-1, m.pieces[1:] {
+	for ; len(m.pieces) > 0 && (pieces > 0 || w.segment.n == 0); pieces, m.pieces = pieces-1, m.pieces[1:] {
 		p := &m.pieces[0]
 		w.begin(p.piece, p.n, p.depth)
 		if err := m.write(p.piece, w, stopped); err != nil {
