@@ -2,7 +2,6 @@ package seen
 
 import (
 	"cmp"
-	"math/bits"
 	"runtime"
 	"slices"
 	"time"
@@ -99,7 +98,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Part
 
 // slot returns where the index has a link, or the free slot where it belongs.
 func (b *buffer) slot(fp weburl.Fingerprint, tag uint32) *indexed {
-	for at := b.home(fp); ; at = (at + 1) & (len(b.index) - 1) {
+	for at := fp.Slot(len(b.index)); ; at = (at + 1) & (len(b.index) - 1) {
 		slot := &b.index[at]
 		if slot.next == 0 || slot.tag == tag && b.links[slot.next-1].Fingerprint == fp {
 			return slot
@@ -107,16 +106,11 @@ func (b *buffer) slot(fp weburl.Fingerprint, tag uint32) *indexed {
 	}
 }
 
-// home returns where the search for a fingerprint begins, by Fibonacci hashing.
-func (b *buffer) home(fp weburl.Fingerprint) int {
-	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(len(b.index)-1))))
-}
-
 // touch loads the slots where a search for these links begins, all at once.
 func (b *buffer) touch(links []weburl.Link) {
 	touched := int32(0)
 	for i := range links {
-		touched += b.index[b.home(links[i].Fingerprint)].next
+		touched += b.index[links[i].Fingerprint.Slot(len(b.index))].next
 	}
 	runtime.KeepAlive(touched)
 }

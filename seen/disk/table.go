@@ -1,10 +1,6 @@
 package disk
 
-import (
-	"math/bits"
-
-	"freshet/weburl"
-)
+import "freshet/weburl"
 
 // table holds entries in memory by open addressing: what is in no run yet. A slot whose fingerprint is
 // 0 is free.
@@ -50,21 +46,15 @@ func (t *table) mayHold(fp weburl.Fingerprint) bool {
 
 // slot returns where e is, or the free slot where it belongs.
 func (t *table) slot(e Entry) *Entry {
-	for at := t.home(e.Fingerprint); ; at = (at + 1) & (len(t.slots) - 1) {
+	for at := e.Fingerprint.Slot(len(t.slots)); ; at = (at + 1) & (len(t.slots) - 1) {
 		if slot := &t.slots[at]; slot.Fingerprint == 0 || Same(*slot, e) {
 			return slot
 		}
 	}
 }
 
-// home returns where the search for a fingerprint begins: Fibonacci hashing, which spreads those that
-// have been chosen to be alike.
-func (t *table) home(fp weburl.Fingerprint) int { return t.mark(fp) / 4 }
-
 // mark returns the bit of marks that is a fingerprint's.
-func (t *table) mark(fp weburl.Fingerprint) int {
-	return int(uint64(fp) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(4*len(t.slots)-1))))
-}
+func (t *table) mark(fp weburl.Fingerprint) int { return fp.Slot(4 * len(t.slots)) }
 
 func (t *table) grow() {
 	old := t.slots
