@@ -18,7 +18,7 @@ import (
 // filesWith returns the files of a folder in which a text is found: as it is, in a gzip member, in a body
 // that its server had sent zipped in there, or in a key or value of a database's table, whose blocks are
 // compressed. Files that go meanwhile are passed over.
-func filesWith(t testing.TB, dir, text string) (found []string) {
+func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +30,10 @@ func filesWith(t testing.TB, dir, text string) (found []string) {
 		content, err := os.ReadFile(name)
 		if err == nil && filepath.Ext(name) == ".sst" {
 			var pairs []byte
-			pairs, err = tablePairs(t, name)
+			await(t, name+", whole", func() bool { // a running crawl may be writing it
+				pairs, err = tablePairs(t, name)
+				return err == nil || errors.Is(err, fs.ErrNotExist)
+			})
 			content = append(content, pairs...)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
