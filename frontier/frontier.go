@@ -21,7 +21,7 @@ type Frontier struct {
 	hosts     map[string]*host
 	addresses map[netip.Addr]*address
 	heaps     [numHeaps]heap
-	open      []*host // with a connection that may go on, first come first served
+	open      []*host // with a connection that may go on, first come first served; each once
 	owed      int     // millionths of a choice that new pages are owed, see choose
 
 	paused       bool    // by an operator: nothing is handed out
@@ -135,8 +135,9 @@ func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) 
 // changed brings the heaps up to date after a change of the site's queues.
 func (f *Frontier) changed(s *site, now instant) {
 	h := s.host
-	if h.open == s && h.flight == nil {
+	if h.open == s && h.flight == nil && !h.inLine {
 		f.open = append(f.open, h)
+		h.inLine = true
 	}
 	f.update(h, now)
 }

@@ -417,6 +417,47 @@ func (brokenQueues) Read([]Entry, weburl.Site, Kind, Key, int) ([]Entry, error) 
 	return nil, errBroken
 }
 
+// TestLineOfConnections holds that news of a site does not give its open connection a second place in the line.
+func TestLineOfConnections(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{Delay: time.Minute, PerConnection: 4}, q)
+	for i, site := range []weburl.Site{"http://a.example", "http://b.example"} {
+		f.RobotsDone(site, now.Add(time.Hour), 0, now)
+		var entries []Entry
+		for n := range 4 {
+			e := Entry{Key: Key{Arrival: uint64(n + 1)}, Fingerprint: weburl.Fingerprint(4*i + n + 1)}
+			q.Add(site, KindNew, e)
+			entries = append(entries, e)
+		}
+		f.Discovered(site, entries, now)
+	}
+	next := func() Page {
+		t.Helper()
+		p, wake, ok := f.Next(now)
+		if !ok {
+			t.Fatalf("nothing to fetch before %v", wake)
+		}
+		return p
+	}
+	first, second := next(), next()
+	f.Done(first, Answer{Kept: true}, now)
+	for n := range 3 {
+		e := Entry{Key: Key{Arrival: uint64(10 + n)}, Fingerprint: weburl.Fingerprint(10 + n)}
+		q.Add(first.Site, KindNew, e)
+		f.Discovered(first.Site, []Entry{e}, now)
+	}
+	f.Done(second, Answer{Kept: true}, now)
+	refused := next()
+	if refused.Site != first.Site || !refused.Continues {
+		t.Fatalf("got %+v, want a page of %s, whose connection was free first", refused, first.Site)
+	}
+	f.Drop(refused, now)
+	if p := next(); p.Site != second.Site || !p.Continues {
+		t.Errorf("got %+v, want a page of %s, whose connection has been free for longer", p, second.Site)
+	}
+}
+
 func TestReadError(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{}, brokenQueues{})

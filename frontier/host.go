@@ -32,6 +32,7 @@ type host struct {
 	wake       instant
 	state      hostState
 	parked     bool // waits for its address to be free
+	inLine     bool // stands in Frontier.open
 	place      [numHeaps]int32
 }
 

@@ -113,6 +113,7 @@ func (f *Frontier) chooseOpen(now instant) (choice, bool) {
 	for len(f.open) > 0 {
 		h := f.open[0]
 		f.open = f.open[1:]
+		h.inLine = false
 		if !h.continuable(now) {
 			continue
 		}
