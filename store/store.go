@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside two write buffers; default by what is stored, see defaultCache
+	CacheBytes int64  // block cache, beside two write buffers; default a sixteenth of what is stored, 1 to 4 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -104,6 +104,7 @@ type Store struct {
 	fs      vfs.FS // the options', which drops the ballast when the disk is full
 	dir     *directory
 	db      *pebble.DB
+	cache   *blockCache
 	keys    keyspace
 	start   Start
 	full    atomic.Bool // a write has met a full disk
@@ -235,32 +236,12 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 	return w, nil
 }
 
-// defaultCache returns the size of the block cache for a database of so many bytes: a sixteenth, between 1 and 4 MiB.
-// The system keeps the files, so that a block is read in a few microseconds; but the filters of all levels above the
-// lowest, which every look-up needs, are hundreds of kilobytes each, and make much garbage where they do not fit.
-func defaultCache(stored int64) int64 { return min(max(stored/16, 1<<20), 4<<20) }
-
-// cacheBytes returns Options.CacheBytes or its default.
-func (s *Store) cacheBytes() int64 {
-	if s.options.CacheBytes > 0 {
-		return s.options.CacheBytes
-	}
-	stored := int64(0)
-	names, _ := s.fs.List(s.dir.join(dbDir)) // none before the first time
-	for _, name := range names {
-		if info, err := s.fs.Stat(s.fs.PathJoin(s.dir.join(dbDir), name)); err == nil {
-			stored += info.Size()
-		}
-	}
-	return defaultCache(stored)
-}
-
 func (s *Store) openDB() (err error) {
-	cache := pebble.NewCache(s.cacheBytes() + usualMemTables*memTableBytes)
-	defer cache.Unref()
+	s.cache = newBlockCache(s.options.CacheBytes)
+	defer s.cache.Unref()
 	o := &pebble.Options{
 		FS:                          s.fs,
-		Cache:                       cache,
+		Cache:                       s.cache.Cache,
 		ReadOnly:                    s.options.ReadOnly,
 		MemTableSize:                memTableBytes,
 		MemTableStopWritesThreshold: memTables,
@@ -279,8 +260,12 @@ func (s *Store) openDB() (err error) {
 	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
 		return fmt.Errorf("store: open database: %w", err)
 	}
+	s.growCache()
 	return nil
 }
+
+// growCache has the cache follow what is stored.
+func (s *Store) growCache() { s.cache.grow(s.db.Metrics().Total().TablesSize) }
 
 // durable is the value of the durable key: how much of the WARC file that was being written is on disk. It is
 // noted in the batch that comes after the file's sync, so that a restart reads what came later only.
@@ -332,7 +317,7 @@ func (s *Store) Start() Start { return s.start }
 func (s *Store) Partitions() int { return s.dir.partitions }
 
 // Heartbeat notes durably that the crawl is alive at now. A restart after an unclean stop finds the
-// last one in Start.LastAlive. It does not wait for other writes.
+// last one in Start.LastAlive. It does not wait for other writes. The default cache grows then, if enough was stored.
 func (s *Store) Heartbeat(now time.Time) error {
 	if s.options.ReadOnly {
 		return ErrReadOnly
@@ -341,6 +326,7 @@ func (s *Store) Heartbeat(now time.Time) error {
 		return fmt.Errorf("store: heartbeat: %w", ErrDiskFull)
 	}
 	s.settled.Store(false)
+	s.growCache()
 	return s.putHeartbeat(heartbeat{At: now.UnixNano()})
 }
 
