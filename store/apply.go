@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,6 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 }
 
 func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
-	st.readAhead(p, r)
 	for i := range r.New {
 		st.discover(p, n, i, r)
 	}
@@ -88,16 +88,28 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	}
 }
 
-// readAhead reads the rows of known pages in the order of their keys: a block of the database is then read once,
-// however many of them it holds.
-func (st *state) readAhead(p weburl.Partition, r *Discovered) {
-	known := make([]weburl.Fingerprint, len(r.Repeats))
-	for i := range r.Repeats {
-		known[i] = r.Repeats[i].Fingerprint
+// readAhead reads the rows of the pages that records tell of, in the order of their keys: a block of the database, or of
+// its filters, is then read once, however many of them it is asked for.
+func (st *state) readAhead(records []Record) {
+	var ids []pageID
+	for _, r := range records {
+		r, ok := r.(*Discovered)
+		if !ok {
+			continue
+		}
+		for i := range r.New {
+			ids = append(ids, pageID{r.Partition, r.New[i].URL.Fingerprint()})
+		}
+		for i := range r.Repeats {
+			ids = append(ids, pageID{r.Partition, r.Repeats[i].Fingerprint})
+		}
+		for i := range r.Paid {
+			ids = append(ids, pageID{r.Partition, r.Paid[i].Fingerprint})
+		}
 	}
-	slices.Sort(known)
-	for _, fp := range known {
-		st.page(p, fp)
+	slices.SortFunc(ids, func(a, b pageID) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.fp, b.fp)) })
+	for _, id := range ids {
+		st.page(id.p, id.fp)
 	}
 }
 

@@ -155,6 +155,7 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 		return nil, err
 	}
 	s.state.moves = slices.Grow(s.state.moves, moves)
+	s.state.readAhead(records)
 	for _, r := range records {
 		s.stage(r)
 	}

@@ -21,9 +21,8 @@ type state struct {
 	db   pebble.Reader
 	err  error
 
-	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Most
-	// pages that are looked up have just been discovered and have no row: filters say so without a
-	// read, and only an iterator uses those of the last level, where nearly all rows are.
+	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Where rows are looked
+	// up in the order of their keys it stands in the block that the next is in.
 	pageRows *pebble.Iterator
 
 	batch *pebble.Batch // of the records being applied
@@ -169,7 +168,7 @@ func (st *state) emptyRow() *pageRow {
 // loadPage is load for a page row.
 func (st *state) loadPage(page *Page) bool {
 	if st.pageRows == nil {
-		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
+		it, err := st.db.NewIter(nil)
 		if err != nil {
 			st.fail(err)
 			return false

@@ -253,9 +253,11 @@ func (s *Store) openDB() (err error) {
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		Logger:                      dbLogger{s.options.Logger},
 	}
-	for i := range o.Levels {
+	last := len(o.Levels) - 1
+	for i := range last {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	o.Levels[last].FilterPolicy = pebble.NoFilterPolicy // most rows are there: its filters fit no cache, and are read in place of smaller blocks
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
 	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
 		return fmt.Errorf("store: open database: %w", err)
