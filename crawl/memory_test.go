@@ -25,10 +25,13 @@ import (
 )
 
 // BenchmarkMemory's known pages are spread over memorySites, and memoryPages are fetched of them in a crawl: nine
-// crawls of a directory of a hundred thousand do not come to its end.
+// crawls of a directory of a hundred thousand do not come to its end. A site of that has twenty pages, enough for
+// what a page links to on its own site, memoryOwnLinks of its memoryLinks, to differ however many are known.
 const (
-	memorySites = 50_000
-	memoryPages = 10_000
+	memorySites    = 5_000
+	memoryPages    = 10_000
+	memoryLinks    = 40
+	memoryOwnLinks = 15
 )
 
 // memoryCrawls are what BenchmarkMemory measures in each directory, in this order. The first also settles the
@@ -43,10 +46,10 @@ var memoryCrawls = []struct{ name, order string }{
 // are queued too, crawls on in each with a process of its own and reports these processes' peak memory: once with
 // the set of seen URLs missing, then with the one that a crawl before has left, by an ordering that needs no
 // importance and by the default. growth-bytes/url is what a directory's peak has above the first's, for each URL
-// that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes some ten minutes and
-// 1 GB of disk:
+// that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes half an hour, most
+// of it to make the largest directory, and 1 GB of disk:
 //
-//	CGO_ENABLED=0 go test ./crawl -run '^$' -bench Memory -benchtime 1x -timeout 2h
+//	CGO_ENABLED=0 go test ./crawl -run '^$' -bench Memory -benchtime 3x -timeout 2h
 //
 // Without C the database's buffers lie on the collector's heap, as in the program that is released.
 func BenchmarkMemory(b *testing.B) {
@@ -107,7 +110,7 @@ func memoryPath(page int) string {
 	return fmt.Sprintf("/section-%d/an-article-about-something-%d.html", page%7, page)
 }
 
-// memoryWeb answers for every site: a page is 18 KB with 40 links to known ones, a quarter of them of other sites.
+// memoryWeb answers for every site: a page is 18 KB with memoryLinks to known ones, which differ.
 func memoryWeb(t *testing.T, known int) *httptest.Server {
 	text := strings.Repeat("<p>what a page has to say is the same everywhere, as only its links count here.</p>\n", 180)
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -117,12 +120,13 @@ func memoryWeb(t *testing.T, known int) *httptest.Server {
 		}
 		out.Header().Set("Content-Type", "text/html; charset=utf-8")
 		rng := rand.New(rand.NewPCG(xxh3.HashString(r.Host), xxh3.HashString(r.URL.Path)))
-		for i := range 40 {
-			site := ""
-			if i%4 == 0 {
-				site = string(memorySite(rng.IntN(memorySites)))
-			}
-			fmt.Fprintf(out, "<a href=%q>%d</a>\n", site+memoryPath(rng.IntN(known/memorySites)), i)
+		perSite := known / memorySites
+		own := rng.IntN(perSite)
+		for i := range memoryOwnLinks {
+			fmt.Fprintf(out, "<a href=%q>%d</a>\n", memoryPath((own+i)%perSite), i)
+		}
+		for i := memoryOwnLinks; i < memoryLinks; i++ {
+			fmt.Fprintf(out, "<a href=%q>%d</a>\n", string(memorySite(rng.IntN(memorySites)))+memoryPath(rng.IntN(perSite)), i)
 		}
 		fmt.Fprintf(out, "<h1>%s%s</h1>\n%s", r.Host, r.URL.Path, text)
 	}))
