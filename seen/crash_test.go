@@ -2,48 +2,25 @@ package seen
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/internal/powercut"
 	"freshet/weburl"
 )
-
-// cut is what a crash before one write left, and how many Keeps had returned by then.
-type cut struct {
-	fs   *vfs.MemFS
-	op   string // the write: kind and path
-	kept int
-}
 
 // A crash before every write and sync in turn, with all unsynced data lost and with some of it kept:
 // the set is the one of the last Keep that returned, or of the one in progress, whole either way.
 func TestCrashAtEveryWrite(t *testing.T) {
 	const rounds, perRound = 8, 5
 	for _, percent := range []int{0, 50} {
-		var (
-			mu   sync.Mutex
-			cuts []cut
-			kept int
-		)
-		disk := vfs.NewCrashableMem()
-		cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, uint64(percent)))}
-		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-				mu.Lock()
-				defer mu.Unlock()
-				cuts = append(cuts, cut{disk.CrashClone(cfg), fmt.Sprintf("%d %s", op.Kind, op.Path), kept})
-			}
-			return nil
-		}))
-		test, err := Open("seen", Options{FS: fs})
+		disk := powercut.Watch(vfs.NewCrashableMem(), percent)
+		test, err := Open("seen", Options{FS: disk})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,13 +34,12 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			if err := test.Keep(); err != nil {
 				t.Fatal(err)
 			}
-			mu.Lock()
-			kept = round + 1
-			mu.Unlock()
+			disk.Promise(round + 1)
 		}
 		if err := test.Close(); err != nil {
 			t.Fatal(err)
 		}
+		cuts := disk.Take()
 		if len(cuts) < 3*rounds {
 			t.Fatalf("%d writes seen", len(cuts))
 		}
@@ -73,80 +49,65 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-func checkCut(t *testing.T, i int, c cut, perRound int) {
+func checkCut(t *testing.T, i int, c powercut.Cut, perRound int) {
 	t.Helper()
-	test, err := Open("seen", Options{FS: c.fs})
+	test, err := Open("seen", Options{FS: c.Disk})
 	if err != nil {
-		t.Fatalf("cut %d (%s): %v", i, c.op, err)
+		t.Fatalf("cut %d (%s): %v", i, c.Before, err)
 	}
 	defer test.Close()
 	got := 0
 	if marks := test.Marks(); len(marks) == 1 {
 		got = int(marks[0].Record)
 	}
-	if got != c.kept && got != c.kept+1 {
-		t.Errorf("cut %d (%s): %d rounds of Keep found, want %d or one more", i, c.op, got, c.kept)
+	if got != c.Promised && got != c.Promised+1 {
+		t.Errorf("cut %d (%s): %d rounds of Keep found, want %d or one more", i, c.Before, got, c.Promised)
 	}
 	if test.Lost() != (got == 0) {
-		t.Errorf("cut %d (%s): Lost %v after %d rounds", i, c.op, test.Lost(), got)
+		t.Errorf("cut %d (%s): Lost %v after %d rounds", i, c.Before, test.Lost(), got)
 	}
 	if known := test.Known(); known != int64(got*perRound) {
-		t.Errorf("cut %d (%s): %d known, want %d", i, c.op, known, got*perRound)
+		t.Errorf("cut %d (%s): %d known, want %d", i, c.Before, known, got*perRound)
 	}
 	var links []weburl.Link
-	for n := range (c.kept + 2) * perRound {
+	for n := range (c.Promised + 2) * perRound {
 		links = append(links, page(n+1))
 	}
 	offer(t, test, Mark{}, links...)
 	words := strings.Fields(drain(t, test))
 	if len(words) != len(links)-got*perRound || slices.ContainsFunc(words, func(w string) bool { return w[0] != '+' }) {
-		t.Errorf("cut %d (%s): with %d rounds kept, new is %v", i, c.op, got, words)
+		t.Errorf("cut %d (%s): with %d rounds kept, new is %v", i, c.Before, got, words)
 	}
 }
 
 // A crash before every write of a Rebuild: the set is lost, or it is the new one.
 func TestCrashInRebuild(t *testing.T) {
-	var (
-		mu   sync.Mutex
-		cuts []cut
-	)
-	disk := vfs.NewCrashableMem()
-	watching := false
-	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if watching && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			cuts = append(cuts, cut{fs: disk.CrashClone(vfs.CrashCloneCfg{}), op: fmt.Sprintf("%d %s", op.Kind, op.Path)})
-		}
-		return nil
-	}))
-	watch := func(on bool) { mu.Lock(); watching = on; mu.Unlock() }
-	test := open(t, Options{FS: fs})
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	test := open(t, Options{FS: disk})
 	offer(t, test, Mark{0, 1}, pages(1, 2, 3)...)
 	drain(t, test)
 	if err := test.Keep(); err != nil {
 		t.Fatal(err)
 	}
-	watch(true)
+	disk.Take()
 	if err := test.Rebuild(slices.Values(pages(5, 6)), []Mark{{0, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	watch(false)
-	for i, c := range cuts {
-		again, err := Open("seen", Options{FS: c.fs})
+	for i, c := range disk.Take() {
+		again, err := Open("seen", Options{FS: c.Disk})
 		if err != nil {
-			t.Fatalf("cut %d (%s): %v", i, c.op, err)
+			t.Fatalf("cut %d (%s): %v", i, c.Before, err)
 		}
 		marks := again.Marks()
 		switch {
 		case again.Lost():
 			if len(marks) > 0 || again.Known() > 0 {
-				t.Errorf("cut %d (%s): lost, with marks %v and %d known", i, c.op, marks, again.Known())
+				t.Errorf("cut %d (%s): lost, with marks %v and %d known", i, c.Before, marks, again.Known())
 			}
 		case slices.Equal(marks, []Mark{{0, 1}}) && again.Known() == 3:
 		case slices.Equal(marks, []Mark{{0, 2}}) && again.Known() == 2:
 		default:
-			t.Errorf("cut %d (%s): marks %v, %d known", i, c.op, marks, again.Known())
+			t.Errorf("cut %d (%s): marks %v, %d known", i, c.Before, marks, again.Known())
 		}
 		if err := again.Close(); err != nil {
 			t.Error(err)

@@ -12,74 +12,51 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/powercut"
 	"freshet/weburl"
 )
 
-// A crash is what the disk held at one moment, and what had been promised by then.
-type crash struct {
-	disk  *vfs.MemFS
-	place string
-	acked int // records that OnRecord had shown
-}
-
-// crasher takes the disk's state before every change of it: what was not synced is lost.
-type crasher struct {
-	disk *vfs.MemFS
-
-	mu      sync.Mutex
-	log     []captured
-	crashes []crash
-}
-
-func (c *crasher) MaybeError(op errorfs.Op) error {
-	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpLock {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.crashes = append(c.crashes, crash{c.disk.CrashClone(vfs.CrashCloneCfg{}), fmt.Sprintf("op %d on %s", op.Kind, op.Path), len(c.log)})
+// promising returns options for a store on a disk, and where the records will be that the store has shown: so many
+// are promised.
+func promising(disk *powercut.Disk) (Options, *[]captured) {
+	var log []captured
+	o := testOptions(disk)
+	o.OnRecord = func(p weburl.Partition, n uint64, raw []byte) {
+		log = append(log, captured{p, n, bytes.Clone(raw)})
+		disk.Promise(len(log))
 	}
-	return nil
-}
-
-func (c *crasher) String() string { return "crasher" }
-
-func (c *crasher) record(p weburl.Partition, n uint64, raw []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.log = append(c.log, captured{p, n, bytes.Clone(raw)})
+	return o, &log
 }
 
 // TestCrash cuts a crawl before every change of the disk. After each cut the directory opens and
 // verifies clean; every record that was acknowledged is there; the state is what a prefix of each
 // partition's records makes; and the crawl goes on.
 func TestCrash(t *testing.T) {
-	c := &crasher{disk: vfs.NewCrashableMem()}
-	o := testOptions(errorfs.Wrap(c.disk, c))
-	o.OnRecord = c.record
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	o, log := promising(disk)
 	o.WARC.MaxBytes = 4 << 10 // so that files are changed
 	s := openTest(t, o)
 	newWorkload(t, 1, 40).run(s, 40)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.mu.Lock()
-	crashes := c.crashes
-	c.mu.Unlock()
-	t.Logf("%d crashes", len(crashes))
-	if len(crashes) < 100 {
-		t.Errorf("%d crashes: want a hundred at least", len(crashes))
+	cuts := disk.Take()
+	t.Logf("%d cuts", len(cuts))
+	if len(cuts) < 100 {
+		t.Errorf("%d cuts: want a hundred at least", len(cuts))
 	}
-	for i, crash := range crashes {
+	for i, cut := range cuts {
 		if testing.Short() && i%7 != 0 {
 			continue
 		}
-		if !checkCrash(t, c.log, crash) {
-			t.Fatalf("after crash %d, before %s", i, crash.place)
+		if !checkCut(t, *log, cut) {
+			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
 	}
 }
 
-func checkCrash(t *testing.T, log []captured, c crash) bool {
-	s, err := Open("data", testOptions(c.disk))
+func checkCut(t *testing.T, log []captured, cut powercut.Cut) bool {
+	s, err := Open("data", testOptions(cut.Disk))
 	if err != nil {
 		t.Error(err)
 		return false
@@ -94,9 +71,9 @@ func checkCrash(t *testing.T, log []captured, c crash) bool {
 		}
 		kept[p] = counters.Records
 	}
-	for _, r := range log[:c.acked] {
+	for _, r := range log[:cut.Promised] {
 		if r.n > kept[r.p] {
-			t.Errorf("record %d of partition %d was acknowledged: the crash left %d", r.n, r.p, kept[r.p])
+			t.Errorf("record %d of partition %d was acknowledged: the cut left %d", r.n, r.p, kept[r.p])
 		}
 	}
 	if diff := cmp.Diff(replayed(t, log, kept), dump(t, s)); diff != "" {

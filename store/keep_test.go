@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/internal/powercut"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -269,43 +269,39 @@ func TestYear(t *testing.T) {
 // TestSweepCrash cuts a sweep that prunes and rewrites before every change of the disk. After each cut
 // everything is readable, the state is what the records make, and the next sweep does the rest.
 func TestSweepCrash(t *testing.T) {
-	c := &crasher{disk: vfs.NewCrashableMem()}
-	o := testOptions(errorfs.Wrap(c.disk, c))
-	o.OnRecord, o.WARC.MaxBytes = c.record, 16<<10
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	o, log := promising(disk)
+	o.WARC.MaxBytes = 16 << 10
 	s := openTest(t, o)
 	web := newRefreshed(t, 12)
 	for range 90 {
 		web.visit(s)
 	}
-	c.mu.Lock()
-	c.crashes = nil
-	c.mu.Unlock()
+	disk.Take()
 	keep := Keep{Versions: 2, Age: 40 * time.Minute}
 	now := begin.Add(90 * time.Minute)
 	swept, err := s.Sweep(context.Background(), keep, now)
 	if err != nil || swept.Versions == 0 || swept.Captures == 0 || swept.Files < 2 || swept.FreedBytes == 0 {
 		t.Fatalf("sweep: %+v, %v: want something of each", swept, err)
 	}
-	c.mu.Lock()
-	crashes := c.crashes
-	c.mu.Unlock()
+	cuts := disk.Take()
 	want := warcBytes(t, s)
-	t.Logf("%d crashes; %+v", len(crashes), swept)
-	for i, crash := range crashes {
+	t.Logf("%d cuts; %+v", len(cuts), swept)
+	for i, cut := range cuts {
 		if testing.Short() && i%7 != 0 {
 			continue
 		}
-		if !checkCrash(t, c.log, crash) {
-			t.Fatalf("after crash %d, before %s", i, crash.place)
+		if !checkCut(t, *log, cut) {
+			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
-		after := openTest(t, testOptions(crash.disk))
+		after := openTest(t, testOptions(cut.Disk))
 		if _, err := after.Sweep(context.Background(), keep, now); err != nil {
-			t.Fatalf("after crash %d, before %s: %v", i, crash.place, err)
+			t.Fatalf("after cut %d, before %s: %v", i, cut.Before, err)
 		}
 		web.t = t
 		verify(t, after)
 		if got := warcBytes(t, after); got > want+want/2+64<<10 {
-			t.Errorf("after crash %d, before %s: %d bytes once it was swept: want about %d", i, crash.place, got, want)
+			t.Errorf("after cut %d, before %s: %d bytes once it was swept: want about %d", i, cut.Before, got, want)
 		}
 		if err := after.Close(); err != nil {
 			t.Fatal(err)

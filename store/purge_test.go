@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/internal/powercut"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -218,32 +219,28 @@ func TestTakeDownUnknown(t *testing.T) {
 
 // TestTakeDownCrash cuts a purge before every third change of the disk. After each cut the next opening and FinishPurges complete it; before it began, nothing is lost.
 func TestTakeDownCrash(t *testing.T) {
-	c := &crasher{disk: vfs.NewCrashableMem()}
-	s := openTest(t, purgeOptions(errorfs.Wrap(c.disk, c)))
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	s := openTest(t, purgeOptions(disk))
 	secretWeb(t, s)
 	bad := parse(t, "http://bad.test/page")
-	c.mu.Lock()
-	c.crashes = nil
-	c.mu.Unlock()
+	disk.Take()
 	if _, err := s.Purge(context.Background(), begin, Target{Site: bad.Site()}); err != nil {
 		t.Fatal(err)
 	}
-	c.mu.Lock()
-	crashes := c.crashes
-	c.mu.Unlock()
-	if len(crashes) < 50 {
-		t.Errorf("%d crashes: want fifty at least", len(crashes))
+	cuts := disk.Take()
+	if len(cuts) < 50 {
+		t.Errorf("%d cuts: want fifty at least", len(cuts))
 	}
 	begun := 0
-	for i, crash := range crashes {
+	for i, cut := range cuts {
 		if i%3 != 0 || testing.Short() && i%21 != 0 {
 			continue
 		}
-		after := openTest(t, purgeOptions(crash.disk))
+		after := openTest(t, purgeOptions(cut.Disk))
 		verify(t, after)
 		report, err := after.FinishPurges(context.Background())
 		if err != nil {
-			t.Fatalf("crash %d, before %s: %v", i, crash.place, err)
+			t.Fatalf("cut %d, before %s: %v", i, cut.Before, err)
 		}
 		verify(t, after)
 		site, err := after.Site(bad.Site())
@@ -252,8 +249,8 @@ func TestTakeDownCrash(t *testing.T) {
 		}
 		if site.Purged {
 			begun++
-			if found := filesWithSecret(t, crash.disk, "data"); len(found) > 0 {
-				t.Errorf("crash %d, before %s: purged %q, and still in %q", i, crash.place, report.Targets, found)
+			if found := filesWithSecret(t, cut.Disk, "data"); len(found) > 0 {
+				t.Errorf("cut %d, before %s: purged %q, and still in %q", i, cut.Before, report.Targets, found)
 			}
 		}
 		for page, err := range after.Pages(home(parse(t, "http://good.test/"))) {
@@ -269,8 +266,8 @@ func TestTakeDownCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		if t.Failed() {
-			t.Fatalf("after crash %d, before %s", i, crash.place)
+			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
 	}
-	t.Logf("%d crashes, %d of them after the purge had begun", len(crashes), begun)
+	t.Logf("%d cuts, %d of them after the purge had begun", len(cuts), begun)
 }

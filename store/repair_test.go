@@ -8,7 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"freshet/internal/powercut"
 )
 
 // damaged returns the disk of a directory whose first WARC file has a changed byte in the middle of a
@@ -60,8 +61,8 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 // nothing is found wrong any more, what was damaged lies aside, no page is lost, and the crawl goes on.
 func TestRepairCrash(t *testing.T) {
 	disk, file, urls := damaged(t)
-	c := &crasher{disk: disk}
-	s, err := Open("data", testOptions(errorfs.Wrap(disk, c)))
+	watched := powercut.Watch(disk, 0)
+	s, err := Open("data", testOptions(watched))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,25 +70,23 @@ func TestRepairCrash(t *testing.T) {
 	if err := errors.Join(s.Repair(context.Background(), func(Problem) { said++ }), s.Close()); err != nil || said < 5 {
 		t.Fatalf("repair: %d things done, %v", said, err)
 	}
-	c.mu.Lock()
-	crashes := c.crashes
-	c.mu.Unlock()
-	if len(crashes) < 30 {
-		t.Errorf("%d crashes: want thirty at least", len(crashes))
+	cuts := watched.Take()
+	if len(cuts) < 30 {
+		t.Errorf("%d cuts: want thirty at least", len(cuts))
 	}
-	t.Logf("%d crashes, %d things mended", len(crashes), said)
-	for i, crash := range append(crashes, crash{disk: disk, place: "the end"}) {
+	t.Logf("%d cuts, %d things mended", len(cuts), said)
+	for i, cut := range append(cuts, powercut.Cut{Disk: disk, Before: "the end"}) {
 		if testing.Short() && i%7 != 0 {
 			continue
 		}
-		s := openTest(t, testOptions(crash.disk))
+		s := openTest(t, testOptions(cut.Disk))
 		if err := errors.Join(s.Repair(context.Background(), func(Problem) {}), s.Close()); err != nil {
-			t.Fatalf("after crash %d, before %s: %v", i, crash.place, err)
+			t.Fatalf("after cut %d, before %s: %v", i, cut.Before, err)
 		}
-		if _, err := crash.disk.Stat("data/" + asideDir + "/" + file); err != nil {
+		if _, err := cut.Disk.Stat("data/" + asideDir + "/" + file); err != nil {
 			t.Errorf("the damaged file is not aside: %v", err)
 		}
-		s = openTest(t, testOptions(crash.disk))
+		s = openTest(t, testOptions(cut.Disk))
 		verify(t, s)
 		for _, url := range urls {
 			u := parse(t, url)
@@ -101,7 +100,7 @@ func TestRepairCrash(t *testing.T) {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Fatalf("after crash %d, before %s", i, crash.place)
+			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
+
+	"freshet/internal/powercut"
 )
 
 // TestSnapshot copies a directory while it is written to and swept, destroys it, and restores it twice:
@@ -169,25 +171,23 @@ func TestMigrate(t *testing.T) {
 		if _, err := Open("data", Options{FS: disk}); !errors.Is(err, ErrOutdated) {
 			t.Fatalf("open of format %d: %v: want ErrOutdated", old, err)
 		}
-		c := &crasher{disk: disk}
-		if from, err := Migrate(errorfs.Wrap(disk, c), "data"); err != nil || from != old {
+		watched := powercut.Watch(disk, 0)
+		if from, err := Migrate(watched, "data"); err != nil || from != old {
 			t.Fatalf("migrate from %d: %d, %v", old, from, err)
 		}
 		if from, err := Migrate(disk, "data"); err != nil || from != Format {
 			t.Errorf("migrate again: from %d, %v", from, err)
 		}
 		checkMigrated(t, disk)
-		c.mu.Lock()
-		crashes := c.crashes
-		c.mu.Unlock()
-		t.Logf("%d crashes", len(crashes))
-		for _, crash := range crashes {
-			if _, err := Migrate(crash.disk, "data"); err != nil {
-				t.Fatalf("migrate after a crash before %s: %v", crash.place, err)
+		cuts := watched.Take()
+		t.Logf("%d cuts", len(cuts))
+		for _, cut := range cuts {
+			if _, err := Migrate(cut.Disk, "data"); err != nil {
+				t.Fatalf("migrate after a cut before %s: %v", cut.Before, err)
 			}
-			checkMigrated(t, crash.disk)
+			checkMigrated(t, cut.Disk)
 			if t.Failed() {
-				t.Fatalf("after a crash before %s", crash.place)
+				t.Fatalf("after a cut before %s", cut.Before)
 			}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/internal/powercut"
 	"freshet/weburl"
 )
 
@@ -164,8 +164,8 @@ func TestImportRefuses(t *testing.T) {
 func TestImportCrash(t *testing.T) {
 	s, _, p := crawled(t, testOptions(vfs.NewMem()))
 	stream := export(t, s, p)
-	c := &crasher{disk: vfs.NewCrashableMem()}
-	to := openTest(t, testOptions(errorfs.Wrap(c.disk, c)))
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	to := openTest(t, testOptions(disk))
 	if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
 		t.Fatal(err)
 	}
@@ -173,25 +173,24 @@ func TestImportCrash(t *testing.T) {
 	if err := to.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	cuts := disk.Take()
 	empty := 0
-	for _, crash := range c.crashes {
-		after := openTest(t, testOptions(crash.disk))
+	for _, cut := range cuts {
+		after := openTest(t, testOptions(cut.Disk))
 		switch n := len(dump(t, after)); n {
 		case 0:
 			empty++
 		case whole:
 		default:
-			t.Errorf("crash before %s left %d keys of %d", crash.place, n, whole)
+			t.Errorf("cut before %s left %d keys of %d", cut.Before, n, whole)
 		}
 		verify(t, after)
 		if err := after.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if empty == 0 || empty == len(c.crashes) {
-		t.Errorf("%d of %d crashes left nothing: want some of each", empty, len(c.crashes))
+	if empty == 0 || empty == len(cuts) {
+		t.Errorf("%d of %d cuts left nothing: want some of each", empty, len(cuts))
 	}
 }
 

@@ -9,36 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"freshet/crawl"
+	"freshet/internal/powercut"
 	"freshet/store"
 	"freshet/weburl"
 )
-
-// cuts takes the disk's state at every change of it while it is on: what was not synced is lost.
-type cuts struct {
-	disk *vfs.MemFS
-	on   atomic.Bool
-
-	mu    sync.Mutex
-	disks []*vfs.MemFS
-}
-
-func (c *cuts) MaybeError(op errorfs.Op) error {
-	if c.on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpLock {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.disks = append(c.disks, c.disk.CrashClone(vfs.CrashCloneCfg{}))
-	}
-	return nil
-}
-
-func (c *cuts) String() string { return "cuts" }
 
 // TestSnapshotCrash has a running crawl make a snapshot, asked for at its socket, and cuts the power at every
 // write and sync meanwhile, the crawl's own included. Whatever is left, the directory is whole; the snapshot
@@ -46,13 +25,14 @@ func (c *cuts) String() string { return "cuts" }
 func TestSnapshotCrash(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)
-	c := &cuts{disk: vfs.NewCrashableMem()}
+	memory := vfs.NewCrashableMem()
+	disk := powercut.Watch(memory, 0)
 	u, err := weburl.Parse("http://site.test/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	engine, err := crawl.Open(crawl.Options{
-		Dir: "data", FS: errorfs.Wrap(c.disk, c), Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: -1,
+		Dir: "data", FS: disk, Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: -1,
 		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))},
 	})
 	if err != nil {
@@ -77,7 +57,7 @@ func TestSnapshotCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.on.Store(true)
+	disk.Take()
 	for _, path := range []string{"/a.html", "/b.html", "/"} { // something to do meanwhile
 		page, err := weburl.Parse("http://site.test" + path)
 		if err := errors.Join(err, engine.Recrawl(page)); err != nil {
@@ -85,7 +65,7 @@ func TestSnapshotCrash(t *testing.T) {
 		}
 	}
 	done, err := askSnapshot(t.Context(), data, "copy")
-	c.on.Store(false)
+	cuts := disk.Take()
 	stop()
 	if err := errors.Join(err, server.Close()); err != nil || !done {
 		t.Errorf("the snapshot: %v, %v", done, err)
@@ -95,26 +75,26 @@ func TestSnapshotCrash(t *testing.T) {
 		t.Error(err)
 	}
 	whole := 0
-	for i, disk := range append(c.disks, c.disk) {
-		checkStored(t, disk, "data")
-		if _, err := disk.Stat("copy"); err != nil {
-			s := openMem(t, disk, "data")
+	for i, cut := range append(cuts, powercut.Cut{Disk: memory}) {
+		checkStored(t, cut.Disk, "data")
+		if _, err := cut.Disk.Stat("copy"); err != nil {
+			s := openMem(t, cut.Disk, "data")
 			if err := errors.Join(s.Snapshot(t.Context(), "copy"), s.Close()); err != nil {
 				t.Errorf("a snapshot after the crash: %v", err)
 			}
 		} else {
 			whole++
 		}
-		if err := store.Restore(disk, "copy", "restored"); err != nil {
+		if err := store.Restore(cut.Disk, "copy", "restored"); err != nil {
 			t.Errorf("restore: %v", err)
 		} else {
-			checkStored(t, disk, "restored")
+			checkStored(t, cut.Disk, "restored")
 		}
 		if t.Failed() {
-			t.Fatalf("after cut %d of %d", i, len(c.disks))
+			t.Fatalf("after cut %d of %d", i, len(cuts))
 		}
 	}
-	if t.Logf("%d cuts, after %d of them the snapshot was there", len(c.disks), whole); len(c.disks) < 20 || whole == 0 {
+	if t.Logf("%d cuts, after %d of them the snapshot was there", len(cuts), whole); len(cuts) < 20 || whole == 0 {
 		t.Error("too few cuts")
 	}
 }

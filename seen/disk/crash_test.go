@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/internal/powercut"
 	"freshet/weburl"
 )
 
@@ -51,28 +51,9 @@ func knows(s *Set, n int) (known int, err error) {
 // with some of it kept: the set is that of the last Keep that returned or of the one under way, whole.
 func TestCrashAtEveryWrite(t *testing.T) {
 	const rounds, perRound = 60, 20
-	type cut struct {
-		fs   *vfs.MemFS
-		op   string
-		kept int
-	}
 	for _, percent := range []int{0, 50} {
-		var (
-			mu   sync.Mutex
-			cuts []cut
-			kept int
-		)
-		disk := vfs.NewCrashableMem()
-		cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, uint64(percent)))}
-		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-				mu.Lock()
-				defer mu.Unlock()
-				cuts = append(cuts, cut{disk.CrashClone(cfg), fmt.Sprintf("%d %s", op.Kind, op.Path), kept})
-			}
-			return nil
-		}))
-		s, _, err := Open("set", small(fs))
+		disk := powercut.Watch(vfs.NewCrashableMem(), percent)
+		s, _, err := Open("set", small(disk))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,28 +61,26 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			if err := grow(s, round*perRound, perRound, uint64(round+1)); err != nil {
 				t.Fatal(err)
 			}
-			mu.Lock()
-			kept = round + 1
-			mu.Unlock()
+			disk.Promise(round + 1)
 		}
 		if err := errors.Join(s.Settle(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
-		merges := 0
-		for i, c := range cuts {
-			if strings.HasSuffix(c.op, ".run") {
+		merges, cuts := 0, disk.Take()
+		for i, cut := range cuts {
+			if strings.HasSuffix(cut.Before, ".run") {
 				merges++
 			}
-			s, lost, err := Open("set", small(c.fs))
+			s, lost, err := Open("set", small(cut.Disk))
 			if err != nil {
-				t.Fatalf("cut %d (%s): %v", i, c.op, err)
+				t.Fatalf("cut %d (%s): %v", i, cut.Before, err)
 			}
 			got := int(s.Marks()[7])
-			if got != c.kept && got != c.kept+1 || lost != (got == 0) || s.Known() != int64(got*perRound) {
-				t.Errorf("cut %d (%s): lost %v, %d rounds, %d known; want %d rounds or one more", i, c.op, lost, got, s.Known(), c.kept)
+			if got != cut.Promised && got != cut.Promised+1 || lost != (got == 0) || s.Known() != int64(got*perRound) {
+				t.Errorf("cut %d (%s): lost %v, %d rounds, %d known; want %d rounds or one more", i, cut.Before, lost, got, s.Known(), cut.Promised)
 			}
 			if known, err := knows(s, rounds*perRound); err != nil || known != got*perRound {
-				t.Errorf("cut %d (%s): knows %d, %v; want %d", i, c.op, known, err, got*perRound)
+				t.Errorf("cut %d (%s): knows %d, %v; want %d", i, cut.Before, known, err, got*perRound)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
