@@ -266,6 +266,9 @@ func (s *Store) finish() []Move {
 		s.records = nil
 	}
 	s.state.forget()
+	if s.flushed.Swap(false) {
+		s.growCache()
+	}
 	moves := s.state.moves
 	s.state.moves = nil
 	return moves

@@ -17,12 +17,14 @@ import (
 // The first error is kept in err, and the batch must then not be committed: a row that could not be
 // read counts as absent.
 type state struct {
-	keys keyspace
-	db   pebble.Reader
-	err  error
+	keys  keyspace
+	db    pebble.Reader
+	cache *blockCache
+	err   error
 
 	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Where rows are looked
-	// up in the order of their keys it stands in the block that the next is in.
+	// up in the order of their keys it stands in the block that the next is in. Most pages that are looked up have
+	// just been discovered and have no row: only an iterator lets the filters of the last level say so.
 	pageRows *pebble.Iterator
 
 	batch *pebble.Batch // of the records being applied
@@ -78,10 +80,11 @@ const (
 	maxSpare  = 1 << 12
 )
 
-func newState(keys keyspace, db pebble.Reader) *state {
+func newState(keys keyspace, db pebble.Reader, cache *blockCache) *state {
 	return &state{
 		keys:   keys,
 		db:     db,
+		cache:  cache,
 		totals: map[weburl.Partition]*totalsRow{},
 		sites:  map[siteID]*siteRow{},
 		pages:  map[pageID]*pageRow{},
@@ -168,7 +171,7 @@ func (st *state) emptyRow() *pageRow {
 // loadPage is load for a page row.
 func (st *state) loadPage(page *Page) bool {
 	if st.pageRows == nil {
-		it, err := st.db.NewIter(nil)
+		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: !st.cache.outgrown.Load()})
 		if err != nil {
 			st.fail(err)
 			return false

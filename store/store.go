@@ -109,6 +109,7 @@ type Store struct {
 	start   Start
 	full    atomic.Bool // a write has met a full disk
 	settled atomic.Bool // Close notes a clean stop
+	flushed atomic.Bool // a table was written since the cache was last asked to grow
 	logs    *reusing
 	moved   moved
 
@@ -178,7 +179,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := s.readStart(); err != nil {
 		return nil, err
 	}
-	s.state = newState(s.keys, s.db)
+	s.state = newState(s.keys, s.db, s.cache)
 	if !o.ReadOnly {
 		err = s.resumePurges()
 	}
@@ -252,12 +253,11 @@ func (s *Store) openDB() (err error) {
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		Logger:                      dbLogger{s.options.Logger},
+		EventListener:               &pebble.EventListener{FlushEnd: func(pebble.FlushInfo) { s.flushed.Store(true) }},
 	}
-	last := len(o.Levels) - 1
-	for i := range last {
+	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	o.Levels[last].FilterPolicy = pebble.NoFilterPolicy // most rows are there: its filters fit no cache, and are read in place of smaller blocks
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
 	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
 		return fmt.Errorf("store: open database: %w", err)
@@ -319,7 +319,7 @@ func (s *Store) Start() Start { return s.start }
 func (s *Store) Partitions() int { return s.dir.partitions }
 
 // Heartbeat notes durably that the crawl is alive at now. A restart after an unclean stop finds the
-// last one in Start.LastAlive. It does not wait for other writes. The default cache grows then, if enough was stored.
+// last one in Start.LastAlive. It does not wait for other writes.
 func (s *Store) Heartbeat(now time.Time) error {
 	if s.options.ReadOnly {
 		return ErrReadOnly
@@ -328,7 +328,6 @@ func (s *Store) Heartbeat(now time.Time) error {
 		return fmt.Errorf("store: heartbeat: %w", ErrDiskFull)
 	}
 	s.settled.Store(false)
-	s.growCache()
 	return s.putHeartbeat(heartbeat{At: now.UnixNano()})
 }
 
