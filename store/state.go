@@ -171,7 +171,7 @@ func (st *state) emptyRow() *pageRow {
 // loadPage is load for a page row.
 func (st *state) loadPage(page *Page) bool {
 	if st.pageRows == nil {
-		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: !st.cache.outgrown.Load()})
+		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: !st.cache.large.Load()})
 		if err != nil {
 			st.fail(err)
 			return false

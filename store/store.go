@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside two write buffers; default a sixteenth of what is stored, 1 to 4 MiB
+	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB, of a large database 2 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
