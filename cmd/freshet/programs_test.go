@@ -81,6 +81,7 @@ var costly = []string{
 	"internal/e2e Prediction", "internal/honesty Honesty", "internal/live Feed",
 	"schedule Schedule/by=sweep", "seen/disk Fill",
 	"sim/discovery .", "sim/event .",
+	"store Commit",
 }
 
 // scripts are the arguments with which a script below bench is quick.
