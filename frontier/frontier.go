@@ -108,7 +108,7 @@ func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Tim
 		return
 	}
 	w := s.window(kind)
-	counted := w.more || w.count > len(w.entries)
+	counted := w.extends()
 	held := w.drop(old.Key)
 	w.head = Key{} // it may have been old's
 	n := 0

@@ -126,7 +126,7 @@ func (f *Frontier) enter(s *site, k Kind, e Entry) {
 // leave takes out an entry that is not handed out.
 func (f *Frontier) leave(s *site, k Kind, e Entry) {
 	w := s.window(k)
-	if w.drop(e.Key) || w.more || w.count > len(w.entries) {
+	if w.drop(e.Key) || w.extends() {
 		w.head = Key{} // it may have been this entry's
 		f.account(s, k, -1, -e.Cash)
 	}

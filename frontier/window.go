@@ -99,6 +99,9 @@ func (w *window) rewind() {
 	w.entries, w.cursor, w.head, w.more = nil, Key{}, Key{}, true
 }
 
+// extends says whether the queue may have entries beyond those in memory: unread, or told of before they are read.
+func (w *window) extends() bool { return w.more || w.count > len(w.entries) }
+
 // pop removes the first entry in memory; there must be one.
 func (w *window) pop() Entry {
 	e := w.entries[0]
