@@ -22,10 +22,9 @@ type window struct {
 }
 
 const (
-	// windowSize is the most that is looked at in one mapping, which is of whole large pages. Of these, what was looked
-	// at is in the process's memory until the window moves on. readSize is the most that is read.
-	windowSize = 4 << 20
-	readSize   = 256 << 10
+	// readSize is the most that is read. What is mapped lies in one large page, which is in the process's memory until
+	// the window moves on.
+	readSize = 256 << 10
 	// smallGap is how many bytes between two blocks a window rather takes in than ends at: as many as the system maps
 	// when one of them is looked at.
 	smallGap = 64 << 10
@@ -52,17 +51,20 @@ func (w *window) holds(number int) bool {
 	return number >= w.first*blockEntries && number < w.end*blockEntries
 }
 
-// show turns the window to the block of an entry, and to those that the doubts ahead will ask for and that are near.
+// show turns the window to the block of an entry, and to those that the doubts ahead will ask for and that are near, in
+// the same large page.
 func (w *window) show(number int, ahead []doubt) error {
 	first := number / blockEntries
 	end := first + 1
 	full := w.section.blockLen(blockEntries)
+	at, _, _ := w.section.block(first)
+	room := int(largePage - at%largePage)
 	for _, d := range ahead {
 		last := (d.to - 1) / blockEntries
 		if last < end {
 			continue
 		}
-		if (d.from/blockEntries-end)*full > smallGap || (last+1-first)*full > windowSize {
+		if (d.from/blockEntries-end)*full > smallGap || (last+1-first)*full > room {
 			break
 		}
 		end = last + 1
