@@ -64,7 +64,7 @@ func BenchmarkApplyFetched(b *testing.B) {
 		s.applied, s.records, s.state.moves = s.applied[:0], s.records[:0], nil
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(64*b.N), "µs/page")
-	s.state = newState(s.keys, s.db, s.cache)
+	s.state = newState(s.keys, s.db, s.large)
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}

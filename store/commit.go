@@ -267,7 +267,7 @@ func (s *Store) finish() []Move {
 	}
 	s.state.forget()
 	if s.flushed.Swap(false) {
-		s.growCache()
+		s.measure()
 	}
 	moves := s.state.moves
 	s.state.moves = nil

@@ -89,7 +89,7 @@ func (r *repair) partition(p weburl.Partition, mend func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state.release()
-	r.state = newState(r.keys, r.db, r.cache)
+	r.state = newState(r.keys, r.db, r.large)
 	return nil
 }
 

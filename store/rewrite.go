@@ -386,7 +386,7 @@ func (s *Store) applyTo(crawl string, records ...Record) error {
 	}
 	other := &Store{options: s.options, fs: s.fs, dir: s.dir, db: s.db, keys: newKeyspace(crawl)}
 	other.options.OnRecord = nil
-	other.state = newState(other.keys, s.db, s.cache)
+	other.state = newState(other.keys, s.db, s.large)
 	defer other.state.release()
 	for _, r := range records {
 		other.stage(r)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -19,7 +20,7 @@ import (
 type state struct {
 	keys  keyspace
 	db    pebble.Reader
-	cache *blockCache
+	large *atomic.Bool // the store's
 	err   error
 
 	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Where rows are looked
@@ -80,11 +81,11 @@ const (
 	maxSpare  = 1 << 12
 )
 
-func newState(keys keyspace, db pebble.Reader, cache *blockCache) *state {
+func newState(keys keyspace, db pebble.Reader, large *atomic.Bool) *state {
 	return &state{
 		keys:   keys,
 		db:     db,
-		cache:  cache,
+		large:  large,
 		totals: map[weburl.Partition]*totalsRow{},
 		sites:  map[siteID]*siteRow{},
 		pages:  map[pageID]*pageRow{},
@@ -171,7 +172,7 @@ func (st *state) emptyRow() *pageRow {
 // loadPage is load for a page row.
 func (st *state) loadPage(page *Page) bool {
 	if st.pageRows == nil {
-		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: !st.cache.large.Load()})
+		it, err := st.db.NewIter(&pebble.IterOptions{UseL6Filters: !st.large.Load()})
 		if err != nil {
 			st.fail(err)
 			return false

@@ -26,7 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
-	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB, of a large database 2 MiB
+	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
@@ -104,12 +104,12 @@ type Store struct {
 	fs      vfs.FS // the options', which drops the ballast when the disk is full
 	dir     *directory
 	db      *pebble.DB
-	cache   *blockCache
+	large   *atomic.Bool // the database stores more than smallDatabaseBytes
 	keys    keyspace
 	start   Start
 	full    atomic.Bool // a write has met a full disk
 	settled atomic.Bool // Close notes a clean stop
-	flushed atomic.Bool // a table was written since the cache was last asked to grow
+	flushed atomic.Bool // a table was written since large was last looked after
 	logs    *reusing
 	moved   moved
 
@@ -142,6 +142,17 @@ const (
 	memTableBytes  = 4 << 20
 	memTables      = 3
 	usualMemTables = 2
+)
+
+const (
+	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the files,
+	// so that a block is read in a few microseconds.
+	usualCacheBytes = 1 << 20
+	// smallDatabaseBytes is how much a database stores at most that asks the filters of its last level. Until then it
+	// has two levels, what was written lately and the last. Beyond, most filters do not fit the cache, and to read one,
+	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none, and
+	// those of the last, where nearly all rows are, are not asked any more.
+	smallDatabaseBytes = 64 << 20
 )
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
@@ -179,7 +190,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := s.readStart(); err != nil {
 		return nil, err
 	}
-	s.state = newState(s.keys, s.db, s.cache)
+	s.state = newState(s.keys, s.db, s.large)
 	if !o.ReadOnly {
 		err = s.resumePurges()
 	}
@@ -238,11 +249,11 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 }
 
 func (s *Store) openDB() (err error) {
-	s.cache = newBlockCache(s.options.CacheBytes)
-	defer s.cache.Unref()
+	cache := pebble.NewCache(cmp.Or(s.options.CacheBytes, usualCacheBytes) + usualMemTables*memTableBytes)
+	defer cache.Unref()
 	o := &pebble.Options{
 		FS:                          s.fs,
-		Cache:                       s.cache.Cache,
+		Cache:                       cache,
 		ReadOnly:                    s.options.ReadOnly,
 		MemTableSize:                memTableBytes,
 		MemTableStopWritesThreshold: memTables,
@@ -250,24 +261,29 @@ func (s *Store) openDB() (err error) {
 		MaxOpenFiles:                500,
 		L0CompactionThreshold:       16, // of which a file that spans all keys, as each of ours does, is two
 		L0StopWritesThreshold:       40,
-		LBaseMaxBytes:               64 << 20,
+		LBaseMaxBytes:               smallDatabaseBytes,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		Logger:                      dbLogger{s.options.Logger},
 		EventListener:               &pebble.EventListener{FlushEnd: func(pebble.FlushInfo) { s.flushed.Store(true) }},
 	}
-	for i := range o.Levels {
-		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-	}
+	last := len(o.Levels) - 1
+	o.Levels[0].FilterPolicy, o.Levels[last].FilterPolicy = bloom.FilterPolicy(10), bloom.FilterPolicy(10)
+	o.Levels[1].FilterPolicy = pebble.NoFilterPolicy // and of those below, as theirs is nil
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
 	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
 		return fmt.Errorf("store: open database: %w", err)
 	}
-	s.growCache()
+	s.large = new(atomic.Bool)
+	s.measure()
 	return nil
 }
 
-// growCache has the cache follow what is stored.
-func (s *Store) growCache() { s.cache.grow(s.db.Metrics().Total().TablesSize) }
+// measure has large follow what is stored. A database that has been large is so until the next opening.
+func (s *Store) measure() {
+	if !s.large.Load() && s.db.Metrics().Total().TablesSize > smallDatabaseBytes {
+		s.large.Store(true)
+	}
+}
 
 // durable is the value of the durable key: how much of the WARC file that was being written is on disk. It is
 // noted in the batch that comes after the file's sync, so that a restart reads what came later only.

@@ -411,7 +411,7 @@ func (i *importer) end() error {
 	if err := commit(batch, pebble.Sync); err != nil {
 		return i.fail(err)
 	}
-	i.state = newState(i.keys, i.db, i.cache)
+	i.state = newState(i.keys, i.db, i.large)
 	return nil
 }
 
