@@ -78,7 +78,8 @@ func ParsePattern(text string) (Pattern, error) {
 	}
 	name, below := strings.CutPrefix(text, ".")
 	u, err := weburl.Parse("http://" + name + "/")
-	if err != nil || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
+	dot := err == nil && !below && strings.HasPrefix(u.Host(), ".") // which a newline or another script's stop hid
+	if err != nil || dot || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
 		return fail("*, HOST, .DOMAIN, a URL's beginning, a SURT prefix or ~ and a regular expression")
 	}
 	if below {
