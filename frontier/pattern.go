@@ -38,16 +38,23 @@ const (
 	matchExpression
 )
 
-// maxPattern bounds the text of a pattern, in bytes.
+// maxPattern bounds the text of a pattern, in bytes, as it is written and as it prints.
 const maxPattern = 2048
 
 // ParsePattern reads a pattern.
-func ParsePattern(text string) (Pattern, error) {
+func ParsePattern(text string) (p Pattern, err error) {
+	if len(text) <= maxPattern {
+		p, err = parsePattern(text)
+	}
+	if err == nil && max(len(text), len(p.String())) > maxPattern {
+		return Pattern{}, fmt.Errorf("frontier: pattern %.20q…: want at most %d bytes, with all that must be escaped", text, maxPattern)
+	}
+	return p, err
+}
+
+func parsePattern(text string) (Pattern, error) {
 	fail := func(want string) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("frontier: pattern %q: want %s", text, want)
-	}
-	if len(text) > maxPattern {
-		return Pattern{}, fmt.Errorf("frontier: pattern %.20q…: want at most %d bytes", text, maxPattern)
 	}
 	switch expression, is := strings.CutPrefix(text, "~"); {
 	case text == "*":
@@ -78,8 +85,8 @@ func ParsePattern(text string) (Pattern, error) {
 	}
 	name, below := strings.CutPrefix(text, ".")
 	u, err := weburl.Parse("http://" + name + "/")
-	dot := err == nil && !below && strings.HasPrefix(u.Host(), ".") // which a newline or another script's stop hid
-	if err != nil || dot || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
+	other := err == nil && !below && (u.Host() == "*" || strings.ContainsAny(u.Host()[:1], ".(~")) // behind a newline, or in another script
+	if err != nil || other || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
 		return fail("*, HOST, .DOMAIN, a URL's beginning, a SURT prefix or ~ and a regular expression")
 	}
 	if below {

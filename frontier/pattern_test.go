@@ -61,7 +61,7 @@ func TestPattern(t *testing.T) {
 }
 
 func TestPatternFaults(t *testing.T) {
-	for _, text := range []string{"", ".", "(", "http://(", "~(", "ftp://a.test/", "https://", "a b", "example.org/path", "user@host", "?", "\n.", "\n.a.test", "。a.test", strings.Repeat("a", maxPattern+1)} {
+	for _, text := range []string{"", ".", "(", "http://(", "~(", "ftp://a.test/", "https://", "a b", "example.org/path", "user@host", "?", "http://a.test/" + strings.Repeat(" x", maxPattern/3), "\n.", "\n.a.test", "。a.test", "\n(", "～a.test", "＊", strings.Repeat("a", maxPattern+1)} {
 		if p, err := ParsePattern(text); err == nil {
 			t.Errorf("%.40q is read as %q", text, p)
 		}
