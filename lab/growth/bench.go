@@ -66,27 +66,13 @@ func (b *bench) measure(ctx context.Context, known uint64) error {
 	return b.measureRival(ctx, known)
 }
 
-// grow makes as many URLs known to all, and tells what the set takes then.
+// grow makes as many URLs known to the test, and tells what the set takes then.
 func (b *bench) grow(ctx context.Context, known uint64) error {
 	f := finding{known: known, way: byFreshet, stream: "new", urls: int(known - b.known)}
-	err := b.pass(ctx, &f, &inOrder{b.known}, func(links []weburl.Link) error {
-		if b.pebble {
-			b.rival.learn(links)
-		}
-		return b.freshet.ask(links)
-	})
-	if err != nil {
+	if err := b.pass(ctx, &f, &inOrder{b.known}, b.freshet.ask); err != nil {
 		return err
 	}
 	b.known = known
-	if b.pebble {
-		if err := b.rival.open(known); err != nil {
-			return err
-		}
-		if err := errors.Join(b.rival.load(ctx), b.rival.close()); err != nil {
-			return err
-		}
-	}
 	stats := b.freshet.test.Stats()
 	n := float64(stats.Known)
 	b.add(f, "delay_p99_s", b.freshet.delay(),
@@ -110,8 +96,8 @@ func (b *bench) memory() float64 {
 // slower is how many times shorter streams the database is given, which has to be waited for.
 const slower = 8
 
-// measureRival tries all streams in all ways of the database. Each way has new URLs of its own. The test is closed
-// meanwhile, so that the memory of the machine is the database's.
+// measureRival makes as many URLs known to the database, and tries all streams in all ways of it. Each way has new URLs
+// of its own. The test is closed meanwhile, so that the memory of the machine is the database's.
 func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
 	if err := b.freshet.close(); err != nil {
 		return err
@@ -124,6 +110,9 @@ func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
 			b.freshet, err = openFreshet(b.folder, defaultBuffer)
 		}
 	}()
+	if err := b.rival.grow(ctx, known); err != nil {
+		return err
+	}
 	fresh := known
 	for _, way := range []struct {
 		name    string

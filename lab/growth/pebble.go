@@ -20,11 +20,11 @@ import (
 // rival is a set of fingerprints in a Pebble database. Its memory is what the URL-seen test is allowed:
 // two bytes a known URL for its cache of blocks, which holds filters and indexes too, and its memtables.
 type rival struct {
-	dir     string
-	pending []weburl.Fingerprint // to be loaded
-	fresh   []weburl.Fingerprint // of a batch
-	key     [8]byte
-	db      *pebble.DB
+	dir   string
+	known uint64               // to it
+	fresh []weburl.Fingerprint // of a batch
+	key   [8]byte
+	db    *pebble.DB
 }
 
 const (
@@ -56,26 +56,22 @@ func (r *rival) close() error {
 	return db.Close()
 }
 
-// learn takes links that load is going to make known.
-func (r *rival) learn(links []weburl.Link) {
-	for i := range links {
-		r.pending = append(r.pending, links[i].Fingerprint)
+// grow makes as many URLs known, loads the new ones as sorted tables, and brings all into one level.
+func (r *rival) grow(ctx context.Context, known uint64) error {
+	fingerprints := make([]weburl.Fingerprint, 0, known-r.known)
+	for ; r.known < known; r.known++ {
+		fingerprints = append(fingerprints, madeUp(r.known).Fingerprint)
 	}
-}
-
-// load makes what was learned known, as sorted tables, and brings all into one level.
-func (r *rival) load(ctx context.Context) error {
-	slices.Sort(r.pending)
+	slices.Sort(fingerprints)
 	format := r.db.TableFormat()
 	var names []string
-	for keys := range slices.Chunk(slices.Compact(r.pending), tableURLs) {
+	for keys := range slices.Chunk(fingerprints, tableURLs) {
 		name := filepath.Join(r.dir, fmt.Sprintf("load-%d.sst", len(names)))
 		if err := r.writeTable(name, format, keys); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
 		}
 		names = append(names, name)
 	}
-	r.pending = nil
 	if err := r.db.Ingest(ctx, names); err != nil {
 		return err
 	}
