@@ -1,8 +1,8 @@
 package disk
 
 import (
-	"runtime"
 	"sort"
+	"unsafe"
 )
 
 // Answer is what the set says of one question.
@@ -104,9 +104,11 @@ func (q *inquiry) ask(g *segment) error {
 		})
 		from := at
 		at += sort.Search(len(questions)-at, func(j int) bool { return !s.contains(&questions[at+j]) })
-		q.search(s, from, at)
-		if err := q.settle(g, s); err != nil {
-			return err
+		if from < at {
+			q.search(s, from, at)
+			if err := q.settle(g, s); err != nil {
+				return err
+			}
 		}
 		if at == len(questions) {
 			return nil
@@ -115,9 +117,8 @@ func (q *inquiry) ask(g *segment) error {
 	return nil
 }
 
-// together is how many questions look for the same thing at once. The processor has some ten loads from memory under
-// way, as long as nothing between them keeps it from seeing the next: so what is going to be looked at is loaded first,
-// for all of them, in loops that do nothing else.
+// together is how many questions look for the same thing at once. A processor has some ten loads from memory under way:
+// so what is going to be looked at is loaded before it is.
 const together = 64
 
 // probe is a question on its way through a head.
@@ -130,37 +131,37 @@ type probe struct {
 }
 
 // search notes as doubts the questions from..to, all of them in the range of a section, that its head cannot
-// answer with no, and that are not settled yet.
+// answer with no, and that are not settled yet. Each takes three steps, with many others between: what the next step
+// looks at is loaded meanwhile.
 func (q *inquiry) search(s *section, from, to int) {
 	q.doubts = q.doubts[:0]
-	var room [together]probe
-	for from < to {
-		probes := room[:0]
-		for ; from < to && len(probes) < together; from++ {
-			if q.answers[from].settled() {
-				continue
-			}
-			bucket, b, _ := s.split(q.questions[from].Fingerprint)
-			probes = append(probes, probe{question: from, bucket: bucket, b: b, at: int(s.samples[bucket/sampled])})
-		}
-		touched := uint64(0)
-		for i := range probes {
-			touched += s.buckets[probes[i].at/64]
-		}
-		for i := range probes {
-			p := &probes[i]
-			p.at = s.start(p.bucket)
-			p.from = p.at - p.bucket
-		}
-		for i := range probes {
-			touched += uint64(s.bytes[min(probes[i].from, len(s.bytes)-1)])
-		}
-		runtime.KeepAlive(touched)
-		for i := range probes {
-			p := &probes[i]
+	const between = together / 2
+	var probes [2 * between]probe
+	begun := 0
+	for i := 0; i < begun+2*between; i++ {
+		if done := i - 2*between; done >= 0 {
+			p := &probes[done%len(probes)]
 			if from, to := s.search(p.at, p.from, p.b); from < to {
 				q.doubts = append(q.doubts, doubt{p.question, from, to})
 			}
+		}
+		if half := i - between; half >= 0 && half < begun {
+			p := &probes[half%len(probes)]
+			p.at = s.start(p.bucket)
+			p.from = p.at - p.bucket
+			prefetch(unsafe.Pointer(&s.bytes[min(p.from, len(s.bytes)-1)]))
+		}
+		for from < to && q.answers[from].settled() {
+			from++
+		}
+		if from < to {
+			p := &probes[begun%len(probes)]
+			p.question = from
+			p.bucket, p.b, _ = s.split(q.questions[from].Fingerprint)
+			p.at = int(s.samples[p.bucket/sampled])
+			prefetch(unsafe.Pointer(&s.buckets[p.at/64]))
+			begun++
+			from++
 		}
 	}
 }
