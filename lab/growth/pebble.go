@@ -21,7 +21,7 @@ import (
 // two bytes a known URL for its cache of blocks, which holds filters and indexes too, and its memtables.
 type rival struct {
 	dir   string
-	known uint64               // to it
+	known uint64               // how many are
 	fresh []weburl.Fingerprint // of a batch
 	key   [8]byte
 	db    *pebble.DB
@@ -60,12 +60,15 @@ func (r *rival) close() error {
 func (r *rival) grow(ctx context.Context, known uint64) error {
 	fingerprints := make([]weburl.Fingerprint, 0, known-r.known)
 	for ; r.known < known; r.known++ {
+		if r.known%chunk == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		fingerprints = append(fingerprints, madeUp(r.known).Fingerprint)
 	}
 	slices.Sort(fingerprints)
 	format := r.db.TableFormat()
 	var names []string
-	for keys := range slices.Chunk(fingerprints, tableURLs) {
+	for keys := range slices.Chunk(slices.Compact(fingerprints), tableURLs) {
 		name := filepath.Join(r.dir, fmt.Sprintf("load-%d.sst", len(names)))
 		if err := r.writeTable(name, format, keys); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)

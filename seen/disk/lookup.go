@@ -117,8 +117,8 @@ func (q *inquiry) ask(g *segment) error {
 	return nil
 }
 
-// together is how many questions look for the same thing at once. A processor has some ten loads from memory under way:
-// so what is going to be looked at is loaded before it is.
+// together is how many questions are on their way at once. A processor has ten and more loads from memory under way: so
+// what is going to be looked at is loaded well before.
 const together = 64
 
 // probe is a question on its way through a head.
@@ -131,22 +131,21 @@ type probe struct {
 }
 
 // search notes as doubts the questions from..to, all of them in the range of a section, that its head cannot
-// answer with no, and that are not settled yet. Each takes three steps, with many others between: what the next step
-// looks at is loaded meanwhile.
+// answer with no, and that are not settled yet. Each takes three steps, of which the last comes first here: what a step
+// looks at is loaded by the one before, while other questions take theirs.
 func (q *inquiry) search(s *section, from, to int) {
 	q.doubts = q.doubts[:0]
-	const between = together / 2
-	var probes [2 * between]probe
+	var probes [together]probe
 	begun := 0
-	for i := 0; i < begun+2*between; i++ {
-		if done := i - 2*between; done >= 0 {
-			p := &probes[done%len(probes)]
+	for i := 0; i < begun+together; i++ {
+		if last := i - together; last >= 0 {
+			p := &probes[last%together]
 			if from, to := s.search(p.at, p.from, p.b); from < to {
 				q.doubts = append(q.doubts, doubt{p.question, from, to})
 			}
 		}
-		if half := i - between; half >= 0 && half < begun {
-			p := &probes[half%len(probes)]
+		if middle := i - together/2; middle >= 0 && middle < begun {
+			p := &probes[middle%together]
 			p.at = s.start(p.bucket)
 			p.from = p.at - p.bucket
 			prefetch(unsafe.Pointer(&s.bytes[min(p.from, len(s.bytes)-1)]))
@@ -155,7 +154,7 @@ func (q *inquiry) search(s *section, from, to int) {
 			from++
 		}
 		if from < to {
-			p := &probes[begun%len(probes)]
+			p := &probes[begun%together]
 			p.question = from
 			p.bucket, p.b, _ = s.split(q.questions[from].Fingerprint)
 			p.at = int(s.samples[p.bucket/sampled])
