@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bufio"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,5 +42,34 @@ func TestLarge(t *testing.T) {
 	}
 	if s = openTest(t, o); !s.large.Load() {
 		t.Error("not large at the next opening")
+	}
+}
+
+// TestFilters holds that the first level and the last have filters and those between have none, by the options that the
+// database says it has.
+func TestFilters(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, testOptions(fs))
+	dir := s.dir.join(dbDir)
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := names[slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") })]
+	file, err := fs.Open(fs.PathJoin(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var policies []string
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if policy, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "filter_policy="); ok {
+			policies = append(policies, policy)
+		}
+	}
+	bloom, none := "rocksdb.BuiltinBloomFilter", "none"
+	if want := []string{bloom, none, none, none, none, none, bloom}; !slices.Equal(policies, want) {
+		t.Errorf("filters of the levels: %v, want %v", policies, want)
 	}
 }
