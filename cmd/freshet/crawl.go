@@ -443,7 +443,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		unwatch = s.watch(engine)
 	}
 	summary, err := engine.Run(soft, hard)
-	refused := engine.Status().Refused
+	status := engine.Status()
 	unwatch()
 	progress.stop()
 	if d != nil {
@@ -459,10 +459,10 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 			err = encoding
 		}
 	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s (%.1f pages/s), %d URLs known, %d failed; stopped by %s\n",
-			summary.Pages, summary.Sites, shortDuration(time.Duration(summary.DurationS*1e9).Round(100*time.Millisecond)), summary.PagesPerS, summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s, %d URLs known, %d failed; stopped by %s\n",
+			summary.Pages, summary.Sites, span(summary, status.ClockRate), summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
 	}
-	if err == nil && summary.Pages == 0 && len(refused) > 0 && !quiet {
+	if err == nil && summary.Pages == 0 && len(status.Refused) > 0 && !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was stored, as URLs were refused: freshet pages --skipped --data %s has the reasons, freshet explain URL the whole story\n", options.Dir)
 	}
 	switch {
@@ -476,6 +476,18 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		return &exitError{code: exitLimit}
 	}
 	return nil
+}
+
+// span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how many
+// pages a second that makes by the machine's.
+func span(s crawl.Summary, rate float64) string {
+	took := func(seconds float64) string {
+		return shortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))
+	}
+	if rate == 1 {
+		return fmt.Sprintf("%s (%.1f pages/s)", took(s.DurationS), s.PagesPerS)
+	}
+	return fmt.Sprintf("%s (%s by the machine's clock, %.1f pages/s)", took(s.DurationS), took(s.DurationS/rate), s.PagesPerS*rate)
 }
 
 // crawlError gives what ends a crawl its exit code.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"freshet/crawl"
 )
 
 func TestDurationSet(t *testing.T) {
@@ -120,4 +122,14 @@ func TestResolveMapString(t *testing.T) {
 			t.Fatalf("replaced: %s, %v", again, err)
 		}
 	})
+}
+
+// How many pages a second a crawl makes is by the machine's clock.
+func TestSpan(t *testing.T) {
+	s := crawl.Summary{DurationS: 86400, PagesPerS: 0.1}
+	for rate, want := range map[float64]string{1: "24h (0.1 pages/s)", 28800: "24h (3s by the machine's clock, 2880.0 pages/s)"} {
+		if got := span(s, rate); got != want {
+			t.Errorf("at rate %g: %q, want %q", rate, got, want)
+		}
+	}
 }
