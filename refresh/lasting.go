@@ -175,6 +175,9 @@ func appendBelief(dst []byte, b *change.Belief) []byte {
 	return dst
 }
 
+// farthestOrigin is how far from time 0 day 0 may lie, in seconds: three thousand years, so that days can be counted.
+const farthestOrigin = 1e11
+
 // RestoreShared takes up what AppendShared wrote. Groups of folders that are not known are left out: add the
 // pages first.
 func (x *Index) RestoreShared(state []byte) error {
@@ -208,8 +211,8 @@ func (x *Index) RestoreShared(state []byte) error {
 	if d.err == nil && len(d.left) > 0 {
 		d.err = errors.New("more than the groups it announces")
 	}
-	if d.err == nil && (math.IsNaN(origin) || math.IsInf(origin, 0)) {
-		d.err = errors.New("no day 0")
+	if d.err == nil && !(math.Abs(origin) <= farthestOrigin) {
+		d.err = fmt.Errorf("day 0 at %g seconds", origin)
 	}
 	if d.err != nil {
 		return fmt.Errorf("refresh: shared state: %w", d.err)

@@ -2,6 +2,7 @@ package refresh_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -109,6 +110,7 @@ func TestRestoreErrors(t *testing.T) {
 	for name, state := range map[string][]byte{
 		"empty": nil, "version": append([]byte{9}, shared[1:]...), "truncated": shared[:len(shared)-1],
 		"more": append(bytes.Clone(shared), 0), "half": shared[:len(shared)/2],
+		"day 0 long ago": begun(shared, -1e300), "no day 0": begun(shared, math.NaN()),
 	} {
 		if err := x.RestoreShared(state); err == nil || !strings.HasPrefix(err.Error(), "refresh: ") {
 			t.Errorf("%s: error %v", name, err)
@@ -119,6 +121,13 @@ func TestRestoreErrors(t *testing.T) {
 			t.Errorf("state of %d bytes: no error", len(state))
 		}
 	}
+}
+
+// begun returns shared state as it were with another day 0, in seconds.
+func begun(shared []byte, origin float64) []byte {
+	state := bytes.Clone(shared)
+	binary.BigEndian.PutUint64(state[1:], math.Float64bits(origin))
+	return state
 }
 
 func FuzzRestoreShared(f *testing.F) {
