@@ -45,3 +45,15 @@ func unmap(mapping []byte) {
 		panic("seen: unmap: " + err.Error()) // not a mapping
 	}
 }
+
+// readAhead has the system take n bytes of a file, from at on, into its cache of files, in large pages where it knows
+// them: reads that find nothing there leave small ones. What it does not take, as the file has it not, is left to them.
+func readAhead(file vfs.File, at int64, n int) {
+	data, mapping := mapFile(file, at, n)
+	if mapping == nil {
+		return
+	}
+	skipped := len(mapping) - len(data)
+	take(mapping[skipped&^(syscall.Getpagesize()-1) : skipped+n])
+	unmap(mapping)
+}

@@ -286,6 +286,9 @@ func (g *segment) loadSections(directory []byte, end int64) error {
 		g.n += s.n
 		g.sections = append(g.sections, s)
 	}
+	if g.size >= largePage {
+		readAhead(g.file, at, int(end-at)) // the large page where the blocks end and the heads begin is for both
+	}
 	for i := range g.sections {
 		s := &g.sections[i]
 		if s.headLen() > end-at {

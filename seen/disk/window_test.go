@@ -75,3 +75,21 @@ func TestMapped(t *testing.T) {
 		})
 	}
 }
+
+// What is read ahead of a file that has it not, or that is none of the system's, is no fault.
+func TestReadAhead(t *testing.T) {
+	for name, fs := range map[string]vfs.FS{filepath.Join(t.TempDir(), "short"): vfs.Default, "other": vfs.NewMem()} {
+		file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write([]byte("short")); err != nil {
+			t.Fatal(err)
+		}
+		readAhead(file, 3, 3*largePage)
+		readAhead(file, 5*largePage+17, largePage)
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
