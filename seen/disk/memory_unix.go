@@ -49,6 +49,9 @@ func unmap(mapping []byte) {
 // readAhead has the system take n bytes of a file, from at on, into its cache of files, in large pages where it knows
 // them: reads that find nothing there leave small ones. What it does not take, as the file has it not, is left to them.
 func readAhead(file vfs.File, at int64, n int) {
+	if n <= 0 { // a damaged directory may say so
+		return
+	}
 	data, mapping := mapFile(file, at, n)
 	if mapping == nil {
 		return

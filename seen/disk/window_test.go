@@ -88,6 +88,7 @@ func TestReadAhead(t *testing.T) {
 		}
 		readAhead(file, 3, 3*largePage)
 		readAhead(file, 5*largePage+17, largePage)
+		readAhead(file, largePage/2, -largePage/4)
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
