@@ -13,12 +13,13 @@ const module = "freshet"
 // wait or tell the time, may import clock; the policies, which are told the time, may not.
 var rooms = map[string]string{
 	"clock":      "",
+	"memory":     "",
 	"weburl":     "",
 	"store":      "weburl clock",
 	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
 	"frontier":   "weburl",
-	"fetch":      "weburl clock",
+	"fetch":      "weburl clock memory",
 	"extract":    "weburl",
 	"change":     "",
 	"allocate":   "",
@@ -27,13 +28,13 @@ var rooms = map[string]string{
 	"fleet":      "",
 	"importance": "weburl",
 	"weights":    "",
-	"broadcast":  "weburl store clock",
-	"crawl": "weburl clock store seen frontier fetch extract change allocate schedule refresh fleet " +
+	"broadcast":  "weburl store clock memory",
+	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
 	"sim": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +
 		"sim",
-	"dashboard": "weburl clock extract",
+	"dashboard": "weburl clock extract memory",
 
 	"broadcast/scheduler": "", // what is sent next is decided without knowing how
 }

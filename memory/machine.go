@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Bounds of the default budget.
+const (
+	least   = 256 << 20 // where the machine has that
+	largest = 4 << 30   // more helps no crawl of one process
+	unknown = 1 << 30   // where the machine does not say
+)
+
+// Default returns a sensible budget for this machine, in bytes: half of the memory that the machine or the process's
+// cgroup has, at least 256 MiB and at most 4 GiB, but never more than three quarters of it.
+func Default() int64 { return defaultOf(os.DirFS("/")) }
+
+func defaultOf(root fs.FS) int64 {
+	limit := Limit(root)
+	if limit == 0 {
+		return unknown
+	}
+	return min(max(limit/2, least), largest, limit/4*3)
+}
+
+// Limit returns how many bytes of memory the machine whose files root has gives this process: what is built in, or
+// the smallest limit of the process's cgroups, of either version. It returns 0 where no file tells.
+func Limit(root fs.FS) int64 {
+	limit := installed(root)
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range bytes.Lines(groups) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+		controllers, group, _ := strings.Cut(rest, ":")
+		switch {
+		case controllers == "":
+			limit = smaller(limit, limitOf(root, "sys/fs/cgroup", group, "memory.max"))
+			limit = smaller(limit, limitOf(root, "sys/fs/cgroup/unified", group, "memory.max"))
+		case strings.Contains(","+controllers+",", ",memory,"):
+			limit = smaller(limit, limitOf(root, "sys/fs/cgroup/memory", group, "memory.limit_in_bytes"))
+		}
+	}
+	return limit
+}
+
+// installed returns the memory of the machine.
+func installed(root fs.FS) int64 {
+	file, err := root.Open("proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "MemTotal:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// limitOf returns the smallest limit of a group and those above it, 0 if none has one. In a container the group's
+// own folder may be out of sight: the mount's root is then its own.
+func limitOf(root fs.FS, mount, group, file string) (limit int64) {
+	for group = path.Clean("/" + group); ; group = path.Dir(group) {
+		text, err := fs.ReadFile(root, path.Join(mount, group, file))
+		if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil {
+			limit = smaller(limit, n)
+		}
+		if group == "/" {
+			return limit
+		}
+	}
+}
+
+// smaller returns the smaller of two limits, of which 0 is none.
+func smaller(a, b int64) int64 {
+	if a <= 0 || b > 0 && b < a {
+		return max(b, 0)
+	}
+	return a
+}
