@@ -6,7 +6,7 @@
 //	A(L) = Φ(L)/L,   Φ(L) = ∫₀ᴸ Ge(s) ds,   Ge(s) = λ ∫₀ˢ Gbar(v) dv
 //
 // of the time, where Gbar is the tail of the gap between two changes and 1/λ its mean. A Process is one
-// such law: Poisson, Weibull, Pareto, TruncatedPareto, Gamma (Erlang for whole shapes), Deterministic.
+// such law: Poisson, Weibull, Pareto, Gamma (Erlang for whole shapes), Deterministic.
 // Φ is convex for every one of them (its second derivative is λ Gbar ≥ 0), so equal spacing is optimal, and A as a
 // function of the number of crawls is convex and decreasing: what package allocate needs.
 //
@@ -22,9 +22,9 @@
 //   - anything between is what a crawler knows about the last visit.
 //
 // Where a law or a rate is not known, it is estimated. From visits that tell only whether a page changed:
-// Tally.BiasReduced, MaximumLikelihood, MomentMatch, Tally.Online; or Evidence, the likelihood of each rate
-// of a grid, which with the Belief that other pages of the site make is a posterior, and a Mixture a
-// Process of it. From dates, once Trust says they are right: Dates, Choose among laws, FindRhythm.
+// Tally.BiasReduced, MaximumLikelihood; or Evidence, the likelihood of each rate of a grid, which with
+// the Belief that other pages of the site make is a posterior, and a Mixture a Process of it. From the
+// times of changes: Choose among laws, FindRhythm.
 //
 // Everything is in seconds and changes a second, and depends on their product only. Differences of
 // staleness are computed without cancellation, for rate × interval from 1e-12 to 1e12.

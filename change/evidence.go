@@ -65,16 +65,6 @@ func (e *Evidence) Visit(length, shared float64, changed bool) {
 	}
 }
 
-// Dated adds a visit that saw a change and when the last one was: quiet seconds before the visit. Its
-// likelihood is d e^-(d·quiet), whatever came before that change. O(Rates).
-func (e *Evidence) Dated(quiet float64) {
-	q := math.Exp(-slowest * quiet)
-	for k := range e {
-		e[k] *= float32(GridRate(k) / GridRate(Rates/2) * q)
-		q *= q
-	}
-}
-
 // Scale divides the evidence by what the prior expected, so that the mean of it under the prior is 1, and
 // then mixes it with 1 in the proportion forget, 0 to 1: the page may have changed its ways, and be like
 // any other again. Evidence that no rate explains becomes 1. O(Rates).

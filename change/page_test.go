@@ -43,26 +43,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestParetoWithoutMean holds the two ways out of a ≤ 1 to integration of their definitions.
-func TestParetoWithoutMean(t *testing.T) {
-	const a, b, age = 0.6, 0.3, 0.9
-	p, err := change.ParetoAtAge(a, b, age)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, length := range []float64{1e-3, 0.1, 1, 40} {
-		sum := 0.0
-		const steps = 200_000
-		for i := range steps {
-			s := (float64(i) + 0.5) / steps * length
-			sum += 1 - math.Pow((b+age)/(b+age+s), a)
-		}
-		if got, _ := p.Staleness(length); math.Abs(got-sum/steps) > 1e-9*got+1e-12 {
-			t.Errorf("length %v: %v, want %v", length, got, sum/steps)
-		}
-	}
-}
-
 func ExamplePage() {
 	rate, _ := change.NewPoisson(3.0 / 86400) // three changes a day
 	page, _ := change.NewPage(rate, 86400, 4*3600)

@@ -1,18 +1,17 @@
 package change
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
 
 // Pareto is a page whose gaps have the tail Gbar(t) = (b/(b+t))^a with a > 1: after a burst, long
-// silence. Make it with NewPareto or ParetoAtAge.
+// silence. Make it with NewPareto.
 type Pareto struct{ shape, scale float64 }
 
 // NewPareto returns the process of that rate, in changes a second, and shape a, 1 < a ≤ 1000. A shape of
 // at most 1 has no mean gap, so that neither a rate nor an equilibrium exists; it is refused (Wolf et al.
-// allow 0 < a < 2). What can be said of such a page is TruncatedPareto and ParetoAtAge.
+// allow 0 < a < 2).
 func NewPareto(rate, shape float64) (Pareto, error) {
 	if err := positive("rate", rate); err != nil {
 		return Pareto{}, err
@@ -24,17 +23,6 @@ func NewPareto(rate, shape float64) (Pareto, error) {
 		return Pareto{}, err
 	}
 	return Pareto{shape, (shape - 1) / rate}, nil
-}
-
-// ParetoAtAge returns what a crawler knows of a page with Pareto gaps of any shape a > 0 and scale b
-// seconds whose last change is known to lie age seconds before every crawl: the probability of a change
-// within s is 1 - ((b+age)/(b+age+s))^a. That is the equilibrium law of the Pareto process of shape a+1
-// and scale b+age, which is returned; its Rate is 1/mean of that law's gaps.
-func ParetoAtAge(shape, scale, age float64) (Pareto, error) {
-	if err := errors.Join(between("shape of a Pareto process", shape, 1e-6, 999), positive("scale", scale), between("age", age, 0, math.MaxFloat64)); err != nil {
-		return Pareto{}, err
-	}
-	return Pareto{shape + 1, scale + age}, nil
 }
 
 // Rate returns the changes a second.
@@ -185,66 +173,3 @@ func momentAndTail(a, r float64) (moment, tail float64) {
 	power := math.Exp((1 - a) * math.Log1p(r))
 	return (power*(1+r)-1)/(2-a) - (power-1)/(1-a), power / (1 + r)
 }
-
-// TruncatedPareto is a Pareto law of any shape a > 0 in which a gap ends at the horizon at the latest:
-// Gbar is (b/(b+t))^a before it and 0 after. Make it with NewTruncatedPareto.
-type TruncatedPareto struct{ shape, scale, horizon, mean float64 }
-
-// NewTruncatedPareto returns the process of that shape, up to 1000, scale b and horizon in seconds.
-func NewTruncatedPareto(shape, scale, horizon float64) (TruncatedPareto, error) {
-	if err := errors.Join(between("shape of a Pareto process", shape, 1e-6, 1000), positive("scale", scale), positive("horizon", horizon)); err != nil {
-		return TruncatedPareto{}, err
-	}
-	p := TruncatedPareto{shape: shape, scale: scale, horizon: horizon}
-	p.mean = p.tail(horizon)
-	return p, nil
-}
-
-// tail returns ∫₀ᵗ Gbar for t up to the horizon.
-func (p TruncatedPareto) tail(t float64) float64 {
-	return p.scale * expRatio(1-p.shape, math.Log1p(t/p.scale))
-}
-
-// Rate returns the changes a second.
-func (p TruncatedPareto) Rate() float64 { return 1 / p.mean }
-
-// Staleness returns (L I(min(L,H)) - M(min(L,H))) / (L I(H)), where I and M are the integrals of Gbar and
-// of v Gbar.
-func (p TruncatedPareto) Staleness(length float64) (stale, fresh float64) {
-	if length <= 0 {
-		return 0, 1
-	}
-	moment := p.Marginal(length) * p.mean
-	if length >= p.horizon {
-		fresh = moment / (p.mean * length)
-		return 1 - fresh, fresh
-	}
-	r := length / p.scale
-	if (p.shape+1)*r < 0.25 {
-		// Φ(L) = λ b² Σ binom(-a,k) r^(k+2)/((k+1)(k+2)).
-		stale = p.scale / p.mean * r * innerSeries(p.shape, r)
-		return clamp(stale), clamp(1 - stale)
-	}
-	stale = (p.tail(length) - moment/length) / p.mean
-	return clamp(stale), clamp(1 - stale)
-}
-
-// innerSeries returns Σ binom(-a, k) r^k/((k+1)(k+2)).
-func innerSeries(a, r float64) float64 {
-	sum, power := 0.5, 1.0
-	for k := 1.0; ; k++ {
-		power *= (-a - k + 1) / k * r
-		term := power / ((k + 1) * (k + 2))
-		if sum+term == sum {
-			return sum
-		}
-		sum += term
-	}
-}
-
-// Marginal returns λ b² m(min(length, horizon)/b).
-func (p TruncatedPareto) Marginal(length float64) float64 {
-	return p.scale * p.scale / p.mean * paretoMoment(p.shape, math.Min(length, p.horizon)/p.scale)
-}
-
-func (p TruncatedPareto) kink() float64 { return p.horizon }

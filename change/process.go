@@ -19,17 +19,13 @@ type Process interface {
 	Marginal(length float64) float64
 }
 
-// A renewal may know its own differences of staleness, the inverse of its Marginal, or where its
-// Marginal has a kink.
+// A renewal may know its own differences of staleness, or the inverse of its Marginal.
 type (
 	differ interface {
 		difference(span, n, k float64) float64
 	}
 	inverter interface {
 		inverse(marginal float64) float64
-	}
-	kinked interface {
-		kink() float64
 	}
 )
 
@@ -42,11 +38,6 @@ func Difference(p Process, span, n, k float64) float64 {
 	}
 	if own, ok := p.(differ); ok {
 		return own.difference(span, n, k)
-	}
-	if with, ok := p.(kinked); ok {
-		if at := span / with.kink(); at > n && at < n+k {
-			return smoothDifference(p, span, n, at-n) + smoothDifference(p, span, at, n+k-at)
-		}
 	}
 	return smoothDifference(p, span, n, k)
 }

@@ -33,14 +33,6 @@ func TestConformance(t *testing.T) {
 	gamma := func(shape float64) func(float64) change.Process {
 		return func(c float64) change.Process { return must[change.Gamma](t)(change.NewGamma(c, shape)) }
 	}
-	truncated := func(shape float64) func(float64) change.Process {
-		return func(c float64) change.Process {
-			return must[change.TruncatedPareto](t)(change.NewTruncatedPareto(shape, 0.1/c, 30/c))
-		}
-	}
-	atAge := func(c float64) change.Process {
-		return must[change.Pareto](t)(change.ParetoAtAge(0.7, 0.5/c, 2/c))
-	}
 	tests := []struct {
 		name   string
 		scaled func(c float64) change.Process
@@ -50,8 +42,6 @@ func TestConformance(t *testing.T) {
 		{"weibull 0.3", weibull(0.3)}, {"weibull 0.8", weibull(0.8)}, {"weibull 1", weibull(1)}, {"weibull 3", weibull(3)}, {"weibull 20", weibull(20)},
 		{"pareto 1.001", pareto(1.001)}, {"pareto 1.3", pareto(1.3)}, {"pareto 1.5", pareto(1.5)}, {"pareto 2", pareto(2)}, {"pareto 3", pareto(3)}, {"pareto 60", pareto(60)},
 		{"gamma 0.05", gamma(0.05)}, {"gamma 0.5", gamma(0.5)}, {"gamma 1", gamma(1)}, {"gamma 3", gamma(3)}, {"gamma 100", gamma(100)},
-		{"truncated 0.8", truncated(0.8)}, {"truncated 1", truncated(1)}, {"truncated 2.5", truncated(2.5)},
-		{"pareto at age", atAge},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { changetest.Run(t, test.scaled) })
@@ -107,8 +97,6 @@ func TestReferenceStaleness(t *testing.T) {
 			p = must[change.Pareto](t)(change.NewPareto((v[0]-1)/v[1], v[0]))
 		case "gamma":
 			p = must[change.Gamma](t)(change.NewGamma(v[1]/v[0], v[0]))
-		case "truncated":
-			p = must[change.TruncatedPareto](t)(change.NewTruncatedPareto(v[0], v[1], v[2]))
 		}
 		page := change.Page{Process: p, Interval: 1}
 		want := numbers(t, strings.Fields(right))
@@ -168,8 +156,6 @@ func TestRefused(t *testing.T) {
 		{"pareto below 1", second(change.NewPareto(1, 0.7)), "no mean"},
 		{"pareto NaN", second(change.NewPareto(1, math.NaN())), "NaN"},
 		{"weibull shape", second(change.NewWeibull(1, 0)), "shape"},
-		{"truncated", second(change.NewTruncatedPareto(0.5, 1, math.Inf(1))), "horizon"},
-		{"at age", second(change.ParetoAtAge(0.5, 1, -1)), "age -1"},
 		{"page age", second(change.NewPage(change.Poisson(1), 1, -1)), "age -1"},
 		{"page interval", second(change.NewPage(change.Poisson(1), 0, 0)), "interval 0"},
 	}

@@ -16,10 +16,9 @@
 //
 // Dynamic: fetchers are switched on and off by the state of the queue. A fetcher that has brought a
 // page stops or goes on; when a page has been processed one more may start. Model.Dynamic solves this
-// Markov decision process exactly, by policy iteration; Model.DynamicByValues does it by the
-// recursion that the paper used. The answer is two switching curves, the largest queue at which a
-// fetcher is turned on, as functions of the number active, and it costs up to 38 times less than the
-// best fixed number.
+// Markov decision process exactly, by policy iteration; the tests do it by the recursion that the
+// paper used too. The answer is two switching curves: the largest queue at which a fetcher is turned
+// on, as functions of the number active.
 //
 // What makes it fast and exact: the paper's state (q, r, s) says what event comes next, but what
 // follows an event depends only on where it lands, so the states are pairs (q, r) and the policy is a

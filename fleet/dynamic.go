@@ -29,7 +29,7 @@ type Dynamic struct {
 	// Monotone reports whether the policy is what these two curves say and both fall as r grows, as
 	// the paper conjectures. Choices that cost the same to within rounding may fall either way.
 	Monotone bool
-	// Iterations is the rounds of policy iteration, or the steps of value iteration.
+	// Iterations is the rounds of policy iteration.
 	Iterations int
 }
 
@@ -49,16 +49,6 @@ const (
 // problem would take more than half a minute or half a gigabyte.
 func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)
-}
-
-// DynamicByValues is Dynamic by the paper's relative value iteration: slower, for comparison. Its
-// Cost is the recursion's; the rest is of the policy that it ends with.
-func (m Model) DynamicByValues(n int, v ValueIteration) (Dynamic, error) {
-	v, err := v.validate()
-	if err != nil {
-		return Dynamic{}, err
-	}
-	return m.dynamic(n, func(p process, fixed int) (solution, error) { return p.iterateValues(fixed, v) })
 }
 
 // dynamic solves for n fetchers, but for no more than are of use. Once more are available than the

@@ -43,8 +43,7 @@ type site struct {
 
 // A forest knows the folders of all sites.
 type forest struct {
-	least   int     // pages that make a folder a group; 0 for no groups but the sites
-	doubt   float64 // visits that must speak for a shared change of a day
+	least   int // pages that make a folder a group; 0 for no groups but the sites
 	folders []folder
 	byName  map[string]int32 // of a site: its name; of a folder: that, "\n" and the path
 	sites   []*site
@@ -93,7 +92,7 @@ func (f *forest) at(name string, parent int32) int32 {
 // found makes a folder a group, which begins with what the group above it believes.
 func (f *forest) found(at int32, name string) {
 	here := &f.folders[at]
-	g := &group{name: name, prior: startingPrior(), shared: shared{mean: baseHazard, doubt: f.doubt}}
+	g := &group{name: name, prior: startingPrior(), shared: shared{mean: baseHazard}}
 	if here.parent >= 0 {
 		g.parent = f.group(here.parent)
 		g.prior = g.parent.prior

@@ -195,7 +195,7 @@ func (x *Index) RestoreShared(state []byte) error {
 	var all []restored
 	for groups := d.count(1); groups > 0 && d.err == nil; groups-- {
 		name := d.bytes(d.count(1))
-		r := restored{prior: d.belief(), shared: shared{doubt: x.learner.options.Doubt}}
+		r := restored{prior: d.belief(), shared: shared{}}
 		days := d.count(2)
 		r.shared.extend(days)
 		for i := range days {

@@ -15,22 +15,20 @@ type Learning struct {
 	Shared bool    // learn also the changes that pages share
 	Folder int     // pages that make a folder a group of its own; 0: only sites are groups
 	Nested bool    // a page shares the changes of every group above it, not only the innermost
-	Every  float64 // seconds between two looks at a site's shared changes; 0: two days
-	Doubt  float64 // visits to a group a day that the expectation of no shared change is worth; 0: 20
-	Steps  int     // of expectation and maximisation at each look; 0: 3
 	Hours  bool    // learn also at which hour of the day a page changes
-	Dates  bool    // believe the dates of last changes
 }
 
 const (
-	usualDays    = 730  // from which the usual hazard of shared changes is taken
-	memoryDays   = 250  // visits older than that no longer change what is believed of shared changes
-	memoryVisits = 8    // nor do visits earlier than so many a page
-	steps        = 3    // of expectation and maximisation, each time
-	priorEvery   = 7    // looks at a site until its priors are learned anew, or sooner, see renewable
-	significant  = 0.02 // shared changes that must be seen differently until pages are valued anew
-	overallPages = 20   // that the pages of all sites are worth in a group's prior
-	unseenPages  = 1e-3 // that what was believed before any visit is worth in that of all sites
+	usualDays    = 730     // from which the usual hazard of shared changes is taken
+	memoryDays   = 250     // visits older than that no longer change what is believed of shared changes
+	memoryVisits = 8       // nor do visits earlier than so many a page
+	steps        = 3       // of expectation and maximisation, each time
+	lookEvery    = 2 * day // between two looks at a site's shared changes
+	doubt        = 20      // visits to a group a day that the expectation of no shared change is worth
+	priorEvery   = 7       // looks at a site until its priors are learned anew, or sooner, see renewable
+	significant  = 0.02    // shared changes that must be seen differently until pages are valued anew
+	overallPages = 20      // that the pages of all sites are worth in a group's prior
+	unseenPages  = 1e-3    // that what was believed before any visit is worth in that of all sites
 )
 
 // state is what a learner knows of one page.
@@ -66,16 +64,7 @@ type learner struct {
 }
 
 func newLearner(o Learning) learner {
-	if o.Every == 0 {
-		o.Every = 2 * day
-	}
-	if o.Doubt == 0 {
-		o.Doubt = 20
-	}
-	if o.Steps == 0 {
-		o.Steps = 3
-	}
-	return learner{options: o, forest: forest{least: o.Folder, doubt: o.Doubt}, overall: startingPrior()}
+	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior()}
 }
 
 func (l *learner) add(id ID, p Page) {
@@ -94,7 +83,7 @@ func (l *learner) add(id ID, p Page) {
 		index: int32(len(home.pages)), known: true}
 	home.pages = append(home.pages, id)
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
-		l.due.Set(site, fresh+l.options.Every)
+		l.due.Set(site, fresh+lookEvery)
 	}
 }
 
@@ -146,11 +135,7 @@ func (l *learner) visited(id ID, v Visit) {
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
 	}
-	if quiet := v.At - v.Modified; l.options.Dates && changed && v.Modified > 0 && quiet >= 0 && quiet < length {
-		s.evidence.Dated(quiet)
-	} else {
-		s.evidence.Visit(lived, shared+claimed, changed)
-	}
+	s.evidence.Visit(lived, shared+claimed, changed)
 	forget := 0.0
 	if l.options.Forget > 0 {
 		forget = -math.Expm1(-length / l.options.Forget)
@@ -216,7 +201,7 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 			return
 		}
 		s := l.forest.sites[id]
-		l.due.Set(id, now+l.options.Every)
+		l.due.Set(id, now+lookEvery)
 		s.ticks++
 		renewed := s.ticks%priorEvery == 0 || s.renewable()
 		groups := s.groups[:len(s.groups):len(s.groups)]
@@ -327,7 +312,7 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	count, exposed := l.tallies(groups, n, p)
 	l.expose(visits, exposed, p)
 	l.total(groups, exposed, p)
-	for step := range l.options.Steps {
+	for step := range steps {
 		l.explain(changed, count, p)
 		l.total(groups, count, p)
 		for i, g := range groups {

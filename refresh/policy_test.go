@@ -14,7 +14,7 @@ const day = 86400.0
 const budget = 8 / day
 
 func TestPolicies(t *testing.T) {
-	learning := refresh.Learning{Forget: 1000 * day, Dates: true}
+	learning := refresh.Learning{Forget: 1000 * day}
 	tests := []struct {
 		name string
 		make func() (refresh.Policy, error)

@@ -16,7 +16,6 @@ type shared struct {
 	count   []float32 // shared changes that visits found, by day: of visits that are forgotten
 	exposed []float32 // visits whose span covers the day: of visits that are forgotten
 	mean    float64   // hazard of a usual day
-	doubt   float64   // visits that the expectation of nothing is worth
 }
 
 // extend gives the first days, up to n, their places.
@@ -50,8 +49,8 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 	sum := s.sum[first]
 	for d := first; d < len(s.hazard); d++ {
 		h := s.hazard[d]
-		c := baseHazard*s.doubt + float64(s.count[d]) + h*count[d]
-		c /= s.doubt + float64(s.exposed[d]) + exposed[d]
+		c := baseHazard*doubt + float64(s.count[d]) + h*count[d]
+		c /= doubt + float64(s.exposed[d]) + exposed[d]
 		drift += math.Abs(c - h)
 		sum += c
 		s.hazard[d], s.sum[d+1] = c, sum

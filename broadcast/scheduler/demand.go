@@ -298,13 +298,6 @@ func (d *Demand) Pick(now float64) (chunk int, ok bool) {
 	}
 }
 
-// Wake returns when the next of those who were too slow will have caught up; ok is false if nobody is.
-// If Pick finds nothing, only that, a change or a client can help.
-func (d *Demand) Wake() (when float64, ok bool) {
-	slow, ok := d.behind.top()
-	return -slow.key, ok
-}
-
 // countChanges lets d count the changes of each page from now on, and tell by them how long groups take to
 // lack what they do (see group.lives). A scheduler asks for it when it is attached.
 func (d *Demand) countChanges() { d.seen = []uint16{} }

@@ -10,7 +10,7 @@
 // ImageLag), downloaders' delay with the unserved counted (Delays). A feed is the loop
 //
 //	for {
-//		chunk, ok := demand.Pick(now)   // or wait for a change, a client, Wake
+//		chunk, ok := demand.Pick(now)   // or wait for a change or a client
 //		…                               // send the current versions of Missing(chunk)
 //		demand.Sent(chunk, now)
 //	}

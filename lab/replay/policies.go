@@ -38,7 +38,6 @@ func contenders() []contender {
 		{name: "oracle", make: func(s setting) (refresh.Policy, error) { return newOracle(s.world), nil }},
 		{name: "hindsight", make: func(s setting) (refresh.Policy, error) { return newHindsight(s.world), nil }},
 		{name: "cgm", make: paced(refresh.Even, false)},
-		{name: "azar-even", make: paced(refresh.Memoryless, false)},
 		{name: "bayes", make: index(refresh.IndexOptions{})},
 		{name: "reset", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day}})},
 		{name: "shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true}})},

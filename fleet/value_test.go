@@ -136,3 +136,13 @@ func relax(h, next *[3][]float64, tau, shift float64) (change float64) {
 	}
 	return change
 }
+
+// DynamicByValues is Dynamic by the paper's relative value iteration: slower, for comparison. Its
+// Cost is the recursion's; the rest is of the policy that it ends with.
+func (m Model) DynamicByValues(n int, v ValueIteration) (Dynamic, error) {
+	v, err := v.validate()
+	if err != nil {
+		return Dynamic{}, err
+	}
+	return m.dynamic(n, func(p process, fixed int) (solution, error) { return p.iterateValues(fixed, v) })
+}
