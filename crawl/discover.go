@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/fetch"
+	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
@@ -159,7 +159,7 @@ func sitemapLinks(site weburl.Site, record *store.Robots) []weburl.Link {
 		return nil
 	}
 	var links []weburl.Link
-	for _, raw := range fetch.ParseRobots(record.Body).Sitemaps() {
+	for _, raw := range robots.Sitemaps(record.Body) {
 		if u, err := robotsURL(site).Parse(raw); err == nil {
 			links = append(links, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1, Rel: weburl.RelSitemap})
 		}

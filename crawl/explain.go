@@ -349,7 +349,7 @@ func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 		x.say("robots", Stopped, row.Reason, detail)
 	case state.Fetched != 0 && state.Kept == 0 && state.Expires == 0:
 		x.say("robots", Waits, reasonUnreachable, detail)
-	case !rules.allowed(x.opt.Agent, x.url):
+	case !rules.allowed(x.url):
 		x.say("robots", Stopped, rules.reason(), detail)
 	default:
 		x.say("robots", Passed, "", detail)

@@ -46,7 +46,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		return
 	}
 	request := e.request(row.URL)
-	_, slow := rules.rules.CrawlDelay(e.opt.Agent)
+	_, slow := rules.rules.CrawlDelay()
 	request.Once = request.Once || slow
 	request.Wanted = e.current().rules.of(page.Site).wanted()
 	if row.State == store.StateLive && (row.ETag != "" || row.LastModified != "") {
@@ -97,7 +97,7 @@ func (e *Engine) refusal(page store.Page, robots siteRules) string {
 	if reason, ok := e.discover.admits(page); !ok {
 		return reason.String()
 	}
-	if !robots.allowed(e.opt.Agent, page.URL) {
+	if !robots.allowed(page.URL) {
 		return robots.reason()
 	}
 	return ""

@@ -141,7 +141,7 @@ func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Sit
 		if err != nil {
 			return fail(err)
 		}
-		info.CrawlDelay, _ = rules.rules.CrawlDelay(agent)
+		info.CrawlDelay, _ = rules.rules.CrawlDelay()
 	}
 	return info, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"freshet/crawl/robots"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -27,12 +28,12 @@ const (
 
 // siteRules are the rules of one site.
 type siteRules struct {
-	rules       *fetch.Robots
+	rules       *robots.Rules
 	unreachable bool // robots.txt could not be had: everything is forbidden
 }
 
-func (r siteRules) allowed(agent string, u weburl.URL) bool {
-	return !r.unreachable && r.rules.Allowed(agent, u)
+func (r siteRules) allowed(u weburl.URL) bool {
+	return !r.unreachable && r.rules.Allowed(u)
 }
 
 // Why a page was refused on its turn.
@@ -106,7 +107,7 @@ func (r *robotsRules) read(site weburl.Site) (siteRules, error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return siteRules{}, err
 	}
-	return siteRules{rules: fetch.ParseRobots(body), unreachable: row.Robots.Fetched != 0 && row.Robots.Kept == 0}, nil
+	return siteRules{rules: robots.Parse(body, r.agent), unreachable: row.Robots.Fetched != 0 && row.Robots.Kept == 0}, nil
 }
 
 // last returns the rules that go on when a site's robots.txt is out of reach: those that were had
@@ -115,7 +116,7 @@ func (r *robotsRules) last(site weburl.Site) siteRules {
 	rules, err := r.read(site)
 	row, siteErr := r.store.Site(site)
 	if err != nil || siteErr != nil || row.Robots.Kept == 0 {
-		return siteRules{rules: fetch.ParseRobots(nil), unreachable: true}
+		return siteRules{rules: &robots.Rules{}, unreachable: true}
 	}
 	return rules
 }
@@ -180,7 +181,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 		target = try.at
 	}
 	request := e.request(target)
-	request.Once, request.MaxBody = true, fetch.MaxRobots
+	request.Once, request.MaxBody = true, robots.MaxBytes
 	var verdict robotsVerdict
 	judge := func(r *fetch.Result, now time.Time) func() {
 		verdict = e.judgeRobots(page.Site, r, try, now)
@@ -256,7 +257,7 @@ func (e *Engine) judgeRobots(site weburl.Site, r *fetch.Result, try robotsTry, n
 	}
 	verdict := robotsVerdict{until: now.Add(robotsLife)}
 	if reached {
-		verdict.body, verdict.rules.rules = slices.Clone(body), fetch.ParseRobots(body)
+		verdict.body, verdict.rules.rules = slices.Clone(body), robots.Parse(body, e.opt.Agent)
 	} else {
 		verdict.rules = e.robots.last(site)
 	}
@@ -271,7 +272,7 @@ func (e *Engine) tellRobots(site weburl.Site, v robotsVerdict, now time.Time) {
 	case !v.retry.IsZero():
 		e.front.RobotsUnreachable(site, v.retry, now)
 	case !v.until.IsZero():
-		delay, _ := v.rules.rules.CrawlDelay(e.opt.Agent)
+		delay, _ := v.rules.rules.CrawlDelay()
 		e.front.RobotsDone(site, v.until, delay, now)
 	}
 }
@@ -282,7 +283,7 @@ func robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return []byte{}, true
 	}
-	body, _, err := fetch.Decode(r.Header, r.Body(nil), fetch.MaxRobots)
+	body, _, err := fetch.Decode(r.Header, r.Body(nil), robots.MaxBytes)
 	if body == nil {
 		body = []byte{}
 	}

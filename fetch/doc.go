@@ -28,6 +28,5 @@
 // sessions are what a Fetcher remembers; all three are bounded. It starts no goroutines that outlive
 // a call.
 //
-// What a site asks of crawlers is read here as well: ParseRobots (RFC 9309) and Result.RetryAfter.
-// Decode undoes content codings, to a limit.
+// What an answer asks of crawlers is read here as well: Result.RetryAfter. Decode undoes content codings, to a limit.
 package fetch

@@ -40,18 +40,3 @@ func Example() {
 	fmt.Println(r.Outcome, r.Status, string(r.Body(nil)))
 	// Output: answered 200 hello, example.com
 }
-
-func ExampleParseRobots() {
-	robots := fetch.ParseRobots([]byte("User-agent: *\nDisallow: /private/\nAllow: /private/map$\n"))
-	for _, raw := range []string{"https://example.com/private/x", "https://example.com/private/map"} {
-		u, err := weburl.Parse(raw)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(robots.Allowed("freshet", u), u)
-	}
-	// Output:
-	// false https://example.com/private/x
-	// true https://example.com/private/map
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 )
 
 // room is where a response is read first. If it fills enough of it, it stays there until its result is dropped.
@@ -284,13 +285,9 @@ func chunkSize(line []byte) (int64, error) {
 	if len(digits) == 0 || len(digits) > 15 {
 		return 0, malformed("chunk size %.40q", line)
 	}
-	var size int64
-	for _, c := range digits {
-		d := unhex(c)
-		if d > 15 {
-			return 0, malformed("chunk size %.40q", line)
-		}
-		size = size<<4 | int64(d)
+	size, err := strconv.ParseInt(string(digits), 16, 64)
+	if err != nil || digits[0] == '+' || digits[0] == '-' {
+		return 0, malformed("chunk size %.40q", line)
 	}
 	return size, nil
 }

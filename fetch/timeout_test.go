@@ -225,5 +225,5 @@ func hex(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return hex(n/16) + string(upperHex[n%16])
+	return hex(n/16) + string("0123456789ABCDEF"[n%16])
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/fetch"
+	"freshet/crawl/robots"
 	"freshet/weburl"
 )
 
@@ -104,8 +104,8 @@ func robotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rules := fetch.ParseRobots(body)
-			if delay, ok := rules.CrawlDelay(agent); ok {
+			rules := robots.Parse(body, agent)
+			if delay, ok := rules.CrawlDelay(); ok {
 				fmt.Fprintf(cmd.ErrOrStderr(), "crawl-delay %s\n", delay.Round(time.Millisecond))
 			}
 			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
@@ -114,7 +114,7 @@ func robotsCommand() *cobra.Command {
 					return usage(err)
 				}
 				verdict := "deny"
-				if rules.Allowed(agent, u) {
+				if rules.Allowed(u) {
 					verdict = "allow"
 				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), verdict, raw)

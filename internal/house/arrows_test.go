@@ -31,7 +31,8 @@ var rooms = map[string]string{
 	"broadcast":  "weburl store clock memory",
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
-	"sim": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
+	"crawl/robots": "weburl", // what robots.txt asks is decided without a clock
+	"sim":          "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +
 		"sim",
 	"dashboard": "weburl clock extract memory",
@@ -44,7 +45,7 @@ var everything = []string{"cmd", "internal"}
 
 // pure are the rooms that open no file, socket or process; sealed is what would let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "broadcast/scheduler"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "broadcast/scheduler", "crawl/robots"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 )
 

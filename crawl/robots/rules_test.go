@@ -1,4 +1,4 @@
-package fetch
+package robots
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 )
 
 // Each case is our own, made from a sentence of RFC 9309 or from what large crawlers document.
-func TestRobotsAllowed(t *testing.T) {
+func TestAllowed(t *testing.T) {
 	tests := []struct {
 		name, file, agent string
 		allow, deny       string // paths, separated by spaces
@@ -73,10 +73,10 @@ func TestRobotsAllowed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			robots := ParseRobots([]byte(test.file))
+			rules := Parse([]byte(test.file), test.agent)
 			for verdict, paths := range map[bool]string{true: test.allow, false: test.deny} {
 				for path := range strings.FieldsSeq(paths) {
-					if u := page(t, "https://example.com"+path); robots.Allowed(test.agent, u) != verdict {
+					if u := page(t, "https://example.com"+path); rules.Allowed(u) != verdict {
 						t.Errorf("%s: allowed %v, want %v", u, !verdict, verdict)
 					}
 				}
@@ -106,7 +106,7 @@ func TestCrawlDelay(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, ok := ParseRobots([]byte(test.file)).CrawlDelay("foo")
+			got, ok := Parse([]byte(test.file), "foo").CrawlDelay()
 			if got != test.want || ok != test.ok {
 				t.Errorf("got %v %v, want %v %v", got, ok, test.want, test.ok)
 			}
@@ -114,23 +114,23 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-func TestRobotsSize(t *testing.T) {
+func TestSize(t *testing.T) {
 	line := "Disallow: /" + strings.Repeat("x", 88) + "\n" // 100 bytes
 	head := "User-agent: *\n"
 	within := head + strings.Repeat(line, 5119) + "Disallow: /last\n" // 511,930 bytes: 500 KiB is 512,000
-	if ParseRobots([]byte(within)).Allowed("foo", page(t, "http://example.com/last")) {
+	if Parse([]byte(within), "foo").Allowed(page(t, "http://example.com/last")) {
 		t.Error("a rule before byte 512,000 was not read")
 	}
-	past := head + strings.Repeat(line, MaxRobots/100+1) + "Disallow: /last\n"
-	if !ParseRobots([]byte(past)).Allowed("foo", page(t, "http://example.com/last")) {
-		t.Error("a rule past MaxRobots was read")
+	past := head + strings.Repeat(line, MaxBytes/100+1) + "Disallow: /last\n"
+	if !Parse([]byte(past), "foo").Allowed(page(t, "http://example.com/last")) {
+		t.Error("a rule past MaxBytes was read")
 	}
 }
 
 func TestSitemaps(t *testing.T) {
 	file := "Sitemap: https://example.com/a.xml\nUser-agent: foo\nsite-map:/b.xml#x\nDisallow: /\nSITEMAP: https://example.com/c:1.xml\nSitemap:\n"
 	want := []string{"https://example.com/a.xml", "/b.xml", "https://example.com/c:1.xml"}
-	if diff := cmp.Diff(want, ParseRobots([]byte(file)).Sitemaps()); diff != "" {
+	if diff := cmp.Diff(want, Sitemaps([]byte(file))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -140,12 +140,23 @@ func TestPatternLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[/*][ab*$/]{0,8}`).Draw(t, "pattern")
 		target := rapid.StringMatching(`/[ab/]{0,12}`).Draw(t, "target")
-		p := newPattern(value)
 		text, ended := strings.CutSuffix(value, "$")
-		if got, want := p.match(target), glob(normalise(text, true), target, ended); got != want {
+		text = normalised(text, true)
+		if got, want := match(text, ended, target), glob(text, target, ended); got != want {
 			t.Errorf("%q on %q: %v, want %v", value, target, got, want)
 		}
 	})
+}
+
+func normalised(path string, isPattern bool) string { return string(normalise(nil, path, isPattern)) }
+
+func page(t testing.TB, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 // glob matches by exhaustive search.
@@ -173,31 +184,31 @@ func FuzzRobots(f *testing.F) {
 		if err != nil {
 			return
 		}
-		robots := ParseRobots(file)
-		if first := robots.Allowed("foo", u); first != ParseRobots(file).Allowed("foo", u) {
+		rules := Parse(file, "foo")
+		if first := rules.Allowed(u); first != Parse(file, "foo").Allowed(u) {
 			t.Errorf("%s: two answers", u)
 		}
-		if once := normalise(u.RequestURI(), false); normalise(once, false) != once {
-			t.Errorf("%q: normalising twice gives %q", once, normalise(once, false))
+		if once := normalised(u.RequestURI(), false); normalised(once, false) != once {
+			t.Errorf("%q: normalising twice gives %q", once, normalised(once, false))
 		}
-		if delay, _ := robots.CrawlDelay("foo"); delay < 0 {
+		if delay, _ := rules.CrawlDelay(); delay < 0 {
 			t.Errorf("delay %v", delay)
 		}
 	})
 }
 
-func BenchmarkRobotsAllowed(b *testing.B) {
+func BenchmarkAllowed(b *testing.B) {
 	stars := "User-agent: *\nDisallow: /" + strings.Repeat("a*", 40) + "b$\n"
 	for name, file := range map[string]string{
 		"rules=1/stars=40":  stars,
 		"rules=200/stars=1": "User-agent: *\n" + strings.Repeat("Disallow: /some/folder/*.php\n", 200),
 	} {
 		b.Run(name, func(b *testing.B) {
-			robots := ParseRobots([]byte(file))
+			rules := Parse([]byte(file), "foo")
 			u := page(b, "http://example.com/"+strings.Repeat("a", 200))
 			b.ReportAllocs()
 			for b.Loop() {
-				robots.Allowed("foo", u)
+				rules.Allowed(u)
 			}
 		})
 	}

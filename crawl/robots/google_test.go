@@ -1,4 +1,4 @@
-package fetch
+package robots
 
 import (
 	"fmt"
@@ -78,17 +78,17 @@ func googleVerdict(t *testing.T, file, name, rest string) string {
 	switch name {
 	case "allow", "deny":
 		agent := strings.Trim(words[0], `"`)
-		allowed := ParseRobots([]byte(file)).Allowed(agent, page(t, repeatedURL(t, words[1])))
+		allowed := Parse([]byte(file), agent).Allowed(page(t, repeatedURL(t, words[1])))
 		want, got = name, "deny"
 		if allowed {
 			got = "allow"
 		}
 	case "sitemap":
-		want, got = words[0], strings.Join(ParseRobots([]byte(file)).Sitemaps(), " ")
+		want, got = words[0], strings.Join(Sitemaps([]byte(file)), " ")
 	case "path":
 		want, got = words[1], page(t, words[0]).RequestURI()
 	case "escape":
-		want, got = words[1], normalise(words[0], true)
+		want, got = words[1], normalised(words[0], true)
 	default:
 		t.Fatalf("unknown line %q", name)
 	}

@@ -1,0 +1,6 @@
+// Package robots decides what sites ask of the crawl in their robots.txt (RFC 9309). It opens nothing
+// and has no clock.
+//
+// Parse reads a file for one crawler into Rules, in time and memory in proportion to the file. Rules
+// say of a URL whether it may be fetched, at a bounded cost whatever the file and the URL.
+package robots

@@ -1,0 +1,138 @@
+package robots
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"freshet/weburl"
+)
+
+// filled returns a file of MaxBytes that begins with head and goes on with line, in which %d counts.
+func filled(head, line string) []byte {
+	var b bytes.Buffer
+	b.WriteString(head)
+	for n := 0; b.Len() < MaxBytes; n++ {
+		if strings.Contains(line, "%d") {
+			fmt.Fprintf(&b, line, n)
+		} else {
+			b.WriteString(line)
+		}
+	}
+	return b.Bytes()[:MaxBytes]
+}
+
+// worst are the files that cost most, each for another reason.
+var worst = map[string][]byte{
+	"entries and rules":  append(filled("", "User-agent:foo\n")[:MaxBytes/2], filled("", "Allow:/\n")[:MaxBytes/2]...),
+	"agents":             filled("", "User-agent:a%d\nDisallow:/\n"),
+	"both":               filled("User-agent:*\nUser-agent:foo\n", "Allow:/\n"),
+	"short rules":        filled("User-agent:*\n", "Allow:/\n"),
+	"short rules apart":  filled("User-agent:*\n", "Allow:/%d\n"),
+	"stars":              filled("User-agent:*\n", "Allow:*%dx$\n"),
+	"stars that overlap": filled("User-agent:*\n", "Allow:*aaaaab\n"),
+	"one rule of stars":  filled("User-agent:*\nDisallow:/", "*a"),
+	"one rule of octets": filled("User-agent:*\nDisallow:/", "\xff"),
+	"rules of octets":    filled("User-agent:*\n", "Allow:\xff\xff\xff\xff\n"),
+	"empty lines":        filled("User-agent:*\n", "\r\n"),
+	"words":              filled("User-agent:*\n", "a "),
+	"escapes":            filled("User-agent:*\nDisallow:/", "%%24"),
+	"sitemaps":           filled("User-agent:*\n", "sitemap:a\n"),
+	"delays":             filled("User-agent:*\n", "crawl-delay:1\n"),
+	"numbers":            filled("User-agent:*\nCrawl-delay:", "9"),
+}
+
+// The largest file of any kind is read within 8 MB, all that is allocated on the way counted, and what is kept of it
+// is told truthfully.
+func TestParseIsBoundedInBytes(t *testing.T) {
+	for name, file := range worst {
+		t.Run(name, func(t *testing.T) {
+			if len(file) != MaxBytes {
+				t.Fatalf("file of %d bytes", len(file))
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			rules := Parse(file, "foo")
+			sitemaps := Sitemaps(file)
+			runtime.ReadMemStats(&after)
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > 8<<20 {
+				t.Errorf("%d bytes were allocated", taken)
+			}
+			if len(sitemaps) > maxSitemaps {
+				t.Errorf("%d sitemaps", len(sitemaps))
+			}
+			if kept := rules.Bytes(); kept > 3*MaxBytes || kept < int64(len(rules.text)+8*len(rules.rules)) {
+				t.Errorf("%d bytes are kept of %d rules", kept, len(rules.rules))
+			}
+		})
+	}
+}
+
+// A URL that is too dear to decide is not allowed; one that is as long as URLs are is decided in all of them.
+func TestSearchIsBounded(t *testing.T) {
+	short, long := page(t, "http://example.com/page"), page(t, "http://example.com/"+strings.Repeat("a", weburl.MaxLength-100))
+	for name, file := range worst {
+		rules := Parse(file, "foo")
+		rules.Allowed(short)
+		if allowed := rules.Allowed(long); allowed && name == "stars that overlap" {
+			t.Errorf("%s: the longest URL is allowed", name)
+		}
+	}
+	allow := Parse(filled("User-agent:*\nDisallow: /private/*/x\n", "Allow: /*?id=%d&\n"), "foo")
+	if !allow.Allowed(page(t, "http://example.com/"+strings.Repeat("a", 100))) {
+		t.Error("a usual URL is too dear among 25,000 rules with stars")
+	}
+}
+
+// Rules for others are not kept.
+func TestOthersAreNotKept(t *testing.T) {
+	rules := Parse(append([]byte("User-agent: foo\nDisallow: /x\n\n"), worst["short rules"][:MaxBytes/2]...), "foo")
+	if rules.Bytes() > 200 {
+		t.Errorf("%d bytes are kept of one rule", rules.Bytes())
+	}
+	rules = Parse(worst["agents"], "foo")
+	if rules.Bytes() > 200 {
+		t.Errorf("%d bytes are kept of no rule", rules.Bytes())
+	}
+}
+
+func TestDigest(t *testing.T) {
+	digest := func(file string) uint64 { return Parse([]byte(file), "foo").Digest() }
+	base := digest("User-agent: *\nDisallow: /a\nAllow: /b")
+	for _, same := range []string{
+		"Sitemap: /s\nUser-agent: *\n# why\nCrawl-delay: 3\nDisallow: /a\nAllow: /b\nUser-agent: bar\nDisallow: /",
+		"User-agent: foo\nDisallow: /a\nAllow: /b\nUser-agent: *\nDisallow: /",
+	} {
+		if digest(same) != base {
+			t.Errorf("%q has another digest", same)
+		}
+	}
+	for _, other := range []string{"", "User-agent: *\nDisallow: /a\nDisallow: /b", "User-agent: *\nDisallow: /a\nAllow: /b$",
+		"User-agent: *\nDisallow: /a\nAllow: /bc"} {
+		if digest(other) == base {
+			t.Errorf("%q has the same digest", other)
+		}
+	}
+}
+
+func BenchmarkWorst(b *testing.B) {
+	long := page(b, "http://example.com/"+strings.Repeat("a", weburl.MaxLength-100))
+	for name, file := range worst {
+		name = strings.ReplaceAll(name, " ", "-")
+		b.Run("parse/file="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(file)))
+			for b.Loop() {
+				Parse(file, "foo")
+			}
+		})
+		b.Run("allowed/file="+name, func(b *testing.B) {
+			rules := Parse(file, "foo")
+			for b.Loop() {
+				rules.Allowed(long)
+			}
+		})
+	}
+}

@@ -1,0 +1,368 @@
+package robots
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+
+	"freshet/weburl"
+)
+
+// MaxBytes is how many bytes of a robots.txt file are read; RFC 9309 section 2.5 asks for 500 KiB or
+// more.
+const MaxBytes = 512 << 10
+
+// Rules are what a robots.txt file asks of one crawler, read as RFC 9309 says. They are immutable and
+// safe for concurrent use; the zero value allows everything.
+type Rules struct {
+	text     string // holds the normalised patterns
+	rules    []rule // longest pattern first, allow before disallow
+	delay    time.Duration
+	hasDelay bool
+}
+
+// rule is a pattern, text[from:to], and what it says.
+type rule struct {
+	from, to uint32
+	allow    bool
+	ended    bool // a $ stood behind the pattern
+}
+
+func (r rule) length() int {
+	n := int(r.to - r.from)
+	if r.ended {
+		n++
+	}
+	return n
+}
+
+// Parse reads in the first MaxBytes bytes of a robots.txt file what it asks of agent, a product token
+// (a "/" and what follows is ignored): the groups that name it, else those of "*". Every input is some
+// file: lines that say nothing it knows are passed over, so that a page of HTML allows everything.
+// Lines end in CR, LF or both; a byte-order mark (its beginning too), missing colons and common
+// misspellings are forgiven. It takes time and memory in proportion to the body (and sorts the rules),
+// whatever stands there: groups of other crawlers are not kept.
+func Parse(body []byte, agent string) *Rules {
+	token, _, _ := strings.Cut(agent, "/")
+	body = clip(body)
+	p := parser{agent: strings.ToLower(strings.TrimSpace(token)), size: normalisedBound(body)}
+	for line := range lines(body) {
+		p.line(line)
+	}
+	if p.named {
+		return p.own.rules()
+	}
+	return p.all.rules()
+}
+
+// maxSitemaps bounds the sitemaps that are read from one robots.txt.
+const maxSitemaps = 10_000
+
+// Sitemaps returns the values of a robots.txt file's Sitemap lines, in order and as they stand there,
+// the first 10,000 of them.
+func Sitemaps(body []byte) []string {
+	var found []string
+	for line := range lines(clip(body)) {
+		if key, value := field(line); key == "sitemap" && len(value) > 0 && len(found) < maxSitemaps {
+			found = append(found, string(value))
+		}
+	}
+	return found
+}
+
+// clip returns the part of a file that is read.
+func clip(body []byte) []byte {
+	for _, mark := range []byte("\xef\xbb\xbf") {
+		if len(body) == 0 || body[0] != mark {
+			break
+		}
+		body = body[1:]
+	}
+	if len(body) > MaxBytes {
+		body = body[:MaxBytes]
+		if end := bytes.LastIndexAny(body, "\r\n"); end >= 0 {
+			body = body[:end]
+		}
+	}
+	return body
+}
+
+// lines iterates over the lines of a file that are not empty.
+func lines(body []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for i, c := range body {
+			if c != '\r' && c != '\n' {
+				continue
+			}
+			if start < i && !yield(body[start:i]) {
+				return
+			}
+			start = i + 1
+		}
+		if start < len(body) {
+			yield(body[start:])
+		}
+	}
+}
+
+// normalisedBound returns how many bytes normalising can make of a file.
+func normalisedBound(body []byte) int {
+	n := len(body)
+	for _, c := range body {
+		if encoded(c) && c != '\n' && c != '\r' && c != ' ' && c != '\t' {
+			n += 2
+		}
+	}
+	return n
+}
+
+// parser reads the lines of a file for one agent.
+type parser struct {
+	agent    string
+	size     int // bounds the bytes of a group's patterns
+	own, all group
+	ownOpen  bool // named by the user-agent lines since the last rule before them
+	allOpen  bool
+	named    bool // there is a group of the agent's own
+	ruled    bool // a rule followed the user-agent lines: the next one opens another group
+}
+
+// group is what a file says to one agent; groups that name the same agent are merged.
+type group struct {
+	text     []byte // of each rule a byte of marks, the pattern, and a line end
+	count    int    // of rules
+	delay    time.Duration
+	hasDelay bool
+}
+
+// marks of a rule in a group's text.
+const (
+	allowMark = 1 << iota
+	endMark
+)
+
+// line takes one line. Only rules end a run of user-agent lines: a Sitemap, a Crawl-delay or an
+// unknown word between two of them does not. A Crawl-delay is for the agents named before it.
+func (p *parser) line(line []byte) {
+	key, value := field(line)
+	switch key {
+	case "user-agent":
+		if p.ruled {
+			p.ownOpen, p.allOpen, p.ruled = false, false, false
+		}
+		switch {
+		case isStar(value):
+			p.allOpen = true
+		case p.agent != "" && p.agent == strings.ToLower(string(productToken(value, len(p.agent)+1))):
+			p.ownOpen, p.named = true, true
+			p.all = group{}
+		}
+	case "allow", "disallow":
+		p.ruled = true
+		if g := p.open(); g != nil && len(value) > 0 {
+			g.add(value, key == "allow", p.size)
+		}
+	case "crawl-delay":
+		if delay, ok := crawlDelay(value); ok {
+			if g := p.open(); g != nil {
+				g.delay, g.hasDelay = delay, true
+			}
+		}
+	}
+}
+
+// open returns the group that a rule goes to, nil if it binds others only. Once there is a group of the
+// agent's own, that of all others no longer matters.
+func (p *parser) open() *group {
+	switch {
+	case p.ownOpen:
+		return &p.own
+	case p.allOpen && !p.named:
+		return &p.all
+	}
+	return nil
+}
+
+// add appends a rule. One that starts with neither a slash nor a star matches no URL.
+func (g *group) add(value []byte, allow bool, size int) {
+	if g.text == nil {
+		g.text = make([]byte, 0, size)
+	}
+	marks := byte(0)
+	if allow {
+		marks |= allowMark
+	}
+	value, ended := bytes.CutSuffix(value, []byte("$"))
+	if ended {
+		marks |= endMark
+	}
+	g.text = append(g.text, marks)
+	g.text = normalise(g.text, value, true)
+	g.text = append(g.text, '\n')
+	g.count++
+}
+
+// rules returns what the group says, in as few bytes as it takes.
+func (g *group) rules() *Rules {
+	r := &Rules{text: string(g.text), rules: make([]rule, 0, g.count), delay: g.delay, hasDelay: g.hasDelay}
+	for from := 0; from < len(r.text); {
+		marks := r.text[from]
+		end := from + 1 + strings.IndexByte(r.text[from+1:], '\n')
+		r.rules = append(r.rules, rule{uint32(from + 1), uint32(end), marks&allowMark != 0, marks&endMark != 0})
+		from = end + 1
+	}
+	slices.SortFunc(r.rules, func(a, b rule) int {
+		if c := cmp.Compare(b.length(), a.length()); c != 0 || a.allow == b.allow {
+			return c
+		}
+		if a.allow {
+			return -1
+		}
+		return 1
+	})
+	return r
+}
+
+// maxKey bounds the words before a colon that are compared with keys.
+const maxKey = 16
+
+// field splits a line into its key, spelled as the standard does, and its value. The key is "" for a
+// line that says nothing.
+func field(line []byte) (key string, value []byte) {
+	if comment := bytes.IndexByte(line, '#'); comment >= 0 {
+		line = line[:comment]
+	}
+	line = bytes.Trim(line, " \t\x00")
+	name, value, found := bytes.Cut(line, []byte(":"))
+	if !found {
+		// "Disallow /path": two words and no colon.
+		space := bytes.IndexAny(line, " \t")
+		if space < 0 {
+			return "", nil
+		}
+		name, value = line[:space], bytes.Trim(line[space:], " \t")
+		if bytes.ContainsAny(value, " \t") {
+			return "", nil
+		}
+	}
+	name, value = bytes.TrimSpace(name), bytes.Trim(value, " \t")
+	if len(name) > maxKey {
+		return "", nil
+	}
+	switch strings.ToLower(string(name)) {
+	case "user-agent", "useragent", "user agent":
+		return "user-agent", value
+	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+		return "disallow", value
+	case "allow":
+		return "allow", value
+	case "crawl-delay", "crawldelay", "crawl delay":
+		return "crawl-delay", value
+	case "sitemap", "site-map":
+		return "sitemap", value
+	}
+	return "", nil
+}
+
+// isStar tells whether a User-agent line names all crawlers.
+func isStar(value []byte) bool {
+	return len(value) > 0 && value[0] == '*' && (len(value) == 1 || value[1] == ' ' || value[1] == '\t')
+}
+
+// productToken returns the product token at a value's start, without a version, or at least its first
+// most bytes.
+func productToken(value []byte, most int) []byte {
+	for i, c := range value {
+		isToken := c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+		if !isToken || i == most {
+			return value[:i]
+		}
+	}
+	return value
+}
+
+// maxNumber bounds the characters of a number of seconds.
+const maxNumber = 64
+
+// crawlDelay reads a number of seconds, with a fraction if need be. What no Duration can hold is the
+// longest one.
+func crawlDelay(value []byte) (time.Duration, bool) {
+	if len(value) > maxNumber {
+		return 0, false
+	}
+	s, err := strconv.ParseFloat(string(value), 64)
+	if math.IsNaN(s) || s < 0 || err != nil && !math.IsInf(s, 1) {
+		return 0, false
+	}
+	if s >= float64(math.MaxInt64)/float64(time.Second) {
+		return math.MaxInt64, true
+	}
+	return time.Duration(s * float64(time.Second)), true
+}
+
+// maxSearch bounds the bytes that are searched for the parts between stars when one URL is decided:
+// the rules with stars times the length of the URL. A file of 4,000 such rules and a URL of 2 KB stay
+// within it.
+const maxSearch = 8 << 20
+
+// Allowed tells whether the crawler may fetch u: the longest pattern that matches its path and query
+// decides, Allow at equal length, and without any the page is allowed. /robots.txt itself always is.
+// Where the stars of the rules make the URL too dear to decide, it is not allowed: a bounded number of
+// bytes is searched (8 MiB), and each pattern is otherwise compared once.
+func (r *Rules) Allowed(u weburl.URL) bool {
+	path := u.RequestURI()
+	if path == "/robots.txt" || len(r.rules) == 0 {
+		return true
+	}
+	target := path
+	if strings.ContainsFunc(path, func(c rune) bool { return c == '%' || c == '*' || c == '$' || c <= ' ' || c >= 0x7f }) {
+		target = string(normalise(make([]byte, 0, len(path)+8), path, false))
+	}
+	searched := 0
+	for _, rule := range r.rules {
+		pattern := r.text[rule.from:rule.to]
+		if strings.IndexByte(pattern, '*') >= 0 {
+			if searched += len(target); searched > maxSearch {
+				return false
+			}
+		}
+		if match(pattern, rule.ended, target) {
+			return rule.allow
+		}
+	}
+	return true
+}
+
+// CrawlDelay returns the interval that the file asks the crawler to keep between requests, however
+// long. ok is false where it asks for none.
+func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return r.delay, r.hasDelay }
+
+// Bytes returns how much memory the rules take.
+func (r *Rules) Bytes() int64 {
+	return int64(len(r.text)) + int64(cap(r.rules))*int64(unsafe.Sizeof(rule{})) + int64(unsafe.Sizeof(*r))
+}
+
+// Digest returns a number that tells rules apart by what they allow, never 0.
+func (r *Rules) Digest() uint64 {
+	var h xxh3.Hasher
+	for _, rule := range r.rules {
+		marks := []byte{'\n', 0}
+		if rule.allow {
+			marks[1] |= allowMark
+		}
+		if rule.ended {
+			marks[1] |= endMark
+		}
+		_, _ = h.Write(marks)
+		_, _ = h.WriteString(r.text[rule.from:rule.to])
+	}
+	return max(1, h.Sum64())
+}
