@@ -155,14 +155,33 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 		return nil, err
 	}
 	s.state.moves = slices.Grow(s.state.moves, moves)
+	return s.applyAll(records, s.ordersOf(records))
+}
+
+// applyAll applies records in one batch, and then notes the orders that they carry out. The caller holds s.mu and has
+// checked them.
+func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 	s.state.readAhead(records)
 	for _, r := range records {
 		s.stage(r)
 	}
+	if len(ordered) > 0 {
+		known := s.orders.last + uint64(len(ordered))
+		if err := s.state.batch.Set(ordersKey(s.options.Crawl), appendValue(nil, known), nil); err != nil {
+			return nil, s.fail(err)
+		}
+	}
 	if err := s.commitBatch(true); err != nil {
 		return nil, s.fail(err)
 	}
-	return s.finish(), nil
+	moves := s.finish()
+	if len(ordered) == 0 {
+		return moves, nil
+	}
+	if err := s.orders.note(ordered...); err != nil {
+		return nil, s.fail(err)
+	}
+	return moves, nil
 }
 
 // looksFurther tells the records whose effect depends on rows that are read from the database as it was

@@ -48,9 +48,9 @@ func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err e
 		if target.URL.IsZero() && target.Site.Host() == "" {
 			return nil, fmt.Errorf("store: purge: %q: want a URL or a site", target)
 		}
-		if err := s.notePurge(purge{Crawl: s.options.Crawl, URL: target.URL, Site: target.Site, At: at.UnixNano()}); err != nil {
-			return moves, err
-		}
+	}
+	if err := s.notePurges(at.UnixNano(), targets); err != nil {
+		return nil, err
 	}
 	for _, target := range targets {
 		more, err := s.takeDown(target, at.UnixNano())
@@ -78,13 +78,33 @@ func (p *purge) key() []byte {
 
 func purgePrefix() []byte { return append([]byte{keyFormat, 0}, "purge/"...) }
 
-func (s *Store) notePurge(p purge) error {
+// notePurges makes durable, beside the database and in it, that pages and sites are to be taken down.
+func (s *Store) notePurges(at int64, targets []Target) error {
+	if len(targets) == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writable(); err != nil {
 		return err
 	}
-	if err := s.put(p.key(), &p, pebble.Sync); err != nil {
+	var all []order
+	for _, t := range targets {
+		all = append(all, order{Do: orderPurge, Crawl: s.options.Crawl, URL: t.URL, Site: t.Site, At: at})
+	}
+	if err := s.orders.note(all...); err != nil {
+		return s.fail(err)
+	}
+	batch := s.db.NewBatch()
+	err := batch.Set(ordersKey(s.options.Crawl), appendValue(nil, s.orders.last), nil)
+	for _, o := range all {
+		p := purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}
+		err = errors.Join(err, batch.Set(p.key(), appendValue(nil, &p), nil))
+	}
+	if err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := commit(batch, pebble.Sync); err != nil {
 		return s.fail(err)
 	}
 	return nil

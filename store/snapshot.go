@@ -69,7 +69,7 @@ func (s *Store) snapshot(ctx context.Context, to string) error {
 			return err
 		}
 	}
-	if err := copyPrefix(s.fs, s.dir.join(formatFile), s.fs.PathJoin(to, formatFile), -1); err != nil {
+	if err := copySmall(s.fs, s.dir.path, to); err != nil {
 		return err
 	}
 	raw, err := json.MarshalIndent(list, "", "  ")
@@ -199,10 +199,21 @@ func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
 			return err
 		}
 	}
-	if err := copyPrefix(fsys, fsys.PathJoin(snapshot, formatFile), fsys.PathJoin(to, formatFile), -1); err != nil {
+	if err := copySmall(fsys, snapshot, to); err != nil {
 		return err
 	}
 	return errors.Join(syncDir(fsys, fsys.PathJoin(to, warcDir)), syncDir(fsys, fsys.PathJoin(to, dbDir)), syncDir(fsys, to))
+}
+
+// copySmall copies the files that stand in the directory itself: its format and, where there are any, the orders.
+func copySmall(fsys vfs.FS, from, to string) error {
+	for _, name := range []string{ordersFile, ordersCopy} {
+		err := copyPrefix(fsys, fsys.PathJoin(from, name), fsys.PathJoin(to, name), -1)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return copyPrefix(fsys, fsys.PathJoin(from, formatFile), fsys.PathJoin(to, formatFile), -1)
 }
 
 // copyPrefix makes a file, durable but for its name, of the first n bytes of another; of all of them if

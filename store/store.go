@@ -111,6 +111,7 @@ type Store struct {
 	settled atomic.Bool // Close notes a clean stop
 	flushed atomic.Bool // a table was written since large was last looked after
 	logs    *reusing
+	orders  *orders // what an operator has ordered, beside the database
 	moved   moved
 
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
@@ -191,10 +192,14 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.state = newState(s.keys, s.db, s.large)
-	if !o.ReadOnly {
-		err = s.resumePurges()
+	var noted []order
+	if s.orders, noted, err = openOrders(s.fs, dir, o.ReadOnly); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if o.ReadOnly {
+		return s, nil
+	}
+	if err := errors.Join(s.resumePurges(), s.resumeOrders(noted)); err != nil {
 		return nil, err
 	}
 	return s, nil

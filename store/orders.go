@@ -1,0 +1,375 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// What an operator has ordered and no server's answer brings back (take-downs, pauses, blocks) is kept a second
+// time, beside the database: in two equal files, a line an order. A line is the CRC-32C of what follows it, a space,
+// and the order as JSON. Orders are numbered from 1, and the database notes the last one that it knows of. At an opening
+// either side takes in what it lacks: after a crash between the two, after the database was rolled back or salvaged,
+// and after the files were lost.
+const (
+	ordersFile = "orders"
+	ordersCopy = "orders.copy"
+)
+
+// Kinds of orders, as the files have them.
+const (
+	orderPurge = "purge" // of URL, or of all of Site
+	orderPause = "pause" // of Site, or of all of Partition; At: since then, 0: it goes on
+	orderBlock = "block" // of Host; At: until then, 0: no more
+)
+
+// order is a line of the files.
+type order struct {
+	Number    uint64           `json:"n"`
+	Do        string           `json:"do"`
+	Crawl     string           `json:"crawl"`
+	URL       weburl.URL       `json:"url,omitzero"`
+	Site      weburl.Site      `json:"site,omitempty"`
+	Host      string           `json:"host,omitempty"`
+	Partition weburl.Partition `json:"partition,omitempty"`
+	At        int64            `json:"at,omitempty"` // unix nanoseconds
+}
+
+func (o *order) target() Target { return Target{URL: o.URL, Site: o.Site} }
+
+// orders are the two files, open for appending.
+type orders struct {
+	fs    vfs.FS
+	paths [2]string
+
+	mu   sync.Mutex
+	last uint64 // number of the last order
+}
+
+// readOrders returns all orders that either file has, by number, and what is wrong with the files.
+func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err error) {
+	found := map[uint64]order{}
+	var raws [2][]byte
+	for i, name := range []string{ordersFile, ordersCopy} {
+		raw, err := readFile(fsys, fsys.PathJoin(dir, name), 1<<30)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("store: orders: %w", err)
+		}
+		raws[i] = raw
+		for line := range bytes.Lines(raw) {
+			o, ok := decodeOrder(line)
+			if !ok {
+				faults = append(faults, Problem{name, "a line cannot be read"})
+				continue
+			}
+			found[o.Number] = o
+		}
+	}
+	for _, o := range found {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b order) int { return int(a.Number) - int(b.Number) })
+	for i, o := range all {
+		if o.Number != uint64(i)+1 {
+			faults = append(faults, Problem{ordersFile, fmt.Sprintf("order %d is lost", i+1)})
+			break
+		}
+	}
+	if len(faults) == 0 && !bytes.Equal(raws[0], raws[1]) {
+		faults = append(faults, Problem{ordersFile, "it differs from " + ordersCopy})
+	}
+	return all, faults, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func appendOrder(dst []byte, o *order) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(fmt.Sprintf("store: encode order: %v", err)) // one of our own types
+	}
+	return append(fmt.Appendf(dst, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n')
+}
+
+func decodeOrder(line []byte) (o order, ok bool) {
+	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+	want, err := strconv.ParseUint(string(sum), 16, 32)
+	if !ok || err != nil || crc32.Checksum(text, castagnoli) != uint32(want) {
+		return o, false
+	}
+	return o, json.Unmarshal(text, &o) == nil && o.Number > 0
+}
+
+// openOrders reads the orders and makes both files whole and equal, unless it is only to look.
+func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error) {
+	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, ordersFile), fsys.PathJoin(dir, ordersCopy)}}
+	all, faults, err := readOrders(fsys, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(all) > 0 {
+		l.last = all[len(all)-1].Number
+	}
+	if readOnly || len(faults) == 0 {
+		return l, all, nil
+	}
+	var raw []byte
+	for i := range all {
+		all[i].Number = uint64(i) + 1 // the database knows of more where one was lost
+		raw = appendOrder(raw, &all[i])
+	}
+	l.last = uint64(len(all))
+	for _, path := range l.paths {
+		if err := errors.Join(writeFile(fsys, path+".new", raw), fsys.Rename(path+".new", path)); err != nil {
+			return nil, nil, fmt.Errorf("store: orders: %w", err)
+		}
+	}
+	return l, all, syncDir(fsys, dir)
+}
+
+// note numbers orders and puts them on disk, in both files.
+func (l *orders) note(all ...order) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var raw []byte
+	for i := range all {
+		all[i].Number = l.last + uint64(i) + 1
+		raw = appendOrder(raw, &all[i])
+	}
+	for _, path := range l.paths {
+		if err := l.append(path, raw); err != nil {
+			return fmt.Errorf("store: note order: %w", err)
+		}
+	}
+	l.last += uint64(len(all))
+	return nil
+}
+
+func (l *orders) append(path string, raw []byte) (err error) {
+	_, err = l.fs.Stat(path)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	f, err := l.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.WriteAt(raw, info.Size())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil && fresh {
+		err = syncDir(l.fs, l.fs.PathDir(path))
+	}
+	return err
+}
+
+// ordersKey lies outside of every crawl; its value is the number of the last order that the crawl's rows know of.
+func ordersKey(crawl string) []byte {
+	return append(append([]byte{keyFormat, 0}, "orders/"...), crawl...)
+}
+
+// orderOf returns the order that a record carries out, if it does; take-downs are noted by BeginPurge.
+func (s *Store) orderOf(r Record) (order, bool) {
+	switch r := r.(type) {
+	case *Paused:
+		return order{Do: orderPause, Crawl: s.options.Crawl, Partition: r.Partition, Site: r.Site, At: r.Since}, true
+	case *Gated:
+		var was Gate
+		key := s.keys.appendText(nil, r.Partition, keyGate, r.Host)
+		if err := s.row(key, &was); err != nil && r.Gate.Blocked == 0 || was.Blocked == r.Gate.Blocked {
+			return order{}, false
+		}
+		return order{Do: orderBlock, Crawl: s.options.Crawl, Partition: r.Partition, Host: r.Host, At: r.Gate.Blocked}, true
+	}
+	return order{}, false
+}
+
+// ordersOf returns the orders that records carry out.
+func (s *Store) ordersOf(records []Record) (all []order) {
+	for _, r := range records {
+		if o, is := s.orderOf(r); is {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// knownOrders returns the number of the last order that the rows of the crawl know of, and of any crawl.
+func (s *Store) knownOrders() (known, most uint64, err error) {
+	from, to := span(ordersKey(""))
+	err = scan(s.db, from, to, func(key, value []byte) error {
+		var n uint64
+		if err := decodeValue(value, &n); err != nil {
+			return nil // it counts as unknown
+		}
+		if most = max(most, n); string(key[len(from):]) == s.options.Crawl {
+			known = n
+		}
+		return nil
+	})
+	return known, most, err
+}
+
+// resumeOrders takes in the orders of the crawl that its rows do not know of. Where the rows know of more than the
+// files, the files are completed from the rows.
+func (s *Store) resumeOrders(all []order) error {
+	known, most, err := s.knownOrders()
+	if err != nil {
+		return err
+	}
+	if most > s.orders.last {
+		s.options.Logger.Warn("orders noted again from the rows that they changed", "file", s.orders.paths[0])
+		if err := s.completeOrders(all); err != nil {
+			return err
+		}
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(o order) bool { return o.Number <= known || o.Crawl != s.options.Crawl })
+	if err := s.obey(all); err != nil || known == s.orders.last {
+		return err
+	}
+	return s.put(ordersKey(s.options.Crawl), s.orders.last, pebble.Sync)
+}
+
+// completeOrders notes what the rows of all crawls say was ordered and the files do not have.
+// O(pages + sites + hosts).
+func (s *Store) completeOrders(have []order) error {
+	state := map[order]bool{}
+	for _, o := range have {
+		o.Number, o.At = 0, 0
+		state[o] = true
+	}
+	var all []order
+	add := func(o order) {
+		named := o
+		named.At = 0
+		if !state[named] {
+			all = append(all, o)
+		}
+	}
+	names, err := s.Crawls()
+	if err != nil {
+		return err
+	}
+	for _, crawl := range names {
+		for p := range s.dir.partitions {
+			if err := s.orderedIn(crawl, weburl.Partition(p), add); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.orders.note(all...); err != nil {
+		return err
+	}
+	for _, crawl := range names {
+		if err := s.put(ordersKey(crawl), s.orders.last, pebble.Sync); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderedIn calls add for each order that the rows of a partition of a crawl show. Rows that cannot be read show none.
+func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) error {
+	keys := newKeyspace(crawl)
+	of := func(kind keyKind, fn func(rest, value []byte)) error {
+		from, to := keys.kindSpan(p, kind)
+		return scan(s.db, from, to, func(key, value []byte) error { fn(key[len(from):], value); return nil })
+	}
+	return errors.Join(
+		of(keyCounters, func(_, value []byte) {
+			var total Counters
+			if decodeValue(value, &total) == nil && total.Paused != 0 {
+				add(order{Do: orderPause, Crawl: crawl, Partition: p, At: total.Paused})
+			}
+		}),
+		of(keySite, func(rest, value []byte) {
+			var row SiteRow
+			if decodeValue(value, &row) != nil {
+				return
+			}
+			if row.Paused != 0 {
+				add(order{Do: orderPause, Crawl: crawl, Partition: p, Site: weburl.Site(rest), At: row.Paused})
+			}
+			if row.Purged {
+				add(order{Do: orderPurge, Crawl: crawl, Site: weburl.Site(rest), At: 1})
+			}
+		}),
+		of(keyGate, func(rest, value []byte) {
+			var gate Gate
+			if decodeValue(value, &gate) == nil && gate.Blocked != 0 {
+				add(order{Do: orderBlock, Crawl: crawl, Partition: p, Host: string(rest), At: gate.Blocked})
+			}
+		}),
+		of(keyPage, func(_, value []byte) {
+			var page Page
+			if decodeValue(value, &page) == nil && page.State == StatePurged {
+				add(order{Do: orderPurge, Crawl: crawl, URL: page.URL, At: page.LastFetched})
+			}
+		}))
+}
+
+// obey carries out orders that are noted already; doing it twice does no more. Of pauses and blocks the last of each
+// counts.
+func (s *Store) obey(all []order) error {
+	type thing struct {
+		do   string
+		p    weburl.Partition
+		name string
+	}
+	last := map[thing]uint64{}
+	for _, o := range all {
+		last[thing{o.Do, o.Partition, string(o.Site) + o.Host}] = o.Number
+	}
+	var records []Record
+	for _, o := range all {
+		if int(o.Partition) >= s.dir.partitions {
+			continue
+		}
+		counts := last[thing{o.Do, o.Partition, string(o.Site) + o.Host}] == o.Number
+		switch {
+		case o.Do == orderPurge:
+			if err := s.put(purgeKey(o), &purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}, pebble.NoSync); err != nil {
+				return err
+			}
+			if _, err := s.takeDown(o.target(), o.At); err != nil {
+				return err
+			}
+		case o.Do == orderPause && counts:
+			records = append(records, &Paused{Partition: o.Partition, Site: o.Site, Since: o.At})
+		case o.Do == orderBlock && counts:
+			gate, err := s.Gate(o.Partition, o.Host)
+			if err != nil {
+				return err
+			}
+			gate.Blocked = o.At
+			records = append(records, &Gated{Partition: o.Partition, Host: o.Host, Gate: gate})
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	_, err := s.applyAll(records, nil)
+	return err
+}
+
+func purgeKey(o order) []byte {
+	return (&purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site}).key()
+}
