@@ -25,7 +25,7 @@ func TestCashStaysInScope(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for order, want := range map[string]float64{"in-links": 1, "opic": 0.5, "cash-sum": 0.5, "cash-flow": 0.5, "length": 0} {
+	for order, want := range map[string]float64{"in-links": 1, "opic": 0.5, "cash-sum": 0.5, "length": 0} {
 		o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: order,
 			Resolve: map[string]netip.AddrPort{"site.test": addressOfServer(server)},
 			Seeds:   []weburl.URL{mustParse(t, "http://site.test/")}}
@@ -63,7 +63,7 @@ func TestLittleRoom(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: "cash-flow",
+	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Order: "cash-sum",
 		Resolve: map[string]netip.AddrPort{}}
 	for host := range hosts {
 		o.Seeds = append(o.Seeds, mustParse(t, name(host)))

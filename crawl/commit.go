@@ -145,9 +145,6 @@ func (v *visit) size() (bytes int) {
 
 // commitGroup makes a group durable.
 func (e *Engine) commitGroup(group []*visit) error {
-	if err := e.discover.settleRelays(group, e.opt.Clock.Now()); err != nil {
-		return err
-	}
 	var fetches []store.Fetch
 	var fetched []*visit
 	var others []store.Record

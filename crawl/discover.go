@@ -1,10 +1,8 @@
 package crawl
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -40,7 +38,6 @@ type discovery struct {
 	verdicts []seen.Verdict
 	refused  map[refusalKey]int64 // since the last drain
 	siteSize map[weburl.Site]int  // pages of sites that the verdicts of one drain touch
-	handing  map[pageKey]float64  // cash that stored pages hand on to links that were offered since the last drain
 
 	linked, kept []uint64 // the consumers' marks as the records have them, by partition
 
@@ -62,7 +59,7 @@ func newDiscovery(e *Engine, set *seen.Test) (*discovery, error) {
 	}
 	n := e.store.Partitions()
 	return &discovery{engine: e, seen: set, scope: scope, refused: map[refusalKey]int64{}, siteSize: map[weburl.Site]int{},
-		handing: map[pageKey]float64{}, linked: make([]uint64, n), kept: make([]uint64, n)}, nil
+		linked: make([]uint64, n), kept: make([]uint64, n)}, nil
 }
 
 // guard returns the limits on what is discovered.
@@ -185,7 +182,7 @@ func isSeed(l weburl.Link) bool {
 func (d *discovery) take(mark seen.Mark, links []weburl.Link, cash float64, now time.Time) error {
 	refuse := func(link weburl.Link, reason frontier.Reason) { d.refused[refusalKey{link.URL.Site(), reason}]++ }
 	d.engine.undecided.Store(true)
-	if err := d.offerLinks(mark, links, cash, now, refuse, d.makeRoom); err != nil {
+	if err := d.offerLinks(mark, links, cash, now, refuse, d.drain); err != nil {
 		return err
 	}
 	if d.engine.opt.OnLinks != nil {
@@ -273,24 +270,9 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, cash float64
 	return nil
 }
 
-// drain lets the seen test decide, stores what is new, tells the frontier, lets the set keep it, and offers
-// what fetched pages hand on of the cash that came to them.
+// drain lets the seen test decide, stores what is new, tells the frontier, and lets the set keep it.
 func (d *discovery) drain(now time.Time) error {
-	moves, err := d.settle(now)
-	if err != nil {
-		return err
-	}
-	if err := d.relay(d.verdicts, moves, now); err != nil {
-		return err
-	}
-	signal(d.engine.wake)
-	return d.keep()
-}
-
-// makeRoom is drain for links that the seen test has no room for. What fetched pages would hand on is lost: it
-// would take the room again.
-func (d *discovery) makeRoom(now time.Time) error {
-	if _, err := d.settle(now); err != nil {
+	if err := d.settle(now); err != nil {
 		return err
 	}
 	signal(d.engine.wake)
@@ -298,49 +280,31 @@ func (d *discovery) makeRoom(now time.Time) error {
 }
 
 // settle lets the seen test decide, stores what is new and tells the frontier.
-func (d *discovery) settle(now time.Time) (moves []store.Move, err error) {
+func (d *discovery) settle(now time.Time) error {
 	verdicts, marks, err := d.decide(d.verdicts[:0])
 	d.verdicts = verdicts
 	if err != nil {
-		return nil, err
+		return err
 	}
 	records, err := d.records(verdicts, now)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// What the set kept at the drain before may be noted now: it may lag behind the records, never lead.
 	records = d.note(records, seenConsumer, d.seen.Marks(), d.kept)
 	records = d.noteNothingKept(records, marks)
 	records = d.note(records, linksConsumer, marks, d.linked)
-	records = append(records, d.payments(now)...)
 	if len(records) > 0 {
-		if moves, err = d.engine.store.Apply(records...); err != nil {
-			return nil, fmt.Errorf("crawl: store what is new: %w", err)
+		moves, err := d.engine.store.Apply(records...)
+		if err != nil {
+			return fmt.Errorf("crawl: store what is new: %w", err)
 		}
 		if err := d.engine.tellMoves(moves, now); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	d.engine.undecided.Store(false)
-	return moves, nil
-}
-
-// payments returns what says that pages have handed cash on to links which are decided now: in one batch with what
-// the links come to, so that a crash leaves the cash with the pages or with those that they link to.
-func (d *discovery) payments(now time.Time) (records []store.Record) {
-	keys := slices.SortedFunc(maps.Keys(d.handing), func(a, b pageKey) int {
-		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.fingerprint, b.fingerprint))
-	})
-	var open *store.Discovered
-	for _, key := range keys {
-		if open == nil || open.Partition != key.partition || len(open.Paid) == newPerRecord {
-			open = &store.Discovered{Partition: key.partition, At: now.UnixNano()}
-			records = append(records, open)
-		}
-		open.Paid = append(open.Paid, store.Payment{Fingerprint: key.fingerprint, Cash: d.handing[key]})
-	}
-	clear(d.handing)
-	return records
+	return nil
 }
 
 // note appends records that move a consumer's marks on, where they have moved.

@@ -149,24 +149,9 @@ func pageRow(t *testing.T, o Options, page string) store.Page {
 	return row
 }
 
-// TestRelayIsPaidFor holds that what a page relays counts as handed on: its next visit does not hand it on again.
-func TestRelayIsPaidFor(t *testing.T) {
-	o := ringOptions(t, "cash-flow")
-	run(t, o) // the first page has its cash back in the end, and relays 0.85 of it
-	root := pageRow(t, o, "http://site.test/")
-	if root.Cash != 2 || root.Paid != 2 {
-		t.Fatalf("the first page has handed on %v of %v, want 2 of 2", root.Paid, root.Cash)
-	}
-	before := pageRow(t, o, "http://site.test/a").Cash
-	revisitPages(t, o, "http://site.test/")
-	if after := pageRow(t, o, "http://site.test/a").Cash; after != before {
-		t.Errorf("a visit has brought the next page %v, want nothing", after-before)
-	}
-}
-
 // TestCashDuringVisit holds that what comes to a page while it is being fetched is handed on with the rest.
 func TestCashDuringVisit(t *testing.T) {
-	for _, order := range []string{"opic", "cash-sum", "cash-flow"} {
+	for _, order := range []string{"opic", "cash-sum"} {
 		t.Run(order, func(t *testing.T) {
 			stored := make(chan struct{}, 1)
 			var e *Engine

@@ -86,7 +86,7 @@ type Options struct {
 
 // DefaultOrder is the ordering that does best on the lab's bench with many fetchers, see
 // docs/decisions.
-const DefaultOrder = "cash-flow"
+const DefaultOrder = "cash-sum"
 
 // withDefaults returns o with its zero fields set, or all that is wrong with it, joined.
 func (o Options) withDefaults() (Options, error) {

@@ -197,7 +197,7 @@ func (e *Engine) linksAgain(p weburl.Partition, page store.PageAt) ([]weburl.Lin
 // offerOnceMore offers links that were offered before; what was refused then is counted.
 func (d *discovery) offerOnceMore(links []weburl.Link, now time.Time) error {
 	d.engine.undecided.Store(true)
-	return d.offerLinks(seen.Mark{}, links, 0, now, func(weburl.Link, frontier.Reason) {}, d.makeRoom)
+	return d.offerLinks(seen.Mark{}, links, 0, now, func(weburl.Link, frontier.Reason) {}, d.drain)
 }
 
 // offerSitemaps offers the sitemaps that the robots.txt files of a partition's sites name.

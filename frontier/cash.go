@@ -27,15 +27,6 @@ func Pay(o Ordering, cash float64, links int) float64 {
 	return 0
 }
 
-// Relayer is a Payer by which a page that has paid its links hands on to them what comes to it later, too.
-type Relayer interface {
-	Payer
-	// Relay returns how much the page hands on of a lot of cash, more than 0, that comes to it when it has had
-	// so much already; 0 if that is not worth telling its links of. It is less than the lot, so that cash that
-	// goes in a circle comes to an end.
-	Relay(had, lot float64) float64
-}
-
 // InLinks takes the page that most pages are known to link to, in the site and among sites.
 type InLinks struct{}
 
@@ -91,19 +82,4 @@ func significant(x float64) float64 {
 	const digits = 16
 	fraction, exponent := math.Frexp(x)
 	return math.Ldexp(math.Round(math.Ldexp(fraction, digits)), exponent-digits)
-}
-
-// CashFlow is CashSum by which pages hand on what comes to them after they were fetched: so cash goes
-// where PageRank goes, also from pages that were found early and turn out to be important later.
-type CashFlow struct{ CashSum }
-
-// Relay returns 0.85 of a lot, PageRank's damping, if it is at least as much as all that the page had, and a
-// hundredth of what a seed starts with: a page whose cash has grown n times has told its links 1 + log₂ n times
-// at most, and where all pages are worth the same, hardly any tells them anything.
-func (CashFlow) Relay(had, lot float64) float64 {
-	const damping, enough = 0.85, 0.01
-	if lot < max(had, enough) {
-		return 0
-	}
-	return damping * lot
 }

@@ -49,8 +49,8 @@ func (Depth) SitePriority(s SiteState) float64 { return -float64(s.Top.Order) }
 
 // simple are the orderings without a parameter, in the order in which a user reads them.
 func simple() ([]string, []Ordering) {
-	return []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow"},
-		[]Ordering{Length{}, Depth{}, InLinks{}, OPIC{}, CashSum{}, CashFlow{}}
+	return []string{"length", "depth", "in-links", "opic", "cash-sum"},
+		[]Ordering{Length{}, Depth{}, InLinks{}, OPIC{}, CashSum{}}
 }
 
 // OrderingNames returns what ParseOrdering takes, for people.

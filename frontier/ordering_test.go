@@ -99,7 +99,7 @@ func TestHeldPages(t *testing.T) {
 
 func TestParseOrdering(t *testing.T) {
 	for name, want := range map[string]Ordering{
-		"opic": OPIC{}, "cash-sum": CashSum{}, "cash-flow": CashFlow{}, "in-links": InLinks{}, "batch": Batch{Every{Pages: 10_000}},
+		"opic": OPIC{}, "cash-sum": CashSum{}, "in-links": InLinks{}, "batch": Batch{Every{Pages: 10_000}},
 		"batch:500": Batch{Every{Pages: 500}}, "partial:50%": Partial{Every{Share: 0.5}},
 	} {
 		if o, err := ParseOrdering(name); err != nil || fmt.Sprint(o) != fmt.Sprint(want) || fmt.Sprintf("%T", o) != fmt.Sprintf("%T", want) {
@@ -113,16 +113,5 @@ func TestParseOrdering(t *testing.T) {
 	}
 	if size := (Every{Share: 0.014}).Size(1000, 0); size != 14 {
 		t.Errorf("1.4 %% of 1000 is %d", size)
-	}
-}
-
-// TestRelay holds that a page hands on less than what has come to it, and that only when it is much.
-func TestRelay(t *testing.T) {
-	for name, test := range map[string]struct{ had, lot, want float64 }{
-		"little": {2, 1.9, 0}, "as much": {2, 2, 1.7}, "more": {1, 10, 8.5}, "the first": {0, 1, 0.85}, "next to nothing": {0, 0.009, 0},
-	} {
-		if got := (CashFlow{}).Relay(test.had, test.lot); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%s: got %v, want %v", name, got, test.want)
-		}
 	}
 }

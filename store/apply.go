@@ -71,12 +71,6 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	if !r.Scoped.IsZero() {
 		st.total(p).Scoped = r.Scoped
 	}
-	for _, d := range r.Paid {
-		if row := st.page(p, d.Fingerprint); row.exists {
-			st.change(row)
-			row.Paid += d.Cash
-		}
-	}
 	for _, d := range r.Refused {
 		if st.peekSite(p, d.Site).exists {
 			row := st.site(p, d.Site)
@@ -102,9 +96,6 @@ func (st *state) readAhead(records []Record) {
 		}
 		for i := range r.Repeats {
 			ids = append(ids, pageID{r.Partition, r.Repeats[i].Fingerprint})
-		}
-		for i := range r.Paid {
-			ids = append(ids, pageID{r.Partition, r.Paid[i].Fingerprint})
 		}
 	}
 	slices.SortFunc(ids, func(a, b pageID) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.fp, b.fp)) })

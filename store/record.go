@@ -58,8 +58,7 @@ type Discovered struct {
 	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
 	ByCash    bool             `cbor:"5,keyasint,omitempty"` // the Order of a known page is that of all the cash it then has: weburl.CashOrder
-	Paid      []Payment        `cbor:"6,keyasint,omitempty"` // at most 65,536: by known pages, to links that are decided in the same batch
-	Scoped    Scoped           `cbor:"7,keyasint,omitzero"`  // zero: as before
+	Scoped    Scoped           `cbor:"7,keyasint,omitzero"`  // zero: as before; key 6 is of older records, and says nothing
 }
 
 // Scoped says under which scope the links of a partition's stored pages have been offered.
@@ -93,13 +92,6 @@ type Repeat struct {
 	Hops        uint8              `cbor:"3,keyasint,omitempty"`
 	Cash        float64            `cbor:"4,keyasint,omitempty"`
 	Order       uint64             `cbor:"5,keyasint,omitempty"`
-}
-
-// Payment is what a page has handed on to its links of the cash that came to it after a visit.
-type Payment struct {
-	_           struct{} `cbor:",toarray"`
-	Fingerprint weburl.Fingerprint
-	Cash        float64
 }
 
 // Refusal counts links to a site that scope or a guard refused. They are counted in the site's row,
@@ -435,8 +427,8 @@ func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Ranked) settle(p weburl.Partition)     { r.Partition = p }
 
 func (r *Discovered) check() error {
-	if len(r.New) > maxNew || len(r.Repeats) > maxNew || len(r.Paid) > maxNew {
-		return fmt.Errorf("store: discovered: %d new pages, %d repeats, %d payments: want at most %d of each", len(r.New), len(r.Repeats), len(r.Paid), maxNew)
+	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
+		return fmt.Errorf("store: discovered: %d new pages, %d repeats: want at most %d of each", len(r.New), len(r.Repeats), maxNew)
 	}
 	for i := range r.New {
 		if r.New[i].URL.IsZero() {

@@ -75,7 +75,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
 	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
-	flags.StringVar(&o.Order, "order", crawl.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, cash-flow, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
+	flags.StringVar(&o.Order, "order", crawl.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
 	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
 	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
 	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")

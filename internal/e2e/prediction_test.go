@@ -44,7 +44,7 @@ func BenchmarkPrediction(b *testing.B) {
 	}
 	installed := install(b, names...)
 	web := recordedWeb(b, installed)
-	for i, order := range []string{"length", "depth", "in-links", "opic", "cash-sum", "cash-flow", "batch:440", "partial:440"} {
+	for i, order := range []string{"length", "depth", "in-links", "opic", "cash-sum", "batch:440", "partial:440"} {
 		if *someOrders != "" && !slices.Contains(strings.Split(*someOrders, ","), order) {
 			continue
 		}

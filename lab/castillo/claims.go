@@ -18,7 +18,6 @@ func (b *bench) claims(p *parameters) {
 		}
 		b.claimOptimal(r)
 		b.claimOurs("cash-sum", r, p.delay.Seconds())
-		b.claimOurs("cash-flow", r, p.delay.Seconds())
 	}
 }
 

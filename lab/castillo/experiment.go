@@ -23,7 +23,6 @@ type parameters struct {
 	delay         *time.Duration
 	perConnection int
 	bandwidth     float64
-	plainCash     bool
 	seed, seeds   uint64
 }
 
@@ -49,7 +48,6 @@ func Experiment(source webs.Source) lab.Experiment {
 			flags.StringSliceVar(&p.orders, "order", []string{"all"}, "orderings: all, or some of optimal, "+frontier.OrderingNames())
 			flags.IntVar(&p.perConnection, "per-connection", 1, "k: pages on a connection")
 			flags.Float64Var(&p.bandwidth, "bandwidth", 0, "B: bytes/s of the crawler's link; 0: no limit")
-			flags.BoolVar(&p.plainCash, "plain-cash", false, "cash comes with every link, and to pages alone, as published; else in lots, and to pictures too, as in a live crawl")
 			flags.Uint64Var(&p.seeds, "seeds", 1, "webs to crawl, each with the next seed")
 			return p.compare
 		},
@@ -59,7 +57,7 @@ func Experiment(source webs.Source) lab.Experiment {
 // everyOrder are the orderings that "all" stands for: M as in the paper, as shares of its pages.
 func everyOrder() []string {
 	return []string{"optimal", "depth", "length", "batch:0.3%", "batch:1.4%", "batch:2.9%",
-		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum", "cash-flow"}
+		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum"}
 }
 
 // validate checks the parameters and puts all orderings in the place of "all".
@@ -95,7 +93,7 @@ func (p *parameters) validate() error {
 }
 
 func (p *parameters) options(r int) discovery.Options {
-	return discovery.Options{Connections: r, Delay: *p.delay, PerConnection: p.perConnection, Bandwidth: p.bandwidth, PlainCash: p.plainCash}
+	return discovery.Options{Connections: r, Delay: *p.delay, PerConnection: p.perConnection, Bandwidth: p.bandwidth}
 }
 
 // compare crawls by every ordering with every number of fetchers, on every web.

@@ -15,11 +15,11 @@ var referencePercents = [8]int{1, 5, 10, 20, 30, 50, 70, 90}
 // references returns what it found on the web of that name.
 func references(web string) []reference {
 	switch web {
-	case "web-5k", "web-5k-drawn":
+	case "web-5k":
 		return onWeb5k()
-	case "web-big", "web-big-drawn":
+	case "web-big":
 		return onWebBig()
-	case "real-split", "real-split-by-name":
+	case "real-split":
 		return onRealSplit()
 	}
 	return nil

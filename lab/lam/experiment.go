@@ -155,7 +155,7 @@ func (p *parameters) declare(flags *pflag.FlagSet) {
 	flags.Float64Var(&p.skew, "skew", 0, "share of requests that go to the hot twentieth of the sites, 0 to 1")
 	flags.IntVar(&p.seeds, "seeds", 3, "runs, each with clients and changes of its own, the same for every scheduler")
 	flags.Uint64Var(&p.seed, "seed", 1, "seed of all runs")
-	flags.StringVar(&p.schedulers, "scheduler", "all", "all, or some of "+strings.Join(all, ", ")+", circular-sorted, with commas between")
+	flags.StringVar(&p.schedulers, "scheduler", "all", "all, or some of "+strings.Join(all, ", ")+", with commas between")
 	flags.StringVar(&p.objective, "objective", "freshness", "of lifetime: freshness or age")
 	flags.StringVar(&p.over, "over", "clients", "of lifetime: clients or data")
 	p.patience = lab.Duration(flags, "patience", scheduler.DefaultPatience*time.Second, "of lifetime: what downloaders weigh, in fresh life of a subscriber's page")
@@ -196,8 +196,8 @@ func (p *parameters) check() ([]contender, error) {
 	objective := scheduler.Objective{Age: p.objective == "age", OverData: p.over == "data", Patience: p.patience.Seconds()}
 	var contenders []contender
 	for _, name := range names {
-		if !slices.Contains(all, name) && name != "circular-sorted" {
-			return nil, wrong("scheduler", name, "all, or some of "+strings.Join(all, ", ")+", circular-sorted")
+		if !slices.Contains(all, name) {
+			return nil, wrong("scheduler", name, "all, or some of "+strings.Join(all, ", "))
 		}
 		contenders = append(contenders, contender{name, name, objective})
 	}

@@ -50,7 +50,7 @@ const (
 // contenders are the schedulers of every point.
 func contenders() []contender {
 	var every []contender
-	for _, name := range append(slices.Clone(published), "circular-sorted", "rxc-ideal") {
+	for _, name := range append(slices.Clone(published), "rxc-ideal") {
 		every = append(every, contender{name: name, scheduler: name})
 	}
 	return append(every,

@@ -65,7 +65,6 @@ func references() []reference {
 		{100, 100, 9, "rq", "delay of the served, d", 1.05, 0.5, figure8},
 		{100, 100, 9, "rxc", "delay of the served, d", 4.2, 0.5, figure8},
 		{100, 100, 9, "popularity", "delay of the served, d", 6.6, 0.5, figure8},
-		{100, 100, 9, "circular-sorted", "delay of the served, d", 21.2, 0.5, figure8},
 	}
 	four := func(subscribers int, scheduler string, values ...float64) {
 		for i, name := range []string{"freshness over clients", "freshness over data", "age over clients, d", "age over data, d"} {
@@ -77,14 +76,12 @@ func references() []reference {
 		}
 	}
 	four(1000, "circular", 50.0, 1.4, 49.5, 0.7, 18.0, 1.0, 18.2, 0.6)
-	four(1000, "circular-sorted", 51.4, 3.4, 49.7, 0.7, 19.7, 2.2, 18.1, 0.6)
 	four(1000, "popularity", 52.1, 0.7, 52.3, 0.4, 19.8, 0.4, 19.6, 0.3)
 	four(1000, "rq", 61.7, 2.5, 37.8, 0.8, 16.1, 1.5, 29.8, 0.5)
 	four(1000, "rxc", 51.6, 0.8, 51.4, 0.4, 19.0, 0.5, 19.1, 0.3)
 	four(1000, "rxc-ideal", 51.5, 0.6, 51.4, 0.3, 20.9, 0.4, 21.0, 0.2)
 	four(1000, "lifetime", 71.0, 0.6, 47.6, 0.4, 8.7, 0.3, 22.7, 0.3)
 	four(100, "circular", 85.7, 1.7, 85.7, 1.6, 0.67, 0.19, 0.67, 0.19)
-	four(100, "circular-sorted", 84.8, 2.3, 85.7, 1.6, 0.67, 0.22, 0.67, 0.18)
 	four(100, "popularity", 87.6, 1.8, 87.5, 1.6, 0.92, 0.23, 0.94, 0.24)
 	four(100, "rq", 79.4, 2.3, 46.2, 2.3, 8.86, 1.10, 25.2, 1.4)
 	four(100, "rxc", 84.5, 1.9, 84.4, 2.0, 2.34, 0.52, 2.31, 0.48)
@@ -117,7 +114,6 @@ func references() []reference {
 		}
 	}
 	mixed("circular", 85.7, 0.6, 18.1, 2.5, 0, 0, 18.1, 2.5)
-	mixed("circular-sorted", 84.2, 0.5, 21.2, 2.7, 0, 0, 21.2, 2.7)
 	mixed("popularity", 83.6, 0.4, 9.4, 1.6, 0, 0, 9.4, 1.6)
 	mixed("rq", 92.8, 0.6, 2.6, 1.3, 16.2, 6.7, 14.4, 4.0)
 	mixed("rxc", 83.6, 0.4, 15.3, 1.8, 34.0, 4.9, 35.5, 3.6)

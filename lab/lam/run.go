@@ -106,10 +106,7 @@ func (out *outcome) read(w *world, tick int, r scheduler.Reading) {
 // scheduler returns a scheduler by its name: one of scheduler.Kinds, or one that knows or does what only
 // an experiment does.
 func (w *world) scheduler(name string, objective scheduler.Objective) (scheduler.Scheduler, error) {
-	switch name {
-	case "circular-sorted":
-		return scheduler.NewCircular(w.sorted), nil
-	case "rxc-ideal":
+	if name == "rxc-ideal" {
 		return scheduler.NewIdealRxC(func(i int) float64 { return 1 / w.rates[i] }), nil
 	}
 	return scheduler.New(name, objective)

@@ -42,7 +42,6 @@ func (l load) ticks() int { return int(l.duration / l.tick()) }
 type world struct {
 	load
 	chunks  []scheduler.Chunk
-	sorted  []int32     // the chunks, those of large sites first, of small ones last
 	wants   [][]int32   // by client, subscribers first: chunks
 	rates   []float64   // of chunks, changes/s: all its pages'; 0 if nobody wants it
 	means   [][]float64 // of the pages of wanted chunks: mean intervals between changes, s
@@ -81,11 +80,6 @@ func (w *world) layOut(rng *rand.Rand) (first []int32) {
 		for left := pagesOf(site); left > 0; left -= w.pagesPerChunk {
 			pages := min(left, w.pagesPerChunk)
 			w.chunks = append(w.chunks, scheduler.Chunk{Pages: pages, Bytes: float64(pages)})
-		}
-	}
-	for site := range sites {
-		for i := range w.chunksOf(site) {
-			w.sorted = append(w.sorted, first[site]+i)
 		}
 	}
 	return first

@@ -37,7 +37,7 @@ func TestShapes(t *testing.T) {
 
 func TestWrongParameters(t *testing.T) {
 	for arg, want := range map[string]string{
-		"--webs=nosuch": "--webs nosuch: want some of web-20k, web-5k, web-5k-drawn, web-big, web-big-drawn, stateless", "--sites=0": "--sites 0: want 1 to some millions",
+		"--webs=nosuch": "--webs nosuch: want some of web-20k, web-5k, web-big, stateless", "--sites=0": "--sites 0: want 1 to some millions",
 	} {
 		trial := Experiment().New()
 		if err := trial.Flags().Parse([]string{"--webs=stateless", arg}); err != nil {

@@ -25,7 +25,7 @@ type Source struct {
 }
 
 // RealNames returns the names of the webs that were recorded from real sites.
-func RealNames() []string { return []string{"real-14", "real-split", "real-split-by-name"} }
+func RealNames() []string { return []string{"real-14", "real-split"} }
 
 // published are the files of the graphs that others published with the URLs of their pages.
 func published() map[string]string {

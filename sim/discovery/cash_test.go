@@ -10,10 +10,9 @@ import (
 	"freshet/sim/graph"
 )
 
-// TestPlainCash holds cash to both readings, by the order in which one fetcher takes pages. Page a gets 1 and then
-// a half, which is told of at once or not at all; c gets a third and then 1, b a half, and d as much, or 1 if it
-// needs not share with a picture.
-func TestPlainCash(t *testing.T) {
+// TestCash holds cash to the order in which one fetcher takes pages. Page a gets 1 and then a half, which is not
+// worth telling; c gets a third and then 1, b a half, and d a half, which it shares with a picture.
+func TestCash(t *testing.T) {
 	const text = `freshet-graph 1
 site	1	0	0
 page	http://1.test/	1	http://h.test/a
@@ -37,17 +36,11 @@ page	http://h.test/d	1
 		t.Fatal(err)
 	}
 	const h, a, b, c, d = 5, 6, 7, 8, 9
-	for _, plain := range []bool{false, true} {
-		var order []uint32
-		_, err := discovery.Crawl(t.Context(), web, discovery.Options{
-			Ordering: frontier.OPIC{}, PlainCash: plain, Fetched: func(f discovery.Fetch) { order = append(order, f.Page) },
-		})
-		want := []uint32{0, 1, 2, 3, c, 4, h, a, b, d}
-		if plain {
-			want = []uint32{0, 1, a, 2, 3, c, 4, h, d, b}
-		}
-		if err != nil || !slices.Equal(order, want) {
-			t.Errorf("plain %v: order %v, want %v; error %v", plain, order, want, err)
-		}
+	var order []uint32
+	_, err = discovery.Crawl(t.Context(), web, discovery.Options{
+		Ordering: frontier.OPIC{}, Fetched: func(f discovery.Fetch) { order = append(order, f.Page) },
+	})
+	if want := []uint32{0, 1, 2, 3, c, 4, h, a, b, d}; err != nil || !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v; error %v", order, want, err)
 	}
 }

@@ -54,9 +54,8 @@ type crawl struct {
 	waiting waiting
 	result  Result
 
-	relayer   frontier.Relayer // nil unless the ordering is one
-	ranking   *ranking         // nil unless the ordering asks for one
-	processor *processor       // nil unless the options ask for it, as below
+	ranking   *ranking   // nil unless the ordering asks for one
+	processor *processor // nil unless the options ask for it, as below
 	refresher *refresher
 
 	links   []uint32         // reused
@@ -129,7 +128,6 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	if c.processor != nil {
 		c.events.Push(1, happening{kind: measured})
 	}
-	c.relayer, _ = c.options.Ordering.(frontier.Relayer)
 	if ranked, ok := c.options.Ordering.(frontier.Ranked); ok {
 		c.ranking = &ranking{ordering: ranked}
 	}
@@ -191,7 +189,7 @@ func (c *crawl) work(now float64) error {
 		switch {
 		case c.hungry():
 			c.drain(now)
-		case c.ranking.due() && len(c.waiting.offerings) == 0:
+		case c.ranking.due() && len(c.waiting.pages) == 0:
 			if err := c.rank(now); err != nil {
 				return err
 			}
@@ -220,7 +218,7 @@ func (c *crawl) handle(now float64, e happening) error {
 		}
 	case worked:
 		c.leave(now)
-		c.offer(now, offering{page: e.fetch.Page, first: true})
+		c.offer(now, e.fetch.Page)
 		c.look(now)
 	case measured:
 		return c.measure(now)
@@ -332,7 +330,7 @@ func (c *crawl) take(now float64, f Fetch) {
 		return
 	}
 	c.ended(now)
-	c.offer(now, offering{page: f.Page, first: true})
+	c.offer(now, f.Page)
 }
 
 // retry lets a page that failed be asked for again, half a minute later and twice that the next time.
@@ -370,7 +368,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.besides(n))
+	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Besides(n))
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:
@@ -378,41 +376,17 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 		case !p.fetched:
 			c.again(now, to, depth, cash)
 		default:
-			c.later(now, to, cash)
+			c.later(to, cash)
 		}
 	}
 	return len(c.links)
 }
 
-// besides returns how many URLs that are no pages share what a page pays.
-func (c *crawl) besides(n uint32) int {
-	if c.options.PlainCash {
-		return 0
-	}
-	return c.web.Besides(n)
-}
-
-// earn adds cash to a page and returns what is to be told of it now: a lot, or 0.
-func (c *crawl) earn(p *page, cash float64) (lot float64) {
-	if lot = p.cash.Add(cash); c.options.PlainCash {
-		lot += p.cash.Empty()
-	}
-	return lot
-}
-
-// later adds cash to a page that was fetched, which may hand it on if its links are known already.
-func (c *crawl) later(now float64, n uint32, cash float64) {
-	p := &c.pages[n]
-	if p.ranked || p.read && c.relayer == nil {
-		return
-	}
-	had := p.cash.Told()
-	lot := c.earn(p, cash)
-	if !p.read || lot == 0 {
-		return
-	}
-	if cash := c.relayer.Relay(had, lot); cash > 0 {
-		c.offer(now, offering{page: n, cash: cash})
+// later adds cash to a page that is being fetched, which hands it on when its links are known. A page whose
+// links are known hands nothing on.
+func (c *crawl) later(n uint32, cash float64) {
+	if p := &c.pages[n]; !p.ranked && !p.read {
+		p.cash.Add(cash)
 	}
 }
 
@@ -423,7 +397,7 @@ func (c *crawl) know(now float64, n uint32, depth uint16, cash float64) {
 	p := &c.pages[n]
 	c.ranking.known(n)
 	p.arrival, p.depth = uint32(c.arrived), depth
-	c.earn(p, cash)
+	p.cash.Add(cash)
 	p.order = c.options.Ordering.PageOrder(p.link(n))
 	c.entered = append(c.entered, enteredPage{c.web.SiteOf(n), p.entry(n)})
 	if c.options.Known != nil {
@@ -457,7 +431,7 @@ func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 		return
 	}
 	old := p.entry(n)
-	if lot := c.earn(p, cash); lot == 0 && depth >= p.depth {
+	if lot := p.cash.Add(cash); lot == 0 && depth >= p.depth {
 		return
 	}
 	p.depth = min(p.depth, depth)

@@ -21,7 +21,6 @@ type Options struct {
 	Wait          time.Duration     // until links that wait for the seen test are decided, together; 0: at once
 	Look          time.Duration     // the longest time between two looks whether they have waited so long
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
-	PlainCash     bool              // cash comes to a page with every link, and to pages alone; else as in a live crawl: in lots, and to pictures too
 
 	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
 	Failures float64 // probability that a request for a page fails, in [0, 1); a page is given up after three

@@ -19,9 +19,6 @@ type Recipe struct {
 	// HomeShare is how often a new link to another site, copied from none, leads to a home and not to
 	// any page. With 0.6 importance follows sites, with 0.05 pages.
 	HomeShare float64
-	// Drawn says from what links are copied: from all that were drawn so far, also where the page had them
-	// already, which makes popular pages more so; otherwise from those that were made.
-	Drawn bool
 }
 
 // Recipes returns the webs that have a name.
@@ -30,9 +27,6 @@ func Recipes() map[string]Recipe {
 		"web-5k":  {Seed: 1, Sites: 5000, HomeShare: 0.6},
 		"web-20k": {Seed: 2, Sites: 20_000, HomeShare: 0.6},
 		"web-big": {Seed: 3, Sites: 5000, HomeShare: 0.05},
-
-		"web-5k-drawn":  {Seed: 1, Sites: 5000, HomeShare: 0.6, Drawn: true},
-		"web-big-drawn": {Seed: 3, Sites: 5000, HomeShare: 0.05, Drawn: true},
 	}
 }
 
@@ -40,9 +34,8 @@ func Recipes() map[string]Recipe {
 func Names() []string { return slices.Sorted(maps.Keys(Recipes())) }
 
 // Named generates the web of that name: web-5k and web-20k, of 5,000 and 20,000 sites, and web-big, as
-// web-5k but with links that lead to pages more than to homes; and web-5k-drawn and web-big-drawn, whose
-// links are copied as Recipe.Drawn says. They take one and four seconds. The error lists the names there
-// are.
+// web-5k but with links that lead to pages more than to homes. They take one and four seconds. The error
+// lists the names there are.
 func Named(ctx context.Context, name string) (*Stored, Shape, error) {
 	recipe, ok := Recipes()[name]
 	if !ok {
@@ -113,9 +106,6 @@ func newGenerator(recipe Recipe) *generator {
 // to do with fewer.
 const attempts = 20
 
-// drawnAttempts is attempts of a Drawn web, whose lists bring the same links up more often.
-const drawnAttempts = 50
-
 // fill makes a page's links.
 func (g *generator) fill(page uint32) {
 	site := g.web.SiteOf(page)
@@ -127,11 +117,8 @@ func (g *generator) fill(page uint32) {
 	for child := first; child < end; child++ {
 		g.link(page, base+uint32(child), true)
 	}
-	want, most := linkCount(g.rng, end-first), attempts
-	if g.recipe.Drawn {
-		most = drawnAttempts
-	}
-	for try := 0; g.tally.urls < want && try < most; try++ {
+	want := linkCount(g.rng, end-first)
+	for try := 0; g.tally.urls < want && try < attempts; try++ {
 		before := g.tally.urls
 		switch u := g.rng.Float64(); {
 		case u < resourceShare:
@@ -167,14 +154,11 @@ func (g *generator) link(page, target uint32, inside bool) {
 	if target == page {
 		return
 	}
-	there := g.mark[target] == page+1
-	inside = inside || g.web.SiteOf(target) == g.web.SiteOf(page)
-	if !there || g.recipe.Drawn {
-		g.note(page, target, inside)
-	}
-	if there {
+	if g.mark[target] == page+1 {
 		return
 	}
+	inside = inside || g.web.SiteOf(target) == g.web.SiteOf(page)
+	g.note(page, target, inside)
 	g.mark[target] = page + 1
 	g.draft = append(g.draft, target)
 	g.tally.link(g.rng, inside)

@@ -16,15 +16,11 @@ func webs(t testing.TB) map[string]discovery.Web {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, _, err := Generate(t.Context(), Recipe{Seed: 7, Sites: 300, HomeShare: 0.6, Drawn: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	stateless, err := NewStateless(7, 300)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]discovery.Web{"stored": stored, "drawn": drawn, "stateless": stateless}
+	return map[string]discovery.Web{"stored": stored, "stateless": stateless}
 }
 
 // TestWebs holds what every web owes discovery: runs of pages, homes, links to other pages, each once,
@@ -82,16 +78,12 @@ func TestShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, drawn, err := Generate(t.Context(), Recipe{Seed: 3, Sites: 1000, HomeShare: 0.6, Drawn: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w, err := NewStateless(3, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	computed, _ := w.Shape()
-	for name, s := range map[string]Shape{"stored": stored, "drawn": drawn, "stateless": computed} {
+	for name, s := range map[string]Shape{"stored": stored, "stateless": computed} {
 		for _, f := range []struct {
 			what            string
 			got, want, slip float64
@@ -122,7 +114,7 @@ func TestWrongWebs(t *testing.T) {
 			t.Errorf("%d sites: want an error", sites)
 		}
 	}
-	if _, _, err := Named(t.Context(), "web-x"); err == nil || err.Error() != `graph: no web "web-x": want one of web-20k, web-5k, web-5k-drawn, web-big, web-big-drawn` {
+	if _, _, err := Named(t.Context(), "web-x"); err == nil || err.Error() != `graph: no web "web-x": want one of web-20k, web-5k, web-big` {
 		t.Errorf("error %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())

@@ -4,8 +4,7 @@
 // manuals of different packages do not link to each other, these do not compete. In real-split every
 // directory below a manual's root is a site of its own, and so are the pages in the root together: then a
 // quarter of the links between pages leave their site, as in the open web. Its sites stand from the small
-// manual to the large, which decides between equal ones, and so what one fetcher sees first; in
-// real-split-by-name they stand by name.
+// manual to the large, which decides between equal ones, and so what one fetcher sees first.
 //
 // A page is a regular file *.html or *.htm; symbolic links are not followed. It has the name under which
 // package sites would serve it, and carries what package extract finds in it, repeats and links to itself

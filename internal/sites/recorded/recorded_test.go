@@ -87,15 +87,13 @@ func TestWrite(t *testing.T) {
 		Real14: {"freshet-graph 1", "site  0 0", start, ab, index, deep, near, "site http://cmake-doc.test 0 0", cmake},
 		RealSplit: {"freshet-graph 1", "site / 0 0", start, "site /core 0 0", index, ab, "site /std 0 0", near, deep,
 			"site http://cmake-doc.test/ 0 0", cmake},
-		RealSplitByName: {"freshet-graph 1", "site http://cmake-doc.test/ 0 0", cmake,
-			"site / 0 0", start, "site /core 0 0", index, ab, "site /std 0 0", near, deep},
 	} {
 		if diff := cmp.Diff(want, lines(t, filepath.Join(dir, name+".graph.gz"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
-		t.Errorf("%v, %v: want the three webs alone", left, err)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("%v, %v: want the two webs alone", left, err)
 	}
 }
 

@@ -21,13 +21,12 @@ import (
 
 // The names of the webs.
 const (
-	Real14          = "real-14"
-	RealSplit       = "real-split"
-	RealSplitByName = "real-split-by-name"
+	Real14    = "real-14"
+	RealSplit = "real-split"
 )
 
 // names returns them all.
-func names() []string { return []string{Real14, RealSplit, RealSplitByName} }
+func names() []string { return []string{Real14, RealSplit} }
 
 // ErrAbsent says that not all sites are on this machine.
 var ErrAbsent = errors.New("recorded: the real sites are not here")
@@ -78,11 +77,9 @@ func Write(ctx context.Context, dir string, all []sites.Site) error {
 		}
 		manuals[i] = manual{site, pages}
 	}
-	named := slices.SortedFunc(slices.Values(manuals), func(a, b manual) int { return cmp.Compare(a.Host(), b.Host()) })
 	return errors.Join(
 		create(path(dir, Real14), manuals, whole),
-		create(path(dir, RealSplit), manuals, split),
-		create(path(dir, RealSplitByName), named, split))
+		create(path(dir, RealSplit), manuals, split))
 }
 
 // whole writes a manual as a site.
