@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"freshet/refresh"
+	"freshet/refresh/policies"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -20,7 +22,7 @@ type Refresh struct {
 	// answers 304 and failures alike; not robots.txt. Required.
 	Budget   int64
 	Interval time.Duration // default 24 h
-	Policy   string        // one of Policies; default "default"
+	Policy   string        // one of policies.Names; default policies.Default
 	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
 	Weight func(weburl.URL) float64
 	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
@@ -35,6 +37,7 @@ type Refresh struct {
 // withDefaults returns r with its zero fields set.
 func (r Refresh) withDefaults() (Refresh, error) {
 	setDefault(&r.Interval, 24*time.Hour)
+	setDefault(&r.Policy, policies.Default)
 	setDefault(&r.Policy, "default")
 	if r.Weight == nil {
 		r.Weight = func(weburl.URL) float64 { return 1 }
@@ -51,11 +54,20 @@ func (r Refresh) withDefaults() (Refresh, error) {
 	if r.Rank < 0 {
 		return r, fmt.Errorf("crawl: pages ranked every %v: want a positive duration", r.Rank)
 	}
-	_, err := newPolicy(r.Policy, r.perSecond(), r.Interval.Seconds())
-	return r, err
+	if _, err := r.newPolicy(); err != nil {
+		return r, fmt.Errorf("crawl: %w", err)
+	}
+	return r, nil
 }
 
 func (r Refresh) perSecond() float64 { return float64(r.Budget) / r.Interval.Seconds() }
+
+// newPolicy returns the policy, without pages.
+func (r Refresh) newPolicy() (refresh.Policy, error) {
+	return policies.New(r.Policy, policies.Setting{
+		Budget: r.perSecond(), Interval: r.Interval.Seconds(), Random: rand.New(rand.NewPCG(1, 2)),
+	})
+}
 
 // A refresher keeps the stored pages fresh: it tells a policy what comes of visits, asks it for the next
 // page as long as fewer are under way than the budget can soon pay for, and gives each the time of the slot
@@ -131,7 +143,7 @@ type note struct {
 const notesKept = 1024
 
 func newRefresher(e *Engine, asked Refresh) (*refresher, error) {
-	policy, err := newPolicy(asked.Policy, asked.perSecond(), asked.Interval.Seconds())
+	policy, err := asked.newPolicy()
 	if err != nil {
 		return nil, err
 	}

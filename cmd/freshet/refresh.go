@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/crawl"
+	"freshet/refresh/policies"
 	"freshet/weburl"
 )
 
@@ -27,15 +28,15 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.on, "refresh", false, "keep the stored pages fresh, until Ctrl-C or a limit")
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
-	flags.StringVar(&s.policy, "policy", "default", "which page is visited next: "+strings.Join(crawl.Policies(), ", "))
+	flags.StringVar(&s.policy, "policy", policies.Default, "which page is visited next: "+strings.Join(policies.Names(), ", "))
 	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed anew each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }
 
 func validPolicy(name string) error {
-	if !slices.Contains(crawl.Policies(), name) {
-		return fmt.Errorf("%q: want one of %s", name, strings.Join(crawl.Policies(), ", "))
+	if !slices.Contains(policies.Names(), name) {
+		return fmt.Errorf("%q: want one of %s", name, strings.Join(policies.Names(), ", "))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"freshet/lab"
 	"freshet/refresh"
-	"freshet/refresh/rival"
+	"freshet/refresh/policies"
 	"freshet/sim"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
@@ -41,7 +41,7 @@ func Experiment() lab.Experiment {
 			flags.IntVar(&p.sites, "sites", 30, "sites of the web")
 			flags.Float64Var(&p.share, "budget-share", 0.5, "requests a day per page of the web, new pages included")
 			flags.IntVar(&p.days, "days", 40, "days that are crawled; the second half is scored")
-			flags.StringSliceVar(&p.policies, "policy", []string{"all"}, "policies: all, or some of "+strings.Join(names(), ", "))
+			flags.StringSliceVar(&p.policies, "policy", []string{"all"}, "policies: all, or some of "+strings.Join(policies.Names(), ", "))
 			p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the web and of its changes")
 			return p.run
@@ -49,51 +49,16 @@ func Experiment() lab.Experiment {
 	}
 }
 
-// contender is a policy of the experiment, made for a budget in requests a second.
-type contender struct {
-	name string
-	make func(budget float64) (refresh.Policy, error)
-}
-
-func contenders() []contender {
-	paced := func(objective refresh.Objective) func(float64) (refresh.Policy, error) {
-		return func(budget float64) (refresh.Policy, error) {
-			return refresh.NewPaced(objective, budget, refresh.Default().Learning, nil)
-		}
-	}
-	return []contender{
-		{"default", func(float64) (refresh.Policy, error) { return refresh.NewIndex(refresh.Default()), nil }},
-		{"plan", func(budget float64) (refresh.Policy, error) {
-			return refresh.NewPlan(budget, day, refresh.Default().Learning)
-		}},
-		{"uniform", func(float64) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
-		{"proportional", paced(refresh.Proportional)},
-		{"lambdacrawl", paced(refresh.Harmonic)},
-		{"nutch", func(float64) (refresh.Policy, error) { return rival.NewNutch(), nil }},
-		{"stormcrawler", func(float64) (refresh.Policy, error) { return rival.NewStormCrawler(), nil }},
-	}
-}
-
-func names() (all []string) {
-	for _, c := range contenders() {
-		all = append(all, c.name)
-	}
-	return all
-}
-
 // check returns the chosen policies, or what is wrong with the parameters.
-func (p *parameters) check() ([]contender, error) {
-	all := contenders()
-	var chosen []contender
+func (p *parameters) check() (chosen []string, err error) {
 	for _, name := range p.policies {
-		i := slices.IndexFunc(all, func(c contender) bool { return c.name == name })
 		switch {
 		case name == "all":
-			chosen = append(chosen, all...)
-		case i < 0:
-			return nil, &lab.ParameterError{Name: "policy", Value: name, Want: "all, or some of " + strings.Join(names(), ", ")}
+			chosen = append(chosen, policies.Names()...)
+		case !slices.Contains(policies.Names(), name):
+			return nil, &lab.ParameterError{Name: "policy", Value: name, Want: "all, or some of " + strings.Join(policies.Names(), ", ")}
 		default:
-			chosen = append(chosen, all[i])
+			chosen = append(chosen, name)
 		}
 	}
 	switch {
@@ -120,19 +85,19 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	plot := lab.Plot{Title: "Share of the copies that are up to date, and what is believed of it",
 		X: lab.Axis{Label: "days"}, Y: lab.Axis{Label: "share"}}
 	truth := map[string]float64{}
-	for i, c := range chosen {
-		out.Progress(c.name, i, len(chosen))
-		s, err := p.crawl(ctx, web, c)
+	for i, name := range chosen {
+		out.Progress(name, i, len(chosen))
+		s, err := p.crawl(ctx, web, name)
 		if err != nil {
 			return err
 		}
-		true, believed := s.series(c.name)
+		true, believed := s.series(name)
 		plot.Series = append(plot.Series, true, believed)
 		scored := s.scored(float64(p.days) * day / 2)
-		truth[c.name] = scored.fresh
-		out.Row("policy", c.name, "pages", scored.pages, "freshness", scored.fresh, "believed", scored.believed,
+		truth[name] = scored.fresh
+		out.Row("policy", name, "pages", scored.pages, "freshness", scored.fresh, "believed", scored.believed,
 			"apart", scored.apart, "discoveries", s.result.Fetched, "visits_per_day", float64(s.result.Revisits)/float64(p.days))
-		out.Claim(c.name+": what is believed is within 2 points of the truth", math.Abs(scored.fresh-scored.believed) <= 0.02,
+		out.Claim(name+": what is believed is within 2 points of the truth", math.Abs(scored.fresh-scored.believed) <= 0.02,
 			"%.4f believed, %.4f true; a sample is %.4f off in the mean", scored.believed, scored.fresh, scored.apart)
 	}
 	if uniform, ok := truth["uniform"]; ok && truth["default"] > 0 {
@@ -149,9 +114,9 @@ type story struct {
 }
 
 // crawl crawls and keeps fresh.
-func (p *parameters) crawl(ctx context.Context, web *graph.Stored, c contender) (s story, err error) {
+func (p *parameters) crawl(ctx context.Context, web *graph.Stored, name string) (s story, err error) {
 	budget := p.share * float64(web.Pages()) / day
-	policy, err := c.make(budget)
+	policy, err := policies.New(name, policies.Setting{Budget: budget, Interval: day, Random: lab.Random(p.seed, 2)})
 	if err != nil {
 		return s, err
 	}
@@ -176,7 +141,7 @@ func (p *parameters) crawl(ctx context.Context, web *graph.Stored, c contender) 
 		},
 	})
 	if err != nil {
-		return s, fmt.Errorf("%s: %w", c.name, err)
+		return s, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"freshet/refresh"
-	"freshet/refresh/rival"
+	"freshet/refresh/policies"
 )
 
 // A setting is what a policy may be told at its start.
@@ -23,30 +23,34 @@ type contender struct {
 	make  func(s setting) (refresh.Policy, error)
 }
 
-// contenders are all there are.
+// contenders are all there are: the policies that a crawl may follow, and those that know the truth or show
+// what a part of the default is worth.
 func contenders() []contender {
-	return []contender{
-		{name: "default", make: index(refresh.Default())},
-		{name: "uniform", blind: true, make: func(setting) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
-		{name: "proportional", make: paced(refresh.Proportional, false)},
-		{name: "fixed", blind: true, make: func(setting) (refresh.Policy, error) { return refresh.NewFixed(30 * day) }},
-		{name: "nutch", blind: true, make: func(setting) (refresh.Policy, error) { return rival.NewNutch(), nil }},
-		{name: "stormcrawler", blind: true, make: func(setting) (refresh.Policy, error) { return rival.NewStormCrawler(), nil }},
-		{name: "lambdacrawl", make: paced(refresh.Harmonic, false)},
-		{name: "azar", make: paced(refresh.Memoryless, true)},
-		{name: "index", make: index(refresh.IndexOptions{Plug: true})},
-		{name: "oracle", make: func(s setting) (refresh.Policy, error) { return newOracle(s.world), nil }},
-		{name: "hindsight", make: func(s setting) (refresh.Policy, error) { return newHindsight(s.world), nil }},
-		{name: "cgm", make: paced(refresh.Even, false)},
-		{name: "bayes", make: index(refresh.IndexOptions{})},
-		{name: "reset", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day}})},
-		{name: "shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true}})},
-		{name: "folder-shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true, Folder: 100}})},
-		{name: "nested-shock", make: index(refresh.IndexOptions{Learning: refresh.Learning{Forget: 1000 * day, Shared: true, Folder: 10, Nested: true}})},
-		{name: "plan", make: func(s setting) (refresh.Policy, error) {
-			return refresh.NewPlan(s.rate, 7*day, refresh.Learning{Forget: 1000 * day})
-		}},
-		{name: "oracle-scored", make: func(s setting) (refresh.Policy, error) { return newScoredOracle(s.world), nil }},
+	var all []contender
+	for _, name := range policies.Names() {
+		all = append(all, contender{name: name, blind: policies.Blind(name), make: registered(name)})
+	}
+	return append(all,
+		contender{name: "index", make: index(refresh.IndexOptions{Plug: true})},
+		contender{name: "oracle", make: func(s setting) (refresh.Policy, error) { return newOracle(s.world), nil }},
+		contender{name: "hindsight", make: func(s setting) (refresh.Policy, error) { return newHindsight(s.world), nil }},
+		contender{name: "bayes", make: index(refresh.IndexOptions{})},
+		contender{name: "reset", make: learning(refresh.Learning{})},
+		contender{name: "shock", make: learning(refresh.Learning{Shared: true})},
+		contender{name: "folder-shock", make: learning(refresh.Learning{Shared: true, Folder: 100})},
+		contender{name: "nested-shock", make: learning(refresh.Learning{Shared: true, Folder: 10, Nested: true})},
+		contender{name: "oracle-scored", make: func(s setting) (refresh.Policy, error) { return newScoredOracle(s.world), nil }},
+	)
+}
+
+// registered returns how the policy of a name is made. Plans are of a week; fixed visits are a month apart.
+func registered(name string) func(setting) (refresh.Policy, error) {
+	interval := 7.0 * day
+	if name == "fixed" {
+		interval = 30 * day
+	}
+	return func(s setting) (refresh.Policy, error) {
+		return policies.New(name, policies.Setting{Budget: s.rate, Interval: interval, Random: s.random})
 	}
 }
 
@@ -54,13 +58,10 @@ func index(o refresh.IndexOptions) func(setting) (refresh.Policy, error) {
 	return func(setting) (refresh.Policy, error) { return refresh.NewIndex(o), nil }
 }
 
-func paced(objective refresh.Objective, drawn bool) func(setting) (refresh.Policy, error) {
-	return func(s setting) (refresh.Policy, error) {
-		if !drawn {
-			s.random = nil
-		}
-		return refresh.NewPaced(objective, s.rate, refresh.Learning{}, s.random)
-	}
+// learning returns an index that learns so, and forgets.
+func learning(l refresh.Learning) func(setting) (refresh.Policy, error) {
+	l.Forget = 1000 * day
+	return index(refresh.IndexOptions{Learning: l})
 }
 
 // choose returns the contenders of a comma-separated list of names, or all.

@@ -11,7 +11,7 @@ import (
 
 	"freshet/lab"
 	"freshet/lab/replay"
-	"freshet/refresh"
+	"freshet/refresh/policies"
 )
 
 const day = 86400.0 // s, an interval of the mixture over time
@@ -125,15 +125,14 @@ func (p *longParameters) run(ctx context.Context, out *lab.Result) error {
 
 // A learner is a policy that is told nothing of the pages' laws.
 type learner struct {
-	name    string
-	claimed bool // whether it must come near the optimum
-	make    func(rate float64) (refresh.Policy, error)
+	name    string // one of policies.Names
+	claimed bool   // whether it must come near the optimum
 }
 
 var learners = []learner{
-	{"default", true, func(float64) (refresh.Policy, error) { return refresh.NewIndex(refresh.Default()), nil }},
-	{"plan", false, func(rate float64) (refresh.Policy, error) { return refresh.NewPlan(rate, day, refresh.Learning{}) }},
-	{"uniform", false, func(float64) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
+	{policies.Default, true},
+	{"plan", false},
+	{"uniform", false},
 }
 
 // learn returns the freshness that a policy reaches with each seed.
@@ -142,7 +141,7 @@ func (p *longParameters) learn(ctx context.Context, out *lab.Result, problem pro
 	for n := range p.seeds {
 		out.Progress(l.name, n, p.seeds)
 		rate := budget / day
-		policy, err := l.make(rate)
+		policy, err := policies.New(l.name, policies.Setting{Budget: rate, Interval: day, Random: lab.Random(p.seed, n)})
 		if err != nil {
 			return nil, err
 		}

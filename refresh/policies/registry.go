@@ -1,0 +1,99 @@
+// Package policies gives the refresh policies their names. A name means the same policy, with the same
+// settings, in a crawl and in the lab.
+package policies
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"freshet/refresh"
+	"freshet/refresh/rival"
+)
+
+// Default is the name of the policy that a crawl follows unless told otherwise.
+const Default = "default"
+
+// A Setting is what a policy is told when it is made.
+type Setting struct {
+	Budget   float64    // crawls a second
+	Interval float64    // of the budget, in seconds
+	Random   *rand.Rand // for policies that draw
+}
+
+// A named policy: Blind ones take no notice of weights.
+type named struct {
+	name  string
+	blind bool
+	make  func(Setting) (refresh.Policy, error)
+}
+
+// registry are all policies, the default first.
+func registry() []named {
+	learning := refresh.Default().Learning
+	paced := func(objective refresh.Objective, draws bool) func(Setting) (refresh.Policy, error) {
+		return func(s Setting) (refresh.Policy, error) {
+			if !draws {
+				s.Random = nil
+			}
+			return refresh.NewPaced(objective, s.Budget, learning, s.Random)
+		}
+	}
+	sequence := func(arrange refresh.Arrangement) func(Setting) (refresh.Policy, error) {
+		return func(s Setting) (refresh.Policy, error) {
+			return refresh.NewSequence(arrange, s.Budget, learning, s.Random)
+		}
+	}
+	return []named{
+		{Default, false, func(Setting) (refresh.Policy, error) { return refresh.NewIndex(refresh.Default()), nil }},
+		{"plan", false, func(s Setting) (refresh.Policy, error) {
+			return refresh.NewPlan(s.Budget, s.Interval, learning)
+		}},
+		{"uniform", true, func(Setting) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
+		{"proportional", false, paced(refresh.Proportional, false)},
+		{"fixed", true, func(s Setting) (refresh.Policy, error) { return refresh.NewFixed(s.Interval) }},
+		{"golden", false, sequence(refresh.Golden)},
+		{"randomized", false, sequence(refresh.Randomized)},
+		{"balanced", false, sequence(refresh.Balanced)},
+		{"cgm", false, paced(refresh.Even, false)},
+		{"lambdacrawl", false, paced(refresh.Harmonic, false)},
+		{"azar", false, paced(refresh.Memoryless, true)},
+		{"nutch", true, func(Setting) (refresh.Policy, error) { return rival.NewNutch(), nil }},
+		{"stormcrawler", true, func(Setting) (refresh.Policy, error) { return rival.NewStormCrawler(), nil }},
+	}
+}
+
+// Names returns the names of all policies, the default first.
+func Names() []string {
+	var names []string
+	for _, p := range registry() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// New returns the policy of that name, without pages. An unknown name and a setting that the policy cannot
+// use are errors.
+func New(name string, s Setting) (refresh.Policy, error) {
+	p, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.make(s)
+}
+
+// Blind reports whether the policy of that name takes no notice of weights. An unknown name is blind.
+func Blind(name string) bool {
+	p, err := find(name)
+	return err != nil || p.blind
+}
+
+func find(name string) (named, error) {
+	all := registry()
+	i := slices.IndexFunc(all, func(p named) bool { return p.name == name })
+	if i < 0 {
+		return named{}, fmt.Errorf("policies: no policy %q: want one of %s", name, strings.Join(Names(), ", "))
+	}
+	return all[i], nil
+}
