@@ -40,6 +40,7 @@ func (e *Engine) commit(refreshing context.Context) {
 				e.check(e.alone(func() error { return e.commitGroup(group) }))
 				e.leaveNotes(refreshing, group)
 			}
+			e.end(group)
 			e.handedOut.Add(-int64(len(group)))
 			signal(e.wake)
 		case <-e.hungry:

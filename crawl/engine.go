@@ -27,6 +27,7 @@ type Engine struct {
 	discover *discovery
 	robots   *robotsRules
 	log      *crawlLog
+	inFlight *inFlight
 	tally    *tally
 
 	// writing is held by whoever changes the crawl: the committer for a group of pages, an operator's
@@ -122,6 +123,12 @@ func (e *Engine) open() (err error) {
 	if e.log, err = openLog(e.opt.FS, e.opt.Dir); err != nil {
 		return err
 	}
+	if e.inFlight, err = openInFlight(e.opt.FS, e.opt.Dir, e.opt.Crawl, e.opt.Logger); err != nil {
+		return err
+	}
+	if err := e.strike(); err != nil {
+		return err
+	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
 		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), DrainLinks: drainLinks,
 		Logger: e.opt.Logger, Cash: e.opt.paysCash(),
@@ -181,6 +188,9 @@ func (e *Engine) Close() error {
 	if e.fetcher != nil {
 		faults = append(faults, e.fetcher.Close())
 	}
+	if e.inFlight != nil {
+		faults = append(faults, e.inFlight.close(!e.broken.Load() || errors.Is(e.err, store.ErrDiskFull)))
+	}
 	if e.log != nil {
 		faults = append(faults, e.log.close())
 	}
@@ -239,7 +249,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	stopRefreshing()
 	background.Wait()
 	if !e.broken.Load() {
-		_ = e.finishPurges(hard)
+		_ = e.inBackground(hard, "purge", func() error { return e.finishPurges(hard) })
 	}
 	if e.short.Load() {
 		stop = DiskFull
@@ -389,4 +399,5 @@ type visit struct {
 	id      warc.ID
 	bytes   int64         // of the answer
 	links   []weburl.Link // to be offered once the record is durable
+	mark    mark          // while it is processed and committed
 }

@@ -30,13 +30,13 @@ type Explanation struct {
 // Checked is what one gate said.
 type Checked struct {
 	// Gate is "syntax", "scope", "guard", "seen", "address", "robots", "host", "fetch", "retries" or
-	// "queue", "refresh" of a stored page that is kept fresh, and "batch" of a page that waits where the ordering ranks
+	// "queue", "crash" of a page that runs were cut off with, "refresh" of a stored page that is kept fresh, and "batch" of a page that waits where the ordering ranks
 	// pages every so often. A gate that a stopped URL never came to is absent.
 	Gate    string  `json:"gate"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is one word out of a small set: a frontier.Reason, a frontier.Obstacle's gate, "robots",
 	// "robots-unreachable", "private-address", a fetch.Outcome, an HTTP status, "redirect",
-	// "soft-error", "truncated-length" and its like, "next-batch", "exhausted". Empty where there is nothing to say.
+	// "soft-error", "truncated-length" and its like, "crash", "crashes", "next-batch", "exhausted". Empty where there is nothing to say.
 	Reason string     `json:"reason,omitempty"`
 	Detail string     `json:"detail,omitempty"` // for people
 	Until  *time.Time `json:"until,omitempty"`  // of a wait whose end is known
@@ -265,6 +265,7 @@ func (x *explainer) known(row store.Page) (Explanation, error) {
 	if err := x.robots(row, site.Robots); err != nil {
 		return x.out, err
 	}
+	x.crashes(row)
 	x.batch(row)
 	if row.Queue != store.NoQueue {
 		if err := x.host(); err != nil {
@@ -377,6 +378,19 @@ func (x *explainer) address(row store.Page, robots store.RobotsState) {
 	x.say("address", Passed, "", "")
 }
 
+// crashes tells of unclean stops that met the page while it was processed.
+func (x *explainer) crashes(row store.Page) {
+	switch {
+	case row.Strikes == 0:
+	case row.Strikes < MaxStrikes:
+		x.say("crash", Passed, "", fmt.Sprintf("the last %d runs that processed it were cut off; after %d it is set aside",
+			row.Strikes, MaxStrikes))
+	default:
+		x.say("crash", Stopped, reasonCrashes, fmt.Sprintf("%d runs in a row were cut off while it was processed; recrawl lifts that",
+			MaxStrikes))
+	}
+}
+
 // batch tells whether the ordering holds the page until pages are ranked again, and when that is.
 func (x *explainer) batch(row store.Page) {
 	ranked, ok := x.opt.ordering.(frontier.Ranked)
@@ -458,6 +472,8 @@ func (x *explainer) fetch(row store.Page, validators store.Validators) {
 			return // the address gate's
 		}
 		reason = reasonType
+	case store.OutcomeCrash:
+		reason = store.OutcomeCrash.String()
 	case store.OutcomeFailed:
 		if reason = failure(row.Reason); row.Reason == "" { // an answer that is none, such as 101
 			reason = fmt.Sprint(row.Status)
@@ -546,6 +562,9 @@ func (x *explainer) fate(row store.Page) string {
 			return "The last request failed; it is tried again, no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
 		}
 		return "It waits for its turn, which comes no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+	}
+	if row.Strikes >= MaxStrikes {
+		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."
 	}
 	switch row.State {
 	case store.StateLive:

@@ -94,6 +94,9 @@ func (e *Engine) audits(page frontier.Page, row *store.Page) (bool, error) {
 
 // refusal returns why a page whose turn has come is not asked for, or "".
 func (e *Engine) refusal(page store.Page, robots siteRules) string {
+	if page.Strikes >= MaxStrikes {
+		return reasonCrashes
+	}
 	if reason, ok := e.discover.admits(page); !ok {
 		return reason.String()
 	}
@@ -121,7 +124,7 @@ func (e *Engine) request(u weburl.URL) fetch.Request {
 func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Request, judge func(*fetch.Result, time.Time) (tell func())) (result *fetch.Result, gate frontier.Gate, ok bool) {
 	defer signal(e.wake)
 	site := request.URL.Site()
-	request.Resolved = e.fetcher.Resolve(ctx, site.Host(), site.Port())
+	crash := contain(func() { request.Resolved = e.fetcher.Resolve(ctx, site.Host(), site.Port()) })
 	if request.Resolved.Outcome == fetch.Answered {
 		e.mu.Lock()
 		free, _ := e.front.Bind(turn, request.Resolved.Address.Addr(), e.opt.Clock.Now())
@@ -131,8 +134,14 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 		}
 	}
 	started := e.opt.Clock.Now()
-	result = e.fetcher.Fetch(ctx, request)
+	if crash == nil {
+		crash = contain(func() { result = e.fetcher.Fetch(ctx, request) })
+	}
 	now := e.opt.Clock.Now()
+	if crash != nil {
+		result = &fetch.Result{URL: request.URL, Started: started, Ended: now}
+		e.crashed(result, crash)
+	}
 	if result.Outcome == fetch.Canceled {
 		result.Release()
 		e.canceled.Store(true)
@@ -155,7 +164,10 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 	}
 	tell := func() {}
 	if judge != nil {
-		tell = judge(result, now)
+		if crash := contain(func() { tell = judge(result, now) }); crash != nil {
+			e.crashed(result, crash)
+			tell = judge(result, now)
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 	"freshet/fetch"
 	"freshet/fleet"
 	"freshet/sim"
+	"freshet/weburl"
 )
 
 // slowed is a crawl whose processing is slowed to one speed after another, each for a time. Its sites
@@ -63,7 +64,7 @@ func (s slowed) run(t testing.TB, o Options, see func(now time.Duration, f Fleet
 	began := o.Clock.Now()
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(5, 6))
-	o.BeforeProcess = func() {
+	o.BeforeProcess = func(weburl.URL) {
 		phase := min(int(o.Clock.Now().Sub(began)/s.each), len(s.speeds)-1)
 		mu.Lock()
 		seconds := random.ExpFloat64() * float64(runtime.GOMAXPROCS(0)) / s.speeds[phase]

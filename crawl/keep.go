@@ -27,8 +27,8 @@ type keeper struct {
 	faults int64
 }
 
-// keep runs until ctx ends. A fault of one sweep is logged, and the next one tries again: the crawl does
-// not depend on it. A purge is owed to somebody, and is tried again sooner.
+// keep runs until ctx ends. A sweep that fails is tried again by the next one; a purge is owed to somebody, and is
+// tried again sooner.
 func (e *Engine) keep(ctx context.Context) {
 	every := max(keepEvery, e.opt.Clock.Span(time.Minute))
 	first := max(firstPurgeRetry, e.opt.Clock.Span(100*time.Millisecond))
@@ -43,11 +43,11 @@ func (e *Engine) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.keeper.purge:
-			err = e.finishPurges(ctx)
+			err = e.inBackground(ctx, "purge", func() error { return e.finishPurges(ctx) })
 		case <-again.C:
-			err = e.finishPurges(ctx)
+			err = e.inBackground(ctx, "purge", func() error { return e.finishPurges(ctx) })
 		case <-sweep.C:
-			err = e.sweep(ctx)
+			err = e.inBackground(ctx, "sweep", func() error { return e.sweep(ctx) })
 			e.opt.Clock.Reset(sweep, every)
 		}
 		if err == nil {
@@ -60,20 +60,17 @@ func (e *Engine) keep(ctx context.Context) {
 	}
 }
 
-// finishPurges takes what has been purged off the disk. If it cannot, that is logged and the next call tries
-// again, in the next run if need be.
+// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the next run
+// if need be.
 func (e *Engine) finishPurges(ctx context.Context) error {
 	report, err := e.store.FinishPurges(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		e.opt.Logger.Error("purge is not finished and will be tried again", "error", err)
-	case len(report.Targets) > 0:
+	if err == nil && len(report.Targets) > 0 {
 		e.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
 	}
 	return err
 }
 
-// sweep cuts the past down, and finishes purges. An error has been logged.
+// sweep cuts the past down, and finishes purges.
 func (e *Engine) sweep(ctx context.Context) error {
 	if e.opt.Keep == (store.Keep{}) {
 		return e.finishPurges(ctx)
@@ -93,7 +90,6 @@ func (e *Engine) sweep(ctx context.Context) error {
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
 		k.faults++
-		e.opt.Logger.Error("the past is not cut down as asked; the next sweep tries again", "error", err)
 	}
 	return err
 }

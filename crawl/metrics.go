@@ -15,6 +15,7 @@ var (
 	metricChanged    = prometheus.NewDesc("freshet_changed_total", "Visits that saw a page's content changed.", nil, nil)
 	metricErrors     = prometheus.NewDesc("freshet_errors_total", "Fetches that brought no page.", []string{"class"}, nil)
 	metricRefused    = prometheus.NewDesc("freshet_refused_total", "Links and pages that a gate refused.", []string{"reason"}, nil)
+	metricBackground = prometheus.NewDesc("freshet_background_failures_total", "Background work that failed and is tried again.", []string{"work"}, nil)
 	metricFetching   = prometheus.NewDesc("freshet_fetches", "Fetches under way.", nil, nil)
 	metricProcessing = prometheus.NewDesc("freshet_uncommitted_pages", "Pages handed out and not yet on disk.", nil, nil)
 	metricSites      = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
@@ -44,7 +45,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused,
+	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation,
@@ -71,6 +72,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for reason, n := range s.Refused {
 		counter(metricRefused, n, reason)
+	}
+	for work, n := range s.Background {
+		counter(metricBackground, n, work)
 	}
 	gauge(metricFetching, int64(s.Connections))
 	c.collectFleet(out, s.Fleet)

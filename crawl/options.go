@@ -77,9 +77,9 @@ type Options struct {
 	Refresh        *Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
 	Version        string   // of the program, for warcinfo
 
-	// BeforeProcess is called by a worker before each page that it processes. It is for experiments,
-	// which slow the processing down by it.
-	BeforeProcess func()
+	// BeforeProcess is called by a worker before each page or robots.txt that it processes. It is for experiments,
+	// which slow the processing down by it, and for tests, which crash it.
+	BeforeProcess func(weburl.URL)
 
 	ordering frontier.Ordering
 }

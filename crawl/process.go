@@ -25,23 +25,43 @@ type worker struct {
 // process lets a worker have what is fetched. One goroutine a processor runs it; a full commit queue makes it
 // wait, and with it the fetches.
 func (e *Engine) process() {
-	w := worker{Engine: e, parser: extract.NewParser(extract.Options{Agent: e.opt.Agent}), encoder: warc.NewEncoder(max(e.opt.WARCLevel, 0))}
+	w := worker{Engine: e}
+	w.equip()
 	for v := range e.fetched {
-		if e.opt.BeforeProcess != nil {
-			e.opt.BeforeProcess()
-		}
+		e.begin(v)
 		w.work(v)
 		e.handOn(v)
 	}
 }
 
-// work fills in a visit's record, members and links.
+// equip gives the worker new tools.
+func (w *worker) equip() {
+	w.parser = extract.NewParser(extract.Options{Agent: w.opt.Agent})
+	w.encoder = warc.NewEncoder(max(w.opt.WARCLevel, 0))
+}
+
+// work fills in a visit's record, members and links. A crash costs the visit all but its record.
 func (w *worker) work(v *visit) {
-	v.body = v.result.Body(&w.scratch)
-	if v.page.Robots {
-		w.captureRobots(v)
-	} else {
-		w.learn(v)
+	crash := contain(func() {
+		if w.opt.BeforeProcess != nil {
+			w.opt.BeforeProcess(v.url)
+		}
+		v.body = v.result.Body(&w.scratch)
+		if v.page.Robots {
+			w.captureRobots(v)
+		} else {
+			w.learn(v)
+		}
+	})
+	if crash != nil {
+		w.crashed(v.result, crash)
+		w.equip() // the old ones may be in a state that they were never meant to be in
+		v.members, v.links = nil, nil
+		if !v.page.Robots {
+			record := pageRecord(v)
+			record.Gate = storedGate(v.gate)
+			v.record = record
+		}
 	}
 	v.letGo()
 	if cap(w.scratch) > keptScratch {
@@ -67,8 +87,11 @@ func (w *worker) learn(v *visit) {
 	v.record = record
 	record.Gate = storedGate(v.gate)
 	record.Claimed = uint8(w.refresher.claimant(pageKey{w.partition(v.page.Site), v.page.Fingerprint}))
-	if r.Outcome == fetch.Unwanted {
+	switch r.Outcome {
+	case fetch.Unwanted:
 		record.Reason = reasonType
+		return
+	case fetch.Crashed:
 		return
 	}
 	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
@@ -161,6 +184,8 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 		return store.OutcomeOf(r.Status)
 	case fetch.Refused, fetch.Unwanted:
 		return store.OutcomeDenied
+	case fetch.Crashed:
+		return store.OutcomeCrash
 	}
 	return store.OutcomeFailed
 }

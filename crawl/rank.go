@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"freshet/importance"
@@ -23,7 +22,8 @@ const (
 type ranking struct {
 	refresher *refresher
 	ranks     []float64 // by refresh.ID, as they came out last
-	at        time.Time // of that
+	at        time.Time // of the last try
+	failed    bool      // that
 }
 
 // run ranks whenever it is due, until ctx ends.
@@ -40,17 +40,16 @@ func (k *ranking) look(ctx context.Context) {
 		return
 	}
 	k.at = now
-	if _, err := k.rank(ctx); err != nil && !e.broken.Load() {
-		e.fail(fmt.Errorf("crawl: rank pages: %w", err))
-	}
+	err := e.inBackground(ctx, "ranking", func() error { _, err := k.rank(ctx); return err })
+	k.failed = err != nil
 }
 
-// due tells whether the time between two rankings is over, or the pages have doubled.
+// due tells whether the time between two rankings is over, or the pages have doubled since one that did not fail.
 func (k *ranking) due(now time.Time) bool {
 	r := k.refresher
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.ids) > 0 && (now.Sub(k.at) >= r.asked.Rank || len(r.pages) >= 2*len(k.ranks))
+	return len(r.ids) > 0 && (now.Sub(k.at) >= r.asked.Rank || !k.failed && len(r.pages) >= 2*len(k.ranks))
 }
 
 // rank computes the ranks, from those of the last time on, and weighs the pages by them: in the mean 1, none

@@ -456,8 +456,8 @@ func (e *Engine) noteOf(v *visit) (n note, ok bool, err error) {
 	return n, true, nil
 }
 
-// refreshes tells whether a page is kept fresh: it has a copy that may be served, and is of a type that the
-// rules refresh.
+// refreshes tells whether a page is kept fresh: it has a copy that may be served, is of a type that the rules
+// refresh, and was not set aside.
 func (e *Engine) refreshes(row *store.Page) bool {
-	return row.State == store.StateLive && e.current().rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
+	return row.State == store.StateLive && row.Strikes < MaxStrikes && e.current().rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
 }

@@ -86,21 +86,29 @@ func (r *reordering) knows(p weburl.Partition, fp weburl.Fingerprint) bool {
 
 // begin ranks a new crawl's seeds, before any is handed out. A crawl that goes on is ranked beside it.
 func (r *reordering) begin(ctx context.Context) {
-	if r.engine.store.Start().Fresh {
-		r.rank(ctx)
-	} else {
+	if !r.engine.store.Start().Fresh || r.rank(ctx) != nil {
 		signal(r.asked)
 	}
 }
 
+// rankAgain is how long after a ranking that failed the next is tried, in the crawl's time: pages may wait for it.
+const rankAgain = time.Minute
+
 // run ranks whenever it is asked to, until ctx ends.
 func (r *reordering) run(ctx context.Context) {
+	clock := r.engine.opt.Clock
+	again := clock.NewTimer(rankAgain)
+	defer again.Stop()
+	again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.asked:
-			r.rank(ctx)
+		case <-again.C:
+		}
+		if r.rank(ctx) != nil {
+			clock.Reset(again, max(rankAgain, clock.Span(time.Second)))
 		}
 	}
 }
@@ -108,18 +116,23 @@ func (r *reordering) run(ctx context.Context) {
 // rank ranks the known pages and gives those that wait their places; when ctx ends it leaves off.
 // O(pages + links), and two reads of the store for each page among them; where there would be too many links,
 // the first of each page count. Memory is some 9 bytes a link and 120 a page at its peak, 16 a page after it.
-func (r *reordering) rank(ctx context.Context) {
-	moved, size, err := r.places(ctx)
-	if err == nil {
-		err = r.put(ctx, moved)
-	}
+func (r *reordering) rank(ctx context.Context) error {
+	var moved []frontier.Waiting
+	var size int
+	err := r.engine.inBackground(ctx, "ordering", func() (err error) {
+		moved, size, err = r.places(ctx)
+		return err
+	})
 	if err != nil {
-		if !r.engine.broken.Load() {
-			r.engine.fail(fmt.Errorf("crawl: rank pages: %w", err))
-		}
-		return
+		return err
 	}
-	_ = r.engine.alone(func() error { r.size = size; return nil })
+	if err := r.put(ctx, moved); err != nil {
+		if !r.engine.broken.Load() {
+			r.engine.fail(fmt.Errorf("crawl: rank pages: %w", err)) // the store takes no more
+		}
+		return err
+	}
+	return r.engine.alone(func() error { r.size = size; return nil })
 }
 
 // put puts pages where places says, until ctx ends.

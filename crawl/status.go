@@ -51,10 +51,11 @@ type Status struct {
 	Fleet        FleetStatus      `json:"fleet"`
 	NotModified  int64            `json:"not_modified"`
 	Changed      int64            `json:"changed"`
-	Audits       int64            `json:"validator_audits"` // visits without the validators of a copy that has some, answered in full
-	Lies         int64            `json:"validator_lies"`   // visits that found another content under the same validator
-	Errors       map[string]int64 `json:"errors"`           // fetches that brought no page, by class
-	Refused      map[string]int64 `json:"refused"`          // links and pages that a gate refused, by reason
+	Audits       int64            `json:"validator_audits"`    // visits without the validators of a copy that has some, answered in full
+	Lies         int64            `json:"validator_lies"`      // visits that found another content under the same validator
+	Errors       map[string]int64 `json:"errors"`              // fetches that brought no page, by class
+	Refused      map[string]int64 `json:"refused"`             // links and pages that a gate refused, by reason
+	Background   map[string]int64 `json:"background_failures"` // by work: what failed beside the crawl, and is tried again
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
@@ -127,6 +128,7 @@ type tally struct {
 	knownAtStart int64     // pages
 	errors       map[string]int64
 	refused      map[string]int64
+	background   map[string]int64
 	recent       [recentLooks]look // a ring of looks a second apart
 	looks        int
 }
@@ -141,7 +143,7 @@ type look struct {
 }
 
 func newTally() *tally {
-	return &tally{errors: map[string]int64{}, refused: map[string]int64{}}
+	return &tally{errors: map[string]int64{}, refused: map[string]int64{}, background: map[string]int64{}}
 }
 
 // begin starts the time that rates are for.
@@ -156,6 +158,13 @@ func (t *tally) countError(class string) {
 	t.failed.Add(1)
 	t.mu.Lock()
 	t.errors[class]++
+	t.mu.Unlock()
+}
+
+// countBackground counts a piece of background work that failed. The names are few and fixed.
+func (t *tally) countBackground(work string) {
+	t.mu.Lock()
+	t.background[work]++
 	t.mu.Unlock()
 }
 
@@ -186,7 +195,7 @@ func (t *tally) fill(s *Status, now time.Time) {
 	if s.DurationS > 0 {
 		s.PagesPerS = float64(s.Pages) / s.DurationS
 	}
-	s.Errors, s.Refused = maps.Clone(t.errors), maps.Clone(t.refused)
+	s.Errors, s.Refused, s.Background = maps.Clone(t.errors), maps.Clone(t.refused), maps.Clone(t.background)
 	from := t.from()
 	if passed := now.Sub(from.at).Seconds(); passed > 0 {
 		s.RecentPagesS = float64(s.Pages-from.pages) / passed

@@ -151,7 +151,7 @@ func (e *Engine) hold(site weburl.Site, now time.Time) error {
 	return nil
 }
 
-// Recrawl makes a page due now. It returns ErrUnknown for a page that is not known or was purged.
+// Recrawl makes a page due now, and lifts what set it aside (MaxStrikes). It returns ErrUnknown for a page that is not known or was purged.
 func (e *Engine) Recrawl(u weburl.URL) error {
 	return e.order(func(now time.Time) error {
 		row, fp, err := e.store.PageOf(u)
@@ -163,7 +163,7 @@ func (e *Engine) Recrawl(u weburl.URL) error {
 		case row.State == store.StatePurged:
 			return fmt.Errorf("%w: page %s was purged", ErrUnknown, u)
 		}
-		return e.apply(now, &store.Planned{Partition: e.partition(u.Site()), Fingerprint: fp, Due: now.UnixNano()})
+		return e.apply(now, &store.Planned{Partition: e.partition(u.Site()), Fingerprint: fp, Due: now.UnixNano(), Lift: true})
 	})
 }
 
@@ -172,10 +172,10 @@ func (e *Engine) Recrawl(u weburl.URL) error {
 func (e *Engine) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	rule := e.current().rules.of(site)
 	return e.eachOf(site, func(row store.PageAt, now time.Time) store.Record {
-		if !row.Visited || row.State == store.StatePurged || row.Versions > 0 && !rule.Refresh.Has(row.ContentType) {
+		if !row.Visited && row.Strikes == 0 || row.State == store.StatePurged || row.Versions > 0 && !rule.Refresh.Has(row.ContentType) {
 			return nil
 		}
-		return &store.Planned{Partition: e.partition(site), Fingerprint: row.Fingerprint, Due: now.UnixNano()}
+		return &store.Planned{Partition: e.partition(site), Fingerprint: row.Fingerprint, Due: now.UnixNano(), Lift: true}
 	})
 }
 

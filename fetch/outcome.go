@@ -20,6 +20,7 @@ const (
 	HeaderTooLarge                    // the header passed MaxHeader or MaxHeaderLines
 	Canceled                          // the caller's context ended
 	Unwanted                          // header understood, and Request.Wanted did not want the body
+	Crashed                           // the crawler itself failed on the answer; only its callers say so
 	outcomes
 )
 
@@ -50,6 +51,8 @@ func (o Outcome) String() string {
 		return "canceled"
 	case Unwanted:
 		return "unwanted-type"
+	case Crashed:
+		return "crash"
 	}
 	return fmt.Sprintf("outcome-%d", uint8(o))
 }

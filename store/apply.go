@@ -43,6 +43,8 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.forgotten(p, r)
 	case *Ranked:
 		st.ranked(p, r)
+	case *Struck:
+		st.struck(p, r)
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:
@@ -278,6 +280,16 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 func (st *state) planned(p weburl.Partition, n uint64, r *Planned) {
 	if row := st.page(p, r.Fingerprint); row.exists && row.State != StatePurged {
 		st.enqueue(row, DueQueue, Key{uint64(r.Due), arrival(n, 0)})
+		if r.Lift {
+			row.Strikes = 0
+		}
+	}
+}
+
+func (st *state) struck(p weburl.Partition, r *Struck) {
+	if row := st.page(p, r.Fingerprint); row.exists && row.State != StatePurged {
+		st.change(row)
+		row.Strikes = r.Strikes
 	}
 }
 

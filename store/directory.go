@@ -21,6 +21,10 @@ const (
 	warcDir     = "warc"
 )
 
+// InFlightPrefix begins the name of the file in which a crawl notes the pages that are being processed; the name of
+// the crawl ends it.
+const InFlightPrefix = "inflight-"
+
 // ballastBytes is the disk space held back for a clean end when the disk is full.
 const ballastBytes = 16 << 20
 

@@ -221,6 +221,8 @@ func newRecord(k recordKind) Record {
 		return new(Forgotten)
 	case kindRanked:
 		return new(Ranked)
+	case kindStruck:
+		return new(Struck)
 	}
 	return nil
 }

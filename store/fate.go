@@ -57,6 +57,9 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 	} else {
 		row.FailedInRow = 0
 	}
+	if r.Outcome != OutcomeFailed { // there was an answer, and it was processed
+		row.Strikes = 0
+	}
 	switch {
 	case r.Outcome == OutcomeStored && r.Truncated == "" && !r.SoftError:
 		st.complete(row, n, r, &v)

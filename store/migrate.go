@@ -17,8 +17,10 @@ import (
 //	   purged: what a program of format 1 would take for damage
 //	3  links may be compressed: what a program of format 2 would take for damage. The keys are those of 2,
 //	   so that a directory of format 2 is opened as it is, and is of format 3 once it may be written to
+//	4  pages may have crashed and have strikes (Struck), hosts may lie in another partition than their name says:
+//	   what a program of format 3 would take for damage. Opened as 3 is
 const (
-	Format       = 3 // of the data directories that this program makes
+	Format       = 4 // of the data directories that this program makes
 	oldestFormat = 1 // that Migrate reads
 )
 

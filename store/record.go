@@ -12,7 +12,7 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten and *Ranked. All state of a partition is what its records, applied in order, make of nothing.
+// *Forgotten, *Ranked and *Struck. All state of a partition is what its records, applied in order, make of nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -42,6 +42,7 @@ const (
 	kindPruned     recordKind = 14
 	kindForgotten  recordKind = 15
 	kindRanked     recordKind = 16
+	kindStruck     recordKind = 17
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -203,6 +204,15 @@ type Planned struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
 	Due         int64              `cbor:"2,keyasint,omitempty"`
+	Lift        bool               `cbor:"3,keyasint,omitempty"` // its strikes are forgotten
+}
+
+// Struck says how many unclean stops in a row have met a page while it was processed. A page that is processed
+// to its end has none any more.
+type Struck struct {
+	Partition   weburl.Partition   `cbor:"-"`
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
+	Strikes     uint8              `cbor:"2,keyasint,omitempty"`
 }
 
 // Refused takes a queued page out for good, because a gate will not let it pass (robots.txt, scope).
@@ -344,6 +354,7 @@ const (
 	OutcomeServerError Outcome = 6 // 5xx, 429
 	OutcomeFailed      Outcome = 7 // no answer: DNS, connect, TLS, time-out, broken HTTP
 	OutcomeDenied      Outcome = 8 // not asked: a gate refused (robots.txt, address guard)
+	OutcomeCrash       Outcome = 9 // answered, and the crawler failed on the answer
 )
 
 // OutcomeOf returns the class of an HTTP status; OutcomeFailed for anything below 200. A redirect without
@@ -368,7 +379,7 @@ func OutcomeOf(status int) Outcome {
 
 // String returns the outcome's name for people: "stored", "not-modified", …
 func (o Outcome) String() string {
-	names := [...]string{"none", "stored", "not-modified", "redirected", "missing", "client-error", "server-error", "failed", "denied"}
+	names := [...]string{"none", "stored", "not-modified", "redirected", "missing", "client-error", "server-error", "failed", "denied", "crash"}
 	if int(o) < len(names) {
 		return names[o]
 	}
@@ -391,6 +402,7 @@ func (*Relocated) kind() recordKind  { return kindRelocated }
 func (*Pruned) kind() recordKind     { return kindPruned }
 func (*Forgotten) kind() recordKind  { return kindForgotten }
 func (*Ranked) kind() recordKind     { return kindRanked }
+func (*Struck) kind() recordKind     { return kindStruck }
 
 func (r *Discovered) home(int) weburl.Partition   { return r.Partition }
 func (r *Fetched) home(n int) weburl.Partition    { return r.URL.Partition(n) }
@@ -408,6 +420,7 @@ func (r *Relocated) home(int) weburl.Partition    { return r.Partition }
 func (r *Pruned) home(int) weburl.Partition       { return r.Partition }
 func (r *Forgotten) home(int) weburl.Partition    { return r.Partition }
 func (r *Ranked) home(int) weburl.Partition       { return r.Partition }
+func (r *Struck) home(int) weburl.Partition       { return r.Partition }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}
@@ -425,6 +438,7 @@ func (r *Relocated) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Pruned) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Ranked) settle(p weburl.Partition)     { r.Partition = p }
+func (r *Struck) settle(p weburl.Partition)     { r.Partition = p }
 
 func (r *Discovered) check() error {
 	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
@@ -502,6 +516,7 @@ func checkListed(what string, n int) error {
 func (r *Scrubbed) check() error  { return nil }
 func (r *Pruned) check() error    { return nil }
 func (r *Planned) check() error   { return nil }
+func (r *Struck) check() error    { return nil }
 func (r *Withdrawn) check() error { return nil }
 func (r *Purged) check() error    { return nil }
 

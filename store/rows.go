@@ -55,6 +55,7 @@ type Page struct {
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
 	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
 	Pruned      uint32     `cbor:"44,keyasint,omitempty"` // versions up to this number are no longer kept
+	Strikes     uint8      `cbor:"46,keyasint,omitempty"` // unclean stops in a row that met the page while it was processed
 }
 
 // State is what has become of a page. The numbers are part of the format.
@@ -256,7 +257,7 @@ type Counters struct {
 }
 
 // outcomes is the number of outcomes.
-const outcomes = 9
+const outcomes = 10
 
 // String returns the state's name for people.
 func (s State) String() string {

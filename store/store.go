@@ -469,11 +469,20 @@ func (l dbLogger) Fatalf(format string, args ...any) {
 }
 
 func recoverFatal(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case fatalError:
-		*err = r.err
-	default:
-		panic(r)
+	cause := recover()
+	if cause == nil {
+		return
 	}
+	if *err = Fatal(cause); *err == nil {
+		panic(cause)
+	}
+}
+
+// Fatal returns the error by which the database has given up if that is the cause of a panic, which the caller
+// has recovered; else nil.
+func Fatal(cause any) error {
+	if f, ok := cause.(fatalError); ok {
+		return f.err
+	}
+	return nil
 }

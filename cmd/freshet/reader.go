@@ -170,6 +170,8 @@ func skipReason(row store.Page) string {
 	switch {
 	case row.State == store.StatePurged:
 		return "purged"
+	case row.Strikes >= crawl.MaxStrikes:
+		return row.Reason
 	case row.Versions > 0 || row.Queue != store.NoQueue || row.State == store.StatePending || row.State == store.StateRedirect:
 		return ""
 	case row.State == store.StateDenied:
@@ -177,6 +179,8 @@ func skipReason(row store.Page) string {
 			return "private-address"
 		}
 		return row.Reason
+	case row.Outcome == store.OutcomeCrash:
+		return row.Outcome.String()
 	case row.Status != 0:
 		return fmt.Sprintf("%s %d", row.State, row.Status)
 	}
