@@ -124,7 +124,7 @@ func TestPurgeIsTriedAgain(t *testing.T) {
 	}()
 	failed := 0
 	for line := range said {
-		if strings.Contains(line, "purge is not finished") {
+		if strings.Contains(line, "work=purge") {
 			failed++
 		}
 		if strings.Contains(line, "msg=purged") {
