@@ -197,7 +197,7 @@ func TestCollision(t *testing.T) {
 	s.state.batch = s.db.NewBatch()
 	squatter := s.state.page(p, u.Fingerprint())
 	s.state.create(squatter, Page{URL: parse(t, "http://page.test/squatter")})
-	if err := s.commitBatch(true); err != nil {
+	if err := s.commitBatch(s.state, true); err != nil {
 		t.Fatal(err)
 	}
 	s.finish()

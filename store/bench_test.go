@@ -54,7 +54,7 @@ func BenchmarkApplyFetched(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, f := range group {
-			s.stage(f.Record)
+			s.stage(s.state, f.Record)
 		}
 		s.state.flush()
 		if err := s.state.batch.Close(); err != nil {

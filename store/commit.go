@@ -60,12 +60,12 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	}
 	for i := range group {
 		s.settlePaid(&group[i])
-		group[i].Partition, group[i].Number = s.stage(group[i].Record)
+		group[i].Partition, group[i].Number = s.stage(s.state, group[i].Record)
 		last := i == len(group)-1
 		if !last && s.state.batch.Len() < enoughBatched {
 			continue
 		}
-		if err := s.commitBatch(last); err != nil {
+		if err := s.commitBatch(s.state, last); err != nil {
 			return nil, s.fail(err)
 		}
 	}
@@ -163,7 +163,7 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 	s.state.readAhead(records)
 	for _, r := range records {
-		s.stage(r)
+		s.stage(s.state, r)
 	}
 	if len(ordered) > 0 {
 		known := s.orders.last + uint64(len(ordered))
@@ -171,7 +171,7 @@ func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 			return nil, s.fail(err)
 		}
 	}
-	if err := s.commitBatch(true); err != nil {
+	if err := s.commitBatch(s.state, true); err != nil {
 		return nil, s.fail(err)
 	}
 	moves := s.finish()
@@ -182,6 +182,30 @@ func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 		return nil, s.fail(err)
 	}
 	return moves, nil
+}
+
+// applyTo is Apply for any crawl of the directory. Only the records of the crawl that is open are shown to
+// OnRecord, and only they have moves.
+func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
+	if crawl == s.options.Crawl {
+		return s.Apply(records...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	st := newState(newKeyspace(crawl), s.db, s.large)
+	defer st.release()
+	for _, r := range records {
+		s.stage(st, r)
+	}
+	err := s.commitBatch(st, true)
+	s.applied, s.records = s.applied[:0], s.records[:0]
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	return nil, nil
 }
 
 // looksFurther tells the records whose effect depends on rows that are read from the database as it was
@@ -224,37 +248,37 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 	if next := s.state.peekTotal(p).Records + 1; n != next {
 		return fmt.Errorf("store: replay: record %d of partition %d: want %d", n, p, next)
 	}
-	s.stage(r)
-	if err := s.commitBatch(true); err != nil {
+	s.stage(s.state, r)
+	if err := s.commitBatch(s.state, true); err != nil {
 		return s.fail(err)
 	}
 	s.finish()
 	return nil
 }
 
-// stage applies a record in the batch, and returns its partition and number.
-func (s *Store) stage(r Record) (weburl.Partition, uint64) {
-	if s.state.batch == nil {
-		s.state.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
+// stage applies a record to a crawl's state in its batch, and returns its partition and number.
+func (s *Store) stage(st *state, r Record) (weburl.Partition, uint64) {
+	if st.batch == nil {
+		st.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
 	}
 	p := r.home(s.dir.partitions)
-	n := s.state.peekTotal(p).Records + 1
+	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = appendRecord(s.records, r)
 	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records)})
-	s.state.apply(p, n, r, s.records[from:])
+	st.apply(p, n, r, s.records[from:])
 	return p, n
 }
 
-// commitBatch completes the batch and commits it.
-func (s *Store) commitBatch(sync bool) error {
-	batch := s.state.batch
+// commitBatch completes a crawl's batch and commits it.
+func (s *Store) commitBatch(st *state, sync bool) error {
+	batch := st.batch
 	if batch == nil {
 		return nil
 	}
-	s.state.flush()
-	s.state.batch = nil
-	if err := errors.Join(s.state.err, s.noteDurable(batch)); err != nil {
+	st.flush()
+	st.batch = nil
+	if err := errors.Join(st.err, s.noteDurable(batch)); err != nil {
 		return errors.Join(err, batch.Close())
 	}
 	if sync {

@@ -223,7 +223,8 @@ func (s *Store) knownOrders() (known, most uint64, err error) {
 	return known, most, err
 }
 
-// resumeOrders takes in the orders of the crawl that its rows do not know of. Where the rows know of more than the
+// resumeOrders takes in the orders of the crawl that its rows do not know of, and take-downs whoever ordered them: a
+// new crawl is told of all that came before it. Where the rows know of more than the
 // files, the files are completed from the rows.
 func (s *Store) resumeOrders(all []order) error {
 	known, most, err := s.knownOrders()
@@ -236,7 +237,9 @@ func (s *Store) resumeOrders(all []order) error {
 			return err
 		}
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(o order) bool { return o.Number <= known || o.Crawl != s.options.Crawl })
+	all = slices.DeleteFunc(slices.Clone(all), func(o order) bool {
+		return o.Number <= known || o.Crawl != s.options.Crawl && o.Do != orderPurge
+	})
 	if err := s.obey(all); err != nil || known == s.orders.last {
 		return err
 	}
@@ -341,6 +344,12 @@ func (s *Store) obey(all []order) error {
 		counts := last[thing{o.Do, o.Partition, string(o.Site) + o.Host}] == o.Number
 		switch {
 		case o.Do == orderPurge:
+			if down, err := s.isDown(o.target()); err != nil || down {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if err := s.put(purgeKey(o), &purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}, pebble.NoSync); err != nil {
 				return err
 			}

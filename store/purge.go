@@ -36,11 +36,12 @@ func (s *Store) Purge(ctx context.Context, at time.Time, targets ...Target) (Pur
 	return s.FinishPurges(ctx)
 }
 
-// BeginPurge takes pages and sites down in the database. Rows become tombstones, which neither fetches
+// BeginPurge takes pages and sites down in the database, in every crawl of the directory: a take-down is
+// of what is stored, whichever crawl has stored it. Rows become tombstones, which neither fetches
 // nor discoveries bring back; versions, visits and out-links go; the change log says purged; what is
-// being fetched will not be stored. It returns what that did to the queues. The bytes are still on
-// disk: FinishPurges takes them off it. That it has to is durable first, so that a purge that a crash
-// cuts is taken up again by the next Open and the next FinishPurges.
+// being fetched will not be stored. It returns what that did to the queues of the crawl that is open. The
+// bytes are still on disk: FinishPurges takes them off it. That it has to is durable first, so that a purge
+// that a crash cuts is taken up again by the next Open and the next FinishPurges.
 //
 // O(pages of the partition) for a site. Errors are as Apply's.
 func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err error) {
@@ -62,9 +63,34 @@ func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err e
 	return moves, nil
 }
 
+// Count returns how many pages of the crawl that is open a purge of target would take down.
+func (s *Store) Count(target Target) (pages int64, err error) {
+	if !target.URL.IsZero() {
+		page, _, err := s.PageOf(target.URL)
+		if err != nil || page.State == StatePurged {
+			return 0, err
+		}
+		return 1, nil
+	}
+	return s.count(s.keys, target.Site)
+}
+
+// count returns how many pages of a site have not been taken down.
+func (s *Store) count(keys keyspace, site weburl.Site) (pages int64, err error) {
+	for page, err := range s.pagesOf(keys, site.Partition(s.dir.partitions)) {
+		if err != nil {
+			return pages, err
+		}
+		if page.URL.Site() == site && page.State != StatePurged {
+			pages++
+		}
+	}
+	return pages, nil
+}
+
 // purge is a purge that has begun. It lies outside of every crawl until it is finished.
 type purge struct {
-	Crawl string      `cbor:"1,keyasint,omitempty"`
+	Crawl string      `cbor:"1,keyasint,omitempty"` // of the key of one that an older program began
 	URL   weburl.URL  `cbor:"2,keyasint,omitzero"`
 	Site  weburl.Site `cbor:"3,keyasint,omitempty"`
 	At    int64       `cbor:"4,keyasint,omitempty"`
@@ -125,58 +151,140 @@ func (s *Store) begun() (all []purge, err error) {
 // resumePurges does again, at Open, what BeginPurge may not have come to.
 func (s *Store) resumePurges() error {
 	all, err := s.begun()
-	for _, p := range all {
-		if err == nil && p.Crawl == s.options.Crawl {
-			_, err = s.takeDown(p.target(), p.At)
+	for i := range all {
+		if err == nil {
+			_, err = s.takeDown(all[i].target(), all[i].At)
 		}
 	}
 	return err
 }
 
+// isDown reports whether a target has been taken down in every crawl.
+func (s *Store) isDown(target Target) (bool, error) {
+	names, err := s.everyCrawl()
+	for _, crawl := range names {
+		keys := newKeyspace(crawl)
+		if !target.URL.IsZero() {
+			page, _, pageErr := s.pageOf(keys, target.URL)
+			if pageErr != nil || page.State != StatePurged {
+				return false, ignoreMissing(pageErr)
+			}
+			continue
+		}
+		row, siteErr := s.siteOf(keys, target.Site)
+		if siteErr != nil || !row.Purged {
+			return false, ignoreMissing(siteErr)
+		}
+		if n, err := s.count(keys, target.Site); err != nil || n > 0 {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// everyCrawl returns the names of the crawl that is open and of all others that have records.
+func (s *Store) everyCrawl() ([]string, error) {
+	names, err := s.Crawls()
+	if !slices.Contains(names, s.options.Crawl) {
+		names = append(names, s.options.Crawl)
+	}
+	return names, err
+}
+
+// takeDown applies the records of a purge to every crawl; doing it twice does no more. It returns the moves
+// of the crawl that is open.
+func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
+	names, err := s.everyCrawl()
+	for _, crawl := range names {
+		if err != nil {
+			return moves, err
+		}
+		t := takedown{Store: s, crawl: crawl, keys: newKeyspace(crawl), p: target.partition(s.dir.partitions), at: at}
+		if !target.URL.IsZero() {
+			err = t.page(target.URL)
+		} else {
+			err = t.site(target.Site)
+		}
+		moves = append(moves, t.moves...)
+	}
+	return moves, err
+}
+
+func (t Target) partition(partitions int) weburl.Partition {
+	if t.URL.IsZero() {
+		return t.Site.Partition(partitions)
+	}
+	return t.URL.Partition(partitions)
+}
+
 // purgeBatch is how many pages of a site go in one batch.
 const purgeBatch = 512
 
-// takeDown applies the records of a purge; doing it twice does no more.
-func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
-	apply := func(records ...Record) {
-		if err == nil && len(records) > 0 {
-			var more []Move
-			more, err = s.Apply(records...)
-			moves = append(moves, more...)
-		}
+// takedown is a purge on its way through one crawl.
+type takedown struct {
+	*Store
+	crawl string
+	keys  keyspace
+	p     weburl.Partition
+	at    int64
+	moves []Move
+}
+
+func (t *takedown) apply(records ...Record) error {
+	if len(records) == 0 {
+		return nil
 	}
-	if !target.URL.IsZero() {
-		p := target.URL.Partition(s.dir.partitions)
-		if page, _, err := s.PageOf(target.URL); err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
-		} else if page.State != StatePurged {
-			apply(&Purged{Partition: p, URL: target.URL, At: at})
-		}
-		apply(&Scrubbed{Partition: p})
-		return moves, err
+	moves, err := t.applyTo(t.crawl, records...)
+	t.moves = append(t.moves, moves...)
+	return err
+}
+
+func (t *takedown) page(u weburl.URL) error {
+	page, _, err := t.pageOf(t.keys, u)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
+	case page.State == StatePurged:
+		return nil
 	}
-	p := target.Site.Partition(s.dir.partitions)
-	if row, err := s.Site(target.Site); err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, err
-	} else if !row.Purged {
-		apply(&SitePurged{Site: target.Site, At: at})
+	return t.apply(&Purged{Partition: t.p, URL: u, At: t.at})
+}
+
+func (t *takedown) site(site weburl.Site) error {
+	row, err := t.siteOf(t.keys, site)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	if err == nil && !row.Purged {
+		err = t.apply(&SitePurged{Site: site, At: t.at})
+	}
+	if err != nil {
+		return err
 	}
 	var group []Record
-	for page, pageErr := range s.Pages(p) {
-		if pageErr != nil {
-			return moves, pageErr
+	for page, err := range t.pagesOf(t.keys, t.p) {
+		if err != nil {
+			return err
 		}
-		if page.URL.Site() != target.Site || page.State == StatePurged {
+		if page.URL.Site() != site || page.State == StatePurged {
 			continue
 		}
-		if group = append(group, &Purged{Partition: p, Fingerprint: page.Fingerprint, At: at}); len(group) == purgeBatch {
-			apply(group...)
+		group = append(group, &Purged{Partition: t.p, Fingerprint: page.Fingerprint, At: t.at})
+		if len(group) == purgeBatch {
+			if err := t.apply(group...); err != nil {
+				return err
+			}
 			group = nil
 		}
 	}
-	apply(group...)
-	apply(&Scrubbed{Partition: p})
-	return moves, err
+	return t.apply(group...)
 }
 
 // PurgeReport is what FinishPurges did.
@@ -186,11 +294,11 @@ type PurgeReport struct {
 	FreedBytes int64    // of them
 }
 
-// FinishPurges takes the bytes of everything whose purge has begun, in any crawl of the directory, off
-// the disk: the WARC files that hold any of it are rewritten without it, whoever recorded it, and so
-// are the database's tables and log files. It may be called while a crawl runs; it then ends the WARC
-// file being written. It reads every WARC file once. After an error, or ctx's end, the next call
-// begins anew.
+// FinishPurges takes the bytes of everything whose purge has begun off the disk. The WARC files that hold any
+// of it are rewritten without it, whoever recorded it, and so are the database's tables and log files.
+// Snapshots on their way out of the directory are cut off. What a repair has set aside goes whole: nobody can
+// tell what of it is not of the page. It may be called while a crawl runs; it then ends the WARC file being
+// written. It reads every WARC file once. After an error, or ctx's end, the next call does it again.
 //
 // Copies that were made of the directory (snapshots, exports) are not its to change.
 func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error) {
@@ -203,6 +311,9 @@ func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error
 	if err := s.endFile(); err != nil {
 		return report, err
 	}
+	if err := s.dropCopies(); err != nil {
+		return report, err
+	}
 	hit := searchFor(all)
 	files, err := s.filesWith(ctx, hit)
 	if err != nil {
@@ -211,8 +322,13 @@ func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error
 	if report.Files, report.FreedBytes, err = s.rewrite(ctx, files, hit, 0); err != nil {
 		return report, err
 	}
-	if err := s.scrubAll(ctx, all); err != nil {
+	if err := s.scrub(ctx, s.partitionsOf(all)); err != nil {
 		return report, err
+	}
+	if s.options.OnPurge != nil {
+		if err := s.options.OnPurge(ctx, hit); err != nil {
+			return report, fmt.Errorf("store: purge: %w", err)
+		}
 	}
 	for i := range all {
 		report.Targets = append(report.Targets, all[i].target().String())
@@ -221,6 +337,15 @@ func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error
 		}
 	}
 	return report, nil
+}
+
+// partitionsOf returns where the targets of purges are.
+func (s *Store) partitionsOf(all []purge) (places []weburl.Partition) {
+	for i := range all {
+		places = append(places, all[i].target().partition(s.dir.partitions))
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
 }
 
 // endFile ends the WARC file being written, so that it can be rewritten.
@@ -268,25 +393,6 @@ func (s *Store) filesWith(ctx context.Context, hit func(target string) bool) (wi
 		}
 	}
 	return with, nil
-}
-
-func (s *Store) scrubAll(ctx context.Context, all []purge) error {
-	done := map[string]bool{}
-	for i := range all {
-		p := all[i].Site.Partition(s.dir.partitions)
-		if !all[i].URL.IsZero() {
-			p = all[i].URL.Partition(s.dir.partitions)
-		}
-		name := fmt.Sprintf("%s/%d", all[i].Crawl, p)
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		if err := s.scrub(ctx, all[i].Crawl, p); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Store) endPurge(p *purge) error {

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -12,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"freshet/internal/powercut"
-	"freshet/store/warc"
+	"freshet/internal/remains"
 	"freshet/weburl"
 )
 
@@ -25,7 +23,11 @@ func secretAnswer(t testing.TB, u weburl.URL, minutes int, text string) Fetch {
 	f := answer(t, u, minutes, "<p>"+secret+" "+text+"</p>")
 	r := f.Record.(*Fetched)
 	r.ETag, r.Charset, r.RetryAt = secret, secret, at(minutes+60)
-	r.Links = EncodeLinks([]OutLink{{URL: parse(t, "http://elsewhere.test/"+secret), Rel: weburl.RelAnchor}})
+	links := []OutLink{{URL: parse(t, "http://elsewhere.test/"+secret), Rel: weburl.RelAnchor}}
+	for n := range 200 * (minutes % 2) { // enough to be compressed
+		links = append(links, OutLink{URL: parse(t, fmt.Sprintf("http://elsewhere.test/%d", n)), Rel: weburl.RelAnchor})
+	}
+	r.Links = EncodeLinks(links)
 	return f
 }
 
@@ -44,54 +46,14 @@ func secretWeb(t testing.TB, s *Store) {
 	commitPages(t, s, robots)
 }
 
-// filesWithSecret returns the files of a disk in which the secret can be found, as it is or in a gzip
-// member.
+// filesWithSecret returns the files of a disk in which the secret can be found, however it is packed.
 func filesWithSecret(t testing.TB, disk vfs.FS, dir string) (found []string) {
 	t.Helper()
-	names, err := disk.List(dir)
+	found, err := remains.Find(disk, dir, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
-		path := disk.PathJoin(dir, name)
-		info, err := disk.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.IsDir() {
-			found = append(found, filesWithSecret(t, disk, path)...)
-			continue
-		}
-		raw, err := readFile(disk, path, 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(raw, []byte(secret)) || strings.Contains(name, ".warc") && blocksHave(t, raw, secret) {
-			found = append(found, path)
-		}
-	}
 	return found
-}
-
-func blocksHave(t testing.TB, raw []byte, text string) bool {
-	t.Helper()
-	r := warc.NewReader(bytes.NewReader(raw), "file")
-	for {
-		record, err := r.Next()
-		if err == io.EOF {
-			return false
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		block, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(block), text) || strings.Contains(record.TargetURI, text) {
-			return true
-		}
-	}
 }
 
 func purgeOptions(disk vfs.FS) Options {

@@ -57,10 +57,13 @@ func (s *Store) Page(p weburl.Partition, fp weburl.Fingerprint) (page Page, err 
 }
 
 // PageOf returns the row of u and its key; ErrNotFound if u has none.
-func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) {
+func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) { return s.pageOf(s.keys, u) }
+
+func (s *Store) pageOf(keys keyspace, u weburl.URL) (page Page, fp weburl.Fingerprint, err error) {
 	p := u.Partition(s.dir.partitions)
-	for fp := u.Fingerprint(); ; fp = probe(fp) {
-		page, err := s.Page(p, fp)
+	for fp = u.Fingerprint(); ; fp = probe(fp) {
+		page = Page{}
+		err = s.row(keys.appendPage(nil, p, keyPage, fp), &page)
 		if err != nil || page.URL == u {
 			return page, fp, err
 		}
@@ -69,8 +72,10 @@ func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) {
 
 // Pages iterates over a partition's rows in the order of their keys, as they are when the iteration
 // begins. It ends after an error.
-func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] {
-	return rows(s.db, s.keys, p, keyPage, func(rest, value []byte, page *PageAt) error {
+func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.pagesOf(s.keys, p) }
+
+func (s *Store) pagesOf(keys keyspace, p weburl.Partition) iter.Seq2[PageAt, error] {
+	return rows(s.db, keys, p, keyPage, func(rest, value []byte, page *PageAt) error {
 		n, err := numberTail(rest)
 		page.Fingerprint = weburl.Fingerprint(n)
 		return errors.Join(err, decodeValue(value, &page.Page))
@@ -99,9 +104,11 @@ func rows[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKi
 }
 
 // Site returns a site's row; ErrNotFound if there is none.
-func (s *Store) Site(site weburl.Site) (SiteRow, error) {
+func (s *Store) Site(site weburl.Site) (SiteRow, error) { return s.siteOf(s.keys, site) }
+
+func (s *Store) siteOf(keys keyspace, site weburl.Site) (SiteRow, error) {
 	row := SiteRow{Site: site}
-	err := s.row(s.keys.appendText(nil, site.Partition(s.dir.partitions), keySite, string(site)), &row)
+	err := s.row(keys.appendText(nil, site.Partition(s.dir.partitions), keySite, string(site)), &row)
 	return row, err
 }
 

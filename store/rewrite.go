@@ -290,7 +290,7 @@ func (r *rewriting) point() error {
 			record := waiting[h]
 			record.Captures = append(record.Captures, at.relocation(offset, to))
 			if len(record.Captures) == maxListed {
-				if err := r.applyTo(at.crawl, record); err != nil {
+				if _, err := r.applyTo(at.crawl, record); err != nil {
 					return err
 				}
 				waiting[h] = &Relocated{Partition: at.p, File: r.file}
@@ -299,7 +299,7 @@ func (r *rewriting) point() error {
 	}
 	for _, h := range order {
 		if record := waiting[h]; len(record.Captures) > 0 {
-			if err := r.applyTo(h.crawl, record); err != nil {
+			if _, err := r.applyTo(h.crawl, record); err != nil {
 				return err
 			}
 		}
@@ -371,28 +371,4 @@ func (s *Store) closedFiles() (names []string, err error) {
 		}
 	}
 	return names, err
-}
-
-// applyTo is Apply for any crawl of the directory.
-func (s *Store) applyTo(crawl string, records ...Record) error {
-	if crawl == s.options.Crawl {
-		_, err := s.Apply(records...)
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writable(); err != nil {
-		return err
-	}
-	other := &Store{options: s.options, fs: s.fs, dir: s.dir, db: s.db, keys: newKeyspace(crawl)}
-	other.options.OnRecord = nil
-	other.state = newState(other.keys, s.db, s.large)
-	defer other.state.release()
-	for _, r := range records {
-		other.stage(r)
-	}
-	if err := other.commitBatch(true); err != nil {
-		return s.fail(err)
-	}
-	return nil
 }

@@ -34,22 +34,40 @@ func (r *reusing) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // Unwrap implements vfs.FS.
 func (r *reusing) Unwrap() vfs.FS { return r.FS }
 
-// scrub makes the bytes of what has been deleted from a partition of a crawl vanish from the database's
-// files: its tables are written anew, every log file kept for reuse is replaced, and the old files are
-// gone when it returns. It waits for readers that hold on to the old state.
-func (s *Store) scrub(ctx context.Context, crawl string, p weburl.Partition) error {
-	s.logs.afresh.Store(true)
-	defer s.logs.afresh.Store(false)
-	from, to := newKeyspace(crawl).partitionSpan(p)
-	for range 2 * memTables { // more than the database keeps for reuse
-		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be ended
-			return err
-		}
-		if err := s.db.Flush(); err != nil {
-			return err
+// scrub makes the bytes of what has been taken down in some partitions, of any crawl, vanish from the
+// database's files: its tables and every log file kept for reuse are replaced, and the old files are gone when
+// it returns. It waits for readers that hold on to the old state.
+func (s *Store) scrub(ctx context.Context, places []weburl.Partition) error {
+	// A table that was written while a snapshot was held may have what was deleted before. From here on
+	// snapshots are of the state without it, and Scrubbed deletes all of it once more: the compaction below
+	// brings those deletions to wherever there is anything left of their keys.
+	s.files.Lock()
+	s.files.Unlock() // all who held a snapshot are done
+	names, err := s.everyCrawl()
+	if err != nil {
+		return err
+	}
+	for _, crawl := range names {
+		for _, p := range places {
+			if _, err := s.applyTo(crawl, &Scrubbed{Partition: p}); err != nil {
+				return err
+			}
 		}
 	}
-	if err := s.db.Compact(ctx, from, to, false); err != nil {
+	if err := s.replaceLogs(); err != nil {
+		return err
+	}
+	from := []byte{oldestFormat}
+	for _, crawl := range names {
+		for p := range s.dir.partitions {
+			_, to := newKeyspace(crawl).partitionSpan(weburl.Partition(p))
+			if err := s.db.Compact(ctx, from, to, false); err != nil {
+				return err
+			}
+			from = to
+		}
+	}
+	if err := s.db.Compact(ctx, from, []byte{keyFormat + 1}, false); err != nil {
 		return err
 	}
 	for {
@@ -61,6 +79,21 @@ func (s *Store) scrub(ctx context.Context, crawl string, p weburl.Partition) err
 			return err
 		}
 	}
+}
+
+// replaceLogs replaces more log files than the database keeps for reuse.
+func (s *Store) replaceLogs() error {
+	s.logs.afresh.Store(true)
+	defer s.logs.afresh.Store(false)
+	for range 2 * memTables {
+		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be ended
+			return err
+		}
+		if err := s.db.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scrubKey lies outside of every crawl and says nothing.

@@ -34,6 +34,10 @@ type Options struct {
 	// OnRecord is called for every record once it is durable, in the order of its partition, by
 	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
 	OnRecord func(p weburl.Partition, n uint64, record []byte)
+
+	// OnPurge is called by FinishPurges before it ends, with what tells the URLs that are being purged. It
+	// takes them out of files of the directory that are not the store's. After an error the purge is not finished.
+	OnPurge func(ctx context.Context, hit func(url string) bool) error
 }
 
 // WARCOptions say how captures are written.
@@ -205,15 +209,18 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// prepare lays the ballast and makes the folder of captures. It comes before the database: who finds that after a
-// crash looks for captures too.
+// prepare lays the ballast, makes the folder of captures and deletes leftovers. It comes before the database: who
+// finds that after a crash looks for captures too.
 func (s *Store) prepare() error {
 	if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
 		return err
 	} else if err != nil {
 		s.options.Logger.Warn("no space held back for a full disk", "error", err)
 	}
-	return makeDir(s.fs, s.dir.join(warcDir))
+	if err := makeDir(s.fs, s.dir.join(warcDir)); err != nil {
+		return err
+	}
+	return s.dropLeftovers()
 }
 
 // openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+
 	"freshet/weburl"
 )
 
@@ -24,12 +26,7 @@ func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 		return
 	}
 	st.dequeue(row)
-	for _, kind := range []keyKind{keyVersion, keyVisit} {
-		from, to := span(st.keys.appendPage(nil, p, kind, row.id.fp))
-		st.deleteSpan(from, to)
-	}
-	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, row.id.fp)
-	st.delete()
+	st.deletePast(p, row.id.fp)
 	st.setState(row, StatePurged)
 	row.Page = Page{
 		URL: row.URL, State: row.State, Depth: row.Depth, Hops: row.Hops, Rel: row.Rel, Via: row.Via,
@@ -48,9 +45,13 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	st.delete()
 }
 
-// scrubbed strips the kept records of fetches of what has been taken down.
+// scrubbed strips the kept records of fetches of what has been taken down, and deletes once more what
+// purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
+// database lets go of every older value (see Store.scrub).
 func (st *state) scrubbed(p weburl.Partition) {
 	from, to := st.keys.kindSpan(p, keyRecord)
+	st.deleteSpan(from, st.keys.appendNumber(nil, p, keyRecord, st.peekTotal(p).Trimmed+1))
+	st.scrubPages(p)
 	err := scan(st.db, from, to, func(key, value []byte) error {
 		record, err := decodeRecord(value)
 		if err != nil {
@@ -77,6 +78,49 @@ func (st *state) scrubbed(p weburl.Partition) {
 	if err != nil {
 		st.fail(err)
 	}
+}
+
+// scrubPages writes the tombstones of a partition once more, without what they stand for.
+func (st *state) scrubPages(p weburl.Partition) {
+	from, to := st.keys.kindSpan(p, keyPage)
+	err := scan(st.db, from, to, func(key, value []byte) error {
+		n, err := numberTail(key[len(from):])
+		var page Page
+		if err = errors.Join(err, decodeValue(value, &page)); err != nil || page.State != StatePurged {
+			return err
+		}
+		st.deletePast(p, weburl.Fingerprint(n))
+		st.key = append(st.key[:0], key...)
+		st.setRaw(value)
+		return nil
+	})
+	if err != nil {
+		st.fail(err)
+	}
+	from, to = st.keys.kindSpan(p, keySite)
+	err = scan(st.db, from, to, func(key, value []byte) error {
+		var row SiteRow
+		if err := decodeValue(value, &row); err != nil || !row.Purged {
+			return err
+		}
+		st.key = append(st.key[:0], key...)
+		st.setRaw(value)
+		st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(key[len(from):]))
+		st.delete()
+		return nil
+	})
+	if err != nil {
+		st.fail(err)
+	}
+}
+
+// deletePast deletes what belongs to a page beside its row.
+func (st *state) deletePast(p weburl.Partition, fp weburl.Fingerprint) {
+	for _, kind := range []keyKind{keyVersion, keyVisit} {
+		st.deleteSpan(span(st.keys.appendPage(nil, p, kind, fp)))
+	}
+	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, fp)
+	st.delete()
 }
 
 // purgedPage reports whether u's row is a tombstone, without keeping the rows that it looks at.

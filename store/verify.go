@@ -26,6 +26,7 @@ func (p Problem) String() string { return p.Place + ": " + p.Text }
 // Verify checks the crawl, as it is when it begins, against itself and against its captures, and
 // calls report for every fault. It holds that
 //
+//   - every file of the directory is one of ours;
 //   - every WARC file can be read to its end;
 //   - the captures of versions and visits are there and are those of their page, and the payload of
 //     a version's capture has its digest;
@@ -40,12 +41,21 @@ func (s *Store) Verify(ctx context.Context, report func(Problem)) error {
 	s.files.RLock()
 	defer s.files.RUnlock()
 	snapshot := s.db.NewSnapshot()
-	err := s.verifyFiles(ctx, report)
+	err := errors.Join(s.verifyNames(report), s.verifyFiles(ctx, report))
 	for p := 0; p < s.dir.partitions && err == nil; p++ {
 		v := &verifier{Store: s, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*SiteRow{}}
 		err = v.verify()
 	}
 	return errors.Join(err, snapshot.Close())
+}
+
+// verifyNames names what is in the directory and does not belong there: no purge looks into it.
+func (s *Store) verifyNames(report func(Problem)) error {
+	names, err := s.strangers()
+	for _, name := range names {
+		report(Problem{name, "is no file of a data directory, and no purge looks into it: move it elsewhere"})
+	}
+	return err
 }
 
 // verifyFiles reads all WARC files.

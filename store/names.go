@@ -1,0 +1,95 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tempDir holds, in the data directory, what is made there to be given away, such as a snapshot that is written
+// to standard output. Only who holds the directory's lock makes and uses any of it, so that whatever is found at
+// an opening has been left by one that died.
+const tempDir = "tmp"
+
+// topNames are the names that a data directory may have; a folder's ends in a slash.
+var topNames = []string{
+	formatFile, lockFile, ballastFile, dbDir + "/", warcDir + "/", asideDir + "/", tempDir + "/",
+	ordersFile, ordersCopy, "seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
+	"lost+found/", // of the file system, where the directory is the top of one
+}
+
+// leftover reports whether a name is of a file that is complete only under another one, or of a snapshot on its
+// way to standard output as older programs made it, under the number of their process.
+func leftover(name string) bool {
+	pid, is := strings.CutPrefix(strings.TrimSuffix(name, ".part"), "snapshot-")
+	if n, err := strconv.Atoi(pid); is && err == nil && n > 0 && n <= maxPID && pid == strconv.Itoa(n) {
+		return true
+	}
+	return slices.Contains([]string{formatFile + ".new", ordersFile + ".new", ordersCopy + ".new", "crawl.log.new"}, name)
+}
+
+// maxPID is the largest number of a process.
+const maxPID = 1 << 22
+
+// dropLeftovers deletes what those have left who died in the midst of it. The caller holds the directory's lock.
+func (s *Store) dropLeftovers() error {
+	names, err := s.fs.List(s.dir.path)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !leftover(name) {
+			continue
+		}
+		s.options.Logger.Warn("a leftover of a process that ended early is deleted", "name", name)
+		if err := s.fs.RemoveAll(s.dir.join(name)); err != nil {
+			return err
+		}
+	}
+	return s.dropFolder(tempDir)
+}
+
+// dropCopies deletes the folders in which there may be copies of captures and rows that no row names.
+func (s *Store) dropCopies() error {
+	s.files.Lock()
+	defer s.files.Unlock()
+	return errors.Join(s.dropFolder(tempDir), s.dropFolder(asideDir))
+}
+
+// dropFolder deletes a folder of the directory, durably, if it is there.
+func (s *Store) dropFolder(name string) error {
+	if _, err := s.fs.Stat(s.dir.join(name)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := s.fs.RemoveAll(s.dir.join(name)); err != nil {
+		return err
+	}
+	return syncDir(s.fs, s.dir.path)
+}
+
+// strangers returns the names in the directory, and in its folder of captures, that no program of ours has given.
+func (s *Store) strangers() (names []string, err error) {
+	top, err := s.fs.List(s.dir.path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range top {
+		as := name
+		if info, err := s.fs.Stat(s.dir.join(name)); err == nil && info.IsDir() {
+			as += "/"
+		}
+		if !slices.Contains(topNames, as) && !leftover(name) {
+			names = append(names, name)
+		}
+	}
+	captures, err := s.fs.List(s.dir.join(warcDir))
+	for _, name := range captures {
+		if !strings.HasSuffix(strings.TrimSuffix(name, ".open"), ".warc.gz") {
+			names = append(names, warcDir+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
