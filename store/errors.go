@@ -12,6 +12,7 @@ var (
 	ErrOutdated = errors.New("store: data directory has an older format")
 	ErrCorrupt  = errors.New("store: corrupt data")
 	ErrNotFound = errors.New("store: not found")
+	ErrCut      = errors.New("store: the snapshot was cut off by a purge: take it again")
 	ErrReadOnly = errors.New("store: opened read-only")
 	ErrClosed   = errors.New("store: closed")
 

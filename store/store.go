@@ -115,7 +115,8 @@ type Store struct {
 	settled atomic.Bool // Close notes a clean stop
 	flushed atomic.Bool // a table was written since large was last looked after
 	logs    *reusing
-	orders  *orders // what an operator has ordered, beside the database
+	orders  *orders      // what an operator has ordered, beside the database
+	streams atomic.Int64 // snapshots that were written as tar files
 	moved   moved
 
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others

@@ -36,37 +36,81 @@ func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 			http.Error(w, "want POST", http.StatusMethodNotAllowed)
 			return
 		}
-		if err := s.Snapshot(r.Context(), r.FormValue("to")); err != nil {
+		if to := r.FormValue("to"); to != toOutput {
+			if err := s.Snapshot(r.Context(), to); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+			return
+		}
+		answer := &begun{Writer: w}
+		if err := s.WriteSnapshot(r.Context(), answer); err != nil && !answer.is {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
+		} else if err != nil {
+			panic(http.ErrAbortHandler) // the connection breaks, so that nobody takes it for whole
 		}
 	})
 }
 
-// takeSnapshot makes a snapshot of a data directory in the new folder to: by way of the crawl that runs
-// in it, or by itself.
-func takeSnapshot(ctx context.Context, data, to string) error {
-	to, err := filepath.Abs(to)
-	if err != nil {
-		return err
-	}
+// toOutput is the name for standard output in the place of a folder.
+const toOutput = "-"
+
+// begun remembers that something was written.
+type begun struct {
+	io.Writer
+	is bool
+}
+
+// Write implements io.Writer.
+func (b *begun) Write(p []byte) (int, error) {
+	b.is = true
+	return b.Writer.Write(p)
+}
+
+// takeSnapshot makes a snapshot of a data directory in the new folder to, or writes it to out as a tar file: by
+// way of the crawl that runs in it, or by itself. Only who has the directory open makes anything in it, so that
+// nothing is left behind by a command that is killed.
+func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err error) {
 	if err := checkDirectory(data); err != nil {
 		return err
 	}
+	if to != toOutput {
+		if to, err = outside(data, to); err != nil {
+			return err
+		}
+	}
 	_, err = patiently(ctx, data, func() (struct{}, error) {
-		if done, err := askSnapshot(ctx, data, to); done {
+		if done, err := askSnapshot(ctx, data, to, out); done {
 			return struct{}{}, err
 		}
 		s, err := store.Open(data, store.Options{})
 		if err != nil {
 			return struct{}{}, err
 		}
+		if to == toOutput {
+			return struct{}{}, errors.Join(s.WriteSnapshot(ctx, out), s.Close())
+		}
 		return struct{}{}, errors.Join(s.Snapshot(ctx, to), s.Close())
 	})
 	return err
 }
 
-// askSnapshot has a running crawl make a snapshot; done is false if none runs.
-func askSnapshot(ctx context.Context, data, to string) (done bool, err error) {
+// outside returns the whole path of a new folder, which must not be in the data directory: there no purge would
+// find it.
+func outside(data, to string) (string, error) {
+	to, err1 := filepath.Abs(to)
+	data, err2 := filepath.Abs(data)
+	if err := errors.Join(err1, err2); err != nil {
+		return "", err
+	}
+	within, err := filepath.Rel(data, to)
+	if err == nil && filepath.IsLocal(within) {
+		return "", fmt.Errorf("%s is in the data directory, where a purge would not reach it: give a folder outside of %s", to, data)
+	}
+	return to, nil
+}
+
+// askSnapshot has a running crawl make a snapshot, or write one to out; done is false if none runs.
+func askSnapshot(ctx context.Context, data, to string, out io.Writer) (done bool, err error) {
 	socket := filepath.Join(data, socketName)
 	conn, err := dialSocket(ctx, socket)
 	if err != nil {
@@ -85,9 +129,12 @@ func askSnapshot(ctx context.Context, data, to string) (done bool, err error) {
 		return true, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.New(strings.TrimSpace(string(text)))
+	if response.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+		return true, errors.Join(errors.New(strings.TrimSpace(string(text))), err)
+	}
+	if _, err = io.Copy(out, response.Body); err != nil {
+		err = fmt.Errorf("the snapshot was cut off, by the crawl's end or a purge: take it again: %w", err)
 	}
 	return true, err
 }
@@ -102,17 +149,7 @@ func snapshotCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if args[0] != "-" {
-			return takeSnapshot(cmd.Context(), *data, args[0])
-		}
-		// Beside what it links to, so that nothing is copied but to standard output.
-		temp := filepath.Join(*data, fmt.Sprintf("snapshot-%d", os.Getpid()))
-		defer os.RemoveAll(temp)
-		if err := takeSnapshot(cmd.Context(), *data, temp); err != nil {
-			return err
-		}
-		archive := tar.NewWriter(cmd.OutOrStdout())
-		return errors.Join(archive.AddFS(os.DirFS(temp)), archive.Close())
+		return takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
 	}
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -64,7 +65,7 @@ func TestSnapshotCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	done, err := askSnapshot(t.Context(), data, "copy")
+	done, err := askSnapshot(t.Context(), data, "copy", io.Discard)
 	cuts := disk.Take()
 	stop()
 	if err := errors.Join(err, server.Close()); err != nil || !done {

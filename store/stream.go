@@ -1,0 +1,82 @@
+package store
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// WriteSnapshot writes a Snapshot as a tar file. Until it is written, the copy lies in the directory's folder for
+// what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are ErrCut for that, and
+// as Snapshot's and w's.
+func (s *Store) WriteSnapshot(ctx context.Context, w io.Writer) (err error) {
+	if err := makeDir(s.fs, s.dir.join(tempDir)); err != nil {
+		return err
+	}
+	copied := s.fs.PathJoin(s.dir.join(tempDir), fmt.Sprintf("snapshot-%d", s.streams.Add(1)))
+	defer func() {
+		err = errors.Join(err, s.fs.RemoveAll(copied))
+	}()
+	if err := s.Snapshot(ctx, copied); err != nil {
+		return err
+	}
+	archive := tar.NewWriter(w)
+	err = addFolder(ctx, archive, s.fs, copied, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	}
+	if err == nil {
+		err = archive.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("store: write a snapshot: %w", err)
+	}
+	return nil
+}
+
+// addFolder adds all files of a folder to an archive, under names that begin with prefix.
+func addFolder(ctx context.Context, archive *tar.Writer, fsys vfs.FS, dir, prefix string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := fsys.PathJoin(dir, name)
+		info, err := fsys.Stat(path)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if info.IsDir() {
+			err = addFolder(ctx, archive, fsys, path, prefix+name+"/")
+		} else {
+			err = addFile(archive, fsys, path, prefix+name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addFile(archive *tar.Writer, fsys vfs.FS, path, name string) (err error) {
+	f, err := fsys.Open(path, vfs.SequentialReadsOption)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: 0o600, ModTime: info.ModTime()}
+	if err := archive.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, f)
+	return err
+}
