@@ -187,7 +187,7 @@ func (s *Set) advance(frozen []Entry) error {
 
 // flush makes a run of what is frozen.
 func (s *Set) flush(frozen []Entry) error {
-	g, err := s.writeSegment(len(frozen), func(w *segmentWriter) error { return w.addAll(frozen) })
+	g, err := s.writeSegment(func(w *segmentWriter) error { return w.addAll(frozen) })
 	if err != nil {
 		return err
 	}
@@ -214,10 +214,10 @@ func (s *Set) removeJournals(from, to uint32) error {
 	return nil
 }
 
-// writeSegment makes a segment of what fill writes, about n entries.
-func (s *Set) writeSegment(n int, fill func(*segmentWriter) error) (*segment, error) {
+// writeSegment makes a segment of what fill writes.
+func (s *Set) writeSegment(fill func(*segmentWriter) error) (*segment, error) {
 	number := s.next.Add(1) - 1
-	w, err := createSegment(s.opt.FS, s.path(segmentName(number)), number, n)
+	w, err := createSegment(s.opt.FS, s.path(segmentName(number)), number)
 	if err != nil {
 		return nil, err
 	}
@@ -260,8 +260,8 @@ func (s *Set) install(runs []*run, base *state, done func()) error {
 // mergeStep writes one segment of the merge and drops the inputs' segments that are passed with it.
 func (s *Set) mergeStep() error {
 	m := s.merge
-	pieces, n := m.next()
-	g, err := s.writeSegment(n, func(w *segmentWriter) error { return m.step(w, pieces, s.stopping.Load) })
+	pieces := m.next()
+	g, err := s.writeSegment(func(w *segmentWriter) error { return m.step(w, pieces, s.stopping.Load) })
 	if err != nil {
 		return err
 	}

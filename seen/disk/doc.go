@@ -19,9 +19,7 @@
 // question about a stranger hardly ever costs a read. Lookup sorts its questions by radix and passes
 // them over the table and then over the runs, the oldest first, which has most of the answers: a URL that
 // is known at no greater depth than it was met at is asked for no further. Each run's head and blocks are
-// visited in order. Blocks that lie near each other are looked at in a mapping of the file, a large page at a
-// time, others are read. What takes the time is to wait for memory: so files are written and mapped in large pages,
-// where the system knows them, and what 64 questions are going to look at is loaded for all of them at once.
+// visited in order, and blocks that lie near each other are read at once.
 //
 // On disk a URL takes the information bound of its fingerprint and half a bit, eight bits of check, its
 // depth in as many bits as the deepest of its section needs, and two bits of checksum: in all

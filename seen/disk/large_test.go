@@ -135,7 +135,7 @@ func FuzzReplay(f *testing.F) {
 // A segment whose directory is anything, under a right checksum, is opened or refused without harm.
 func FuzzOpenSegment(f *testing.F) {
 	fs := vfs.NewMem()
-	w, err := createSegment(fs, "run", 7, 600)
+	w, err := createSegment(fs, "run", 7)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,9 +1,6 @@
 package disk
 
-import (
-	"sort"
-	"unsafe"
-)
+import "sort"
 
 // Answer is what the set says of one question.
 type Answer struct {
@@ -117,50 +114,18 @@ func (q *inquiry) ask(g *segment) error {
 	return nil
 }
 
-// together is how many questions are on their way at once. A processor has ten and more loads from memory under way: so
-// what is going to be looked at is loaded well before.
-const together = 64
-
-// probe is a question on its way through a head.
-type probe struct {
-	question int
-	bucket   int
-	b        byte
-	at       int // the bit where the bucket begins, or one before it
-	from     int // the number of the bucket's first entry
-}
-
 // search notes as doubts the questions from..to, all of them in the range of a section, that its head cannot
-// answer with no, and that are not settled yet. Each takes three steps, of which the last comes first here: what a step
-// looks at is loaded by the one before, while other questions take theirs.
+// answer with no, and that are not settled yet.
 func (q *inquiry) search(s *section, from, to int) {
 	q.doubts = q.doubts[:0]
-	var probes [together]probe
-	begun := 0
-	for i := 0; i < begun+together; i++ {
-		if last := i - together; last >= 0 {
-			p := &probes[last%together]
-			if from, to := s.search(p.at, p.from, p.b); from < to {
-				q.doubts = append(q.doubts, doubt{p.question, from, to})
-			}
+	for i := from; i < to; i++ {
+		if q.answers[i].settled() {
+			continue
 		}
-		if middle := i - together/2; middle >= 0 && middle < begun {
-			p := &probes[middle%together]
-			p.at = s.start(p.bucket)
-			p.from = p.at - p.bucket
-			prefetch(unsafe.Pointer(&s.bytes[min(p.from, len(s.bytes)-1)]))
-		}
-		for from < to && q.answers[from].settled() {
-			from++
-		}
-		if from < to {
-			p := &probes[begun%together]
-			p.question = from
-			p.bucket, p.b, _ = s.split(q.questions[from].Fingerprint)
-			p.at = int(s.samples[p.bucket/sampled])
-			prefetch(unsafe.Pointer(&s.buckets[p.at/64]))
-			begun++
-			from++
+		bucket, b, _ := s.split(q.questions[i].Fingerprint)
+		at := s.start(bucket)
+		if first, end := s.search(at, at-bucket, b); first < end {
+			q.doubts = append(q.doubts, doubt{i, first, end})
 		}
 	}
 }
@@ -168,7 +133,6 @@ func (q *inquiry) search(s *section, from, to int) {
 // settle answers, from the blocks of a section, the questions that are in doubt.
 func (q *inquiry) settle(g *segment, s *section) error {
 	q.window.reset(g, s)
-	touched := 0 // of the doubts
 	for i, d := range q.doubts {
 		e := &q.questions[d.question]
 		_, _, rest := s.split(e.Fingerprint)
@@ -180,9 +144,6 @@ func (q *inquiry) settle(g *segment, s *section) error {
 				if err := q.window.show(middle, q.doubts[i:]); err != nil {
 					return err
 				}
-			}
-			if touched <= i {
-				touched = i + q.window.touch(q.doubts[i:])
 			}
 			tail, depth, err := q.window.entry(middle)
 			if err != nil {

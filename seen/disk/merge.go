@@ -102,13 +102,14 @@ func plan(inputs []*run, size int) (pieces []planned) {
 	return pieces
 }
 
-// next returns how many pieces make the next segment, and how many entries are expected of them.
-func (m *merge) next() (pieces, n int) {
+// next returns how many pieces make the next segment.
+func (m *merge) next() (pieces int) {
+	n := 0 // entries that are expected of them
 	for pieces < len(m.pieces) && (n == 0 || n+m.pieces[pieces].n <= m.size) {
 		n += m.pieces[pieces].n
 		pieces++
 	}
-	return pieces, n
+	return pieces
 }
 
 // step writes the entries of the next segment, which is of so many pieces, or of more if these turn out to be empty.

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
-	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -23,7 +22,6 @@ type segment struct {
 	sections []section
 	n        int
 	size     int64
-	memory   []byte // where the heads are, nil for the heap
 }
 
 const (
@@ -48,29 +46,18 @@ type segmentWriter struct {
 	err     error
 }
 
-const (
-	// largePage is how many bytes of a large file are written at once, and from a multiple of what it is mapped. The
-	// system then keeps the file in pages as large, if it knows them, and maps each in the time of a small one.
-	largePage = 2 << 20
-	// smallWrite is how many bytes of a smaller file are written at once.
-	smallWrite = 256 << 10
-	// usualEntry is how many bytes of a segment an entry takes, about.
-	usualEntry = 8
-)
+// writeSize is how many bytes of a file are written at once.
+const writeSize = 256 << 10
 
-// createSegment creates a segment of about n entries.
-func createSegment(fs vfs.FS, path string, number uint32, n int) (*segmentWriter, error) {
+// createSegment creates the file of a segment.
+func createSegment(fs vfs.FS, path string, number uint32) (*segmentWriter, error) {
 	file, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("seen: create run %s: %w", path, err)
 	}
-	atOnce := smallWrite
-	if n*usualEntry >= largePage {
-		atOnce = largePage
-	}
 	return &segmentWriter{
 		fs: fs, segment: &segment{number: number, path: path, file: file},
-		buffer: bufio.NewWriterSize(file, atOnce),
+		buffer: bufio.NewWriterSize(file, writeSize),
 		tails:  packer{data: make([]byte, 0, blockEntries*(56+16)/8+checksumLen)}, // room for a whole block
 		depths: packer{data: make([]byte, 0, blockEntries*16/8)},
 	}, nil
@@ -169,58 +156,16 @@ func (w *segmentWriter) finish() (*segment, error) {
 	if err := g.reopen(w.fs); err != nil {
 		return nil, err
 	}
-	g.settle()
 	return g, nil
 }
 
 // abandon closes the file without finishing it.
 func (w *segmentWriter) abandon() error { return w.segment.file.Close() }
 
-// settle moves the heads, which are finished, out of the heap into one piece of memory.
-func (g *segment) settle() {
-	size := 0
-	for i := range g.sections {
-		size += int(g.sections[i].memory())
-	}
-	if size == 0 {
-		return
-	}
-	if g.memory = reserve(size); g.memory == nil {
-		return
-	}
-	rest := g.memory // words first, that all of them are aligned
-	for i := range g.sections {
-		s := &g.sections[i]
-		s.buckets, rest = moved(s.buckets, rest)
-	}
-	for i := range g.sections {
-		s := &g.sections[i]
-		s.samples, rest = moved(s.samples, rest)
-	}
-	for i := range g.sections {
-		s := &g.sections[i]
-		s.bytes, rest = moved(s.bytes, rest)
-	}
-}
-
-// moved copies from into the beginning of memory, and returns the copy and what is left of memory.
-func moved[T any](from []T, memory []byte) (to []T, rest []byte) {
-	if len(from) == 0 {
-		return nil, memory
-	}
-	to = unsafe.Slice((*T)(unsafe.Pointer(&memory[0])), len(from))
-	copy(to, from)
-	return to, memory[len(from)*int(unsafe.Sizeof(from[0])):]
-}
-
-// close closes the file and gives back the heads' memory.
+// close closes the file and lets go of the heads.
 func (g *segment) close() error {
-	memory := g.memory
-	g.sections, g.memory = nil, nil
-	if memory == nil {
-		return g.file.Close()
-	}
-	return errors.Join(g.file.Close(), release(memory))
+	g.sections = nil
+	return g.file.Close()
 }
 
 func (g *segment) reopen(fs vfs.FS) (err error) {
@@ -239,7 +184,6 @@ func openSegment(fs vfs.FS, path string, number uint32) (*segment, error) {
 	if err := g.load(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
-	g.settle()
 	return g, nil
 }
 
@@ -285,9 +229,6 @@ func (g *segment) loadSections(directory []byte, end int64) error {
 		at += s.tailLen()
 		g.n += s.n
 		g.sections = append(g.sections, s)
-	}
-	if g.size >= largePage {
-		readAhead(g.file, at, int(end-at)) // the large page where the blocks end and the heads begin is for both
 	}
 	for i := range g.sections {
 		s := &g.sections[i]

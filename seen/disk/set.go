@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
@@ -122,16 +121,9 @@ func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 }
 
 // answer passes an inquiry through the table, what is frozen and the runs.
-func (s *Set) answer(q *inquiry) (err error) {
+func (s *Set) answer(q *inquiry) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = q.window.fault(cause)
-		}
-		q.window.release()
-	}()
 	q.askTable(s.active)
 	q.askSorted(s.frozen)
 	for _, r := range slices.Backward(s.runs) {
