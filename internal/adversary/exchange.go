@@ -1,0 +1,260 @@
+package adversary
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet/clock"
+	"freshet/internal/sites"
+)
+
+// answer writes the answer to one request, and tells whether the connection stays open.
+type answer func(x *exchange) (keep bool)
+
+// exchange is one request and what is said to it.
+type exchange struct {
+	host   *Host
+	path   string // with the query
+	name   string // that the request asks for
+	nth    int    // request to the host, from 1
+	random *rand.Rand
+	ctx    context.Context // ends when the client has gone
+
+	conn  net.Conn
+	clock *clock.Clock
+	sent  int64
+	wrote time.Time // when the last piece began to be written
+	ended time.Time // when the answer was whole, where the host says more after it; else zero
+}
+
+// whole notes that the answer is whole, whatever comes after it.
+func (x *exchange) whole() { x.ended = x.clock.Now() }
+
+// Write sends bytes of the answer.
+func (x *exchange) Write(p []byte) (int, error) {
+	x.wrote = x.clock.Now()
+	n, err := x.conn.Write(p)
+	x.sent += int64(n)
+	return n, err
+}
+
+// say sends a text, and tells whether the client took it.
+func (x *exchange) say(text string) bool {
+	_, err := io.WriteString(x, text)
+	return err == nil
+}
+
+// wait sleeps, and tells whether the client is still there.
+func (x *exchange) wait(d time.Duration) bool { return x.clock.Sleep(x.ctx, d) == nil }
+
+// endless sends a text over and over until the client has gone.
+func (x *exchange) endless(piece string) bool {
+	if n := len(piece); n < 16<<10 {
+		piece = strings.Repeat(piece, 16<<10/n)
+	}
+	for x.say(piece) {
+	}
+	return false
+}
+
+// drip sends a text a byte a second.
+func (x *exchange) drip(text string) bool {
+	for i := range len(text) {
+		if !x.say(text[i:i+1]) || !x.wait(time.Second) {
+			return false
+		}
+	}
+	return true
+}
+
+// reset makes the end of the connection a reset.
+func (x *exchange) reset() bool {
+	reset(x.conn)
+	return false
+}
+
+func reset(conn net.Conn) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	if c, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
+		_ = c.SetLinger(0) // else it ends in an orderly way
+	}
+}
+
+// greeting is a connection before anything was said on it.
+type greeting struct {
+	net.Conn
+	clock *clock.Clock
+	done  bool // nothing more is to be done
+}
+
+func (g *greeting) wait(d time.Duration) bool { return g.clock.Sleep(context.Background(), d) == nil }
+
+// page returns a whole answer.
+func page(contentType, body string, lines ...string) string {
+	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n", contentType, len(body))
+	return head + crlf(lines) + "\r\n" + body
+}
+
+// html returns a page of HTML.
+func html(body string, lines ...string) string {
+	return page("text/html; charset=utf-8", "<!doctype html>"+body, lines...)
+}
+
+// status returns an answer without a body.
+func status(code int, lines ...string) string {
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: 0\r\n", code, http.StatusText(code))
+	return head + crlf(lines) + "\r\n"
+}
+
+func crlf(lines []string) string {
+	text := ""
+	for _, line := range lines {
+		text += line + "\r\n"
+	}
+	return text
+}
+
+// serve is a host's side of a connection.
+func (w *Web) serve(conn net.Conn, h *Host) {
+	defer conn.Close()
+	if h.greets != nil {
+		g := &greeting{Conn: conn, clock: w.clock}
+		if h.greets(g); g.done {
+			return
+		}
+	}
+	if h.Kind.TLS {
+		secure := tls.Server(conn, w.secure.config(h))
+		if secure.HandshakeContext(context.Background()) != nil {
+			return
+		}
+		conn = secure
+	}
+	w.exchange(conn, h)
+}
+
+// exchange answers the requests of a connection. Another goroutine reads ahead, so that a request which
+// comes before the last one is answered is noted when it comes, and so is the client's end.
+func (w *Web) exchange(conn net.Conn, h *Host) {
+	ctx, gone := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer conn.Close()
+	defer gone()
+	type asked struct {
+		r     *http.Request
+		entry *entry
+	}
+	requests := make(chan asked, 16)
+	reading.Go(func() {
+		defer close(requests)
+		defer gone()
+		in := bufio.NewReader(conn)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				w.log.closed(conn)
+				return
+			}
+			select {
+			case requests <- asked{r, w.log.begin(h, conn, r)}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for a := range requests {
+		x := &exchange{host: h, path: a.r.URL.RequestURI(), name: a.r.Host, nth: a.entry.nth, ctx: ctx, conn: conn, clock: w.clock,
+			random: rand.New(rand.NewPCG(h.seed, uint64(a.entry.nth)))}
+		keep := h.answer(x)
+		w.log.end(a.entry, x)
+		if !keep || a.r.Close {
+			return
+		}
+	}
+}
+
+// log notes requests and their ends.
+type log struct {
+	clock *clock.Clock
+
+	mu      sync.Mutex
+	entries []*entry
+	byHost  map[*Host]int
+}
+
+type entry struct {
+	sites.Exchange
+	host *Host
+	conn net.Conn
+	nth  int
+	sent int64
+}
+
+func (l *log) begin(h *Host, conn net.Conn, r *http.Request) *entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byHost == nil {
+		l.byHost = map[*Host]int{}
+	}
+	l.byHost[h]++
+	e := &entry{host: h, conn: conn, nth: l.byHost[h]}
+	e.Host, e.Target, e.Start = r.Host, r.URL.RequestURI(), l.clock.Now()
+	l.entries = append(l.entries, e)
+	return e
+}
+
+// closed notes that the client has closed a connection: what is under way on it has ended.
+func (l *log) closed(conn net.Conn) {
+	now := l.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.entries) - 1; i >= 0; i-- {
+		if e := l.entries[i]; e.conn == conn {
+			if e.End.IsZero() {
+				e.End, e.Cut = now, true
+			}
+			return
+		}
+	}
+}
+
+// prompt is how long after its last piece an answer may be noted as ended, on a busy machine. The piece was
+// on its way before that.
+const prompt = 200 * time.Millisecond
+
+func (l *log) end(e *entry, x *exchange) {
+	now := l.clock.Now()
+	if !x.ended.IsZero() {
+		now = x.ended
+	} else if now.Sub(x.wrote) < prompt {
+		now = x.wrote
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.sent = x.sent
+	if e.End.IsZero() {
+		e.End = now
+	}
+}
+
+func (l *log) exchanges() []sites.Exchange {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []sites.Exchange
+	for _, e := range l.entries {
+		all = append(all, e.Exchange)
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+package adversary
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"freshet/clock"
+	"freshet/internal/sites"
+)
+
+// Plan says what a web is made of.
+type Plan struct {
+	Seed    uint64
+	Hostile int // hosts that mean harm: one of each kind, and for the rest of them answers drawn at random
+	Honest  int
+	Pages   int      // of each honest host
+	Kinds   []string // that are played; empty: all
+	Lookups bool     // names are looked up at the web, so that kinds which lie about addresses make sense
+}
+
+// Web is hosts and the log of what they were asked. It is safe for concurrent use.
+type Web struct {
+	Hosts []*Host
+
+	plan   Plan
+	clock  *clock.Clock
+	log    log
+	secure *authority
+	work   sync.WaitGroup // connections
+}
+
+// Host is one machine of the web.
+type Host struct {
+	Name  string
+	Kind  Kind
+	Seeds []string // URLs at which a crawl is to begin
+	Also  []string // further names of the machine
+
+	plan    Plan
+	random  *rand.Rand // for what is drawn when the host is made
+	seed    uint64
+	answers answer
+	robots  answer          // nil: 404
+	greets  func(*greeting) // what is done with a bare connection before anything else; nil: nothing
+	looksUp func(n int, at netip.Addr) []netip.Addr
+	wrongly bool // the certificate is for another name
+}
+
+// NewWeb returns the web of a plan, which tells its time by c.
+func NewWeb(plan Plan, c *clock.Clock) (*Web, error) {
+	secure, err := newAuthority(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &Web{plan: plan, clock: c, secure: secure}
+	w.log.clock = c
+	for i := range plan.Honest {
+		w.add(fmt.Sprintf("honest-%d.test", i+1), honestKind(plan.Pages), plan.Seed+uint64(i))
+	}
+	random := rand.New(rand.NewPCG(plan.Seed, 1))
+	table := slices.DeleteFunc(append(Kinds(), randomKind()), func(k Kind) bool {
+		return k.lookups && !plan.Lookups || len(plan.Kinds) > 0 && !slices.Contains(plan.Kinds, k.Name)
+	})
+	if len(table) == 0 {
+		return nil, fmt.Errorf("adversary: no kind is called %s", strings.Join(plan.Kinds, " or "))
+	}
+	for i := range plan.Hostile {
+		kind := table[i%len(table)]
+		if i >= len(table) && len(plan.Kinds) == 0 {
+			kind = randomKind()
+		}
+		w.add(fmt.Sprintf("%s-%d.test", kind.Name, i+1), kind, random.Uint64())
+	}
+	return w, nil
+}
+
+func (w *Web) add(name string, kind Kind, seed uint64) {
+	h := &Host{Name: name, Kind: kind, plan: w.plan, seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
+	h.Seeds = []string{h.url("/")}
+	kind.setUp(h)
+	w.Hosts = append(w.Hosts, h)
+}
+
+// url returns the URL of a path of the host.
+func (h *Host) url(path string) string {
+	if h.Kind.TLS {
+		return "https://" + h.Name + path
+	}
+	return "http://" + h.Name + path
+}
+
+// begin makes paths the host's seeds.
+func (h *Host) begin(paths ...string) {
+	h.Seeds = nil
+	for _, path := range paths {
+		h.Seeds = append(h.Seeds, h.url(path))
+	}
+}
+
+// answer is what the host says to a request.
+func (h *Host) answer(x *exchange) (keep bool) {
+	switch {
+	case x.path != "/robots.txt" && h.answers != nil:
+		return h.answers(x)
+	case h.robots != nil:
+		return h.robots(x)
+	}
+	return x.say(status(404))
+}
+
+// Honest returns the honest hosts.
+func (w *Web) Honest() []*Host {
+	return slices.DeleteFunc(slices.Clone(w.Hosts), func(h *Host) bool { return h.Kind.Name != honestName })
+}
+
+// Names returns all names of the host.
+func (h *Host) Names() []string { return append([]string{h.Name}, h.Also...) }
+
+// Exchanges returns the log, in the order in which requests came.
+func (w *Web) Exchanges() []sites.Exchange { return w.log.exchanges() }
+
+// Wait returns when no connection is open.
+func (w *Web) Wait() { w.work.Wait() }
+
+// host returns the host with a name.
+func (w *Web) host(name string) *Host {
+	for _, h := range w.Hosts {
+		if h.Name == name || len(h.Also) > 0 && strings.HasSuffix(name, "."+h.Name) {
+			return h
+		}
+	}
+	return nil
+}
