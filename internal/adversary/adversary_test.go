@@ -28,13 +28,18 @@ var (
 
 const (
 	interval     = 2 * time.Second
-	hostileHosts = 120
-	honestHosts  = 8
-	honestPages  = 30
-	lasts        = 80 * time.Second // a crawl, honestPages+1 requests to a host and some
+	hostileHosts = 60
+	honestHosts  = 4
+	honestPages  = 20
+	lasts        = 60 * time.Second // a crawl; honestPages+1 requests to a host and some
+	webs         = 3                // that play all kinds between them
 )
 
-// TestAdversary crawls small webs that mean harm, in memory and in simulated time.
+// TestAdversary crawls small webs that mean harm, in memory and in simulated time. Any three seeds in a row
+// play all kinds:
+//
+//	go test ./internal/adversary -seed 100 -seeds 20
+//	go test ./internal/adversary -seed 7 -seeds 1 -kinds bomb-br
 func TestAdversary(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -45,7 +50,12 @@ func TestAdversary(t *testing.T) {
 
 func crawlOne(t *testing.T, seed uint64) {
 	c := clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 1)
-	plan := Plan{Seed: seed, Hostile: hostileHosts, Honest: honestHosts, Pages: honestPages, Lookups: true}
+	plan := Plan{Seed: seed, Hostile: hostileHosts, Honest: honestHosts, Pages: honestPages, Memory: true}
+	for i, kind := range Kinds() {
+		if uint64(i)%webs == seed%webs {
+			plan.Kinds = append(plan.Kinds, kind.Name)
+		}
+	}
 	if *kinds != "" {
 		plan.Kinds = strings.Split(*kinds, ",")
 	}

@@ -16,7 +16,7 @@ var connectionKinds = []Kind{
 		setUp: always(func(x *exchange) bool {
 			return x.nth%2 == 0 && x.say(html(fmt.Sprintf("<title>Moody</title><a href=/%d>next</a>", x.nth%20)))
 		})},
-	{Name: "pushes", Attacks: "the next request's answer: bytes that nobody asked for, while the connection waits",
+	{Name: "pushes", Attacks: "the next request's answer: bytes that nobody asked for, while the connection waits", sockets: true,
 		setUp: always(func(x *exchange) bool {
 			x.say(html(fmt.Sprintf("<title>Pushes</title><a href=/%d>next</a>", x.nth%20)))
 			x.whole()

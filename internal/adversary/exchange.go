@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/internal/sites"
 )
 
 // answer writes the answer to one request, and tells whether the connection stays open.
@@ -31,19 +30,18 @@ type exchange struct {
 
 	conn  net.Conn
 	clock *clock.Clock
-	sent  int64
-	wrote time.Time // when the last piece began to be written
-	ended time.Time // when the answer was whole, where the host says more after it; else zero
+	log   *log
+	entry *entry
 }
 
-// whole notes that the answer is whole, whatever comes after it.
-func (x *exchange) whole() { x.ended = x.clock.Now() }
+// whole notes that the answer was whole with its last piece, whatever comes after it.
+func (x *exchange) whole() { x.log.whole(x.entry) }
 
 // Write sends bytes of the answer.
 func (x *exchange) Write(p []byte) (int, error) {
-	x.wrote = x.clock.Now()
+	x.log.writing(x.entry)
 	n, err := x.conn.Write(p)
-	x.sent += int64(n)
+	x.log.written(x.entry, n)
 	return n, err
 }
 
@@ -176,85 +174,12 @@ func (w *Web) exchange(conn net.Conn, h *Host) {
 	})
 	for a := range requests {
 		x := &exchange{host: h, path: a.r.URL.RequestURI(), name: a.r.Host, nth: a.entry.nth, ctx: ctx, conn: conn, clock: w.clock,
+			log: &w.log, entry: a.entry,
 			random: rand.New(rand.NewPCG(h.seed, uint64(a.entry.nth)))}
 		keep := h.answer(x)
-		w.log.end(a.entry, x)
+		w.log.end(a.entry)
 		if !keep || a.r.Close {
 			return
 		}
 	}
-}
-
-// log notes requests and their ends.
-type log struct {
-	clock *clock.Clock
-
-	mu      sync.Mutex
-	entries []*entry
-	byHost  map[*Host]int
-}
-
-type entry struct {
-	sites.Exchange
-	host *Host
-	conn net.Conn
-	nth  int
-	sent int64
-}
-
-func (l *log) begin(h *Host, conn net.Conn, r *http.Request) *entry {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byHost == nil {
-		l.byHost = map[*Host]int{}
-	}
-	l.byHost[h]++
-	e := &entry{host: h, conn: conn, nth: l.byHost[h]}
-	e.Host, e.Target, e.Start = r.Host, r.URL.RequestURI(), l.clock.Now()
-	l.entries = append(l.entries, e)
-	return e
-}
-
-// closed notes that the client has closed a connection: what is under way on it has ended.
-func (l *log) closed(conn net.Conn) {
-	now := l.clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := len(l.entries) - 1; i >= 0; i-- {
-		if e := l.entries[i]; e.conn == conn {
-			if e.End.IsZero() {
-				e.End, e.Cut = now, true
-			}
-			return
-		}
-	}
-}
-
-// prompt is how long after its last piece an answer may be noted as ended, on a busy machine. The piece was
-// on its way before that.
-const prompt = 200 * time.Millisecond
-
-func (l *log) end(e *entry, x *exchange) {
-	now := l.clock.Now()
-	if !x.ended.IsZero() {
-		now = x.ended
-	} else if now.Sub(x.wrote) < prompt {
-		now = x.wrote
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.sent = x.sent
-	if e.End.IsZero() {
-		e.End = now
-	}
-}
-
-func (l *log) exchanges() []sites.Exchange {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []sites.Exchange
-	for _, e := range l.entries {
-		all = append(all, e.Exchange)
-	}
-	return all
 }

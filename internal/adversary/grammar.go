@@ -58,6 +58,9 @@ func drawn(random *rand.Rand, paths int) answer {
 	if random.IntN(8) == 0 {
 		text = garbled(random, text)
 	}
+	if random.IntN(8) == 0 {
+		text += html("<title>Uncalled for</title>")
+	}
 	return func(x *exchange) bool { return speak(x, text) && end(x) }
 }
 
@@ -194,9 +197,5 @@ var ends = []func(x *exchange) bool{
 	func(x *exchange) bool {
 		x.whole()
 		return x.wait(30 * time.Second)
-	},
-	func(x *exchange) bool {
-		x.whole()
-		return x.say(html("<title>Uncalled for</title>"))
 	},
 }

@@ -32,9 +32,7 @@ var headerKinds = []Kind{
 	{Name: "smuggling", Attacks: "framing: lengths and codings that contradict each other", setUp: pages(contradictions())},
 	{Name: "splitting", Attacks: "the next request's answer: two answers to one request",
 		setUp: always(func(x *exchange) bool {
-			x.say(html("<title>One</title><a href=/a>a</a><a href=/b>b</a>"))
-			x.whole()
-			return x.say(html("<title>Two</title>Not asked for. <a href=/injected>x</a>"))
+			return x.say(html("<title>One</title><a href=/a>a</a><a href=/b>b</a>") + html("<title>Two</title>Not asked for. <a href=/injected>x</a>"))
 		}, "/")},
 	{Name: "no-header", Attacks: "the parser: HTTP/0.9", setUp: always(hangsUp("<html><title>Nine</title>What a header?"), "/", "/a")},
 	{Name: "no-http", Attacks: "the parser: another protocol", setUp: always(hangsUp("SSH-2.0-OpenSSH_9.6\r\n"))},

@@ -9,6 +9,7 @@ type Kind struct {
 	TLS     bool   // the host speaks TLS
 
 	lookups bool // it lies when its name is looked up
+	sockets bool // it writes what nobody reads yet, which only a socket takes
 	setUp   func(h *Host)
 }
 

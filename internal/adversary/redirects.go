@@ -27,7 +27,7 @@ var redirectKinds = []Kind{
 		}, "/", "/a", "/b", "/c", "/d", "/e")},
 	{Name: "redirect-inwards", Attacks: "the network inside: redirects to addresses of the machine", setUp: func(h *Host) {
 		targets := []string{"http://127.0.0.1:1/", "http://[::1]:1/", "http://2130706433:1/", "http://0x7f.1:1/", "http://[::ffff:127.0.0.1]:1/"}
-		if h.plan.Lookups { // nothing is dialled outside
+		if h.plan.Memory { // nothing is dialled outside
 			targets = append(targets, "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[fd00::1]/", "http://100.64.0.1/", "http://0.0.0.0/")
 		}
 		answers := map[string]answer{}

@@ -2,6 +2,7 @@ package adversary
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -85,13 +86,8 @@ func worstRobots() string {
 // repeat repeats a text that takes the number of the repetition as often as it likes, up to a size.
 func repeat(size int, format string) string {
 	var b strings.Builder
-	verbs := strings.Count(format, "%d")
 	for i := 0; b.Len() < size; i++ {
-		numbers := make([]any, verbs)
-		for j := range numbers {
-			numbers[j] = i
-		}
-		fmt.Fprintf(&b, format, numbers...)
+		b.WriteString(strings.ReplaceAll(format, "%d", strconv.Itoa(i)))
 	}
 	return b.String()
 }

@@ -18,8 +18,8 @@ type Plan struct {
 	Hostile int // hosts that mean harm: one of each kind, and for the rest of them answers drawn at random
 	Honest  int
 	Pages   int      // of each honest host
-	Kinds   []string // that are played; empty: all
-	Lookups bool     // names are looked up at the web, so that kinds which lie about addresses make sense
+	Kinds   []string // that are played beside the grammar; empty: all
+	Memory  bool     // it is served in memory, with names and addresses of its own, and not at sockets
 }
 
 // Web is hosts and the log of what they were asked. It is safe for concurrent use.
@@ -62,16 +62,16 @@ func NewWeb(plan Plan, c *clock.Clock) (*Web, error) {
 		w.add(fmt.Sprintf("honest-%d.test", i+1), honestKind(plan.Pages), plan.Seed+uint64(i))
 	}
 	random := rand.New(rand.NewPCG(plan.Seed, 1))
-	table := slices.DeleteFunc(append(Kinds(), randomKind()), func(k Kind) bool {
-		return k.lookups && !plan.Lookups || len(plan.Kinds) > 0 && !slices.Contains(plan.Kinds, k.Name)
+	table := slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		return k.lookups && !plan.Memory || k.sockets && plan.Memory || len(plan.Kinds) > 0 && !slices.Contains(plan.Kinds, k.Name)
 	})
-	if len(table) == 0 {
+	if len(table) == 0 && plan.Hostile > 0 {
 		return nil, fmt.Errorf("adversary: no kind is called %s", strings.Join(plan.Kinds, " or "))
 	}
 	for i := range plan.Hostile {
-		kind := table[i%len(table)]
-		if i >= len(table) && len(plan.Kinds) == 0 {
-			kind = randomKind()
+		kind := randomKind()
+		if i < len(table) {
+			kind = table[i]
 		}
 		w.add(fmt.Sprintf("%s-%d.test", kind.Name, i+1), kind, random.Uint64())
 	}

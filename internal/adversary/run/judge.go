@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"freshet/internal/adversary"
+)
+
+const (
+	fairShare     = 0.95 // of its pace alone, at which each honest host must be crawled
+	aloneMinutes  = 2    // that the crawl of the honest hosts alone lasts, at most
+	stoppedByTime = 4    // exit code of a crawl whose time is over
+	grace         = 3 * time.Minute
+)
+
+// outcome is what became of a crawl.
+type outcome struct {
+	closing
+	peak    int64    // bytes of memory that the process held at most
+	kills   int64    // by the kernel
+	died    error    // how the process ended, unless it ended as it should
+	said    string   // the end of its standard error
+	missing []string // honest pages that are not stored
+}
+
+// run crawls the honest hosts alone, then the whole web, and returns what did not hold.
+func (s *settings) run(ctx context.Context) error {
+	limit, err := parseSize(s.limit)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "freshet-adversary-")
+	if err != nil {
+		return err
+	}
+	if s.keep {
+		fmt.Println("data:", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	short := *s
+	short.hostile, short.minutes = 0, min(s.minutes, aloneMinutes)
+	fmt.Printf("%d honest hosts alone, %.1f minutes\n", s.honest, short.minutes)
+	alone, err := short.crawl(ctx, filepath.Join(dir, "alone"), limit)
+	if err != nil {
+		return err
+	}
+	if fault := alone.fault(limit, nil); fault != nil {
+		return fmt.Errorf("already alone: %w", fault)
+	}
+	fmt.Printf("%d hostile and %d honest hosts, seed %d, %.1f minutes\n", s.hostile, s.honest, s.seed, s.minutes)
+	both, err := s.crawl(ctx, filepath.Join(dir, "beside"), limit)
+	if err != nil {
+		return err
+	}
+	both.print(os.Stdout, alone.Paces)
+	if fault := both.fault(limit, &alone.Paces); fault != nil {
+		return fault
+	}
+	fmt.Println("held")
+	return nil
+}
+
+// crawl serves a web and crawls it once.
+func (s *settings) crawl(ctx context.Context, dir string, limit int64) (*outcome, error) {
+	servers, err := start("-seed", fmt.Sprint(s.seed), "-minutes", fmt.Sprint(s.minutes), "-hostile", fmt.Sprint(s.hostile),
+		"-honest", fmt.Sprint(s.honest), "-kinds", s.kinds, "-delay", s.delay.String())
+	if err != nil {
+		return nil, err
+	}
+	group, err := newCgroup(limit)
+	if err != nil {
+		fmt.Printf("no memory cgroup can be made, so the peak of the memory is judged instead: %v\n", err)
+	}
+	o := &outcome{}
+	err = s.freshetCrawl(ctx, dir, servers, group, o)
+	o.kills = group.kills()
+	if err = errors.Join(err, group.remove()); err != nil {
+		_, stopping := servers.stop()
+		return nil, errors.Join(err, stopping)
+	}
+	if o.closing, err = servers.stop(); err != nil {
+		return nil, err
+	}
+	o.missing, err = s.missing(dir, servers.Honest)
+	return o, err
+}
+
+// freshetCrawl runs the program under test to its end.
+func (s *settings) freshetCrawl(ctx context.Context, dir string, w *servers, group *cgroup, o *outcome) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	pem, config, seeds := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "config.yaml"), filepath.Join(dir, "seeds")
+	var resolve strings.Builder
+	resolve.WriteString("resolve:\n")
+	for name, address := range w.Resolve {
+		fmt.Fprintf(&resolve, "  - %s=%s\n", name, address)
+	}
+	for file, text := range map[string]string{pem: w.Authority, config: resolve.String(), seeds: strings.Join(w.Seeds, "\n") + "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	duration := time.Duration(s.minutes * float64(time.Minute))
+	args := []string{"crawl", "--data", filepath.Join(dir, "data"), "--config", config, "--seeds", seeds, "--allow-private",
+		"--delay", s.delay.String(), "--for", duration.String(), "--listen", "", "--quiet", "--json"}
+	if s.memory != "" {
+		args = append(args, "--memory", s.memory)
+	}
+	ctx, cancel := context.WithTimeout(ctx, duration+grace)
+	defer cancel()
+	var said, out bytes.Buffer
+	command := exec.CommandContext(ctx, s.freshet, args...)
+	command.Env = append(os.Environ(), "SSL_CERT_FILE="+pem)
+	command.Stdout, command.Stderr = &out, &said
+	group.wrap(command)
+	err := command.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == stoppedByTime) {
+		o.died = err
+	}
+	if command.ProcessState == nil {
+		return err
+	}
+	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		o.peak = usage.Maxrss << 10
+	}
+	o.said = said.String()[max(0, said.Len()-4000):]
+	return nil
+}
+
+// missing returns which honest pages the directory does not hold.
+func (s *settings) missing(dir string, honest []string) ([]string, error) {
+	out, err := exec.Command(s.freshet, "pages", "--data", filepath.Join(dir, "data"), "--json").Output()
+	if err != nil {
+		return nil, fmt.Errorf("freshet pages: %w", err)
+	}
+	live := map[string]bool{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var row struct{ URL, State string }
+		if err := decoder.Decode(&row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		live[row.URL] = row.State == "live"
+	}
+	var missing []string
+	for _, url := range honest {
+		if !live[url] {
+			missing = append(missing, url)
+		}
+	}
+	return missing, nil
+}
+
+// fault returns what did not hold, nil if all did. The pace alone is nil where there is none to compare.
+func (o *outcome) fault(limit int64, alone *adversary.Paces) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.kills > 0 || o.died != nil {
+		fault("the crawl died (%v, %d kills for memory):\n%s", o.died, o.kills, o.said)
+	}
+	if o.peak > limit {
+		fault("it held %d MiB, beyond the limit of %d MiB", o.peak>>20, limit>>20)
+	}
+	if len(o.missing) > 0 {
+		fault("%d honest pages are not stored, among them %s", len(o.missing), o.missing[0])
+	}
+	if o.Violated > 0 {
+		fault("%d requests came too soon:\n  %s", o.Violated, strings.Join(o.Violations, "\n  "))
+	}
+	if alone != nil && o.Paces.Least < fairShare*alone.Mean {
+		fault("%s was crawled at %.1f %% of the pace alone, want %.0f %%", o.Paces.Slowest, 100*o.Paces.Least/alone.Mean, 100*fairShare)
+	}
+	return errors.Join(faults...)
+}
+
+// print prints what was asked of each kind, and the figures of the run.
+func (o *outcome) print(out io.Writer, alone adversary.Paces) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "kind\thosts\trequests\tsent\tcut\tattacks")
+	for _, k := range o.Kinds {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f MB\t%d\t%s\n", k.Kind, k.Hosts, k.Requests, float64(k.Bytes)/1e6, k.Cut, k.Attacks)
+	}
+	_ = table.Flush() // to standard output
+	fmt.Fprintf(out, "memory: %d MiB at most, %d kills\n", o.peak>>20, o.kills)
+	fmt.Fprintf(out, "honest hosts: %.3f requests a second each, the slowest %.3f; alone %.3f and %.3f\n",
+		o.Paces.Mean, o.Paces.Least, alone.Mean, alone.Least)
+	fmt.Fprintf(out, "honest pages not stored: %d; requests too soon: %d\n", len(o.missing), o.Violated)
+}
