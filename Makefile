@@ -2,11 +2,17 @@
 
 FUZZTIME ?= 60s
 
+# Of make adversary: which web, for how long, within how much memory.
+SEED ?= 1
+MINUTES ?= 3
+MEMORY ?= 256MiB
+CGROUP ?= 400M
+
 # No part needs C: without it a first build takes half the time and makes one static file.
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites check race fuzz bench
+.PHONY: help build demo setup test real-sites test-real-sites check race fuzz bench adversary
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +44,9 @@ race: setup ## run all tests with the race detector
 
 fuzz: ## fuzz every target for FUZZTIME, 60s unless told
 	@scripts/fuzz $(FUZZTIME)
+
+adversary: build ## crawl 200 hosts that mean harm beside 20 honest ones: SEED, MINUTES, MEMORY, CGROUP
+	go run ./internal/adversary/run -seed $(SEED) -minutes $(MINUTES) -memory $(MEMORY) -cgroup $(CGROUP)
 
 bench: ## run all benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

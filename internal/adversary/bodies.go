@@ -17,13 +17,17 @@ import (
 const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 
 var bodyKinds = []Kind{
-	{Name: "body-endless", Attacks: "memory: a body without end", setUp: always(withoutEnd(ok+"\r\n", "many words "), "/", "/a", "/b")},
+	{Name: "body-endless", Attacks: "memory: a body without end",
+		setUp: always(withoutEnd(ok+"\r\n", "many words "), "/", "/a", "/b")},
 	{Name: "body-terabyte", Attacks: "memory: a length of a terabyte, and nearly as much",
 		setUp: always(withoutEnd(ok+"Content-Length: 1099511627776\r\n\r\n", "many words "), "/", "/a")},
-	{Name: "chunks-tiny", Attacks: "time: chunks of one byte without end", setUp: always(withoutEnd(chunked, "1\r\nx\r\n"), "/", "/a")},
-	{Name: "chunk-extensions", Attacks: "time: an extension of a chunk without end", setUp: always(withoutEnd(chunked+"5;", "an=extension;"))},
+	{Name: "chunks-tiny", Attacks: "time: chunks of one byte without end",
+		setUp: always(withoutEnd(chunked, "1\r\nx\r\n"), "/", "/a")},
+	{Name: "chunk-extensions", Attacks: "time: an extension of a chunk without end",
+		setUp: always(withoutEnd(chunked+"5;", "an=extension;"))},
 	{Name: "chunk-sizes", Attacks: "framing: sizes of chunks that are none", setUp: pages(chunkSizes())},
-	{Name: "trailers", Attacks: "memory: trailers without end", setUp: always(withoutEnd(chunked+"0\r\n", "X-Trailer: x\r\n"))},
+	{Name: "trailers", Attacks: "memory: trailers without end",
+		setUp: always(withoutEnd(chunked+"0\r\n", "X-Trailer: x\r\n"))},
 	{Name: "length-wrong", Attacks: "framing: a length that is too long, and one that is too short",
 		setUp: pages(map[string]answer{
 			"/long":  hangsUp(ok + "Content-Length: 1000\r\n\r\n<title>Short</title>"),
@@ -31,10 +35,13 @@ var bodyKinds = []Kind{
 		})},
 	{Name: "bomb-gzip", Attacks: "memory: 32 MB in 32 KB of gzip", setUp: always(bomb("gzip"), "/", "/a", "/b")},
 	{Name: "bomb-deflate", Attacks: "memory: 32 MB in 32 KB of deflate", setUp: always(bomb("deflate"), "/", "/a")},
-	{Name: "bomb-br", Attacks: "memory: 32 MB in less than a hundred bytes of brotli", setUp: always(bomb("br"), "/", "/a", "/b")},
+	{Name: "bomb-br", Attacks: "memory: 32 MB in less than a hundred bytes of brotli",
+		setUp: always(bomb("br"), "/", "/a", "/b")},
 	{Name: "bomb-zstd", Attacks: "memory: 32 MB in a few KB of zstd", setUp: always(bomb("zstd"), "/", "/a", "/b")},
 	{Name: "bomb-tags", Attacks: "memory of a page: 16 MB of tags in little gzip",
-		setUp: always(encoded("gzip", func() string { return strings.Repeat("<a href=x y=z>", 16<<20/14) }), "/", "/a", "/b")},
+		setUp: always(encoded("gzip", func() string {
+			return strings.Repeat("<a href=x y=z>", 16<<20/14)
+		}), "/", "/a", "/b")},
 	{Name: "bomb-nested", Attacks: "memory: gzip in gzip, five times",
 		setUp: always(func(x *exchange) bool {
 			return x.say(page("text/html", nested(), "Content-Encoding: gzip, gzip, gzip, gzip, gzip"))

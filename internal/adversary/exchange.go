@@ -41,7 +41,7 @@ func (x *exchange) whole() { x.log.whole(x.entry) }
 func (x *exchange) Write(p []byte) (int, error) {
 	x.log.writing(x.entry)
 	n, err := x.conn.Write(p)
-	x.log.written(x.entry, n)
+	x.log.written(x.entry, n, err != nil)
 	return n, err
 }
 
@@ -173,8 +173,8 @@ func (w *Web) exchange(conn net.Conn, h *Host) {
 		}
 	})
 	for a := range requests {
-		x := &exchange{host: h, path: a.r.URL.RequestURI(), name: a.r.Host, nth: a.entry.nth, ctx: ctx, conn: conn, clock: w.clock,
-			log: &w.log, entry: a.entry,
+		x := &exchange{host: h, path: a.r.URL.RequestURI(), name: a.r.Host, nth: a.entry.nth, ctx: ctx,
+			conn: conn, clock: w.clock, log: &w.log, entry: a.entry,
 			random: rand.New(rand.NewPCG(h.seed, uint64(a.entry.nth)))}
 		keep := h.answer(x)
 		w.log.end(a.entry)

@@ -12,21 +12,22 @@ const randomName = "random"
 // randomKind is a host whose answers are drawn from the grammar below, another one for each of its paths.
 // It links to its other paths, so that a crawl meets them all.
 func randomKind() Kind {
-	return Kind{Name: randomName, Attacks: "what nobody thought of: answers drawn from a grammar", setUp: func(h *Host) {
-		answers := make([]answer, 4+h.random.IntN(12))
-		for i := range answers {
-			answers[i] = drawn(h.random, len(answers))
-		}
-		h.answers = func(x *exchange) bool {
-			number := len(x.path)
-			_, _ = fmt.Sscanf(x.path, "/%d", &number) // else its length will do
-			return answers[max(number, 0)%len(answers)](x)
-		}
-		if h.random.IntN(3) == 0 {
-			h.robots = drawn(h.random, len(answers))
-		}
-		h.begin("/0", "/1", "/2")
-	}}
+	return Kind{Name: randomName, Attacks: "what nobody thought of: answers drawn from a grammar",
+		setUp: func(h *Host) {
+			answers := make([]answer, 4+h.random.IntN(12))
+			for i := range answers {
+				answers[i] = drawn(h.random, len(answers))
+			}
+			h.answers = func(x *exchange) bool {
+				number := len(x.path)
+				_, _ = fmt.Sscanf(x.path, "/%d", &number) // else its length will do
+				return answers[max(number, 0)%len(answers)](x)
+			}
+			if h.random.IntN(3) == 0 {
+				h.robots = drawn(h.random, len(answers))
+			}
+			h.begin("/0", "/1", "/2")
+		}}
 }
 
 // drawn returns an answer of the grammar:

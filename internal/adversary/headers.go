@@ -8,11 +8,13 @@ import (
 const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 var headerKinds = []Kind{
-	{Name: "header-line", Attacks: "memory: a header line without end", setUp: always(withoutEnd(ok+"X-Long: ", "x"))},
+	{Name: "header-line", Attacks: "memory: a header line without end",
+		setUp: always(withoutEnd(ok+"X-Long: ", "x"))},
 	{Name: "header-lines", Attacks: "memory: header lines without end", setUp: always(withoutEnd(ok, "A: b\r\n"))},
 	{Name: "header-empties", Attacks: "time: 900 lines of nothing, a page behind them",
 		setUp: always(says(html("<title>Behind</title>", strings.Split(strings.Repeat("A:\r\n", 900), "\r\n")[:900]...)), "/", "/a")},
-	{Name: "interim", Attacks: "time and memory: 100 Continue without end", setUp: always(withoutEnd("", "HTTP/1.1 100 Continue\r\n\r\n"))},
+	{Name: "interim", Attacks: "time and memory: 100 Continue without end",
+		setUp: always(withoutEnd("", "HTTP/1.1 100 Continue\r\n\r\n"))},
 	{Name: "early-hints", Attacks: "time: 103 with links, 500 times, before each page",
 		setUp: always(says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 500)+html("<title>At last</title>")), "/", "/a")},
 	{Name: "cookies", Attacks: "memory: cookies of 200 KB with each page",
@@ -29,17 +31,20 @@ var headerKinds = []Kind{
 			}
 			return x.say(html("<title>Links</title>", lines...))
 		}, "/")},
-	{Name: "smuggling", Attacks: "framing: lengths and codings that contradict each other", setUp: pages(contradictions())},
+	{Name: "smuggling", Attacks: "framing: lengths and codings that contradict each other",
+		setUp: pages(contradictions())},
 	{Name: "splitting", Attacks: "the next request's answer: two answers to one request",
 		setUp: always(func(x *exchange) bool {
 			return x.say(html("<title>One</title><a href=/a>a</a><a href=/b>b</a>") + html("<title>Two</title>Not asked for. <a href=/injected>x</a>"))
 		}, "/")},
-	{Name: "no-header", Attacks: "the parser: HTTP/0.9", setUp: always(hangsUp("<html><title>Nine</title>What a header?"), "/", "/a")},
+	{Name: "no-header", Attacks: "the parser: HTTP/0.9",
+		setUp: always(hangsUp("<html><title>Nine</title>What a header?"), "/", "/a")},
 	{Name: "no-http", Attacks: "the parser: another protocol", setUp: always(hangsUp("SSH-2.0-OpenSSH_9.6\r\n"))},
 	{Name: "status-lines", Attacks: "the parser: status lines that are none", setUp: pages(statusLines())},
 	{Name: "header-bytes", Attacks: "the parser: bytes that no header may have",
 		setUp: always(says(ok + "X: a\x00b\r\n\xff\xfe: \x01\r\nno colon\r\n : \r\n folded\r\nContent-Length: 5\r\n\r\nhello"))},
-	{Name: "switch", Attacks: "the protocol: 101 where nobody asked", setUp: always(says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"))},
+	{Name: "switch", Attacks: "the protocol: 101 where nobody asked",
+		setUp: always(says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"))},
 }
 
 func bigLines(format string, count, size int) []string {

@@ -64,10 +64,11 @@ func (l *log) writing(e *entry) {
 	e.wrote = l.clock.Now()
 }
 
-func (l *log) written(e *entry, n int) {
+func (l *log) written(e *entry, n int, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.taken, e.sent = l.clock.Now(), e.sent+int64(n)
+	e.Cut = e.Cut || failed && e.End.IsZero()
 }
 
 func (l *log) whole(e *entry) {

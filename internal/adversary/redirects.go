@@ -25,17 +25,18 @@ var redirectKinds = []Kind{
 			targets := []string{"file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "gopher://x:70/1", "mailto:a@b", "ws://x/", "//", "http://"}
 			return x.say(status(302, "Location: "+targets[x.nth%len(targets)]))
 		}, "/", "/a", "/b", "/c", "/d", "/e")},
-	{Name: "redirect-inwards", Attacks: "the network inside: redirects to addresses of the machine", setUp: func(h *Host) {
-		targets := []string{"http://127.0.0.1:1/", "http://[::1]:1/", "http://2130706433:1/", "http://0x7f.1:1/", "http://[::ffff:127.0.0.1]:1/"}
-		if h.plan.Memory { // nothing is dialled outside
-			targets = append(targets, "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[fd00::1]/", "http://100.64.0.1/", "http://0.0.0.0/")
-		}
-		answers := map[string]answer{}
-		for i, target := range targets {
-			answers[fmt.Sprintf("/%d", i)] = says(status(302, "Location: "+target))
-		}
-		pages(answers)(h)
-	}},
+	{Name: "redirect-inwards", Attacks: "the network inside: redirects to addresses of the machine",
+		setUp: func(h *Host) {
+			targets := []string{"http://127.0.0.1:1/", "http://[::1]:1/", "http://2130706433:1/", "http://0x7f.1:1/", "http://[::ffff:127.0.0.1]:1/"}
+			if h.plan.Memory { // nothing is dialled outside
+				targets = append(targets, "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[fd00::1]/", "http://100.64.0.1/", "http://0.0.0.0/")
+			}
+			answers := map[string]answer{}
+			for i, target := range targets {
+				answers[fmt.Sprintf("/%d", i)] = says(status(302, "Location: "+target))
+			}
+			pages(answers)(h)
+		}},
 	{Name: "redirect-honest", Attacks: "the honest hosts' turns: every page leads to one of theirs that isn't there",
 		setUp: always(func(x *exchange) bool {
 			return x.say(status(302, fmt.Sprintf("Location: http://honest-1.test/no-such-page-%d", x.nth%5)))

@@ -24,7 +24,8 @@ var robotsKinds = []Kind{
 			}))(h)
 			h.begin("/"+strings.Repeat("a", 1500), "/"+strings.Repeat("a", 1500)+"c")
 		}},
-	{Name: "robots-outage", Attacks: "patience: robots.txt answers 503 for ever", setUp: withRobots(says(status(503)))},
+	{Name: "robots-outage", Attacks: "patience: robots.txt answers 503 for ever",
+		setUp: withRobots(says(status(503)))},
 	{Name: "robots-flaps", Attacks: "beliefs: robots.txt answers 503, 500, 429, forbids all, allows all, and again",
 		setUp: withRobots(func(x *exchange) bool {
 			texts := []string{status(503), status(500), status(429, "Retry-After: 3"),

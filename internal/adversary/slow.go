@@ -11,10 +11,12 @@ var longText = html("<title>Long</title>" + strings.Repeat("many words ", 400))
 var openHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n"
 
 var slowKinds = []Kind{
-	{Name: "busy-for-a-day", Attacks: "patience: 503 with Retry-After of a day", setUp: always(says(status(503, "Retry-After: 86400")), "/", "/a", "/b")},
+	{Name: "busy-for-a-day", Attacks: "patience: 503 with Retry-After of a day",
+		setUp: always(says(status(503, "Retry-After: 86400")), "/", "/a", "/b")},
 	{Name: "busy-for-a-century", Attacks: "arithmetic: Retry-After of more seconds than there are",
 		setUp: always(says(status(503, "Retry-After: 999999999999999999999999")), "/", "/a")},
-	{Name: "too-many", Attacks: "patience: 429 without a word, for ever", setUp: always(says(status(429)), "/", "/a", "/b")},
+	{Name: "too-many", Attacks: "patience: 429 without a word, for ever",
+		setUp: always(says(status(429)), "/", "/a", "/b")},
 	{Name: "drip-header", Attacks: "a connection's place: the header comes a byte a second",
 		setUp: always(func(x *exchange) bool { return x.drip(openHead + "X-Long: " + strings.Repeat("x", 1000)) })},
 	{Name: "drip-body", Attacks: "a connection's place: the body comes a byte a second",

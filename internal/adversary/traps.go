@@ -25,9 +25,12 @@ var trapKinds = []Kind{
 			next := year*12 + month
 			return x.say(html(fmt.Sprintf("<title>%d of %d</title>Nothing is on. <a href=/calendar/%d/%02d>next</a>", month, year, next/12, next%12+1)))
 		}, "/calendar/2026/03")},
-	{Name: "sessions", Attacks: "requests: a new session in every link", setUp: maze(func(n int) string { return fmt.Sprintf("/shop?PHPSESSID=%032x", n) })},
-	{Name: "filters", Attacks: "requests: filters in every combination", setUp: maze(func(n int) string { return fmt.Sprintf("/?color=%d&size=%d&sort=%d", n%7, n/7%5, n/35) })},
-	{Name: "rooms", Attacks: "requests: a maze of paths", setUp: maze(func(n int) string { return fmt.Sprintf("/x%d/y%d/z%d", n%10, n/10%10, n/100) })},
+	{Name: "sessions", Attacks: "requests: a new session in every link",
+		setUp: maze(func(n int) string { return fmt.Sprintf("/shop?PHPSESSID=%032x", n) })},
+	{Name: "filters", Attacks: "requests: filters in every combination",
+		setUp: maze(func(n int) string { return fmt.Sprintf("/?color=%d&size=%d&sort=%d", n%7, n/7%5, n/35) })},
+	{Name: "rooms", Attacks: "requests: a maze of paths",
+		setUp: maze(func(n int) string { return fmt.Sprintf("/x%d/y%d/z%d", n%10, n/10%10, n/100) })},
 	{Name: "relative", Attacks: "requests: a relative link that makes each path longer",
 		setUp: always(func(x *exchange) bool {
 			return x.say(html("<title>" + x.path + "</title><a href='in/'>in</a><a href='../up/'>up</a>"))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"freshet/clock"
 	"freshet/internal/sites"
@@ -63,7 +64,8 @@ func NewWeb(plan Plan, c *clock.Clock) (*Web, error) {
 	}
 	random := rand.New(rand.NewPCG(plan.Seed, 1))
 	table := slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		return k.lookups && !plan.Memory || k.sockets && plan.Memory || len(plan.Kinds) > 0 && !slices.Contains(plan.Kinds, k.Name)
+		out := k.lookups && !plan.Memory || k.sockets && plan.Memory
+		return out || len(plan.Kinds) > 0 && !slices.Contains(plan.Kinds, k.Name)
 	})
 	if len(table) == 0 && plan.Hostile > 0 {
 		return nil, fmt.Errorf("adversary: no kind is called %s", strings.Join(plan.Kinds, " or "))
@@ -120,13 +122,28 @@ func (w *Web) Honest() []*Host {
 // Names returns all names of the host.
 func (h *Host) Names() []string { return append([]string{h.Name}, h.Also...) }
 
-// Exchanges returns the log, in the order in which requests came.
-func (w *Web) Exchanges() []sites.Exchange { return w.log.exchanges() }
+// TooSoon returns every request that came sooner than the interval after the end of its host's last answer.
+// How the crawler ended an answer, or took one that was there before the request, is learned late on a busy
+// machine: slack is how late.
+func (w *Web) TooSoon(interval, slack time.Duration) []sites.Violation {
+	return slices.DeleteFunc(sites.Violations(w.log.exchanges(), interval), func(v sites.Violation) bool {
+		h := w.host(v.Former.Host)
+		return (v.Former.Cut || h != nil && h.greets != nil) && v.Gap >= interval-slack
+	})
+}
 
 // Wait returns when no connection is open.
 func (w *Web) Wait() { w.work.Wait() }
 
-// host returns the host with a name.
+// KindOf returns the kind of the host with a name, empty if there is none.
+func (w *Web) KindOf(name string) string {
+	if h := w.host(name); h != nil {
+		return h.Kind.Name
+	}
+	return ""
+}
+
+// host returns the host with a name, nil if there is none.
 func (w *Web) host(name string) *Host {
 	for _, h := range w.Hosts {
 		if h.Name == name || len(h.Also) > 0 && strings.HasSuffix(name, "."+h.Name) {

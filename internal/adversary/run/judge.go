@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -28,11 +31,12 @@ const (
 // outcome is what became of a crawl.
 type outcome struct {
 	closing
-	peak    int64    // bytes of memory that the process held at most
-	kills   int64    // by the kernel
-	died    error    // how the process ended, unless it ended as it should
-	said    string   // the end of its standard error
-	missing []string // honest pages that are not stored
+	peak    int64                     // bytes of memory that the process held at most
+	kills   int64                     // by the kernel
+	died    error                     // how the process ended, unless it ended as it should
+	said    string                    // the end of its standard error
+	missing []string                  // honest pages that are not stored
+	became  map[string]map[string]int // of the pages of each kind: why how many are not stored, "" for those that are
 }
 
 // run crawls the honest hosts alone, then the whole web, and returns what did not hold.
@@ -75,8 +79,8 @@ func (s *settings) run(ctx context.Context) error {
 
 // crawl serves a web and crawls it once.
 func (s *settings) crawl(ctx context.Context, dir string, limit int64) (*outcome, error) {
-	servers, err := start("-seed", fmt.Sprint(s.seed), "-minutes", fmt.Sprint(s.minutes), "-hostile", fmt.Sprint(s.hostile),
-		"-honest", fmt.Sprint(s.honest), "-kinds", s.kinds, "-delay", s.delay.String())
+	servers, err := start("-seed", fmt.Sprint(s.seed), "-minutes", fmt.Sprint(s.minutes),
+		"-hostile", fmt.Sprint(s.hostile), "-honest", fmt.Sprint(s.honest), "-kinds", s.kinds, "-delay", s.delay.String())
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +98,7 @@ func (s *settings) crawl(ctx context.Context, dir string, limit int64) (*outcome
 	if o.closing, err = servers.stop(); err != nil {
 		return nil, err
 	}
-	o.missing, err = s.missing(dir, servers.Honest)
-	return o, err
+	return o, o.look(s.freshet, dir, servers.opening)
 }
 
 // freshetCrawl runs the program under test to its end.
@@ -109,14 +112,15 @@ func (s *settings) freshetCrawl(ctx context.Context, dir string, w *servers, gro
 	for name, address := range w.Resolve {
 		fmt.Fprintf(&resolve, "  - %s=%s\n", name, address)
 	}
-	for file, text := range map[string]string{pem: w.Authority, config: resolve.String(), seeds: strings.Join(w.Seeds, "\n") + "\n"} {
+	texts := map[string]string{pem: w.Authority, config: resolve.String(), seeds: strings.Join(w.Seeds, "\n") + "\n"}
+	for file, text := range texts {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
 	duration := time.Duration(s.minutes * float64(time.Minute))
-	args := []string{"crawl", "--data", filepath.Join(dir, "data"), "--config", config, "--seeds", seeds, "--allow-private",
-		"--delay", s.delay.String(), "--for", duration.String(), "--listen", "", "--quiet", "--json"}
+	args := []string{"crawl", "--data", filepath.Join(dir, "data"), "--config", config, "--seeds", seeds,
+		"--allow-private", "--delay", s.delay.String(), "--for", duration.String(), "--listen", "", "--quiet", "--json"}
 	if s.memory != "" {
 		args = append(args, "--memory", s.memory)
 	}
@@ -141,29 +145,51 @@ func (s *settings) freshetCrawl(ctx context.Context, dir string, w *servers, gro
 	return nil
 }
 
-// missing returns which honest pages the directory does not hold.
-func (s *settings) missing(dir string, honest []string) ([]string, error) {
-	out, err := exec.Command(s.freshet, "pages", "--data", filepath.Join(dir, "data"), "--json").Output()
+// look looks into the directory that a crawl left: which honest pages it lacks, and what became of the others.
+func (o *outcome) look(freshet, dir string, w opening) error {
+	out, err := exec.Command(freshet, "pages", "--data", filepath.Join(dir, "data"), "--json").Output()
 	if err != nil {
-		return nil, fmt.Errorf("freshet pages: %w", err)
+		return fmt.Errorf("freshet pages: %w", err)
 	}
 	live := map[string]bool{}
+	o.became = map[string]map[string]int{}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var row struct{ URL, State string }
+		var row struct{ URL, State, Reason string }
 		if err := decoder.Decode(&row); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		live[row.URL] = row.State == "live"
+		why := ""
+		if live[row.URL] = row.State == "live"; !live[row.URL] {
+			why = strings.TrimSpace(row.State + " " + row.Reason)
+		}
+		_, rest, _ := strings.Cut(row.URL, "://")
+		name, _, _ := strings.Cut(rest, "/")
+		if o.became[w.Kinds[name]] == nil {
+			o.became[w.Kinds[name]] = map[string]int{}
+		}
+		o.became[w.Kinds[name]][why]++
 	}
-	var missing []string
-	for _, url := range honest {
+	for _, url := range w.Honest {
 		if !live[url] {
-			missing = append(missing, url)
+			o.missing = append(o.missing, url)
 		}
 	}
-	return missing, nil
+	return nil
+}
+
+// fate says what became of a kind's pages, the most frequent first.
+func (o *outcome) fate(kind string) string {
+	counts := o.became[kind]
+	whys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	text := ""
+	for _, why := range whys[:min(len(whys), 3)] {
+		text += fmt.Sprintf("%d %s, ", counts[why], cmp.Or(why, "stored"))
+	}
+	return strings.TrimSuffix(text, ", ")
 }
 
 // fault returns what did not hold, nil if all did. The pace alone is nil where there is none to compare.
@@ -183,7 +209,8 @@ func (o *outcome) fault(limit int64, alone *adversary.Paces) error {
 		fault("%d requests came too soon:\n  %s", o.Violated, strings.Join(o.Violations, "\n  "))
 	}
 	if alone != nil && o.Paces.Least < fairShare*alone.Mean {
-		fault("%s was crawled at %.1f %% of the pace alone, want %.0f %%", o.Paces.Slowest, 100*o.Paces.Least/alone.Mean, 100*fairShare)
+		fault("%s was crawled at %.1f %% of the pace alone, want %.0f %%",
+			o.Paces.Slowest, 100*o.Paces.Least/alone.Mean, 100*fairShare)
 	}
 	return errors.Join(faults...)
 }
@@ -191,9 +218,10 @@ func (o *outcome) fault(limit int64, alone *adversary.Paces) error {
 // print prints what was asked of each kind, and the figures of the run.
 func (o *outcome) print(out io.Writer, alone adversary.Paces) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "kind\thosts\trequests\tsent\tcut\tattacks")
+	fmt.Fprintln(table, "kind\thosts\trequests\tsent\tcut\tpages\tattacks")
 	for _, k := range o.Kinds {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f MB\t%d\t%s\n", k.Kind, k.Hosts, k.Requests, float64(k.Bytes)/1e6, k.Cut, k.Attacks)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f MB\t%d\t%s\t%s\n",
+			k.Kind, k.Hosts, k.Requests, float64(k.Bytes)/1e6, k.Cut, o.fate(k.Kind), k.Attacks)
 	}
 	_ = table.Flush() // to standard output
 	fmt.Fprintf(out, "memory: %d MiB at most, %d kills\n", o.peak>>20, o.kills)

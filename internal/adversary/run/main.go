@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&s.hostile, "hostile", 200, "hosts that mean harm")
 	flag.IntVar(&s.honest, "honest", 20, "hosts that don't")
 	flag.StringVar(&s.kinds, "kinds", "", "kinds of harm, with commas; empty: all")
-	flag.DurationVar(&s.delay, "delay", 2*time.Second, "the crawl's --delay; long enough that politeness is the limit, not the machine")
+	flag.DurationVar(&s.delay, "delay", 2*time.Second, "the crawl's --delay: politeness is to be the limit, not the machine")
 	flag.StringVar(&s.memory, "memory", "256MiB", "the crawl's --memory; empty: its default")
 	flag.StringVar(&s.limit, "cgroup", "400M", "bytes of the memory cgroup, with K, M or G")
 	flag.BoolVar(&s.keep, "keep", false, "keep the data directory")

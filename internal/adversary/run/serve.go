@@ -10,7 +10,6 @@ import (
 
 	"freshet/clock"
 	"freshet/internal/adversary"
-	"freshet/internal/sites"
 )
 
 // opening is the first line that the servers' process prints: what a crawl needs to know.
@@ -19,6 +18,7 @@ type opening struct {
 	Resolve   map[string]string // names to addresses
 	Authority string            // a certificate in PEM
 	Honest    []string          // URLs of all honest pages
+	Kinds     map[string]string // of names
 }
 
 // closing is the second one, when its standard input has ended.
@@ -39,11 +39,11 @@ func serve(plan adversary.Plan, delay time.Duration) error {
 	if err != nil {
 		return err
 	}
-	first := opening{Resolve: map[string]string{}, Authority: string(web.Authority())}
+	first := opening{Resolve: map[string]string{}, Kinds: map[string]string{}, Authority: string(web.Authority())}
 	for i, h := range web.Hosts {
 		first.Seeds = append(first.Seeds, h.Seeds...)
 		for _, name := range h.Names() {
-			first.Resolve[name] = sockets.Address(i)
+			first.Resolve[name], first.Kinds[name] = sockets.Address(i), h.Kind.Name
 		}
 	}
 	for _, h := range web.Honest() {
@@ -59,7 +59,7 @@ func serve(plan adversary.Plan, delay time.Duration) error {
 		return err
 	}
 	last := closing{Kinds: web.Report(), Paces: web.Paces()}
-	violations := sites.Violations(web.Exchanges(), delay)
+	violations := web.TooSoon(delay, delay/4)
 	last.Violated = len(violations)
 	for _, v := range violations[:min(len(violations), 10)] {
 		last.Violations = append(last.Violations, v.String())
