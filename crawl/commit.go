@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
@@ -150,8 +151,12 @@ func (e *Engine) commitGroup(group []*visit) error {
 	var fetched []*visit
 	var others []store.Record
 	for _, v := range group {
-		if _, refused := v.record.(*store.Refused); refused {
+		if refused, ok := v.record.(*store.Refused); ok {
 			others = append(others, v.record)
+			if refused.Reason == robots.ReasonRobots && served(v.row) {
+				p := e.partition(v.page.Site)
+				others = append(others, &store.Withdrawn{Partition: p, Fingerprint: v.page.Fingerprint, At: refused.At, Reason: refused.Reason})
+			}
 			continue
 		}
 		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id, Owes: e.owes(v.links)})
@@ -176,7 +181,9 @@ func (e *Engine) commitGroup(group []*visit) error {
 		moves = append(moves, refused...)
 	}
 	now := e.opt.Clock.Now()
-	e.tellCommitted(group, moves, now)
+	if err := e.tellCommitted(group, moves, now); err != nil {
+		return err
+	}
 	for _, v := range group {
 		e.account(v)
 	}
@@ -198,14 +205,24 @@ func paid(r store.Record) float64 {
 }
 
 // tellCommitted tells the frontier that a group's pages have left the queues in which they were, and
-// which of them have a new place.
-func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time) {
+// which of them have a new place; and takes note of sites whose rules are others.
+func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time) error {
 	e.reordering.note(moves)
+	for _, v := range group {
+		if record, ok := v.record.(*store.Robots); ok && record.Keep {
+			if err := e.obeys.read(record.Site); err != nil {
+				return err
+			}
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, v := range group {
 		if !v.page.Robots {
 			e.front.Committed(v.page)
+		}
+		if refused, ok := v.record.(*store.Refused); ok && (refused.Reason == robots.ReasonRobots || refused.Reason == robots.ReasonUnreachable) {
+			e.front.WatchRobots(v.page.Site, now)
 		}
 	}
 	for _, m := range moves {
@@ -213,6 +230,7 @@ func (e *Engine) tellCommitted(group []*visit, moves []store.Move, now time.Time
 			e.front.Planned(m.Site, entryOf(m), now)
 		}
 	}
+	return nil
 }
 
 // tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue.
@@ -241,7 +259,7 @@ func (e *Engine) tellSite(site weburl.Site, moves []store.Move, now time.Time) e
 		return nil
 	}
 	if !e.front.Known(site) {
-		info, err := siteInfo(e.store, e.robots, e.opt.Agent, site)
+		info, err := siteInfo(e.store, e.robots, site)
 		if err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func sitemapLinks(site weburl.Site, record *store.Robots) []weburl.Link {
 	}
 	var links []weburl.Link
 	for _, raw := range robots.Sitemaps(record.Body) {
-		if u, err := robotsURL(site).Parse(raw); err == nil {
+		if u, err := robots.At(site).Parse(raw); err == nil {
 			links = append(links, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1, Rel: weburl.RelSitemap})
 		}
 	}

@@ -80,7 +80,7 @@ func (e *Engine) take(now time.Time) (page frontier.Page, wake time.Time, stop S
 		return page, wake, "", false
 	}
 	// In this order: whatever is on its way now is in the frontier by the time it is asked.
-	idle := e.handedOut.Load() == 0 && !e.undecided.Load()
+	idle := e.handedOut.Load() == 0 && !e.undecided.Load() && !e.obeys.busy()
 	e.mu.Lock()
 	page, wake, ok = e.front.Next(now)
 	e.starved.Store(!ok)
@@ -98,7 +98,7 @@ func (e *Engine) take(now time.Time) (page frontier.Page, wake time.Time, stop S
 		e.refund()
 	}
 	switch {
-	case ok || queued.QueuedNew+queued.QueuedDue > 0:
+	case ok || queued.QueuedNew+queued.QueuedDue > queued.Shelved:
 	case idle && !e.opt.Wait && e.refresher == nil:
 		stop = FrontierEmpty
 	default:

@@ -26,6 +26,7 @@ type Engine struct {
 	in, out  *fetch.Pace // what all fetches together may read and write
 	discover *discovery
 	robots   *robotsRules
+	obeys    *obedience
 	log      *crawlLog
 	inFlight *inFlight
 	tally    *tally
@@ -138,6 +139,7 @@ func (e *Engine) open() (err error) {
 	}
 	e.reordering = newReordering(e)
 	e.robots = newRobotsRules(e.opt.Agent, e.store)
+	e.obeys = newObedience(e)
 	if e.discover, err = newDiscovery(e, set); err != nil {
 		return err
 	}
@@ -221,6 +223,7 @@ func (e *Engine) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { e.everySecond(stopTicking, e.steerFleet) })
 	refreshing, stopRefreshing := context.WithCancel(hard)
 	defer stopRefreshing()
+	background.Go(func() { e.obeys.run(refreshing) })
 	if e.refresher != nil {
 		background.Go(func() { e.refresher.run(refreshing) })
 		if e.opt.Refresh.Rank > 0 {
@@ -327,7 +330,7 @@ func (e *Engine) Status() Status {
 	s.Fleet = e.fleet.status()
 	s.Connections = s.Fleet.Active
 	s.SitesReady, s.SitesWaiting = stats.Ready, stats.Waiting
-	s.QueuedNew, s.QueuedDue = int64(stats.QueuedNew), int64(stats.QueuedDue)
+	s.QueuedNew, s.QueuedDue, s.RobotsWaiting = int64(stats.QueuedNew), int64(stats.QueuedDue), int64(stats.Shelved)
 	s.LowerBoundS = bound.Seconds()
 	s.Sites, s.URLsDiscovered = e.discover.sites.Load(), e.discover.pages.Load()
 	if e.refresher != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/crawl/robots"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -83,7 +84,7 @@ func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
 		if err != nil {
 			return nil, err
 		}
-		info, err := siteInfo(s, x.rules, opt.Agent, site)
+		info, err := siteInfo(s, x.rules, site)
 		if errors.Is(err, store.ErrNotFound) {
 			return front.Explain(site, x.now), nil
 		}
@@ -337,7 +338,7 @@ func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 	}
 	if state.Fetched == 0 {
 		if !x.rules.holds(x.url.Site()) {
-			x.say("robots", Waits, reasonRobots, detail)
+			x.say("robots", Waits, robots.ReasonRobots, detail)
 			return nil
 		}
 		detail = "robots.txt was just read"
@@ -346,12 +347,14 @@ func (x *explainer) robots(row store.Page, state store.RobotsState) error {
 	switch {
 	case err != nil:
 		return err
-	case row.Reason == reasonRobots || row.Reason == reasonUnreachable:
-		x.say("robots", Stopped, row.Reason, detail)
+	case refusedByRobots(row) && rules.Allowed(x.url):
+		x.say("robots", Waits, row.Reason, detail+"; it was refused before, and is asked for again now that it is allowed")
+	case refusedByRobots(row):
+		x.say("robots", Stopped, row.Reason, detail+"; it is asked for again once robots.txt allows it")
 	case state.Fetched != 0 && state.Kept == 0 && state.Expires == 0:
-		x.say("robots", Waits, reasonUnreachable, detail)
-	case !rules.allowed(x.url):
-		x.say("robots", Stopped, rules.reason(), detail)
+		x.say("robots", Waits, robots.ReasonUnreachable, detail+"; nothing of the site is asked for until it can be had")
+	case !rules.Allowed(x.url):
+		x.say("robots", Stopped, rules.Reason(), detail)
 	default:
 		x.say("robots", Passed, "", detail)
 	}
@@ -552,6 +555,11 @@ func (x *explainer) refresh(p Refreshing, row store.Page) string {
 // fate sums up in a sentence.
 func (x *explainer) fate(row store.Page) string {
 	if row.Queue != store.NoQueue {
+		for _, g := range x.out.Gates {
+			if g.Gate == "robots" && g.Reason == robots.ReasonUnreachable {
+				return "The robots.txt of its site cannot be had. It is asked for again with growing waits, and the page waits for it."
+			}
+		}
 		if x.held {
 			return "It waits for the next batch."
 		}
@@ -569,6 +577,8 @@ func (x *explainer) fate(row store.Page) string {
 	switch row.State {
 	case store.StateLive:
 		return fmt.Sprintf("It is stored: version %d, last changed %s. It is not due again.", row.Versions, date(row.LastChanged))
+	case store.StateWithdrawn:
+		return "It is stored and no longer served: " + row.Reason + "."
 	case store.StateDenied:
 		return "A gate refused it: " + row.Reason + "."
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"freshet/crawl/robots"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -35,18 +36,18 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		return
 	}
 	if reason := e.refusal(row, rules); reason != "" {
-		e.drop(page)
-		e.refund()
 		v.record = &store.Refused{URL: row.URL, At: e.opt.Clock.Now().UnixNano(), Reason: reason}
-		e.done <- v
+		e.refund()
+		e.done <- v // before other rules of the site can be had, so that those are looked at after it
+		e.drop(page)
 		return
 	}
-	if e.robots.try(page.Site).skipped {
+	if e.robots.skipped(page.Site) {
 		e.unskipRobots(page)
 		return
 	}
 	request := e.request(row.URL)
-	_, slow := rules.rules.CrawlDelay()
+	_, slow := rules.Rules.CrawlDelay()
 	request.Once = request.Once || slow
 	request.Wanted = e.current().rules.of(page.Site).wanted()
 	if row.State == store.StateLive && (row.ETag != "" || row.LastModified != "") {
@@ -93,15 +94,15 @@ func (e *Engine) audits(page frontier.Page, row *store.Page) (bool, error) {
 }
 
 // refusal returns why a page whose turn has come is not asked for, or "".
-func (e *Engine) refusal(page store.Page, robots siteRules) string {
+func (e *Engine) refusal(page store.Page, standing robots.Standing) string {
 	if page.Strikes >= MaxStrikes {
 		return reasonCrashes
 	}
 	if reason, ok := e.discover.admits(page); !ok {
 		return reason.String()
 	}
-	if !robots.allowed(page.URL) {
-		return robots.reason()
+	if !standing.Allowed(page.URL) {
+		return standing.Reason()
 	}
 	return ""
 }

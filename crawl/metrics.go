@@ -20,6 +20,7 @@ var (
 	metricProcessing = prometheus.NewDesc("freshet_uncommitted_pages", "Pages handed out and not yet on disk.", nil, nil)
 	metricSites      = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
 	metricQueued     = prometheus.NewDesc("freshet_queued_pages", "Pages queued.", []string{"queue"}, nil)
+	metricShelved    = prometheus.NewDesc("freshet_robots_unreachable_pages", "Queued pages of sites whose robots.txt was out of reach too often to wait for.", nil, nil)
 	metricKnown      = prometheus.NewDesc("freshet_known_pages", "Pages known.", nil, nil)
 	metricSweeps     = prometheus.NewDesc("freshet_sweeps_total", "Times the past was cut down to what is to be kept.", []string{"result"}, nil)
 	metricPruned     = prometheus.NewDesc("freshet_pruned_total", "What was let go of the past.", []string{"what"}, nil)
@@ -46,7 +47,7 @@ var (
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
-		metricFetching, metricProcessing, metricSites, metricQueued, metricKnown, metricDisk,
+		metricFetching, metricProcessing, metricSites, metricQueued, metricShelved, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation,
 		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings} {
@@ -84,6 +85,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricSites, int64(s.SitesWaiting), "waiting")
 	gauge(metricQueued, s.QueuedNew, "new")
 	gauge(metricQueued, s.QueuedDue, "due")
+	gauge(metricShelved, s.RobotsWaiting)
 	gauge(metricKnown, s.URLsDiscovered)
 	gauge(metricDisk, s.DiskFreeBytes)
 	swept, sweeps, faults := c.engine.keeper.swept()

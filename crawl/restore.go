@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"freshet/frontier"
 	"freshet/seen"
@@ -36,11 +37,14 @@ func (e *Engine) restore() error {
 			if row.Seed {
 				d.scope.AddSite(row.Site)
 			}
-			if row.New+row.Due == 0 {
+			if disobeyed(row.Robots) {
+				e.obeys.add(row.Site)
+			}
+			queued = queued || row.New+row.Due > 0
+			if row.New+row.Due == 0 && !watched(row) {
 				continue
 			}
-			queued = true
-			info, err := siteInfo(e.store, e.robots, e.opt.Agent, row.Site)
+			info, err := siteInfo(e.store, e.robots, row.Site)
 			if err != nil {
 				return err
 			}
@@ -107,7 +111,7 @@ func (e *Engine) recallCash(site weburl.Site, n int) error {
 }
 
 // siteInfo returns what the store knows of a site.
-func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Site) (info frontier.SiteInfo, err error) {
+func siteInfo(s *store.Store, rules *robotsRules, site weburl.Site) (info frontier.SiteInfo, err error) {
 	fail := func(err error) (frontier.SiteInfo, error) {
 		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
 	}
@@ -119,7 +123,10 @@ func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Sit
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
-	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), Cash: row.Cash.Cash(), Paused: row.Paused != 0, RobotsUntil: fromUnix(row.Robots.Expires), Gate: loadedGate(gate)}
+	info = frontier.SiteInfo{Site: site, New: int(row.New), Due: int(row.Due), Cash: row.Cash.Cash(), Paused: row.Paused != 0, RobotsUntil: fromUnix(row.Robots.Expires), RobotsWatched: watched(row), Gate: loadedGate(gate)}
+	if row.Robots.Kept == 0 {
+		info.RobotsUntil = time.Time{} // none was had, whatever the last answer was taken for: it is asked for again
+	}
 	for _, queue := range []struct {
 		name  store.Queue
 		count int
@@ -137,11 +144,11 @@ func siteInfo(s *store.Store, robots *robotsRules, agent string, site weburl.Sit
 		}
 	}
 	if row.Robots.Kept != 0 {
-		rules, err := robots.of(site)
+		standing, err := rules.of(site)
 		if err != nil {
 			return fail(err)
 		}
-		info.CrawlDelay, _ = rules.rules.CrawlDelay()
+		info.CrawlDelay, _ = standing.Rules.CrawlDelay()
 	}
 	return info, nil
 }

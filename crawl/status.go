@@ -21,6 +21,9 @@ type Summary struct {
 	DurationS      float64 `json:"duration_s"`
 	PagesPerS      float64 `json:"pages_per_s"`
 	StoppedBy      Stop    `json:"stopped_by"`
+	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
+	// crawl does not wait for them, and asks again.
+	RobotsWaiting int64 `json:"robots_unreachable_pages"`
 }
 
 // Stop says why a crawl ended.
@@ -71,6 +74,9 @@ func (s Status) Line() string {
 	rate := cmp.Or(s.ClockRate, 1)
 	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
 		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+	if s.RobotsWaiting > 0 {
+		fmt.Fprintf(&b, " (%d wait for a robots.txt out of reach)", s.RobotsWaiting)
+	}
 	if s.QueuedDue > 0 {
 		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
 	}

@@ -14,6 +14,7 @@ type Stats struct {
 	InFlight     int // hosts with a page handed out
 	QueuedNew    int // new pages not handed out
 	QueuedDue    int // due pages not handed out, whenever they are due
+	Shelved      int // of both: pages of sites whose robots.txt is out of reach, see RobotsUnreachable
 }
 
 // Stats returns the counts as of the last call of Next. O(1).
@@ -26,6 +27,7 @@ func (f *Frontier) Stats() Stats {
 		InFlight:  f.hostsIn[busy],
 		QueuedNew: max(0, f.queued[KindNew]),
 		QueuedDue: max(0, f.queued[KindDue]),
+		Shelved:   max(0, f.shelved),
 	}
 }
 

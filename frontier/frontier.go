@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -29,6 +30,7 @@ type Frontier struct {
 	unsure       instant // until when hosts wait for what no stored gate tells of
 	sweepAt      int     // number of hosts at which the forgettable are looked for
 	queued       [2]int  // pages by Kind
+	shelved      int     // of them: of sites whose robots.txt is out of reach
 	hostsIn      [numStates]int
 	read         []Entry // reused by fill
 }
@@ -150,7 +152,8 @@ func (f *Frontier) changed(s *site, now instant) {
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
-	s.robots, s.retry = at(until), 0
+	s.robots, s.retry, s.failures = at(until), 0, 0
+	f.shelve(s, false)
 	s.crawlDelay = min(max(crawlDelay, 0), MaxCrawlDelay)
 	f.slow(s.host)
 	s.cover(t)
@@ -166,12 +169,43 @@ func (s *site) cover(now instant) {
 }
 
 // RobotsUnreachable tells that the site's robots.txt could not be had (no answer, or a 5xx): nothing
-// of the site is fetched until retry, and then robots.txt first. Its pages stay queued.
-func (f *Frontier) RobotsUnreachable(site weburl.Site, retry, now time.Time) {
+// of the site is fetched until retry, and then robots.txt first. Its pages stay queued; shelved says
+// that nobody has to wait for them: Stats counts them apart until robots.txt can be had.
+func (f *Frontier) RobotsUnreachable(site weburl.Site, retry time.Time, shelved bool, now time.Time) {
+	s := f.lookup(site, f.tick(now))
+	s.failures += min(1, math.MaxInt32-s.failures)
+	f.shelve(s, shelved)
+	f.AskRobots(site, retry, now)
+}
+
+// AskRobots lets the site's robots.txt be asked for again at that time, and nothing of the site before.
+func (f *Frontier) AskRobots(site weburl.Site, from, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
-	s.robots, s.retry = 0, min(at(retry), t.after(MaxRetryAfter))
+	s.robots, s.retry = 0, min(at(from), t.after(MaxRetryAfter))
 	f.update(s.host, t)
+}
+
+// shelve counts the site's pages among those that nobody has to wait for, or no longer.
+func (f *Frontier) shelve(s *site, shelved bool) {
+	n := s.fresh.length() + s.due.length()
+	switch {
+	case shelved && !s.shelved:
+		f.shelved += n
+	case !shelved && s.shelved:
+		f.shelved -= n
+	}
+	s.shelved = shelved
+}
+
+// WatchRobots has the site's robots.txt asked for whenever it is no longer valid, though no page of the
+// site is queued: some have been refused for what it says, and it may come to say something else.
+func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
+	t := f.tick(now)
+	if s := f.lookup(site, t); !s.watched {
+		s.watched = true
+		f.update(s.host, t)
+	}
 }
 
 // slow makes the longest Crawl-delay of a host's sites hold from its last answer on.

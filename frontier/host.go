@@ -153,7 +153,7 @@ func (h *host) forgettable(now instant) bool {
 		return false
 	}
 	for _, s := range h.sites {
-		if !s.isEmpty() || s.robots > now || s.retry > now {
+		if !s.isEmpty() || s.robots > now || s.retry > now || s.watched {
 			return false
 		}
 	}
@@ -189,7 +189,8 @@ func (f *Frontier) update(h *host, now instant) {
 	f.hostsIn[h.state]++
 }
 
-// weigh compares a site with the best of its host found so far. It says whether the site has pages.
+// weigh compares a site with the best of its host found so far. It says whether the site has pages, or
+// is watched.
 func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	f.settle(s, KindNew)
 	f.settle(s, KindDue)
@@ -202,14 +203,14 @@ func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 		h.wake = min(h.wake, fresh)
 	}
 	if due <= now {
-		k, _ := s.due.top()
+		k := s.dueKey()
 		if h.due == nil || k.Less(h.dueKey) || k == h.dueKey && s.name < h.due.name {
 			h.due, h.dueKey = s, k
 		}
 	} else {
 		h.wake = min(h.wake, due)
 	}
-	return !(s.fresh.length() == 0 && s.due.length() == 0)
+	return s.fresh.length() > 0 || s.due.length() > 0 || s.watched
 }
 
 // ready is readyAt for all that the ordering lets go, and says how urgent the site is if a new page may.

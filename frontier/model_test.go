@@ -373,7 +373,7 @@ func (c *machine) end(t *rapid.T) {
 	if p.Robots {
 		if a.Failed {
 			s.retry = now + 20e9
-			c.f.RobotsUnreachable(s.name, s.retry.time(), now.time())
+			c.f.RobotsUnreachable(s.name, s.retry.time(), false, now.time())
 		} else {
 			s.robots, s.retry = now+300e9, 0
 			c.f.RobotsDone(s.name, s.robots.time(), 0, now.time())

@@ -17,6 +17,7 @@ type Page struct {
 	Fingerprint weburl.Fingerprint // 0 if Robots
 	Cash        float64
 	Robots      bool // fetch the site's robots.txt; a page's request comes later
+	Failures    int  // how often in a row the site's robots.txt could not be had, if Robots
 	Continues   bool // goes on the connection which the site's last request left open
 }
 
@@ -47,7 +48,8 @@ const whole = 1_000_000
 //     before the end of a back-off, a Retry-After or a Block. A page with Continues passes the
 //     interval alone, at most PerConnection-1 times in a row, within 4 s of the last answer, and
 //     never on a host with a Crawl-delay.
-//   - Its site's robots.txt is valid; or Robots is set and nothing is handed out but the errand.
+//   - Its site's robots.txt is valid; or Robots is set and nothing is handed out but the errand. A site
+//     that is watched has the errand, as a due page would, once its robots.txt is no longer valid.
 //   - It is due, or new. Within a queue the least key goes first.
 //   - It was not handed out before, unless it was returned.
 //
@@ -162,7 +164,9 @@ func (f *Frontier) prefer(fresh, due bool) Kind {
 func (f *Frontier) take(c choice, now instant) (Page, bool) {
 	s, h := c.site, c.site.host
 	p := Page{Site: s.name, Kind: c.kind, Continues: c.continues, Robots: s.robots <= now}
-	if !p.Robots {
+	if p.Robots {
+		p.Failures = int(s.failures)
+	} else {
 		e, ok := f.pop(s, c.kind)
 		if !ok {
 			f.update(h, now)

@@ -15,6 +15,7 @@ type SiteInfo struct {
 	Cash               float64   // of the new pages together
 	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
 	RobotsRetry        time.Time // its robots.txt could not be had and is not asked for before; zero: it could
+	RobotsWatched      bool      // see WatchRobots
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
 	Gate               Gate // of its host
@@ -34,7 +35,7 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.robots = at(i.RobotsUntil)
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
-	s.paused = i.Paused
+	s.paused, s.watched = i.Paused, i.RobotsWatched
 	s.host.reopen(i.Gate, t)
 	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
 	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)

@@ -16,6 +16,9 @@ type site struct {
 	cash       float64 // of the new pages
 	robots     instant // until when robots.txt is valid
 	retry      instant // robots.txt could not be had: nothing may be fetched before
+	failures   int32   // times in a row that robots.txt could not be had
+	shelved    bool    // see RobotsUnreachable
+	watched    bool    // see WatchRobots
 	crawlDelay time.Duration
 	manners    *Manners // nil: none of its own
 	paused     bool     // by an operator
@@ -82,6 +85,9 @@ func (s *site) readyAt(opens, now instant) (fresh, due instant) {
 	if k, ok := s.due.top(); ok {
 		due = max(opens, dueAt(k))
 	}
+	if s.watched {
+		due = min(due, max(opens, s.robots))
+	}
 	return fresh, due
 }
 
@@ -89,6 +95,16 @@ func (s *site) readyAt(opens, now instant) (fresh, due instant) {
 func (s *site) state() SiteState {
 	top, _ := s.fresh.top()
 	return SiteState{Queued: s.fresh.length(), Top: top, Cash: s.cash}
+}
+
+// dueKey ranks the site among those with due pages: by its first one or, where it is only watched, by
+// the time from which its robots.txt is asked for.
+func (s *site) dueKey() Key {
+	k, ok := s.due.top()
+	if !ok {
+		k.Order = uint64(max(s.robots, s.retry))
+	}
+	return k
 }
 
 // isEmpty says whether no page of the site waits or is handed out.
@@ -107,6 +123,9 @@ func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 		count = 0
 	}
 	f.queued[k] += count - w.count
+	if s.shelved {
+		f.shelved += count - w.count
+	}
 	w.count = count
 	if k == KindNew {
 		s.cash += cash

@@ -227,6 +227,11 @@ func (w *world) command(name string, a args) {
 		w.printf("blocked until %d", g.Blocked.Year())
 	case "unblock":
 		w.f.Unblock(a.words[0], w.now)
+	case "watch":
+		w.f.WatchRobots(weburl.Site(a.words[0]), w.now)
+	case "shelved":
+		stats := w.f.Stats()
+		w.printf("%d of %d pages", stats.Shelved, stats.QueuedNew+stats.QueuedDue)
 	case "stats":
 		w.printf("%+v", w.f.Stats())
 	case "bound":
@@ -337,8 +342,8 @@ func (w *world) finish() {
 		switch {
 		case fl.page.Robots && s.robotsFail > 0:
 			s.robotsFail--
-			w.f.RobotsUnreachable(s.name, w.now.Add(time.Minute), w.now)
-			w.printf("t=%s robots.txt of %s unreachable", w.at(w.now), s.name)
+			w.f.RobotsUnreachable(s.name, w.now.Add(time.Minute), fl.page.Failures > 0, w.now)
+			w.printf("t=%s robots.txt of %s unreachable, %d times before", w.at(w.now), s.name, fl.page.Failures)
 		case fl.page.Robots:
 			s.robotsUntil = w.now.Add(s.robots)
 			w.f.RobotsDone(s.name, s.robotsUntil, s.crawlDelay, w.now)

@@ -45,6 +45,10 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.ranked(p, r)
 	case *Struck:
 		st.struck(p, r)
+	case *Obeyed:
+		if st.peekSite(p, r.Site).exists {
+			st.site(p, r.Site).Robots.Obeyed = r.Rules
+		}
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:
@@ -264,11 +268,15 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 		}
 		return
 	}
-	row := &st.site(p, r.Site).Robots
+	site := st.site(p, r.Site)
+	row := &site.Robots
 	row.Fetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
 	row.Expires, row.Capture = r.Expires, r.Capture
 	if r.Keep {
-		row.Kept = r.At
+		row.Kept, row.Rules = r.At, r.Rules
+		if site.Fetched == 0 && len(site.Refused) == 0 {
+			row.Obeyed = r.Rules // its pages have their turns under these rules
+		}
 		st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(r.Site))
 		st.setRaw(r.Body)
 	}

@@ -223,6 +223,8 @@ func newRecord(k recordKind) Record {
 		return new(Ranked)
 	case kindStruck:
 		return new(Struck)
+	case kindObeyed:
+		return new(Obeyed)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten, *Ranked and *Struck. All state of a partition is what its records, applied in order, make of nothing.
+// *Forgotten, *Ranked, *Struck and *Obeyed. All state of a partition is what its records, applied in order, make of
+// nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -43,6 +44,7 @@ const (
 	kindForgotten  recordKind = 15
 	kindRanked     recordKind = 16
 	kindStruck     recordKind = 17
+	kindObeyed     recordKind = 18
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -178,6 +180,13 @@ type Robots struct {
 	Capture Pointer     `cbor:"10,keyasint,omitzero"` // set by CommitPages
 	Gate    *Gate       `cbor:"11,keyasint,omitempty"`
 	Address string      `cbor:"12,keyasint,omitempty"`
+	Rules   uint64      `cbor:"13,keyasint,omitempty"` // with Keep: a digest of what it allows, 0: not known
+}
+
+// Obeyed says that all pages of a site have been looked at under the rules of that digest: see Robots.
+type Obeyed struct {
+	Site  weburl.Site `cbor:"1,keyasint,omitempty"`
+	Rules uint64      `cbor:"2,keyasint,omitempty"`
 }
 
 // maxRobots is the longest robots.txt kept.
@@ -403,6 +412,7 @@ func (*Pruned) kind() recordKind     { return kindPruned }
 func (*Forgotten) kind() recordKind  { return kindForgotten }
 func (*Ranked) kind() recordKind     { return kindRanked }
 func (*Struck) kind() recordKind     { return kindStruck }
+func (*Obeyed) kind() recordKind     { return kindObeyed }
 
 func (r *Discovered) home(int) weburl.Partition   { return r.Partition }
 func (r *Fetched) home(n int) weburl.Partition    { return r.URL.Partition(n) }
@@ -421,6 +431,7 @@ func (r *Pruned) home(int) weburl.Partition       { return r.Partition }
 func (r *Forgotten) home(int) weburl.Partition    { return r.Partition }
 func (r *Ranked) home(int) weburl.Partition       { return r.Partition }
 func (r *Struck) home(int) weburl.Partition       { return r.Partition }
+func (r *Obeyed) home(n int) weburl.Partition     { return r.Site.Partition(n) }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}
@@ -439,6 +450,7 @@ func (r *Pruned) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Forgotten) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Ranked) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Struck) settle(p weburl.Partition)     { r.Partition = p }
+func (r *Obeyed) settle(weburl.Partition)       {}
 
 func (r *Discovered) check() error {
 	if len(r.New) > maxNew || len(r.Repeats) > maxNew {
@@ -491,6 +503,13 @@ func (r *Refused) check() error {
 func (r *Mark) check() error {
 	if !validName(r.Consumer) {
 		return fmt.Errorf("store: mark: consumer %q: want 1 to 64 of a-z, 0-9, '.', '_', '-'", r.Consumer)
+	}
+	return nil
+}
+
+func (r *Obeyed) check() error {
+	if r.Site.Host() == "" {
+		return fmt.Errorf("store: obeyed: site %q: want scheme and host", r.Site)
 	}
 	return nil
 }

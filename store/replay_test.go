@@ -83,9 +83,9 @@ func FuzzRecord(f *testing.F) {
 	for _, r := range []Record{
 		&Discovered{At: 1, New: []NewPage{{URL: u, Depth: 1, Cash: 0.5}}, Repeats: []Repeat{{Fingerprint: 7, Order: 2}}, Refused: []Refusal{{Site: u.Site(), Reason: "depth", Count: 1}}},
 		&Fetched{URL: u, At: 1, Outcome: OutcomeStored, Status: 200, Links: EncodeLinks([]OutLink{{URL: u}}), Gate: &Gate{Next: 1}, Capture: Pointer{File: "a", Offset: 1, Length: 2}},
-		&Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true},
+		&Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true, Rules: 6},
 		&Gated{Host: "page.test"}, &Planned{Fingerprint: 1, Due: 2}, &Refused{URL: u}, &Withdrawn{Fingerprint: 1}, &Purged{Fingerprint: 1}, &Mark{Consumer: "seen", Record: 3}, &Paused{Site: u.Site(), Since: 4},
-		&SitePurged{Site: u.Site(), At: 1}, &Scrubbed{}, &Pruned{Fingerprint: 1, Versions: 2, Visits: 3}, &Forgotten{Changes: []uint64{1, 2}},
+		&SitePurged{Site: u.Site(), At: 1}, &Scrubbed{}, &Obeyed{Site: u.Site(), Rules: 5}, &Pruned{Fingerprint: 1, Versions: 2, Visits: 3}, &Forgotten{Changes: []uint64{1, 2}},
 		&Relocated{File: "a", Captures: []Relocation{{Fingerprint: 1, Version: 2, Offset: 3, File: "b", NewOffset: 4}}},
 	} {
 		f.Add(appendRecord(nil, r))

@@ -228,6 +228,8 @@ type RobotsState struct {
 	Status  int     `cbor:"5,keyasint,omitempty"`
 	Reason  string  `cbor:"6,keyasint,omitempty"`
 	Capture Pointer `cbor:"7,keyasint,omitzero"`
+	Rules   uint64  `cbor:"8,keyasint,omitempty"` // digest of the stored rules, 0 for none or not known
+	Obeyed  uint64  `cbor:"9,keyasint,omitempty"` // digest of the rules under which all pages were looked at
 }
 
 // Counters are a partition's totals.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"freshet/weburl"
 )
@@ -135,4 +136,46 @@ func BenchmarkWorst(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Ten thousand sites with the worst files take no more memory than the book may.
+func TestBookIsBoundedInBytes(t *testing.T) {
+	const most = 16 << 20
+	b := NewBook("foo", most)
+	now := time.Unix(1_000_000_000, 0)
+	answers := []Answer{{Reached: true, Body: worst["short rules"]}, {Reached: true, Body: worst["rules of octets"]},
+		{Reached: true, Body: []byte("User-agent: *\nDisallow: /x\n")}}
+	if testing.Short() {
+		answers = answers[2:]
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for n := range 10_000 {
+		site := weburl.Site(fmt.Sprintf("http://a%d.test", n))
+		b.Judge(site, Answer{Redirect: page(t, "http://b.test/"+strings.Repeat("a", 5000))}, nil, 0, Patience{}, now)
+		if n < 60 || len(answers) == 1 {
+			b.Judge(site, answers[n%len(answers)], nil, 0, Patience{}, now)
+		} else {
+			b.Keep(site, b.mustRead(t, n))
+		}
+		if b.Bytes() > most+most/8 {
+			t.Fatalf("%d bytes after %d sites", b.Bytes(), n)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2*most {
+		t.Errorf("the heap has grown by %d bytes, the book says %d", grown, b.Bytes())
+	}
+	if b.Bytes() < most/4 && !testing.Short() {
+		t.Errorf("%d bytes are kept of %d", b.Bytes(), most)
+	}
+	runtime.KeepAlive(b)
+}
+
+// mustRead returns rules of some hundred kilobytes without parsing a file.
+func (b *Book) mustRead(t *testing.T, n int) Standing {
+	t.Helper()
+	return Standing{Rules: &Rules{text: strings.Repeat("a", 100<<10+n)}}
 }

@@ -1,0 +1,58 @@
+package robots
+
+import (
+	"container/list"
+
+	"freshet/weburl"
+)
+
+// entryBytes is what an entry of a cache takes beside its value.
+const entryBytes = 160
+
+// cache keeps what was last used of sites' values, in a bounded number of bytes.
+type cache[V any] struct {
+	most, bytes int64
+	size        func(V) int64
+	entries     map[weburl.Site]*list.Element
+	order       list.List // of entries, last used first
+}
+
+type entry[V any] struct {
+	site  weburl.Site
+	value V
+	bytes int64
+}
+
+func newCache[V any](most int64, size func(V) int64) *cache[V] {
+	return &cache[V]{most: most, size: size, entries: map[weburl.Site]*list.Element{}}
+}
+
+func (c *cache[V]) get(site weburl.Site) (value V, ok bool) {
+	at := c.entries[site]
+	if at == nil {
+		return value, false
+	}
+	c.order.MoveToFront(at)
+	return at.Value.(*entry[V]).value, true
+}
+
+// put keeps a value, unless it is larger than the whole cache, and lets go of those used longest ago.
+func (c *cache[V]) put(site weburl.Site, value V) {
+	c.drop(site)
+	e := &entry[V]{site, value, c.size(value) + int64(len(site)) + entryBytes}
+	if e.bytes > c.most {
+		return
+	}
+	c.entries[site] = c.order.PushFront(e)
+	for c.bytes += e.bytes; c.bytes > c.most; {
+		c.drop(c.order.Back().Value.(*entry[V]).site)
+	}
+}
+
+func (c *cache[V]) drop(site weburl.Site) {
+	if at := c.entries[site]; at != nil {
+		c.bytes -= at.Value.(*entry[V]).bytes
+		c.order.Remove(at)
+		delete(c.entries, site)
+	}
+}

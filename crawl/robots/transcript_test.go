@@ -1,0 +1,147 @@
+package robots
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/weburl"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
+
+// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print.
+// Lines that begin with # are for the reader.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, string(raw))
+			if *rewrite {
+				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(raw), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// replay returns the transcript with what its commands print now.
+func replay(t *testing.T, transcript string) string {
+	var out []string
+	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
+		commands, _, _ := strings.Cut(block, "\n----")
+		w := &world{t: t, book: NewBook("foo", 1<<20), site: "http://a.test", start: time.Unix(1_000_000_000, 0).UTC(),
+			patience: Patience{First: time.Minute, Tries: 2}}
+		w.now = w.start
+		for line := range strings.SplitSeq(commands, "\n") {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				w.command(strings.Fields(line))
+			}
+		}
+		out = append(out, commands+"\n----\n"+strings.TrimRight(w.out.String(), "\n"))
+	}
+	return strings.Join(out, "\n\n") + "\n"
+}
+
+// world is what a crawl would keep of one site beside the book.
+type world struct {
+	t        *testing.T
+	out      strings.Builder
+	book     *Book
+	site     weburl.Site
+	patience Patience
+	failures int
+	older    *Rules
+	standing Standing
+	start    time.Time
+	now      time.Time
+}
+
+func (w *world) printf(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
+
+func (w *world) command(words []string) {
+	switch words[0] {
+	case "after":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.now = w.now.Add(d)
+	case "restart":
+		w.book, w.failures = NewBook("foo", 1<<20), 0
+	case "where":
+		w.printf("ask for %s", w.book.Where(w.site))
+	case "answer":
+		w.answer(words[1:])
+	case "may":
+		s, _ := w.book.Standing(w.site)
+		for _, path := range words[1:] {
+			allowed := s.Rules != nil && s.Allowed(page(w.t, string(w.site)+path))
+			w.printf("%s %v", path, map[bool]string{true: "allowed", false: "refused"}[allowed])
+		}
+	case "look":
+		s, _ := w.book.Standing(w.site)
+		effect := s.Look(page(w.t, string(w.site)+words[1]), words[2] == "refused", words[2] == "served")
+		w.printf("%s, %s: %s", words[1], words[2], [...]string{"stays", "withdraw", "ask"}[effect])
+	default:
+		w.t.Fatalf("no command %s", words[0])
+	}
+}
+
+func (w *world) answer(words []string) {
+	var a Answer
+	switch words[0] {
+	case "rules":
+		a.Reached, a.Body = true, []byte("User-agent: *\n"+strings.ReplaceAll(strings.Join(words[1:], " "), ";", "\n"))
+	case "missing":
+		a.Reached = true
+	case "redirect":
+		a.Reached, a.Redirect = true, page(w.t, words[1])
+	case "barred":
+		a.Barred = true
+	case "unreachable":
+	default:
+		w.t.Fatalf("no answer %s", words[0])
+	}
+	v := w.book.Judge(w.site, a, w.older, w.failures, w.patience, w.now)
+	switch {
+	case !v.Next.IsZero():
+		w.printf("t=%v next %s", w.now.Sub(w.start), v.Next)
+		return
+	case !v.Retry.IsZero():
+		w.failures++
+		shelved := ""
+		if v.Shelved {
+			shelved = ", shelved"
+		}
+		w.printf("t=%v again in %v%s", w.now.Sub(w.start), v.Retry.Sub(w.now).Round(time.Second), shelved)
+		return
+	}
+	w.failures = 0
+	which := "older rules"
+	switch {
+	case v.Fresh:
+		w.older, which = v.Standing.Rules, "rules"
+	case v.Standing.Closed:
+		which = "closed"
+	}
+	w.printf("t=%v %s for %v", w.now.Sub(w.start), which, v.Until.Sub(w.now))
+}
