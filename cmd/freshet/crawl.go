@@ -461,6 +461,9 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s, %d URLs known, %d failed; stopped by %s\n",
 			summary.Pages, summary.Sites, span(summary, status.ClockRate), summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
+		if n := summary.RobotsWaiting; n > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "%d pages wait for the robots.txt of their sites, which could not be had; the next run asks for it again\n", n)
+		}
 	}
 	if err == nil && summary.Pages == 0 && len(status.Refused) > 0 && !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was stored, as URLs were refused: freshet pages --skipped --data %s has the reasons, freshet explain URL the whole story\n", options.Dir)
