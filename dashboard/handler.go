@@ -143,7 +143,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := server{o.Reader}
+	s := server{reader: o.Reader, key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /healthz", ok)
@@ -208,7 +208,10 @@ func orders(s Steerer) []endpoint {
 	}
 }
 
-type server struct{ reader Reader }
+type server struct {
+	reader Reader
+	key    viewKey
+}
 
 // fail answers with an error as JSON.
 func fail(w http.ResponseWriter, err error) {

@@ -14,6 +14,7 @@ import (
 //
 //	/web/20260131120000/http://example.org/     the version of that second, its references rewritten
 //	/web/20260131120000id_/http://example.org/  the same, as it was sent
+//	/web/20260131120000sc_/http://example.org/  the same with its scripts, in a frame; see confine.go
 //	/web/http://example.org/                    leads to the last one
 //	/timegate/http://example.org/               leads to the nearest to Accept-Datetime
 //	/timemap/link/http://example.org/           lists them all
@@ -29,25 +30,29 @@ const moment = "20060102150405"
 
 // address is the address of a page at a time, after replayPrefix.
 type address struct {
-	at  time.Time // zero: the last version
-	raw bool      // as it was sent
-	url weburl.URL
+	at       time.Time // zero: the last version
+	modifier string    // asSent, withScripts or none
+	url      weburl.URL
 }
 
-// String returns the address with its prefix.
-func (a address) String() string {
+const (
+	asSent      = "id_"
+	withScripts = "sc_"
+)
+
+// String returns the address with replayPrefix.
+func (a address) String() string { return replayPrefix + a.text() }
+
+// text returns the address without a prefix.
+func (a address) text() string {
 	if a.at.IsZero() {
-		return replayPrefix + a.url.String()
+		return a.url.String()
 	}
-	modifier := ""
-	if a.raw {
-		modifier = "id_"
-	}
-	return replayPrefix + a.at.UTC().Format(moment) + modifier + "/" + a.url.String()
+	return a.at.UTC().Format(moment) + a.modifier + "/" + a.url.String()
 }
 
 // parseAddress reads what stands after replayPrefix. A time may lack its end, which is then the earliest
-// ("2026" is its first second); modifiers other than id_, such as pywb's im_, mean nothing here.
+// ("2026" is its first second); modifiers other than id_ and sc_, such as pywb's im_, mean nothing here.
 func parseAddress(text string) (a address, err error) {
 	first, rest, _ := strings.Cut(text, "/")
 	digits := strings.TrimRight(first, "abcdefghijklmnopqrstuvwxyz_")
@@ -57,12 +62,14 @@ func parseAddress(text string) (a address, err error) {
 	}
 	modifier := first[len(digits):]
 	if modifier != "" && (len(modifier) != 3 || modifier[2] != '_') {
-		return a, fmt.Errorf("modifier %q: want id_", modifier)
+		return a, fmt.Errorf("modifier %q: want id_ or sc_", modifier)
 	}
 	if a.at, err = parseMoment(digits); err != nil {
 		return a, err
 	}
-	a.raw = modifier == "id_"
+	if modifier == asSent || modifier == withScripts {
+		a.modifier = modifier
+	}
 	a.url, err = parseTarget(rest)
 	return a, err
 }
@@ -150,7 +157,12 @@ func nearest(versions []Version, at time.Time) int {
 
 // isMemento says whether a request is for a stored version, a TimeGate or a TimeMap.
 func isMemento(path string) bool {
-	return strings.HasPrefix(path, replayPrefix) || strings.HasPrefix(path, timeGatePrefix) || strings.HasPrefix(path, timeMapPrefix)
+	for _, prefix := range []string{replayPrefix, scriptPrefix, timeGatePrefix, timeMapPrefix} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // memento answers such a request. It does not go through a ServeMux, which would fold the slashes of a
@@ -168,7 +180,9 @@ func (s server) memento(w http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.RequestURI()
 	if text, ok := strings.CutPrefix(path, replayPrefix); ok {
-		s.replay(w, from, text)
+		s.replay(w, view{from: from, prefix: replayPrefix}, text)
+	} else if text, ok := strings.CutPrefix(path, scriptPrefix); ok {
+		s.replayScripts(w, r, from, text)
 	} else if text, ok := strings.CutPrefix(path, timeGatePrefix); ok {
 		s.timeGate(w, r, from, text)
 	} else {
@@ -209,7 +223,7 @@ func (s server) timeGate(w http.ResponseWriter, r *http.Request, from, text stri
 	}
 	w.Header().Set("Link", strings.Join(links(from, u, kept, -1), ", "))
 	if len(kept) == 0 {
-		s.redirect(w, page, at)
+		s.redirect(w, view{from: from, prefix: replayPrefix}, page, address{at: at})
 		return
 	}
 	w.Header().Set("Location", from+address{at: kept[nearest(kept, at)].At, url: u}.String())

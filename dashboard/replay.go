@@ -11,12 +11,22 @@ import (
 	"freshet/weburl"
 )
 
-// replay shows a stored version, or leads to the address of the one nearest to a time.
-func (s server) replay(w http.ResponseWriter, from, text string) {
+// replay shows a stored version in a view, or leads to the address of the one nearest to a time.
+func (s server) replay(w http.ResponseWriter, v view, text string) {
 	a, err := parseAddress(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if v.scripts() {
+		if a.modifier == withScripts {
+			a.modifier = "" // the view says it
+		}
+		if err := s.within(v, a.url); err != nil {
+			deny(w, err)
+			return
+		}
+		v.confine(w.Header())
 	}
 	kept, page, err := s.mementos(a.url)
 	if err != nil {
@@ -24,15 +34,19 @@ func (s server) replay(w http.ResponseWriter, from, text string) {
 		return
 	}
 	if len(kept) == 0 {
-		s.redirect(w, page, a.at)
+		s.redirect(w, v, page, a)
 		return
 	}
 	shown := nearest(kept, a.at)
 	version := kept[shown]
-	exact := address{at: version.At.UTC().Truncate(time.Second), raw: a.raw, url: a.url}
+	exact := address{at: version.At.UTC().Truncate(time.Second), modifier: a.modifier, url: a.url}
 	if !a.at.Equal(exact.at) {
-		w.Header().Set("Location", exact.String())
+		w.Header().Set("Location", v.prefix+exact.text())
 		w.WriteHeader(http.StatusFound)
+		return
+	}
+	if a.modifier == withScripts {
+		s.frame(w, v.from, exact)
 		return
 	}
 	content, err := s.reader.Content(a.url.String(), version.Version, time.Time{})
@@ -50,27 +64,17 @@ func (s server) replay(w http.ResponseWriter, from, text string) {
 		h.Set("Content-Language", language)
 	}
 	h.Set("Memento-Datetime", version.At.UTC().Format(http.TimeFormat))
-	h.Set("Link", strings.Join(links(from, a.url, kept, shown), ", "))
-	confine(h, from)
-	w.Write(rewritten(content.Body, kind, a, exact.at))
-}
-
-// confine takes from a stored version what its scripts could do here. It has an origin of its own, which
-// reads nothing of ours, without cookies or storage; it loads, connects to and frames stored versions
-// alone, and neither posts forms nor opens windows.
-func confine(h http.Header, from string) {
-	h.Set("Content-Security-Policy", fmt.Sprintf("sandbox allow-scripts; default-src %s%s 'unsafe-inline' 'unsafe-eval' data: blob:; base-uri %[1]s%[2]s; form-action 'none'", from, replayPrefix))
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Link", strings.Join(links(v.from, a.url, kept, shown), ", "))
+	v.confine(h)
+	w.Write(rewritten(content.Body, kind, v, exact))
 }
 
 // rewritten returns a body as a browser can show it: references lead to stored versions of the same time.
-func rewritten(body []byte, kind string, a address, at time.Time) []byte {
-	if a.raw {
+func rewritten(body []byte, kind string, v view, a address) []byte {
+	if a.modifier == asSent {
 		return body
 	}
-	to := func(u weburl.URL) string { return address{at: at, url: u}.String() }
+	to := func(u weburl.URL) string { return v.prefix + address{at: a.at, url: u}.text() }
 	switch media, _, _ := mime.ParseMediaType(kind); media {
 	case "text/html", "application/xhtml+xml":
 		return extract.RewriteHTML(body, a.url, to)
@@ -80,13 +84,17 @@ func rewritten(body []byte, kind string, a address, at time.Time) []byte {
 	return body
 }
 
-// redirect leads to what a page that has no versions redirects to.
-func (s server) redirect(w http.ResponseWriter, page Page, at time.Time) {
+// redirect leads to what a page that has no versions redirects to, at the time of an address.
+func (s server) redirect(w http.ResponseWriter, v view, page Page, a address) {
 	target, err := weburl.Parse(page.RedirectsTo)
 	if err != nil {
 		deny(w, fmt.Errorf("%w: %s leads to %q", ErrNotFound, page.URL, page.RedirectsTo))
 		return
 	}
-	w.Header().Set("Location", address{at: at, url: target}.String())
+	to := address{at: a.at, url: target}
+	if a.modifier == withScripts {
+		to.modifier = withScripts
+	}
+	w.Header().Set("Location", v.prefix+to.text())
 	w.WriteHeader(http.StatusFound)
 }

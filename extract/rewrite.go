@@ -11,7 +11,7 @@ import (
 
 // RewriteHTML returns an HTML document in any encoding that has ASCII as its part, in which every reference
 // that markup carries is replaced by what to returns for the URL that it means: in attributes, srcset,
-// refreshes, style sheets and style attributes. All other bytes stay as they are, so that the encoding
+// refreshes, style sheets, style attributes and the documents in srcdoc attributes. All other bytes stay as they are, so that the encoding
 // stays too. Fragments alone, other schemes than http and https, and what no URL can be made of are left
 // alone, and so is all that scripts put together. A base element counts from where it stands.
 //
@@ -159,6 +159,8 @@ func (r *rewriter) attribute(name string, value []byte, refresh bool) (text stri
 		return string(r.srcset(value)), true
 	case "style":
 		return string(r.css(value)), true
+	case "srcdoc":
+		return string(RewriteHTML(value, r.from, r.to)), true
 	case "content":
 		target := refreshTarget(string(value))
 		if !refresh || target == "" {
