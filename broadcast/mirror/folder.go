@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -22,15 +23,40 @@ type Held struct {
 	URL     string `json:"url"`
 	File    string `json:"file,omitempty"` // in the mirror; "" for a page that has gone
 	Version uint32 `json:"version,omitempty"`
-	Digest  string `json:"digest,omitempty"` // of the body as it was sent, SHA-1, hexadecimal
+	// Digest is that of the body as it was sent, SHA-1, hexadecimal. Without one, the file may hold an older body, or
+	// not be there: it was being written or removed.
+	Digest string `json:"digest,omitempty"`
+}
+
+// disk is what a folder asks of its directory, which nothing in it leads out of.
+type disk interface {
+	MkdirAll(name string, mode fs.FileMode) error
+	ReadFile(name string) ([]byte, error)
+	OpenFile(name string, flag int, mode fs.FileMode) (file, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	Lstat(name string) (fs.FileInfo, error)
+	Close() error
+}
+
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// root is the disk of a directory.
+type root struct{ *os.Root }
+
+func (r root) OpenFile(name string, flag int, mode fs.FileMode) (file, error) {
+	return r.Root.OpenFile(name, flag, mode)
 }
 
 // folder is a mirror's directory. Not for concurrent use.
 type folder struct {
-	root  *os.Root
+	root  disk
 	pages map[string]Held   // by URL
 	files map[string]string // file → the URL that is in it
-	log   *os.File          // pages.jsonl
+	log   file              // pages.jsonl
 	lines int
 }
 
@@ -54,11 +80,16 @@ func openFolder(dir string) (f *folder, err error) {
 	if len(entries) > 0 && !ours {
 		return nil, fmt.Errorf("mirror: %s holds other files: want an empty folder, or a mirror", dir)
 	}
-	root, err := os.OpenRoot(dir)
+	opened, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	f = &folder{root: root, pages: map[string]Held{}, files: map[string]string{}}
+	return loadFolder(root{opened})
+}
+
+// loadFolder reads the notes of a mirror, and closes the disk if it cannot.
+func loadFolder(d disk) (*folder, error) {
+	f := &folder{root: d, pages: map[string]Held{}, files: map[string]string{}}
 	if err := f.load(); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
@@ -123,6 +154,13 @@ func (f *folder) compact() error {
 	return err
 }
 
+// begin notes that the file of a page is about to be written or removed. Whatever kills the program before that is
+// done, the folder knows of the file afterwards, and does not take it for what it was before.
+func (f *folder) begin(held Held) error {
+	held.Digest = ""
+	return f.record(held)
+}
+
 // record notes a page, durably with the next cursor.
 func (f *folder) record(held Held) error {
 	f.note(held)
@@ -155,23 +193,36 @@ func (f *folder) write(name string, content []byte) error {
 // put writes a page. Where a file stands in the place of its folder, or a folder in its own, it goes to
 // its spare place.
 func (f *folder) put(u weburl.URL, version uint32, digest string, content []byte) (Held, error) {
-	name, err := placeOf(u)
+	name, err := f.place(u)
 	if err != nil {
 		return Held{}, err
 	}
-	if at, known := f.pages[u.String()]; known {
-		name = at.File
-	} else if owner, taken := f.files[name]; taken && owner != u.String() || !f.fits(name) {
-		name = spare(u)
-	}
 	if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return Held{}, err
+	}
+	held := Held{URL: u.String(), File: name, Version: version, Digest: digest}
+	if err := f.begin(held); err != nil {
 		return Held{}, err
 	}
 	if err := f.write(name, content); err != nil {
 		return Held{}, err
 	}
-	held := Held{URL: u.String(), File: name, Version: version, Digest: digest}
 	return held, f.record(held)
+}
+
+// place returns the file that a page has, or gets.
+func (f *folder) place(u weburl.URL) (string, error) {
+	name, err := placeOf(u)
+	if err != nil {
+		return "", err
+	}
+	if at, known := f.pages[u.String()]; known {
+		return at.File, nil
+	}
+	if owner, taken := f.files[name]; taken && owner != u.String() || !f.fits(name) {
+		return spare(u), nil
+	}
+	return name, nil
 }
 
 // fits reports whether a file can be at a place: no folder is there, and no file where a folder has to be.
@@ -192,6 +243,9 @@ func (f *folder) drop(url string) (had bool, err error) {
 	held, had := f.pages[url]
 	if !had {
 		return false, nil
+	}
+	if err := f.begin(held); err != nil {
+		return true, err
 	}
 	if err := f.root.Remove(held.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return true, err
