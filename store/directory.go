@@ -126,13 +126,16 @@ func (d *directory) writeFormat(f format) error {
 	return syncDir(d.fs, d.path)
 }
 
-// layBallast takes up space that dropBallast gives back. It is no fault if there is none left: the
-// first write will tell.
+// layBallast takes up space that dropBallast gives back. A ballast that is there may be a copy, which has a length
+// and no blocks: it gets them. The error is ErrDiskFull if there is no room for it.
 func (d *directory) layBallast() error {
-	if _, err := d.fs.Stat(d.join(ballastFile)); err == nil {
+	if info, err := d.fs.Stat(d.join(ballastFile)); err == nil && !hollow(info) {
 		return nil
 	}
-	f, err := d.fs.Create(d.join(ballastFile), vfs.WriteCategoryUnspecified)
+	f, err := d.fs.OpenReadWrite(d.join(ballastFile), vfs.WriteCategoryUnspecified)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = d.fs.Create(d.join(ballastFile), vfs.WriteCategoryUnspecified)
+	}
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
