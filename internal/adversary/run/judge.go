@@ -147,9 +147,12 @@ func (s *settings) freshetCrawl(ctx context.Context, dir string, w *servers, gro
 
 // look looks into the directory that a crawl left: which honest pages it lacks, and what became of the others.
 func (o *outcome) look(freshet, dir string, w opening) error {
-	out, err := exec.Command(freshet, "pages", "--data", filepath.Join(dir, "data"), "--json").Output()
+	var said bytes.Buffer
+	command := exec.Command(freshet, "pages", "--data", filepath.Join(dir, "data"), "--json")
+	command.Stderr = &said
+	out, err := command.Output()
 	if err != nil {
-		return fmt.Errorf("freshet pages: %w", err)
+		return fmt.Errorf("freshet pages: %w: %s (the crawl: %v, %d kills, %s)", err, &said, o.died, o.kills, o.said)
 	}
 	live := map[string]bool{}
 	o.became = map[string]map[string]int{}
