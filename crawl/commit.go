@@ -142,6 +142,9 @@ func (v *visit) size() (bytes int) {
 	for _, member := range v.members {
 		bytes += len(member)
 	}
+	if page, ok := v.record.(*store.Fetched); ok {
+		bytes += len(page.Links)
+	}
 	return bytes
 }
 
@@ -191,7 +194,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, paid(v.record), now); err != nil {
 			return err
 		}
-		v.result.Release()
+		v.hold.Release()
 	}
 	return nil
 }

@@ -258,16 +258,35 @@ func (d *discovery) offerLinks(mark seen.Mark, links []weburl.Link, cash float64
 		d.offer = append(d.offer, link)
 	}
 	d.share(cash)
-	err := d.seen.Offer(mark, d.offer, at)
-	if errors.Is(err, seen.ErrFull) {
-		if err = makeRoom(at); err == nil {
-			err = d.seen.Offer(mark, d.offer, at)
+	for rest := d.offer; ; {
+		some, from := rest, seen.Mark{Partition: mark.Partition} // a record of which only some links are known is not marked
+		if some = fewLinks(rest, d.engine.plan.waiting/2); len(some) == len(rest) {
+			from = mark
+		}
+		err := d.seen.Offer(from, some, at)
+		if errors.Is(err, seen.ErrFull) {
+			if err = makeRoom(at); err == nil {
+				err = d.seen.Offer(from, some, at)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", mark.Record, mark.Partition, err)
+		}
+		if rest = rest[len(some):]; len(rest) == 0 {
+			return nil
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", mark.Record, mark.Partition, err)
+}
+
+// fewLinks returns the first links that take no more than so many bytes while they wait, but one at least. Of a page
+// with more than that, a crash in between may pay the first ones' cash twice.
+func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
+	for i := range links {
+		if bytes -= int64(seen.Bytes(links[i : i+1])); bytes < 0 {
+			return links[:max(i, 1)]
+		}
 	}
-	return nil
+	return links
 }
 
 // drain lets the seen test decide, stores what is new, tells the frontier, and lets the set keep it.

@@ -11,6 +11,7 @@ import (
 
 	"freshet/fetch"
 	"freshet/frontier"
+	"freshet/memory"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/store/warc"
@@ -41,8 +42,12 @@ type Engine struct {
 	wake    chan struct{} // one token: the frontier may have something now
 	hungry  chan struct{} // one token: nothing is queued, decide the waiting links now
 	fleet   *fleetGate
-	fetched chan *visit // fetched, to be processed
-	done    chan *visit // processed, to be committed
+	plan    plan
+	budget  *memory.Budget
+	bodies  *memory.Account // of responses, until they are processed
+	pages   *memory.Account // of what becomes of them, until it is stored
+	fetched chan *visit     // fetched, to be processed
+	done    chan *visit     // processed, to be committed
 
 	handedOut atomic.Int64 // pages and robots.txt between Next and their commit
 	undecided atomic.Bool  // links wait for the seen test
@@ -70,24 +75,25 @@ func Open(opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := newGate(opt, runtime.GOMAXPROCS(0))
-	if err != nil {
+	e := &Engine{
+		opt:    opt,
+		in:     fetch.Uncapped(),
+		out:    fetch.Uncapped(),
+		tally:  newTally(),
+		wake:   make(chan struct{}, 1),
+		hungry: make(chan struct{}, 1),
+		done:   make(chan *visit, groupPages),
+		keeper: keeper{purge: make(chan struct{}, 1)},
+		cancel: func() {},
+	}
+	if err := e.divide(); err != nil {
 		return nil, err
 	}
-	e := &Engine{
-		opt:     opt,
-		in:      fetch.Uncapped(),
-		out:     fetch.Uncapped(),
-		tally:   newTally(),
-		wake:    make(chan struct{}, 1),
-		hungry:  make(chan struct{}, 1),
-		fleet:   gate,
-		fetched: make(chan *visit, gate.waiting()),
-		done:    make(chan *visit, groupPages),
-		keeper:  keeper{purge: make(chan struct{}, 1)},
-		cancel:  func() {},
+	if e.fleet, err = newGate(e.opt, runtime.GOMAXPROCS(0)); err != nil {
+		return nil, err
 	}
-	e.inForce.Store(newCurrent(opt))
+	e.fetched = make(chan *visit, e.fleet.waiting())
+	e.inForce.Store(newCurrent(e.opt))
 	if err := e.open(); err != nil {
 		e.Close()
 		return nil, err
@@ -97,7 +103,8 @@ func Open(opt Options) (*Engine, error) {
 
 func (e *Engine) open() (err error) {
 	asked := e.opt.Fetch
-	asked.Clock, asked.UserAgent, asked.MaxBody, asked.MaxIdle = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody, idlePerFetch*e.opt.Connections
+	asked.Clock, asked.UserAgent, asked.MaxBody = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody
+	asked.Memory, asked.MaxIdle, asked.MaxNames = e.bodies, min(idlePerFetch*e.opt.Connections, e.plan.idle), e.plan.names
 	e.in.Follow(asked.In)
 	e.out.Follow(asked.Out)
 	asked.In, asked.Out = e.in, e.out
@@ -131,7 +138,7 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
-		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), DrainLinks: drainLinks,
+		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), DrainLinks: drainLinks, BufferBytes: e.plan.waiting,
 		Logger: e.opt.Logger, Cash: e.opt.paysCash(),
 	})
 	if err != nil {
@@ -332,6 +339,7 @@ func (e *Engine) Status() Status {
 	s.SitesReady, s.SitesWaiting = stats.Ready, stats.Waiting
 	s.QueuedNew, s.QueuedDue, s.RobotsWaiting = int64(stats.QueuedNew), int64(stats.QueuedDue), int64(stats.Shelved)
 	s.LowerBoundS = bound.Seconds()
+	s.Memory = e.budget.Usage()
 	s.Sites, s.URLsDiscovered = e.discover.sites.Load(), e.discover.pages.Load()
 	if e.refresher != nil {
 		s.Refresh = e.refresher.freshness(now)
@@ -391,10 +399,10 @@ type visit struct {
 	url      weburl.URL
 	row      store.Page // as it was when the page was handed out
 	result   *fetch.Result
-	body     []byte        // while it is processed: without its transfer coding
-	gate     frontier.Gate // of the host that was asked
-	gateHost string        // that host, where it may be another than the page's (robots.txt)
-	audit    bool          // asked for without the validators of the copy
+	hold     *memory.Holding // what its record, members and links take, until they are stored
+	gate     frontier.Gate   // of the host that was asked
+	gateHost string          // that host, where it may be another than the page's (robots.txt)
+	audit    bool            // asked for without the validators of the copy
 
 	record  store.Record
 	members [][]byte

@@ -144,7 +144,7 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 		e.crashed(result, crash)
 	}
 	if result.Outcome == fetch.Canceled {
-		result.Release()
+		result.Drop()
 		e.canceled.Store(true)
 		e.mu.Lock()
 		e.front.Return(turn, now)
@@ -152,7 +152,7 @@ func (e *Engine) ask(ctx context.Context, turn frontier.Page, request fetch.Requ
 		return nil, gate, false
 	}
 	if result.Unheard() {
-		result.Release()
+		result.Drop()
 		e.mu.Lock()
 		e.front.Done(turn, frontier.Answer{End: now, Took: now.Sub(started), Unheard: true}, now)
 		e.mu.Unlock()

@@ -44,6 +44,7 @@ type Options struct {
 	MaxDepth     int           // links from a seed; 0: no limit
 	PagesPerSite int64         // default 25,000
 	MaxBody      int64         // bytes of a body; default 16 MiB
+	Memory       int64         // bytes that the crawl may hold in memory; default 1 GiB
 	For          time.Duration // how long to crawl; 0: no limit
 
 	Retries    int           // attempts after a failed one; default 2, -1: none
@@ -103,6 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Connections, 256)
 	setDefault(&o.PagesPerSite, 25_000)
 	setDefault(&o.MaxBody, 16<<20)
+	setDefault(&o.Memory, defaultMemory)
 	setDefault(&o.Retries, 2)
 	setDefault(&o.RetryDelay, 30*time.Second)
 	setDefault(&o.DiscoveryShare, 0.2)
@@ -122,7 +124,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"delay", o.Delay.Seconds()}, {"adaptive-delay", o.AdaptiveDelay}, {"address-delay", o.AddressDelay.Seconds()},
 		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
 		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
-		{"max-body", float64(o.MaxBody)}, {"for", o.For.Seconds()}, {"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()},
+		{"max-body", float64(o.MaxBody)}, {"memory", float64(o.Memory)}, {"for", o.For.Seconds()}, {"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()},
 		{"gamma", o.Gamma},
 	} {
 		if !(number.value >= 0) {

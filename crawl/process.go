@@ -1,13 +1,16 @@
 package crawl
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"freshet/extract"
 	"freshet/fetch"
+	"freshet/memory"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -19,7 +22,8 @@ type worker struct {
 	*Engine
 	parser  *extract.Parser
 	encoder *warc.Encoder
-	scratch []byte // for a body that came in chunks
+	scratch []byte          // for a body that came in codings
+	hold    *memory.Holding // of the visit that is being processed
 }
 
 // process lets a worker have what is fetched. One goroutine a processor runs it; a full commit queue makes it
@@ -36,17 +40,19 @@ func (e *Engine) process() {
 
 // equip gives the worker new tools.
 func (w *worker) equip() {
-	w.parser = extract.NewParser(extract.Options{Agent: w.opt.Agent})
+	w.parser = extract.NewParser(extract.Options{Agent: w.opt.Agent, MaxDocument: w.plan.document, MaxUnpacked: w.plan.unpacked,
+		MaxLinkBytes: w.plan.links, Room: w.room})
 	w.encoder = warc.NewEncoder(max(w.opt.WARCLevel, 0))
 }
 
 // work fills in a visit's record, members and links. A crash costs the visit all but its record.
 func (w *worker) work(v *visit) {
+	w.hold = w.pages.Hold()
+	v.hold = w.hold
 	crash := contain(func() {
 		if w.opt.BeforeProcess != nil {
 			w.opt.BeforeProcess(v.url)
 		}
-		v.body = v.result.Body(&w.scratch)
 		if v.page.Robots {
 			w.captureRobots(v)
 		} else {
@@ -64,8 +70,20 @@ func (w *worker) work(v *visit) {
 		}
 	}
 	v.letGo()
+	w.keep(heldLinks(v) + int64(v.size()))
 	if cap(w.scratch) > keptScratch {
 		w.scratch = nil
+	}
+}
+
+// room waits until there is room for so many bytes more of the page that is being processed. It waits for pages that
+// are processed or stored, and these for nobody.
+func (w *worker) room(bytes int64) error { return w.hold.Grow(context.Background(), bytes) }
+
+// keep sets what the page that is being processed holds from here on.
+func (w *worker) keep(bytes int64) {
+	if err := w.hold.Resize(context.Background(), bytes); err != nil {
+		w.opt.Logger.Error("more than a page may hold", "error", err)
 	}
 }
 
@@ -77,7 +95,6 @@ func (v *visit) letGo() {
 	r := v.result
 	v.bytes = int64(len(r.ResponseBytes))
 	r.Drop()
-	v.body = nil
 }
 
 // learn reads a fetched page and fills in its record and captures.
@@ -95,7 +112,7 @@ func (w *worker) learn(v *visit) {
 		return
 	}
 	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
-		body, cut, err := fetch.Decode(r.Header, v.body, w.opt.MaxBody)
+		body, cut, err := r.Decode(w.plan.document, &w.scratch, w.room)
 		switch {
 		case err != nil && record.Truncated == "":
 			record.Truncated, record.Reason = string(fetch.TruncatedUnspecified), err.Error()
@@ -103,10 +120,11 @@ func (w *worker) learn(v *visit) {
 			record.Truncated = string(fetch.TruncatedLength)
 		}
 		content := w.parser.Extract(r.Header, body, v.url)
-		record.BodyDigest = warc.DigestOf(v.body)
+		record.BodyDigest = warc.DigestOfPieces(r.Pieces())
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
 		describe(record, content)
 		w.setLinks(v, record, outLinks(content.Links))
+		w.keep(heldLinks(v))
 	}
 	if target, permanent, ok := r.Redirect(); ok {
 		record.Redirect, record.Permanent = target, permanent
@@ -168,13 +186,32 @@ func pageRecord(v *visit) *store.Fetched {
 		record.Address = r.Address.String()
 	}
 	if r.Err != nil {
-		record.Reason = r.Err.Error()
+		record.Reason = clipped(r.Err.Error(), maxReason)
 	}
 	if r.Header != nil {
-		record.ContentType = r.Header.Get("Content-Type")
-		record.ETag, record.LastModified = r.Header.Get("ETag"), r.Header.Get("Last-Modified")
+		record.ContentType = clipped(r.Header.Get("Content-Type"), maxField)
+		record.ETag, record.LastModified = validator(r.Header.Get("ETag")), validator(r.Header.Get("Last-Modified"))
 	}
 	return record
+}
+
+// A record holds so many bytes of what a header says, and of why a fetch failed.
+const (
+	maxField  = 4 << 10
+	maxReason = 1 << 10
+)
+
+// clipped returns a copy of the beginning of text, which may be a part of something long.
+func clipped(text string, most int) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), most)]), "")
+}
+
+// validator returns a copy of a validator, or none if it is too long to be sent back.
+func validator(text string) string {
+	if len(text) > maxField {
+		return ""
+	}
+	return strings.Clone(text)
 }
 
 // outcomeOf maps the result of a fetch to what it means for the page's fate.
@@ -244,9 +281,9 @@ func (e *Engine) response(v *visit, body warc.Digest) *warc.Record {
 	default:
 		response.Truncated = warc.Truncation(r.Truncated)
 	}
-	if r.HeaderLen > 0 && len(v.body) > 0 || r.Status == http.StatusOK {
+	if r.HeaderLen > 0 && r.BodyLen > 0 || r.Status == http.StatusOK {
 		if response.PayloadDigest = body; body == (warc.Digest{}) {
-			response.PayloadDigest = warc.DigestOf(v.body)
+			response.PayloadDigest = warc.DigestOfPieces(r.Pieces())
 		}
 	}
 	return response
@@ -270,6 +307,10 @@ func (e *Engine) lastVersion(v *visit) (original store.Version, ok bool) {
 
 // seal compresses an exchange's records: request, response, metadata.
 func (w *worker) seal(v *visit, response *warc.Record, metadata []warc.Field) {
+	if err := w.room(membersPerByte * int64(len(response.Block))); err != nil {
+		w.opt.Logger.Warn("no capture", "url", v.url.String(), "error", err)
+		return
+	}
 	response.Seal()
 	records := []*warc.Record{
 		{Type: warc.Request, Date: response.Date, TargetURI: response.TargetURI, Address: response.Address,

@@ -205,19 +205,23 @@ func robotsAnswer(r *fetch.Result) (a robots.Answer) {
 	if target, _, ok := r.Redirect(); ok {
 		a.Redirect = target
 	}
-	body, readable := robotsBody(r)
+	body, readable := e.robotsBody(r)
 	a.Reached = readable && r.Status < 500 && r.Status != http.StatusTooManyRequests
 	a.Body = body
 	return a
 }
 
 // robotsBody returns the decoded beginning of a robots.txt, empty unless the answer is a 2xx: any other
-// says that there are no rules. It is not ok if nothing of it can be decoded.
-func robotsBody(r *fetch.Result) (body []byte, ok bool) {
+// says that there are no rules. It is not ok if nothing of it can be decoded. All fetches may decode one at a time, so
+// that is charged as a page's is.
+func (e *Engine) robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return nil, true
 	}
-	body, _, err := fetch.Decode(r.Header, r.Body(nil), robots.MaxBytes)
+	decoding := e.pages.Hold()
+	defer decoding.Release()
+	room := func(bytes int64) error { return decoding.Grow(context.Background(), bytes) }
+	body, _, err := r.Decode(robots.MaxBytes, new([]byte), room)
 	return body, err == nil || len(body) > 0
 }
 
@@ -227,7 +231,7 @@ func robotsRecord(v *visit, verdict robots.Verdict) *store.Robots {
 	record := &store.Robots{Site: v.page.Site, At: r.Started.UnixNano(), End: r.Ended.UnixNano(), Outcome: outcomeOf(r), Status: r.Status,
 		Expires: unix(verdict.Until)}
 	if verdict.Fresh {
-		body, _ := robotsBody(r)
+		body, _ := e.robotsBody(r)
 		record.Keep, record.Body, record.Rules = true, slices.Clone(body), verdict.Standing.Rules.Digest()
 	}
 	if r.Address.IsValid() {

@@ -182,7 +182,7 @@ func (p *stagePage) read(b *testing.B) {
 		if r.Outcome != fetch.Answered || r.BodyLen != len(p.body) {
 			b.Fatal(r.Outcome, r.Err)
 		}
-		r.Release()
+		r.Drop()
 	}
 }
 

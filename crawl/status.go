@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"freshet/memory"
 )
 
 // Summary is what a crawl came to: the last line of `freshet crawl --json`.
@@ -62,9 +64,10 @@ type Status struct {
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
-	LowerBoundS   float64    `json:"remaining_lower_bound_s"` // what politeness alone asks for
-	DiskFreeBytes int64      `json:"disk_free_bytes,omitempty"`
-	Refresh       *Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
+	LowerBoundS   float64      `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	DiskFreeBytes int64        `json:"disk_free_bytes,omitempty"`
+	Memory        memory.Usage `json:"memory"`            // who holds how much
+	Refresh       *Freshness   `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
 }
 
 // Line returns the status as one line of progress. Who watches a crawl by a fast clock sees rates by the

@@ -9,21 +9,22 @@ import (
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // prescanned is how much of a document is searched for its own word on its character set.
 const prescanned = 1024
 
 // decode returns the body as UTF-8 and the WHATWG name of the character set it was read with. The
-// result shares memory with the body when nothing had to be converted, which is the usual case; it
-// never exceeds three times the body's length.
+// result shares memory with the body when nothing had to be converted, which is the usual case; else
+// it is cut to opt.MaxDocument bytes.
 //
 // In order: a byte order mark, the charset of the content type, an XML declaration or a meta
 // element within the first 1024 bytes; else UTF-8 if the whole body is valid UTF-8, else
 // windows-1252. One departure from the browsers: a page that calls itself windows-1252 (or Latin-1)
 // in a meta element and holds non-ASCII text that is valid UTF-8 throughout is taken for UTF-8,
 // because that happens by mistake only.
-func decode(contentType string, body []byte) (text []byte, name string) {
+func decode(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	enc, name, certain := declared(contentType, body)
 	if name == "windows-1252" && !certain && utf8.Valid(body) {
 		name = "utf-8"
@@ -37,19 +38,17 @@ func decode(contentType string, body []byte) (text []byte, name string) {
 	case plainASCII(name, body):
 		return body, name
 	}
-	text, err := enc.NewDecoder().Bytes(body)
-	if err != nil { // no decoder of the standard's fails; an unknown one must not lose the page
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), name
-	}
+	in := transform.NewReader(bytes.NewReader(body), enc.NewDecoder())
+	text, _, _ = readAll(in, int64(len(body))+int64(len(body))/8, opt.MaxDocument, opt.Room) // what was read counts
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
 // decodeXML is decode for XML, which is UTF-8 where nothing is declared.
-func decodeXML(contentType string, body []byte) (text []byte, name string) {
+func decodeXML(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	if _, name, certain := declared(contentType, body); name == "windows-1252" && !certain && xmlEncoding(body) == "" {
 		contentType = "text/xml; charset=utf-8"
 	}
-	return decode(contentType, body)
+	return decode(contentType, body, opt)
 }
 
 // declared returns what the byte order mark, the content type or the document's first bytes say.

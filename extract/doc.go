@@ -37,5 +37,10 @@
 // # Lists
 //
 // Sitemaps and feeds give links with the date of the page's last change, where told. They are read
-// with a tolerant walk over encoding/xml's tokens, which expands no entities and bounds the depth.
+// with a tolerant walk over the tokens of the same tokenizer, which expands no entities and bounds the depth.
+//
+// # Memory
+//
+// What a document makes of memory is bounded in bytes by the Options, and asked for before it is taken: what is
+// unpacked or converted, and links. A tag has at most 1,000 attributes that count.
 package extract

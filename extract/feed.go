@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"encoding/xml"
 	"fmt"
 	"strings"
 
@@ -14,13 +13,14 @@ import (
 // returns at most opt.MaxLinks entries. A broken feed gives what came before the fault, with an
 // error; an entry without a valid http or https URL is left out.
 func ParseFeed(contentType string, body []byte, base weburl.URL, opt Options) ([]Entry, error) {
-	document, _ := decodeXML(contentType, body)
+	opt = opt.orDefault()
+	document, _ := decodeXML(contentType, body, &opt)
 	switch root := rootElement(document); root {
 	case "rss", "rdf", "feed":
 	default:
 		return nil, fmt.Errorf("extract: a feed's root is %.40q, want rss, RDF or feed", root)
 	}
-	r := feedReader{base: base, max: opt.orDefault().MaxLinks}
+	r := feedReader{base: base, room: newEntryRoom(&opt)}
 	err := walk(document, &r)
 	return r.entries, err
 }
@@ -29,7 +29,7 @@ func ParseFeed(contentType string, body []byte, base weburl.URL, opt Options) ([
 // it count, so that what a source or an enclosed page says is not taken for the entry's own.
 type feedReader struct {
 	base    weburl.URL
-	max     int
+	room    entryRoom
 	entries []Entry
 
 	depth     int        // of the open entry, 0 outside
@@ -42,7 +42,7 @@ type feedReader struct {
 // feedEntry is what an entry says, as written.
 type feedEntry struct{ link, guid, updated, published string }
 
-func (r *feedReader) open(path []string, prefix string, attributes []xml.Attr) {
+func (r *feedReader) open(path []string, prefix string, attributes []attribute) {
 	name := path[len(path)-1]
 	switch {
 	case r.depth == 0 && (name == "item" || name == "entry") && len(path) > 1:
@@ -56,7 +56,7 @@ func (r *feedReader) open(path []string, prefix string, attributes []xml.Attr) {
 }
 
 // openChild takes the start tag of an element directly in an entry.
-func (r *feedReader) openChild(name, prefix string, attributes []xml.Attr) {
+func (r *feedReader) openChild(name, prefix string, attributes []attribute) {
 	r.child, r.permalink = name, true
 	switch prefix {
 	case "", "rss", "atom", "atom10", "a10", "dc", "dcterms":
@@ -66,13 +66,13 @@ func (r *feedReader) openChild(name, prefix string, attributes []xml.Attr) {
 	}
 	href, rel := "", "alternate"
 	for _, a := range attributes {
-		switch a.Name.Local {
+		switch _, local := splitName(a.name); local {
 		case "href":
-			href = a.Value
+			href = xmlValue(a.value)
 		case "rel":
-			rel = strings.ToLower(strings.TrimSpace(a.Value))
+			rel = strings.ToLower(strings.TrimSpace(xmlValue(a.value)))
 		case "isPermaLink":
-			r.permalink = !strings.EqualFold(a.Value, "false")
+			r.permalink = !strings.EqualFold(xmlValue(a.value), "false")
 		}
 	}
 	if name == "link" && rel == "alternate" && r.found.link == "" {
@@ -89,7 +89,7 @@ func (r *feedReader) close(path []string, text string) bool {
 	case len(path) == r.depth+1 && text != "":
 		r.closeChild(text)
 	}
-	return len(r.entries) < r.max
+	return len(r.entries) < r.room.entries && !r.room.full
 }
 
 // closeChild takes the text of an element directly in an entry.
@@ -127,14 +127,16 @@ func (r *feedReader) add() {
 	if e.LastMod.IsZero() {
 		e.LastMod = parseDate(r.found.published)
 	}
-	r.entries = append(r.entries, e)
+	if r.room.take(u) {
+		r.entries = append(r.entries, e)
+	}
 }
 
 // baseOf returns the base that an element's xml:base makes of its parent's.
-func baseOf(base weburl.URL, attributes []xml.Attr) weburl.URL {
+func baseOf(base weburl.URL, attributes []attribute) weburl.URL {
 	for _, a := range attributes {
-		if a.Name.Space == "xml" && a.Name.Local == "base" && len(a.Value) <= maxReference {
-			if u, err := base.Parse(a.Value); err == nil {
+		if string(a.name) == "xml:base" && len(a.value) <= maxReference {
+			if u, err := base.Parse(xmlValue(a.value)); err == nil {
 				return u
 			}
 		}

@@ -80,8 +80,8 @@ func FuzzCharset(f *testing.F) {
 	f.Add("", []byte("<?xml encoding='hz-gb-2312'?>~{"))
 	f.Add("text/html;charset=iso-2022-jp", []byte("\x1b$BF|"))
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		for _, decode := range []func(string, []byte) ([]byte, string){decode, decodeXML} {
-			text, name := decode(contentType, body)
+		for _, decode := range []func(string, []byte, *Options) ([]byte, string){decode, decodeXML} {
+			text, name := decode(contentType, body, new(Options{}.orDefault()))
 			if !utf8.Valid(text) || name == "" {
 				t.Errorf("read as %q: %q", name, text)
 			}

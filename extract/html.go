@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"freshet/weburl"
 )
@@ -102,18 +103,46 @@ func (r *reader) characters() {
 	if r.noscript || r.nest.hidden() || r.inside == script || r.inside == iframe || r.inside == unseen {
 		return
 	}
-	text := r.tokens.text
-	if r.tokens.whole {
-		text = withoutNUL(text)
+	for rest := r.tokens.text; len(rest) > 0; {
+		text := rest[:pieceEnd(rest)]
+		rest = rest[len(text):]
+		if r.tokens.whole {
+			text = withoutNUL(text)
+		}
+		if !r.tokens.plain {
+			text, r.decoded = unescape(r.decoded[:0], text, false)
+		}
+		r.text.add(text)
+		if r.inside == title && !r.titled {
+			r.titled = true
+			r.page.Title = foldTitle(text)
+		}
 	}
-	if !r.tokens.plain {
-		text, r.decoded = unescape(r.decoded[:0], text, false)
+}
+
+// maxPiece is how much text is decoded at once, and how much of an attribute's value is read: a longer one holds data,
+// not references.
+const maxPiece = 64 << 10
+
+// pieceEnd returns where the first piece of text ends: in no character, and in no reference of usual length.
+func pieceEnd(text []byte) int {
+	if len(text) <= maxPiece {
+		return len(text)
 	}
-	r.text.add(text)
-	if r.inside == title && !r.titled {
-		r.titled = true
-		r.page.Title = foldTitle(text)
+	const longest = 64
+	for end := maxPiece; end > maxPiece-longest; end-- {
+		switch c := text[end]; {
+		case c == '&':
+			return end
+		case utf8.RuneStart(c) && c != ';' && c != '#' && !isLetter(c) && (c < '0' || c > '9'):
+			return end
+		}
 	}
+	end := maxPiece
+	for !utf8.RuneStart(text[end]) && end > maxPiece-utf8.UTFMax {
+		end--
+	}
+	return end
 }
 
 // withoutNUL returns text with a replacement character for every NUL.
@@ -246,7 +275,7 @@ func (r *reader) value(v attribute) (value []byte) {
 	if v.value == nil {
 		return []byte{}
 	}
-	value, r.decoded = unescape(r.decoded, withoutNUL(v.value), true)
+	value, r.decoded = unescape(r.decoded, withoutNUL(v.value[:min(len(v.value), maxPiece)]), true)
 	return value
 }
 
@@ -290,6 +319,13 @@ func (r *reader) refer(ref []byte, rel weburl.Rel, noFollow bool) {
 	if len(ref) > maxReference || len(r.waiting) >= r.opt.MaxLinks {
 		r.page.LinksDropped++
 		return
+	}
+	if free := cap(r.written) - len(r.written); free < len(ref) && cap(r.written) >= freeBytes {
+		// It is copied once more when the base is known.
+		if more := 3 * int64(cap(r.written)); int64(cap(r.written)) > r.opt.MaxLinkBytes/4 || r.opt.Room(more) != nil {
+			r.page.LinksDropped++
+			return
+		}
 	}
 	start := len(r.written)
 	r.written = append(r.written, ref...)

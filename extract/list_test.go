@@ -183,7 +183,8 @@ func TestParseDate(t *testing.T) {
 // headerLinks returns the links of Link headers alone.
 func headerLinks(values []string, page weburl.URL) []Link {
 	var set linkSet
-	set.reset(weburl.URL{}, DefaultMaxLinks)
+	opt := Options{}.orDefault()
+	set.reset(weburl.URL{}, &opt)
 	set.addHeader(values, page)
 	return set.links
 }

@@ -46,11 +46,13 @@ type Page struct {
 	SoftError    bool       // says of itself that it is an error page; of interest when the status was 200
 }
 
-// DefaultMaxLinks and DefaultMaxUnpacked are the bounds of Options that says nothing: the number of
-// entries a sitemap may have, and the bytes of it, by its protocol.
+// The bounds of Options that says nothing. DefaultMaxLinks and DefaultMaxUnpacked are the number of entries that a
+// sitemap may have, and the bytes of it, by its protocol.
 const (
-	DefaultMaxLinks    = 50_000
-	DefaultMaxUnpacked = 50 << 20
+	DefaultMaxLinks     = 50_000
+	DefaultMaxUnpacked  = 50 << 20
+	DefaultMaxDocument  = 64 << 20
+	DefaultMaxLinkBytes = 64 << 20
 )
 
 // Options bounds what is taken from a body. Zero values mean the defaults.
@@ -58,7 +60,13 @@ type Options struct {
 	Agent       string // the crawler's token in robots meta elements and X-Robots-Tag; default "freshet"
 	MaxLinks    int    // references read of a page, links kept; default DefaultMaxLinks
 	MaxUnpacked int64  // bytes read of a gzipped sitemap; default DefaultMaxUnpacked
-	Repeats     bool   // links as often as the page carries them, those to itself included: for a study of repeats
+	MaxDocument int64  // bytes of a document that is converted to UTF-8; default DefaultMaxDocument
+	// MaxLinkBytes bounds what the links of one page take in memory; default DefaultMaxLinkBytes.
+	MaxLinkBytes int64
+	// Room is asked before memory is taken beyond the first 64 KiB, for so many bytes more, and may wait. After an
+	// error what is read ends there. nil gives all that is asked for.
+	Room    func(bytes int64) error
+	Repeats bool // links as often as the page carries them, those to itself included: for a study of repeats
 }
 
 func (opt Options) orDefault() Options {
@@ -70,6 +78,15 @@ func (opt Options) orDefault() Options {
 	}
 	if opt.MaxUnpacked <= 0 {
 		opt.MaxUnpacked = DefaultMaxUnpacked
+	}
+	if opt.MaxDocument <= 0 {
+		opt.MaxDocument = DefaultMaxDocument
+	}
+	if opt.MaxLinkBytes <= 0 {
+		opt.MaxLinkBytes = DefaultMaxLinkBytes
+	}
+	if opt.Room == nil {
+		opt.Room = func(int64) error { return nil }
 	}
 	return opt
 }
@@ -88,7 +105,7 @@ type Parser struct {
 
 // NewParser returns a Parser that keeps to the options' bounds.
 func NewParser(opt Options) *Parser {
-	return &Parser{opt: opt.orDefault(), links: linkSet{repeats: opt.Repeats}}
+	return &Parser{opt: opt.orDefault()}
 }
 
 // Extract reads a body as what its header and its first bytes say it is. The body is the page's
@@ -99,7 +116,7 @@ func NewParser(opt Options) *Parser {
 func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	contentType := header.Get("Content-Type")
 	page := Page{Kind: KindOf(contentType, body)}
-	p.links.reset(own, p.opt.MaxLinks)
+	p.links.reset(own, &p.opt)
 	page.obeyHeader(header.Values("X-Robots-Tag"), p.opt.Agent)
 	canonical := p.links.addHeader(header.Values("Link"), own)
 	if ref := refreshTarget(header.Get("Refresh")); ref != "" {
@@ -107,7 +124,7 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	}
 	switch page.Kind {
 	case KindHTML:
-		document, name := decode(contentType, body)
+		document, name := decode(contentType, body, &p.opt)
 		page.Charset = name
 		p.html(&page, document, mediaType(contentType) == "application/xhtml+xml", own)
 	case KindSitemap, KindSitemapIndex:

@@ -2,9 +2,7 @@ package extract
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -39,9 +37,9 @@ const defaultPriority = 0.5
 // https URL is left out.
 func ParseSitemap(contentType string, body []byte, base weburl.URL, opt Options) (Sitemap, error) {
 	opt = opt.orDefault()
-	body, broken := unpack(body, opt.MaxUnpacked)
-	document, _ := decodeXML(contentType, body)
-	r := sitemapReader{base: base, max: opt.MaxLinks}
+	body, broken := unpack(body, opt.MaxUnpacked, opt.Room)
+	document, _ := decodeXML(contentType, body, &opt)
+	r := sitemapReader{base: base, room: newEntryRoom(&opt)}
 	switch root := rootElement(document); root {
 	case "urlset", "sitemapindex":
 		r.sitemap.Index = root == "sitemapindex"
@@ -56,17 +54,36 @@ func ParseSitemap(contentType string, body []byte, base weburl.URL, opt Options)
 	return r.sitemap, broken
 }
 
+// entryRoom bounds what the entries of a list take.
+type entryRoom struct {
+	entries int  // at most
+	full    bool // there is no more memory for one
+	links   linkSet
+}
+
+func newEntryRoom(opt *Options) (r entryRoom) {
+	r.entries = opt.MaxLinks
+	r.links.reset(weburl.URL{}, opt)
+	return r
+}
+
+// take tells whether there is room for an entry with that URL.
+func (r *entryRoom) take(u weburl.URL) bool {
+	r.full = r.full || !r.links.charge(len(u.String()))
+	return !r.full
+}
+
 // sitemapReader collects entries. An entry is an element of the second level; only the elements
 // directly in it count, so that an image's location is not taken for the page's.
 type sitemapReader struct {
 	base    weburl.URL
-	max     int
+	room    entryRoom
 	sitemap Sitemap
 	loc     string
 	entry   Entry
 }
 
-func (r *sitemapReader) open(path []string, _ string, _ []xml.Attr) {
+func (r *sitemapReader) open(path []string, _ string, _ []attribute) {
 	if len(path) == 2 {
 		r.loc, r.entry = "", Entry{Priority: defaultPriority}
 	}
@@ -115,7 +132,7 @@ func (r *sitemapReader) lines(text []byte) {
 
 // add completes an entry with its location.
 func (r *sitemapReader) add(loc string) {
-	if len(r.sitemap.Entries) >= r.max {
+	if len(r.sitemap.Entries) >= r.room.entries || r.room.full {
 		r.sitemap.Dropped++
 		return
 	}
@@ -124,6 +141,10 @@ func (r *sitemapReader) add(loc string) {
 	}
 	u, err := r.base.Parse(loc)
 	if err != nil {
+		return
+	}
+	if !r.room.take(u) {
+		r.sitemap.Dropped++
 		return
 	}
 	r.entry.URL = u
@@ -141,7 +162,7 @@ func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1f\x8b\x0
 
 // unpack returns a gzipped body's content, or the body as it is if it isn't one. It reads at most
 // max bytes of the content; the error says that it holds more, or is broken after what is returned.
-func unpack(body []byte, max int64) ([]byte, error) {
+func unpack(body []byte, max int64, room func(bytes int64) error) ([]byte, error) {
 	if !isGzip(body) {
 		return body, nil
 	}
@@ -149,12 +170,12 @@ func unpack(body []byte, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
 	}
-	content, err := io.ReadAll(io.LimitReader(z, max+1))
+	content, whole, err := readAll(z, 4*int64(len(body)), max, room)
 	switch {
-	case int64(len(content)) > max:
-		return content[:max], fmt.Errorf("extract: unpacks to more than %d bytes", max)
 	case err != nil:
 		return content, fmt.Errorf("extract: %w", err)
+	case !whole:
+		return content, fmt.Errorf("extract: unpacks to more than %d bytes", max)
 	}
 	return content, nil
 }

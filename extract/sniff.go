@@ -17,7 +17,7 @@ func KindOf(contentType string, body []byte) Kind {
 		return kindOfMarkup(body, KindOther)
 	case isGzip(body):
 		const enough = 8 << 10
-		head, _ := unpack(body, enough)
+		head, _ := unpack(body, enough, Options{}.orDefault().Room)
 		if kind := kindOfMarkup(head, KindOther); kind == KindSitemap || kind == KindSitemapIndex {
 			return kind
 		}
@@ -41,7 +41,7 @@ func IsFeed(contentType string, body []byte) bool { return KindOf(contentType, b
 // kindOfMarkup returns the kind that the root element tells, or the one given.
 func kindOfMarkup(body []byte, otherwise Kind) Kind {
 	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
-		body, _ = decodeXML("", body[:min(len(body), 8<<10)])
+		body, _ = decodeXML("", body[:min(len(body), 8<<10)], new(Options{}.orDefault()))
 	}
 	switch rootElement(body) {
 	case "urlset":

@@ -147,7 +147,7 @@ func TestCharset(t *testing.T) {
 				t.Errorf("read as %s, want %s", page.Charset, test.charset)
 			}
 			if page.Text != hashOf(test.text) {
-				text, _ := decode(test.contentType, []byte(test.document))
+				text, _ := decode(test.contentType, []byte(test.document), new(Options{}.orDefault()))
 				t.Errorf("decoded %q, want the text %q", text, test.text)
 			}
 		})
@@ -157,7 +157,7 @@ func TestCharset(t *testing.T) {
 func TestDecodeDoesNotCopy(t *testing.T) {
 	for _, contentType := range []string{"", "text/html; charset=utf-8", "text/html; charset=latin1", "text/html; charset=shift_jis"} {
 		body := []byte("<p>plain")
-		if text, _ := decode(contentType, body); &text[0] != &body[0] {
+		if text, _ := decode(contentType, body, new(Options{}.orDefault())); &text[0] != &body[0] {
 			t.Errorf("%q: ASCII was copied", contentType)
 		}
 	}

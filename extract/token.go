@@ -27,11 +27,15 @@ type tokenizer struct {
 	whole bool   // of characters: a NUL is shown as a replacement character
 
 	name   []byte        // of a tag, in lower case, cut to maxName bytes
-	values []attribute   // of a start tag, as written
+	values []attribute   // of a start tag, as written; the first maxAttributes
+	last   []byte        // the value of its last attribute
 	buffer [maxName]byte // holds name
 	until  string        // the element whose end tag alone ends the text that comes next
 	cdata  bool          // CDATA sections are text here, not comments
 }
+
+// maxAttributes is how many attributes of a tag count. Tags of people's pages have some tens.
+const maxAttributes = 1000
 
 // attribute is one attribute of a start tag; value is nil if there is none.
 type attribute struct{ name, value []byte }
@@ -164,17 +168,13 @@ func (t *tokenizer) selfClosing() bool {
 	if t.raw[len(t.raw)-2] != '/' {
 		return false
 	}
-	if len(t.values) == 0 {
-		return true
-	}
-	last := t.values[len(t.values)-1].value
-	return len(last) == 0 || &last[len(last)-1] != &t.raw[len(t.raw)-2]
+	return len(t.last) == 0 || &t.last[len(t.last)-1] != &t.raw[len(t.raw)-2]
 }
 
 // tag takes a tag whose name begins at an offset, with its attributes. One that the document's end
 // cuts short is none: then it returns false.
 func (t *tokenizer) tag(name int) bool {
-	t.values = t.values[:0]
+	t.values, t.last = t.values[:0], nil
 	d, i := t.document, name
 	for i < len(d) && delimits[d[i]]&inTag == 0 {
 		i++
@@ -206,7 +206,9 @@ func (t *tokenizer) attribute(start int) int {
 	if equals < len(d) && d[equals] == '=' {
 		a.value, i = t.value(t.spaceEnd(equals + 1))
 	}
-	t.values = append(t.values, a)
+	if t.last = a.value; len(t.values) < maxAttributes {
+		t.values = append(t.values, a)
+	}
 	return i
 }
 

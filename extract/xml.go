@@ -2,61 +2,69 @@ package extract
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of the XML that is read.
 const (
 	maxDepth   = 256      // open elements; a deeper document is broken
-	maxContent = 64 << 10 // bytes kept of one element's text
+	maxContent = 64 << 10 // bytes read of one element's text, and of an attribute's value
 )
 
 // visitor receives the elements of an XML document. A path holds the local names of the open
 // elements, the current one last.
 type visitor interface {
-	// open is called for a start tag. The prefix is the element's, as written.
-	open(path []string, prefix string, attributes []xml.Attr)
+	// open is called for a start tag. The prefix is the element's; the attributes are as written, and valid until
+	// it returns.
+	open(path []string, prefix string, attributes []attribute)
 	// close is called for an end tag, said or implied, with the text since the last tag. It returns
 	// false to stop.
 	close(path []string, text string) bool
 }
 
-// walk takes a visitor through a document in UTF-8, forgivingly: entities that are not XML's own
-// stay as written, end tags that fit no open element are ignored, those that fit an outer one close
-// what is inside. Entities are never expanded. The error says why it ended before the end; what was
-// visited before holds.
+// walk takes a visitor through a document in UTF-8, forgivingly: it is split as HTML is, entities that are not XML's
+// own stay as written, end tags that fit no open element are ignored, those that fit an outer one close what is
+// inside. Entities are never expanded. The error says why it ended before the end; what was visited before holds.
+// Memory does not depend on the document.
 func walk(document []byte, v visitor) error {
-	d := xml.NewDecoder(bytes.NewReader(document))
-	d.Strict = false
-	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	t := tokenizer{document: document, cdata: true}
 	var path []string
 	var text []byte
 	for {
-		token, err := d.RawToken()
-		if err == io.EOF && len(path) > 0 {
-			err = io.ErrUnexpectedEOF
-		}
-		if err == io.EOF {
+		kind := t.next()
+		t.until = "" // nothing is raw text here
+		switch kind {
+		case endOfDocument:
+			if len(path) > 0 {
+				return fmt.Errorf("extract: XML: %w", io.ErrUnexpectedEOF)
+			}
 			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("extract: XML: %w", err)
-		}
-		switch t := token.(type) {
-		case xml.CharData:
-			text = append(text, t[:min(len(t), maxContent-len(text))]...)
-		case xml.StartElement:
+		case ignored:
+			t.skipSubset()
+		case characters:
+			text = appendContent(text, t.text, t.plain)
+		case startTag, emptyTag:
 			if len(path) >= maxDepth {
 				return fmt.Errorf("extract: XML: more than %d elements in each other", maxDepth)
 			}
-			path = append(path, t.Name.Local)
-			v.open(path, t.Name.Space, t.Attr)
+			prefix, local := splitName(t.rawName())
+			path = append(path, local)
+			v.open(path, prefix, t.values)
 			text = text[:0]
-		case xml.EndElement:
-			for n := opened(path, t.Name.Local); n >= 0 && len(path) > n; path = path[:len(path)-1] {
+			if kind == startTag {
+				continue
+			}
+			if !v.close(path, "") {
+				return nil
+			}
+			path = path[:len(path)-1]
+		case endTag:
+			_, local := splitName(t.rawName())
+			for n := opened(path, local); n >= 0 && len(path) > n; path = path[:len(path)-1] {
 				if !v.close(path, strings.TrimSpace(string(text))) {
 					return nil
 				}
@@ -64,6 +72,97 @@ func walk(document []byte, v visitor) error {
 			}
 		}
 	}
+}
+
+// skipSubset passes the rest of a document type whose own subset has begun: what is declared there is no markup.
+func (t *tokenizer) skipSubset() {
+	const name = "<!DOCTYPE"
+	if len(t.raw) < len(name) || !equalFold(t.raw[:len(name)], "<!doctype") || bytes.IndexByte(t.raw, '[') < 0 ||
+		bytes.HasSuffix(bytes.TrimRight(t.raw[:len(t.raw)-1], htmlSpace), []byte("]")) {
+		return
+	}
+	for {
+		t.at = t.behind(t.at, "]")
+		if end := t.spaceEnd(t.at); end == len(t.document) || t.document[end] == '>' {
+			t.at = min(end+1, len(t.document))
+			return
+		}
+	}
+}
+
+// rawName returns the name of the current tag as written, cut to maxName bytes.
+func (t *tokenizer) rawName() []byte {
+	name := bytes.TrimLeft(t.raw, "</")
+	for i := range min(len(name), maxName) {
+		if delimits[name[i]]&inTag != 0 {
+			return name[:i]
+		}
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// splitName splits a name at its colon.
+func splitName(name []byte) (prefix, local string) {
+	before, after, found := strings.Cut(string(name), ":")
+	if !found {
+		return "", before
+	}
+	return before, after
+}
+
+// appendContent appends text to that of an element, which keeps maxContent bytes.
+func appendContent(dst, text []byte, plain bool) []byte {
+	text = text[:min(len(text), maxContent-len(dst))]
+	if plain {
+		return append(dst, text...)
+	}
+	return appendXML(dst, text)
+}
+
+// xmlValue returns what an attribute's value means.
+func xmlValue(value []byte) string {
+	return string(appendXML(nil, value[:min(len(value), maxContent)]))
+}
+
+// appendXML appends text with XML's own references decoded. It becomes no longer by that.
+func appendXML(dst, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, '&')
+		if i < 0 {
+			return append(dst, text...)
+		}
+		dst, text = append(dst, text[:i]...), text[i:]
+		const longest = len("&#x0010FFFF;")
+		end := bytes.IndexByte(text[:min(len(text), longest)], ';')
+		if c, ok := xmlReference(text[1:max(1, end)]); ok {
+			dst, text = utf8.AppendRune(dst, c), text[end+1:]
+		} else {
+			dst, text = append(dst, '&'), text[1:]
+		}
+	}
+}
+
+// xmlReference returns the character that a reference without its frame means.
+func xmlReference(name []byte) (c rune, ok bool) {
+	switch string(name) {
+	case "amp":
+		return '&', true
+	case "lt":
+		return '<', true
+	case "gt":
+		return '>', true
+	case "quot":
+		return '"', true
+	case "apos":
+		return '\'', true
+	}
+	digits, isNumber := bytes.CutPrefix(name, []byte("#"))
+	base := 10
+	if hex, isHex := bytes.CutPrefix(digits, []byte("x")); isHex {
+		digits, base = hex, 16
+	}
+	n, err := strconv.ParseUint(string(digits), base, 21)
+	return rune(n), isNumber && err == nil && utf8.ValidRune(rune(n))
 }
 
 // opened returns the index of the innermost open element of that name, -1 if there is none.

@@ -27,21 +27,56 @@ const maxWindow = 8 << 20
 // stacked too deep.
 var ErrCoding = errors.New("unknown content coding")
 
+// Room is asked before memory is taken, for so many bytes more, and may wait. Nothing is taken after an error. nil
+// gives all that is asked for.
+type Room func(bytes int64) error
+
+func (room Room) ask(bytes int64) error {
+	if room == nil || bytes <= 0 {
+		return nil
+	}
+	return room(bytes)
+}
+
+// DecodeHeld returns how many bytes of memory Decode may take at most for content of limit bytes.
+func DecodeHeld(limit int64) int64 { return limit + 1 + maxWindows }
+
+// windows are the bytes that the decoder of each coding may take, and maxWindows what those of one body may together.
+var windows = map[string]int64{
+	"gzip": 64 << 10, "x-gzip": 64 << 10, "deflate": 64 << 10, "br": 17 << 20, "zstd": maxWindow + 1<<20,
+}
+
+const maxWindows = 28 << 20
+
 // Decode undoes the content codings that header names (gzip, deflate, br, zstd, at most three on top
 // of each other). It returns at most limit bytes; truncated tells that there were more. A broken
 // stream gives what could be read before the break, and an error. Where no coding is named, data is
 // body itself. Memory is bounded by limit and the codings' windows, however far the body expands. It
 // keeps no state and may be called concurrently.
 func Decode(header http.Header, body []byte, limit int64) (data []byte, truncated bool, err error) {
-	codings := contentCodings(header)
-	if len(codings) > maxCodings {
-		return nil, false, fmt.Errorf("fetch: %d content codings, at most %d: %w", len(codings), maxCodings, ErrCoding)
+	codings, err := contentCodings(header)
+	if err != nil {
+		return nil, false, err
 	}
 	if len(codings) == 0 || len(body) == 0 {
-		cut := min(int64(len(body)), limit)
-		return body[:cut:cut], cut < int64(len(body)), nil
+		return cut(body, limit)
 	}
-	var stream io.Reader = bytes.NewReader(body)
+	return decode(codings, bytes.NewReader(body), len(body), limit, new([]byte), nil)
+}
+
+// cut returns the first limit bytes of a body, and whether there were more.
+func cut(body []byte, limit int64) (data []byte, truncated bool, err error) {
+	n := min(int64(len(body)), limit)
+	return body[:n:n], n < int64(len(body)), nil
+}
+
+// decode reads a body of length bytes through its codings.
+func decode(codings []string, stream io.Reader, length int, limit int64, scratch *[]byte, room Room) (data []byte, truncated bool, err error) {
+	for _, coding := range codings {
+		if err := room.ask(windows[coding]); err != nil {
+			return nil, false, fmt.Errorf("fetch: content coding %q: %w", coding, err)
+		}
+	}
 	for _, coding := range slices.Backward(codings) {
 		next, err := decoder(coding, stream)
 		if err != nil {
@@ -52,11 +87,12 @@ func Decode(header http.Header, body []byte, limit int64) (data []byte, truncate
 		}
 		stream = next
 	}
-	var out bytes.Buffer
-	out.Grow(int(min(limit, 4*int64(len(body))) + bytes.MinRead))
-	_, err = out.ReadFrom(io.LimitReader(stream, limit))
-	data = out.Bytes()
-	if err != nil {
+	expected := int64(length)
+	if len(codings) > 0 {
+		expected *= 4
+	}
+	data, err = readAll(stream, expected, limit, *scratch, room)
+	if *scratch = data; err != nil {
 		return data, false, fmt.Errorf("fetch: content coding %q: %w", strings.Join(codings, ", "), err)
 	}
 	if int64(len(data)) == limit {
@@ -66,18 +102,68 @@ func Decode(header http.Header, body []byte, limit int64) (data []byte, truncate
 	return data, truncated, nil
 }
 
-// contentCodings lists what Content-Encoding names, in the order of application, without identity.
-func contentCodings(header http.Header) []string {
+// firstContent is how many bytes of content are read at first, at most.
+const firstContent = 1 << 20
+
+// readAll reads a stream of some expected length to its end, or limit bytes of it, into scratch. A buffer that is too
+// small is replaced by one of twice its size.
+func readAll(stream io.Reader, expected, limit int64, scratch []byte, room Room) (data []byte, err error) {
+	if data = scratch[:0]; cap(data) == 0 {
+		size := min(max(expected, 512)+1, firstContent, limit+1)
+		if err := room.ask(size); err != nil {
+			return nil, err
+		}
+		data = make([]byte, 0, size)
+	}
+	for {
+		n, err := stream.Read(data[len(data):min(int64(cap(data)), limit)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF, int64(len(data)) == limit:
+			return data, nil
+		case err != nil:
+			return data, err
+		case len(data) < cap(data):
+			continue
+		}
+		more := min(int64(cap(data)), limit+1-int64(cap(data)))
+		if err := room.ask(more); err != nil {
+			return data, err
+		}
+		data = append(make([]byte, 0, int64(cap(data))+more), data...)
+	}
+}
+
+// Read implements io.Reader.
+func (r *pieceReader) Read(p []byte) (n int, err error) {
+	for len(r.piece) == 0 {
+		if !r.next() {
+			return 0, io.EOF
+		}
+	}
+	n = copy(p, r.piece)
+	r.piece = r.piece[n:]
+	return n, nil
+}
+
+// contentCodings lists what Content-Encoding names, in the order of application, without identity. It returns an
+// error that wraps ErrCoding if they are too many, or their decoders would take more than maxWindows bytes.
+func contentCodings(header http.Header) ([]string, error) {
 	var codings []string
+	var held int64
 	for _, value := range header["Content-Encoding"] {
 		for name := range strings.SplitSeq(value, ",") {
 			name = strings.ToLower(strings.TrimSpace(name))
 			if name != "" && name != "identity" {
 				codings = append(codings, name)
+				held += windows[name]
+			}
+			if len(codings) > maxCodings || held > maxWindows {
+				return nil, fmt.Errorf("fetch: content codings %.80q: %w", value, ErrCoding)
 			}
 		}
 	}
-	return codings
+	return codings, nil
 }
 
 // decoder returns a reader of one coding's content.

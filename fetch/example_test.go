@@ -36,7 +36,7 @@ func Example() {
 		return
 	}
 	r := f.Fetch(context.Background(), fetch.Request{URL: u})
-	defer r.Release()
-	fmt.Println(r.Outcome, r.Status, string(r.Body(nil)))
+	defer r.Drop()
+	fmt.Println(r.Outcome, r.Status, string(r.Body()))
 	// Output: answered 200 hello, example.com
 }

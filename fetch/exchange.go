@@ -149,8 +149,16 @@ func (x *exchange) over(conn *connection, request []byte) {
 	stop := context.AfterFunc(x.ctx, func() { conn.Close() })
 	first := x.f.rooms.Get().(*room)
 	in := &reader{x: x, conn: conn, buf: first[:0]}
+	ended := false
+	defer func() {
+		if !ended { // by a panic: nobody else waits for what it held
+			in.hold.Release()
+			conn.Close()
+		}
+	}()
 	keep := x.talk(in, request)
 	in.finish(first)
+	ended = true
 	if stop() && keep {
 		x.r.Kept = true
 		x.f.idle.put(conn)
@@ -167,7 +175,7 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	n, err := in.conn.Write(request)
 	r.RequestBytes = x.kept[:min(n, len(x.kept))]
 	if err == nil {
-		err = x.pace(in.conn, x.f.opt.FirstByteTimeout, n, x.f.opt.Out, x.req.Out)
+		_, err = x.pace(in.conn, x.f.opt.FirstByteTimeout, n, x.f.opt.Out, x.req.Out)
 	}
 	if err == nil {
 		err = in.fill()
@@ -201,13 +209,13 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 }
 
 // pace waits for the caps on n bytes that were moved. Our own waiting is none of the server's: patience
-// with the whole fetch grows by it, and the connection's next step has its time from then on.
-func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pace) error {
-	var waited time.Duration
+// with the whole fetch grows by it, and the connection's next step has its time from then on. It returns how long
+// that was, in machine time.
+func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pace) (waited time.Duration, err error) {
 	for _, p := range caps {
 		took, err := p.wait(x.ctx, x.f.opt.Clock, n)
 		if err != nil {
-			return err
+			return waited, err
 		}
 		waited += took
 	}
@@ -215,7 +223,7 @@ func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pa
 		x.deadline = x.deadline.Add(waited)
 		conn.SetDeadline(x.sooner(next))
 	}
-	return nil
+	return waited, nil
 }
 
 // headerOutcome tells what kept a header from being read.
@@ -223,6 +231,8 @@ func (x *exchange) headerOutcome(err error) Outcome {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return HeaderTooLarge
+	case errors.Is(err, errTooSlow):
+		return TimedOut
 	case errors.Is(err, errMalformed):
 		return Malformed
 	}
@@ -237,7 +247,7 @@ func (x *exchange) cut(err error) {
 		outcome, why = Malformed, TruncatedUnspecified
 	case errors.Is(err, errTooLong):
 		why = TruncatedLength
-	case x.ended(err) == TimedOut:
+	case errors.Is(err, errTooSlow), x.ended(err) == TimedOut:
 		why = TruncatedTime
 	case x.ended(err) == Canceled:
 		outcome, why = Canceled, TruncatedUnspecified

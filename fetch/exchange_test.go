@@ -71,8 +71,8 @@ func FuzzExchange(f *testing.F) {
 		checkExchange(t, wire, whole)
 		pieces := exchangeOf(t, wire, int(size%4096)+1)
 		checkExchange(t, wire, pieces)
-		if whole.Outcome != pieces.Outcome || whole.Status != pieces.Status || !bytes.Equal(whole.Body(nil), pieces.Body(nil)) {
-			t.Errorf("at once %v %d %q, in pieces %v %d %q", whole.Outcome, whole.Status, whole.Body(nil), pieces.Outcome, pieces.Status, pieces.Body(nil))
+		if whole.Outcome != pieces.Outcome || whole.Status != pieces.Status || !bytes.Equal(whole.Body(), pieces.Body()) {
+			t.Errorf("at once %v %d %q, in pieces %v %d %q", whole.Outcome, whole.Status, whole.Body(), pieces.Outcome, pieces.Status, pieces.Body())
 		}
 	})
 }
@@ -88,8 +88,8 @@ func TestChunksLaw(t *testing.T) {
 		}
 		wire.WriteString("00\r\n\r\n")
 		r := exchangeOf(t, []byte(wire.String()), rapid.IntRange(1, 100).Draw(rt, "packet"))
-		if r.Outcome != Answered || string(r.Body(nil)) != body.String() || string(r.ResponseBytes) != wire.String() {
-			rt.Errorf("%v, body %q, want %q: %v", r.Outcome, r.Body(nil), body.String(), r.Err)
+		if r.Outcome != Answered || string(r.Body()) != body.String() || string(r.ResponseBytes) != wire.String() {
+			rt.Errorf("%v, body %q, want %q: %v", r.Outcome, r.Body(), body.String(), r.Err)
 		}
 	})
 }
@@ -171,13 +171,13 @@ func TestDrop(t *testing.T) {
 						kept[dial] = r
 						continue
 					}
-					if r.Drop(); r.RequestBytes != nil || r.ResponseBytes != nil || r.Body(nil) != nil {
+					if r.Drop(); r.RequestBytes != nil || r.ResponseBytes != nil || r.Body() != nil {
 						t.Errorf("a dropped result has bytes")
 					}
 				}
 				for dial, r := range kept {
-					if string(r.Body(nil)) != bodyOf(dial) || !bytes.Contains(r.ResponseBytes, r.Body(nil)) {
-						t.Errorf("fetch %d: body %.10q…, want %.10q…", dial, r.Body(nil), bodyOf(dial))
+					if string(r.Body()) != bodyOf(dial) || !bytes.Contains(r.ResponseBytes, r.Body()) {
+						t.Errorf("fetch %d: body %.10q…, want %.10q…", dial, r.Body(), bodyOf(dial))
 					}
 				}
 			})

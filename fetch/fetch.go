@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/memory"
 	"freshet/weburl"
 
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/sync/semaphore"
 )
 
 // Options configures a Fetcher. A zero field takes the default named beside it. Durations are machine
@@ -35,7 +35,9 @@ type Options struct {
 	MaxBody        int64 // 16 MiB: bytes of a body on the wire; reading stops there
 	MaxHeader      int   // 256 KiB: bytes of header, interim responses included; trailers as many again
 	MaxHeaderLines int   // 1000
-	Memory         int64 // 256 MiB: of bodies longer than 256 KiB, until Result.Release; at least 2·MaxBody
+	// Memory is charged for what a response takes beyond its first 32 KiB, until Result.Drop. One response may need
+	// MostHeld bytes; by default there are 256 MiB, or what two need.
+	Memory *memory.Account
 
 	// Resolve maps a host, as URL.Host spells it, to an address and a port: connections to that host
 	// at any port go there. The address guard applies all the same.
@@ -84,14 +86,27 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"max idle", int64(o.MaxIdle)}, {"max body", o.MaxBody}, {"max header", int64(o.MaxHeader)},
-		{"max header lines", int64(o.MaxHeaderLines)}, {"memory", o.Memory}, {"max names", int64(o.MaxNames)},
+		{"max header lines", int64(o.MaxHeaderLines)}, {"max names", int64(o.MaxNames)},
 	} {
 		if n.value < 0 {
 			fault("%s %d: want 0 or more", n.name, n.value)
 		}
 	}
+	if most := o.MostHeld(); o.Memory != nil && o.Memory.Most() < most {
+		fault("a response may take %d bytes of the account, which gives one at most %d", most, o.Memory.Most())
+	}
 	return errors.Join(faults...)
 }
+
+// MostHeld returns how many bytes of memory one response may need: its bytes with those of its trailers, and its
+// header as it is understood.
+func (o Options) MostHeld() int64 {
+	o = o.withLimits()
+	return o.MaxBody + 2*int64(o.MaxHeader) + headerFactor*int64(o.MaxHeader) + roomBytes
+}
+
+// headerFactor is how many bytes a header takes as it is understood, for each byte of it: its text and its fields.
+const headerFactor = 3
 
 // Request is one page to ask for.
 type Request struct {
@@ -124,7 +139,7 @@ type Fetcher struct {
 	opt    Options
 	names  *names
 	idle   *idle
-	memory *semaphore.Weighted // bytes of long bodies
+	memory *memory.Account // bytes of long responses
 	tls    *tls.Config
 	rooms  sync.Pool // of *room
 }
@@ -139,7 +154,7 @@ func New(opt Options) (*Fetcher, error) {
 		opt:    opt,
 		names:  newNames(opt.Resolver, opt.Clock, opt.MaxNames, opt.ConnectTimeout),
 		idle:   newIdle(opt.Clock, opt.MaxIdle, opt.IdleTimeout),
-		memory: semaphore.NewWeighted(opt.Memory),
+		memory: opt.Memory,
 		tls:    &tls.Config{},
 	}
 	if opt.TLSConfig != nil {
@@ -163,10 +178,12 @@ func (o Options) withDefaults() Options {
 	o.TotalTimeout = cmp.Or(o.TotalTimeout, 120*time.Second)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 30*time.Second)
 	o.MaxIdle = cmp.Or(o.MaxIdle, 256)
-	o.MaxBody = cmp.Or(o.MaxBody, 16<<20)
-	o.MaxHeader = cmp.Or(o.MaxHeader, 256<<10)
-	o.MaxHeaderLines = cmp.Or(o.MaxHeaderLines, 1000)
-	o.Memory = max(cmp.Or(o.Memory, 256<<20), 2*o.MaxBody)
+	o = o.withLimits()
+	if o.Memory == nil {
+		most := o.MostHeld()
+		share := max(256<<20, 2*most)
+		o.Memory, _ = memory.New(share).Open("bodies", share, most)
+	}
 	o.MaxNames = cmp.Or(o.MaxNames, 100_000)
 	if o.Resolver == nil {
 		o.Resolver = SystemResolver()
@@ -177,11 +194,33 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// withLimits returns o with the limits of a response that are zero at their defaults.
+func (o Options) withLimits() Options {
+	o.MaxBody = cmp.Or(o.MaxBody, 16<<20)
+	o.MaxHeader = cmp.Or(o.MaxHeader, 256<<10)
+	o.MaxHeaderLines = cmp.Or(o.MaxHeaderLines, 1000)
+	return o
+}
+
 // Close closes the kept connections. No Fetch may follow; what one still running leaves open is closed
 // at once.
 func (f *Fetcher) Close() error {
 	f.idle.close()
 	return nil
+}
+
+// Idle returns how many connections wait for their site's next request.
+func (f *Fetcher) Idle() int {
+	f.idle.mu.Lock()
+	defer f.idle.mu.Unlock()
+	return f.idle.recent.Len()
+}
+
+// Names returns how many look-ups are remembered.
+func (f *Fetcher) Names() int {
+	f.names.mu.Lock()
+	defer f.names.mu.Unlock()
+	return f.names.recent.Len()
 }
 
 // Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than

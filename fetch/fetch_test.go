@@ -201,7 +201,7 @@ func TestResponses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := answer(test.wire, true).fetcher(t, func(o *Options) { o.MaxBody, o.MaxHeader, o.MaxHeaderLines = 1000, 2000, 20 })
 			r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/"), KeepAlive: true})
-			got := want{r.Outcome, r.Phase, r.Status, string(r.Body(nil)), r.Truncated, r.Interim, r.Kept, r.Stray}
+			got := want{r.Outcome, r.Phase, r.Status, string(r.Body()), r.Truncated, r.Interim, r.Kept, r.Stray}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s\nerror: %v", diff, r.Err)
 			}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strconv"
+	"time"
+
+	"freshet/memory"
 )
 
 // room is where a response is read first. If it fills enough of it, it stays there until its result is dropped.
@@ -16,8 +20,6 @@ const (
 	roomBytes = 32 << 10
 	// enoughRoom is what a response fills at least to stay in its room; a smaller one is copied.
 	enoughRoom = roomBytes / 4
-	// freeBody is how much of a body may be in memory without asking the budget.
-	freeBody = 256 << 10
 	// maxChunkLine bounds a chunk's size and extensions.
 	maxChunkLine = 4 << 10
 )
@@ -25,6 +27,7 @@ const (
 var (
 	errTooLarge = errors.New("header too large")
 	errTooLong  = errors.New("body too long") // or a line, until its reader says what that means
+	errTooSlow  = errors.New("too slow for the memory it holds")
 )
 
 // reader reads one response and keeps every byte of it.
@@ -34,14 +37,18 @@ type reader struct {
 	buf  []byte // the response so far; in a room at first
 	at   int    // what has been understood of it
 
-	lines    int   // of header, so far
-	interim  int   // offset at which the final response begins
-	start    int   // offset at which the body begins, once it has
-	limit    int   // offset past which no byte of the body is wanted
-	known    bool  // the body's length is, and limit is its end
-	chunked  bool  // the body's framing lies in buf, the body itself will need as much again
-	bodyLen  int   // bytes of the body without its framing
-	acquired int64 // bytes of the memory budget held
+	lines   int             // of header, so far
+	interim int             // offset at which the final response begins
+	header  int64           // bytes that the header takes as it is understood, if it is a long one
+	start   int             // offset at which the body begins, once it has
+	limit   int             // offset past which no byte of the body is wanted
+	known   bool            // the body's length is, and limit is its end
+	chunked bool            // the body's framing lies in buf, the body itself will need as much again
+	bodyLen int             // bytes of the body without its framing
+	hold    *memory.Holding // of the memory budget; nil while the room is enough
+	charged int64           // bytes that it holds
+	since   time.Time       // machine time from which the pace of a response with memory counts
+	came    int             // bytes since then
 }
 
 // fill reads at least one byte more.
@@ -54,54 +61,95 @@ func (in *reader) fill() error {
 	for {
 		n, err := in.conn.Read(in.buf[len(in.buf):cap(in.buf)])
 		in.buf = in.buf[:len(in.buf)+n]
-		if n > 0 || err != nil {
-			if n == 0 {
+		switch {
+		case n > 0: // an error will come again
+			waited, err := in.x.pace(in.conn, in.x.f.opt.TotalTimeout, n, in.x.f.opt.In, in.x.req.In)
+			if err != nil || in.hold == nil {
 				return err
 			}
-			return in.x.pace(in.conn, in.x.f.opt.TotalTimeout, n, in.x.f.opt.In, in.x.req.In) // an error will come again
+			return in.watch(n, waited)
+		case err == nil:
+		case in.hold != nil && in.x.ended(err) == TimedOut:
+			if err := in.watch(0, 0); err != nil {
+				return err
+			}
+		default:
+			return err
 		}
 	}
 }
 
-// grow makes room: all that a body of known length needs, else twice what there is, but no more than
-// may still be wanted.
-func (in *reader) grow() error {
-	size := 2 * cap(in.buf)
-	if in.start > 0 {
-		if len(in.buf)-in.start >= freeBody && in.acquired == 0 {
-			if err := in.acquire(); err != nil {
-				return err
-			}
-		}
-		wanted := in.limit + 1
-		if in.acquired == 0 {
-			wanted = min(wanted, in.start+freeBody)
-		}
-		if in.known || wanted < size {
-			size = wanted
-		}
+// A response that holds memory for which others wait has to come at slowest bytes a second, by a look every
+// slowLook: servers that hold back the ends of long bodies would keep everybody from reading one.
+const (
+	slowest  = 32 << 10
+	slowLook = 4 * time.Second
+)
+
+// watch looks whether a response that holds memory comes fast enough, after n bytes more. What our own caps made it
+// wait does not count.
+func (in *reader) watch(n int, waited time.Duration) error {
+	c := in.x.f.opt.Clock
+	now := c.Deadline(0)
+	in.came += n
+	in.since = in.since.Add(waited)
+	passed := now.Sub(in.since)
+	switch {
+	case !now.Before(in.x.deadline):
+		return os.ErrDeadlineExceeded
+	case passed < slowLook:
+		return nil
+	case in.x.f.memory.Contended() && float64(in.came) < slowest*passed.Seconds():
+		return errTooSlow
 	}
-	in.buf = append(make([]byte, 0, max(size, len(in.buf)+1)), in.buf...)
+	in.look(now)
 	return nil
 }
 
-// acquire waits until the memory budget has room for all that this body can become. It asks once, so
-// that bodies that wait for each other's memory cannot be. The wait is ours, not the server's: it does
-// not count as the fetch's time.
-func (in *reader) acquire() error {
-	f := in.x.f
-	most := int64(in.limit - in.start)
-	if in.chunked {
-		most *= 2
+// look begins the time until the next look.
+func (in *reader) look(now time.Time) {
+	in.since, in.came = now, 0
+	in.conn.SetDeadline(in.x.sooner(slowLook))
+}
+
+// grow makes room: what a body of known length needs, but no more than eight times what there is, else twice that;
+// and no more than may still be wanted.
+func (in *reader) grow() error {
+	size := 2 * cap(in.buf)
+	if in.start > 0 {
+		if in.known {
+			size *= 4
+		}
+		size = min(size, in.limit+1)
 	}
-	most = min(most, f.opt.Memory)
-	began := f.opt.Clock.Now()
-	if err := f.memory.Acquire(in.x.ctx, most); err != nil {
+	size = max(size, len(in.buf)+1)
+	if err := in.charge(int64(size)); err != nil {
 		return err
 	}
-	in.acquired = most
-	in.x.deadline = in.x.deadline.Add(since(f.opt.Clock, began))
-	in.conn.SetDeadline(in.x.deadline)
+	in.buf = append(make([]byte, 0, size), in.buf...)
+	return nil
+}
+
+// charge waits until the memory budget has room for so many bytes in all, beside those of the header. The wait is
+// ours, not the server's: it does not count as the fetch's time.
+func (in *reader) charge(bytes int64) error {
+	f := in.x.f
+	if in.hold == nil {
+		in.hold = f.memory.Hold()
+	}
+	more := bytes + in.header - in.charged
+	if more <= 0 {
+		return nil
+	}
+	if !in.hold.TryGrow(more) {
+		began := f.opt.Clock.Now()
+		if err := in.hold.Grow(in.x.ctx, more); err != nil {
+			return err
+		}
+		in.x.deadline = in.x.deadline.Add(since(f.opt.Clock, began))
+	}
+	in.charged += more
+	in.look(f.opt.Clock.Deadline(0))
 	return nil
 }
 
@@ -145,6 +193,12 @@ func (in *reader) head() (head, error) {
 		in.interim = in.at
 		if err := in.block(in.x.f.opt.MaxHeader); err != nil {
 			return head{}, err
+		}
+		if n := in.at - in.interim; n > enoughRoom { // what is shorter is a part of the connection's share
+			in.header = headerFactor * int64(n)
+			if err := in.charge(int64(cap(in.buf))); err != nil {
+				return head{}, err
+			}
 		}
 		h, err := parseHead(string(in.buf[in.interim:in.at]))
 		if err != nil || h.status >= 200 || h.status == 101 {
@@ -292,19 +346,26 @@ func chunkSize(line []byte) (int64, error) {
 	return size, nil
 }
 
-// unchunk appends to dst the data of the chunks in a body that chunks has read, of which there are length
-// bytes; the last chunk may be cut short.
-func unchunk(dst, framed []byte, length int) []byte {
-	dst = slices.Grow(dst, length)
-	for length > 0 {
-		line, rest, _ := bytes.Cut(framed, []byte("\n"))
-		size, _ := chunkSize(bytes.TrimSuffix(line, []byte("\r")))
-		n := int(min(size, int64(len(rest)), int64(length)))
-		dst = append(dst, rest[:n]...)
-		length -= n
-		_, framed, _ = bytes.Cut(rest[n:], []byte("\n"))
+// pieceReader goes through the data of the chunks in a body that chunks has read, of which left bytes are to come; the
+// last chunk may be cut short.
+type pieceReader struct {
+	framed []byte
+	left   int
+	piece  []byte
+}
+
+// next moves to the next piece, if there is one.
+func (r *pieceReader) next() bool {
+	if r.left == 0 {
+		return false
 	}
-	return dst
+	line, data, _ := bytes.Cut(r.framed, []byte("\n"))
+	size, _ := chunkSize(bytes.TrimSuffix(line, []byte("\r")))
+	n := int(min(size, int64(len(data)), int64(r.left)))
+	r.piece = data[:n]
+	r.left -= n
+	_, r.framed, _ = bytes.Cut(data[n:], []byte("\n"))
+	return true
 }
 
 // finish gives the result its bytes. It gives back what it does not need of the memory budget, and the room in which
@@ -335,17 +396,11 @@ func (in *reader) finish(first *room) {
 	in.settle()
 }
 
-// settle keeps of the memory budget what the result holds, for Release to give back.
+// settle keeps of the memory budget what the result holds, for Drop to give back.
 func (in *reader) settle() {
-	if in.acquired == 0 {
+	if in.hold == nil {
 		return
 	}
-	held := int64(len(in.x.r.ResponseBytes) - in.start)
-	if in.chunked {
-		held += int64(in.bodyLen)
-	}
-	held = min(held, in.acquired)
-	memory := in.x.f.memory
-	memory.Release(in.acquired - held)
-	in.x.r.release = func() { memory.Release(held) }
+	in.hold.Shrink(max(0, in.charged-in.header-int64(len(in.x.r.ResponseBytes))))
+	in.x.r.hold = in.hold
 }

@@ -2,17 +2,20 @@ package fetch
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"freshet/clock"
+	"freshet/memory"
 	"freshet/weburl"
 )
 
 // Result is all that a fetch showed. Fields past Outcome are set as far as the fetch came. It is the
-// caller's to read and keep; call Release when its bytes are no longer needed.
+// caller's to read and keep; call Drop when its bytes are no longer needed.
 type Result struct {
 	URL     weburl.URL
 	Started time.Time // clock time at which Fetch was called
@@ -41,43 +44,70 @@ type Result struct {
 	Kept   bool // the connection is open for the next request to this site
 	Stray  bool // bytes came after the end of the response; they were dropped and the connection closed
 
-	chunked bool   // the body lies in chunks
-	release func() // gives back the body's share of the memory budget; nil once done
-	room    *room  // the pool's, in which the bytes lie; nil if they do not
+	chunked bool            // the body lies in chunks
+	hold    *memory.Holding // of the memory budget; nil for none
+	room    *room           // the pool's, in which the bytes lie; nil if they do not
 	pool    *sync.Pool
 }
 
-// Body returns the body without its transfer coding, still in its content coding (see Decode). It shares
-// memory with ResponseBytes or, if that has it in chunks, is put together in *scratch, which grows if need be;
-// without scratch, in memory of its own. After Drop it is nil. O(BodyLen).
-func (r *Result) Body(scratch *[]byte) []byte {
+// Pieces yields the body without its transfer coding, still in its content coding (see Decode), in as many pieces
+// as that coding had it. They share memory with ResponseBytes. After Drop there are none. O(BodyLen).
+func (r *Result) Pieces() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for r := r.reader(); len(r.piece) > 0 || r.next(); r.piece = nil {
+			if !yield(r.piece) {
+				return
+			}
+		}
+	}
+}
+
+// reader returns a reader of the body without its transfer coding.
+func (r *Result) reader() *pieceReader {
 	switch {
 	case r.BodyLen == 0 || r.ResponseBytes == nil:
-		return nil
-	case !r.chunked:
-		return r.ResponseBytes[r.HeaderLen:]
-	case scratch == nil:
-		scratch = new([]byte)
+		return &pieceReader{}
+	case r.chunked:
+		return &pieceReader{framed: r.ResponseBytes[r.HeaderLen:], left: r.BodyLen}
 	}
-	*scratch = unchunk((*scratch)[:0], r.ResponseBytes[r.HeaderLen:], r.BodyLen)
-	return *scratch
+	return &pieceReader{piece: r.ResponseBytes[r.HeaderLen:]}
 }
 
-// Release gives the body's share of the Fetcher's memory budget back. The bytes stay readable; a
-// Fetcher whose results are never released in the end reads no long bodies. Calling it again does
-// nothing. It is not safe for concurrent use.
-func (r *Result) Release() {
-	if r.release != nil {
-		r.release()
-		r.release = nil
+// Body returns the body without its transfer coding, still in its content coding. It shares memory with
+// ResponseBytes, or is a copy if that has it in chunks. After Drop it is nil. O(BodyLen).
+func (r *Result) Body() []byte {
+	var body []byte
+	for piece := range r.Pieces() {
+		if len(piece) == r.BodyLen {
+			return piece
+		}
+		body = append(slices.Grow(body, r.BodyLen-len(body)), piece...)
 	}
+	return body
 }
 
-// Drop gives up the bytes of the exchange: RequestBytes and ResponseBytes are nil after it. Their memory is for
-// other fetches then: what was not copied must not be looked at any more. A result need not be dropped. It is not
-// safe for concurrent use.
+// Decode returns at most limit bytes of the body without its codings, as the function Decode does. It asks room
+// before it takes memory, for so many bytes more in all. What shares memory with ResponseBytes takes none; what does
+// not lies in *scratch, which grows if need be.
+func (r *Result) Decode(limit int64, scratch *[]byte, room Room) (data []byte, truncated bool, err error) {
+	codings, err := contentCodings(r.Header)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(codings) == 0 && !r.chunked || r.BodyLen == 0 {
+		return cut(r.Body(), limit)
+	}
+	return decode(codings, r.reader(), r.BodyLen, limit, scratch, room)
+}
+
+// Drop gives up the bytes of the exchange and their share of the Fetcher's memory budget: Header, RequestBytes and
+// ResponseBytes are nil after it. Their memory is for other fetches then: what was not copied must not be looked at
+// any more. A Fetcher whose results are never dropped reads no long bodies in the end. It is not safe for concurrent
+// use.
 func (r *Result) Drop() {
-	r.RequestBytes, r.ResponseBytes = nil, nil
+	r.Header, r.RequestBytes, r.ResponseBytes = nil, nil, nil
+	r.hold.Release()
+	r.hold = nil
 	if r.room != nil {
 		r.pool.Put(r.room)
 		r.room = nil
@@ -123,7 +153,7 @@ func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 		return weburl.URL{}, false, false
 	}
 	location := r.Header.Get("Location")
-	if location == "" {
+	if location == "" || len(location) > maxLocation {
 		return weburl.URL{}, false, false
 	}
 	target, err := r.URL.Parse(location)
@@ -132,6 +162,9 @@ func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 	}
 	return target, permanent, true
 }
+
+// maxLocation is how many bytes of a Location are read; browsers take no URLs of that length either.
+const maxLocation = 8 << 10
 
 // RetryAfter returns how long after now the server asks to be left alone; see clock.RetryAfter.
 func (r *Result) RetryAfter(now time.Time) (wait time.Duration, ok bool) {

@@ -88,8 +88,8 @@ func TestRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := get(Route{Proxy: proxy})
-	if r.Outcome != Answered || string(r.Body(nil)) != "hello" || !bytes.HasPrefix(r.RequestBytes, []byte("GET /x HTTP/1.1\r\n")) {
-		t.Errorf("by proxy: %v %q after %q", r.Err, r.Body(nil), r.RequestBytes)
+	if r.Outcome != Answered || string(r.Body()) != "hello" || !bytes.HasPrefix(r.RequestBytes, []byte("GET /x HTTP/1.1\r\n")) {
+		t.Errorf("by proxy: %v %q after %q", r.Err, r.Body(), r.RequestBytes)
 	}
 	target := strings.TrimPrefix(server.URL, "http://")
 	if got := asked(); len(got) != 1 || got[0] != "CONNECT "+target+" Basic bWU6cEBzcw==" {
@@ -143,7 +143,7 @@ func TestWanted(t *testing.T) {
 	for kind, want := range map[string]Outcome{"text/html": Answered, "video/mp4": Unwanted} {
 		r := f.Fetch(t.Context(), Request{URL: page(t, server.URL+"/?type="+kind), Wanted: wanted})
 		if r.Outcome != want || (r.BodyLen > 0) != (want == Answered) || r.Status != 200 {
-			t.Errorf("%s: %v, status %d, body %q: want %v", kind, r.Outcome, r.Status, r.Body(nil), want)
+			t.Errorf("%s: %v, status %d, body %q: want %v", kind, r.Outcome, r.Status, r.Body(), want)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"freshet/clock"
+	"freshet/memory"
 )
 
 // slow answers after a wait, a piece each pause, and closes when the client does.
@@ -158,22 +160,33 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
+// narrow gives a fetcher an account in which two bodies of 600 KiB have room.
+func narrow(t *testing.T) func(o *Options) {
+	return func(o *Options) {
+		o.MaxBody = 600 << 10
+		var err error
+		if o.Memory, err = memory.New(1<<30).Open("bodies", o.MostHeld()+700<<10, o.MostHeld()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A long body waits for the memory that another one holds, its own time standing still, and a result
-// that is released lets it go on.
+// that is dropped lets it go on.
 func TestMemoryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 600 << 10
 		long := "HTTP/1.1 200 OK\r\nContent-Length: 614400\r\n\r\n" + strings.Repeat("x", size)
-		f := answer(long, true).fetcher(t, func(o *Options) { o.MaxBody, o.Memory = 600<<10, 1 })
+		f := answer(long, true).fetcher(t, narrow(t))
 		req := Request{URL: page(t, "http://example.com/")}
-		first, second := f.Fetch(t.Context(), req), f.Fetch(t.Context(), req) // twice MaxBody is the least budget
+		first, second := f.Fetch(t.Context(), req), f.Fetch(t.Context(), req)
 		if first.Outcome != Answered || second.Outcome != Answered || second.BodyLen != size {
 			t.Fatalf("%v, %v", first.Err, second.Err)
 		}
 		go func() {
 			clock.Real().Sleep(t.Context(), time.Hour)
-			first.Release()
-			first.Release() // nothing more
+			first.Drop()
+			first.Drop() // nothing more
 		}()
 		third := f.Fetch(t.Context(), req)
 		if third.Outcome != Answered || third.Total != time.Hour {
@@ -181,18 +194,66 @@ func TestMemoryBudget(t *testing.T) {
 		}
 		ctx, cancel := context.WithDeadline(t.Context(), clock.Real().Deadline(time.Minute))
 		defer cancel()
-		if r := f.Fetch(ctx, req); r.Outcome != Canceled || r.BodyLen < freeBody || r.BodyLen >= size {
+		if r := f.Fetch(ctx, req); r.Outcome != Canceled || r.BodyLen >= size {
 			t.Errorf("without memory: %v with %d bytes", r.Outcome, r.BodyLen)
+		} else {
+			r.Drop()
 		}
-		second.Release()
-		third.Release()
-		if !f.memory.TryAcquire(2 * size) {
-			t.Error("the budget is not whole after every release")
+		second.Drop()
+		third.Drop()
+		if f.memory.Used() != 0 {
+			t.Errorf("%d bytes are charged after every result was dropped", f.memory.Used())
 		}
 	})
 }
 
-// Bodies of any framing pass the free size whole and give back what they did not need.
+// Servers that hold back the ends of long bodies are cut when others wait for the memory, and only then.
+func TestHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		header := "HTTP/1.1 200 OK\r\nContent-Length: 614400\r\n\r\n"
+		body := strings.Repeat("x", 600<<10)
+		f := slow(0, time.Minute, header+body[:400<<10], body[400<<10:]).fetcher(t, narrow(t))
+		req := Request{URL: page(t, "http://example.com/")}
+		alone := f.Fetch(t.Context(), req)
+		if alone.Outcome != Answered {
+			t.Errorf("alone: %v", alone.Err)
+		}
+		alone.Drop()
+		var fetches sync.WaitGroup
+		for range 20 {
+			fetches.Go(func() {
+				r := f.Fetch(t.Context(), req)
+				if r.Outcome == Cut && r.Truncated != TruncatedTime {
+					t.Errorf("%v, truncated %q: %v", r.Outcome, r.Truncated, r.Err)
+				}
+				r.Drop()
+			})
+		}
+		began := clock.Real().Now()
+		fetches.Wait()
+		if took := clock.Real().Now().Sub(began); took > 5*time.Minute {
+			t.Errorf("took %v for 20 that held back a minute", took)
+		}
+		if f.memory.Used() != 0 {
+			t.Errorf("%d bytes are charged after every result was dropped", f.memory.Used())
+		}
+	})
+}
+
+// What a header makes of memory is charged, whoever sends how many at once.
+func TestLongHeaders(t *testing.T) {
+	header := "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("x: "+strings.Repeat("y", 250)+"\r\n", 900) + "\r\n"
+	f := answer(header, true).fetcher(t, narrow(t))
+	r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+	if r.Outcome != Answered || f.memory.Used() < int64(4*len(header)) {
+		t.Errorf("%v: %d bytes are charged for a header of %d", r.Err, f.memory.Used(), len(header))
+	}
+	if r.Drop(); f.memory.Used() != 0 {
+		t.Errorf("%d bytes are charged after the result was dropped", f.memory.Used())
+	}
+}
+
+// Bodies of any framing outgrow their room whole and give back what they did not need.
 func TestLongBodies(t *testing.T) {
 	const size = 700_001
 	text := strings.Repeat("0123456789", size/10+1)[:size]
@@ -210,12 +271,14 @@ func TestLongBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := answer(wire, true).fetcher(t, nil)
 			r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
-			if r.Outcome != Answered || string(r.Body(nil)) != text || string(r.ResponseBytes) != wire {
+			if r.Outcome != Answered || string(r.Body()) != text || string(r.ResponseBytes) != wire {
 				t.Errorf("%v, %d bytes of body, %d of response: %v", r.Outcome, r.BodyLen, len(r.ResponseBytes), r.Err)
 			}
-			r.Release()
-			if !f.memory.TryAcquire(f.opt.Memory) {
-				t.Error("the budget is not whole after Release")
+			if used := f.memory.Used(); used < size || used > int64(len(wire)) {
+				t.Errorf("%d bytes are charged for a response of %d", used, len(wire))
+			}
+			if r.Drop(); f.memory.Used() != 0 {
+				t.Errorf("%d bytes are charged after the result was dropped", f.memory.Used())
 			}
 		})
 	}

@@ -219,6 +219,16 @@ func (h *Holding) grow(n int64, common bool) bool {
 	return true
 }
 
+// Resize gives back what is more than n bytes, or grows to n as Grow does.
+func (h *Holding) Resize(ctx context.Context, n int64) error {
+	held := h.Bytes()
+	if n > held {
+		return h.Grow(ctx, n-held)
+	}
+	h.Shrink(held - n)
+	return nil
+}
+
 // Shrink gives n of the bytes back. It panics if fewer are held.
 func (h *Holding) Shrink(n int64) {
 	a := h.a

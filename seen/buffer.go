@@ -17,7 +17,7 @@ type buffer struct {
 	index   []indexed // of links by fingerprint, by open addressing; as many as a power of two, or none
 	inDoubt int       // links that are not settled
 	joined  int       // offers of a link that waited already
-	bytes   int       // of the links' URLs
+	bytes   int       // of the links, see Bytes
 	marks   map[weburl.Partition]uint64
 	since   time.Time // when the oldest content came
 }
@@ -86,7 +86,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Part
 	}
 	b.links = append(b.links, waiting{*link, p, checkOf(second), settled})
 	b.links[len(b.links)-1].Cash = cash
-	b.bytes += len(link.URL.String())
+	b.bytes += waitingBytes + len(link.URL.String())
 	if !settled {
 		b.inDoubt++
 	}

@@ -189,7 +189,7 @@ func TestFullOfBytes(t *testing.T) {
 	test := open(t, Options{BufferLinks: 10})
 	long := func(n int) weburl.Link {
 		l := page(n)
-		u, err := l.URL.Parse(strings.Repeat("x", 10*bufferBytes))
+		u, err := l.URL.Parse(strings.Repeat("x", 5*usualBytes))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,6 +48,7 @@ type Options struct {
 	FS           vfs.FS        // where the set lives; default the machine's file system
 	CacheEntries int           // slots of the cache; default 65536
 	BufferLinks  int           // links that may wait for a Drain; default see Room
+	BufferBytes  int64         // bytes that they may take; default 256 for each of Room, which is twice what usual ones take
 	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of Room
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
@@ -64,8 +65,10 @@ type Options struct {
 const together = 64
 
 const (
-	// bufferBytes is the room for URLs in the buffer, per link: twice the length of a usual URL.
-	bufferBytes = 128
+	// waitingBytes is what a link in the buffer takes beside its URL, its place in the index included, and usualBytes
+	// the default room for a link, with a URL of twice the usual length.
+	waitingBytes = 128
+	usualBytes   = 256
 	// The room for links grows with the set by default: the more is known, the farther apart lie the places that a Drain
 	// looks at, and the more links it should decide at once. It takes a third of a byte for each known URL, texts apart.
 	leastRoom, mostRoom = 1 << 17, 1 << 22
@@ -87,6 +90,17 @@ func (o Options) Room(known int64) int {
 	return cmp.Or(o.BufferLinks, int(min(max(known/knownPerLink, leastRoom), mostRoom)))
 }
 
+// roomBytes returns how many bytes may wait for a Drain beside so many links.
+func (o Options) roomBytes(links int) int { return int(cmp.Or(o.BufferBytes, int64(links)*usualBytes)) }
+
+// Bytes returns what links take while they wait for a Drain.
+func Bytes(links []weburl.Link) (bytes int) {
+	for i := range links {
+		bytes += waitingBytes + len(links[i].URL.String())
+	}
+	return bytes
+}
+
 // Validate returns all faults of o, joined.
 func (o Options) Validate() error {
 	var faults []error
@@ -95,6 +109,9 @@ func (o Options) Validate() error {
 	}
 	if o.BufferLinks < 0 || o.BufferLinks > 1<<31-1 {
 		faults = append(faults, fmt.Errorf("seen: buffer of %d links: want 1 to 2^31-1", o.BufferLinks))
+	}
+	if o.BufferBytes < 0 {
+		faults = append(faults, fmt.Errorf("seen: buffer of %d bytes: want 1 or more", o.BufferBytes))
 	}
 	if o.DrainLinks < 0 {
 		faults = append(faults, fmt.Errorf("seen: drain of %d links: want 1 or more", o.DrainLinks))
@@ -111,8 +128,8 @@ func (o Options) Validate() error {
 // Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer
 // never waits for the others' disk access.
 //
-// Its memory is the cache (some 10 bytes an entry), two buffers of as many links as Options.Room says, with at most
-// 128 bytes of URL for each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL; 1.7 bytes
+// Its memory is the cache (some 10 bytes an entry), two buffers of as many links as Options.Room says, in
+// Options.BufferBytes each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL; 1.7 bytes
 // where more than 50 million are known. On disk a known URL takes some 7.3 bytes.
 type Test struct {
 	opt  Options
@@ -207,11 +224,7 @@ func (t *Test) fits(links []weburl.Link) bool {
 	if len(t.buffer.links) == 0 {
 		return true
 	}
-	bytes := t.buffer.bytes
-	for i := range links {
-		bytes += len(links[i].URL.String())
-	}
-	return len(t.buffer.links)+len(links) <= t.room && bytes <= t.room*bufferBytes
+	return len(t.buffer.links)+len(links) <= t.room && t.buffer.bytes+Bytes(links) <= t.opt.roomBytes(t.room)
 }
 
 // Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, and more than have
@@ -222,7 +235,7 @@ func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	defer t.waiting.Unlock()
 	b := t.buffer
 	half := t.room/2 + 1
-	if b.inDoubt >= max(cmp.Or(t.opt.DrainLinks, half), b.joined+1) || len(b.links) >= half || b.bytes >= t.room*bufferBytes/2 {
+	if b.inDoubt >= max(cmp.Or(t.opt.DrainLinks, half), b.joined+1) || len(b.links) >= half || b.bytes >= t.opt.roomBytes(t.room)/2 {
 		return true
 	}
 	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
@@ -303,6 +316,17 @@ func (t *Test) Keep() error {
 	clear(t.marks)
 	t.unkept = false
 	return nil
+}
+
+// Held returns how many bytes the cache and the waiting links take, as if both buffers were as full.
+func (t *Test) Held() int64 {
+	t.waiting.Lock()
+	defer t.waiting.Unlock()
+	entry := 10
+	if t.cache.purses != nil {
+		entry = 18
+	}
+	return int64(len(t.cache.lowest)*entry + 2*t.buffer.bytes)
 }
 
 // Marks returns the durable marks in order of partition: after a restart, offer what came later.

@@ -24,6 +24,7 @@ import (
 	"freshet/crawl"
 	"freshet/fleet"
 	"freshet/frontier"
+	"freshet/memory"
 	"freshet/seen/trace"
 	"freshet/store"
 	"freshet/store/warc"
@@ -53,7 +54,7 @@ type crawlSettings struct {
 	rules []string // what the files of rules and opt-outs say, once they are read
 
 	delay, addressDelay, forTime, retryDelay duration
-	maxBody, warcSize, minFree               byteCount
+	maxBody, warcSize, minFree, memory       byteCount
 	keep                                     keep
 	feed                                     feedSettings
 	bandwidthIn, bandwidthOut                bandwidth
@@ -87,6 +88,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
 	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, at most")
 	flags.Var(&s.maxBody, "max-body", "bytes of a body, at most; the rest is cut off")
+	flags.Var(&s.memory, "memory", "bytes that the crawl may hold in memory; 0: half of what the machine or its cgroup has, at least 256MiB, at most 4GiB")
 	flags.Var(&s.bandwidthIn, "bandwidth", "most that is read a second, such as 2MiB or 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no cap")
 	flags.Var(&s.bandwidthOut, "bandwidth-out", "most that is written a second, as --bandwidth")
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
@@ -201,6 +203,9 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.Dir, o.Seeds = s.data, seeds
 	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
 	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
+	if o.Memory = int64(s.memory); o.Memory == 0 {
+		o.Memory = memory.Default()
+	}
 	o.Keep = store.Keep(s.keep)
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
@@ -401,6 +406,13 @@ func collectEarly() {
 	}
 }
 
+// limitMemory has the garbage collector keep the process within a budget, unless GOMEMLIMIT says otherwise.
+func limitMemory(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
 // runCrawl runs an engine to its end, with what a daemon adds, if it is one.
 func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
 	open, err := s.listening(cmd.Flags().Changed("listen"))
@@ -411,6 +423,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	if err != nil {
 		return usage(err)
 	}
+	limitMemory(options.Memory)
 	news := newFeed(s.feed, &options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"freshet/crawl"
 	"freshet/dashboard"
 	"freshet/fetch"
+	"freshet/memory"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -39,6 +40,7 @@ type directoryStatus struct {
 	Requests       int64            `json:"requests"`
 	Versions       int64            `json:"versions"`
 	BodyBytes      int64            `json:"body_bytes"`
+	Memory         memory.Usage     `json:"memory"` // nothing is held: the keys of a crawl that runs
 }
 
 func (r reader) Status() (any, error) {
@@ -52,7 +54,7 @@ func (r reader) Status() (any, error) {
 	start := r.store.Start()
 	s := directoryStatus{State: "stopped", CleanStop: start.Clean, LastAlive: when(start.LastAlive), Pages: map[string]int64{},
 		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due, PausedSince: whenNs(total.Paused),
-		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes}
+		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes, Memory: crawl.NoMemory()}
 	for state, n := range total.States {
 		if n > 0 {
 			s.Pages[store.State(state).String()] = n

@@ -2,6 +2,7 @@ package warc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -63,6 +64,10 @@ func (e *Encoder) AppendMember(dst []byte, r *Record) ([]byte, error) {
 func (e *Encoder) compress(dst, text []byte) []byte {
 	header := len(text) - len(recordEnd)
 	e.out = e.out[:0]
+	large := len(e.record.Block) > keepBuffer
+	if large { // at most what the block takes as it is, in frames
+		e.out = slices.Grow(e.out, len(text)+len(e.record.Block)+len(e.record.Block)/1024+1024)
+	}
 	w := e.gzip
 	if len(e.record.Block) < smallBlock {
 		w = e.small
@@ -72,7 +77,11 @@ func (e *Encoder) compress(dst, text []byte) []byte {
 	w.Write(e.record.Block)
 	w.Write(text[header:])
 	w.Close()
-	dst = append(dst, e.out...)
+	if large && len(dst) == 0 && len(e.out) > cap(e.out)/2 {
+		dst = e.out // a copy would save little
+	} else {
+		dst = append(slices.Grow(dst, len(e.out)), e.out...)
+	}
 	if cap(e.out) > keepBuffer {
 		e.out = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	"encoding/hex"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -153,6 +154,16 @@ type Digest [sha1.Size]byte
 
 // DigestOf returns the digest of b. O(len(b)).
 func DigestOf(b []byte) Digest { return sha1.Sum(b) }
+
+// DigestOfPieces returns the digest of the bytes of all pieces, one after the other. O(n).
+func DigestOfPieces(pieces iter.Seq[[]byte]) (d Digest) {
+	hash := sha1.New()
+	for piece := range pieces {
+		hash.Write(piece)
+	}
+	hash.Sum(d[:0])
+	return d
+}
 
 // String returns the digest as headers have it: "sha1:" and 32 characters of base32.
 func (d Digest) String() string { return string(d.append(nil)) }

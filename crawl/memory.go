@@ -1,0 +1,217 @@
+package crawl
+
+import (
+	"fmt"
+	"runtime"
+
+	"freshet/extract"
+	"freshet/fetch"
+	"freshet/memory"
+	"freshet/seen"
+	"freshet/store"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
+
+// What parts of the crawl hold at most, in bytes. A connection holds the room of its response, its goroutine and,
+// with TLS, buffers; a worker what its parser and encoder keep from page to page.
+const (
+	programBytes     = 16 * mib
+	databaseBytes    = 20 * mib // its cache and write buffers, and what a compaction holds
+	workerBytes      = 4 * mib
+	connectionBytes  = 96 * kib
+	idleBytes        = 32 * kib
+	nameBytes        = 512
+	entryBytes       = 18 // of the cache before the seen test, with cash
+	drainFactor      = 12 // bytes that a drain takes, two buffers among them, for each byte that may wait
+	fewestFetches    = 8  // below which a crawl is not worth its start
+	leastCommon      = 8 * mib
+	defaultMemory    = 1 << 30
+	recordCopies     = 3 // of a record's links: its own, encoded, and in a batch of the database
+	linkBytes        = 72
+	membersPerByte   = 2 // what a response's capture takes at most while it is compressed
+	unpackedSitemaps = 3 // copies of a sitemap that is unpacked and converted
+)
+
+// plan is how a budget is split.
+type plan struct {
+	connections int // as asked, or as many as there is memory for
+
+	// One page: its decoded body, the sitemap that it unpacks to, its links.
+	document, unpacked, links int64
+
+	waiting int64 // bytes of links that may wait for the seen test
+	group   int   // bytes of a commit group
+
+	idle, names int   // connections and look-ups
+	robots      int64 // bytes of rules
+
+	body, page    int64 // what one response and one page may reach
+	bodies, pages int64 // what all have together
+
+	fixed []fixedPart
+}
+
+// fixedPart is a part of the budget that does not depend on what servers send.
+type fixedPart struct {
+	name  string
+	bytes int64
+}
+
+// planMemory splits size bytes. Where there are too few for all connections, fewer are planned; where there are too
+// few for fewestFetches, the error names the least that works.
+func planMemory(size int64, opt Options, workers int) (plan, error) {
+	p, ok := split(size, opt, workers)
+	if ok {
+		return p, nil
+	}
+	least := size
+	for ; !ok; least += mib {
+		_, ok = split(least, opt, workers)
+	}
+	least = (least - 1) / mib * mib
+	return p, fmt.Errorf("crawl: %d MiB of memory are too few: give at least %d MiB, or a smaller limit of bodies than %d bytes",
+		size/mib, least/mib, opt.MaxBody)
+}
+
+// split is planMemory; ok is false if there is too little.
+func split(size int64, opt Options, workers int) (p plan, ok bool) {
+	p.document = clamp(size/32, 4*mib, max(opt.MaxBody, mib))
+	p.unpacked = clamp(size/32, 4*mib, extract.DefaultMaxUnpacked)
+	p.links = clamp(size/16, 8*mib, 24*mib)
+	p.group = int(clamp(size/64, 2*mib, groupBytes))
+	p.idle = int(max(size/32, mib) / idleBytes)
+	p.names = int(clamp(size/128, mib, 48*mib) / nameBytes)
+	p.robots = clamp(size/32, 4*mib, 64*mib)
+	p.body = fetchLimits(opt).MostHeld()
+	p.page = max(fetch.DecodeHeld(p.document), 2*p.document+unpackedSitemaps*p.unpacked+p.links,
+		2*p.links+membersPerByte*(opt.MaxBody+mib))
+
+	p.fixed = []fixedPart{
+		{"collector", size / 8}, {"program", programBytes}, {"database", databaseBytes + 2*int64(p.group)},
+		{"workers", int64(workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
+		{"names", int64(p.names) * nameBytes}, {"robots rules", p.robots},
+	}
+	rest := size
+	for _, part := range p.fixed {
+		rest -= part.bytes
+	}
+	seenShare := clamp(size/16, 8*mib, 256*mib)
+	p.waiting = seenShare / drainFactor
+	rest -= seenShare + p.body + p.page + leastCommon
+	each := int64(connectionBytes + seen.CacheEntries(opt.Connections)*entryBytes/opt.Connections)
+	p.connections = int(min(int64(opt.Connections), max(rest, 0)/each))
+	rest -= int64(p.connections)*each - leastCommon
+	p.fixed = append(p.fixed, fixedPart{"connections", int64(p.connections) * connectionBytes},
+		fixedPart{"seen", seenShare + int64(p.connections)*(each-connectionBytes)})
+	p.bodies, p.pages = p.body+max(rest, 0)/3, p.page+max(rest, 0)*2/3
+	return p, p.connections >= min(fewestFetches, opt.Connections)
+}
+
+func clamp(n, low, high int64) int64 { return min(max(n, low), max(low, high)) }
+
+// fetchLimits are the fetcher's options as far as they say how large a response may be.
+func fetchLimits(opt Options) fetch.Options {
+	limits := opt.Fetch
+	limits.MaxBody = opt.MaxBody
+	return limits
+}
+
+// divide opens the budget's accounts. It says where fewer fetches than asked for have room.
+func (e *Engine) divide() (err error) {
+	if e.plan, err = planMemory(e.opt.Memory, e.opt, runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	if e.plan.connections < e.opt.Connections {
+		e.opt.Logger.Warn("fewer connections than asked for, for the memory that there is", "asked", e.opt.Connections,
+			"connections", e.plan.connections, "memory_bytes", e.opt.Memory)
+		e.opt.Connections = e.plan.connections
+	}
+	e.budget = memory.New(e.opt.Memory)
+	if e.bodies, err = e.budget.Open("bodies", e.plan.bodies, e.plan.body); err != nil {
+		return err
+	}
+	if e.pages, err = e.budget.Open("pages", e.plan.pages, e.plan.page); err != nil {
+		return err
+	}
+	used := e.holders()
+	for _, part := range e.plan.fixed {
+		tells, ok := used[part.name]
+		if !ok {
+			tells = func() int64 { return part.bytes }
+		}
+		if err := e.budget.Bound(part.name, part.bytes, tells); err != nil {
+			return err
+		}
+	}
+	e.budget.Count("sites", e.heldBySites)
+	e.budget.Count("beliefs", e.heldByBeliefs)
+	e.budget.Count("known URLs", func() int64 { return e.discover.pages.Load() * knownBytes })
+	return nil
+}
+
+// holders tell how much the parts hold that may hold less than their share.
+func (e *Engine) holders() map[string]func() int64 {
+	return map[string]func() int64{
+		"collector":        func() int64 { return 0 },
+		"connections":      func() int64 { return int64(e.fleet.status().Active) * connectionBytes },
+		"idle connections": func() int64 { return int64(e.fetcher.Idle()) * idleBytes },
+		"names":            func() int64 { return int64(e.fetcher.Names()) * nameBytes },
+		"robots rules":     func() int64 { return e.plan.robots },
+		"seen":             func() int64 { return e.discover.seen.Held() },
+	}
+}
+
+// What grows with what is known of the web: what the frontier holds of a site, with its host, its address and the
+// windows of its two queues; what the refresher holds of a page; what the seen test holds of a URL on disk.
+const (
+	siteBytes   = 1500
+	beliefBytes = 400
+	knownBytes  = 2
+)
+
+func (e *Engine) heldBySites() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return int64(e.front.Stats().Sites) * siteBytes
+}
+
+func (e *Engine) heldByBeliefs() int64 {
+	if e.refresher == nil {
+		return 0
+	}
+	e.refresher.mu.Lock()
+	defer e.refresher.mu.Unlock()
+	return int64(len(e.refresher.pages)) * beliefBytes
+}
+
+// NoMemory returns the usage of a crawl that does not run: everybody holds nothing.
+func NoMemory() memory.Usage {
+	u := memory.Usage{By: map[string]int64{"bodies": 0, "pages": 0, "sites": 0, "beliefs": 0, "known URLs": 0}}
+	p, _ := split(defaultMemory, Options{Connections: 1}, 1)
+	for _, part := range p.fixed {
+		u.By[part.name] = 0
+	}
+	return u
+}
+
+// Memory returns the budget of the crawl, for what is not the engine's to open accounts in.
+func (e *Engine) Memory() *memory.Budget { return e.budget }
+
+// heldLinks returns what the links of a page take until they are decided: as they are offered, and as the record has
+// them, with the copies that the store makes of it.
+func heldLinks(v *visit) (bytes int64) {
+	for i := range v.links {
+		bytes += linkBytes + int64(len(v.links[i].URL.String()))
+	}
+	switch record := v.record.(type) {
+	case *store.Fetched:
+		bytes += recordCopies * int64(len(record.Links))
+	case *store.Robots:
+		bytes += recordCopies * int64(len(record.Body))
+	}
+	return bytes
+}
