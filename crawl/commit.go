@@ -42,6 +42,9 @@ func (e *Engine) commit(refreshing context.Context) {
 				e.leaveNotes(refreshing, group)
 			}
 			e.end(group)
+			for _, v := range group {
+				v.hold.Release()
+			}
 			e.handedOut.Add(-int64(len(group)))
 			signal(e.wake)
 		case <-e.hungry:
@@ -194,7 +197,6 @@ func (e *Engine) commitGroup(group []*visit) error {
 		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, paid(v.record), now); err != nil {
 			return err
 		}
-		v.hold.Release()
 	}
 	return nil
 }
