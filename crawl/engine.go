@@ -145,7 +145,7 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	e.reordering = newReordering(e)
-	e.robots = newRobotsRules(e.opt.Agent, e.store)
+	e.robots = newRobotsRules(e.opt.Agent, e.store, e.plan.robots)
 	e.obeys = newObedience(e)
 	if e.discover, err = newDiscovery(e, set); err != nil {
 		return err

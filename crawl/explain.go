@@ -78,7 +78,7 @@ func Explain(s *store.Store, opt Options, raw string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	x := explainer{opt: newCurrent(opt), store: s, rules: newRobotsRules(opt.Agent, s), now: opt.Clock.Now()}
+	x := explainer{opt: newCurrent(opt), store: s, rules: newRobotsRules(opt.Agent, s, 4*mib), now: opt.Clock.Now()}
 	x.obstacles = func(site weburl.Site) ([]frontier.Obstacle, error) {
 		front, err := x.opt.newFrontier(s)
 		if err != nil {

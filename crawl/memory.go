@@ -47,7 +47,7 @@ type plan struct {
 	group   int   // bytes of a commit group
 
 	idle, names int   // connections and look-ups
-	robots      int64 // bytes of rules
+	robots      int64 // bytes of rules that are kept
 
 	body, page    int64 // what one response and one page may reach
 	bodies, pages int64 // what all have together
@@ -85,7 +85,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.group = int(clamp(size/64, 2*mib, groupBytes))
 	p.idle = int(max(size/32, mib) / idleBytes)
 	p.names = int(clamp(size/128, mib, 48*mib) / nameBytes)
-	p.robots = clamp(size/32, 4*mib, 64*mib)
+	p.robots = clamp(size/48, 3*mib, 48*mib)
 	p.body = fetchLimits(opt).MostHeld()
 	p.page = max(fetch.DecodeHeld(p.document), 2*p.document+unpackedSitemaps*p.unpacked+p.links,
 		2*p.links+membersPerByte*(opt.MaxBody+mib))
@@ -93,7 +93,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.fixed = []fixedPart{
 		{"collector", size / 8}, {"program", programBytes}, {"database", databaseBytes + 2*int64(p.group)},
 		{"workers", int64(workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
-		{"names", int64(p.names) * nameBytes}, {"robots rules", p.robots},
+		{"names", int64(p.names) * nameBytes}, {"robots rules", p.robots + p.robots/8 + p.robots/4}, // with where they were redirected to, and those looked at again
 	}
 	rest := size
 	for _, part := range p.fixed {
@@ -160,7 +160,7 @@ func (e *Engine) holders() map[string]func() int64 {
 		"connections":      func() int64 { return int64(e.fleet.status().Active) * connectionBytes },
 		"idle connections": func() int64 { return int64(e.fetcher.Idle()) * idleBytes },
 		"names":            func() int64 { return int64(e.fetcher.Names()) * nameBytes },
-		"robots rules":     func() int64 { return e.plan.robots },
+		"robots rules":     func() int64 { return e.robots.held() },
 		"seen":             func() int64 { return e.discover.seen.Held() },
 	}
 }

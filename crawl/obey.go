@@ -112,7 +112,7 @@ func (o *obedience) next() (map[weburl.Site]looking, error) {
 	e := o.engine
 	sites, bytes := map[weburl.Site]looking{}, int64(0)
 	for _, site := range waiting {
-		if e.partition(site) != e.partition(waiting[0]) || bytes > robotsBytes/4 {
+		if e.partition(site) != e.partition(waiting[0]) || bytes > e.plan.robots/4 {
 			continue
 		}
 		o.mu.Lock()

@@ -16,9 +16,6 @@ import (
 	"freshet/weburl"
 )
 
-// robotsBytes bounds the rules of sites that are kept in memory. Others are read back from the store.
-const robotsBytes = 64 << 20
-
 // robotsRules keeps the rules of the sites that are being crawled, reading those of others back from
 // the store. Safe for concurrent use.
 type robotsRules struct {
@@ -28,8 +25,16 @@ type robotsRules struct {
 	book *robots.Book
 }
 
-func newRobotsRules(agent string, s *store.Store) *robotsRules {
-	return &robotsRules{store: s, book: robots.NewBook(agent, robotsBytes)}
+// newRobotsRules returns rules of which at most so many bytes are kept in memory. Others are read back from the store.
+func newRobotsRules(agent string, s *store.Store, bytes int64) *robotsRules {
+	return &robotsRules{store: s, book: robots.NewBook(agent, bytes)}
+}
+
+// held returns the bytes that are kept in memory.
+func (r *robotsRules) held() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.book.Bytes()
 }
 
 // of returns the rules of a site.
@@ -127,7 +132,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 	judge := func(r *fetch.Result, now time.Time) func() {
 		c := e.current()
 		patience := robots.Patience{First: c.RetryDelay, Tries: max(0, c.Retries)}
-		verdict = e.robots.judge(page.Site, robotsAnswer(r), page.Failures, patience, now)
+		verdict = e.robots.judge(page.Site, e.robotsAnswer(r), page.Failures, patience, now)
 		return func() { e.tellRobots(page.Site, verdict, now) }
 	}
 	turn := page
@@ -145,7 +150,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 		return
 	}
 	v.gateHost = turn.Site.Host()
-	v.record = robotsRecord(v, verdict)
+	v.record = e.robotsRecord(v, verdict)
 	e.hand(v)
 }
 
@@ -197,7 +202,7 @@ func (e *Engine) tellRobots(site weburl.Site, v robots.Verdict, now time.Time) {
 }
 
 // robotsAnswer tells what came of a request for a robots.txt.
-func robotsAnswer(r *fetch.Result) (a robots.Answer) {
+func (e *Engine) robotsAnswer(r *fetch.Result) (a robots.Answer) {
 	a.Barred = r.Outcome == fetch.Refused
 	if r.Outcome != fetch.Answered && !(r.Outcome == fetch.Cut && r.Truncated == fetch.TruncatedLength) {
 		return a
@@ -226,7 +231,7 @@ func (e *Engine) robotsBody(r *fetch.Result) (body []byte, ok bool) {
 }
 
 // robotsRecord returns the record of a fetch of robots.txt.
-func robotsRecord(v *visit, verdict robots.Verdict) *store.Robots {
+func (e *Engine) robotsRecord(v *visit, verdict robots.Verdict) *store.Robots {
 	r := v.result
 	record := &store.Robots{Site: v.page.Site, At: r.Started.UnixNano(), End: r.Ended.UnixNano(), Outcome: outcomeOf(r), Status: r.Status,
 		Expires: unix(verdict.Until)}
