@@ -3,6 +3,7 @@ package crawl
 import (
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/weburl"
 )
@@ -29,7 +30,7 @@ func (e *Engine) claimsOf(site weburl.Site, links []weburl.Link, now time.Time) 
 		if link.LastMod <= 0 || link.LastMod > now.UnixNano() || link.URL.Site() != site {
 			continue
 		}
-		claims = append(claims, claim{pageKey{e.partition(site), link.Fingerprint}, source, unixSeconds(time.Unix(0, link.LastMod))})
+		claims = append(claims, claim{pageKey{e.partition(site), link.Fingerprint}, source, keepfresh.Seconds(time.Unix(0, link.LastMod))})
 	}
 	return claims
 }

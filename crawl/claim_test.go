@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/weburl"
 )
@@ -44,16 +45,16 @@ func TestClaims(t *testing.T) {
 		link("http://h0.test/anchor", weburl.RelAnchor, hour),
 		link("http://h1.test/other", weburl.RelSitemap, hour),
 	}, now)
-	want := []claim{{of("http://h0.test/a"), refresh.Sitemap, unixSeconds(hour)}, {of("http://h0.test/b"), refresh.Feed, unixSeconds(now)}}
+	want := []claim{{of("http://h0.test/a"), refresh.Sitemap, keepfresh.Seconds(hour)}, {of("http://h0.test/b"), refresh.Feed, keepfresh.Seconds(now)}}
 	if !slices.Equal(claims, want) {
 		t.Errorf("claims %v, want %v", claims, want)
 	}
 
 	r, a := e.refresher, of("http://h0.test/a")
-	id := r.enter(a, mustParse(t, "http://h0.test/a"), unixSeconds(hour.Add(-time.Hour)))
-	before := r.belief.Copy(id, unixSeconds(now)).Stale
+	id := r.enter(a, mustParse(t, "http://h0.test/a"), keepfresh.Seconds(hour.Add(-time.Hour)))
+	before := r.belief.Copy(id, keepfresh.Seconds(now)).Stale
 	r.claimed(claims) // b is not kept fresh
-	if after := r.belief.Copy(id, unixSeconds(now)).Stale; after < 0.5 || after <= before || r.claimant(a) != refresh.Sitemap {
+	if after := r.belief.Copy(id, keepfresh.Seconds(now)).Stale; after < 0.5 || after <= before || r.claimant(a) != refresh.Sitemap {
 		t.Errorf("claimed by %d: stale with probability %.3f, before %.3f", r.claimant(a), after, before)
 	}
 	r.tell(&note{key: a, at: now, outcome: refresh.Unchanged, fresh: true})

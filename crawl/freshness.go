@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/weburl"
 )
@@ -21,8 +22,8 @@ type Freshness struct {
 	IntervalS float64 `json:"interval_s"`
 	Requests  int64   `json:"requests_in_interval"` // of pages, so far
 	Last      int64   `json:"requests_last_interval"`
-	UnderWay  int     `json:"visits_planned"` // pages with a time at which they will be visited
-	Waiting   int     `json:"visits_waiting"` // that cannot have it yet: their site may not be asked so often
+	UnderWay  int     `json:"visits_planned"` // pages that are picked and may be asked for now
+	Waiting   int     `json:"visits_waiting"` // pages that are picked and wait: their site may not be asked now
 	// Of the last visits, thousand or so: the share that was expected to find a change, and that which did.
 	// Their distance tells how far Freshness can be trusted.
 	ExpectedChanged float64 `json:"visits_expected_changed"`
@@ -92,7 +93,7 @@ func (r *refresher) estimate(now time.Time) {
 	found.Forecast = r.forecast()
 	r.mu.Lock()
 	found.ExpectedChanged, found.FoundChanged = r.calibration.shares()
-	found.UnderWay, found.Waiting = r.ahead, r.waiting
+	found.UnderWay, found.Waiting = r.keeper.Counts()
 	r.mu.Unlock()
 	r.known.Store(found)
 	*w = sweep{rest: now.Add(r.engine.opt.Clock.Span(sweepEvery))}
@@ -107,7 +108,7 @@ func (r *refresher) look(now time.Time) bool {
 		w.bySite = map[weburl.Site]*belief{}
 	}
 	end := min(w.next+sweepPages, refresh.ID(len(r.pages)))
-	at := unixSeconds(now)
+	at := keepfresh.Seconds(now)
 	for ; w.next < end; w.next++ {
 		page := &r.pages[w.next]
 		if page.url.IsZero() {
@@ -219,7 +220,7 @@ func (e *Engine) Freshness(of func(weburl.URL) bool) *Freshness {
 	if r == nil {
 		return nil
 	}
-	at := unixSeconds(e.opt.Clock.Now())
+	at := keepfresh.Seconds(e.opt.Clock.Now())
 	var w sweep
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,7 +255,7 @@ func (e *Engine) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p Ref
 		return p, false
 	}
 	now := e.opt.Clock.Now()
-	at := unixSeconds(now)
+	at := keepfresh.Seconds(now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, ok := r.ids[pageKey{e.partition(u.Site()), fingerprint}]

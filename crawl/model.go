@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet/change"
+	"freshet/crawl/keepfresh"
 	"freshet/store"
 )
 
@@ -45,7 +46,7 @@ func FitVisits(visits []store.Visit) (m Model, ok bool) {
 			tally.Add(o)
 			length += o.Length
 			if v.Changed {
-				changes = append(changes, unixSeconds(time.Unix(0, v.At))-o.Length/2)
+				changes = append(changes, keepfresh.Seconds(time.Unix(0, v.At))-o.Length/2)
 			}
 		}
 		last = v.At

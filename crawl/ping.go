@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/seen"
 	"freshet/store"
@@ -27,7 +28,7 @@ func newPings(refresh *Refresh, now time.Time) *meter {
 		budget, interval = max(1, refresh.Budget/2), refresh.Interval
 	}
 	m := newMeter(budget, interval, now)
-	m.kept = m.most
+	m.pacer.Fill()
 	return m
 }
 
@@ -101,7 +102,7 @@ func (p *pinged) look(u weburl.URL) error {
 	}
 	key := pageKey{e.partition(u.Site()), fingerprint}
 	p.due = append(p.due, &store.Planned{Partition: key.partition, Fingerprint: fingerprint, Due: p.now.UnixNano()})
-	p.claims = append(p.claims, claim{key, refresh.Ping, unixSeconds(p.now)})
+	p.claims = append(p.claims, claim{key, refresh.Ping, keepfresh.Seconds(p.now)})
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (r *refresher) weigh(from refresh.ID, keys []pageKey, ranks []float64) {
 		id := from + refresh.ID(i)
 		if page := &r.pages[id]; !page.url.IsZero() && page.key == key {
 			page.weight = 1 - rankShare + rankShare*pages*ranks[id]
-			r.each(func(p refresh.Policy) { p.Weigh(id, page.weight) })
+			r.keeper.Weigh(id, page.weight)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/refresh/policies"
 	"freshet/store"
@@ -69,9 +70,8 @@ func (r Refresh) newPolicy() (refresh.Policy, error) {
 	})
 }
 
-// A refresher keeps the stored pages fresh: it tells a policy what comes of visits, asks it for the next
-// page as long as fewer are under way than the budget can soon pay for, and gives each the time of the slot
-// that it will probably have. All that takes time (a policy's planning, its learning) happens in its own
+// A refresher keeps the stored pages fresh: it tells a Keeper what comes of visits, and puts the pages that it
+// picks into the due queues. All that takes time (a policy's planning, its learning) happens in its own
 // goroutine: the committer only leaves notes. Learning goes in bounded pieces: between two the lock is free,
 // notes are read, and pages are picked by what is believed so far.
 type refresher struct {
@@ -81,19 +81,16 @@ type refresher struct {
 	notes  chan []note
 
 	// turn guards the policy, where that is not the belief: one that plans all at once holds up who would
-	// tell it something, but not who looks. It is taken before mu.
+	// tell it something, but not who looks. It is taken before mu, and both before Engine.mu.
 	turn   sync.Mutex
 	policy refresh.Policy
 
-	mu      sync.Mutex     // guards what follows
-	belief  *refresh.Index // what is believed of pages; the policy itself where that is an Index
-	ids     map[pageKey]refresh.ID
-	pages   []refreshed  // by ID
-	free    []refresh.ID // of no page
-	sites   map[weburl.Site]*siteVisits
-	ahead   int       // picks under way that the budget will pay for next
-	waiting int       // picks that wait for their site's turn
-	slot    time.Time // of the last pick
+	mu     sync.Mutex        // guards what follows
+	belief *refresh.Index    // what is believed of pages; the policy itself where that is an Index
+	keeper *keepfresh.Keeper // changed only with turn in hand too
+	ids    map[pageKey]refresh.ID
+	pages  []refreshed  // by ID
+	free   []refresh.ID // of no page
 
 	calibration calibration
 
@@ -112,21 +109,8 @@ type refreshed struct {
 	key    pageKey
 	url    weburl.URL
 	weight float64
-	picked pick
 	visits int32 // that were planned
 }
-
-// pick is whether a page was picked and not yet visited.
-type pick uint8
-
-const (
-	unpicked pick = iota
-	counted       // it takes one of the places that are kept filled
-	queued        // for its turn among the pages of a site that cannot be asked as often as its pages are picked
-)
-
-// siteVisits counts what is under way at a site.
-type siteVisits struct{ picked int }
 
 // A note tells the refresher what came of a page.
 type note struct {
@@ -136,6 +120,7 @@ type note struct {
 	outcome refresh.Outcome
 	fresh   bool // it was seen complete
 	gone    bool // it is no longer kept fresh
+	again   bool // its visit failed, and it is asked for again
 	claims  []claim
 }
 
@@ -150,18 +135,52 @@ func newRefresher(e *Engine, asked Refresh) (*refresher, error) {
 	r := &refresher{
 		engine: e, asked: asked, policy: policy, notes: make(chan []note, notesKept),
 		meter: newMeter(asked.Budget, asked.Interval, e.opt.Clock.Now()),
-		ids:   map[pageKey]refresh.ID{}, sites: map[weburl.Site]*siteVisits{},
+		ids:   map[pageKey]refresh.ID{},
 	}
-	index, ok := policy.(*refresh.Index)
-	if !ok {
-		index = refresh.NewIndex(refresh.Default())
+	if index, ok := policy.(*refresh.Index); ok {
+		r.belief = index
+		r.keeper = keepfresh.New(gates{e}, r.pace(), ranked{index})
+		return r, nil
 	}
-	r.belief = index
+	r.belief = refresh.NewIndex(refresh.Default())
+	r.keeper = keepfresh.New(gates{e}, r.pace(), planned{policy, &r.mu}, r.belief)
 	return r, nil
 }
 
-// unixSeconds is the time as policies have it.
-func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+// pace returns how far ahead pages are picked.
+func (r *refresher) pace() keepfresh.Pace {
+	e := r.engine
+	return keepfresh.NewPace(r.asked.Budget, r.asked.Interval, e.opt.Clock.Span(lookAhead), e.current().Delay)
+}
+
+// ranked asks an Index for what it has ranked: it studies apart from its picks.
+type ranked struct{ *refresh.Index }
+
+// Next implements refresh.Policy.
+func (p ranked) Next(now float64) (refresh.ID, float64, bool) { return p.Pick(now) }
+
+// planned lets others at what mu guards while a policy plans.
+type planned struct {
+	refresh.Policy
+	mu *sync.Mutex
+}
+
+// Next implements refresh.Policy.
+func (p planned) Next(now float64) (refresh.ID, float64, bool) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	return p.Policy.Next(now)
+}
+
+// gates tells from the frontier when sites may be asked.
+type gates struct{ engine *Engine }
+
+// Opens implements keepfresh.Hosts.
+func (g gates) Opens(site weburl.Site, now time.Time) (at time.Time, ok bool) {
+	g.engine.mu.Lock()
+	defer g.engine.mu.Unlock()
+	return g.engine.front.Opens(site, now)
+}
 
 // run keeps the pages fresh until ctx ends.
 func (r *refresher) run(ctx context.Context) {
@@ -212,6 +231,9 @@ func (r *refresher) read(notes []note) {
 	r.mu.Unlock()
 	r.turn.Unlock()
 	for _, n := range notes {
+		if n.again {
+			continue
+		}
 		r.asked.OnVisit(n.row.URL, n.at, n.fresh, !n.gone)
 	}
 }
@@ -223,22 +245,15 @@ func (r *refresher) tell(n *note) {
 		r.forget(id)
 	case n.gone:
 	case !known && n.fresh:
-		r.enter(n.key, n.row.URL, unixSeconds(n.at))
+		r.enter(n.key, n.row.URL, keepfresh.Seconds(n.at))
+	case known && n.again:
+		r.keeper.Retrying(id, n.at)
 	case known:
-		r.settle(id)
-		visit := refresh.Visit{At: unixSeconds(n.at), Outcome: n.outcome}
+		visit := refresh.Visit{At: keepfresh.Seconds(n.at), Outcome: n.outcome}
 		if n.outcome != refresh.Unknown {
 			r.calibration.add(r.belief.Copy(id, visit.At).Stale, n.outcome == refresh.Changed)
 		}
-		r.each(func(p refresh.Policy) { p.Visited(id, visit) })
-	}
-}
-
-// each does something with the policy, and with what is believed beside it.
-func (r *refresher) each(do func(refresh.Policy)) {
-	do(r.policy)
-	if r.policy != refresh.Policy(r.belief) {
-		do(r.belief)
+		r.keeper.Visited(id, visit)
 	}
 }
 
@@ -255,14 +270,13 @@ func (r *refresher) enter(key pageKey, u weburl.URL, fresh float64) refresh.ID {
 	r.pages[id] = refreshed{key: key, url: u, weight: weight}
 	r.ids[key] = id
 	page := refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: fresh}
-	r.each(func(p refresh.Policy) { p.Add(id, page) })
+	r.keeper.Enter(id, page)
 	return id
 }
 
 // forget lets a page go.
 func (r *refresher) forget(id refresh.ID) {
-	r.settle(id)
-	r.each(func(p refresh.Policy) { p.Remove(id) })
+	r.keeper.Forget(id, r.engine.opt.Clock.Now())
 	delete(r.ids, r.pages[id].key)
 	r.pages[id] = refreshed{}
 	r.free = append(r.free, id)
@@ -280,27 +294,6 @@ func (r *refresher) takenDown(target store.Target) {
 			r.forget(refresh.ID(id))
 		}
 	}
-}
-
-// settle ends a page's visit.
-func (r *refresher) settle(id refresh.ID) {
-	page := &r.pages[id]
-	if page.picked == unpicked {
-		return
-	}
-	switch page.picked {
-	case counted:
-		r.ahead--
-	case queued:
-		r.waiting--
-	}
-	site := page.url.Site()
-	if s := r.sites[site]; s.picked > 1 {
-		s.picked--
-	} else {
-		delete(r.sites, site)
-	}
-	page.picked = unpicked
 }
 
 const (
@@ -327,7 +320,7 @@ func (r *refresher) plan() time.Duration {
 func (r *refresher) study(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for range r.belief.Study(unixSeconds(now)) {
+	for range r.belief.Study(keepfresh.Seconds(now)) {
 		r.mu.Unlock()
 		r.readAll()
 		r.give(r.engine.opt.Clock.Now())
@@ -354,74 +347,25 @@ func (r *refresher) give(now time.Time) time.Duration {
 	return wake
 }
 
-// pick asks the policy for pages until enough are under way.
+// pick returns the records of the pages that are to be visited next, and when to pick again.
 func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Duration) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clock, perSecond := r.engine.opt.Clock, r.asked.perSecond()
-	gap := time.Duration(float64(time.Second) / perSecond)
-	wake = gap
-	enough := max(2, int(math.Ceil(perSecond*clock.Span(lookAhead).Seconds())))
-	at := unixSeconds(now)
-	for r.ahead < enough && len(records) < perStep {
-		id, again, ok := r.next(at)
-		if !ok {
-			if !math.IsInf(again, 1) {
-				wake = time.Duration(math.Min(again-at, 1e6) * float64(time.Second))
-			}
-			break
-		}
-		records = append(records, r.place(id, now, gap))
+	r.keeper.SetPace(r.pace())
+	picks, again := r.keeper.Pick(nil, perStep, now)
+	for _, pick := range picks {
+		page := &r.pages[pick.ID]
+		page.visits++
+		records = append(records, &store.Planned{
+			Partition: page.key.partition, Fingerprint: page.key.fingerprint, Due: pick.Due.UnixNano(),
+		})
 	}
-	return records, wake
-}
-
-// next asks for a page: the belief for what it ranked, another policy for what it plans, without the lock.
-func (r *refresher) next(at float64) (id refresh.ID, again float64, ok bool) {
-	if r.policy == refresh.Policy(r.belief) {
-		return r.belief.Pick(at)
+	if again.IsZero() {
+		return records, time.Hour
 	}
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	return r.policy.Next(at)
-}
-
-// place gives a picked page the next slot. Where its site cannot be asked as often as its pages are picked,
-// it waits in the site's queue and the slot goes to the next.
-func (r *refresher) place(id refresh.ID, now time.Time, gap time.Duration) store.Record {
-	page := &r.pages[id]
-	site := page.url.Site()
-	s := r.sites[site]
-	if s == nil {
-		s = new(siteVisits)
-		r.sites[site] = s
-	}
-	s.picked++
-	page.visits++
-	at := now
-	if page.picked = queued; s.picked > r.atOnce() {
-		r.waiting++
-	} else {
-		page.picked = counted
-		r.ahead++
-		if r.slot = r.slot.Add(gap); r.slot.Before(now) {
-			r.slot = now
-		}
-		at = r.slot
-	}
-	return &store.Planned{Partition: page.key.partition, Fingerprint: page.key.fingerprint, Due: at.UnixNano()}
-}
-
-// atOnce returns how many pages of one site may be under way before further ones wait: as many as can be
-// asked for in the time looked ahead, and a few.
-func (r *refresher) atOnce() int {
-	delay := r.engine.current().Delay
-	if delay <= 0 {
-		return math.MaxInt
-	}
-	return 2 + int(r.engine.opt.Clock.Span(lookAhead)/delay)
+	return records, again.Sub(now)
 }
 
 // noteOf returns what the refresher is told of a visit that was committed, if anything.
@@ -446,8 +390,8 @@ func (e *Engine) noteOf(v *visit) (n note, ok bool, err error) {
 	n.at = time.Unix(0, record.At)
 	n.fresh = record.Outcome == store.OutcomeNotModified || record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError
 	switch {
-	case !n.fresh && record.RetryAt != 0: // it is still out
-		return n, false, nil
+	case !n.fresh && record.RetryAt != 0:
+		n.again = true
 	case n.fresh && n.row.LastChanged == record.At:
 		n.outcome = refresh.Changed
 	case n.fresh:

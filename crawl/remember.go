@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/store"
 	"freshet/weburl"
@@ -73,7 +74,7 @@ func (r *refresher) remember() error {
 		if v.claimed != 0 && v.outcome != refresh.Unknown {
 			r.belief.Claim(ids[v.id], v.claimed, v.at)
 		}
-		r.each(func(p refresh.Policy) { p.Visited(ids[v.id], refresh.Visit{At: v.at, Outcome: v.outcome}) })
+		r.keeper.Visited(ids[v.id], refresh.Visit{At: v.at, Outcome: v.outcome})
 		r.belief.Learn(v.at)
 	}
 	return nil
@@ -83,7 +84,7 @@ func (r *refresher) remember() error {
 // when the copy was fresh.
 func appendRemembered(dst []remembered, id int32, visits []store.Visit, most int) []remembered {
 	for _, v := range visits[max(0, len(visits)-most):] {
-		told := remembered{at: unixSeconds(time.Unix(0, v.At)), id: id, claimed: refresh.Source(v.Claimed)}
+		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), id: id, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
 			told.outcome = refresh.Changed

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/store"
 	"freshet/weburl"
@@ -19,7 +20,8 @@ type studying struct {
 	*Engine
 	pages            []weburl.URL
 	answers, visited int
-	due              []int64 // pages in the frontier's due queue, at each answer
+	told             map[pageKey]bool // picks of which a visit was told
+	due              []int64          // pages in the frontier's due queue, at each answer
 }
 
 // TestPlanningStopsNothing has a policy learn from 20,000 visits and rank 5,000 pages. Between the pieces of
@@ -28,7 +30,7 @@ type studying struct {
 func TestPlanningStopsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		s := &studying{}
+		s := &studying{told: map[pageKey]bool{}}
 		e, err := Open(Options{
 			Dir: "data", FS: vfs.NewMem(), Clock: clock.New(start, 1), UserAgent: "freshet-test", AllowPrivate: true,
 			Seeds:   []weburl.URL{mustParse(t, "http://s0.test/")},
@@ -66,7 +68,7 @@ func (s *studying) fill(t *testing.T, now time.Time, pages, visits int) {
 			u := mustParse(t, fmt.Sprintf("http://s%d.test/%d/%d", site, i%50, i))
 			discovered.Partition = s.partition(u.Site())
 			discovered.New = append(discovered.New, store.NewPage{URL: u, Rel: weburl.RelAnchor})
-			r.enter(pageKey{discovered.Partition, u.Fingerprint()}, u, unixSeconds(now.Add(-month)))
+			r.enter(pageKey{discovered.Partition, u.Fingerprint()}, u, keepfresh.Seconds(now.Add(-month)))
 			s.pages = append(s.pages, u)
 		}
 		records[site] = discovered
@@ -76,7 +78,7 @@ func (s *studying) fill(t *testing.T, now time.Time, pages, visits int) {
 	}
 	for i := range pages * visits {
 		at := now.Add(-month + time.Duration(i+1)*month/time.Duration(pages*visits))
-		r.belief.Visited(refresh.ID(i%pages), refresh.Visit{At: unixSeconds(at), Outcome: refresh.Outcome(1 + i%2)})
+		r.belief.Visited(refresh.ID(i%pages), refresh.Visit{At: keepfresh.Seconds(at), Outcome: refresh.Outcome(1 + i%2)})
 	}
 }
 
@@ -94,10 +96,16 @@ func (s *studying) meanwhile(t *testing.T) {
 	}
 	s.answers++
 	s.due = append(s.due, int64(s.Status().QueuedDue))
-	for id := range s.refresher.pages {
-		if s.refresher.pages[id].picked != unpicked {
+	picks, err := s.store.ReadQueue(nil, s.pages[s.visited%3].Site(), store.DueQueue, store.Key{}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pick := range picks {
+		key := pageKey{s.partition(s.pages[s.visited%3].Site()), pick.Fingerprint}
+		if !s.told[key] {
+			s.told[key] = true
 			s.visited++
-			s.leave(t, refresh.ID(id))
+			s.leave(t, s.refresher.ids[key])
 			return
 		}
 	}

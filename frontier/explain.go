@@ -121,6 +121,35 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 	return all
 }
 
+// Opens returns from when on a page of the site may be asked for, as far as is known now: now, if it may be now.
+// ok is false if time alone does not tell: a request to the host or its address is on its way, or an operator has
+// paused the crawl or the site, or blocked the host for ever. A site that is not held may be asked. O(1).
+func (f *Frontier) Opens(site weburl.Site, now time.Time) (at time.Time, ok bool) {
+	t, s := f.tick(now), f.sites[site]
+	switch {
+	case f.paused:
+		return now, false
+	case s == nil:
+		return now, true
+	case s.host.flight != nil:
+		return now, false
+	}
+	from := t
+	if s.host.open != s || !s.host.continuable(t) {
+		from = max(t, s.host.opens())
+	}
+	if from != never {
+		from = s.opens(from)
+	}
+	switch from {
+	case never:
+		return now, false
+	case t:
+		return now, true
+	}
+	return from.time(), true
+}
+
 // queued says whether the site has new and due pages.
 func (s *site) queued() (fresh, due bool) {
 	_, fresh = s.fresh.top()

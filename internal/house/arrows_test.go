@@ -37,6 +37,8 @@ var rooms = map[string]string{
 		"sim",
 	"dashboard": "weburl clock extract memory",
 
+	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
+
 	"broadcast/scheduler": "", // what is sent next is decided without knowing how
 }
 

@@ -1,0 +1,20 @@
+// Package keepfresh spends a budget of requests on keeping a copy fresh.
+//
+// A refresh.Policy says which page is worth a visit most. It knows nothing of hosts. A Keeper stands between it
+// and the queues of due pages, from which the frontier takes each page when its host may be asked. A Pacer lets
+// no more requests be made than the budget has.
+//
+// What a Keeper is told: a page entered, was visited, is retried, was forgotten, weighs something else; the
+// budget or the delay changed. What it asks: the policy for the next page, and Hosts when a site may be asked.
+// What it answers: the pages to put into the due queues now, each with its time.
+//
+// One site cannot slow the others. Picks are made as long as fewer than Pace.Ahead can be asked for now. A pick
+// whose site may not be asked (it is paused, out of its hours, blocked, backs off, is being asked, or its
+// robots.txt cannot be had) does not count. It stays in its site's queue, where at most Pace.AtSite are. Further
+// picks of the site are parked in memory: the policy holds them out, so that it goes on with pages of other
+// sites, and they cost no request. As soon as one of the site's picks was visited a parked one takes its place,
+// the first that was parked first. So a site that was shut for weeks comes back at the pace at which it may be
+// asked.
+//
+// A Keeper has no clock, no goroutine, no lock and no file. Every method is told the time.
+package keepfresh
