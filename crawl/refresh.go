@@ -176,7 +176,7 @@ func (p planned) Next(now float64) (refresh.ID, float64, bool) {
 type gates struct{ engine *Engine }
 
 // Opens implements keepfresh.Hosts.
-func (g gates) Opens(site weburl.Site, now time.Time) (at time.Time, ok bool) {
+func (g gates) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	g.engine.mu.Lock()
 	defer g.engine.mu.Unlock()
 	return g.engine.front.Opens(site, now)

@@ -122,32 +122,46 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 }
 
 // Opens returns from when on a page of the site may be asked for, as far as is known now: now, if it may be now.
-// ok is false if time alone does not tell: a request to the host or its address is on its way, or an operator has
-// paused the crawl or the site, or blocked the host for ever. A site that is not held may be asked. O(1).
-func (f *Frontier) Opens(site weburl.Site, now time.Time) (at time.Time, ok bool) {
+// Where time alone does not tell, at is zero. Then busy is when the request began that the site waits for, or it
+// is zero too: an operator has paused the crawl or the site, or has blocked the host for ever. A site that is not
+// held may be asked. O(1).
+func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	t, s := f.tick(now), f.sites[site]
 	switch {
-	case f.paused:
-		return now, false
+	case f.paused || s != nil && s.paused:
+		return at, busy
 	case s == nil:
-		return now, true
-	case s.host.flight != nil:
-		return now, false
+		return now, busy
+	}
+	h := s.host
+	if asked := h.asked(); asked != nil {
+		return at, asked.began.time()
 	}
 	from := t
-	if s.host.open != s || !s.host.continuable(t) {
-		from = max(t, s.host.opens())
+	if h.open != s || !h.continuable(t) {
+		from = max(t, h.opens())
 	}
 	if from != never {
 		from = s.opens(from)
 	}
 	switch from {
 	case never:
-		return now, false
+		return at, busy
 	case t:
-		return now, true
+		return now, busy
 	}
-	return from.time(), true
+	return from.time(), busy
+}
+
+// asked returns the host that is being asked and that this one waits for: itself, or another of its address.
+func (h *host) asked() *host {
+	if h.flight != nil {
+		return h
+	}
+	if h.address != nil {
+		return h.address.flight
+	}
+	return nil
 }
 
 // queued says whether the site has new and due pages.

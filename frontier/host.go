@@ -20,9 +20,10 @@ type host struct {
 	crawlDelay         time.Duration // the longest of its sites'
 	failures           int32         // in a row
 
-	flight *Page // handed out; nil: none
-	open   *site // whose connection the last request left open, for a while after end
-	run    int32 // requests made on the present connection
+	flight *Page   // handed out; nil: none
+	began  instant // of flight
+	open   *site   // whose connection the last request left open, for a while after end
+	run    int32   // requests made on the present connection
 
 	// What update found: the site whose page goes first, of each kind, if any may go now; what
 	// ranks the host among others; and when to look again.

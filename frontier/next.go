@@ -185,7 +185,7 @@ func (f *Frontier) take(c choice, now instant) (Page, bool) {
 // book keeps a host, and its address, for a page until that is given back.
 func (f *Frontier) book(h *host, p *Page, now instant) {
 	h.run++
-	h.flight, h.open = p, nil
+	h.flight, h.began, h.open = p, now, nil
 	if h.address != nil {
 		h.address.flight = h
 	}

@@ -236,6 +236,11 @@ func (w *world) command(name string, a args) {
 		w.printf("%+v", w.f.Stats())
 	case "bound":
 		w.printf("at least %v", w.f.LowerBound(w.now))
+	case "pause", "resume":
+		w.f.Pause(weburl.Site(a.words[0]), name == "pause", w.now)
+	case "opens":
+		at, busy := w.f.Opens(weburl.Site(a.words[0]), w.now)
+		w.printf("opens at %s, busy since %s", w.at(at), w.at(busy))
 	case "explain":
 		for _, o := range w.f.Explain(weburl.Site(a.words[0]), w.now) {
 			w.printf("%s until %s", o.Gate, w.at(o.Until))

@@ -8,9 +8,9 @@
 // budget or the delay changed. What it asks: the policy for the next page, and Hosts when a site may be asked.
 // What it answers: the pages to put into the due queues now, each with its time.
 //
-// One site cannot slow the others. Picks are made as long as fewer than Pace.Ahead can be asked for now. A pick
-// whose site may not be asked (it is paused, out of its hours, blocked, backs off, is being asked, or its
-// robots.txt cannot be had) does not count. It stays in its site's queue, where at most Pace.AtSite are. Further
+// One site cannot slow the others. Picks are made as long as fewer than Pace.Ahead can be asked for when the budget
+// pays for the next request. A pick whose site may not be asked by then (it is paused, out of its hours, blocked,
+// backs off, takes long to answer, or its robots.txt cannot be had) does not count. It stays in its site's queue, where at most Pace.AtSite are. Further
 // picks of the site are parked in memory: the policy holds them out, so that it goes on with pages of other
 // sites, and they cost no request. As soon as one of the site's picks was visited a parked one takes its place,
 // the first that was parked first. So a site that was shut for weeks comes back at the pace at which it may be

@@ -11,9 +11,9 @@ import (
 
 // Hosts says when sites may be asked. A Keeper calls it from within Pick.
 type Hosts interface {
-	// Opens returns from when on a page of the site may be asked for: now, if it may be now. ok is false if
-	// time alone does not tell.
-	Opens(site weburl.Site, now time.Time) (at time.Time, ok bool)
+	// Opens returns from when on a page of the site may be asked for: now, if it may be now. Where time alone does
+	// not tell, at is zero, and busy is when the request began that the site waits for, or zero.
+	Opens(site weburl.Site, now time.Time) (at, busy time.Time)
 }
 
 // A Pick is a page to put into its site's due queue.
@@ -40,6 +40,7 @@ type Keeper struct {
 	ahead  int           // placed picks of open sites
 	placed int           // all placed picks
 	parked int
+	stale  time.Time // when a request that is taken for one that ends soon no longer is; zero: there is none
 	slot   time.Time // of the last pick that counted
 }
 
@@ -199,6 +200,9 @@ func (k *Keeper) queue(s *site) {
 
 // setOpen puts a site among the open ones or takes it out.
 func (k *Keeper) setOpen(s *site, open bool) {
+	if open {
+		k.shut.Drop(s.number)
+	}
 	switch {
 	case open && s.open == nil:
 		s.open = k.open.PushBack(s)
@@ -214,26 +218,44 @@ func (k *Keeper) setOpen(s *site, open bool) {
 // Keeper picks a little further ahead than it has to.
 const lookAgain = time.Minute
 
-// ask asks whether a site may be asked now, and returns when it will be: now, if nobody knows.
+// ask asks whether a site may be asked when the budget pays for the next request, and returns when it may be: now,
+// if nobody knows. A request that began less than a slot ago is taken for one that ends soon.
 func (k *Keeper) ask(s *site, now time.Time) (opens time.Time) {
-	at, ok := k.hosts.Opens(s.name, now)
-	if ok && !at.After(now) {
+	at, busy := k.hosts.Opens(s.name, now)
+	again := now.Add(lookAgain)
+	if !at.IsZero() {
+		again = at.Add(-k.pace.Gap)
+	}
+	ends := busy.Add(k.pace.Gap)
+	switch {
+	case !at.IsZero() && !again.After(now):
 		k.setOpen(s, true)
-		k.shut.Drop(s.number)
+		return at
+	case !busy.IsZero() && ends.After(now):
+		k.setOpen(s, true)
+		k.stale = earliest(k.stale, ends)
 		return now
 	}
 	k.setOpen(s, false)
-	if !ok {
-		k.shut.Set(s.number, Seconds(now.Add(lookAgain)))
+	const finest = 1e-3 // s: coarser than the rounding of Seconds
+	k.shut.Set(s.number, math.Max(Seconds(again), Seconds(now)+finest))
+	if at.IsZero() {
 		return now
 	}
-	const finest = 1e-3 // s: coarser than the rounding of Seconds
-	k.shut.Set(s.number, math.Max(Seconds(at), Seconds(now)+finest))
 	return at
+}
+
+// earliest returns the earlier of two times, of which a zero one is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // look asks for the sites that may have opened, and for open ones until enough picks can be asked for.
 func (k *Keeper) look(now time.Time) {
+	k.stale = time.Time{}
 	for k.shut.Len() > 0 {
 		number, at := k.shut.First()
 		if at > Seconds(now) {
@@ -259,7 +281,7 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 	k.look(now)
 	for range most {
 		if k.ahead >= k.pace.Ahead {
-			return dst, now.Add(k.pace.Gap)
+			return dst, earliest(now.Add(k.pace.Gap), k.stale)
 		}
 		if e := k.turns.Front(); e != nil {
 			s := e.Value.(*site)

@@ -8,7 +8,7 @@ import (
 // Pace says how far ahead a Keeper picks.
 type Pace struct {
 	Gap    time.Duration // between two requests of the budget
-	Ahead  int           // picks that can be asked for now, at most
+	Ahead  int           // picks that can be asked for within a gap, at most
 	AtSite int           // picks of one site that stand in its queue, at most
 }
 

@@ -1,0 +1,152 @@
+package keepfresh_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/refresh"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
+
+// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print. "world" begins another
+// world. Counts of visits are those of a run.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, string(raw))
+			if *rewrite {
+				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(raw), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func replay(t *testing.T, transcript string) string {
+	var w *world
+	var out []string
+	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
+		commands, _, _ := strings.Cut(block, "\n----")
+		printed := commands + "\n----"
+		for line := range strings.SplitSeq(commands, "\n") {
+			switch budget, begins := strings.CutPrefix(line, "world budget="); {
+			case line[0] == '#':
+			case begins:
+				n, err := strconv.ParseInt(budget, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w = newWorld(t, n, 15*time.Second, refresh.NewUniform())
+			default:
+				if text := w.command(line); text != "" {
+					printed += "\n" + text
+				}
+			}
+		}
+		out = append(out, printed)
+	}
+	return strings.Join(out, "\n\n") + "\n"
+}
+
+// faults are what may be wrong with a site, as words of the transcripts: at once, or from a time on.
+var faults = []string{
+	"pause", "block", "hours=1:00-2:00", "hours=8:00-18:00", "fail", "fail=24h", "fail=2h", "robots-out", "answer=10m",
+}
+
+// neighbourhood makes honest sites, and ill ones if they are to be there. The same seed makes the same.
+func neighbourhood(t *testing.T, seed uint64, budget int64, policy refresh.Policy, ill bool) *world {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(t, budget, 15*time.Second, policy)
+	for i := range 2 + r.IntN(6) {
+		w.add(fmt.Sprintf("h%d", i), 10+r.IntN(40))
+	}
+	for i := range 1 + r.IntN(5) {
+		pages, fault := 5+r.IntN(60), faults[r.IntN(len(faults))]
+		begins, ends := time.Duration(r.Int64N(int64(2*day))), time.Duration(r.Int64N(int64(20*day)))
+		if !ill {
+			continue
+		}
+		s := w.add(fmt.Sprintf("ill%d", i), pages)
+		on, off := []string{fault}, []string{"well"}
+		switch fault {
+		case "pause", "block":
+			name := fmt.Sprintf("ill%d", i)
+			lift := map[string]string{"pause": "resume", "block": "unblock"}[fault]
+			w.orders = append(w.orders,
+				order{w.start.Add(begins), func() { w.command(fault + " " + name) }},
+				order{w.start.Add(begins + ends), func() { w.command(lift + " " + name) }})
+			continue
+		case "hours=1:00-2:00", "hours=8:00-18:00", "answer=10m":
+			w.set(s, on)
+			continue
+		}
+		w.orders = append(w.orders,
+			order{w.start.Add(begins), func() { w.set(s, on) }}, order{w.start.Add(begins + ends), func() { w.set(s, off) }})
+	}
+	slices.SortStableFunc(w.orders, func(a, b order) int { return a.at.Compare(b.at) })
+	return w
+}
+
+// TestNobodyPaysForAnother holds that sites which are paused, blocked, out of their hours, slow, overloaded or without
+// robots.txt take no more from others than the requests that they get. Each other site has at least 95 of a hundred of
+// the visits that it has where those sites do not exist, and the budget is less by what they use.
+// FRESHET_SEEDS sets the number of random neighbourhoods.
+func TestNobodyPaysForAnother(t *testing.T) {
+	seeds := 40
+	if n, err := strconv.Atoi(os.Getenv("FRESHET_SEEDS")); err == nil {
+		seeds = n
+	}
+	policies := []func() refresh.Policy{
+		func() refresh.Policy { return refresh.NewUniform() },
+		func() refresh.Policy { return refresh.NewIndex(refresh.Default()) },
+	}
+	const days = 15
+	for seed := range uint64(seeds) {
+		policy := policies[seed%uint64(len(policies))]
+		budget := []int64{100, 250, 500, 2000}[seed/2%4]
+		with := neighbourhood(t, seed, budget, policy(), true)
+		with.run(days * day)
+		used := 0
+		for _, s := range with.sites {
+			if strings.Contains(string(s.name), "ill") {
+				used += s.asked
+			}
+		}
+		rest := (budget*days - int64(used)) / days
+		if rest < 10 {
+			continue // nothing is left to compare
+		}
+		without := neighbourhood(t, seed, rest, policy(), false)
+		without.run(days * day)
+		for i, s := range without.sites {
+			if got := with.sites[i].visits; got < least(float64(s.visits)) {
+				t.Errorf("seed %d: %s has %d visits, and %d without the ill sites and the %d requests that they use (budget %d)",
+					seed, s.name, got, s.visits, used, budget)
+			}
+		}
+	}
+}
