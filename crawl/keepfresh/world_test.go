@@ -17,21 +17,21 @@ import (
 
 // world is a frontier, a Keeper and a Pacer in virtual time, with sites that answer as told.
 type world struct {
-	t        testing.TB
-	start    time.Time
-	now      time.Time
-	f        *frontier.Frontier
-	q        *frontier.MemoryQueues
-	k        *keepfresh.Keeper
-	pacer    *keepfresh.Pacer
-	delay    time.Duration
-	sites    []*webSite
-	pages    []weburl.URL
-	ids      map[weburl.Fingerprint]refresh.ID
-	arrival  uint64
-	flights  []flight
-	picks    time.Time // when to pick again
-	orders   []order   // to come, by time
+	t       testing.TB
+	start   time.Time
+	now     time.Time
+	f       *frontier.Frontier
+	q       *frontier.MemoryQueues
+	k       *keepfresh.Keeper
+	pacer   *keepfresh.Pacer
+	delay   time.Duration
+	sites   []*webSite
+	pages   []weburl.URL
+	ids     map[weburl.Fingerprint]refresh.ID
+	arrival uint64
+	flights []flight
+	picks   time.Time // when to pick again
+	orders  []order   // to come, by time
 }
 
 // webSite is a site that never changes.
@@ -213,7 +213,7 @@ func (w *world) answer(fl flight) {
 	a := frontier.Answer{End: fl.end, Took: fl.end.Sub(fl.from), Failed: s.fails}
 	switch {
 	case p.Robots && s.robotsOut:
-		w.f.RobotsUnreachable(p.Site, w.now.Add(time.Hour), w.now)
+		w.f.RobotsUnreachable(p.Site, w.now.Add(time.Hour), true, w.now)
 	case p.Robots:
 		w.f.RobotsDone(p.Site, w.now.Add(s.robotsLast), 0, w.now)
 	}
