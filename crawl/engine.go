@@ -115,7 +115,7 @@ func (e *Engine) open() (err error) {
 	}
 	e.store, err = store.Open(e.opt.Dir, store.Options{
 		FS: e.opt.FS, Crawl: e.opt.Crawl, Partitions: e.opt.Partitions, Clock: e.opt.Clock, Logger: e.opt.Logger,
-		OnRecord: e.opt.OnRecord,
+		OnRecord: e.opt.OnRecord, OnPurge: e.forget,
 		WARC: store.WARCOptions{MaxBytes: e.opt.WARCSize, Info: [][2]string{
 			{"software", "Freshet " + e.opt.Version}, {"format", "WARC File Format 1.1"},
 			{"http-header-user-agent", e.opt.UserAgent}, {"robots", "obey"},

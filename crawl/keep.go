@@ -70,6 +70,14 @@ func (e *Engine) finishPurges(ctx context.Context) error {
 	return err
 }
 
+// forget takes what is purged out of the files of the directory that are the engine's.
+func (e *Engine) forget(ctx context.Context, hit func(url string) bool) error {
+	if e.log == nil {
+		return errors.New("crawl: the log is not open") // Open has failed: the next one does it
+	}
+	return e.log.forget(ctx, hit)
+}
+
 // sweep cuts the past down, and finishes purges.
 func (e *Engine) sweep(ctx context.Context) error {
 	if e.opt.Keep == (store.Keep{}) {

@@ -3,6 +3,8 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -30,6 +32,26 @@ func TestLowDisk(t *testing.T) {
 	if summary := run(t, o); summary.StoppedBy != FrontierEmpty || summary.Pages == 0 {
 		t.Errorf("with space: %+v: want it to go on to its end", summary)
 	}
+}
+
+// logOf returns the fields of the last line of each URL in the log.
+func logOf(t *testing.T, disk vfs.FS) map[string][]string {
+	t.Helper()
+	f, err := disk.Open("data/crawl.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string][]string{}
+	for line := range strings.Lines(string(raw)) {
+		if fields := strings.Fields(line); len(fields) > logURL {
+			lines[fields[logURL]] = fields
+		}
+	}
+	return lines
 }
 
 // TestPurge holds that what an operator purges is in no WARC file when the crawl has ended or, where none
@@ -61,6 +83,13 @@ func TestPurge(t *testing.T) {
 		}
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
+		}
+		logged := logOf(t, disk)
+		if purged := logged["http://h2.test/p/1"]; len(purged) != logFields || purged[logDigest] != "-" || purged[logType] != "-" {
+			t.Errorf("running %v: the log says of a purged page: %q", running, purged)
+		}
+		if kept := logged["http://h2.test/p/2"]; len(kept) != logFields || kept[logDigest] == "-" || kept[logType] == "-" {
+			t.Errorf("running %v: the log says of another page: %q", running, kept)
 		}
 		if files, err = closedFiles(disk, files[0]); err != nil {
 			t.Fatal(err)

@@ -179,7 +179,7 @@ func (e *Engine) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	})
 }
 
-// Purge takes a page down for good: its versions, visits and links go at once, a tombstone keeps it from
+// Purge takes a page down for good, in every crawl of the directory: its versions, visits and links go at once, a tombstone keeps it from
 // being found again, and soon after its bytes are in no file of the directory any more; see
 // store.Store.BeginPurge. It returns ErrUnknown for a page that is not known.
 func (e *Engine) Purge(u weburl.URL) error {
@@ -199,6 +199,21 @@ func (e *Engine) PurgeSite(site weburl.Site) (pages int64, err error) {
 		return 0, err
 	}
 	return e.takeDown(store.Target{Site: site})
+}
+
+// CountPurge returns how many pages a purge of a target would take down in this crawl. It returns ErrUnknown for a
+// page or site that is not known.
+func (e *Engine) CountPurge(target store.Target) (pages int64, err error) {
+	if target.URL.IsZero() {
+		if err := e.known(target.Site); err != nil {
+			return 0, err
+		}
+	}
+	pages, err = e.store.Count(target)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, fmt.Errorf("%w: page %s", ErrUnknown, target)
+	}
+	return pages, err
 }
 
 // takeDown purges in the database, and leaves the files to the keeper.

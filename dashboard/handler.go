@@ -203,7 +203,7 @@ func orders(s Steerer) []endpoint {
 		{post, "/api/v1/recrawl", "Make a page, or a site's pages, due now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
 		{post, "/api/v1/block", "Ask for nothing of a host until then.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
 		{post, "/api/v1/unblock", "Lift a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},
-		{post, "/api/v1/purge", "Take a page, or a site's pages, down for good.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Purge)},
+		{post, "/api/v1/purge", "Take a page, or a site's pages, down for good.", nil, PurgeOrder{}, typeJSON, Report{}, order(s.Purge)},
 		{post, "/api/v1/reload", "Read the settings again.", nil, ReloadOrder{}, typeJSON, Report{}, order(s.Reload)},
 	}
 }

@@ -27,7 +27,7 @@ func (s steered) Resume(o SiteOrder) (Report, error)   { return s.note(o) }
 func (s steered) Recrawl(o PagesOrder) (Report, error) { return s.note(o) }
 func (s steered) Block(o BlockOrder) (Report, error)   { return s.note(o) }
 func (s steered) Unblock(o HostOrder) (Report, error)  { return s.note(o) }
-func (s steered) Purge(o PagesOrder) (Report, error)   { return s.note(o) }
+func (s steered) Purge(o PurgeOrder) (Report, error)   { return s.note(o) }
 func (s steered) Reload(o ReloadOrder) (Report, error) { return s.note(o) }
 func (s steered) Ping(o PingOrder) (Report, error)     { return s.note(o) }
 

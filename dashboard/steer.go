@@ -22,7 +22,7 @@ type Steerer interface {
 	Recrawl(PagesOrder) (Report, error)
 	Block(BlockOrder) (Report, error)
 	Unblock(HostOrder) (Report, error)
-	Purge(PagesOrder) (Report, error)
+	Purge(PurgeOrder) (Report, error)
 	Reload(ReloadOrder) (Report, error)
 	Ping(PingOrder) (Report, error)
 }
@@ -41,6 +41,13 @@ type SiteOrder struct {
 type PagesOrder struct {
 	URL  string `json:"url,omitempty"`
 	Site string `json:"site,omitempty"`
+}
+
+// PurgeOrder takes a page, or all pages of a site, down: one of the two is given.
+type PurgeOrder struct {
+	URL    string `json:"url,omitempty"`
+	Site   string `json:"site,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"` // only count the pages
 }
 
 // BlockOrder blocks a host, for ever unless Until is given.

@@ -1,14 +1,20 @@
 package store
 
 import (
+	"bytes"
 	"context"
-
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/internal/powercut"
 )
 
 // seeds returns how many seeds a test of random cases takes: FRESHET_SEEDS, or few.
@@ -79,5 +85,205 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// leftovers leaves in a directory, in which s is open, what a program that dies can leave there: each with the secret.
+func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
+	t.Helper()
+	ctx := context.Background()
+	if err := errors.Join(s.endFile(), makeDir(disk, "data/"+tempDir)); err != nil {
+		t.Fatal(err)
+	}
+	// A snapshot that is being read, one of an older program, and one that was cut.
+	for _, to := range []string{tempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(maxPID)), "snapshot-7.part"} {
+		if err := s.Snapshot(ctx, "data/"+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A damaged file that a repair has set aside.
+	files, err := s.closedFiles()
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	path := "data/warc/" + files[rng.IntN(len(files))]
+	raw, err := readFile(disk, path, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(raw[len(raw)-40:], "damage")
+	if err := writeFile(disk, path, raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Repair(ctx, func(Problem) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(disk, "data/aside/rows-0.jsonl", []byte(secret)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(disk, "data/freshet.json.new", []byte(secret)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTakeDownSearch draws directories with two crawls and all kinds of leftovers, takes a page or a site down while
+// somebody holds on to the state before, cuts the power at some change of the disk, and has either crawl do the rest.
+// Then no file has any of it, however it is packed, and everything else is whole. FRESHET_SEEDS says how many.
+func TestTakeDownSearch(t *testing.T) {
+	for seed := range seeds(t, 3) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { takeDownSearch(t, seed) })
+	}
+}
+
+func takeDownSearch(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 6))
+	crawls := []string{"main", "other"}
+	disk := powercut.Watch(vfs.NewCrashableMem(), rng.IntN(101))
+	o := purgeOptions(disk)
+	for _, i := range rng.Perm(2) {
+		s := openTest(t, asCrawl(o, crawls[i]))
+		secretWeb(t, s)
+		if rng.IntN(2) == 0 {
+			if err := s.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openTest(t, asCrawl(o, crawls[rng.IntN(2)]))
+	leftovers(t, s, disk, rng)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, asCrawl(o, crawls[rng.IntN(2)]))
+	if len(filesWithSecret(t, disk, "data")) < 4 {
+		t.Fatal("the secret is not where it is looked for")
+	}
+	targets := []Target{{Site: "http://bad.test"}}
+	if rng.IntN(2) == 0 {
+		targets = []Target{{URL: parse(t, "http://bad.test/page")}, {URL: parse(t, "http://bad.test/other")}}
+		// What robots.txt says is the site's.
+		targets = append(targets, Target{Site: "http://bad.test"})
+	}
+	disk.Take()
+	// A snapshot of the database makes a compaction keep what was deleted.
+	held := s.db.NewSnapshot()
+	if _, err := s.BeginPurge(begin, targets...); err != nil {
+		t.Fatal(err)
+	}
+	begun := len(disk.Take())
+	from, to := []byte{keyFormat}, []byte{keyFormat + 1}
+	if err := errors.Join(s.db.Flush(), s.db.Compact(context.Background(), from, to, false), held.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.FinishPurges(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	checkTakenDown(t, disk, "")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cuts := disk.Take()
+	for range min(len(cuts), 3) {
+		cut := cuts[rng.IntN(len(cuts))]
+		o := asCrawl(purgeOptions(cut.Disk), crawls[rng.IntN(2)])
+		after := openTest(t, o)
+		_, err := after.FinishPurges(context.Background())
+		if err = errors.Join(err, after.Close()); err != nil {
+			t.Fatal(err)
+		}
+		checkTakenDown(t, cut.Disk, cut.Before)
+		for _, name := range crawls {
+			s := openTest(t, asCrawl(o, name))
+			verify(t, s)
+			checkGood(t, s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, cut before %s", seed, cut.Before)
+		}
+	}
+	t.Logf("%d changes of the disk to begin, %d to finish", begun, len(cuts))
+}
+
+func checkTakenDown(t *testing.T, disk vfs.FS, cut string) {
+	t.Helper()
+	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
+		t.Errorf("cut %q: what was purged is still in %q", cut, found)
+	}
+}
+
+// checkGood holds that the pages that nobody has taken down can be read.
+func checkGood(t *testing.T, s *Store) {
+	t.Helper()
+	for n := range 7 {
+		page, fp, err := s.PageOf(parse(t, fmt.Sprintf("http://good.test/%d", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := s.Version(home(page.URL), fp, page.Versions)
+		if err == nil && !v.Capture.IsZero() { // one may be lost by the damage
+			_, err = s.Body(v.Capture)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", page.URL, err)
+		}
+	}
+}
+
+// TestSnapshotCutOff has a reader take its time over a snapshot while a page is taken down.
+func TestSnapshotCutOff(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, purgeOptions(disk))
+	secretWeb(t, s)
+	w := &slow{purge: func() error {
+		_, err := s.Purge(context.Background(), begin, Target{Site: "http://bad.test"})
+		return err
+	}}
+	if err := s.WriteSnapshot(context.Background(), w); !errors.Is(err, ErrCut) || w.err != nil {
+		t.Errorf("the snapshot: %v; the purge: %v", err, w.err)
+	}
+	checkTakenDown(t, disk, "")
+	var whole bytes.Buffer
+	if err := s.WriteSnapshot(context.Background(), &whole); err != nil || whole.Len() == 0 {
+		t.Errorf("the next snapshot: %d bytes, %v", whole.Len(), err)
+	}
+	verify(t, s)
+}
+
+// slow purges at the first byte.
+type slow struct {
+	purge func() error
+	err   error
+	begun bool
+}
+
+func (w *slow) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.begun = true
+		w.err = w.purge()
+	}
+	return len(p), nil
+}
+
+// TestStrangers has verify name what does not belong into a directory.
+func TestStrangers(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, testOptions(disk))
+	for _, name := range []string{"data/notes.txt", "data/warc/copy.cdx", "data/snapshot-20260101"} {
+		if err := writeFile(disk, name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var named []string
+	if err := s.Verify(context.Background(), func(p Problem) { named = append(named, p.Place) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"notes.txt", "snapshot-20260101", "warc/copy.cdx"}; !slices.Equal(named, want) {
+		t.Errorf("named: %q, want %q", named, want)
 	}
 }

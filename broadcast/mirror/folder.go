@@ -58,6 +58,7 @@ type folder struct {
 	files map[string]string // file → the URL that is in it
 	log   file              // pages.jsonl
 	lines int
+	ended bool // lines of the log are of pages that have gone since
 }
 
 const (
@@ -99,6 +100,9 @@ func loadFolder(d disk) (*folder, error) {
 // load reads pages.jsonl, of which a crash may have cut the last line, and writes it anew.
 func (f *folder) load() error {
 	if err := f.root.MkdirAll(notes, 0o755); err != nil {
+		return err
+	}
+	if err := f.root.Remove(tempFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a page, left by a crash
 		return err
 	}
 	text, err := f.root.ReadFile(pagesFile)
@@ -149,7 +153,7 @@ func (f *folder) compact() error {
 		return err
 	}
 	var err error
-	f.lines = len(urls)
+	f.lines, f.ended = len(urls), false
 	f.log, err = f.root.OpenFile(pagesFile, os.O_WRONLY|os.O_APPEND, 0o644)
 	return err
 }
@@ -253,6 +257,7 @@ func (f *folder) drop(url string) (had bool, err error) {
 	for dir := path.Dir(held.File); strings.Contains(dir, "/") && f.root.Remove(dir) == nil; {
 		dir = path.Dir(dir)
 	}
+	f.ended = true
 	return true, f.record(Held{URL: url})
 }
 
@@ -278,10 +283,18 @@ func (f *folder) reached(cursor string, of broadcast.Interest) error {
 	if err != nil {
 		return err
 	}
-	if err := f.log.Sync(); err != nil {
+	if err := f.sync(); err != nil {
 		return err
 	}
 	return f.write(cursorFile, append(text, '\n'))
+}
+
+// sync brings pages.jsonl to the disk, and lets no line in it speak of a page that has gone.
+func (f *folder) sync() error {
+	if f.ended {
+		return f.compact()
+	}
+	return f.log.Sync()
 }
 
 func (f *folder) close() error {

@@ -17,6 +17,7 @@ import (
 
 	"freshet/crawl"
 	"freshet/dashboard"
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -88,9 +89,22 @@ func (s steerer) Recrawl(o dashboard.PagesOrder) (dashboard.Report, error) {
 	return s.pages(o, s.engine.Recrawl, s.engine.RecrawlSite)
 }
 
-// Purge takes pages down.
-func (s steerer) Purge(o dashboard.PagesOrder) (dashboard.Report, error) {
-	return s.pages(o, s.engine.Purge, s.engine.PurgeSite)
+// Purge takes pages down, or counts those that it would take.
+func (s steerer) Purge(o dashboard.PurgeOrder) (report dashboard.Report, err error) {
+	pages := dashboard.PagesOrder{URL: o.URL, Site: o.Site}
+	if !o.DryRun {
+		return s.pages(pages, s.engine.Purge, s.engine.PurgeSite)
+	}
+	counted := int64(0)
+	report, err = s.pages(pages, func(u weburl.URL) (err error) {
+		counted, err = s.engine.CountPurge(store.Target{URL: u})
+		return err
+	}, func(site weburl.Site) (_ int64, err error) {
+		counted, err = s.engine.CountPurge(store.Target{Site: site})
+		return counted, err
+	})
+	report.Pages = counted
+	return report, err
 }
 
 // pages does something to a page or to a site's pages.
@@ -184,19 +198,24 @@ func orderCommand(use, short, long, example string, args cobra.PositionalArgs, v
 		if err != nil {
 			return usage(err)
 		}
-		return tell(cmd.Context(), d, verb, o, func(body io.Reader) error {
-			var report dashboard.Report
-			if err := json.NewDecoder(body).Decode(&report); err != nil {
-				return err
-			}
-			if *asJSON {
-				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(report), refusals(report))
-			}
-			printReport(cmd.OutOrStdout(), verb, report)
-			return refusals(report)
-		})
+		return giveOrder(cmd, d, verb, verb, o, *asJSON)
 	}
 	return cmd
+}
+
+// giveOrder sends an order and says what became of it, as of something with a name.
+func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, asJSON bool) error {
+	return tell(cmd.Context(), d, verb, order, func(body io.Reader) error {
+		var report dashboard.Report
+		if err := json.NewDecoder(body).Decode(&report); err != nil {
+			return err
+		}
+		if asJSON {
+			return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(report), refusals(report))
+		}
+		printReport(cmd.OutOrStdout(), named, report)
+		return refusals(report)
+	})
 }
 
 // printReport says what became of an order.
@@ -205,7 +224,7 @@ func printReport(out io.Writer, verb string, report dashboard.Report) {
 		fmt.Fprintln(out, change)
 	}
 	switch verb {
-	case "add", "recrawl", "purge":
+	case "add", "recrawl", "purge", "would purge":
 		fmt.Fprintf(out, "%s: %d pages\n", verb, report.Pages)
 	case "reload":
 		if len(report.Changes) == 0 {
@@ -230,8 +249,7 @@ func steeringCommands() []*cobra.Command {
 	return []*cobra.Command{addCommand(), pauseCommand("pause", "Ask for nothing more of a site, or at all"),
 		pauseCommand("resume", "Lift a pause"), pagesOrderCommand("recrawl", "Make a page, or all pages of a site, due now",
 			"A site's pages are those fetched before whose type of content the rules refresh; pages that wait to be fetched\nfor the first time keep their place."),
-		blockCommand(), unblockCommand(), pagesOrderCommand("purge", "Take a page, or all pages of a site, down for good",
-			"Versions, visits and links go, and soon their bytes in every WARC file; what stays is the URL, so that it is not\nfetched again. Of a site that is purged no page is let in any more."), reloadCommand()}
+		blockCommand(), unblockCommand(), purgeCommand(), reloadCommand()}
 }
 
 func addCommand() *cobra.Command {
@@ -277,6 +295,63 @@ func pagesOrderCommand(verb, short, long string) *cobra.Command {
 		})
 	cmd.Flags().BoolVar(&all, "site", false, "all pages of the URL's site")
 	return cmd
+}
+
+func purgeCommand() *cobra.Command {
+	var site, page, dry bool
+	cmd := &cobra.Command{
+		Use: "purge URL", Short: "Take a page, or all pages of a site, down for good", Args: oneArg("URL"),
+		Long: "In every crawl of the directory, versions, visits and links go, and soon their bytes in every file; what stays\n" +
+			"is the URL, so that it is not fetched again. Of a site that is purged no page is let in any more. The address of\n" +
+			"a site whose other pages are stored too wants --site, for all of them, or --page, for that one.",
+		Example: "  freshet purge https://example.org/page.html\n  freshet purge --site https://example.org\n" +
+			"  freshet purge --site https://example.org --dry-run",
+	}
+	d := directoryOf(cmd)
+	flags := cmd.Flags()
+	asJSON := flags.Bool("json", false, "print JSON")
+	flags.BoolVar(&site, "site", false, "all pages of the URL's site")
+	flags.BoolVar(&page, "page", false, "that page alone, though it is the address of a site with more")
+	flags.BoolVar(&dry, "dry-run", false, "only count the pages that would go")
+	cmd.MarkFlagsMutuallyExclusive("site", "page")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		u, err := parseURL(args[0])
+		if err != nil {
+			return usage(err)
+		}
+		order, verb := dashboard.PurgeOrder{URL: u.String(), DryRun: dry}, "purge"
+		if site {
+			order = dashboard.PurgeOrder{Site: string(u.Site()), DryRun: dry}
+		} else if !page && u == u.Site().Root() {
+			if err := onePage(cmd.Context(), d, u); err != nil {
+				return err
+			}
+		}
+		if dry {
+			verb = "would purge"
+		}
+		return giveOrder(cmd, d, "purge", verb, order, *asJSON)
+	}
+	return cmd
+}
+
+// onePage returns an error if u is the address of a site of which other pages are stored too.
+func onePage(ctx context.Context, d *directory, u weburl.URL) error {
+	count := func(o dashboard.PurgeOrder) (pages int64, err error) {
+		o.DryRun = true
+		err = tell(ctx, d, "purge", o, func(body io.Reader) error {
+			var report dashboard.Report
+			err := json.NewDecoder(body).Decode(&report)
+			pages = report.Pages
+			return err
+		})
+		return pages, err
+	}
+	all, err := count(dashboard.PurgeOrder{Site: string(u.Site())})
+	if err != nil || all <= 1 {
+		return err
+	}
+	return usage(fmt.Errorf("%s is one page of a site with %d: give --site to take down all of them, or --page for this one", u, all))
 }
 
 func blockCommand() *cobra.Command {
