@@ -313,9 +313,11 @@ func purgeCommand() *cobra.Command {
 	flags.BoolVar(&site, "site", false, "all pages of the URL's site")
 	flags.BoolVar(&page, "page", false, "that page alone, though it is the address of a site with more")
 	flags.BoolVar(&dry, "dry-run", false, "only count the pages that would go")
-	cmd.MarkFlagsMutuallyExclusive("site", "page")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		u, err := parseURL(args[0])
+		if err == nil && site && page {
+			err = errors.New("--site with --page: want one of them")
+		}
 		if err != nil {
 			return usage(err)
 		}
@@ -323,7 +325,7 @@ func purgeCommand() *cobra.Command {
 		if site {
 			order = dashboard.PurgeOrder{Site: string(u.Site()), DryRun: dry}
 		} else if !page && u == u.Site().Root() {
-			if err := onePage(cmd.Context(), d, u); err != nil {
+			if err := mustBeAlone(cmd.Context(), d, u); err != nil {
 				return err
 			}
 		}
@@ -335,8 +337,8 @@ func purgeCommand() *cobra.Command {
 	return cmd
 }
 
-// onePage returns an error if u is the address of a site of which other pages are stored too.
-func onePage(ctx context.Context, d *directory, u weburl.URL) error {
+// mustBeAlone returns an error if u is the address of a site of which other pages are stored too.
+func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
 	count := func(o dashboard.PurgeOrder) (pages int64, err error) {
 		o.DryRun = true
 		err = tell(ctx, d, "purge", o, func(body io.Reader) error {

@@ -42,6 +42,9 @@ func Find(fs vfs.FS, dir string, texts ...string) (found []string, err error) {
 			found = append(found, below...)
 			continue
 		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
 		has, err := inFile(fs, path, search(texts))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
