@@ -122,6 +122,8 @@ func sample(schema map[string]any) any {
 		return "2126-01-31T12:00:00Z"
 	case schema["type"] == "integer":
 		return 2
+	case schema["type"] == "boolean":
+		return true
 	}
 	return "http://a.test/"
 }
