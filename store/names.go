@@ -80,7 +80,7 @@ func (s *Store) strangers() (names []string, err error) {
 		if info, err := s.fs.Stat(s.dir.join(name)); err == nil && info.IsDir() {
 			as += "/"
 		}
-		if !slices.Contains(topNames, as) && !leftover(name) {
+		if !slices.Contains(topNames, as) && !leftover(name) && !strings.HasPrefix(as, InFlightPrefix) {
 			names = append(names, name)
 		}
 	}
