@@ -25,7 +25,7 @@ type Summary struct {
 	StoppedBy      Stop    `json:"stopped_by"`
 	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
 	// crawl does not wait for them, and asks again.
-	RobotsWaiting int64 `json:"robots_unreachable_pages"`
+	RobotsWaiting int64 `json:"robots_unreachable_pages,omitempty"`
 }
 
 // Stop says why a crawl ended.

@@ -13,6 +13,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/crawl/robots"
 	"freshet/fetch"
 	"freshet/store"
 	"freshet/weburl"
@@ -234,5 +235,85 @@ func TestNewSiteInAnOutage(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// TestRefusedPagesComeBack holds that what robots.txt has refused is asked for by a later run, once it is allowed,
+// though nothing is queued: the site is watched.
+func TestRefusedPagesComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shut, open := says("User-agent: *\nDisallow: /\n"), says("User-agent: *\nDisallow: /7\n")
+		s := newRuled(t, 9, shut)
+		want := func(when string, live, denied int64) {
+			t.Helper()
+			e := s.open(t, func(*crawl.Options) {})
+			if _, err := e.Run(t.Context(), t.Context()); err != nil {
+				t.Error(err)
+			}
+			if total := states(t, e); total.States[store.StateLive] != live || total.States[store.StateDenied] != denied {
+				t.Errorf("%s: %d live and %d denied, want %d and %d", when, total.States[store.StateLive], total.States[store.StateDenied], live, denied)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := s.clock.Sleep(t.Context(), 25*time.Hour); err != nil {
+				t.Error(err)
+			}
+		}
+		want("shut", 0, 1)
+		want("still shut", 0, 1)
+		s.robots.Store(&open)
+		want("open", 8, 1)
+		asked := s.asked.Load()
+		want("a day later", 8, 1)
+		if n := s.asked.Load() - asked; n != 1 {
+			t.Errorf("robots.txt of a watched site was asked for %d times", n)
+		}
+		s.network.stop()
+	})
+}
+
+// TestRulesAreObeyedAfterAStop holds that a crawl which ended between the coming of other rules and the look at the
+// pages makes up for it when it begins again.
+func TestRulesAreObeyedAfterAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRuled(t, 300, says("User-agent: *\nDisallow:\n"))
+		e := s.open(t, func(*crawl.Options) {})
+		if _, err := e.Run(t.Context(), t.Context()); err != nil {
+			t.Error(err)
+		}
+		now := s.clock.Now()
+		body := []byte("User-agent: *\nDisallow: /1\n")
+		rules := robots.Parse(body, "freshet-test")
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		stopped, err := store.Open("data", store.Options{FS: s.fs, Crawl: "main", Clock: s.clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stopped.CommitPages([]store.Fetch{{Record: &store.Robots{Site: s.home.Site(), At: now.UnixNano(), End: now.UnixNano(), Outcome: store.OutcomeStored,
+			Status: 200, Keep: true, Body: body, Rules: rules.Digest(), Expires: now.Add(robots.Life).UnixNano()}}}); err != nil {
+			t.Error(err)
+		}
+		if err := stopped.Close(); err != nil {
+			t.Error(err)
+		}
+		e = s.open(t, func(*crawl.Options) {})
+		if _, err := e.Run(t.Context(), t.Context()); err != nil {
+			t.Error(err)
+		}
+		withdrawn := int64(1 + 10 + 100) // /1, /10 to /19, /100 to /199
+		if total := states(t, e); total.States[store.StateWithdrawn] != withdrawn || total.States[store.StateLive] != 300-withdrawn {
+			t.Errorf("%d withdrawn and %d live of 300", total.States[store.StateWithdrawn], total.States[store.StateLive])
+		}
+		row, err := e.Store().Site(s.home.Site())
+		if err != nil || row.Robots.Obeyed != rules.Digest() {
+			t.Errorf("%+v, %v", row.Robots, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		s.network.stop()
 	})
 }
