@@ -115,8 +115,8 @@ type story struct {
 
 // crawl crawls and keeps fresh.
 func (p *parameters) crawl(ctx context.Context, web *graph.Stored, name string) (s story, err error) {
-	budget := p.share * float64(web.Pages()) / day
-	policy, err := policies.New(name, policies.Setting{Budget: budget, Interval: day, Random: lab.Random(p.seed, 2)})
+	budget := max(1, int64(math.Round(p.share*float64(web.Pages())))) // requests a day
+	policy, err := policies.New(name, policies.Setting{Budget: float64(budget) / day, Interval: day, Random: lab.Random(p.seed, 2)})
 	if err != nil {
 		return s, err
 	}

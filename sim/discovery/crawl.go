@@ -96,7 +96,7 @@ const (
 	woken                // a site may be asked again
 	worked               // a worker has processed a page
 	measured             // the fleet's controller looks at what was counted
-	slotted              // the budget allows one more request
+	slotted              // pages may be picked again
 	sampled              // the copies are looked at
 )
 
@@ -119,8 +119,7 @@ func newCrawl(web Web, o Options) (*crawl, error) {
 	if c.processor, err = newProcessor(o); err != nil {
 		return nil, err
 	}
-	if c.refresher = newRefresher(o, len(c.pages)); c.refresher != nil {
-		c.events.Push(0, happening{kind: slotted})
+	if c.refresher = newRefresher(o, c.frontier, len(c.pages)); c.refresher != nil {
 		if c.refresher.Sampled != nil {
 			c.events.Push(c.refresher.Every.Seconds(), happening{kind: sampled})
 		}
@@ -223,7 +222,10 @@ func (c *crawl) handle(now float64, e happening) error {
 	case measured:
 		return c.measure(now)
 	case slotted:
-		c.slot(now)
+		if now >= c.refresher.wake {
+			c.refresher.wake = math.Inf(1)
+			c.pick(now)
+		}
 	case sampled:
 		c.sample(now)
 	}
@@ -232,19 +234,28 @@ func (c *crawl) handle(now float64, e happening) error {
 
 // dispatch gives idle fetchers what the frontier has.
 func (c *crawl) dispatch(now float64) {
-	for c.free > 0 && c.processor.open() && c.refresher.pays() {
+	for c.free > 0 && c.processor.open() {
+		if wake, paid := c.refresher.pays(now); !paid {
+			c.wakeAt(wake)
+			return
+		}
 		p, wake, ok := c.frontier.Next(instant(now))
 		if !ok || p.Robots {
 			c.refresher.repaid()
 		}
 		if !ok {
-			if at := seconds(wake); !wake.IsZero() && at < c.wake {
-				c.wake = at
-				c.events.Push(at, happening{kind: woken})
-			}
+			c.wakeAt(wake)
 			return
 		}
 		c.start(now, p)
+	}
+}
+
+// wakeAt has the fetchers look for work at a time, if that is not zero.
+func (c *crawl) wakeAt(wake time.Time) {
+	if at := seconds(wake); !wake.IsZero() && at < c.wake {
+		c.wake = at
+		c.events.Push(at, happening{kind: woken})
 	}
 }
 
@@ -306,6 +317,9 @@ func (c *crawl) finish(now float64, e happening) {
 	}
 	c.ranking.fetched(e.page.Kind)
 	again := c.visited(now, f)
+	if c.refresher != nil {
+		c.pick(now)
+	}
 	switch {
 	case f.Failed:
 		c.result.Failed++

@@ -3,8 +3,11 @@ package discovery
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"freshet/crawl/keepfresh"
+	"freshet/frontier"
 	"freshet/refresh"
 )
 
@@ -13,7 +16,7 @@ import (
 // which leads it past politeness.
 type Refresh struct {
 	Policy refresh.Policy
-	Budget float64       // requests a second; robots.txt does not count
+	Budget int64         // requests a day; robots.txt does not count
 	For    time.Duration // when the crawl ends
 	Share  float64       // of the requests that new pages are owed while both wait; 0 is 0.2
 
@@ -45,8 +48,8 @@ func (r *Refresh) validate() error {
 		return nil
 	case r.Policy == nil || r.Changes == nil:
 		return errors.New("discovery: refresh without a policy or changes")
-	case !(r.Budget > 0):
-		return fmt.Errorf("discovery: refresh budget %v: want more than 0 requests/s", r.Budget)
+	case r.Budget < 1:
+		return fmt.Errorf("discovery: refresh budget %d: want at least a request a day", r.Budget)
 	case r.For <= 0:
 		return fmt.Errorf("discovery: refresh for %v: want more than 0s", r.For)
 	case r.Every <= 0 && r.Sampled != nil:
@@ -58,10 +61,12 @@ func (r *Refresh) validate() error {
 // refresher keeps pages fresh. A nil refresher fetches every page once, without a budget.
 type refresher struct {
 	Refresh
-	copies []copied // by page
-	pages  int      // with a copy
-	paid   int      // requests that the budget allows now
-	ahead  int      // pages picked and not yet visited
+	keeper *keepfresh.Keeper
+	pacer  *keepfresh.Pacer
+	copies []copied         // by page
+	pages  int              // with a copy
+	wake   float64          // when to pick again
+	picks  []keepfresh.Pick // reused
 }
 
 // copied is what a crawl knows of a page's copy.
@@ -70,59 +75,55 @@ type copied struct {
 	there   bool
 }
 
-// picksAhead is how many pages are picked before the last ones are visited.
-const picksAhead = 2
+const (
+	budgetDay = 24 * time.Hour
+	lookAhead = 250 * time.Millisecond // what is picked beforehand, as in a live crawl
+	perStep   = 256                    // pages that are gone through at once, likewise
+)
 
-func newRefresher(o Options, pages int) *refresher {
+func newRefresher(o Options, f *frontier.Frontier, pages int) *refresher {
 	if o.Refresh == nil {
 		return nil
 	}
-	return &refresher{Refresh: *o.Refresh, copies: make([]copied, pages)}
+	r := &refresher{Refresh: *o.Refresh, copies: make([]copied, pages), wake: math.Inf(1)}
+	var others []refresh.Policy
+	if r.Belief != nil && r.Policy != refresh.Policy(r.Belief) {
+		others = append(others, r.Belief)
+	}
+	pace := keepfresh.NewPace(r.Budget, budgetDay, lookAhead, o.Delay)
+	r.keeper = keepfresh.New(f, pace, r.Policy, others...)
+	r.pacer = keepfresh.NewPacer(r.Budget, budgetDay, epoch)
+	return r
 }
 
-// pays says whether the budget has a request, and takes it.
-func (r *refresher) pays() bool {
+// pays says whether the budget has a request, and takes it. If it has none, wake is when it will.
+func (r *refresher) pays(now float64) (wake time.Time, ok bool) {
 	if r == nil {
-		return true
+		return wake, true
 	}
-	if r.paid == 0 {
-		return false
-	}
-	r.paid--
-	return true
+	return r.pacer.Take(instant(now))
 }
 
 // repaid puts a request back that was not made, or was for robots.txt.
 func (r *refresher) repaid() {
 	if r != nil {
-		r.paid++
+		r.pacer.GiveBack()
 	}
 }
 
-// each tells the policy, and what is believed beside it.
-func (r *refresher) each(tell func(refresh.Policy)) {
-	tell(r.Policy)
-	if r.Belief != nil && r.Policy != refresh.Policy(r.Belief) {
-		tell(r.Belief)
-	}
-}
-
-// slot is a time at which the budget allows one more request; like a live crawl's meter it keeps a hundredth
-// of a day's.
-func (c *crawl) slot(now float64) {
-	r := c.refresher
-	most := max(1, int(r.Budget*24*3600/100))
-	r.paid = min(most, r.paid+1)
-	for r.ahead < picksAhead {
-		id, _, ok := r.Policy.Next(now)
-		if !ok {
-			break
+// pick puts the pages that are to be visited next into the due queues.
+func (c *crawl) pick(now float64) {
+	r, t := c.refresher, instant(now)
+	again := t
+	for again.Equal(t) {
+		r.picks, again = r.keeper.Pick(r.picks[:0], perStep, t)
+		for _, p := range r.picks {
+			c.due(uint32(p.ID), p.Due, t)
 		}
-		r.ahead++
-		c.due(uint32(id), instant(now), instant(now))
 	}
-	if next := now + 1/r.Budget; next <= r.For.Seconds() {
-		c.events.Push(next, happening{kind: slotted})
+	if at := seconds(again); !again.IsZero() && at < r.wake && at <= r.For.Seconds() {
+		r.wake = at
+		c.events.Push(at, happening{kind: slotted})
 	}
 }
 
@@ -135,28 +136,24 @@ func (c *crawl) visited(now float64, f Fetch) (again bool) {
 	}
 	copied, id := &r.copies[f.Page], refresh.ID(f.Page)
 	again = copied.there
-	if again {
-		r.ahead--
-	}
 	version := int32(r.Changes(f.Page, now))
+	visit := refresh.Visit{At: keepfresh.Seconds(instant(now))}
 	switch {
 	case f.Failed && again:
-		r.each(func(p refresh.Policy) { p.Visited(id, refresh.Visit{At: now}) })
+		r.keeper.Visited(id, visit)
 		return true
 	case f.Failed:
 		return false
 	case !again:
 		r.pages++
-		name := c.names[f.Site]
-		r.each(func(p refresh.Policy) {
-			p.Add(id, refresh.Page{Site: string(name), Path: pathOf(f.Page), Weight: 1, Fresh: now})
-		})
+		site := string(c.names[f.Site])
+		r.keeper.Enter(id, refresh.Page{Site: site, Path: pathOf(f.Page), Weight: 1, Fresh: visit.At})
 	default:
-		visit := refresh.Visit{At: now, Outcome: refresh.Unchanged}
+		visit.Outcome = refresh.Unchanged
 		if version > copied.version {
 			visit.Outcome = refresh.Changed
 		}
-		r.each(func(p refresh.Policy) { p.Visited(id, visit) })
+		r.keeper.Visited(id, visit)
 	}
 	copied.version, copied.there = version, true
 	return again
@@ -169,8 +166,9 @@ func pathOf(page uint32) string { return "/" + fingerprint(page).String() }
 func (c *crawl) sample(now float64) {
 	r := c.refresher
 	s := Sample{At: now, Pages: r.pages}
+	at := keepfresh.Seconds(instant(now))
 	if r.Belief != nil {
-		r.Belief.Learn(now)
+		r.Belief.Learn(at)
 	}
 	fresh, believed := 0, 0.0
 	for page, copied := range r.copies {
@@ -181,7 +179,7 @@ func (c *crawl) sample(now float64) {
 			fresh++
 		}
 		if r.Belief != nil {
-			believed += 1 - r.Belief.Copy(refresh.ID(page), now).Stale
+			believed += 1 - r.Belief.Copy(refresh.ID(page), at).Stale
 		}
 	}
 	if r.pages > 0 {

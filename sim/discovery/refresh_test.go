@@ -20,7 +20,7 @@ func TestRefresh(t *testing.T) {
 		Fetched: func(f discovery.Fetch) { visits[f.Page]++ },
 		Refresh: &discovery.Refresh{
 			Policy: refresh.NewUniform(), Belief: refresh.NewIndex(refresh.Default()),
-			Budget: 4 / day.Seconds(), For: 400 * day, Every: day / 3, Share: 0.5,
+			Budget: 4, For: 400 * day, Every: day / 3, Share: 0.5,
 			// each page at another moment of the ten days
 			Changes: func(page uint32, at float64) int { return int(at/(10*day.Seconds()) + float64(page)*0.377) },
 			Sampled: func(s discovery.Sample) { samples = append(samples, s) },
@@ -59,7 +59,7 @@ func TestRefreshOfTheUnchanging(t *testing.T) {
 	var last discovery.Sample
 	index := refresh.NewIndex(refresh.Default())
 	_, err := discovery.Crawl(t.Context(), chain{sites: 2, pages: 3}, discovery.Options{Refresh: &discovery.Refresh{
-		Policy: index, Belief: index, Budget: 1e-3, For: 1000 * time.Hour, Every: time.Hour,
+		Policy: index, Belief: index, Budget: 86, For: 1000 * time.Hour, Every: time.Hour,
 		Changes: func(uint32, float64) int { return 0 }, Sampled: func(s discovery.Sample) { last = s },
 	}})
 	if err != nil || last.Pages != 6 || last.Fresh != 1 || last.Believed < 0.99 {
@@ -70,7 +70,7 @@ func TestRefreshOfTheUnchanging(t *testing.T) {
 func TestWrongRefresh(t *testing.T) {
 	good := discovery.Refresh{Policy: refresh.NewUniform(), Budget: 1, For: time.Hour, Changes: func(uint32, float64) int { return 0 }}
 	for name, spoil := range map[string]func(*discovery.Refresh){
-		"policy": func(r *discovery.Refresh) { r.Policy = nil }, "budget": func(r *discovery.Refresh) { r.Budget = math.NaN() },
+		"policy": func(r *discovery.Refresh) { r.Policy = nil }, "budget": func(r *discovery.Refresh) { r.Budget = 0 },
 		"time": func(r *discovery.Refresh) { r.For = 0 }, "changes": func(r *discovery.Refresh) { r.Changes = nil },
 		"samples": func(r *discovery.Refresh) { r.Sampled = func(discovery.Sample) {} },
 		"share":   func(r *discovery.Refresh) { r.Share = 2 },
