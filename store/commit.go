@@ -299,6 +299,9 @@ func (s *Store) noteDurable(batch *pebble.Batch) error {
 
 // finish ends a group that is durable and returns its moves.
 func (s *Store) finish() []Move {
+	for _, a := range s.applied {
+		s.highwater.reached(s.options.Crawl, a.p, a.n)
+	}
 	if s.options.OnRecord != nil {
 		for _, a := range s.applied {
 			s.options.OnRecord(a.p, a.n, s.records[a.from:a.to])
@@ -329,6 +332,8 @@ func (s *Store) writable() error {
 		return ErrReadOnly
 	case s.broken != nil:
 		return s.broken
+	case s.damaged.Load() != nil:
+		return s.fail(fmt.Errorf("store: %w", s.damaged.Load()))
 	case s.full.Load():
 		return s.fail(fmt.Errorf("store: %w", ErrDiskFull))
 	}

@@ -26,6 +26,7 @@ type Options struct {
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
 	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
 	ReadOnly   bool   // refuse every write; the directory must exist
+	Repairing  bool   // open also what has been rolled back, for Repair
 	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
@@ -117,6 +118,11 @@ type Store struct {
 	logs    *reusing
 	orders  *orders      // what an operator has ordered, beside the database
 	streams atomic.Int64 // snapshots that were written as tar files
+
+	highwater  *highwater
+	rolledBack uint64 // records that were on disk once, and were not at Open
+	unreadable error  // why the high-water file could not be read
+	damaged    atomic.Pointer[damage]
 	moved   moved
 
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
@@ -188,6 +194,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := s.openDB(); err != nil {
 		return nil, err
 	}
+	if err := s.checkDB(); err != nil {
+		return nil, err
+	}
 	if !o.ReadOnly {
 		if err := s.openWARC(); err != nil {
 			return nil, err
@@ -195,6 +204,11 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	}
 	if err := s.readStart(); err != nil {
 		return nil, err
+	}
+	if s.rolledBack == 0 {
+		if s.highwater.now, err = s.heightsOf(s.highwater.now); err != nil { // without what readStart has emptied
+			return nil, err
+		}
 	}
 	s.state = newState(s.keys, s.db, s.large)
 	var noted []order
@@ -283,8 +297,9 @@ func (s *Store) openDB() (err error) {
 	o.Levels[0].FilterPolicy, o.Levels[last].FilterPolicy = bloom.FilterPolicy(10), bloom.FilterPolicy(10)
 	o.Levels[1].FilterPolicy = pebble.NoFilterPolicy // and of those below, as theirs is nil
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
-	if s.db, err = pebble.Open(s.dir.join(dbDir), o); err != nil {
-		return fmt.Errorf("store: open database: %w", err)
+	o.EventListener.DataCorruption = func(info pebble.DataCorruptionInfo) { s.noteDamage(info.Path, info.Details) }
+	if s.db, err = openPebble(s.dir.join(dbDir), o); err != nil {
+		return fmt.Errorf("store: open database: %w", s.damagedError(err))
 	}
 	s.large = new(atomic.Bool)
 	s.measure()
@@ -357,7 +372,10 @@ func (s *Store) Heartbeat(now time.Time) error {
 		return fmt.Errorf("store: heartbeat: %w", ErrDiskFull)
 	}
 	s.settled.Store(false)
-	return s.putHeartbeat(heartbeat{At: now.UnixNano()})
+	if d := s.damaged.Load(); d != nil {
+		return fmt.Errorf("store: heartbeat: %w", d)
+	}
+	return errors.Join(s.putHeartbeat(heartbeat{At: now.UnixNano()}), s.highwater.write())
 }
 
 // Settle says that no request is in flight and that the stored gates hold all that politeness has to
@@ -404,6 +422,9 @@ func (s *Store) Close() error {
 	}
 	if err == nil && !s.options.ReadOnly && s.settled.Load() {
 		err = s.putHeartbeat(heartbeat{At: s.lastAlive(), Clean: true})
+	}
+	if err == nil && !s.options.ReadOnly {
+		err = errors.Join(s.highwater.write(), syncDir(s.fs, s.dir.path))
 	}
 	return errors.Join(err, s.release())
 }
@@ -454,6 +475,12 @@ func closeDB(db *pebble.DB) (err error) {
 type dbLogger struct{ log *slog.Logger }
 
 type fatalError struct{ err error }
+
+// openPebble is pebble.Open, whose fatal errors it returns.
+func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
+	defer recoverFatal(&err)
+	return pebble.Open(dir, o)
+}
 
 func (l dbLogger) Infof(format string, args ...any) {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// damage is a file of the database that cannot be read. It matches ErrCorrupt.
+type damage struct {
+	file  string
+	cause error
+}
+
+// Error names the file.
+func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %v", ErrCorrupt, d.file, d.cause) }
+
+// Unwrap returns ErrCorrupt.
+func (d *damage) Unwrap() error { return ErrCorrupt }
+
+// noteDamage remembers the first damage that the database has met, whoever met it: writing then ends.
+func (s *Store) noteDamage(file string, cause error) {
+	if s.damaged.CompareAndSwap(nil, &damage{file, cause}) {
+		s.options.Logger.Error("the database is damaged", "file", file, "error", cause)
+	}
+}
+
+// damagedError makes an error of opening the database match ErrCorrupt, unless it is one of the file system's: the
+// database does not mark all that it finds wrong.
+func (s *Store) damagedError(err error) error {
+	if d := s.damaged.Load(); d != nil {
+		return d
+	}
+	if _, failed := errors.AsType[syscall.Errno](err); failed && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", ErrCorrupt, s.dir.join(dbDir), err)
+}
+
+// checkDB compares an opened database with what is known of it.
+func (s *Store) checkDB() error {
+	err := s.checkHighwater()
+	if err != nil && s.damaged.Load() != nil {
+		return fmt.Errorf("store: open database: %w", s.damaged.Load())
+	}
+	return err
+}
+
+// IsDamage reports whether an error tells that something stored cannot be read, so that it is to be repaired.
+func IsDamage(err error) bool {
+	return errors.Is(err, ErrCorrupt) || pebble.IsCorruptionError(err)
+}
