@@ -1,7 +1,6 @@
 package broadcast
 
 import (
-	"crypto/sha1"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,8 +188,8 @@ func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page,
 	if err != nil || version.Capture.IsZero() || version.Size > maxBody {
 		return page, nil
 	}
-	body, err := c.store.Body(version.Capture)
-	if err != nil || sha1.Sum(body.Payload) != version.BodyDigest {
+	body, err := c.store.VersionBody(row.URL, &version)
+	if err != nil {
 		return page, nil
 	}
 	page.Kind, page.At, page.Status = "", version.At, version.Status

@@ -102,38 +102,9 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 
 // capture takes in one record, whose block is still to be read.
 func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
-	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // as wget has it
-	u, err := weburl.Parse(record.TargetURI)
-	switch {
-	case err != nil:
-		i.Skipped["no http or https URL"]++
-		return nil
-	case record.Length > warc.MaxBlock:
-		i.Skipped["too long"]++
-		return nil
-	case record.Date.IsZero():
-		i.Skipped["no date"]++
-		return nil
-	}
-	if record.Block, err = io.ReadAll(r); err != nil {
+	fetched, kept, err := i.seen(r, record)
+	if err != nil || fetched == nil {
 		return err
-	}
-	message, err := warc.ParseResponse(record.Block)
-	if err != nil {
-		i.Skipped["no HTTP answer"]++
-		return nil
-	}
-	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(), Outcome: store.OutcomeOf(message.Status),
-		Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
-		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"), WireBytes: int64(len(record.Block))}
-	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: record.TargetURI, Address: record.Address,
-		Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
-	if record.Type == warc.Revisit {
-		if !i.revisited(fetched, kept, record) {
-			return nil
-		}
-	} else {
-		i.learn(fetched, kept, message)
 	}
 	f := store.Fetch{Record: fetched}
 	if !fetched.NoArchive {
@@ -145,6 +116,44 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 		f.Members, f.ID = [][]byte{member}, kept.ID
 	}
 	return i.visit(f, fetched.At)
+}
+
+// seen returns what a record tells of a visit, and the record as it would be kept; nil if it is skipped.
+func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *warc.Record, error) {
+	skip := func(why string) (*store.Fetched, *warc.Record, error) {
+		i.Skipped[why]++
+		return nil, nil, nil
+	}
+	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // as wget has it
+	u, err := weburl.Parse(record.TargetURI)
+	switch {
+	case err != nil:
+		return skip("no http or https URL")
+	case record.Length > warc.MaxBlock:
+		return skip("too long")
+	case record.Date.IsZero():
+		return skip("no date")
+	}
+	if record.Block, err = io.ReadAll(r); err != nil {
+		return nil, nil, err
+	}
+	message, err := warc.ParseResponse(record.Block)
+	if err != nil {
+		return skip("no HTTP answer")
+	}
+	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(), Outcome: store.OutcomeOf(message.Status),
+		Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
+		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"), WireBytes: int64(len(record.Block))}
+	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: record.TargetURI, Address: record.Address,
+		Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
+	if record.Type == warc.Revisit {
+		if !i.revisited(fetched, kept, record) {
+			return nil, nil, nil
+		}
+	} else {
+		i.learn(fetched, kept, message)
+	}
+	return fetched, kept, nil
 }
 
 // learn fills in what an answer's header and body tell.

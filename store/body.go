@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/store/warc"
+	"freshet/weburl"
 )
 
 // Body is a captured HTTP response.
@@ -56,6 +57,21 @@ func (s *Store) Body(at Pointer) (*Body, error) {
 	}
 	if b.Payload, err = m.Payload(); err != nil && b.Truncated == "" {
 		return nil, captureError(err)
+	}
+	return b, nil
+}
+
+// VersionBody is Body for a version of u. Its error is ErrCorrupt too if the capture is another page's or its payload is
+// not what the version has the digest of.
+func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
+	b, err := s.Body(v.Capture)
+	switch {
+	case err != nil:
+		return nil, err
+	case b.URL != u.String():
+		return nil, fmt.Errorf("%w: capture at %s:%d is of %s", ErrCorrupt, v.Capture.File, v.Capture.Offset, b.URL)
+	case warc.DigestOf(b.Payload) != v.BodyDigest:
+		return nil, fmt.Errorf("%w: version %d of %s: payload has digest %v: want %v", ErrCorrupt, v.Number, u, warc.DigestOf(b.Payload), v.BodyDigest)
 	}
 	return b, nil
 }

@@ -197,7 +197,11 @@ func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
 	if page.State >= states || page.Versions == 0 && before.Versions > 0 {
 		page.State = StatePending
 	}
-	if h.lost || page.Versions == 0 && before.Versions > 0 {
+	again, err := r.linkless(fp, page)
+	if err != nil {
+		return err
+	}
+	if h.lost || again || page.Versions == 0 && before.Versions > 0 {
 		page.ETag, page.LastModified, page.BodyDigest, page.TextDigest = "", "", BodyDigest{}, TextDigest{}
 		if page.Queue == NoQueue {
 			page.Queue, page.Key = DueQueue, Key{uint64(max(0, page.LastFetched)), uint64(fp)}
@@ -218,6 +222,18 @@ func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
 		r.say(page.URL.String(), "its row said %d visits, %d versions: it has %d and %d", before.Visits, before.Versions, page.Visits, page.Versions)
 	}
 	return r.set(r.keys.appendPage(nil, r.p, keyPage, fp), page)
+}
+
+// linkless reports whether the out-links of a page may have been lost: it is fetched again for them.
+func (r *repair) linkless(fp weburl.Fingerprint, page *Page) (bool, error) {
+	if !r.lost || page.State != StateLive || page.NoFollow {
+		return false, nil
+	}
+	found, err := get(r.db, r.keys.appendPage(nil, r.p, keyLinks, fp), func([]byte) error { return nil })
+	if err == nil && !found && page.Queue == NoQueue {
+		r.say(page.URL.String(), "it has no links: they may be lost, and it is fetched again")
+	}
+	return !found, err
 }
 
 // visitsWithout returns the number of the last visit of a page that has none left: that which the row says if

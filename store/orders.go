@@ -55,6 +55,8 @@ type orders struct {
 
 	mu   sync.Mutex
 	last uint64 // number of the last order
+
+	faults []Problem // of the files, when they were opened
 }
 
 // readOrders returns all orders that either file has, by number, and what is wrong with the files.
@@ -118,6 +120,7 @@ func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error
 	if err != nil {
 		return nil, nil, err
 	}
+	l.faults = faults
 	if len(all) > 0 {
 		l.last = all[len(all)-1].Number
 	}

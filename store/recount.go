@@ -95,6 +95,9 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 	if err := r.records(&total); err != nil {
 		return err
 	}
+	if r.lost {
+		total.Scoped, total.Horizon = Scoped{Scope: offerAgain}, max(total.Horizon, total.Records)
+	}
 	if after := appendValue(nil, &total); bytes.Equal(before, after) {
 		return nil
 	}
@@ -102,20 +105,32 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 	return r.set(r.keys.appendKind(nil, r.p, keyCounters), &total)
 }
 
+// offerAgain is the digest of no scope: the next crawl takes its own for another one, and offers all links.
+const offerAgain = 1
+
 // counters replaces totals that cannot be read by ones that only number the records, without which none
 // could be applied. What else they say totals counts.
 func (r *repair) counters() error {
 	key := r.keys.appendKind(nil, r.p, keyCounters)
+	height := r.highwater.height(r.options.Crawl, r.p)
+	var had Counters
 	value, err := r.raw(key)
-	if errors.Is(err, ErrNotFound) {
+	switch fault := decodes(keyCounters, value); {
+	case errors.Is(err, ErrNotFound) && height == 0 && !r.lost:
 		return nil
-	}
-	fault := decodes(keyCounters, value)
-	if err != nil || fault == nil {
+	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
-	}
-	if err := r.drop(key, value, fault.Error()); err != nil {
-		return err
+	case err != nil: // not there
+	case fault != nil:
+		if err := r.drop(key, value, fault.Error()); err != nil {
+			return err
+		}
+	default:
+		if err := decodeValue(value, &had); err != nil || had.Records >= height {
+			return err
+		}
+		had.Records, had.Trimmed = height, height // no number is given twice
+		return r.set(key, &had)
 	}
 	marks, err := readMarks(r.db, r.keys, r.p)
 	if err != nil {
@@ -137,6 +152,9 @@ func (r *repair) counters() error {
 	})
 	if err != nil {
 		return err
+	}
+	if total.Records = max(total.Records, height); total.Records == 0 {
+		return nil
 	}
 	return r.set(key, &total)
 }

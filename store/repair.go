@@ -2,12 +2,14 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -30,23 +32,64 @@ const asideDir = "aside"
 //   - numbers of visits and versions, places in queues, entries of the change log, and the totals of
 //     sites and partitions become what the rows say.
 //
+// Where rows were lost without a trace (lost, or records that Open has missed), a page without out-links is fetched
+// again, the next crawl offers all stored links once more, readers of the change log compare with the page table, and
+// what an operator has ordered is done again.
+//
 // The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the
 // store meanwhile; after Repair it has to be closed and opened again. Memory is by page of a
 // partition.
-func (s *Store) Repair(ctx context.Context, report func(Problem)) error {
+func (s *Store) Repair(ctx context.Context, lost bool, report func(Problem)) error {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
 	if err := s.endFile(); err != nil {
 		return err
 	}
-	r := &repair{Store: s, ctx: ctx, report: report}
+	r := &repair{Store: s, ctx: ctx, report: report, lost: lost || s.rolledBack > 0}
+	if s.rolledBack > 0 {
+		r.say(dbDir, "%d records that were on disk are missing: the database had been rolled back", s.rolledBack)
+	}
+	if s.unreadable != nil {
+		r.say(highwaterFile, "it could not be read, and is written again")
+	}
 	if err := r.partitions(r.counters); err != nil {
 		return err
+	}
+	if err := r.orders(); err != nil {
+		return fmt.Errorf("store: repair orders: %w", err)
 	}
 	if err := r.files(); err != nil {
 		return fmt.Errorf("store: repair: %w", err)
 	}
-	return r.partitions(r.rows)
+	if err := r.partitions(r.rows); err != nil {
+		return err
+	}
+	return s.highwater.write()
+}
+
+// orders makes files and rows agree on what was ordered.
+func (r *repair) orders() error {
+	for _, p := range r.Store.orders.faults {
+		r.report(p)
+	}
+	if !r.lost {
+		return nil
+	}
+	all, _, err := readOrders(r.fs, r.dir.path)
+	if err != nil {
+		return err
+	}
+	if err := r.completeOrders(all); err != nil {
+		return err
+	}
+	if all, _, err = readOrders(r.fs, r.dir.path); err != nil {
+		return err
+	}
+	mine := slices.DeleteFunc(all, func(o order) bool { return o.Crawl != r.options.Crawl })
+	for _, o := range mine {
+		r.say(cmp.Or(o.target().String(), o.Host, fmt.Sprintf("partition %d", o.Partition)), "%s ordered by an operator: done again", o.Do)
+	}
+	return r.obey(mine)
 }
 
 type repair struct {
@@ -55,6 +98,7 @@ type repair struct {
 	report func(Problem)
 	p      weburl.Partition
 	batch  *pebble.Batch
+	lost   bool   // rows have been lost without a trace
 	aside  []byte // lines of rows set aside, of the partition
 }
 

@@ -67,7 +67,7 @@ func TestRepairCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := 0
-	if err := errors.Join(s.Repair(context.Background(), func(Problem) { said++ }), s.Close()); err != nil || said < 5 {
+	if err := errors.Join(s.Repair(context.Background(), false, func(Problem) { said++ }), s.Close()); err != nil || said < 5 {
 		t.Fatalf("repair: %d things done, %v", said, err)
 	}
 	cuts := watched.Take()
@@ -80,7 +80,7 @@ func TestRepairCrash(t *testing.T) {
 			continue
 		}
 		s := openTest(t, testOptions(cut.Disk))
-		if err := errors.Join(s.Repair(context.Background(), func(Problem) {}), s.Close()); err != nil {
+		if err := errors.Join(s.Repair(context.Background(), false, func(Problem) {}), s.Close()); err != nil {
 			t.Fatalf("after cut %d, before %s: %v", i, cut.Before, err)
 		}
 		if _, err := cut.Disk.Stat("data/" + asideDir + "/" + file); err != nil {

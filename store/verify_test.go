@@ -122,7 +122,7 @@ func TestVerifyFinds(t *testing.T) {
 				t.Errorf("problems %q: want one with %q", found, test.want)
 			}
 			var mended []string
-			if err := s.Repair(context.Background(), func(p Problem) { mended = append(mended, p.String()) }); err != nil || len(mended) == 0 {
+			if err := s.Repair(context.Background(), false, func(p Problem) { mended = append(mended, p.String()) }); err != nil || len(mended) == 0 {
 				t.Fatalf("repair: %q, %v", mended, err)
 			}
 			if err := s.Close(); err != nil {

@@ -225,7 +225,7 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 }
 
 func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Content, err error) {
-	_, p, fp, err := r.find(raw)
+	row, p, fp, err := r.find(raw)
 	if err != nil {
 		return c, err
 	}
@@ -240,7 +240,7 @@ func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Co
 	case version.Capture.IsZero():
 		return c, fmt.Errorf("%w: the body of version %d of %s is not kept", dashboard.ErrNotFound, version.Number, raw)
 	}
-	body, err := r.store.Body(version.Capture)
+	body, err := r.store.VersionBody(row.URL, &version)
 	if err != nil {
 		return c, err
 	}

@@ -63,6 +63,6 @@ func mend(ctx context.Context, data, crawl string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = s.Repair(ctx, func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
+	err = s.Repair(ctx, false, func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
 	return errors.Join(err, s.Close())
 }

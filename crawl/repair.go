@@ -1,0 +1,134 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"freshet/store"
+	"freshet/store/repair"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Repair makes a data directory work again, whatever was damaged in it, and calls report for everything that it did.
+// What can be read of the database is kept, rows are made to agree with each other, and visits whose rows are lost are
+// read again from their captures. What an operator has taken down stays down: its bytes are taken off the disk once
+// more, should damage have brought them back. Of the options it uses Dir, FS, Crawl, Partitions, Clock, Logger, Agent
+// and MaxBody. What Repair cannot bring back the next crawl fetches.
+func Repair(ctx context.Context, o Options, report func(store.Problem)) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	lost, err := repair.Directory(ctx, o.FS, o.Dir, report)
+	if err != nil {
+		return err
+	}
+	open := func() (*store.Store, error) {
+		return store.Open(o.Dir, store.Options{FS: o.FS, Crawl: o.Crawl, Partitions: o.Partitions, Clock: o.Clock, Logger: o.Logger, Repairing: true})
+	}
+	s, err := open()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.Repair(ctx, lost, report), s.Close()); err != nil {
+		return err
+	}
+	if s, err = open(); err != nil { // what it holds decoded is that of before
+		return err
+	}
+	_, err = s.FinishPurges(ctx)
+	if err == nil {
+		err = NewImporter(s, o).reread(ctx, report)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// reread takes in the visits that the directory's own captures tell of and that its rows do not know, or know only
+// older ones than. In a directory of several crawls it takes those of pages that this one knows.
+func (i *Importer) reread(ctx context.Context, report func(store.Problem)) error {
+	paths, err := i.store.Files()
+	if err != nil {
+		return err
+	}
+	crawls, err := i.store.Crawls()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := i.rereadFile(ctx, path, len(crawls) > 1, report); err != nil {
+			return fmt.Errorf("crawl: read %s again: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (i *Importer) rereadFile(ctx context.Context, path string, known bool, report func(store.Problem)) (err error) {
+	r, err := warc.Open(i.opt.FS, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return ctx.Err()
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		missing, err := i.missing(record, known)
+		if err != nil {
+			return err
+		}
+		if !missing {
+			continue
+		}
+		fetched, _, err := i.seen(r, record)
+		if err != nil {
+			return err
+		}
+		length, err := r.Finish()
+		if err != nil {
+			return err
+		}
+		if fetched == nil || length == 0 {
+			continue
+		}
+		if !fetched.NoArchive {
+			fetched.Capture = store.Pointer{File: i.opt.FS.PathBase(path), Offset: r.Offset(), Length: length, ID: record.ID}
+		}
+		if fetched.Outcome == store.OutcomeServerError || fetched.Truncated != "" {
+			fetched.RetryAt = fetched.At + 1
+		}
+		if err := i.visit(store.Fetch{Record: fetched}, fetched.At); err != nil {
+			return err
+		}
+		report(store.Problem{Place: fetched.URL.String(), Text: fmt.Sprintf("its visit at %s is read again from its capture", record.Date.Format("2006-01-02T15:04:05.000Z"))})
+	}
+}
+
+// missing reports whether a record is of a visit that its page does not know.
+func (i *Importer) missing(record *warc.Record, known bool) (bool, error) {
+	if record.Type != warc.Response && record.Type != warc.Revisit {
+		return false, nil
+	}
+	u, err := weburl.Parse(record.TargetURI)
+	if err != nil {
+		return false, nil
+	}
+	site, err := i.store.Site(u.Site())
+	if err != nil && !errors.Is(err, store.ErrNotFound) || site.Purged {
+		return false, err
+	}
+	row, _, err := i.store.PageOf(u)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return !known && u.RequestURI() != "/robots.txt", nil
+	case err != nil:
+		return false, err
+	}
+	return row.State != store.StatePurged && record.Date.UnixNano() > row.LastFetched, nil
+}

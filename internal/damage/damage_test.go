@@ -1,0 +1,342 @@
+package damage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/crawl"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// TestDamage is the trial by seeds: FRESHET_DAMAGE_TRIALS says how many (default 20), FRESHET_DAMAGE_SEED with which
+// the first begins. Each damages files of a copy of one directory and holds that
+//
+//   - no body that is served is another than the page's;
+//   - what is lost is said, by verify, by an error that names damage, or by the repair;
+//   - after the repair verify finds nothing, what was purged is purged, in rows and captures, and the orders stand;
+//   - the crawl goes on and ends with the pages of the undisturbed one.
+func TestDamage(t *testing.T) {
+	trials, first := number(t, "FRESHET_DAMAGE_TRIALS", 20), number(t, "FRESHET_DAMAGE_SEED", 1)
+	w := newWorld(t)
+	t.Logf("%d pages known, %d at the end", len(w.had), len(w.want))
+	table := map[string]*tally{}
+	for seed := first; seed < first+trials; seed++ {
+		var name string
+		ok := t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { name = w.trial(t, uint64(seed), table) })
+		if !ok {
+			t.Errorf("seed %d failed (%s): FRESHET_DAMAGE_SEED=%d FRESHET_DAMAGE_TRIALS=1 go test ./internal/damage -run TestDamage -v", seed, name, seed)
+			table[name].failed++
+		}
+	}
+	fmt.Printf("%-34s %7s %7s %7s %7s %7s\n", "file and damage", "trials", "found", "mended", "lost", "failed")
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		c := table[name]
+		fmt.Printf("%-34s %7d %7d %7d %7d %7d\n", name, c.trials, c.found, c.mended, c.lost, c.failed)
+	}
+}
+
+// tally counts the trials of a kind of file and damage: in how many verify found something, repair did something, rows
+// were lost until the crawl went on, and a check failed.
+type tally struct{ trials, found, mended, lost, failed int }
+
+func number(t *testing.T, variable string, otherwise int) int {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string {
+	rng := rand.New(rand.NewPCG(seed, 25))
+	disk := clone(t, w.base)
+	var name string
+	touched := map[string]bool{}
+	for n := range []int{1, 1, 1, 2, 3}[rng.IntN(5)] {
+		path := pick(t, rng, disk)
+		what := w.damage(t, rng, disk, path)
+		t.Logf("%s: %s", path, what)
+		touched[kindOf(path)] = true
+		if name = kindOf(path) + ", " + what; n > 0 {
+			name = "several files"
+		}
+	}
+	if table[name] == nil {
+		table[name] = &tally{}
+	}
+	c := table[name]
+	c.trials++
+	served(t, clone(t, disk))
+	found := findings(t, clone(t, disk))
+	done := 0
+	if err := crawl.Repair(t.Context(), options(t, w.server, disk), func(p store.Problem) { done++; t.Log("repair:", p) }); err != nil {
+		t.Errorf("repair: %v", err)
+		return name
+	}
+	lost := w.missing(t, disk)
+	if len(lost) > 0 && found == 0 && done == 0 {
+		t.Errorf("lost in silence: %v", lost)
+	}
+	if left := findings(t, clone(t, disk)); left > 0 {
+		t.Errorf("%d problems after the repair", left)
+	}
+	stands(t, disk)
+	w.goOn(t, disk)
+	if left := findings(t, clone(t, disk)); left > 0 {
+		t.Errorf("%d problems at the end", left)
+	}
+	served(t, disk)
+	var got []string
+	for url, r := range rowsOf(t, disk) {
+		if r.state == store.StateLive {
+			got = append(got, url)
+		}
+		if u := parse(t, url); (url == takenDown || u.Site() == taken) && r.state != store.StatePurged {
+			t.Errorf("%s was purged and is %v", url, r.state)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, w.want) {
+		t.Errorf("%d pages at the end: want %d; missing %v", len(got), len(w.want), without(w.want, got))
+	}
+	c.found += min(found, 1)
+	c.mended += min(done, 1)
+	c.lost += min(len(lost), 1)
+	return name
+}
+
+func without(all, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
+}
+
+// missing returns the pages of which a repaired directory knows less than the one that was damaged.
+func (w *world) missing(t *testing.T, disk *vfs.MemFS) (lost []string) {
+	now := rowsOf(t, disk)
+	for url, had := range w.had {
+		if has := now[url]; has.visits < had.visits || has.versions < had.versions || has == (row{}) && had != (row{}) {
+			lost = append(lost, url)
+		}
+	}
+	return lost
+}
+
+// pick returns the path of a file of the directory: first its kind is drawn, then the file.
+func pick(t *testing.T, rng *rand.Rand, disk *vfs.MemFS) string {
+	byKind := map[string][]string{}
+	var walk func(dir string)
+	walk = func(dir string) {
+		names, err := disk.List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			path := dir + "/" + name
+			if info, err := disk.Stat(path); err == nil && info.IsDir() {
+				walk(path)
+			} else if kind := kindOf(path); kind != "" {
+				byKind[kind] = append(byKind[kind], path)
+			}
+		}
+	}
+	walk("data")
+	kinds := slices.Sorted(maps.Keys(byKind))
+	paths := byKind[kinds[rng.IntN(len(kinds))]]
+	return paths[rng.IntN(len(paths))]
+}
+
+func kindOf(path string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	switch {
+	case strings.HasSuffix(name, ".sst"):
+		return "table"
+	case strings.HasPrefix(path, "data/db/") && strings.HasSuffix(name, ".log"):
+		return "database log"
+	case strings.HasPrefix(name, "MANIFEST"):
+		return "MANIFEST"
+	case strings.HasPrefix(name, "marker"):
+		return "marker"
+	case strings.HasPrefix(name, "OPTIONS"):
+		return "OPTIONS"
+	case strings.HasPrefix(path, "data/warc/"):
+		return "WARC"
+	case strings.HasPrefix(path, "data/seen/"):
+		return "seen set"
+	case name == "LOCK" || name == "ballast":
+		return ""
+	case strings.HasPrefix(name, "orders"):
+		return "orders"
+	}
+	return name
+}
+
+// damage does one thing to a file and returns what.
+func (w *world) damage(t *testing.T, rng *rand.Rand, disk *vfs.MemFS, path string) string {
+	raw := read(t, disk, path)
+	at := func() int { return rng.IntN(max(1, len(raw))) }
+	kind := []string{"bits", "bytes", "zeroes", "cut", "gone", "older"}[rng.IntN(6)]
+	if len(raw) == 0 && kind != "older" {
+		kind = "gone"
+	}
+	switch kind {
+	case "bits":
+		for range 1 + rng.IntN(3) {
+			raw[at()] ^= 1 << rng.IntN(8)
+		}
+	case "bytes":
+		for i, n := at(), 1+rng.IntN(64); i < len(raw) && n > 0; i, n = i+1, n-1 {
+			raw[i] = byte(rng.Uint32())
+		}
+	case "zeroes":
+		for i, n := at(), 1+rng.IntN(4096); i < len(raw) && n > 0; i, n = i+1, n-1 {
+			raw[i] = 0
+		}
+	case "cut":
+		raw = raw[:at()]
+	case "older":
+		if _, err := w.older.Stat(path); err == nil {
+			raw = read(t, w.older, path)
+			break
+		}
+		kind = "gone"
+	}
+	if kind == "gone" {
+		if err := disk.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		return kind
+	}
+	write(t, disk, path, raw)
+	return kind
+}
+
+func read(t *testing.T, disk vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := disk.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func write(t *testing.T, disk vfs.FS, path string, raw []byte) {
+	t.Helper()
+	if err := disk.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	f, err := disk.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// findings returns how many problems verify finds, of which an error that names damage is one.
+func findings(t *testing.T, disk *vfs.MemFS) int {
+	n := 0
+	s, err := store.Open("data", store.Options{FS: disk, Partitions: 4})
+	if err == nil {
+		err = s.Verify(context.Background(), func(p store.Problem) { n++; t.Log("verify:", p) })
+		err = errors.Join(err, s.Close())
+	}
+	if err != nil {
+		n++
+		t.Log("verify:", err)
+	}
+	return n
+}
+
+// served reads every body that can be had and compares it with the page.
+func served(t *testing.T, disk *vfs.MemFS) {
+	s, err := store.Open("data", store.Options{FS: disk, ReadOnly: true})
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	for p := range s.Partitions() {
+		for page, err := range s.Pages(weburl.Partition(p)) {
+			if err != nil {
+				return
+			}
+			versions, err := s.Versions(weburl.Partition(p), page.Fingerprint)
+			if err != nil {
+				continue
+			}
+			for _, v := range versions {
+				body, err := s.VersionBody(page.URL, &v)
+				if err != nil {
+					continue
+				}
+				if text, ok := truth(page.URL); !ok || string(body.Payload) != text {
+					t.Errorf("%s: a wrong body of %d bytes is served", page.URL, len(body.Payload))
+				}
+			}
+		}
+	}
+}
+
+// stands holds that what an operator has ordered is in force, and that no capture of what was taken down is there.
+func stands(t *testing.T, disk *vfs.MemFS) {
+	s, err := store.Open("data", store.Options{FS: disk, ReadOnly: true})
+	if err != nil {
+		t.Errorf("open after the repair: %v", err)
+		return
+	}
+	defer s.Close()
+	if row, err := s.Site(paused); err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && row.Paused == 0 {
+		t.Errorf("the paused site is not: %v", err)
+	}
+	if row, err := s.Site(taken); err != nil || !row.Purged {
+		t.Errorf("the purged site is not: %v", err)
+	}
+	gate, err := s.Gate(weburl.Site("http://"+blocked).Partition(s.Partitions()), blocked)
+	if err != nil || gate.Blocked == 0 {
+		t.Errorf("the blocked host is not: %v", err)
+	}
+	paths, err := s.Files()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, path := range paths {
+		r, err := warc.Open(disk, path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for record, err := r.Next(); err == nil; record, err = r.Next() {
+			u, _ := weburl.Parse(cmp.Or(record.TargetURI, "http://none.test/"))
+			if u.String() == takenDown || u.Site() == taken {
+				t.Errorf("%s holds a capture of %s", path, u)
+			}
+		}
+		r.Close()
+	}
+}

@@ -1,0 +1,176 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+)
+
+// Names in a data directory. The rest of it is the store's.
+const (
+	lockFile  = "LOCK"
+	dbDir     = "db"
+	mending   = "db.mending" // a database being gathered
+	mended    = "db.mended"  // one that is whole, on its way to its place
+	asideDir  = "aside"
+	tableKind = ".sst"
+)
+
+// Directory makes of a data directory that may be damaged one that the store opens with Options.Repairing: it replaces
+// a database that cannot be read throughout by what can be read of it, sets the damaged one aside, and writes
+// freshet.json again where that is lost. It calls report for what it did, and reports whether rows may be lost.
+// A crash at any moment leaves a directory that the next call mends.
+func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
+	lock, err := fsys.Lock(fsys.PathJoin(dir, lockFile))
+	if err != nil {
+		return false, fmt.Errorf("%w: %s: %w", store.ErrLocked, dir, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	db := fsys.PathJoin(dir, dbDir)
+	lost, err = resume(fsys, dir)
+	if err != nil {
+		return false, fmt.Errorf("repair: %w", err)
+	}
+	if fault := sound(fsys, db); fault != nil {
+		lost = true
+		report(store.Problem{Place: dbDir, Text: fault.Error()})
+		if err := replace(ctx, fsys, dir, report); err != nil {
+			return lost, fmt.Errorf("repair: %w", err)
+		}
+	}
+	wrote, err := store.MendFormat(fsys, dir)
+	if wrote {
+		report(store.Problem{Place: "freshet.json", Text: "it could not be read, and is written again"})
+	}
+	return lost, err
+}
+
+// resume ends a replacement that was cut after the damaged database was set aside.
+func resume(fsys vfs.FS, dir string) (bool, error) {
+	db, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mended)
+	_, err := fsys.Stat(whole)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if _, err := fsys.Stat(db); !errors.Is(err, fs.ErrNotExist) {
+		return true, errors.Join(err, fsys.RemoveAll(whole))
+	}
+	return true, errors.Join(fsys.Rename(whole, db), syncDir(fsys, dir))
+}
+
+// replace puts what can be read of the database in its place.
+func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
+	db, part, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, mended)
+	err := database(ctx, fsys, db, part, func(file, what string) { report(store.Problem{Place: file, Text: what}) })
+	if err != nil {
+		return err
+	}
+	aside := fsys.PathJoin(dir, asideDir)
+	if err := errors.Join(fsys.MkdirAll(aside, 0o700), fsys.Rename(part, whole), syncDir(fsys, dir)); err != nil {
+		return err
+	}
+	if _, err := fsys.Stat(db); err == nil {
+		to := ""
+		for n := 0; ; n++ {
+			to = fsys.PathJoin(aside, fmt.Sprintf("%s-%d", dbDir, n))
+			if _, err := fsys.Stat(to); errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+		}
+		if err := errors.Join(fsys.Rename(db, to), syncDir(fsys, aside)); err != nil {
+			return err
+		}
+		report(store.Problem{Place: dbDir, Text: "what could be read is in a new one; the damaged one is set aside"})
+	}
+	return errors.Join(fsys.Rename(whole, db), syncDir(fsys, dir))
+}
+
+// sound returns what is wrong with a database: it opens, all of it can be read, and no table lies about that it does
+// not know of.
+func sound(fsys vfs.FS, dir string) (fault error) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault = fmt.Errorf("%v", r)
+		}
+	}()
+	if _, err := fsys.Stat(dir); err != nil {
+		return errors.New("it is not there")
+	}
+	o := &pebble.Options{FS: fsys, ReadOnly: true, Logger: quiet{}, EventListener: &pebble.EventListener{
+		DataCorruption: func(pebble.DataCorruptionInfo) {}, BackgroundError: func(error) {},
+	}, DisableTableStats: true}
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { fault = errors.Join(fault, db.Close()) }()
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if _, err := it.ValueAndErr(); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	levels, err := db.SSTables()
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, level := range levels {
+		for _, t := range level {
+			known[fmt.Sprintf("%06d%s", uint64(t.FileNum), tableKind)] = true
+		}
+	}
+	names, err := fsys.List(dir)
+	for _, name := range names {
+		switch {
+		case !strings.HasSuffix(name, tableKind):
+		case !known[name]:
+			return fmt.Errorf("it does not know of its table %s", name)
+		default:
+			err = errors.Join(err, whole(fsys, fsys.PathJoin(dir, name)))
+		}
+	}
+	return err
+}
+
+// whole checks every block of a table.
+func whole(fsys vfs.FS, path string) (err error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	r, err := sstable.NewReader(context.Background(), readable, sstable.ReaderOptions{})
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", fsys.PathBase(path), err), readable.Close())
+	}
+	if err := r.ValidateBlockChecksums(); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", fsys.PathBase(path), err), r.Close())
+	}
+	return r.Close()
+}
+
+func syncDir(fsys vfs.FS, path string) error {
+	dir, err := fsys.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
