@@ -261,7 +261,8 @@ func (s *Store) completeOrders(have []order) error {
 	add := func(o order) {
 		named := o
 		named.At = 0
-		if !state[named] {
+		covered := !o.URL.IsZero() && state[order{Do: orderPurge, Crawl: o.Crawl, Site: o.URL.Site()}]
+		if !state[named] && !covered {
 			all = append(all, o)
 		}
 	}

@@ -216,7 +216,8 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 func (r *repair) records(total *Counters) error {
 	from, to := r.keys.kindSpan(r.p, keyRecord)
 	gap, last := total.Trimmed, total.Trimmed // everything up to gap is taken for trimmed
-	err := scan(r.db, from, to, func(key, value []byte) error {
+	kept := r.keys.appendNumber(nil, r.p, keyRecord, total.Trimmed+1)
+	err := scan(r.db, kept, to, func(key, value []byte) error {
 		n, err := numberTail(key[len(from):])
 		if err != nil || decodes(keyRecord, value) != nil {
 			return nil
@@ -233,16 +234,14 @@ func (r *repair) records(total *Counters) error {
 	if last < total.Records && last > total.Trimmed {
 		gap = last // the newest are lost: none can be told to follow
 	}
-	if gap > total.Trimmed {
-		err := scan(r.db, from, r.keys.appendNumber(nil, r.p, keyRecord, gap+1), func(key, value []byte) error {
-			if decodes(keyRecord, value) != nil {
-				return nil
-			}
-			return r.drop(bytes.Clone(key), value, "a record before one that is lost")
-		})
-		if err != nil {
-			return err
+	err = scan(r.db, from, r.keys.appendNumber(nil, r.p, keyRecord, gap+1), func(key, value []byte) error {
+		if decodes(keyRecord, value) != nil {
+			return nil
 		}
+		return r.drop(bytes.Clone(key), value, "a record before one that is lost")
+	})
+	if err != nil {
+		return err
 	}
 	total.Trimmed = gap
 	if total.Records = max(total.Records, last); last < total.Records {

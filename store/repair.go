@@ -89,7 +89,29 @@ func (r *repair) orders() error {
 	for _, o := range mine {
 		r.say(cmp.Or(o.target().String(), o.Host, fmt.Sprintf("partition %d", o.Partition)), "%s ordered by an operator: done again", o.Do)
 	}
+	if err := r.pausable(mine); err != nil {
+		return err
+	}
 	return r.obey(mine)
+}
+
+// pausable makes rows of sites that were paused and whose rows are lost: only a site with a row can be.
+func (r *repair) pausable(all []order) error {
+	batch := r.db.NewBatch()
+	for _, o := range all {
+		if o.Do != orderPause || o.Site == "" || int(o.Partition) >= r.dir.partitions {
+			continue
+		}
+		key := r.keys.appendText(nil, o.Partition, keySite, string(o.Site))
+		found, err := get(r.db, key, func([]byte) error { return nil })
+		if err == nil && !found {
+			err = batch.Set(key, appendValue(nil, &SiteRow{}), nil)
+		}
+		if err != nil {
+			return errors.Join(err, batch.Close())
+		}
+	}
+	return commit(batch, pebble.Sync)
 }
 
 type repair struct {

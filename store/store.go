@@ -123,7 +123,7 @@ type Store struct {
 	rolledBack uint64 // records that were on disk once, and were not at Open
 	unreadable error  // why the high-water file could not be read
 	damaged    atomic.Pointer[damage]
-	moved   moved
+	moved      moved
 
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
 	files   sync.RWMutex // who reads many WARC files holds it, and who deletes one does; taken before mu

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"freshet/store"
 )
 
 // Exit codes, as documented in the README.
@@ -66,11 +68,20 @@ func run(ctx context.Context, args []string) int {
 		coded = &exitError{exitFailed, err}
 	}
 	if coded.err != nil {
+		if store.IsDamage(coded.err) {
+			coded.err = damageError(coded.err)
+		}
 		for line := range strings.SplitSeq(coded.err.Error(), "\n") {
 			fmt.Fprintf(os.Stderr, "freshet: %s\n", line)
 		}
 	}
 	return coded.code
+}
+
+// damageError says what to do about data that cannot be read.
+func damageError(err error) error {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Errorf("%s\nsomething stored is damaged: freshet verify --repair, with the same --data, mends what it can", first)
 }
 
 func newRoot() *cobra.Command {

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/crawl"
 	"freshet/store"
 )
 
@@ -20,15 +24,15 @@ func verifyCommand() *cobra.Command {
 			"the data directory.",
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
-	data, crawl := directoryFlags(cmd)
+	data, name := directoryFlags(cmd)
 	repair := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *repair {
-			if err := mend(cmd.Context(), *data, *crawl, cmd.OutOrStdout()); err != nil {
+			if err := mend(cmd.Context(), *data, *name, cmd.OutOrStdout()); err != nil {
 				return err
 			}
 		}
-		s, err := openToMend(cmd.Context(), *data, *crawl)
+		s, err := openToMend(cmd.Context(), *data, *name)
 		if err != nil {
 			return err
 		}
@@ -58,11 +62,23 @@ func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
 }
 
 // mend repairs a crawl and says what it did.
-func mend(ctx context.Context, data, crawl string, out io.Writer) error {
-	s, err := openToMend(ctx, data, crawl)
-	if err != nil {
-		return err
+func mend(ctx context.Context, data, name string, out io.Writer) error {
+	if !isDirectory(data) {
+		return checkDirectory(data)
 	}
-	err = s.Repair(ctx, false, func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
-	return errors.Join(err, s.Close())
+	_, err := patiently(ctx, data, func() (struct{}, error) {
+		return struct{}{}, crawl.Repair(ctx, crawl.Options{Dir: data, Crawl: name},
+			func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
+	})
+	return err
+}
+
+// isDirectory reports whether there is a data directory at a path, or one that has lost freshet.json.
+func isDirectory(data string) bool {
+	for _, name := range []string{"db", "warc"} {
+		if info, err := os.Stat(filepath.Join(data, name)); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return store.Exists(vfs.Default, data)
 }
