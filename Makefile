@@ -1,6 +1,7 @@
 # Everything a newcomer or a build machine runs. `make` alone lists the targets.
 
 FUZZTIME ?= 60s
+TRIALS ?= 500
 
 # Of make adversary: which web, for how long, within how much memory.
 SEED ?= 1
@@ -12,7 +13,7 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites check race fuzz bench adversary
+.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +42,9 @@ check: .tools/built ## lint and look for known vulnerabilities
 
 race: setup ## run all tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout 60m ./...
+
+damage: ## damage a directory at random TRIALS times, 500 unless told, and mend it
+	FRESHET_DAMAGE_TRIALS=$(TRIALS) go test -count=1 -timeout 60m -run TestDamage ./internal/damage -v | grep -v '^ '
 
 fuzz: ## fuzz every target for FUZZTIME, 60s unless told
 	@scripts/fuzz $(FUZZTIME)

@@ -72,6 +72,8 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	}()
 	f, err := readFormat(fsys, d.join(formatFile))
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.has(dbDir): // it is written before the database is made
+		err = fmt.Errorf("%w: %s: %s is lost", ErrCorrupt, path, formatFile)
 	case errors.Is(err, fs.ErrNotExist):
 		d.fresh = true
 		f = format{Format, partitions}
@@ -106,6 +108,11 @@ func readFormat(fsys vfs.FS, name string) (f format, err error) {
 		return f, fmt.Errorf("%w: %s: format %d: this program has %d; freshet migrate brings it there", ErrOutdated, name, f.Format, Format)
 	}
 	return f, nil
+}
+
+func (d *directory) has(name string) bool {
+	_, err := d.fs.Stat(d.join(name))
+	return err == nil
 }
 
 func (d *directory) join(name string) string { return d.fs.PathJoin(d.path, name) }

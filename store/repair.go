@@ -111,7 +111,7 @@ func (r *repair) pausable(all []order) error {
 			return errors.Join(err, batch.Close())
 		}
 	}
-	return commit(batch, pebble.Sync)
+	return r.commitRows(batch)
 }
 
 type repair struct {
@@ -149,7 +149,12 @@ func (r *repair) partition(p weburl.Partition, mend func() error) error {
 	if r.batch.Empty() {
 		return r.batch.Close()
 	}
-	if err := commit(r.batch, pebble.Sync); err != nil {
+	return r.commitRows(r.batch)
+}
+
+// commitRows commits rows that no record has made, and forgets the decoded ones.
+func (r *repair) commitRows(batch *pebble.Batch) error {
+	if err := commit(batch, pebble.Sync); err != nil {
 		return r.fail(err)
 	}
 	r.mu.Lock()
