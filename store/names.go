@@ -15,8 +15,8 @@ const tempDir = "tmp"
 
 // topNames are the names that a data directory may have; a folder's ends in a slash.
 var topNames = []string{
-	formatFile, lockFile, ballastFile, dbDir + "/", warcDir + "/", asideDir + "/", tempDir + "/",
-	ordersFile, ordersCopy, "seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
+	formatFile, lockFile, ballastFile, dbDir + "/", dbDir + ".mended/", warcDir + "/", asideDir + "/", tempDir + "/",
+	ordersFile, ordersCopy, highwaterFile, "seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
 	"lost+found/", // of the file system, where the directory is the top of one
 }
 
@@ -27,7 +27,7 @@ func leftover(name string) bool {
 	if n, err := strconv.Atoi(pid); is && err == nil && n > 0 && n <= maxPID && pid == strconv.Itoa(n) {
 		return true
 	}
-	return slices.Contains([]string{formatFile + ".new", ordersFile + ".new", ordersCopy + ".new", "crawl.log.new"}, name)
+	return slices.Contains([]string{formatFile + ".new", ordersFile + ".new", ordersCopy + ".new", highwaterFile + ".new", "crawl.log.new"}, name)
 }
 
 // maxPID is the largest number of a process.

@@ -14,8 +14,8 @@ import (
 // filled returns a database with tables, range deletions and a log, what it holds, and the last entry of each key.
 func filled(t *testing.T, seed uint64) (*vfs.MemFS, map[string]string) {
 	t.Helper()
-	disk, rng := vfs.NewMem(), rand.New(rand.NewPCG(seed, 2))
-	o := &pebble.Options{FS: disk, FormatMajorVersion: pebble.FormatNewest, MemTableSize: 64 << 10, Logger: quiet{}}
+	disk, rng := vfs.NewCrashableMem(), rand.New(rand.NewPCG(seed, 2))
+	o := &pebble.Options{FS: disk, FormatMajorVersion: pebble.FormatNewest, MemTableSize: 1 << 20, DisableAutomaticCompactions: true, Logger: quiet{}}
 	db, err := pebble.Open("db", o)
 	if err != nil {
 		t.Fatal(err)
@@ -52,11 +52,13 @@ func filled(t *testing.T, seed uint64) (*vfs.MemFS, map[string]string) {
 				t.Fatal(err)
 			}
 		}
+		if round == 4 {
+			if err := db.Compact(t.Context(), []byte{0}, []byte{0xff}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	crashed := vfs.NewMem() // the log is not flushed
-	if _, err := vfs.Clone(disk, crashed, "db", "db"); err != nil {
-		t.Fatal(err)
-	}
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{}) // the log is not flushed
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

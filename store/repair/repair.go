@@ -18,8 +18,8 @@ import (
 const (
 	lockFile  = "LOCK"
 	dbDir     = "db"
-	mending   = "db.mending" // a database being gathered
-	mended    = "db.mended"  // one that is whole, on its way to its place
+	mending   = "tmp/db"    // a database being gathered; an opening clears the folder
+	mended    = "db.mended" // one that is whole, on its way to its place
 	asideDir  = "aside"
 	tableKind = ".sst"
 )
@@ -69,6 +69,9 @@ func resume(fsys vfs.FS, dir string) (bool, error) {
 // replace puts what can be read of the database in its place.
 func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
 	db, part, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, mended)
+	if err := fsys.MkdirAll(fsys.PathDir(part), 0o700); err != nil {
+		return err
+	}
 	err := database(ctx, fsys, db, part, func(file, what string) { report(store.Problem{Place: file, Text: what}) })
 	if err != nil {
 		return err
