@@ -115,7 +115,7 @@ func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
 	if err := writeFile(disk, path, raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Repair(ctx, func(Problem) {}); err != nil {
+	if err := s.Repair(ctx, false, func(Problem) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeFile(disk, "data/aside/rows-0.jsonl", []byte(secret)); err != nil {
