@@ -2,7 +2,10 @@ package live
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,12 +31,6 @@ type neighbour struct {
 	patience  time.Duration // it answers 503 and asks for so much
 	noRobots  bool          // its robots.txt cannot be had
 	overloads bool          // it answers 503
-}
-
-// fault says whether anything is wrong with it.
-func (n neighbour) fault() bool {
-	n.pages = 0
-	return n != neighbour{}
 }
 
 // A neighbourhood is crawled for some days and kept fresh by visiting all pages alike.
@@ -191,6 +188,52 @@ func TestOneSiteSlowsNoOther(t *testing.T) {
 				}
 			}
 			t.Logf("visits by site %v, requests %v", n.visits, n.asked)
+		})
+	}
+}
+
+// TestNobodyPaysForAnother draws neighbourhoods in which something is wrong with some sites. Each other site has at
+// least 95 of a hundred of the visits that it has where those sites do not exist and the budget is less by what they
+// use. FRESHET_SEEDS sets the number of neighbourhoods; keepfresh has hundreds of the decision alone.
+func TestNobodyPaysForAnother(t *testing.T) {
+	seeds := 1
+	if n, err := strconv.Atoi(os.Getenv("FRESHET_SEEDS")); err == nil {
+		seeds = n
+	}
+	faults := []neighbour{{paused: true}, {block: true}, {hours: "1:00-2:00"}, {hours: "6:00-12:00"}, {patience: day},
+		{patience: 2 * time.Hour}, {overloads: true}, {noRobots: true}}
+	const days = 4
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			with, pages := &neighbourhood{days: days}, 0
+			for range 3 + r.IntN(3) {
+				with.sites = append(with.sites, neighbour{pages: 20 + r.IntN(20)})
+			}
+			well := len(with.sites)
+			for range 1 + r.IntN(4) {
+				ill := faults[r.IntN(len(faults))]
+				ill.pages = 10 + r.IntN(30)
+				with.sites = append(with.sites, ill)
+			}
+			for _, s := range with.sites {
+				pages += s.pages
+			}
+			with.budget = int64(pages)
+			with.run(t)
+			used := 0
+			for _, n := range with.asked[well:] {
+				used += n
+			}
+			without := &neighbourhood{days: days, sites: with.sites[:well], budget: with.budget - int64(used/days)}
+			without.run(t)
+			for site, visits := range without.visits {
+				if got := with.visits[site]; got < visits*95/100-1 {
+					t.Errorf("site %d has %d visits, and %d without the ill ones", site, got, visits)
+				}
+			}
+			t.Logf("%+v, %d requests of theirs", with.sites[well:], used)
+			t.Logf("visits %v, without them %v", with.visits, without.visits)
 		})
 	}
 }
