@@ -136,7 +136,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 		return func() { e.tellRobots(page.Site, verdict, now) }
 	}
 	turn := page
-	if request.URL.Host() != page.Site.Host() {
+	if request.URL.Site().Name() != page.Site.Name() {
 		var ok bool
 		if turn, ok = e.claim(page, request.URL.Site()); !ok {
 			e.handedOut.Add(-1)
@@ -149,7 +149,7 @@ func (e *Engine) fetchRobots(ctx context.Context, page frontier.Page) {
 		e.handedOut.Add(-1)
 		return
 	}
-	v.gateHost = turn.Site.Host()
+	v.gateHost = turn.Site.Name()
 	v.record = e.robotsRecord(v, verdict)
 	e.hand(v)
 }
@@ -245,7 +245,7 @@ func (e *Engine) robotsRecord(v *visit, verdict robots.Verdict) *store.Robots {
 	if r.Err != nil {
 		record.Reason = r.Err.Error()
 	}
-	if v.gateHost == v.page.Site.Host() {
+	if v.gateHost == v.page.Site.Name() {
 		record.Gate = storedGate(v.gate)
 	}
 	return record

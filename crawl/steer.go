@@ -122,6 +122,7 @@ func (e *Engine) gate(host string, set func(time.Time) (frontier.Gate, error)) e
 	if err != nil || root.Host() != host {
 		return fmt.Errorf("%w: host %q: want a name in lower case or an address, such as example.org", ErrOrder, host)
 	}
+	host = root.Site().Name()
 	return e.order(func(now time.Time) error {
 		if err := e.hold(root.Site(), now); err != nil {
 			return err

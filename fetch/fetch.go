@@ -39,7 +39,7 @@ type Options struct {
 	// MostHeld bytes; by default there are 256 MiB, or what two need.
 	Memory *memory.Account
 
-	// Resolve maps a host, as URL.Host spells it, to an address and a port: connections to that host
+	// Resolve maps a host, as Site.Name spells it, to an address and a port: connections to that host
 	// at any port go there. The address guard applies all the same.
 	Resolve      map[string]netip.AddrPort
 	AllowPrivate bool     // do not ask Guard

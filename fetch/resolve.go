@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/weburl"
 )
 
 // ErrNoHost is wrapped by a Resolver's error that says for sure that a host has no address.
@@ -54,7 +55,7 @@ func (f *Fetcher) Resolve(ctx context.Context, host string, port uint16) Resolut
 }
 
 func (f *Fetcher) resolve(ctx context.Context, host string, port uint16) Resolution {
-	if address, ok := f.opt.Resolve[host]; ok {
+	if address, ok := f.opt.Resolve[weburl.HostName(host)]; ok {
 		if err := f.guard(address.Addr()); err != nil {
 			return Resolution{Outcome: Refused, Err: err}
 		}

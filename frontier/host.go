@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// host groups the sites of one name, for which politeness is kept.
+// host groups the sites of one weburl.Site.Name, for which politeness is kept.
 type host struct {
 	name    string
 	sites   []*site
@@ -85,7 +85,7 @@ func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	if s := f.sites[name]; s != nil {
 		return s
 	}
-	h := f.lookupHost(name.Host(), now)
+	h := f.lookupHost(name.Name(), now)
 	s := &site{name: name, host: h}
 	h.sites = append(h.sites, s)
 	f.sites[name] = s

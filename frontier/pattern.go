@@ -19,7 +19,7 @@ import (
 //     (org,example,)/docs/         those whose SURT begins so, "www." and scheme aside
 //     ~/print\?|[?&]session=       those in which the regular expression (RE2) is found
 //
-// A SURT prefix that ends in a comma, "(org,example,", takes in the hosts below too.
+// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", takes in the hosts below too.
 type Pattern struct {
 	kind       patternKind
 	text       string // canonical: a host, a site, a prefix
@@ -79,9 +79,9 @@ func parsePattern(text string) (Pattern, error) {
 		case err != nil || rawErr != nil:
 			return fail("http://HOST or https://HOST, with a path or without")
 		case raw.Path == "" && raw.RawQuery == "":
-			return Pattern{kind: matchSite, text: string(u.Site())}, nil
+			return Pattern{kind: matchSite, text: string(u.Site().Plain())}, nil
 		}
-		return Pattern{kind: matchPrefix, text: u.String()}, nil
+		return Pattern{kind: matchPrefix, text: u.Plain().String()}, nil
 	}
 	name, below := strings.CutPrefix(text, ".")
 	u, err := weburl.Parse("http://" + name + "/")
@@ -90,9 +90,9 @@ func parsePattern(text string) (Pattern, error) {
 		return fail("*, HOST, .DOMAIN, a URL's beginning, a SURT prefix or ~ and a regular expression")
 	}
 	if below {
-		return Pattern{kind: matchBelow, text: u.Host()}, nil
+		return Pattern{kind: matchBelow, text: u.Site().Name()}, nil
 	}
-	return Pattern{kind: matchHost, text: u.Host()}, nil
+	return Pattern{kind: matchHost, text: u.Site().Name()}, nil
 }
 
 // surtPrefix returns a SURT prefix as surtOf spells it: "org,example,)/docs/". It takes the forms of
@@ -128,6 +128,7 @@ func (p Pattern) String() string {
 
 // Match says whether u is one of the URLs. O(length of the URL).
 func (p Pattern) Match(u weburl.URL) bool {
+	u = u.Plain()
 	switch p.kind {
 	case matchPrefix:
 		return strings.HasPrefix(u.String(), p.text)
@@ -148,12 +149,12 @@ func (p Pattern) MatchSite(site weburl.Site) bool {
 	case matchAll:
 		return true
 	case matchHost:
-		return site.Host() == p.text
+		return site.Name() == p.text
 	case matchBelow:
-		host := site.Host()
+		host := site.Name()
 		return host == p.text || strings.HasSuffix(host, "."+p.text)
 	case matchSite:
-		return string(site) == p.text
+		return string(site.Plain()) == p.text
 	}
 	return false
 }
@@ -208,6 +209,7 @@ func (p Patterns) Match(u weburl.URL) bool {
 	if p.n == 0 {
 		return false
 	}
+	u = u.Plain()
 	host := u.Host()
 	if _, ok := p.hosts[host]; ok || p.matchBelow(host) {
 		return true

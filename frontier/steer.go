@@ -59,7 +59,7 @@ func (f *Frontier) Block(host string, until, now time.Time) Gate {
 // rest of it. As Restore does it otherwise.
 func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
 	t := f.tick(now)
-	if f.hosts[host] == nil {
+	if host = weburl.HostName(host); f.hosts[host] == nil {
 		f.lookupHost(host, t).reopen(g, t)
 	}
 }
@@ -69,7 +69,7 @@ func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocke
 
 func (f *Frontier) setBlocked(name string, until instant, now time.Time) Gate {
 	t := f.tick(now)
-	h := f.lookupHost(name, t)
+	h := f.lookupHost(weburl.HostName(name), t)
 	h.blocked = until
 	h.open = nil
 	f.update(h, t)

@@ -256,7 +256,7 @@ func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 }
 
 func (st *state) gate(p weburl.Partition, host string, g *Gate) {
-	st.key = st.keys.appendText(st.key[:0], p, keyGate, host)
+	st.key = st.keys.appendText(st.key[:0], p, keyGate, weburl.HostName(host))
 	st.set(g)
 }
 

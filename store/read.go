@@ -136,9 +136,14 @@ func (s *Store) raw(key []byte) (value []byte, err error) {
 	return value, err
 }
 
-// Gate returns the politeness kept for a host of partition p, zero if none is.
+// Gate returns the politeness kept for a host of partition p, zero if none is. A final dot of the host makes no
+// difference, but for what an older program has stored of it and no newer one since.
 func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
-	err = s.row(s.keys.appendText(nil, p, keyGate, host), &gate)
+	name := weburl.HostName(host)
+	err = s.row(s.keys.appendText(nil, p, keyGate, name), &gate)
+	if errors.Is(err, ErrNotFound) && name != host {
+		err = s.row(s.keys.appendText(nil, p, keyGate, host), &gate)
+	}
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

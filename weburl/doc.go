@@ -12,6 +12,7 @@
 //   - Fingerprint, 64 bits, stands for the URL wherever a text would be too large. Among ten
 //     billion URLs some three pairs share one.
 //   - Site, the scheme, host and port, is what has queues and a robots.txt.
+//   - Name, the host's without a final dot, is what politeness is owed to.
 //   - Domain, the registrable domain by the public suffix list, is the owner, as far as a name tells.
 //   - Partition, a hash of the domain, says in which part of a data directory the page lives, so
 //     that http, https, "www." and other subdomains of one owner are together.

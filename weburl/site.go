@@ -25,6 +25,31 @@ func (s Site) Host() string {
 	return host
 }
 
+// Name returns the name of the host: Host without a final dot, which only says that the name is whole. Sites of one
+// name are one host, to which politeness is owed.
+func (s Site) Name() string { return HostName(s.Host()) }
+
+// HostName returns a canonical host without its final dot.
+func HostName(host string) string {
+	if name, dotted := strings.CutSuffix(host, "."); dotted && name != "" {
+		return name
+	}
+	return host
+}
+
+// Plain returns the site without the final dot of its host.
+func (s Site) Plain() Site {
+	host, port := s.split()
+	if HostName(host) == host {
+		return s
+	}
+	plain := s.Scheme() + "://" + HostName(host)
+	if port != "" {
+		plain += ":" + port
+	}
+	return Site(plain)
+}
+
 // Port returns the port that a connection goes to: the one that is written, or the scheme's own,
 // or 0 for the empty Site.
 func (s Site) Port() uint16 {

@@ -146,3 +146,29 @@ func TestPartitionOfRefuses(t *testing.T) {
 		}()
 	}
 }
+
+// TestName holds that whatever leaves a host the same host leaves its name the same, and that nothing else does.
+func TestName(t *testing.T) {
+	for _, tt := range []struct{ raw, name, plain string }{
+		{"http://a.test/x?y", "a.test", "http://a.test/x?y"},
+		{"http://a.test./x?y", "a.test", "http://a.test/x?y"},
+		{"https://A.TEST.:443/", "a.test", "https://a.test/"},
+		{"http://a.test.:8080/", "a.test", "http://a.test:8080/"},
+		{"http://BÜCHER.test/", "xn--bcher-kva.test", "http://xn--bcher-kva.test/"},
+		{"http://xn--bcher-kva.test./", "xn--bcher-kva.test", "http://xn--bcher-kva.test/"},
+		{"http://0x7f.1/", "127.0.0.1", "http://127.0.0.1/"},
+		{"http://[::1]:80/", "[::1]", "http://[::1]/"},
+		{"http://www.a.test/", "www.a.test", "http://www.a.test/"},
+	} {
+		u, err := Parse(tt.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.Site().Name(); got != tt.name {
+			t.Errorf("%s: name %q: want %q", tt.raw, got, tt.name)
+		}
+		if got := u.Plain().String(); got != tt.plain {
+			t.Errorf("%s: plain %q: want %q", tt.raw, got, tt.plain)
+		}
+	}
+}

@@ -30,6 +30,16 @@ func (u URL) Scheme() string { return u.Site().Scheme() }
 // form, a dotted IPv4 address, or an IPv6 address in brackets.
 func (u URL) Host() string { return u.Site().Host() }
 
+// Plain returns u without the final dot of its host. It is another page, of the same host.
+func (u URL) Plain() URL {
+	site := u.Site()
+	plain := site.Plain()
+	if plain == site {
+		return u
+	}
+	return URL{string(plain) + u.RequestURI()}
+}
+
 // Port returns the port that a connection goes to: the one that is written, or the scheme's own.
 func (u URL) Port() uint16 { return u.Site().Port() }
 

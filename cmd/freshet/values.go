@@ -213,7 +213,7 @@ func (m resolveMap) Set(text string) error {
 		if err != nil || hostErr != nil || strings.Contains(host, "@") || u.String() != "http://"+u.Host()+"/" {
 			return fmt.Errorf("%q: want HOST=ADDR:PORT, such as example.test=127.0.0.2:8080", part)
 		}
-		m[u.Host()] = address
+		m[u.Site().Name()] = address
 	}
 	return nil
 }
