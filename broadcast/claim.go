@@ -44,7 +44,7 @@ func claimOf(s *store.Store, ask *Subscription, asOf Cursor) (*claim, error) {
 		case err != nil:
 			return nil, err
 		default:
-			c.pages[pageKey{u.Partition(s.Partitions()), fp}] = fmt.Sprintf("%x", row.BodyDigest[:]) == digest
+			c.pages[pageKey{s.Home(u.Site()), fp}] = fmt.Sprintf("%x", row.BodyDigest[:]) == digest
 		}
 	}
 	slices.Sort(c.drop)

@@ -35,7 +35,7 @@ func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err e
 		}
 	}
 	if site != "" {
-		r.parts = []weburl.Partition{site.Partition(s.Partitions())}
+		r.parts = []weburl.Partition{s.Home(site)}
 	}
 	for p := range s.Partitions() {
 		p := weburl.Partition(p)

@@ -167,7 +167,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 		}
 		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id, Owes: e.owes(v.links)})
 		if host := v.gateHost; host != "" && host != v.page.Site.Name() {
-			p := v.result.URL.Partition(e.store.Partitions())
+			p := e.partition(v.result.URL.Site())
 			others = append(others, &store.Gated{Partition: p, Host: host, Gate: *storedGate(v.gate)})
 		}
 		fetched = append(fetched, v)

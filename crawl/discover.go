@@ -370,7 +370,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 	for _, v := range verdicts {
 		link := v.Link
 		site := link.URL.Site()
-		p := site.Partition(n)
+		p := d.engine.partition(site)
 		if !v.New {
 			if d.engine.reordering.knows(p, link.Fingerprint) {
 				link.Cash = 0
@@ -396,7 +396,7 @@ func (d *discovery) records(verdicts []seen.Verdict, now time.Time) ([]store.Rec
 			Cash: link.Cash, Order: d.engine.opt.ordering.PageOrder(link), Seed: isSeed(link), LastMod: link.LastMod})
 	}
 	for _, refusal := range d.takeRefused() {
-		r := of(refusal.Site.Partition(n))
+		r := of(d.engine.partition(refusal.Site))
 		r.Refused = append(r.Refused, refusal)
 	}
 	return records, nil

@@ -115,7 +115,7 @@ func (e *Engine) open() (err error) {
 	}
 	e.store, err = store.Open(e.opt.Dir, store.Options{
 		FS: e.opt.FS, Crawl: e.opt.Crawl, Partitions: e.opt.Partitions, Clock: e.opt.Clock, Logger: e.opt.Logger,
-		OnRecord: e.opt.OnRecord, OnPurge: e.forget,
+		OnRecord: e.opt.OnRecord, OnPurge: e.forget, Suffixes: e.opt.Suffixes,
 		WARC: store.WARCOptions{MaxBytes: e.opt.WARCSize, Info: [][2]string{
 			{"software", "Freshet " + e.opt.Version}, {"format", "WARC File Format 1.1"},
 			{"http-header-user-agent", e.opt.UserAgent}, {"robots", "obey"},
@@ -138,7 +138,8 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	set, err := seen.Open(e.opt.FS.PathJoin(e.opt.Dir, "seen", e.opt.Crawl), seen.Options{
-		FS: e.opt.FS, Partitions: e.store.Partitions(), CacheEntries: seen.CacheEntries(e.opt.Connections), DrainLinks: drainLinks, BufferBytes: e.plan.waiting,
+		FS: e.opt.FS, Partitions: e.store.Partitions(), Home: e.store.Home, DrainLinks: drainLinks,
+		CacheEntries: seen.CacheEntries(e.opt.Connections), BufferBytes: e.plan.waiting,
 		Logger: e.opt.Logger, Cash: e.opt.paysCash(),
 	})
 	if err != nil {

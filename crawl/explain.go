@@ -206,7 +206,7 @@ func (x *explainer) scope() (frontier.Scope, error) {
 	for _, seed := range x.opt.Seeds {
 		scope.AddSeed(seed)
 	}
-	for row, err := range x.store.Sites(x.url.Partition(x.store.Partitions())) {
+	for row, err := range x.store.Sites(x.store.Home(x.url.Site())) {
 		if err != nil {
 			return nil, fmt.Errorf("crawl: explain %s: %w", x.url, err)
 		}
@@ -224,7 +224,7 @@ const carrierRows = 100_000
 // many links and redirects lead to it.
 func (x *explainer) carrier() (link weburl.Link, found bool, err error) {
 	n := x.store.Partitions()
-	own := int(x.url.Partition(n))
+	own := int(x.store.Home(x.url.Site()))
 	rows := 0
 	for i := range n {
 		p := weburl.Partition((own + i) % n)
@@ -322,7 +322,7 @@ func (x *explainer) discovery(row store.Page) string {
 		return detail
 	}
 	// The page that carries the link may lie in another partition; its name is worth a look in this one.
-	if via, err := x.store.Page(x.url.Partition(x.store.Partitions()), row.Via); err == nil {
+	if via, err := x.store.Page(x.store.Home(x.url.Site()), row.Via); err == nil {
 		return detail + ", by way of " + via.URL.String()
 	}
 	return detail + ", by way of page " + row.Via.String()

@@ -22,7 +22,7 @@ func (e *Engine) fetch(ctx context.Context, page frontier.Page) {
 		e.fetchRobots(ctx, page)
 		return
 	}
-	row, err := e.store.Page(page.Site.Partition(e.store.Partitions()), page.Fingerprint)
+	row, err := e.store.Page(e.partition(page.Site), page.Fingerprint)
 	if err != nil {
 		e.giveBack(page)
 		e.fail(fmt.Errorf("crawl: page %s queued at %s: %w", page.Fingerprint, page.Site, err))

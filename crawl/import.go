@@ -55,7 +55,7 @@ func (i *Importer) Sight(s Sighting) error {
 		if !s.At.IsZero() {
 			at = s.At.UnixNano()
 		}
-		_, err := i.store.Apply(&store.Discovered{Partition: s.URL.Partition(i.store.Partitions()), At: at,
+		_, err := i.store.Apply(&store.Discovered{Partition: i.store.Home(s.URL.Site()), At: at,
 			New: []store.NewPage{{URL: s.URL, Seed: true, Cash: s.Weight}}})
 		i.Pages++
 		return err
@@ -192,7 +192,7 @@ func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 		i.Skipped["revisit of what is not stored"]++
 		return false
 	}
-	original, err := i.store.Version(f.URL.Partition(i.store.Partitions()), fp, row.Versions)
+	original, err := i.store.Version(i.store.Home(f.URL.Site()), fp, row.Versions)
 	if err != nil || original.Capture.IsZero() {
 		i.Skipped["revisit of what is not stored"]++
 		return false

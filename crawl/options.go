@@ -71,8 +71,9 @@ type Options struct {
 	// above that concern fetches are put into it.
 	Fetch fetch.Options
 
-	Keep    store.Keep // how much of the past is kept; default all
-	MinFree int64      // bytes of free disk space below which the crawl ends; 0: when the disk is full
+	Keep     store.Keep      // how much of the past is kept; default all
+	Suffixes weburl.Suffixes // tells domains apart in the data directory; default the program's list
+	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
 	DiscoveryShare float64  // share of the requests owed to new pages; default 0.2
 	Refresh        *Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once

@@ -301,7 +301,7 @@ func revisit(response *warc.Record, profile string, url weburl.URL, original sto
 // lastVersion returns the last version of the page that was stored; ok is false if its capture is not
 // kept.
 func (e *Engine) lastVersion(v *visit) (original store.Version, ok bool) {
-	original, err := e.store.Version(v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint, v.row.Versions)
+	original, err := e.store.Version(e.partition(v.page.Site), v.page.Fingerprint, v.row.Versions)
 	return original, err == nil && !original.Capture.IsZero()
 }
 

@@ -370,7 +370,7 @@ func (r *refresher) pick(now time.Time) (records []store.Record, wake time.Durat
 
 // noteOf returns what the refresher is told of a visit that was committed, if anything.
 func (e *Engine) noteOf(v *visit) (n note, ok bool, err error) {
-	n.key = pageKey{v.page.Site.Partition(e.store.Partitions()), v.page.Fingerprint}
+	n.key = pageKey{e.partition(v.page.Site), v.page.Fingerprint}
 	if v.page.Robots {
 		return n, false, nil
 	}

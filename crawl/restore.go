@@ -119,7 +119,7 @@ func siteInfo(s *store.Store, rules *robotsRules, site weburl.Site) (info fronti
 	if err != nil {
 		return fail(err)
 	}
-	gate, err := s.Gate(site.Partition(s.Partitions()), site.Host())
+	gate, err := s.Gate(s.Home(site), site.Host())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}

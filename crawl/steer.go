@@ -392,7 +392,7 @@ func (e *Engine) apply(now time.Time, records ...store.Record) error {
 }
 
 func (e *Engine) partition(site weburl.Site) weburl.Partition {
-	return site.Partition(e.store.Partitions())
+	return e.store.Home(site)
 }
 
 // known returns ErrUnknown for a site without a row.

@@ -10,16 +10,16 @@ import (
 // rest of a link's test. That one of a million sites is taken for another that is remembered has a probability of one in
 // a billion; its URLs would be looked for in the other's partition, and be new once more.
 type sites struct {
-	partitions int // of the store
-	seed       maphash.Seed
+	home  func(weburl.Site) weburl.Partition
+	seed  maphash.Seed
 	known      map[uint64]weburl.Partition // by a hash of the site that nobody can foretell
 }
 
 // maxSites bounds the sites that are remembered.
 const maxSites = 1 << 14
 
-func newSites(partitions int) sites {
-	return sites{partitions, maphash.MakeSeed(), map[uint64]weburl.Partition{}}
+func newSites(home func(weburl.Site) weburl.Partition) sites {
+	return sites{home, maphash.MakeSeed(), map[uint64]weburl.Partition{}}
 }
 
 // partition returns the partition of a site. O(1) for one that is remembered.
@@ -30,7 +30,7 @@ func (s sites) partition(site weburl.Site) weburl.Partition {
 		if len(s.known) == maxSites {
 			clear(s.known)
 		}
-		p = site.Partition(s.partitions)
+		p = s.home(site)
 		s.known[hash] = p
 	}
 	return p

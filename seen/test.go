@@ -52,7 +52,9 @@ type Options struct {
 	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of Room
 	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
 	Partitions   int           // of the store; a set made with another number is lost; default 16
-	Logger       *slog.Logger  // hears of a damaged set; default discards
+	// Home tells in which partition of the store a site lies; default Site.Partition.
+	Home   func(weburl.Site) weburl.Partition
+	Logger *slog.Logger // hears of a damaged set; default discards
 
 	// Cash asks for verdicts on known links too, for the cash they add. Of a URL that is in the cache
 	// it comes in lots, as a weburl.Purse makes them; what is held back when the URL leaves the cache,
@@ -80,6 +82,10 @@ func (o Options) withDefaults() Options {
 	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
 	o.MaxWait = cmp.Or(o.MaxWait, 100*time.Millisecond)
 	o.Partitions = cmp.Or(o.Partitions, 16)
+	if o.Home == nil {
+		partitions := o.Partitions
+		o.Home = func(site weburl.Site) weburl.Partition { return site.Partition(partitions) }
+	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
@@ -164,7 +170,7 @@ func Open(dir string, opt Options) (*Test, error) {
 	return &Test{
 		opt: opt, lost: lost, set: set,
 		cache: newRecent(opt.CacheEntries, opt.Cash), buffer: newBuffer(make([]indexed, smallestIndex)), taken: newBuffer(nil), room: opt.Room(set.Known()),
-		marks: map[weburl.Partition]uint64{}, sites: newSites(opt.Partitions),
+		marks: map[weburl.Partition]uint64{}, sites: newSites(opt.Home),
 	}, nil
 }
 
@@ -360,7 +366,7 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.lost = true
 	t.forgetRecent()
 
-	sites := newSites(t.opt.Partitions)
+	sites := newSites(t.opt.Home)
 	batch := make([]disk.Entry, 0, rebuildBatch)
 	depths := make([]uint16, 0, rebuildBatch)
 	for link := range known {

@@ -78,7 +78,7 @@ func (s *Store) settlePaid(f *Fetch) {
 	if !ok || f.Owes == nil {
 		return
 	}
-	if row := s.state.resolve(r.home(s.dir.partitions), r.URL); row.exists {
+	if row := s.state.resolve(r.home(s.homes), r.URL); row.exists {
 		r.Paid = f.Owes(row.Cash+r.Collected, row.Paid)
 	}
 }
@@ -219,7 +219,7 @@ func looksFurther(k recordKind) bool {
 }
 
 func (s *Store) checkRecord(r Record) error {
-	if p := r.home(s.dir.partitions); int(p) >= s.dir.partitions {
+	if p := r.home(s.homes); int(p) >= s.dir.partitions {
 		return fmt.Errorf("store: %T: partition %d: want one below %d", r, p, s.dir.partitions)
 	}
 	return r.check()
@@ -234,10 +234,13 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 		return err
 	}
 	r.settle(p)
+	if err := s.learnHomes(p, r); err != nil {
+		return err
+	}
 	if err := s.checkRecord(r); err != nil {
 		return err
 	}
-	if home := r.home(s.dir.partitions); home != p {
+	if home := r.home(s.homes); home != p {
 		return fmt.Errorf("store: replay: %T of partition %d: want one of %d", r, home, p)
 	}
 	s.mu.Lock()
@@ -261,7 +264,7 @@ func (s *Store) stage(st *state, r Record) (weburl.Partition, uint64) {
 	if st.batch == nil {
 		st.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
 	}
-	p := r.home(s.dir.partitions)
+	p := r.home(s.homes)
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = appendRecord(s.records, r)

@@ -137,7 +137,7 @@ func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerpri
 		return nil, err
 	}
 	for _, fp := range sortedKeys(have) {
-		if pages[fp] == nil && !have[fp].url.IsZero() && have[fp].url.Partition(r.dir.partitions) == r.p {
+		if pages[fp] == nil && !have[fp].url.IsZero() && r.homes.of(have[fp].url.Site()) == r.p {
 			pages[fp] = madeOf(have[fp])
 			r.say(have[fp].url.String(), "its row was missing and is made anew from its captures")
 		}

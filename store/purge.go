@@ -77,7 +77,7 @@ func (s *Store) Count(target Target) (pages int64, err error) {
 
 // count returns how many pages of a site have not been taken down.
 func (s *Store) count(keys keyspace, site weburl.Site) (pages int64, err error) {
-	for page, err := range s.pagesOf(keys, site.Partition(s.dir.partitions)) {
+	for page, err := range s.pagesOf(keys, s.homes.of(site)) {
 		if err != nil {
 			return pages, err
 		}
@@ -206,7 +206,7 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 		if err != nil {
 			return moves, err
 		}
-		t := takedown{Store: s, crawl: crawl, keys: newKeyspace(crawl), p: target.partition(s.dir.partitions), at: at}
+		t := takedown{Store: s, crawl: crawl, keys: newKeyspace(crawl), p: s.homes.ofTarget(target), at: at}
 		if !target.URL.IsZero() {
 			err = t.page(target.URL)
 		} else {
@@ -217,11 +217,12 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 	return moves, err
 }
 
-func (t Target) partition(partitions int) weburl.Partition {
+// ofTarget returns the partition of what is taken down.
+func (h *homes) ofTarget(t Target) weburl.Partition {
 	if t.URL.IsZero() {
-		return t.Site.Partition(partitions)
+		return h.of(t.Site)
 	}
-	return t.URL.Partition(partitions)
+	return h.of(t.URL.Site())
 }
 
 // purgeBatch is how many pages of a site go in one batch.
@@ -342,7 +343,7 @@ func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error
 // partitionsOf returns where the targets of purges are.
 func (s *Store) partitionsOf(all []purge) (places []weburl.Partition) {
 	for i := range all {
-		places = append(places, all[i].target().partition(s.dir.partitions))
+		places = append(places, s.homes.ofTarget(all[i].target()))
 	}
 	slices.Sort(places)
 	return slices.Compact(places)

@@ -60,7 +60,7 @@ func (s *Store) Page(p weburl.Partition, fp weburl.Fingerprint) (page Page, err 
 func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) { return s.pageOf(s.keys, u) }
 
 func (s *Store) pageOf(keys keyspace, u weburl.URL) (page Page, fp weburl.Fingerprint, err error) {
-	p := u.Partition(s.dir.partitions)
+	p := s.homes.of(u.Site())
 	for fp = u.Fingerprint(); ; fp = probe(fp) {
 		page = Page{}
 		err = s.row(keys.appendPage(nil, p, keyPage, fp), &page)
@@ -108,7 +108,7 @@ func (s *Store) Site(site weburl.Site) (SiteRow, error) { return s.siteOf(s.keys
 
 func (s *Store) siteOf(keys keyspace, site weburl.Site) (SiteRow, error) {
 	row := SiteRow{Site: site}
-	err := s.row(keys.appendText(nil, site.Partition(s.dir.partitions), keySite, string(site)), &row)
+	err := s.row(keys.appendText(nil, s.homes.of(site), keySite, string(site)), &row)
 	return row, err
 }
 
@@ -123,7 +123,7 @@ func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
 
 // RobotsBody returns the robots.txt kept for a site; ErrNotFound if none is.
 func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
-	key := s.keys.appendText(nil, site.Partition(s.dir.partitions), keyRobots, string(site))
+	key := s.keys.appendText(nil, s.homes.of(site), keyRobots, string(site))
 	return s.raw(key)
 }
 
@@ -156,7 +156,7 @@ func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n i
 	if n <= 0 {
 		return dst, nil
 	}
-	p := site.Partition(s.dir.partitions)
+	p := s.homes.of(site)
 	from, to := span(s.keys.appendQueue(nil, p, q, site))
 	prefix := len(from)
 	if after != (Key{}) {

@@ -18,9 +18,9 @@ import (
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
 	kind() recordKind
-	home(partitions int) weburl.Partition // the partition whose state it changes
-	settle(weburl.Partition)              // sets Partition of a decoded record that has one
-	check() error                         // what apply could not cope with
+	home(*homes) weburl.Partition // the partition whose state it changes
+	settle(weburl.Partition)      // sets Partition of a decoded record that has one
+	check() error                 // what apply could not cope with
 }
 
 // recordKind is the first byte of an encoded record. The numbers are part of the format.
@@ -414,24 +414,24 @@ func (*Ranked) kind() recordKind     { return kindRanked }
 func (*Struck) kind() recordKind     { return kindStruck }
 func (*Obeyed) kind() recordKind     { return kindObeyed }
 
-func (r *Discovered) home(int) weburl.Partition   { return r.Partition }
-func (r *Fetched) home(n int) weburl.Partition    { return r.URL.Partition(n) }
-func (r *Robots) home(n int) weburl.Partition     { return r.Site.Partition(n) }
-func (r *Gated) home(int) weburl.Partition        { return r.Partition }
-func (r *Planned) home(int) weburl.Partition      { return r.Partition }
-func (r *Refused) home(n int) weburl.Partition    { return r.URL.Partition(n) }
-func (r *Withdrawn) home(int) weburl.Partition    { return r.Partition }
-func (r *Purged) home(int) weburl.Partition       { return r.Partition }
-func (r *Mark) home(int) weburl.Partition         { return r.Partition }
-func (r *Paused) home(int) weburl.Partition       { return r.Partition }
-func (r *SitePurged) home(n int) weburl.Partition { return r.Site.Partition(n) }
-func (r *Scrubbed) home(int) weburl.Partition     { return r.Partition }
-func (r *Relocated) home(int) weburl.Partition    { return r.Partition }
-func (r *Pruned) home(int) weburl.Partition       { return r.Partition }
-func (r *Forgotten) home(int) weburl.Partition    { return r.Partition }
-func (r *Ranked) home(int) weburl.Partition       { return r.Partition }
-func (r *Struck) home(int) weburl.Partition       { return r.Partition }
-func (r *Obeyed) home(n int) weburl.Partition     { return r.Site.Partition(n) }
+func (r *Discovered) home(*homes) weburl.Partition   { return r.Partition }
+func (r *Fetched) home(h *homes) weburl.Partition    { return h.of(r.URL.Site()) }
+func (r *Robots) home(h *homes) weburl.Partition     { return h.of(r.Site) }
+func (r *Gated) home(*homes) weburl.Partition        { return r.Partition }
+func (r *Planned) home(*homes) weburl.Partition      { return r.Partition }
+func (r *Refused) home(h *homes) weburl.Partition    { return h.of(r.URL.Site()) }
+func (r *Withdrawn) home(*homes) weburl.Partition    { return r.Partition }
+func (r *Purged) home(*homes) weburl.Partition       { return r.Partition }
+func (r *Mark) home(*homes) weburl.Partition         { return r.Partition }
+func (r *Paused) home(*homes) weburl.Partition       { return r.Partition }
+func (r *SitePurged) home(h *homes) weburl.Partition { return h.of(r.Site) }
+func (r *Scrubbed) home(*homes) weburl.Partition     { return r.Partition }
+func (r *Relocated) home(*homes) weburl.Partition    { return r.Partition }
+func (r *Pruned) home(*homes) weburl.Partition       { return r.Partition }
+func (r *Forgotten) home(*homes) weburl.Partition    { return r.Partition }
+func (r *Ranked) home(*homes) weburl.Partition       { return r.Partition }
+func (r *Struck) home(*homes) weburl.Partition       { return r.Partition }
+func (r *Obeyed) home(h *homes) weburl.Partition     { return h.of(r.Site) }
 
 func (r *Discovered) settle(p weburl.Partition) { r.Partition = p }
 func (r *Fetched) settle(weburl.Partition)      {}

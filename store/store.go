@@ -31,6 +31,8 @@ type Options struct {
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
+	// Suffixes tells in which partition a host goes that is not known yet; default the list of the program.
+	Suffixes weburl.Suffixes
 
 	// OnRecord is called for every record once it is durable, in the order of its partition, by
 	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
@@ -93,6 +95,9 @@ func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = clock.Real()
 	}
+	if o.Suffixes.Domain == nil {
+		o.Suffixes = weburl.PublicSuffixes()
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -111,6 +116,7 @@ type Store struct {
 	db      *pebble.DB
 	large   *atomic.Bool // the database stores more than smallDatabaseBytes
 	keys    keyspace
+	homes   *homes
 	start   Start
 	full    atomic.Bool // a write has met a full disk
 	settled atomic.Bool // Close notes a clean stop
@@ -209,6 +215,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		if s.highwater.now, err = s.heightsOf(s.highwater.now); err != nil { // without what readStart has emptied
 			return nil, err
 		}
+	}
+	if err := s.openHomes(); err != nil {
+		return nil, err
 	}
 	s.state = newState(s.keys, s.db, s.large)
 	var noted []order

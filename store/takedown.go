@@ -152,12 +152,12 @@ func strip(record Record) {
 func (s *Store) silence(f *Fetch) {
 	switch r := f.Record.(type) {
 	case *Fetched:
-		row := s.state.resolve(r.home(s.dir.partitions), r.URL)
+		row := s.state.resolve(r.home(s.homes), r.URL)
 		if !s.state.takenDown(row, r.URL.Site()) {
 			return
 		}
 	case *Robots:
-		if !s.state.peekSite(r.home(s.dir.partitions), r.Site).Purged {
+		if !s.state.peekSite(r.home(s.homes), r.Site).Purged {
 			return
 		}
 	}

@@ -110,7 +110,7 @@ func (s *Store) exportFile(p weburl.Partition, path string, out *frameWriter) (e
 		if err != nil {
 			return fmt.Errorf("store: export: %w", err)
 		}
-		if target.IsZero() || target.Partition(s.dir.partitions) != p {
+		if target.IsZero() || s.homes.of(target.Site()) != p {
 			continue
 		}
 		at := warc.Pointer{File: strings.TrimSuffix(s.fs.PathBase(path), ".open"), Offset: r.Offset(), Length: length}
@@ -412,7 +412,10 @@ func (i *importer) end() error {
 		return i.fail(err)
 	}
 	i.state = newState(i.keys, i.db, i.large)
-	return nil
+	if err := i.findStrays(i.keys, i.p); err != nil {
+		return err
+	}
+	return i.keepHomes(false)
 }
 
 // undoImport empties the partition that importKey names, if it is there.

@@ -198,7 +198,7 @@ func (v *verifier) checkPage(rest, value []byte) error {
 	if page.State >= states {
 		return fmt.Errorf("%w: state %d", ErrCorrupt, page.State)
 	}
-	if home := page.URL.Partition(v.dir.partitions); home != v.p {
+	if home := v.homes.of(page.URL.Site()); home != v.p {
 		v.fault("%s: in partition %d: want %d", page.URL, v.p, home)
 	}
 	if err := v.checkPlace(&page); err != nil {

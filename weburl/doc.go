@@ -19,7 +19,7 @@
 //   - SURT is the key of archive indexes.
 //
 // Fingerprints, partitions and the numbers of relations are kept on disk and never change. A domain
-// can, when a build carries a newer public suffix list.
+// can, when a build carries a newer public suffix list; a data directory then goes by where a host lies.
 //
 // A crawler parses some hundred links a page, nearly all of them clean, so the work is shared out
 // so: a canonical URL is recognised in one pass and kept as it is; any other reference is split,

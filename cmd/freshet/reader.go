@@ -93,7 +93,7 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	if row.State != store.StateLive {
 		return nil
 	}
-	visits, err := r.store.Visits(row.URL.Partition(r.store.Partitions()), row.Fingerprint)
+	visits, err := r.store.Visits(r.store.Home(row.URL.Site()), row.Fingerprint)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("%w: %s", dashboard.ErrNotFound, u)
 	}
-	return row, u.Partition(r.store.Partitions()), fp, err
+	return row, r.store.Home(u.Site()), fp, err
 }
 
 // pick returns the version of that number, or the last one that was there at a time (zero: now).

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/weburl"
+)
+
+// homes says in which partition a site lies: in that of its registrable domain or, where the records of the directory
+// say otherwise, where they have it. A new list of public suffixes changes domains, and moves no host that is known.
+// Safe for concurrent use.
+type homes struct {
+	partitions int
+	domain     func(weburl.Site) string
+	strays     atomic.Pointer[map[string]weburl.Partition] // by name: hosts that lie elsewhere than their domain says
+}
+
+func newHomes(partitions int, domain func(weburl.Site) string) *homes {
+	h := &homes{partitions: partitions, domain: domain}
+	h.strays.Store(&map[string]weburl.Partition{})
+	return h
+}
+
+// of returns the partition of a site.
+func (h *homes) of(site weburl.Site) weburl.Partition {
+	if strays := *h.strays.Load(); len(strays) > 0 {
+		if p, stray := strays[site.Name()]; stray {
+			return p
+		}
+	}
+	return weburl.PartitionOf(h.domain(site), h.partitions)
+}
+
+// strayed tells whether a host that lies in partition p is to be noted for it.
+func (h *homes) strayed(name string, p weburl.Partition) bool {
+	return name != "" && h.of(weburl.Site("http://"+name)) != p
+}
+
+// add notes hosts that lie elsewhere than their domain says.
+func (h *homes) add(strays map[string]weburl.Partition) {
+	all := maps.Clone(*h.strays.Load())
+	maps.Copy(all, strays)
+	h.strays.Store(&all)
+}
+
+// Home returns the partition of a site: that of its registrable domain, unless the host was known before a newer list
+// of public suffixes gave it another.
+func (s *Store) Home(site weburl.Site) weburl.Partition { return s.homes.of(site) }
+
+// homesKey lies outside of every crawl, as what it leads to is no record's doing and holds for all of them: the version
+// of the list of public suffixes that the strays are by and, with a name, a stray's partition.
+func homesKey(name string) []byte { return append([]byte{keyFormat, 0}, "homes/"+name...) }
+
+// openHomes reads which hosts lie elsewhere than their domain says. Under another list of public suffixes than the
+// last it looks at the names of all sites and gates, once, and notes what it finds.
+func (s *Store) openHomes() error {
+	list := s.options.Suffixes
+	s.homes = newHomes(s.dir.partitions, list.Domain)
+	version, damaged, strays := "", false, map[string]weburl.Partition{}
+	prefix := homesKey("")
+	from, to := span(prefix)
+	err := scan(s.db, from, to, func(key, value []byte) error {
+		name := string(key[len(prefix):])
+		if name == "" {
+			version = string(value)
+			return nil
+		}
+		if damaged = damaged || len(value) != 2; !damaged {
+			strays[name] = weburl.Partition(binary.BigEndian.Uint16(value))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store: homes: %w", err)
+	}
+	if version == list.Version && !damaged {
+		s.homes.add(strays)
+		return nil
+	}
+	crawls, err := s.Crawls()
+	if err != nil {
+		return fmt.Errorf("store: homes: %w", err)
+	}
+	for _, crawl := range crawls {
+		for p := range weburl.Partition(s.dir.partitions) {
+			if err := s.findStrays(newKeyspace(crawl), p); err != nil {
+				return err
+			}
+		}
+	}
+	if s.options.ReadOnly {
+		return nil
+	}
+	return s.keepHomes(true)
+}
+
+// findStrays looks for hosts of a crawl's partition that lie elsewhere than their domain says.
+func (s *Store) findStrays(keys keyspace, p weburl.Partition) error {
+	strays := map[string]weburl.Partition{}
+	for _, kind := range []keyKind{keySite, keyGate} {
+		from, to := keys.kindSpan(p, kind)
+		err := scan(s.db, from, to, func(key, _ []byte) error {
+			name := weburl.HostName(string(key[len(from):]))
+			if kind == keySite {
+				name = weburl.Site(key[len(from):]).Name()
+			}
+			if s.homes.strayed(name, p) {
+				strays[name] = p
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("store: homes of partition %d: %w", p, err)
+		}
+	}
+	if len(strays) > 0 {
+		s.homes.add(strays)
+	}
+	return nil
+}
+
+// keepHomes notes durably which hosts are strays. Where all are written the ones noted before go.
+func (s *Store) keepHomes(all bool) error {
+	batch := s.db.NewBatch()
+	prefix := homesKey("")
+	var errs []error
+	if all {
+		from, to := span(prefix)
+		errs = append(errs, batch.DeleteRange(from, to, nil))
+	}
+	errs = append(errs, batch.Set(prefix, []byte(s.options.Suffixes.Version), nil))
+	for name, p := range *s.homes.strays.Load() {
+		errs = append(errs, batch.Set(homesKey(name), binary.BigEndian.AppendUint16(nil, uint16(p)), nil))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return errors.Join(fmt.Errorf("store: homes: %w", err), batch.Close())
+	}
+	return commit(batch, pebble.Sync)
+}
+
+// learnHomes notes where hosts lie of which a record tells that another directory made, maybe by another list. A
+// host's first record is a Discovered one, and that says where it lies.
+func (s *Store) learnHomes(p weburl.Partition, r Record) error {
+	found, ok := r.(*Discovered)
+	if !ok {
+		return nil
+	}
+	strays := map[string]weburl.Partition{}
+	for i := range found.New {
+		site := found.New[i].URL.Site()
+		if site == "" || !s.homes.strayed(site.Name(), p) {
+			continue
+		}
+		if _, err := s.Site(site); errors.Is(err, ErrNotFound) { // else it lies where it is, and the record is wrong
+			strays[site.Name()] = p
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(strays) == 0 || s.options.ReadOnly {
+		return nil
+	}
+	s.homes.add(strays)
+	return s.keepHomes(false)
+}
