@@ -47,7 +47,7 @@ type PagesOrder struct {
 type PurgeOrder struct {
 	URL    string `json:"url,omitempty"`
 	Site   string `json:"site,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"` // only count the pages
+	DryRun bool   `json:"dry_run,omitempty"` // only count the pages, of the crawl that is asked
 }
 
 // BlockOrder blocks a host, for ever unless Until is given.
