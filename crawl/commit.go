@@ -126,7 +126,7 @@ func (e *Engine) lastDrain() error {
 // gather appends what else is ready to be committed to group.
 func (e *Engine) gather(group []*visit) []*visit {
 	size := group[0].size()
-	for len(group) < groupPages && size < groupBytes {
+	for len(group) < groupPages && size < e.plan.group {
 		select {
 		case v, ok := <-e.done:
 			if !ok {
