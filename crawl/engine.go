@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,7 +88,7 @@ func Open(opt Options) (*Engine, error) {
 	if err := e.divide(); err != nil {
 		return nil, err
 	}
-	if e.fleet, err = newGate(e.opt, runtime.GOMAXPROCS(0)); err != nil {
+	if e.fleet, err = newGate(e.opt, e.plan.workers); err != nil {
 		return nil, err
 	}
 	e.fetched = make(chan *visit, e.fleet.waiting())

@@ -19,7 +19,6 @@ const (
 // What parts of the crawl hold at most, in bytes. A connection holds the room of its response, its goroutine and,
 // with TLS, buffers; a worker what its parser and encoder keep from page to page.
 const (
-	programBytes     = 16 * mib
 	databaseBytes    = 20 * mib // its cache and write buffers, and what a compaction holds
 	workerBytes      = 4 * mib
 	connectionBytes  = 96 * kib
@@ -28,7 +27,8 @@ const (
 	entryBytes       = 18 // of the cache before the seen test, with cash
 	drainFactor      = 12 // bytes that a drain takes, two buffers among them, for each byte that may wait
 	fewestFetches    = 8  // below which a crawl is not worth its start
-	leastCommon      = 8 * mib
+	leastCommon      = 4 * mib
+	perWorker        = 64 * mib // of the whole budget; a worker that waits for memory is none
 	defaultMemory    = 1 << 30
 	recordCopies     = 3 // of a record's links: its own, encoded, and in a batch of the database
 	linkBytes        = 72
@@ -39,6 +39,7 @@ const (
 // plan is how a budget is split.
 type plan struct {
 	connections int // as asked, or as many as there is memory for
+	workers     int // the same
 
 	// One page: its decoded body, the sitemap that it unpacks to, its links.
 	document, unpacked, links int64
@@ -79,9 +80,10 @@ func planMemory(size int64, opt Options, workers int) (plan, error) {
 
 // split is planMemory; ok is false if there is too little.
 func split(size int64, opt Options, workers int) (p plan, ok bool) {
+	p.workers = int(clamp(size/perWorker, 1, int64(workers)))
 	p.document = clamp(size/32, 4*mib, max(opt.MaxBody, mib))
 	p.unpacked = clamp(size/32, 4*mib, extract.DefaultMaxUnpacked)
-	p.links = clamp(size/16, 8*mib, 24*mib)
+	p.links = clamp((size-96*mib)/10, 6*mib, 24*mib)
 	p.group = int(clamp(size/64, 2*mib, groupBytes))
 	p.idle = int(max(size/32, mib) / idleBytes)
 	p.names = int(clamp(size/128, mib, 48*mib) / nameBytes)
@@ -91,8 +93,8 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 		2*p.links+membersPerByte*(opt.MaxBody+mib))
 
 	p.fixed = []fixedPart{
-		{"collector", size / 8}, {"program", programBytes}, {"database", databaseBytes + 2*int64(p.group)},
-		{"workers", int64(workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
+		{"collector", size / 8}, {"program", clamp(size/10, 16*mib, 32*mib)}, {"database", databaseBytes + 2*int64(p.group)},
+		{"workers", int64(p.workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
 		{"names", int64(p.names) * nameBytes}, {"robots rules", p.robots + p.robots/8 + p.robots/4}, // with where they were redirected to, and those looked at again
 	}
 	rest := size

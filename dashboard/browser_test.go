@@ -121,7 +121,7 @@ func (s stored) Content(u string, n uint32, _ time.Time) (Content, error) {
 	case strings.Contains(u, "/own"):
 		body = "the neighbour's own"
 	}
-	return Content{Version: s.versions[n-1], Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte(body)}, nil
+	return Content{Version: s.versions[n-1], Header: http.Header{"Content-Type": {"text/html"}}, Body: bodyOf(body)}, nil
 }
 
 // outside listens for whatever leaves the browser, over TCP and UDP.

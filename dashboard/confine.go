@@ -92,7 +92,7 @@ func (s server) replayScripts(w http.ResponseWriter, r *http.Request, from, text
 		w.Header().Set("Location", a.String())
 		w.WriteHeader(http.StatusFound)
 	default:
-		s.replay(w, view{from: from, prefix: scriptPrefix + token + "/", token: token}, rest)
+		s.replay(w, r, view{from: from, prefix: scriptPrefix + token + "/", token: token}, rest)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -97,8 +98,8 @@ type Version struct {
 // Content is the decoded body of a version.
 type Content struct {
 	Version Version
-	Header  http.Header // of the captured answer
-	Body    []byte
+	Header  http.Header   // of the captured answer
+	Body    io.ReadCloser // without its codings
 }
 
 // Reader is the read side of a data directory. All methods are safe for concurrent use.
@@ -143,7 +144,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := server{reader: o.Reader, key: newViewKey()}
+	s := server{reader: o.Reader, shows: make(shows, maxShows), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /healthz", ok)
@@ -158,7 +159,7 @@ func Handler(o Options) http.Handler {
 			nil, typeLines, o.ChangeLine, o.Changes.ServeHTTP})
 	}
 	if o.Steerer != nil && o.HubSecret != "" {
-		hubs := callback{o.Reader, o.Steerer, []byte(o.HubSecret)}
+		hubs := callback{o.Reader, o.Steerer, []byte(o.HubSecret), s.shows}
 		mux.HandleFunc("GET "+callbackPath, hubs.verify)
 		mux.HandleFunc("POST "+callbackPath, hubs.notice)
 	}
@@ -211,6 +212,7 @@ func orders(s Steerer) []endpoint {
 type server struct {
 	reader Reader
 	key    viewKey
+	shows  shows
 }
 
 // fail answers with an error as JSON.
@@ -325,15 +327,27 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
+	done, err := s.shows.begin(w, r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer done()
 	content, err := s.reader.Content(r.FormValue("url"), uint32(version), at)
 	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer content.Body.Close()
+	body := bufio.NewReaderSize(content.Body, showBuffer)
+	if _, err := body.Peek(1); err != nil && err != io.EOF {
 		fail(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Freshet-Version", strconv.FormatUint(uint64(content.Version.Version), 10))
-	w.Write(content.Body)
+	sendBody(w, body)
 }
 
 var statusPage = template.Must(template.New("status").Parse(`<!doctype html>

@@ -43,12 +43,15 @@ func (f fake) History(u string) (History, error) {
 }
 
 func (f fake) Content(_ string, version uint32, at time.Time) (Content, error) {
-	return Content{Version: Version{Version: version, At: at}, Body: []byte("<b>body</b>")}, f.fault
+	return Content{Version: Version{Version: version, At: at}, Body: bodyOf("<b>body</b>")}, f.fault
 }
 
 func (f fake) Explain(url.Values) (any, error) {
 	return map[string]string{"stopped_by": "scope"}, f.fault
 }
+
+// bodyOf returns a body of that text.
+func bodyOf(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
 // get asks a handler and returns the answer.
 func get(t *testing.T, h http.Handler, target string) (*http.Response, string) {

@@ -180,7 +180,7 @@ func (s server) memento(w http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.RequestURI()
 	if text, ok := strings.CutPrefix(path, replayPrefix); ok {
-		s.replay(w, view{from: from, prefix: replayPrefix}, text)
+		s.replay(w, r, view{from: from, prefix: replayPrefix}, text)
 	} else if text, ok := strings.CutPrefix(path, scriptPrefix); ok {
 		s.replayScripts(w, r, from, text)
 	} else if text, ok := strings.CutPrefix(path, timeGatePrefix); ok {

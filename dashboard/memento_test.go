@@ -28,7 +28,7 @@ func (p past) Content(_ string, n uint32, _ time.Time) (Content, error) {
 	return Content{
 		Version: p.versions[n-1],
 		Header:  http.Header{"Content-Type": {"text/html; charset=latin1"}, "Set-Cookie": {"a=b"}, "Refresh": {"0"}},
-		Body:    []byte("<a href=/b>\xe9</a>"),
+		Body:    bodyOf("<a href=/b>\xe9</a>"),
 	}, nil
 }
 

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -12,7 +14,7 @@ import (
 )
 
 // replay shows a stored version in a view, or leads to the address of the one nearest to a time.
-func (s server) replay(w http.ResponseWriter, v view, text string) {
+func (s server) replay(w http.ResponseWriter, r *http.Request, v view, text string) {
 	a, err := parseAddress(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -49,15 +51,28 @@ func (s server) replay(w http.ResponseWriter, v view, text string) {
 		s.frame(w, v.from, exact)
 		return
 	}
+	done, err := s.shows.begin(w, r)
+	if err != nil {
+		deny(w, err)
+		return
+	}
+	defer done()
 	content, err := s.reader.Content(a.url.String(), version.Version, time.Time{})
 	if err != nil {
+		deny(w, err)
+		return
+	}
+	defer content.Body.Close()
+	body := bufio.NewReaderSize(content.Body, showBuffer)
+	head, err := body.Peek(sniffed)
+	if err != nil && err != io.EOF {
 		deny(w, err)
 		return
 	}
 	h := w.Header()
 	kind := content.Header.Get("Content-Type")
 	if kind == "" {
-		kind = http.DetectContentType(content.Body)
+		kind = http.DetectContentType(head)
 	}
 	h.Set("Content-Type", kind)
 	if language := content.Header.Get("Content-Language"); language != "" {
@@ -66,22 +81,37 @@ func (s server) replay(w http.ResponseWriter, v view, text string) {
 	h.Set("Memento-Datetime", version.At.UTC().Format(http.TimeFormat))
 	h.Set("Link", strings.Join(links(v.from, a.url, kept, shown), ", "))
 	v.confine(h)
-	w.Write(rewritten(content.Body, kind, v, exact))
+	if !rewrites(kind, exact) {
+		sendBody(w, body)
+		return
+	}
+	whole, err := io.ReadAll(io.LimitReader(body, maxRewritten+1))
+	if len(whole) > maxRewritten {
+		err = fmt.Errorf("more than %d bytes to rewrite: the address with %s behind its time shows the page as it was sent", maxRewritten, asSent)
+	}
+	if err != nil {
+		deny(w, err)
+		return
+	}
+	w.Write(rewritten(whole, kind, v, exact))
+}
+
+// maxRewritten bounds a page whose references are rewritten, in bytes.
+const maxRewritten = 16 << 20
+
+// rewrites tells whether the references of what an address shows are to be rewritten.
+func rewrites(kind string, a address) bool {
+	media, _, _ := mime.ParseMediaType(kind)
+	return a.modifier != asSent && (media == "text/html" || media == "application/xhtml+xml" || media == "text/css")
 }
 
 // rewritten returns a body as a browser can show it: references lead to stored versions of the same time.
 func rewritten(body []byte, kind string, v view, a address) []byte {
-	if a.modifier == asSent {
-		return body
-	}
 	to := func(u weburl.URL) string { return v.prefix + address{at: a.at, url: u}.text() }
-	switch media, _, _ := mime.ParseMediaType(kind); media {
-	case "text/html", "application/xhtml+xml":
-		return extract.RewriteHTML(body, a.url, to)
-	case "text/css":
+	if media, _, _ := mime.ParseMediaType(kind); media == "text/css" {
 		return extract.RewriteCSS(body, a.url, to)
 	}
-	return body
+	return extract.RewriteHTML(body, a.url, to)
 }
 
 // redirect leads to what a page that has no versions redirects to, at the time of an address.

@@ -29,6 +29,7 @@ const callbackPath = "/api/v1/websub"
 const (
 	maxNotice    = 4 << 20 // bytes of a hub's notice
 	maxChallenge = 4 << 10 // bytes of what a hub wants to have echoed
+	maxFeedHead  = 8 << 10 // bytes of a page that tell whether it is a feed
 )
 
 // callback serves hubs.
@@ -36,18 +37,28 @@ type callback struct {
 	reader  Reader
 	steerer Steerer
 	secret  []byte
+	shows   shows
 }
 
 // isFeed tells whether the crawl holds a feed under that URL.
-func (c callback) isFeed(topic string) (bool, error) {
+func (c callback) isFeed(w http.ResponseWriter, r *http.Request, topic string) (bool, error) {
 	if _, err := weburl.Parse(topic); err != nil {
 		return false, nil
 	}
+	done, err := c.shows.begin(w, r)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	content, err := c.reader.Content(topic, 0, time.Time{})
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
+	} else if err != nil {
+		return false, err
 	}
-	return err == nil && extract.IsFeed(content.Header.Get("Content-Type"), content.Body), err
+	defer content.Body.Close()
+	head, _ := io.ReadAll(io.LimitReader(content.Body, maxFeedHead))
+	return len(head) > 0 && extract.IsFeed(content.Header.Get("Content-Type"), head), nil // what a broken one begins with counts
 }
 
 // verify confirms that a subscription to a feed that is held is wanted, and that one to anything else may
@@ -65,7 +76,7 @@ func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, fmt.Errorf("hub.challenge of %d bytes: want 1 to %d", len(challenge), maxChallenge))
 		return
 	}
-	feed, err := c.isFeed(topic)
+	feed, err := c.isFeed(w, r, topic)
 	switch {
 	case err != nil:
 		fail(w, err)
@@ -97,7 +108,7 @@ func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	topic := r.URL.Query().Get("topic")
-	feed, err := c.isFeed(topic)
+	feed, err := c.isFeed(w, r, topic)
 	switch {
 	case err != nil:
 		fail(w, err)

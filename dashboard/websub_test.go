@@ -21,9 +21,9 @@ type feeds struct{ fake }
 func (feeds) Content(u string, _ uint32, _ time.Time) (Content, error) {
 	switch u {
 	case "http://a.test/feed":
-		return Content{Header: http.Header{"Content-Type": {"text/xml"}}, Body: []byte(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"></feed>`)}, nil
+		return Content{Header: http.Header{"Content-Type": {"text/xml"}}, Body: bodyOf(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"></feed>`)}, nil
 	case "http://a.test/":
-		return Content{Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte("<p>no feed")}, nil
+		return Content{Header: http.Header{"Content-Type": {"text/html"}}, Body: bodyOf("<p>no feed")}, nil
 	}
 	return Content{}, ErrNotFound
 }

@@ -64,6 +64,54 @@ func Decode(header http.Header, body []byte, limit int64) (data []byte, truncate
 	return decode(codings, bytes.NewReader(body), len(body), limit, new([]byte), nil)
 }
 
+// Reader returns a reader of a body without the content codings that header names, in memory that depends on the codings'
+// windows only. Close it. The error is Decode's for codings that it does not know.
+func Reader(header http.Header, body []byte) (io.ReadCloser, error) {
+	codings, err := contentCodings(header)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		codings = nil
+	}
+	stream, closeAll, err := decoders(codings, bytes.NewReader(body))
+	return decoded{stream, closeAll}, err
+}
+
+// decoded is a stream with the decoders under it.
+type decoded struct {
+	io.Reader
+	closeAll func()
+}
+
+// Close implements io.Closer.
+func (d decoded) Close() error {
+	d.closeAll()
+	return nil
+}
+
+// decoders puts a reader of each coding's content over a stream. closeAll gives back what they took.
+func decoders(codings []string, stream io.Reader) (_ io.Reader, closeAll func(), err error) {
+	var closers []io.Closer
+	closeAll = func() {
+		for _, c := range closers {
+			c.Close()
+		}
+	}
+	for _, coding := range slices.Backward(codings) {
+		next, err := decoder(coding, stream)
+		if err != nil {
+			closeAll()
+			return nil, func() {}, fmt.Errorf("fetch: content coding %q: %w", coding, err)
+		}
+		if closer, ok := next.(io.Closer); ok {
+			closers = append(closers, closer)
+		}
+		stream = next
+	}
+	return stream, closeAll, nil
+}
+
 // cut returns the first limit bytes of a body, and whether there were more.
 func cut(body []byte, limit int64) (data []byte, truncated bool, err error) {
 	n := min(int64(len(body)), limit)
@@ -77,16 +125,11 @@ func decode(codings []string, stream io.Reader, length int, limit int64, scratch
 			return nil, false, fmt.Errorf("fetch: content coding %q: %w", coding, err)
 		}
 	}
-	for _, coding := range slices.Backward(codings) {
-		next, err := decoder(coding, stream)
-		if err != nil {
-			return nil, false, fmt.Errorf("fetch: content coding %q: %w", coding, err)
-		}
-		if closer, ok := next.(io.Closer); ok {
-			defer closer.Close()
-		}
-		stream = next
+	stream, closeAll, err := decoders(codings, stream)
+	if err != nil {
+		return nil, false, err
 	}
+	defer closeAll()
 	expected := int64(length)
 	if len(codings) > 0 {
 		expected *= 4

@@ -18,7 +18,7 @@ const (
 )
 
 // Default returns a sensible budget for this machine, in bytes: half of the memory that the machine or the process's
-// cgroup has, at least 256 MiB and at most 4 GiB, but never more than three quarters of it.
+// cgroup has, at least 256 MiB and at most 4 GiB, but never more than seven eighths of it.
 func Default() int64 { return defaultOf(os.DirFS("/")) }
 
 func defaultOf(root fs.FS) int64 {
@@ -26,7 +26,7 @@ func defaultOf(root fs.FS) int64 {
 	if limit == 0 {
 		return unknown
 	}
-	return min(max(limit/2, least), largest, limit/4*3)
+	return min(max(limit/2, least), largest, limit/8*7)
 }
 
 // Limit returns how many bytes of memory the machine whose files root has gives this process: what is built in, or

@@ -16,14 +16,14 @@ func TestDefault(t *testing.T) {
 		{"nothing told", nil, 0, 1 << 30},
 		{"a large machine", map[string]string{"proc/meminfo": meminfo}, 24576000 << 10, 4 << 30},
 		{"a small machine", map[string]string{"proc/meminfo": "MemTotal: 1048576 kB\n"}, 1 << 30, 512 << 20},
-		{"a tiny machine", map[string]string{"proc/meminfo": "MemTotal: 262144 kB\n"}, 256 << 20, 192 << 20},
+		{"a tiny machine", map[string]string{"proc/meminfo": "MemTotal: 262144 kB\n"}, 256 << 20, 224 << 20},
 		{"version 2, limit above the group", map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a.slice/b\n",
 			"sys/fs/cgroup/a.slice/memory.max": "400000000\n", "sys/fs/cgroup/a.slice/b/memory.max": "max\n",
 		}, 400_000_000, 256 << 20},
 		{"version 2 in a container", map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "200000000\n",
-		}, 200_000_000, 150_000_000},
+		}, 200_000_000, 175_000_000},
 		{"version 1", map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "9:name=systemd:/\n4:cpu,memory:/x\n0::/\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":   "9223372036854771712\n",

@@ -132,12 +132,24 @@ func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
 	w := &pipedResponse{header: http.Header{}, out: out, begun: make(chan int, 1)}
 	p.running.Go(func() {
-		p.handler.ServeHTTP(w, r)
-		w.WriteHeader(http.StatusOK)
-		out.Close()
+		out.CloseWithError(p.serve(w, r))
 	})
 	code := <-w.begun
 	return &http.Response{StatusCode: code, Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), Header: w.header, Body: body, Request: r}, nil
+}
+
+// serve answers as a server would. An answer that the handler breaks off is an error.
+func (p *inProcess) serve(w *pipedResponse, r *http.Request) (err error) {
+	defer func() {
+		if broken := recover(); broken == http.ErrAbortHandler {
+			err = errors.New("what is stored cannot be decoded to its end")
+		} else if broken != nil {
+			panic(broken)
+		}
+	}()
+	p.handler.ServeHTTP(w, r)
+	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
 // pipedResponse is the handler's side of inProcess.

@@ -244,12 +244,9 @@ func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Co
 	if err != nil {
 		return c, err
 	}
-	data, _, err := fetch.Decode(body.Header, body.Payload, maxContent)
-	return dashboard.Content{Version: versionOf(version), Header: body.Header, Body: data}, err
+	stream, err := fetch.Reader(body.Header, body.Payload)
+	return dashboard.Content{Version: versionOf(version), Header: body.Header, Body: stream}, err
 }
-
-// maxContent bounds a decoded body that is shown, in bytes.
-const maxContent = 1 << 30
 
 // find returns the row of a URL as a user types it.
 func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.Fingerprint, err error) {

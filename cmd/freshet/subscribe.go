@@ -92,7 +92,7 @@ func (s *subscription) prepare(stderr io.Writer) error {
 		return errors.New("--interface is for --multicast")
 	}
 	o.Decode = func(header http.Header, body []byte) ([]byte, error) {
-		decoded, _, err := fetch.Decode(header, body, maxContent)
+		decoded, _, err := fetch.Decode(header, body, maxMirrored)
 		return decoded, err
 	}
 	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -169,3 +169,6 @@ func startReader(program string, stdout, stderr io.Writer) (in io.Writer, end fu
 		return nil
 	}, nil
 }
+
+// maxMirrored bounds a decoded page of a mirror, in bytes.
+const maxMirrored = 64 << 20

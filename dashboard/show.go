@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"freshet/clock"
+)
+
+const (
+	maxShows   = 4               // stored bodies that are being shown at once
+	showTime   = 5 * time.Minute // to send one
+	showBuffer = 32 << 10
+	sniffed    = 512 // bytes of a body whose kind is not told
+)
+
+// shows are the places of those to whom a stored body is shown, which is in memory meanwhile. Others wait.
+type shows chan struct{}
+
+// begin takes a place, and bounds the time to send. It returns an error if who asked goes away before there is one.
+func (s shows) begin(w http.ResponseWriter, r *http.Request) (end func(), err error) {
+	select {
+	case s <- struct{}{}:
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(clock.Real().Deadline(showTime))
+	return func() {
+		_ = control.SetWriteDeadline(time.Time{})
+		<-s
+	}, nil
+}
+
+// sendBody sends a body as it is decoded. What breaks in the middle breaks the answer off, so that nobody takes it for
+// the whole.
+func sendBody(w http.ResponseWriter, body io.Reader) {
+	if _, err := io.Copy(w, body); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
