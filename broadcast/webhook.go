@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -110,7 +111,7 @@ func (w *Webhooks) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, h := range w.hooks {
 		running.Go(func() {
-			if err := h.run(ctx); err != nil {
+			if err := h.contained(ctx); err != nil {
 				w.o.Logger.Error("a webhook is told nothing more until the next start", "url", h.URL.Redacted(), "error", err)
 			}
 			h.client.CloseIdleConnections()
@@ -159,6 +160,16 @@ func (h *hook) lose(why error) (err error) {
 
 // keep makes durable how far the hook has been told.
 func (h *hook) keep() error { return writeCursor(h.o.FS, h.file, h.reader.Cursor().String()) }
+
+// contained is run. A panic is its error, with the stack: it costs this hook only.
+func (h *hook) contained(ctx context.Context) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("broadcast: webhook: crash: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return h.run(ctx)
+}
 
 // run tells the hook until ctx ends. Its error is the directory's.
 func (h *hook) run(ctx context.Context) error {

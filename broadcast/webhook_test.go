@@ -274,6 +274,44 @@ func TestWebhookThatHangs(t *testing.T) {
 	}
 }
 
+// panicsFor is a transport that panics for one host.
+type panicsFor string
+
+func (p panicsFor) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == string(p) {
+		panic("planted")
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestWebhookThatPanics has what is done for one hook panic. The other is told of everything.
+func TestWebhookThatPanics(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	bad, r := newReceiver(t, nil), newReceiver(t, nil)
+	o := broadcast.WebhookOptions{
+		Store: w.store(), Bell: &w.bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
+		Transport: panicsFor(bad.address.Host), FS: vfs.NewMem(), Dir: "data/webhooks",
+		Hooks: []broadcast.Webhook{{URL: bad.address}, {URL: r.address}},
+	}
+	hooks, err := broadcast.NewWebhooks(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		hooks.Run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	w.set(url(0, 1), "second text")
+	w.visit(url(0, 1))
+	r.awaitKind(url(0, 1), "changed")
+}
+
 // TestWebhookThatLacksChanges has cursors that lead nowhere: the hook is told so, and then of what changes.
 func TestWebhookThatLacksChanges(t *testing.T) {
 	for name, cursor := range map[string]string{
