@@ -291,7 +291,7 @@ func TestWebhookThatPanics(t *testing.T) {
 	o := broadcast.WebhookOptions{
 		Store: w.store(), Bell: &w.bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
 		Transport: panicsFor(bad.address.Host), FS: vfs.NewMem(), Dir: "data/webhooks",
-		Hooks: []broadcast.Webhook{{URL: bad.address}, {URL: r.address}},
+		Hooks: []broadcast.Webhook{{URL: bad.address, Secret: []byte(hookSecret)}, {URL: r.address, Secret: []byte(hookSecret)}},
 	}
 	hooks, err := broadcast.NewWebhooks(o)
 	if err != nil {
