@@ -16,10 +16,12 @@ import (
 	neturl "net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/broadcast"
@@ -274,29 +276,29 @@ func TestWebhookThatHangs(t *testing.T) {
 	}
 }
 
-// panicsFor is a transport that panics for one host.
-type panicsFor string
-
-func (p panicsFor) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == string(p) {
-		panic("planted")
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 // TestWebhookThatPanics has what is done for one hook panic. The other is told of everything.
 func TestWebhookThatPanics(t *testing.T) {
 	w := newWorld(t, 1, 3)
 	bad, r := newReceiver(t, nil), newReceiver(t, nil)
+	name := sha256.Sum256([]byte(bad.address.String()))
+	cursor := hex.EncodeToString(name[:8])
+	var armed atomic.Bool
+	planted := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if armed.Load() && op.Kind == errorfs.OpCreate && strings.Contains(op.Path, cursor) {
+			panic("planted")
+		}
+		return nil
+	})
 	o := broadcast.WebhookOptions{
 		Store: w.store(), Bell: &w.bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
-		Transport: panicsFor(bad.address.Host), FS: vfs.NewMem(), Dir: "data/webhooks",
+		Transport: &http.Transport{}, FS: errorfs.Wrap(vfs.NewMem(), planted), Dir: "data/webhooks",
 		Hooks: []broadcast.Webhook{{URL: bad.address, Secret: []byte(hookSecret)}, {URL: r.address, Secret: []byte(hookSecret)}},
 	}
 	hooks, err := broadcast.NewWebhooks(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	armed.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -309,7 +311,11 @@ func TestWebhookThatPanics(t *testing.T) {
 	}()
 	w.set(url(0, 1), "second text")
 	w.visit(url(0, 1))
+	bad.awaitKind(url(0, 1), "changed") // and then its cursor is written
 	r.awaitKind(url(0, 1), "changed")
+	w.set(url(0, 2), "third text")
+	w.visit(url(0, 2))
+	r.awaitKind(url(0, 2), "changed")
 }
 
 // TestWebhookThatLacksChanges has cursors that lead nowhere: the hook is told so, and then of what changes.
