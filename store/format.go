@@ -11,21 +11,25 @@ import (
 	"freshet/weburl"
 )
 
-// MendFormat writes the freshet.json of a directory again where it is lost or cannot be read. The number of partitions
+// MendFormat writes the freshet.json of a directory again where it is lost, cannot be read, or says another number of
+// partitions than the high-water file, which has a checksum. The number of partitions
 // comes from the high-water file, else from the pages in the database, which must be sound. It reports whether it did.
 // A directory of another format is left alone.
 func MendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 	d := &directory{fs: fsys, path: dir}
-	_, err = readFormat(fsys, d.join(formatFile))
-	if err == nil || !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+	f, formatErr := readFormat(fsys, d.join(formatFile))
+	if formatErr != nil && !errors.Is(formatErr, ErrCorrupt) && !errors.Is(formatErr, fs.ErrNotExist) {
+		return false, formatErr
 	}
-	noted, found, err := readHighwater(fsys, d.join(highwaterFile))
+	noted, _, err := readHighwater(fsys, d.join(highwaterFile))
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return false, err
 	}
 	partitions := noted.Partitions
-	if !found || partitions < 1 || partitions > weburl.MaxPartitions {
+	if formatErr == nil && (partitions == 0 || partitions == f.Partitions) {
+		return false, nil
+	}
+	if partitions < 1 || partitions > weburl.MaxPartitions {
 		if partitions, err = partitionsOf(fsys, d.join(dbDir)); err != nil {
 			return false, err
 		}

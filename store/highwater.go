@@ -127,6 +127,9 @@ func (s *Store) checkHighwater() error {
 		return err
 	}
 	s.unreadable = err
+	if noted.Partitions != 0 && noted.Partitions != s.dir.partitions {
+		return fmt.Errorf("%w: %s: %d partitions: %s has %d", ErrCorrupt, s.dir.join(formatFile), s.dir.partitions, highwaterFile, noted.Partitions)
+	}
 	now, err := s.heightsOf(noted)
 	if err != nil {
 		return err

@@ -64,7 +64,35 @@ func (s *Store) Repair(ctx context.Context, lost bool, report func(Problem)) err
 	if err := r.partitions(r.rows); err != nil {
 		return err
 	}
-	return s.highwater.write()
+	return errors.Join(r.returned(), s.highwater.write())
+}
+
+// returned has the next FinishPurges take off the disk what was taken down and is there again: an older copy of a file
+// of captures brings it back.
+func (r *repair) returned() error {
+	all, _, err := readOrders(r.fs, r.dir.path)
+	if err != nil {
+		return err
+	}
+	var down []purge
+	for _, o := range all {
+		if o.Do == orderPurge {
+			down = append(down, purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At})
+		}
+	}
+	with, err := r.filesWith(r.ctx, searchFor(down))
+	if err != nil || len(with) == 0 {
+		return err
+	}
+	for _, file := range with {
+		r.say(file, "it holds what was taken down: that is taken off the disk again")
+	}
+	for i := range down {
+		if err := r.put(down[i].key(), &down[i], pebble.Sync); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orders makes files and rows agree on what was ordered.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -85,6 +86,7 @@ func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string
 	c := table[name]
 	c.trials++
 	served(t, clone(t, disk))
+	w.meets(t, clone(t, disk))
 	found := findings(t, clone(t, disk))
 	done := 0
 	if err := crawl.Repair(t.Context(), options(t, w.server, disk), func(p store.Problem) { done++; t.Log("repair:", p) }); err != nil {
@@ -121,6 +123,28 @@ func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string
 	c.mended += min(done, 1)
 	c.lost += min(len(lost), 1)
 	return name
+}
+
+// meets lets a crawl meet the damage. It may go on as if there were none, or end with an error that names damage.
+func (w *world) meets(t *testing.T, disk *vfs.MemFS) {
+	e, err := crawl.Open(options(t, w.server, disk))
+	if err == nil {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err = errors.Join(e.Pause(paused, false), e.Unblock(blocked)); errors.Is(err, crawl.ErrUnknown) {
+			err = nil // it knows nothing of the site
+		}
+		if err == nil {
+			_, err = e.Run(ctx, ctx)
+		}
+		if ctx.Err() != nil {
+			t.Error("a crawl that met damage did not end")
+		}
+		err = errors.Join(err, e.Close())
+	}
+	if err != nil && !store.IsDamage(err) {
+		t.Errorf("a crawl that met damage ended with: %v", err)
+	}
 }
 
 func without(all, some []string) []string {
