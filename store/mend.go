@@ -203,9 +203,10 @@ func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
 	}
 	if h.lost || again || page.Versions == 0 && before.Versions > 0 {
 		page.ETag, page.LastModified, page.BodyDigest, page.TextDigest = "", "", BodyDigest{}, TextDigest{}
-		if page.Queue == NoQueue {
-			page.Queue, page.Key = DueQueue, Key{uint64(max(0, page.LastFetched)), uint64(fp)}
-		}
+		again = true
+	}
+	if page.Queue == NoQueue && (again || page.State == StatePending) { // what nothing has decided of waits
+		page.Queue, page.Key = DueQueue, Key{uint64(max(0, page.LastFetched)), uint64(fp)}
 	}
 	if first := page.firstVisit(); page.State != StatePurged && h.first[ofVisits] > first {
 		if err := r.fillVisits(fp, first, h.first[ofVisits]-1); err != nil {
