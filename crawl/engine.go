@@ -103,7 +103,8 @@ func Open(opt Options) (*Engine, error) {
 func (e *Engine) open() (err error) {
 	asked := e.opt.Fetch
 	asked.Clock, asked.UserAgent, asked.MaxBody = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody
-	asked.Memory, asked.MaxIdle, asked.MaxNames = e.bodies, min(idlePerFetch*e.opt.Connections, e.plan.idle), e.plan.names
+	asked.Memory, asked.MaxIdle = e.bodies, min(idlePerFetch*e.opt.Connections, e.plan.idle)
+	asked.MaxNames, asked.MaxSessions = e.plan.names, min(maxSessions, e.plan.sessions)
 	e.in.Follow(asked.In)
 	e.out.Follow(asked.Out)
 	asked.In, asked.Out = e.in, e.out
@@ -165,6 +166,9 @@ func (e *Engine) open() (err error) {
 // decoded row and move; a larger batch takes no less of the processor's time, and above half a write buffer
 // the database would keep it as one more.
 const drainLinks = 2048
+
+// maxSessions is how many TLS sessions are kept for resumption, where there is memory for them.
+const maxSessions = 4096
 
 // idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
 // may be under way: with an interval of a second, most hosts of a large crawl wait.

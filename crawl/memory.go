@@ -23,10 +23,11 @@ const (
 	workerBytes      = 4 * mib
 	connectionBytes  = 96 * kib
 	idleBytes        = 32 * kib
-	nameBytes        = 512
-	entryBytes       = 18 // of the cache before the seen test, with cash
-	drainFactor      = 12 // bytes that a drain takes, two buffers among them, for each byte that may wait
-	fewestFetches    = 8  // below which a crawl is not worth its start
+	nameBytes        = 768
+	sessionBytes     = 32 * kib // as it is parsed
+	entryBytes       = 18       // of the cache before the seen test, with cash
+	drainFactor      = 12       // bytes that a drain takes, two buffers among them, for each byte that may wait
+	fewestFetches    = 8        // below which a crawl is not worth its start
 	leastCommon      = 4 * mib
 	perWorker        = 64 * mib // of the whole budget; a worker that waits for memory is none
 	defaultMemory    = 1 << 30
@@ -48,6 +49,7 @@ type plan struct {
 	group   int   // bytes of a commit group
 
 	idle, names int   // connections and look-ups
+	sessions    int   // of TLS
 	robots      int64 // bytes of rules that are kept
 
 	body, page    int64 // what one response and one page may reach
@@ -87,6 +89,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.group = int(clamp(size/64, 2*mib, groupBytes))
 	p.idle = int(max(size/32, mib) / idleBytes)
 	p.names = int(clamp(size/128, mib, 48*mib) / nameBytes)
+	p.sessions = int(clamp(size/64, mib, 128*mib) / sessionBytes)
 	p.robots = clamp(size/48, 3*mib, 48*mib)
 	p.body = fetchLimits(opt).MostHeld()
 	p.page = max(fetch.DecodeHeld(p.document), 2*p.document+unpackedSitemaps*p.unpacked+p.links,
@@ -95,7 +98,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.fixed = []fixedPart{
 		{"collector", size / 8}, {"program", clamp(size/10, 16*mib, 32*mib)}, {"database", databaseBytes + 2*int64(p.group)},
 		{"workers", int64(p.workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
-		{"names", int64(p.names) * nameBytes}, {"robots rules", p.robots + p.robots/8 + p.robots/4}, // with where they were redirected to, and those looked at again
+		{"TLS sessions", int64(p.sessions) * sessionBytes}, {"names", int64(p.names) * nameBytes}, {"robots rules", p.robots + p.robots/8 + p.robots/4}, // with where they were redirected to, and those looked at again
 	}
 	rest := size
 	for _, part := range p.fixed {

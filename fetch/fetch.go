@@ -45,6 +45,7 @@ type Options struct {
 	AllowPrivate bool     // do not ask Guard
 	Resolver     Resolver // SystemResolver's
 	MaxNames     int      // 100,000 remembered look-ups
+	MaxSessions  int      // 4096 TLS sessions that are kept for resumption, of at most 16 KiB each
 
 	In, Out *Pace // caps on what all fetches together read and write; nil: none
 
@@ -86,7 +87,7 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"max idle", int64(o.MaxIdle)}, {"max body", o.MaxBody}, {"max header", int64(o.MaxHeader)},
-		{"max header lines", int64(o.MaxHeaderLines)}, {"max names", int64(o.MaxNames)},
+		{"max header lines", int64(o.MaxHeaderLines)}, {"max names", int64(o.MaxNames)}, {"max sessions", int64(o.MaxSessions)},
 	} {
 		if n.value < 0 {
 			fault("%s %d: want 0 or more", n.name, n.value)
@@ -162,13 +163,38 @@ func New(opt Options) (*Fetcher, error) {
 	}
 	f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS12)
 	f.tls.NextProtos = []string{"http/1.1"}
-	f.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
+	f.tls.ClientSessionCache = smallSessions{tls.NewLRUClientSessionCache(opt.MaxSessions)}
 	f.rooms.New = func() any { return new(room) }
 	return f, nil
 }
 
-// sessions is how many servers' TLS sessions are kept for resumption.
-const sessions = 4096
+// smallSessions keeps TLS sessions for resumption, but none that is large: tickets and certificates are as long as
+// servers make them.
+type smallSessions struct{ tls.ClientSessionCache }
+
+// maxSession bounds a session, in bytes as it is encoded.
+const maxSession = 16 << 10
+
+// Put implements tls.ClientSessionCache.
+func (s smallSessions) Put(key string, session *tls.ClientSessionState) {
+	if session != nil && sessionBytes(session) > maxSession {
+		session = nil
+	}
+	s.ClientSessionCache.Put(key, session)
+}
+
+// sessionBytes returns the length of a session, or more than maxSession if it cannot be told.
+func sessionBytes(session *tls.ClientSessionState) int {
+	ticket, state, err := session.ResumptionState()
+	if err != nil || state == nil {
+		return maxSession + 1
+	}
+	encoded, err := state.Bytes()
+	if err != nil {
+		return maxSession + 1
+	}
+	return len(ticket) + len(encoded)
+}
 
 // withDefaults returns o with every zero field at its default.
 func (o Options) withDefaults() Options {
@@ -185,6 +211,7 @@ func (o Options) withDefaults() Options {
 		o.Memory, _ = memory.New(share).Open("bodies", share, most)
 	}
 	o.MaxNames = cmp.Or(o.MaxNames, 100_000)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 4096)
 	if o.Resolver == nil {
 		o.Resolver = SystemResolver()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,9 @@ const (
 	maxNegativeTTL = 10 * time.Minute
 	failureTTL     = 30 * time.Second
 )
+
+// maxAddresses is how many addresses of a host are remembered; a name server may send thousands.
+const maxAddresses = 16
 
 // Resolution is where a host is to be reached, or why it cannot be.
 type Resolution struct {
@@ -206,6 +210,9 @@ func (n *names) ask(ctx context.Context, entry *name) {
 	}
 	if err != nil {
 		addrs, err = nil, fmt.Errorf("fetch: look up %s: %w", entry.host, err)
+	}
+	if len(addrs) > maxAddresses {
+		addrs = slices.Clone(addrs[:maxAddresses])
 	}
 	entry.addrs, entry.err, entry.at, entry.ttl = addrs, err, n.clock.Now(), ttl
 }

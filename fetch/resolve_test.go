@@ -342,3 +342,21 @@ func TestReadHosts(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// A name server that sends thousands of addresses has a few of them remembered.
+func TestManyAddresses(t *testing.T) {
+	w := answer("HTTP/1.1 204 No\r\n\r\n", true)
+	many := make([]netip.Addr, 4000)
+	for i := range many {
+		many[i] = netip.AddrFrom4([4]byte{93, 184, byte(i >> 8), byte(i)})
+	}
+	w.addrs = map[string][]netip.Addr{"example.com": many}
+	f := w.fetcher(t, nil)
+	if r := f.Resolve(t.Context(), "example.com", 80); r.Outcome != Answered {
+		t.Error(r.Err)
+	}
+	entry, _ := f.names.entry("example.com")
+	if cap(entry.addrs) > maxAddresses {
+		t.Errorf("%d addresses are kept", cap(entry.addrs))
+	}
+}

@@ -160,3 +160,21 @@ func TestSockets(t *testing.T) {
 		})
 	}
 }
+
+// A session that a server has made large is not kept.
+func TestLargeSession(t *testing.T) {
+	for _, test := range []struct {
+		ticket int
+		kept   bool
+	}{{1 << 10, true}, {32 << 10, false}} {
+		session, err := tls.NewResumptionState(make([]byte, test.ticket), &tls.SessionState{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache := smallSessions{tls.NewLRUClientSessionCache(8)}
+		cache.Put("a.test", session)
+		if session, _ := cache.Get("a.test"); (session != nil) != test.kept {
+			t.Errorf("a ticket of %d bytes: kept %v", test.ticket, session != nil)
+		}
+	}
+}
