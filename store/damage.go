@@ -24,7 +24,7 @@ func (d *damage) Unwrap() error { return ErrCorrupt }
 // noteDamage remembers the first damage that the database has met, whoever met it: writing then ends.
 func (s *Store) noteDamage(file string, cause error) {
 	if s.damaged.CompareAndSwap(nil, &damage{file, cause}) {
-		s.options.Logger.Error("the database is damaged", "file", file, "error", cause)
+		s.options.Logger.Error("the database is damaged", "file", file, "error", cause.Error()) // without its stacks
 	}
 }
 

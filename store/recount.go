@@ -95,6 +95,9 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 	if err := r.records(&total); err != nil {
 		return err
 	}
+	if total.Records == 0 && total.Pages == 0 && total.Sites == 0 {
+		return nil // nothing has ever been here
+	}
 	if r.lost {
 		total.Scoped, total.Horizon = Scoped{Scope: offerAgain}, max(total.Horizon, total.Records)
 	}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestDamageIsNamed opens a directory with a table that cannot be read: the error names the file, and neither it nor
+// the log shows a stack.
+func TestDamageIsNamed(t *testing.T) {
+	disk := vfs.NewMem()
+	for range 2 { // the second opening writes the table
+		s := openTest(t, testOptions(disk))
+		discover(t, s, "http://a.test/1", "http://a.test/2")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := disk.List("data/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table string
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sst") {
+			table = name
+		}
+	}
+	raw, err := readFile(disk, "data/db/"+table, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[10] ^= 1
+	if err := writeFile(disk, "data/db/"+table, raw); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	o := testOptions(disk)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	_, err = Open("data", o)
+	if err == nil || !IsDamage(err) || !strings.Contains(err.Error(), table) {
+		t.Errorf("open: %v: want damage of %s", err, table)
+	}
+	if !strings.Contains(log.String(), table) || strings.Contains(log.String(), "goroutine") || strings.Contains(log.String(), "stack") {
+		t.Errorf("log: %s", log.String())
+	}
+}
