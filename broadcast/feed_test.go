@@ -19,6 +19,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -575,5 +576,44 @@ func TestTooMany(t *testing.T) {
 	w.visit(url(0, 1))
 	first.awaitEqual(w)
 	first.stop()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestTooManyBeforeAdmission holds that who has sent half a subscription takes a place, that whoever comes then is
+// refused unread, and that the place is free again when the connection ends.
+func TestTooManyBeforeAdmission(t *testing.T) {
+	w := newWorld(t, 1, 3)
+	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})
+	half, write := io.Pipe()
+	reading := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		request, _ := http.NewRequestWithContext(ctx, http.MethodPost, address+"/feed/stream", half)
+		_, err := http.DefaultClient.Do(request)
+		reading <- err
+	}()
+	if _, err := write.Write([]byte(`{"sites":[`)); err != nil {
+		t.Fatal(err)
+	}
+	post := func() int {
+		response, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte("no JSON")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	await := func(code int) {
+		for deadline := time.Now().Add(time.Minute); post() != code; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("never a code of %d", code)
+			}
+		}
+	}
+	await(http.StatusServiceUnavailable)
+	cancel()
+	write.Close()
+	<-reading
+	await(http.StatusBadRequest)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

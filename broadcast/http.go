@@ -5,12 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
 // maxSubscription bounds what a client may say it has, in bytes.
 const maxSubscription = 64 << 20
+
+// What is read of subscriptions before their clients are admitted: bytes of all together, and the time of one.
+const (
+	maxReading       = 2 * maxSubscription
+	subscriptionTime = 2 * time.Minute
+)
 
 // writeAtOnce is how much of a frame is written under one time limit, in bytes.
 const writeAtOnce = 64 << 10
@@ -24,7 +32,8 @@ const repairTime = 5 * time.Minute
 //	POST /feed/alive?session=  the client is still there
 //	GET  /feed/status          Totals
 //
-// and what the transport adds. A client that takes nothing for 30 s is let go.
+// and what the transport adds. A client that takes nothing for 30 s is let go. Requests beyond MaxClients are refused
+// unread; a subscription has 2 minutes to arrive, and 128 MiB with all that arrive beside it.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /feed/stream", s.stream)
@@ -40,25 +49,58 @@ func (s *Server) Handler() http.Handler {
 }
 
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	var ask Subscription
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSubscription))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&ask); err != nil {
-		refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: subscription: %w", err))
+	defer s.streams.Add(-1)
+	if s.streams.Add(1) > int64(s.o.MaxClients) {
+		refuse(w, http.StatusServiceUnavailable, errFull)
 		return
 	}
-	session, err := s.admit(r, ask)
+	session, code, err := s.subscribe(w, r)
 	switch {
 	case errors.Is(err, errFull), errors.Is(err, errStopped):
-		refuse(w, http.StatusServiceUnavailable, err)
-		return
+		code = http.StatusServiceUnavailable
+		fallthrough
 	case err != nil:
-		refuse(w, codeOf(err), err)
+		refuse(w, code, err)
 		return
 	}
 	defer func() { _ = s.do(context.WithoutCancel(r.Context()), func() { s.leave(session) }) }()
 	s.write(w, r, session)
 }
+
+// subscribe reads what a client asks for and admits it, or returns why not, with the code of the answer.
+func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) (_ *Session, code int, err error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(s.o.Clock.Deadline(subscriptionTime)) // not every connection has one
+	body := &metered{Reader: http.MaxBytesReader(w, r.Body, maxSubscription), all: &s.reading}
+	defer body.release()
+	var ask Subscription
+	in := json.NewDecoder(body)
+	in.DisallowUnknownFields()
+	if err := in.Decode(&ask); err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf("broadcast: subscription: %w", err)
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	session, err := s.admit(r, ask)
+	return session, codeOf(err), err
+}
+
+// metered reads what is counted together with all that is read beside it; with too much of that it returns errFull.
+type metered struct {
+	io.Reader
+	all  *atomic.Int64
+	held int64
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	m.held += int64(n)
+	if m.all.Add(int64(n)) > maxReading {
+		return n, errFull
+	}
+	return n, err
+}
+
+func (m *metered) release() { m.all.Add(-m.held) }
 
 // admit lets a client in; what takes long is done before the loop is asked.
 func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"freshet/broadcast/scheduler"
@@ -25,7 +26,7 @@ type Options struct {
 	Rate       float64       // bytes/s that may leave; 0: as fast as the clients take them
 	ChunkBytes int           // of a chunk, unless it is one page; default 256 KiB
 	QueueBytes int           // in memory for a client before it is passed over; default 4 MiB
-	MaxClients int           // default 4,096
+	MaxClients int           // of requests for the stream, admitted or not; default 4,096
 	Lease      time.Duration // a client that is not heard of for that long is dropped; default 1 min
 	Transport  Transport     // default HTTP streams
 }
@@ -99,6 +100,9 @@ type Server struct {
 	beat     time.Time // when the next signs of life are due
 
 	receivers []int // scratch of send
+
+	streams atomic.Int64 // requests for the stream under way, admitted or not
+	reading atomic.Int64 // bytes held of subscriptions that are not admitted yet
 
 	asks chan func()
 	done chan struct{} // closed when Run ends
@@ -387,9 +391,6 @@ func (s *Server) do(ctx context.Context, what func()) error {
 func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
 	if err := s.follow(); err != nil {
 		return nil, err
-	}
-	if len(s.sessions) >= s.o.MaxClients {
-		return nil, errFull
 	}
 	now := s.o.Clock.Now()
 	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease))}

@@ -65,6 +65,7 @@ type Engine struct {
 	err    error       // what ended the crawl early; set once, before broken
 	broken atomic.Bool // nothing more may be written
 	cancel context.CancelFunc
+	alive  atomic.Int64 // time of the last heartbeat in unix nanoseconds, 0 before the first
 }
 
 // Open opens the data directory and brings back the crawl in it, or begins one. It errs if an option
@@ -321,7 +322,29 @@ func (e *Engine) tick() {
 func (e *Engine) heartbeat(now time.Time) {
 	if err := e.store.Heartbeat(now); err != nil {
 		e.fail(fmt.Errorf("crawl: heartbeat: %w", err))
+		return
 	}
+	e.alive.Store(now.UnixNano())
+}
+
+// readyFor is how old the last heartbeat of a crawl may be that is ready.
+const readyFor = 15 * time.Second
+
+// Ready returns why the crawl does not work as it should, or nil if it does.
+func (e *Engine) Ready() error {
+	switch alive := e.alive.Load(); {
+	case e.broken.Load():
+		return e.err
+	case e.short.Load():
+		return errors.New("crawl: the disk is nearly full: free some of it and start again")
+	case alive == 0:
+		return errors.New("crawl: not begun yet")
+	default:
+		if age := e.opt.Clock.Now().Sub(time.Unix(0, alive)); age > e.opt.Clock.Span(readyFor) {
+			return fmt.Errorf("crawl: the last heartbeat was %s ago: the disk hangs, or the crawl has ended", age.Round(time.Second))
+		}
+	}
+	return nil
 }
 
 // Status returns what the crawl is doing. It may be called at any time until Close.

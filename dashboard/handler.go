@@ -125,6 +125,8 @@ type Reader interface {
 type Options struct {
 	Reader  Reader
 	Steerer Steerer // nil: nobody can be steered
+	// Ready returns why /readyz says that it does not work as it should; nil: it always does.
+	Ready func() error
 	// HubSecret is what hubs sign their notices by, see websub.go; empty: there is no callback for them.
 	HubSecret string
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
@@ -148,7 +150,15 @@ func Handler(o Options) http.Handler {
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /healthz", ok)
-	mux.HandleFunc("GET /readyz", ok)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if o.Ready != nil {
+			if err := o.Ready(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+		}
+		ok(w, r)
+	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	endpoints := s.endpoints(o)
 	if o.Steerer != nil {

@@ -103,6 +103,16 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+func TestReadiness(t *testing.T) {
+	h := Handler(Options{Reader: fake{}, Ready: func() error { return errors.New("the disk is full") }})
+	if response, body := get(t, h, "/readyz"); response.StatusCode != http.StatusServiceUnavailable || body != "the disk is full\n" {
+		t.Errorf("%d %q", response.StatusCode, body)
+	}
+	if response, _ := get(t, h, "/healthz"); response.StatusCode != http.StatusOK {
+		t.Errorf("healthz: %d", response.StatusCode)
+	}
+}
+
 // TestHandlerFaults holds that a reader's errors are told, also in the middle of the table.
 func TestHandlerFaults(t *testing.T) {
 	h := Handler(Options{Reader: fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)}})

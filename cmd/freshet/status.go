@@ -98,7 +98,7 @@ func serveStatus(steering steerer, options crawl.Options, open listening, news *
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), broadcast.HookCollector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
-	served.HubSecret = open.secret
+	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
