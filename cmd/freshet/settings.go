@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -255,7 +256,8 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// showConfig writes the settings in force as a YAML file that --config accepts, each under its sentence.
+// showConfig writes the settings in force as a YAML file that --config accepts, each under its sentence, without what
+// is secret.
 func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !isSetting(f) {
@@ -265,14 +267,38 @@ func showConfig(out io.Writer, flags *pflag.FlagSet) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			var quoted []string
 			for _, item := range list.GetSlice() {
-				quoted = append(quoted, quote(item))
+				quoted = append(quoted, quote(withoutSecrets(f, item)))
 			}
 			text = "[" + strings.Join(quoted, ", ") + "]"
 		} else if f.Value.Type() == "string" {
-			text = quote(text)
+			text = quote(withoutSecrets(f, text))
 		}
 		fmt.Fprintf(out, "# %s (%s)\n%s: %s\n", f.Usage, variable(f.Name), f.Name, text)
 	})
+}
+
+// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: who asks, the values of
+// the query and, of a webhook, the path. What is sent to every server anyway is no secret.
+func withoutSecrets(f *pflag.Flag, text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme == "" || f.Name == "contact" || f.Name == "user-agent" {
+		return text
+	}
+	const hidden = "hidden"
+	secret := u.User != nil || u.RawQuery != ""
+	if u.User != nil {
+		u.User = url.User(hidden)
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = hidden
+	}
+	if _, hook := f.Value.(*hookURLs); hook && len(u.Path) > 1 {
+		u.Path, u.RawPath, secret = "/"+hidden, "", true
+	}
+	if !secret {
+		return text
+	}
+	return u.String()
 }
 
 // quote returns a text as a YAML scalar in quotes.

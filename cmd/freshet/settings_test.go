@@ -166,3 +166,28 @@ func FuzzSettings(f *testing.F) {
 		}
 	})
 }
+
+// TestShownSettingsHideSecrets holds that what config show prints can be shown to others.
+func TestShownSettingsHideSecrets(t *testing.T) {
+	flags := newCrawlFlags()
+	for name, text := range map[string]string{
+		"webhook": "https://us3r:s3cret@hooks.test/services/s3cret?token=s3cret", "seeds": "http://us3r:s3cret@a.test/?key=s3cret",
+		"contact": "https://crawler.test/?page=about",
+	} {
+		if err := flags.Set(name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var shown bytes.Buffer
+	showConfig(&shown, flags)
+	for _, secret := range []string{"us3r", "s3cret"} {
+		if bytes.Contains(shown.Bytes(), []byte(secret)) {
+			t.Errorf("%s is shown in\n%s", secret, shown.Bytes())
+		}
+	}
+	for _, public := range []string{`["https://hidden@hooks.test/hidden?hidden"]`, `"http://hidden@a.test/?hidden"`, `"https://crawler.test/?page=about"`} {
+		if !bytes.Contains(shown.Bytes(), []byte(public)) {
+			t.Errorf("no %s in\n%s", public, shown.Bytes())
+		}
+	}
+}
