@@ -12,7 +12,7 @@ import (
 // TestReady holds that a crawl is ready from its first heartbeat on, until it hangs, fails or is short of disk, and says
 // why it is not.
 func TestReady(t *testing.T) {
-	now := time.Now()
+	now := clock.Real().Now()
 	for _, test := range []struct {
 		name string
 		set  func(*Engine)
