@@ -21,6 +21,8 @@ func exportCommand() *cobra.Command {
 		Use: "export", Short: "Write what is stored for other tools", Args: noArgs,
 		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, a sitemap of what is live,\n" +
 			"the graph of pages and links, for the lab, or a partition, whole, for another data directory to import.\n" +
+			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
+			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
 			"Run it when no crawl is running in the directory.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
@@ -28,6 +30,7 @@ func exportCommand() *cobra.Command {
 	data, crawl := directoryFlags(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
+	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc and --cdxj: captures of withdrawn pages too")
 	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
 	sitemap := cmd.Flags().String("sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
@@ -50,8 +53,12 @@ func exportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		served, err := servedOf(s, *withdrawn)
+		if err != nil {
+			return err
+		}
 		if *warcDir != "" {
-			if err := copyFiles(files, *warcDir); err != nil {
+			if files, err = copyFiles(files, *warcDir, served); err != nil {
 				return err
 			}
 		}
@@ -59,7 +66,7 @@ func exportCommand() *cobra.Command {
 			name  string
 			write func(io.Writer) error
 		}{
-			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files) }},
+			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files, served) }},
 			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
 			{*graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
 		} {
@@ -87,34 +94,63 @@ func exportCommand() *cobra.Command {
 }
 
 // writeCDXJ indexes WARC files, sorting in a folder of its own.
-func writeCDXJ(w io.Writer, files []string) error {
+func writeCDXJ(w io.Writer, files []string, served func(target string) (bool, error)) error {
 	temp, err := os.MkdirTemp("", "freshet-cdxj-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	return warc.Index(w, warc.IndexOptions{FS: vfs.Default, Temp: temp}, files...)
+	return warc.Index(w, warc.IndexOptions{FS: vfs.Default, Temp: temp, Keep: served}, files...)
 }
 
-// copyFiles copies files into dir; a file that is there with the same size is left alone.
-func copyFiles(files []string, dir string) error {
+// servedOf returns what tells whether captures of a target may be seen: not those of withdrawn pages. It returns nil
+// if all may, since no page is withdrawn or all are wanted.
+func servedOf(s *store.Store, all bool) (func(target string) (bool, error), error) {
+	total, err := s.Total()
+	if err != nil || all || total.States[store.StateWithdrawn] == 0 {
+		return nil, err
+	}
+	return func(target string) (bool, error) {
+		u, err := weburl.Parse(target)
+		if err != nil {
+			return true, nil // no page's
+		}
+		row, _, err := s.PageOf(u)
+		if errors.Is(err, store.ErrNotFound) {
+			return true, nil
+		}
+		return row.State != store.StateWithdrawn, err
+	}, nil
+}
+
+// copyFiles copies WARC files into dir, only what served lets pass (nil: all), and returns the paths of the copies. A
+// file that is there is left alone if all of it is to be copied and its size is the same.
+func copyFiles(files []string, dir string, served func(target string) (bool, error)) (copies []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	for _, file := range files {
 		target := filepath.Join(dir, filepath.Base(file))
+		copies = append(copies, target)
+		if served != nil {
+			err := writeFile(target, func(w io.Writer) error { return warc.Copy(w, vfs.Default, file, served) })
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		from, err := os.Stat(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if to, err := os.Stat(target); err == nil && to.Size() == from.Size() {
 			continue
 		}
 		if err := copyFile(file, target); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return copies, nil
 }
 
 func copyFile(from, to string) error {

@@ -19,6 +19,8 @@ type IndexOptions struct {
 	FS          vfs.FS // of the WARC files and of the temporary ones
 	Temp        string // directory, used by this call alone, for temporary files; made when first needed, files removed again
 	BufferBytes int    // memory for lines before they go to a temporary file; default 64 MiB
+
+	Keep func(target string) (bool, error) // whether the records of a target have lines; nil: all have
 }
 
 // Index writes to w the CDXJ of the WARC files at the given paths: a line for each record that
@@ -33,20 +35,20 @@ func Index(w io.Writer, opt IndexOptions, paths ...string) (err error) {
 	sorter := newSorter(opt)
 	defer func() { err = errors.Join(err, sorter.close()) }()
 	for _, path := range paths {
-		if err := indexFile(sorter, opt.FS, path); err != nil {
+		if err := indexFile(sorter, opt, path); err != nil {
 			return err
 		}
 	}
 	return sorter.writeTo(w)
 }
 
-func indexFile(to *sorter, fs vfs.FS, path string) error {
-	r, err := Open(fs, path)
+func indexFile(to *sorter, opt IndexOptions, path string) error {
+	r, err := Open(opt.FS, path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	name, open := strings.CutSuffix(fs.PathBase(path), openSuffix)
+	name, open := strings.CutSuffix(opt.FS.PathBase(path), openSuffix)
 	var line []byte
 	room := make([]byte, 64<<10)
 	for {
@@ -58,6 +60,13 @@ func indexFile(to *sorter, fs vfs.FS, path string) error {
 			return err
 		case e == nil:
 			continue
+		}
+		if opt.Keep != nil {
+			if keep, err := opt.Keep(e.URL); err != nil {
+				return err
+			} else if !keep {
+				continue
+			}
 		}
 		e.Pointer.File = name
 		line = e.append(line[:0])
