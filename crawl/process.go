@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"freshet/extract"
 	"freshet/fetch"
@@ -154,10 +153,7 @@ func describe(record *store.Fetched, page extract.Page) {
 func outLinks(found []extract.Link) []store.OutLink {
 	links := make([]store.OutLink, len(found))
 	for i, link := range found {
-		links[i] = store.OutLink{URL: link.URL, Rel: link.Rel, NoFollow: link.NoFollow}
-		if !link.LastMod.IsZero() {
-			links[i].LastMod = link.LastMod.UnixNano()
-		}
+		links[i] = store.NewOutLink(link.URL, link.Rel, link.NoFollow, link.LastMod)
 	}
 	return links
 }
@@ -235,13 +231,13 @@ func (w *worker) capture(v *visit, record *store.Fetched) {
 	switch {
 	case record.Outcome == store.OutcomeNotModified && v.row.Versions > 0:
 		if original, ok := w.lastVersion(v); ok {
-			revisit(response, warc.ProfileNotModified, v.url, original)
+			original.Revisit(response, warc.ProfileNotModified, v.url)
 			record.Revisit = true
 		}
 	case record.Outcome == store.OutcomeStored && record.Truncated == "" && v.row.Versions > 0 && record.BodyDigest == v.row.BodyDigest:
 		if original, ok := w.lastVersion(v); ok {
 			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
-			revisit(response, warc.ProfileIdentical, v.url, original)
+			original.Revisit(response, warc.ProfileIdentical, v.url)
 			record.Revisit = true
 		}
 	}
@@ -287,15 +283,6 @@ func (e *Engine) response(v *visit, body warc.Digest) *warc.Record {
 		}
 	}
 	return response
-}
-
-// revisit makes a response record one that refers to the version whose payload it has.
-func revisit(response *warc.Record, profile string, url weburl.URL, original store.Version) {
-	response.Type, response.Profile = warc.Revisit, profile
-	response.PayloadDigest = original.BodyDigest
-	response.RefersTo = original.Capture.ID
-	response.RefersToURI = url.String()
-	response.RefersToDate = time.Unix(0, original.At)
 }
 
 // lastVersion returns the last version of the page that was stored; ok is false if its capture is not

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -83,4 +85,13 @@ func pointingOf(at place, rest, value []byte) (pointing, error) {
 	var version Version
 	err2 = decodeValue(value, &version)
 	return pointing{place: at, capture: version.Capture, at: version.At}, errors.Join(err1, err2)
+}
+
+// Revisit makes the record of an answer one that refers to v, a version of the page at u, whose payload it has.
+func (v Version) Revisit(answer *warc.Record, profile string, u weburl.URL) {
+	answer.Type, answer.Profile = warc.Revisit, profile
+	answer.PayloadDigest = v.BodyDigest
+	answer.RefersTo = v.Capture.ID
+	answer.RefersToURI = u.String()
+	answer.RefersToDate = time.Unix(0, v.At)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -164,6 +165,15 @@ type OutLink struct {
 	Rel      weburl.Rel
 	NoFollow bool
 	LastMod  int64 // of a sitemap's entry
+}
+
+// NewOutLink returns a link; lastMod is zero if nothing is told of it.
+func NewOutLink(u weburl.URL, rel weburl.Rel, noFollow bool, lastMod time.Time) OutLink {
+	link := OutLink{URL: u, Rel: rel, NoFollow: noFollow}
+	if !lastMod.IsZero() {
+		link.LastMod = lastMod.UnixNano()
+	}
+	return link
 }
 
 // Robots is a fetch of a site's robots.txt.

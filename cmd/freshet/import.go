@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
-	"freshet/crawl"
+	"freshet/importer"
 	"freshet/store"
 	"freshet/store/warc"
 )
@@ -52,7 +52,7 @@ func importCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		i := importing{crawl.NewImporter(s, crawl.Options{Agent: "freshet"}), s, cmd.ErrOrStderr()}
+		i := importing{importer.New(s), s, cmd.ErrOrStderr()}
 		for _, file := range inOrderOfTime(args) {
 			if err = i.file(file, cmd.InOrStdin()); err != nil {
 				break
@@ -114,7 +114,7 @@ func someArgs(name string) cobra.PositionalArgs {
 
 // importing is one run of the command.
 type importing struct {
-	*crawl.Importer
+	*importer.Importer
 	store *store.Store
 	say   io.Writer
 }
@@ -213,7 +213,7 @@ func (i importing) url(line string) error {
 	if err != nil {
 		return err
 	}
-	return i.Sight(crawl.Sighting{URL: u})
+	return i.Sight(importer.Sighting{URL: u})
 }
 
 // index takes in a line of a CDXJ index: key, time, object.
@@ -251,7 +251,7 @@ func (i importing) index(line string) error {
 	if err != nil {
 		return err
 	}
-	return i.Sight(crawl.Sighting{URL: u, At: at, Status: status, ContentType: entry.MIME, Digest: digest})
+	return i.Sight(importer.Sighting{URL: u, At: at, Status: status, ContentType: entry.MIME, Digest: digest})
 }
 
 // parseDigest reads a SHA-1 in base 32 or hexadecimal, its name before it or not; other digests are none.
@@ -299,7 +299,7 @@ func (i importing) table(name string, text io.Reader, tabs bool) error {
 
 // row takes in a row of a table.
 func (i importing) row(t *table) (err error) {
-	s := crawl.Sighting{ContentType: t.text("content_type")}
+	s := importer.Sighting{ContentType: t.text("content_type")}
 	if s.URL, err = parseURL(t.text("url")); err != nil {
 		return t.fault("url", "%v", err)
 	}

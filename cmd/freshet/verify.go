@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
-	"freshet/crawl"
+	"freshet/importer"
 	"freshet/store"
 )
 
@@ -67,7 +67,7 @@ func mend(ctx context.Context, data, name string, out io.Writer) error {
 		return checkDirectory(data)
 	}
 	_, err := patiently(ctx, data, func() (struct{}, error) {
-		return struct{}{}, crawl.Repair(ctx, crawl.Options{Dir: data, Crawl: name},
+		return struct{}{}, importer.Repair(ctx, data, store.Options{Crawl: name},
 			func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
 	})
 	return err

@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/crawl"
+	"freshet/importer"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -89,7 +90,7 @@ func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string
 	w.meets(t, clone(t, disk))
 	found := findings(t, clone(t, disk))
 	done := 0
-	if err := crawl.Repair(t.Context(), options(t, w.server, disk), func(p store.Problem) { done++; t.Log("repair:", p) }); err != nil {
+	if err := importer.Repair(t.Context(), "data", store.Options{FS: disk, Partitions: 4}, func(p store.Problem) { done++; t.Log("repair:", p) }); err != nil {
 		t.Errorf("repair: %v", err)
 		return name
 	}

@@ -32,6 +32,7 @@ var rooms = map[string]string{
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
 	"crawl/robots": "weburl", // what robots.txt asks is decided without a clock
+	"importer":     "weburl store fetch extract",
 	"sim": "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights " +
 		"broadcast",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +

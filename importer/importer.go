@@ -1,4 +1,6 @@
-package crawl
+// Package importer takes into a data directory what stands elsewhere: captures of WARC files, and what lists and
+// indexes of other programs say of pages. It reads a damaged directory's own captures again too (Repair).
+package importer
 
 import (
 	"bytes"
@@ -22,20 +24,21 @@ type Importer struct {
 	store   *store.Store
 	parser  *extract.Parser
 	encoder *warc.Encoder
-	opt     Options
 
 	Visits  int            // taken in
 	Pages   int            // put into queues
 	Skipped map[string]int // by reason
 }
 
-// NewImporter returns an importer into a store; of the options it uses Agent, MaxBody and WARCLevel.
-func NewImporter(s *store.Store, opt Options) *Importer {
-	setDefault(&opt.MaxBody, 16<<20)
-	setDefault(&opt.WARCLevel, warc.FastLevel)
-	return &Importer{store: s, parser: extract.NewParser(extract.Options{Agent: opt.Agent}), encoder: warc.NewEncoder(opt.WARCLevel),
-		opt: opt, Skipped: map[string]int{}}
+// New returns an importer into a store.
+func New(s *store.Store) *Importer {
+	return &Importer{store: s, parser: extract.NewParser(extract.Options{}), encoder: warc.NewEncoder(warc.FastLevel),
+		Skipped: map[string]int{}}
 }
+
+// maxBody bounds the bytes of a body, without its codings, that links and digests are read from: what the crawl reads
+// by default.
+const maxBody = 16 << 20
 
 // Sighting is what a list or an index of another program says of a page.
 type Sighting struct {
@@ -174,14 +177,19 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 	case f.Outcome == store.OutcomeRedirected:
 		f.Outcome = store.OutcomeClientError
 	case message.Status/100 == http.StatusOK/100:
-		body, cut, err := fetch.Decode(message.Header, payload, i.opt.MaxBody)
+		body, cut, err := fetch.Decode(message.Header, payload, maxBody)
 		if (cut || err != nil) && f.Truncated == "" {
 			f.Truncated = string(warc.TruncatedLength)
 		}
 		page := i.parser.Extract(message.Header, body, f.URL)
 		f.TextDigest, f.TextVersion = store.TextDigest(page.Text), extract.TextVersion
-		describe(f, page)
-		f.Links = store.EncodeLinks(outLinks(page.Links))
+		f.NoIndex, f.NoArchive, f.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
+		f.SoftError, f.Charset, f.Canonical = page.SoftError, page.Charset, page.Canonical
+		links := make([]store.OutLink, len(page.Links))
+		for n, link := range page.Links {
+			links[n] = store.NewOutLink(link.URL, link.Rel, link.NoFollow, link.LastMod)
+		}
+		f.Links = store.EncodeLinks(links)
 	}
 }
 
@@ -209,6 +217,6 @@ func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 	f.BodyDigest, f.TextDigest, f.TextVersion, f.Size = row.BodyDigest, row.TextDigest, row.TextVersion, row.Size
 	f.NoIndex, f.NoFollow, f.Charset, f.Canonical = row.NoIndex, row.NoFollow, original.Charset, row.Canonical
 	f.Revisit = true
-	revisit(kept, profile, f.URL, original)
+	original.Revisit(kept, profile, f.URL)
 	return true
 }

@@ -1,10 +1,12 @@
-package crawl
+package importer
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/store"
 	"freshet/store/repair"
@@ -15,40 +17,37 @@ import (
 // Repair makes a data directory work again, whatever was damaged in it, and calls report for everything that it did.
 // What can be read of the database is kept, rows are made to agree with each other, and visits whose rows are lost are
 // read again from their captures. What an operator has taken down stays down: its bytes are taken off the disk once
-// more, should damage have brought them back. Of the options it uses Dir, FS, Crawl, Partitions, Clock, Logger, Agent
-// and MaxBody. What Repair cannot bring back the next crawl fetches.
-func Repair(ctx context.Context, o Options, report func(store.Problem)) error {
-	o, err := o.withDefaults()
+// more, should damage have brought them back. The options say how the store is opened. What Repair cannot bring back
+// the next crawl fetches.
+func Repair(ctx context.Context, dir string, o store.Options, report func(store.Problem)) error {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	o.Repairing = true
+	lost, err := repair.Directory(ctx, o.FS, dir, report)
 	if err != nil {
 		return err
 	}
-	lost, err := repair.Directory(ctx, o.FS, o.Dir, report)
-	if err != nil {
-		return err
-	}
-	open := func() (*store.Store, error) {
-		return store.Open(o.Dir, store.Options{FS: o.FS, Crawl: o.Crawl, Partitions: o.Partitions, Clock: o.Clock, Logger: o.Logger, Repairing: true})
-	}
-	s, err := open()
+	s, err := store.Open(dir, o)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(s.Repair(ctx, lost, report), s.Close()); err != nil {
 		return err
 	}
-	if s, err = open(); err != nil { // what it holds decoded is that of before
+	if s, err = store.Open(dir, o); err != nil { // what it holds decoded is that of before
 		return err
 	}
 	_, err = s.FinishPurges(ctx)
 	if err == nil {
-		err = NewImporter(s, o).reread(ctx, report)
+		err = New(s).reread(ctx, o.FS, report)
 	}
 	return errors.Join(err, s.Close())
 }
 
 // reread takes in the visits that the directory's own captures tell of and that its rows do not know, or know only
 // older ones than. In a directory of several crawls it takes those of pages that this one knows.
-func (i *Importer) reread(ctx context.Context, report func(store.Problem)) error {
+func (i *Importer) reread(ctx context.Context, fs vfs.FS, report func(store.Problem)) error {
 	paths, err := i.store.Files()
 	if err != nil {
 		return err
@@ -58,15 +57,15 @@ func (i *Importer) reread(ctx context.Context, report func(store.Problem)) error
 		return err
 	}
 	for _, path := range paths {
-		if err := i.rereadFile(ctx, path, len(crawls) > 1, report); err != nil {
-			return fmt.Errorf("crawl: read %s again: %w", path, err)
+		if err := i.rereadFile(ctx, fs, path, len(crawls) > 1, report); err != nil {
+			return fmt.Errorf("importer: read %s again: %w", path, err)
 		}
 	}
 	return nil
 }
 
-func (i *Importer) rereadFile(ctx context.Context, path string, known bool, report func(store.Problem)) (err error) {
-	r, err := warc.Open(i.opt.FS, path)
+func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known bool, report func(store.Problem)) (err error) {
+	r, err := warc.Open(fs, path)
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (i *Importer) rereadFile(ctx context.Context, path string, known bool, repo
 			continue
 		}
 		if !fetched.NoArchive {
-			fetched.Capture = store.Pointer{File: i.opt.FS.PathBase(path), Offset: r.Offset(), Length: length, ID: record.ID}
+			fetched.Capture = store.Pointer{File: fs.PathBase(path), Offset: r.Offset(), Length: length, ID: record.ID}
 		}
 		if fetched.Outcome == store.OutcomeServerError || fetched.Truncated != "" {
 			fetched.RetryAt = fetched.At + 1
