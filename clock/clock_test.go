@@ -25,3 +25,16 @@ func TestSleepIsLongEnough(t *testing.T) {
 		})
 	}
 }
+
+// TestStepOfTheMachine holds that a clock counts from a monotonic reading, which a step of the machine's clock does not
+// touch, at any rate and whatever time it was begun with.
+func TestStepOfTheMachine(t *testing.T) {
+	for _, c := range []*Clock{Real(), New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 8640)} {
+		if c.started == c.started.Round(0) {
+			t.Errorf("a clock of rate %v has no monotonic reading", c.Rate())
+		}
+	}
+	if deadline := Real().Deadline(time.Second); deadline == deadline.Round(0) {
+		t.Error("a deadline has no monotonic reading")
+	}
+}

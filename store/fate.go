@@ -144,7 +144,7 @@ func (st *state) live(row *pageRow) {
 // withdrawn for another reason than noarchive comes back too.
 func (st *state) back(row *pageRow, n uint64, at int64) {
 	was := row.State
-	if was == StateWithdrawn && row.NoArchive {
+	if row.withheld() {
 		st.steady(row)
 		return
 	}
@@ -153,6 +153,10 @@ func (st *state) back(row *pageRow, n uint64, at int64) {
 		st.log(row, n, ChangeChanged, at)
 	}
 }
+
+// withheld says that the page's own word withdrew it. Only an answer that allows copies again ends that: its past is
+// not shown because the page ends or moves.
+func (row *pageRow) withheld() bool { return row.State == StateWithdrawn && row.NoArchive }
 
 func (st *state) redirected(row *pageRow, n uint64, r *Fetched) {
 	row.GoneSeen = 0
@@ -168,6 +172,7 @@ func (st *state) redirected(row *pageRow, n uint64, r *Fetched) {
 	switch {
 	case row.Versions == 0:
 		st.setState(row, StateRedirect)
+	case row.withheld():
 	case row.Redirects == 2 && (row.State != StateMoved || row.MovedTo != r.Redirect):
 		st.setState(row, StateMoved)
 		row.MovedTo = r.Redirect
@@ -181,6 +186,7 @@ func (st *state) missing(row *pageRow, n uint64, at int64) {
 	switch {
 	case row.Versions == 0:
 		st.setState(row, StateMissing)
+	case row.withheld():
 	case row.GoneSeen == 2 && row.State != StateGone:
 		st.setState(row, StateGone)
 		row.MovedTo = weburl.URL{}

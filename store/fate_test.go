@@ -67,6 +67,8 @@ func TestFates(t *testing.T) {
 		{"noarchive from the start keeps history", "noarchive noarch-b", "live/1/new@1 live/2/changed@2"},
 		{"noarchive later withdraws", "a noarchive noarch-b", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/2/withdrawn@2"},
 		{"noarchive lifted gives a body again", "a noarchive a", "live/1/new@1 withdrawn/1/withdrawn@2 live/2/changed@3"},
+		{"withdrawn stays so when it ends", "a noarchive 404 404", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2"},
+		{"withdrawn stays so when it moves", "a noarchive 301x 301x a", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 live/2/changed@5"},
 		{"withdrawn stays so by a 304", "a noarchive 304", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2"},
 	}
 	for _, test := range tests {
