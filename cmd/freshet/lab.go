@@ -25,7 +25,8 @@ import (
 	"freshet/lab/liunain"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
-	"freshet/lab/web"
+
+	"freshet/lab/shape"
 	"freshet/lab/webs"
 	"freshet/lab/wolf"
 )
@@ -43,7 +44,7 @@ func experiments() []lab.Experiment {
 		liunain.Experiment(),
 		queue.Experiment(),
 		replay.Experiment(), replay.HeldOut(),
-		web.Experiment(),
+		shape.Experiment(),
 		wolf.Experiment(), wolf.Mixture(),
 	}
 }
