@@ -8,6 +8,7 @@
 //
 //	bench run     measure and print the table
 //	bench known   measure the memory of a URL that is known and not fetched
+//	bench growth  measure the URL-seen test as the known URLs grow, and a database beside it
 //	bench serve   serve the web until stopped
 //	bench colly   the Colly peer, storing files: bench colly DIRECTORY SEED…
 //

@@ -18,7 +18,7 @@ func main() {
 
 func command(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want run, known, serve or colly")
+		return errors.New("want run, known, growth, serve or colly")
 	}
 	name, args := args[0], args[1:]
 	if name == "colly" {
@@ -29,6 +29,9 @@ func command(args []string) error {
 	}
 	if name == "known" {
 		return known(args)
+	}
+	if name == "growth" {
+		return grow(args)
 	}
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	seed := flags.Uint64("seed", 1, "of the web")
@@ -69,5 +72,5 @@ func command(args []string) error {
 		}
 		select {}
 	}
-	return fmt.Errorf("unknown command %q: want run, known, serve or colly", name)
+	return fmt.Errorf("unknown command %q: want run, known, growth, serve or colly", name)
 }

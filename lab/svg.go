@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // The picture's measures, in pixels of its own.
@@ -242,4 +245,26 @@ func (d *drawing) key(s Series, x, y float64, stroke string) {
 		d.printf(`<path d="M%.1f %.1fh20" stroke-width="2" %s/>`+"\n", x, y-4, stroke)
 	}
 	d.text(x+28, y, "start", "", s.Name)
+}
+
+// WritePlots writes plots as SVG to file, file-2, …; to none if file is empty.
+func WritePlots(plots []Plot, file string) error {
+	if file == "" {
+		return nil
+	}
+	extension := filepath.Ext(file)
+	for i, p := range plots {
+		name := file
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), i+1, extension)
+		}
+		picture, err := p.SVG()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, picture, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }

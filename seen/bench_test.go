@@ -11,7 +11,7 @@ import (
 
 // BenchmarkTest asks about a million known URLs, page by page, and drains as a crawl does. An op is a
 // URL: one of all that are known, or of the 10,000 that the cache holds. How the test grows with what is
-// known, and what a database makes of the same, is measured by freshet lab run growth.
+// known, and what a database makes of the same, is measured by bench growth.
 func BenchmarkTest(b *testing.B) {
 	const known, pageLinks = 1_000_000, 50
 	test, err := Open(b.TempDir(), Options{})

@@ -96,7 +96,6 @@ var smaller = map[string]string{
 	"castillo":          "--sites=8 --connections=1,4",
 	"castillo-parallel": "--sites=8 --connections=1,4",
 	"gate":              "--pages=300",
-	"growth":            "--known=16384,20000 --urls=16384",
 	"lam":               "--subscribers=20 --downloaders=5 --duration=5d",
 	"replay":            "--seeds=1",
 	"replay-held-out":   "--seeds=1",

@@ -155,7 +155,7 @@ func fleetStaticCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := writePlots([]lab.Plot{plot}, m.plot); err != nil {
+				if err := lab.WritePlots([]lab.Plot{plot}, m.plot); err != nil {
 					return err
 				}
 			}
@@ -205,7 +205,7 @@ func fleetDynamicCommand() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "freshet: here the best policy is not a monotone switching curve, as had been conjectured; the curves only bound it")
 			}
 			title := fmt.Sprintf("λ = %v, μ = %v, K = %d, γ = %v: cost %.5g", m.ArrivalRate, m.ServiceRate, m.Queue, m.Gamma, d.Cost)
-			if err := writePlots([]lab.Plot{liunain.Curves(title, d)}, m.plot); err != nil {
+			if err := lab.WritePlots([]lab.Plot{liunain.Curves(title, d)}, m.plot); err != nil {
 				return err
 			}
 			type curves struct {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -20,12 +19,10 @@ import (
 	"freshet/lab/castillo"
 	"freshet/lab/freshness"
 	"freshet/lab/gate"
-	"freshet/lab/growth"
 	"freshet/lab/lam"
 	"freshet/lab/liunain"
 	"freshet/lab/queue"
 	"freshet/lab/replay"
-
 	"freshet/lab/shape"
 	"freshet/lab/webs"
 	"freshet/lab/wolf"
@@ -39,7 +36,6 @@ func experiments() []lab.Experiment {
 		castillo.Experiment(source), castillo.Parallel(source),
 		freshness.Experiment(),
 		gate.Experiment(),
-		growth.Experiment(),
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		liunain.Experiment(),
 		queue.Experiment(),
@@ -156,7 +152,7 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writePlots(result.Plots, plots); err != nil {
+			if err := lab.WritePlots(result.Plots, plots); err != nil {
 				return err
 			}
 			if asJSON {
@@ -174,26 +170,4 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 	cmd.Flags().StringVar(&plots, "plot", "", "write the plots to this SVG file, further ones to FILE-2.svg and so on")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	return cmd
-}
-
-// writePlots writes plots to file, file-2, …; to none if file is empty.
-func writePlots(plots []lab.Plot, file string) error {
-	if file == "" {
-		return nil
-	}
-	extension := filepath.Ext(file)
-	for i, p := range plots {
-		name := file
-		if i > 0 {
-			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), i+1, extension)
-		}
-		picture, err := p.SVG()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, picture, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
 }
