@@ -57,6 +57,10 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 		if err := makeDir(fsys, path); err != nil {
 			return nil, err
 		}
+		keepPrivate(fsys, path)
+		if err := Room(fsys, path, d.ballastToLay()); err != nil {
+			return nil, err
+		}
 	} else if _, err := fsys.Stat(d.join(formatFile)); err != nil {
 		return nil, fmt.Errorf("store: %s is no data directory: %w", path, err)
 	}
@@ -133,10 +137,18 @@ func (d *directory) writeFormat(f format) error {
 	return syncDir(d.fs, d.path)
 }
 
+// ballastToLay is how many bytes layBallast will take up.
+func (d *directory) ballastToLay() int64 {
+	if info, err := d.fs.Stat(d.join(ballastFile)); err == nil && !hollow(info) {
+		return 0
+	}
+	return ballastBytes
+}
+
 // layBallast takes up space that dropBallast gives back. A ballast that is there may be a copy, which has a length
 // and no blocks: it gets them. The error is ErrDiskFull if there is no room for it.
 func (d *directory) layBallast() error {
-	if info, err := d.fs.Stat(d.join(ballastFile)); err == nil && !hollow(info) {
+	if d.ballastToLay() == 0 {
 		return nil
 	}
 	f, err := d.fs.OpenReadWrite(d.join(ballastFile), vfs.WriteCategoryUnspecified)
@@ -166,7 +178,7 @@ func makeDir(fsys vfs.FS, path string) error {
 	if _, err := fsys.Stat(path); err == nil {
 		return nil
 	}
-	if err := fsys.MkdirAll(path, 0o755); err != nil {
+	if err := fsys.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	parent := fsys.PathDir(path)

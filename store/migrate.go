@@ -29,7 +29,7 @@ const (
 // format or the new one, whole; a migration that was cut is begun anew by the next call. It takes about
 // as much space as the database has, until it ends, and time to copy it; nothing if the keys stay as they are.
 //
-// The errors are ErrLocked, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
+// The errors are ErrLocked, ErrDiskFull before anything is written, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
 func Migrate(fsys vfs.FS, path string) (from int, err error) {
 	d, f, err := lockDirectory(fsys, path)
 	if err != nil {
@@ -38,6 +38,9 @@ func Migrate(fsys vfs.FS, path string) (from int, err error) {
 	defer func() { err = errors.Join(err, d.lock.Close()) }()
 	if f.Format >= keyFormat {
 		return f.Format, d.writeFormat(format{Format, f.Partitions})
+	}
+	if err := Room(fsys, path, SizeOf(fsys, d.join(dbDir))); err != nil {
+		return f.Format, err
 	}
 	db, err := pebble.Open(d.join(dbDir), &pebble.Options{FS: fsys, FormatMajorVersion: pebble.FormatNewest, Logger: dbLogger{slog.New(slog.DiscardHandler)}})
 	if err != nil {

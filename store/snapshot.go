@@ -179,7 +179,7 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 
 func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
 	for _, dir := range []string{warcDir, dbDir} {
-		if err := fsys.MkdirAll(fsys.PathJoin(to, dir), 0o755); err != nil {
+		if err := fsys.MkdirAll(fsys.PathJoin(to, dir), 0o700); err != nil {
 			return err
 		}
 	}

@@ -175,7 +175,8 @@ const (
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
 // mends what a crash left: WARC files that were being written are cut after their last whole record
-// and closed. The errors are ErrLocked, ErrFormat, ErrOutdated, ErrCorrupt and those of the file system.
+// and closed. The errors are ErrLocked, ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull
+// where there is too little space to begin, and those of the file system.
 func Open(dir string, o Options) (_ *Store, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func Open(dir string, opt Options) (s *Set, lost bool, err error) {
 	s = &Set{opt: opt.withDefaults(), dir: dir}
 	s.order = orderOf(s.opt.Partitions)
 	s.changed.L = &s.mu
-	if err := s.opt.FS.MkdirAll(dir, 0o755); err != nil {
+	if err := s.opt.FS.MkdirAll(dir, 0o700); err != nil {
 		return nil, false, fmt.Errorf("seen: make %s: %w", dir, err)
 	}
 	if err := syncDir(s.opt.FS, s.opt.FS.PathDir(dir)); err != nil {

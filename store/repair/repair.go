@@ -69,6 +69,9 @@ func resume(fsys vfs.FS, dir string) (bool, error) {
 // replace puts what can be read of the database in its place.
 func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
 	db, part, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, mended)
+	if err := store.Room(fsys, dir, 2*store.SizeOf(fsys, db)); err != nil { // sorted, and written
+		return err
+	}
 	if err := fsys.MkdirAll(fsys.PathDir(part), 0o700); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (s *sorter) writeLines(w io.Writer) error {
 
 // newRun makes a run of what fill writes.
 func (s *sorter) newRun(level int, fill func(io.Writer) error) error {
-	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
+	if err := s.fs.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("warc: index: %w", err)
 	}
 	path := s.fs.PathJoin(s.dir, fmt.Sprintf("cdxj-%06d.run", s.files))

@@ -64,7 +64,7 @@ func NewWriter(fs vfs.FS, dir string, opt Options) (*Writer, error) {
 	if opt.Level == 0 {
 		opt.Level = FastLevel
 	}
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("warc: new writer: %w", err)
 	}
 	return &Writer{fs: fs, dir: dir, opt: opt}, nil
