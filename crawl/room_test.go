@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"freshet/importer"
 	"freshet/store"
 )
 
@@ -56,7 +57,7 @@ func TestFullDiskIsToldOf(t *testing.T) {
 		},
 		"repair": func(o Options, begun func()) error {
 			begun()
-			return Repair(t.Context(), o, func(store.Problem) {})
+			return importer.Repair(t.Context(), o.Dir, store.Options{FS: o.FS, Partitions: 4}, func(store.Problem) {})
 		},
 		"migrate": func(o Options, begun func()) error {
 			begun()
