@@ -3,6 +3,7 @@ package memory
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -27,6 +28,18 @@ func defaultOf(root fs.FS) int64 {
 		return unknown
 	}
 	return min(max(limit/2, least), largest, limit/8*7)
+}
+
+// Check returns an error if a budget of so many bytes is more than the memory that the machine or the process's cgroup has.
+func Check(bytes int64) error { return checkOf(os.DirFS("/"), bytes) }
+
+func checkOf(root fs.FS, bytes int64) error {
+	limit := Limit(root)
+	if limit == 0 || bytes <= limit {
+		return nil
+	}
+	const mib = 1 << 20
+	return fmt.Errorf("a memory budget of %d MiB: the machine or its cgroup has %d MiB; give at most %d MiB", bytes/mib, limit/mib, limit/8*7/mib)
 }
 
 // Limit returns how many bytes of memory the machine whose files root has gives this process: what is built in, or

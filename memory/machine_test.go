@@ -44,3 +44,19 @@ func TestDefault(t *testing.T) {
 		}
 	}
 }
+
+func TestCheck(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/self/cgroup": {Data: []byte("0::/\n")}, "sys/fs/cgroup/memory.max": {Data: []byte("200000000\n")},
+	}
+	if err := checkOf(root, 200_000_000); err != nil {
+		t.Error(err)
+	}
+	const want = "a memory budget of 1024 MiB: the machine or its cgroup has 190 MiB; give at most 166 MiB"
+	if err := checkOf(root, 1<<30); err == nil || err.Error() != want {
+		t.Errorf("%v: want %s", err, want)
+	}
+	if err := checkOf(fstest.MapFS{}, 1<<40); err != nil {
+		t.Errorf("a machine that does not tell: %v", err)
+	}
+}

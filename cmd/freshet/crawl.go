@@ -206,6 +206,9 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	if o.Memory = int64(s.memory); o.Memory == 0 {
 		o.Memory = memory.Default()
 	}
+	if err := memory.Check(o.Memory); err != nil {
+		return o, usage(fmt.Errorf("--memory: %w", err))
+	}
 	o.Keep = store.Keep(s.keep)
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
