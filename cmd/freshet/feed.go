@@ -9,11 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"freshet/broadcast"
-	"freshet/broadcast/multicast"
-	"freshet/broadcast/scheduler"
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/feed/broadcast"
+	"freshet/feed/broadcast/multicast"
+	"freshet/feed/broadcast/scheduler"
 	"freshet/store"
 	"freshet/weburl"
 )

@@ -74,7 +74,7 @@ func isOthers(text string) bool {
 var costly = []string{
 	"allocate HundredMillion", "allocate Mixture/algorithm=multiplier",
 	"bench/cache .", // and needs modules that are not ours
-	"broadcast/scheduler Decisions",
+	"feed/broadcast/scheduler Decisions",
 	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite$", "crawl PoliteRestarts", "crawl Reorder", "crawl Soak",
 	"frontier .", "frontier Orderings",
 	"importance PageRank",

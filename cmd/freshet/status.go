@@ -16,10 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/term"
 
-	"freshet/broadcast"
 	"freshet/clock"
 	"freshet/crawl"
 	"freshet/dashboard"
+	"freshet/feed/broadcast"
 )
 
 // front is what a running crawl shows of itself: the control socket and the --listen address.

@@ -16,9 +16,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
-	"freshet/broadcast/mirror"
-	"freshet/broadcast/multicast"
 	"freshet/clock"
+	"freshet/feed/broadcast/multicast"
+	"freshet/feed/mirror"
 	"freshet/fetch"
 	"freshet/store/warc"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/broadcast"
+	"freshet/feed/broadcast"
 	"freshet/fetch"
 	"freshet/store"
 )

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet/broadcast"
+	"freshet/feed/broadcast"
 	"freshet/fetch"
 )
 

@@ -28,20 +28,19 @@ var rooms = map[string]string{
 	"fleet":      "",
 	"importance": "weburl",
 	"weights":    "",
-	"broadcast":  "weburl store clock memory",
+	"feed":       "weburl store clock memory",
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
 	"crawl/robots": "weburl", // what robots.txt asks is decided without a clock
 	"importer":     "weburl store fetch extract",
-	"sim": "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights " +
-		"broadcast",
-	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights broadcast " +
-		"sim",
+	"sim": "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
+	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
+		"feed/broadcast/scheduler sim",
 	"dashboard": "weburl clock extract memory",
 
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
 
-	"broadcast/scheduler": "", // what is sent next is decided without knowing how
+	"feed/broadcast/scheduler": "", // what is sent next is decided without knowing how
 }
 
 // everything names the folders whose packages may import any room.
@@ -49,7 +48,7 @@ var everything = []string{"cmd", "internal"}
 
 // pure are the rooms that open no file, socket or process; sealed is what would let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "broadcast/scheduler", "crawl/robots"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/robots"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/broadcast"
+	"freshet/feed/broadcast"
 )
 
 // begin lets a small web be crawled and its feed run, in the bubble of t; end stops both.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/broadcast"
-	"freshet/broadcast/scheduler"
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/feed/broadcast"
+	"freshet/feed/broadcast/scheduler"
 	"freshet/fetch"
 	"freshet/sim"
 	"freshet/store"

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/broadcast"
-	"freshet/broadcast/mirror"
+	"freshet/feed/broadcast"
+	"freshet/feed/mirror"
 	"freshet/weburl"
 )
 

@@ -1,6 +1,6 @@
 // Package lam is the experiments on feeds: what a repository of changing pages should send next to its
 // subscribers and downloaders, after Lam and Garcia-Molina (2001), with the schedulers of
-// broadcast/scheduler, the ones that a live feed runs.
+// feed/broadcast/scheduler, the ones that a live feed runs.
 //
 // The world is the paper's: 21,000 sites of 15, 60 and 990 pages, 85,680 chunks of 15 pages, a chunk sent
 // in five minutes. A client wants an exponential number of whole sites, nine on average. Subscribers start

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/stat"
 
-	"freshet/broadcast/scheduler"
+	"freshet/feed/broadcast/scheduler"
 	"freshet/lab"
 )
 

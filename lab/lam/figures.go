@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/broadcast/scheduler"
+	"freshet/feed/broadcast/scheduler"
 	"freshet/lab"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"freshet/broadcast/scheduler"
 	"freshet/clock"
+	"freshet/feed/broadcast/scheduler"
 )
 
 // A facility sends to its clients, one chunk after another.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"freshet/broadcast/scheduler"
+	"freshet/feed/broadcast/scheduler"
 )
 
 // The repository of Table 1.

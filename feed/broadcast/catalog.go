@@ -1,0 +1,204 @@
+package broadcast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/feed/broadcast/scheduler"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// pageKey names a page's row.
+type pageKey struct {
+	p  weburl.Partition
+	fp weburl.Fingerprint
+}
+
+// place is where a page is: its chunk, and which of the chunk's pages it is.
+type place struct {
+	chunk int32
+	page  uint8
+}
+
+// known is what is remembered of a page; the rest is in the store.
+type known struct {
+	fp     weburl.Fingerprint
+	record uint64 // of its last change
+	ended  bool   // there is nothing of it to send
+}
+
+// run is a chunk: pages of one site, as many as make up its bytes. It never changes which.
+type run struct {
+	p     weburl.Partition
+	site  weburl.Site
+	pages []known
+}
+
+// catalog is which pages there are, and in which chunks. It is what the change log, read from its start,
+// makes of nothing; some 80 bytes a page. New pages of a site that come at once form chunks together.
+type catalog struct {
+	store      *store.Store
+	chunkBytes int
+	places     map[pageKey]place
+	runs       []run
+	sites      map[weburl.Site][]int    // their numbers, by site
+	domains    map[string][]weburl.Site // by registrable domain
+}
+
+func newCatalog(s *store.Store, chunkBytes int) *catalog {
+	return &catalog{store: s, chunkBytes: chunkBytes, places: map[pageKey]place{}, sites: map[weburl.Site][]int{}, domains: map[string][]weburl.Site{}}
+}
+
+// add adds an empty chunk of a site.
+func (c *catalog) add(p weburl.Partition, site weburl.Site) {
+	if len(c.sites[site]) == 0 {
+		c.domains[site.Domain()] = append(c.domains[site.Domain()], site)
+	}
+	c.sites[site] = append(c.sites[site], len(c.runs))
+	c.runs = append(c.runs, run{p: p, site: site})
+}
+
+// among returns the chunks of which an interest may mean pages, in order: O(what it means), but for patterns
+// O(sites).
+func (c *catalog) among(interest *Interest) (numbers []int) {
+	if interest.all() {
+		for number := range c.runs {
+			numbers = append(numbers, number)
+		}
+		return numbers
+	}
+	for _, site := range interest.Sites {
+		numbers = append(numbers, c.sites[weburl.Site(site)]...)
+	}
+	for _, domain := range interest.Domains {
+		for _, site := range c.domains[domain] {
+			numbers = append(numbers, c.sites[site]...)
+		}
+	}
+	if len(interest.Patterns) > 0 {
+		for site, chunks := range c.sites {
+			if interest.touches(site) {
+				numbers = append(numbers, chunks...)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// pageOverhead is what a page takes in a chunk beside its body, in bytes, about.
+const pageOverhead = 512
+
+// bytesOf returns what the page of an entry takes in a chunk.
+func (c *catalog) bytesOf(e Entry) int32 {
+	if ended(e.Kind) {
+		return pageOverhead
+	}
+	v, err := c.store.Version(e.Partition, e.Fingerprint, e.Version)
+	if err != nil {
+		return pageOverhead // it has changed since: another entry follows
+	}
+	return int32(min(v.Size, maxBody)) + pageOverhead
+}
+
+// update takes in an entry of a known page. ok is false for a new one.
+func (c *catalog) update(e Entry) (at place, ok bool) {
+	at, ok = c.places[pageKey{e.Partition, e.Fingerprint}]
+	if ok {
+		page := &c.runs[at.chunk].pages[at.page]
+		page.record, page.ended = e.Record, ended(e.Kind)
+	}
+	return at, ok
+}
+
+// form makes chunks of new pages and returns them as the scheduler wants them, in order.
+func (c *catalog) form(entries []Entry) (chunks []scheduler.Chunk) {
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(string(a.URL.Site()), string(b.URL.Site())) })
+	for i, e := range entries {
+		size := c.bytesOf(e)
+		last := len(chunks) - 1
+		full := i == 0 || e.URL.Site() != entries[i-1].URL.Site() || chunks[last].Pages == scheduler.MaxPages ||
+			chunks[last].Bytes+float64(size) > float64(c.chunkBytes)
+		if full {
+			chunks = append(chunks, scheduler.Chunk{Bytes: pageOverhead})
+			c.add(e.Partition, e.URL.Site())
+			last++
+		}
+		number := len(c.runs) - 1
+		to, chunk := &c.runs[number], &chunks[last]
+		c.places[pageKey{e.Partition, e.Fingerprint}] = place{int32(number), uint8(len(to.pages))}
+		to.pages = append(to.pages, known{e.Fingerprint, e.Record, ended(e.Kind)})
+		chunk.Pages, chunk.Bytes, chunk.Sizes = chunk.Pages+1, chunk.Bytes+float64(size), append(chunk.Sizes, size)
+	}
+	for i := range chunks {
+		chunks[i].Bytes = pageOverhead // of the chunk itself: its pages count by Sizes
+	}
+	return chunks
+}
+
+// wanted returns the pages of a chunk that an interest means.
+func (c *catalog) wanted(number int, interest *Interest) (pages uint64) {
+	r := &c.runs[number]
+	if interest.site(r.site) {
+		return ^uint64(0) >> (scheduler.MaxPages - len(r.pages))
+	}
+	if !interest.touches(r.site) {
+		return 0
+	}
+	for i, page := range r.pages {
+		if row, err := c.store.Page(r.p, page.fp); err == nil && interest.Wants(row.URL) {
+			pages |= 1 << i
+		}
+	}
+	return pages
+}
+
+// load reads the current versions of some pages of a chunk.
+func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
+	r := &c.runs[number]
+	chunk := &Chunk{Number: number, Site: string(r.site)}
+	for i, page := range r.pages {
+		if pages&(1<<i) == 0 {
+			continue
+		}
+		current, err := c.current(r.p, page.fp)
+		if err != nil {
+			return nil, err
+		}
+		chunk.Pages = append(chunk.Pages, current)
+	}
+	return chunk, nil
+}
+
+// current reads a page's current version. A body that cannot be had is withheld.
+func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
+	row, err := c.store.Page(p, fp)
+	if err != nil {
+		return page, fmt.Errorf("broadcast: page %s of partition %d: %w", fp, p, err)
+	}
+	page = Page{URL: row.URL.String(), Version: row.Versions, At: row.LastChanged, MovedTo: row.MovedTo.String()}
+	if row.State != store.StateLive {
+		page.Kind = row.State.String()
+		return page, nil
+	}
+	page.Kind = "withheld"
+	version, err := c.store.Version(p, fp, row.Versions)
+	if err != nil || version.Capture.IsZero() || version.Size > maxBody {
+		return page, nil
+	}
+	body, err := c.store.VersionBody(row.URL, &version)
+	if err != nil {
+		return page, nil
+	}
+	page.Kind, page.At, page.Status = "", version.At, version.Status
+	page.Digest, page.Body = version.BodyDigest, body.Payload
+	for name, values := range body.Header {
+		for _, value := range values {
+			page.Header = append(page.Header, Field{Name: name, Value: value})
+		}
+	}
+	slices.SortStableFunc(page.Header, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return page, nil
+}

@@ -1,0 +1,168 @@
+package broadcast_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"freshet/clock"
+	"freshet/feed/broadcast"
+)
+
+// changesOf serves the change feed of a world.
+func changesOf(t *testing.T, w *world) string {
+	done := make(chan struct{})
+	server := httptest.NewServer(&broadcast.Changes{Store: w.store(), Bell: &w.bell, Clock: clock.Real(), Done: done})
+	t.Cleanup(func() {
+		close(done)
+		server.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return server.URL
+}
+
+// stream opens the change feed and returns what gives the next line.
+func stream(t *testing.T, address, query string) (next func() broadcast.Change, stop func()) {
+	t.Helper()
+	response, err := http.Get(address + "?" + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", query, response.Status)
+	}
+	lines := json.NewDecoder(response.Body)
+	return func() (c broadcast.Change) {
+		t.Helper()
+		if err := lines.Decode(&c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}, func() { response.Body.Close() }
+}
+
+// TestChangesOfALiveCrawl follows a crawl that goes on: everything from the start, then each change, an
+// end of a page among them; a second reader goes on from a cursor of the first one's.
+func TestChangesOfALiveCrawl(t *testing.T) {
+	w := newWorld(t, 3, 4)
+	address := changesOf(t, w)
+	next, stop := stream(t, address, "since=start")
+	defer stop()
+	var urls []string
+	var cursor string
+	for range 12 {
+		c := next()
+		if c.Kind != "new" || c.Version != 1 || len(c.Digest) != 40 || c.At == nil {
+			t.Errorf("%+v", c)
+		}
+		urls, cursor = append(urls, c.URL), c.Cursor
+	}
+	if slices.Sort(urls); len(slices.Compact(urls)) != 12 {
+		t.Errorf("got %v", urls)
+	}
+	now, stopNow := stream(t, address, "")
+	defer stopNow()
+	only, stopOnly := stream(t, address, "site=http://h1.test")
+	defer stopOnly()
+
+	w.set(url(0, 1), "second text")
+	w.visit(url(0, 1))
+	w.set(url(1, 2), "")
+	w.visit(url(1, 2))
+	w.visit(url(1, 2))
+	again, stopAgain := stream(t, address, "since="+cursor)
+	defer stopAgain()
+	for name, next := range map[string]func() broadcast.Change{"from the start": next, "from now": now, "resumed": again} {
+		got := map[string]string{}
+		for range 2 {
+			c := next()
+			got[c.URL] = c.Kind
+		}
+		if got[url(0, 1)] != "changed" || got[url(1, 2)] != "gone" {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if c := only(); c.URL != url(1, 2) || c.Kind != "gone" || c.Digest != "" {
+		t.Errorf("of one site: %+v", c)
+	}
+	last, stopLast := stream(t, address, "since="+cursor+"&follow=false")
+	defer stopLast()
+	for range 2 {
+		last()
+	}
+	if c := last(); c.Kind != broadcast.KindHeartbeat || c.Cursor == "" {
+		t.Errorf("the end: %+v", c)
+	}
+}
+
+func TestChangesAsEvents(t *testing.T) {
+	w := newWorld(t, 1, 1)
+	request, _ := http.NewRequest(http.MethodGet, changesOf(t, w)+"?since=start&follow=false", nil)
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var fields []string
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		name, _, _ := strings.Cut(lines.Text(), " ")
+		fields = append(fields, name)
+	}
+	want := []string{"id:", "event:", "data:", "", "id:", "event:", "data:", ""}
+	if !slices.Equal(fields, want) || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("got %q of type %s", fields, response.Header.Get("Content-Type"))
+	}
+}
+
+func TestRefusedCursors(t *testing.T) {
+	w := newWorld(t, 1, 1)
+	address := changesOf(t, w)
+	for name, test := range map[string]struct {
+		query string
+		code  int
+	}{
+		"garbage":             {"since=x!", http.StatusBadRequest},
+		"other partitions":    {"since=" + broadcast.Cursor{1, 2}.String(), http.StatusBadRequest},
+		"ahead of the log":    {"since=" + broadcast.Cursor{9999, 9999, 9999, 9999}.String(), http.StatusGone},
+		"no site":             {"site=h0.test", http.StatusBadRequest},
+		"altered on the way":  {"since=" + strings.Replace(broadcast.Cursor{1, 2, 3, 4}.String(), "A", "B", 1), http.StatusBadRequest},
+		"the first directory": {"since=" + broadcast.Cursor{0, 0, 0, 0}.String() + "&follow=false", http.StatusOK},
+	} {
+		response, err := http.Get(address + "?" + test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close(); response.StatusCode != test.code {
+			t.Errorf("%s: %s: want %d", name, response.Status, test.code)
+		}
+	}
+}
+
+func TestCursorText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := broadcast.Cursor(rapid.SliceOfN(rapid.Uint64(), 1, 40).Draw(t, "positions"))
+		got, err := broadcast.ParseCursor(c.String(), len(c))
+		if err != nil || !slices.Equal(got, c) {
+			t.Fatalf("%v: got %v, %v", c, got, err)
+		}
+	})
+}
+
+func FuzzParseCursor(f *testing.F) {
+	f.Add(broadcast.Cursor{1, 2, 300}.String())
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := broadcast.ParseCursor(text, 3)
+		if err == nil && len(c) != 3 || err != nil && !errors.Is(err, broadcast.ErrCursor) {
+			t.Errorf("%q: %v, %v", text, c, err)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package broadcast_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"freshet/crawl"
+	"freshet/feed/broadcast"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a web of sites h0.test, h1.test … whose pages change when the test says so, and a crawl of it
+// that goes on, in memory.
+type world struct {
+	t      *testing.T
+	engine *crawl.Engine
+	bell   broadcast.Bell
+
+	mu    sync.Mutex
+	pages map[string]string // URL → text; absent: 404
+}
+
+// newWorld begins a crawl and waits until every page is stored.
+func newWorld(t *testing.T, sites, pages int) *world {
+	w := &world{t: t, pages: map[string]string{}}
+	for s := range sites {
+		for p := range pages {
+			w.pages[url(s, p)] = fmt.Sprintf("first text of page %d of site %d", p, s)
+		}
+	}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	address := netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
+	o := crawl.Options{
+		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: -1,
+		UserAgent: "freshet-test", Resolve: map[string]netip.AddrPort{},
+		OnRecord: func(weburl.Partition, uint64, []byte) { w.bell.Ring() },
+	}
+	for s := range sites {
+		o.Resolve[fmt.Sprintf("h%d.test", s)] = address
+		for p := range pages {
+			o.Seeds = append(o.Seeds, parse(t, url(s, p)))
+		}
+	}
+	var err error
+	if w.engine, err = crawl.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.engine.Run(ctx, ctx)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := w.engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.await(func() bool {
+		total, err := w.store().Total()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return total.States[store.StateLive] == int64(sites*pages)
+	})
+	return w
+}
+
+func (w *world) store() *store.Store { return w.engine.Store() }
+
+func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	text, ok := w.pages["http://"+r.Host+r.URL.Path]
+	w.mu.Unlock()
+	if !ok {
+		http.NotFound(out, r)
+		return
+	}
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(out, "<title>Page</title><p>%s", text)
+}
+
+// set changes a page; "" takes it away.
+func (w *world) set(at, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pages[at] = text; text == "" {
+		delete(w.pages, at)
+	}
+}
+
+// visit lets the crawl look at a page and waits until it has.
+func (w *world) visit(at string) {
+	w.t.Helper()
+	visits := func() uint32 {
+		page, _, err := w.store().PageOf(parse(w.t, at))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return page.Visits
+	}
+	before := visits()
+	if err := w.engine.Recrawl(parse(w.t, at)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(func() bool { return visits() > before })
+}
+
+// await waits until the log has grown to where a condition holds.
+func (w *world) await(holds func() bool) {
+	w.t.Helper()
+	for {
+		news := w.bell.Wait()
+		if holds() {
+			return
+		}
+		<-news
+	}
+}
+
+func url(site, page int) string {
+	if page == 0 {
+		return fmt.Sprintf("http://h%d.test/", site)
+	}
+	return fmt.Sprintf("http://h%d.test/docs/%d.html", site, page)
+}
+
+func parse(t *testing.T, text string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

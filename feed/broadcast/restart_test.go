@@ -1,0 +1,46 @@
+package broadcast_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"freshet/feed/broadcast"
+	"freshet/feed/mirror"
+)
+
+// TestServerKilled ends a server under its subscribers; they go on with the next, which cuts chunks
+// otherwise and knows nothing of them but their cursors.
+func TestServerKilled(t *testing.T) {
+	w := newWorld(t, 2, 6)
+	var now atomic.Pointer[http.Handler]
+	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(out, r) }))
+	defer front.Close()
+	begin := func(chunk int) (end func()) {
+		feed, stop := startFeed(t, w, broadcast.Options{ChunkBytes: chunk})
+		handler := feed.Handler()
+		now.Store(&handler)
+		return stop
+	}
+	end := begin(300)
+	var all []*subscriber
+	for range 3 {
+		all = append(all, subscribe(t, mirror.Options{Addresses: []string{front.URL}, Dir: t.TempDir()}))
+	}
+	for round := range 3 {
+		for _, s := range all {
+			s.awaitEqual(w)
+		}
+		end()
+		w.set(url(1, 3), fmt.Sprintf("text %d", round))
+		w.visit(url(1, 3))
+		end = begin(1000 * (round + 1))
+	}
+	for _, s := range all {
+		s.awaitEqual(w)
+		s.stop()
+	}
+	end()
+}

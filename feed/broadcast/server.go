@@ -1,0 +1,459 @@
+package broadcast
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"freshet/clock"
+	"freshet/feed/broadcast/scheduler"
+	"freshet/store"
+)
+
+// Options are what a Server has to be told. Zero fields but Store and Bell have defaults.
+type Options struct {
+	Store      *store.Store
+	Bell       *Bell        // rung when the log has grown
+	Clock      *clock.Clock // default clock.Real()
+	Logger     *slog.Logger // default: none
+	Scheduler  string       // one of scheduler.Kinds; default the last of them
+	Objective  scheduler.Objective
+	Rate       float64       // bytes/s that may leave; 0: as fast as the clients take them
+	ChunkBytes int           // of a chunk, unless it is one page; default 256 KiB
+	QueueBytes int           // in memory for a client before it is passed over; default 4 MiB
+	MaxClients int           // of requests for the stream, admitted or not; default 4,096
+	Lease      time.Duration // a client that is not heard of for that long is dropped; default 1 min
+	Transport  Transport     // default HTTP streams
+}
+
+// A Session is a client that is connected.
+type Session struct {
+	id       string
+	number   int // in the demand
+	ask      Subscription
+	queue    *queue
+	joined   string // the cursor of when it came
+	told     string // the last cursor that it was sent
+	lease    time.Time
+	passed   bool // passed over until its queue is shorter
+	finished bool // a downloader that has left the demand
+}
+
+// Subscription is what a client asks for.
+type Subscription struct {
+	Interest
+	Download bool `json:"download,omitempty"` // one whole copy, and no more
+	// Cursor is where the client's mirror stands; "" if it has nothing or says by Have what it has.
+	Cursor string `json:"cursor,omitempty"`
+	// Have are the URLs that the client has and the digests of their bodies, hexadecimal. What it has and
+	// the repository has not, it is told to drop.
+	Have map[string]string `json:"have,omitempty"`
+	// Multicast says that the client listens to the group that GET /feed/group names.
+	Multicast bool `json:"multicast,omitempty"`
+}
+
+// Totals are what a Server has done and how its clients fare.
+type Totals struct {
+	Subscribers     int     `json:"subscribers"`
+	Downloaders     int     `json:"downloaders"`
+	Chunks          int     `json:"chunks"`
+	ChunksSent      int64   `json:"chunks_sent"`
+	ChunkBytes      int64   `json:"chunk_bytes"`    // each counted once, whoever got it
+	SentBytes       int64   `json:"sent_bytes"`     // left the server
+	RepairedBytes   int64   `json:"repaired_bytes"` // of those, what receivers of a multicast asked for again
+	PassedOver      int64   `json:"passed_over"`    // times that a client was too slow
+	Freshness       float64 `json:"freshness_over_clients"`
+	FreshnessData   float64 `json:"freshness_over_data"`
+	AgeS            float64 `json:"age_over_clients_s"`
+	AgeDataS        float64 `json:"age_over_data_s"`
+	ItemLagP50S     float64 `json:"item_lag_p50_s"`
+	ItemLagP99S     float64 `json:"item_lag_p99_s"`
+	Downloads       int     `json:"downloads_served"`
+	DownloadDelayS  float64 `json:"download_delay_s"` // the unserved counted
+	DownloadsFailed int     `json:"downloads_unserved"`
+}
+
+var (
+	errFull    = errors.New("broadcast: there are as many clients as may be")
+	errStopped = errors.New("broadcast: the feed has stopped")
+)
+
+// A Server is the feed. Run is its one loop, which alone touches the demand, the catalog and the
+// sessions; all else asks it.
+type Server struct {
+	o        Options
+	catalog  *catalog
+	reader   *Reader
+	position string // the reader's cursor
+	demand   *scheduler.Demand
+	started  time.Time
+	sessions []*Session // in the order in which they came
+	clients  []*Session // those that the demand knows, by their number there
+	audience *audience
+	totals   Totals
+	next     time.Time // when the budget allows the next sending
+	beat     time.Time // when the next signs of life are due
+
+	receivers []int // scratch of send
+
+	streams atomic.Int64 // requests for the stream under way, admitted or not
+	reading atomic.Int64 // bytes held of subscriptions that are not admitted yet
+
+	asks chan func()
+	done chan struct{} // closed when Run ends
+}
+
+// NewServer returns a server, which Run lets run. It errs for a wrong option.
+func NewServer(o Options) (*Server, error) {
+	if o.Clock == nil {
+		o.Clock = clock.Real()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Transport == nil {
+		o.Transport = Streams{}
+	}
+	if kinds := scheduler.Kinds(); o.Scheduler == "" {
+		o.Scheduler = kinds[len(kinds)-1].Name
+	}
+	setDefault(&o.ChunkBytes, 256<<10)
+	setDefault(&o.QueueBytes, 4<<20)
+	setDefault(&o.MaxClients, 4096)
+	setDefault(&o.Lease, time.Minute)
+	policy, err := scheduler.New(o.Scheduler, o.Objective)
+	if err != nil {
+		return nil, fmt.Errorf("broadcast: %w", err)
+	}
+	return &Server{
+		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
+		catalog:  newCatalog(o.Store, o.ChunkBytes),
+		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}),
+	}, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+const (
+	readAtOnce = 4096                   // entries of the log
+	lookEvery  = 200 * time.Millisecond // at the log: what comes in between forms chunks together
+)
+
+// Run serves until ctx ends. Its error is the store's.
+func (s *Server) Run(ctx context.Context) (err error) {
+	defer close(s.done)
+	defer func() {
+		for _, session := range s.sessions {
+			session.queue.close()
+		}
+	}()
+	if s.reader, err = NewReader(s.o.Store, Start, ""); err != nil {
+		return err
+	}
+	timer := s.o.Clock.NewTimer(0)
+	defer timer.Stop()
+	var looked time.Time
+	news := s.o.Bell.Wait()
+	grown := true
+	for {
+		now := s.o.Clock.Now()
+		if grown && now.Sub(looked) >= s.o.Clock.Span(lookEvery) {
+			news, grown, looked = s.o.Bell.Wait(), false, now
+			if err := s.follow(); err != nil {
+				return err
+			}
+		}
+		s.keepUp(now)
+		wait, sent, err := s.step(now)
+		if err != nil {
+			return err
+		}
+		if grown {
+			wait = min(wait, looked.Add(s.o.Clock.Span(lookEvery)).Sub(now))
+		}
+		if sent {
+			wait = 0
+		}
+		s.o.Clock.Reset(timer, max(wait, 0))
+		var bell <-chan struct{}
+		if !grown {
+			bell = news
+		}
+		select {
+		case ask := <-s.asks:
+			ask()
+		case <-bell:
+			grown = true
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// seconds is the time as the demand has it.
+func (s *Server) seconds(at time.Time) float64 { return at.Sub(s.started).Seconds() }
+
+// follow takes in what the log has since the last time.
+func (s *Server) follow() error {
+	for {
+		entries, err := s.reader.Next(readAtOnce)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			s.position = s.reader.Cursor().String()
+			return nil
+		}
+		s.take(entries)
+	}
+}
+
+// take takes in entries of the log: versions of pages that are in chunks, and new chunks.
+func (s *Server) take(entries []Entry) {
+	now := s.seconds(s.o.Clock.Now())
+	var fresh []Entry
+	for _, e := range entries {
+		if at, ok := s.catalog.update(e); ok {
+			s.demand.Resize(int(at.chunk), int(at.page), s.catalog.bytesOf(e), now)
+			s.demand.Change(int(at.chunk), int(at.page), now)
+		} else {
+			fresh = append(fresh, e)
+		}
+	}
+	first := s.demand.Chunks()
+	for _, chunk := range s.catalog.form(fresh) {
+		s.demand.AddChunk(chunk, now)
+	}
+	s.extend(first, now)
+}
+
+// extend lets the subscribers want the chunks from the first on, of which they have nothing.
+func (s *Server) extend(first int, now float64) {
+	wants := map[*Session][]scheduler.Want{}
+	var order []*Session
+	for number := first; number < len(s.catalog.runs); number++ {
+		for _, session := range s.audience.of(s.catalog.runs[number].site) {
+			want, any := s.want(session, &claim{}, number)
+			if !any {
+				continue
+			}
+			if wants[session] == nil {
+				order = append(order, session)
+			}
+			wants[session] = append(wants[session], want)
+		}
+	}
+	for _, session := range order {
+		s.demand.Extend(session.number, wants[session], now)
+	}
+}
+
+// wants returns what a client wants, and what it lacks of it.
+func (s *Server) wants(session *Session, has *claim) (wants []scheduler.Want) {
+	for _, number := range s.catalog.among(&session.ask.Interest) {
+		if want, any := s.want(session, has, number); any {
+			wants = append(wants, want)
+		}
+	}
+	return wants
+}
+
+// want returns what a client wants of a chunk and what it lacks of that; any is false if it wants nothing,
+// or, of a downloader, has it all.
+func (s *Server) want(session *Session, has *claim, number int) (want scheduler.Want, any bool) {
+	wanted := s.catalog.wanted(number, &session.ask.Interest)
+	want = scheduler.Want{Chunk: number, Missing: wanted & has.lacks(&s.catalog.runs[number])}
+	return want, wanted != 0 && (want.Missing != 0 || !session.ask.Download)
+}
+
+// step sends a chunk if the budget allows it and anybody needs one; else it returns how long there is
+// nothing to do.
+func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) {
+	wait = s.beat.Sub(now)
+	if now.Before(s.next) {
+		return min(wait, s.next.Sub(now)), false, nil
+	}
+	number, ok := s.demand.Pick(s.seconds(now))
+	if !ok {
+		return wait, false, nil
+	}
+	chunk, err := s.catalog.load(number, s.demand.Missing(number))
+	if err != nil {
+		return 0, false, err
+	}
+	frame, err := AppendFrame(nil, &Message{Chunk: chunk})
+	if err != nil {
+		return 0, false, err
+	}
+	s.send(number, frame, now)
+	return 0, true, nil
+}
+
+// send gives a chunk to all who need it, and tells those that have everything now.
+func (s *Server) send(number int, frame []byte, now time.Time) {
+	var to []*Session
+	s.receivers = s.demand.Receivers(s.receivers[:0], number)
+	for _, client := range s.receivers {
+		session := s.clients[client]
+		to = append(to, session)
+		session.finished = session.ask.Download && s.demand.Outstanding(client) == 1
+	}
+	bytes := s.o.Transport.Send(frame, to)
+	s.totals.ChunksSent++
+	s.totals.ChunkBytes += int64(len(frame))
+	s.totals.SentBytes += bytes
+	if s.o.Rate > 0 {
+		s.next = now.Add(time.Duration(float64(bytes) / s.o.Rate * 1e9))
+	}
+	s.demand.Sent(number, s.seconds(now))
+	for _, session := range to {
+		if session.finished {
+			s.clients[session.number] = nil // the number is free again
+		}
+		s.settle(session, now)
+	}
+}
+
+// settle tells a client that has everything so, and passes over one that has too much to take.
+func (s *Server) settle(session *Session, now time.Time) {
+	switch {
+	case session.finished:
+		s.tell(session, &Message{Cursor: session.joined, End: true})
+		session.queue.close()
+	case !session.ask.Download && s.demand.Outstanding(session.number) == 0 && session.told != s.position:
+		session.told = s.position
+		s.tell(session, &Message{Cursor: s.position})
+	}
+	if !session.finished && !session.passed && session.queue.waiting() > s.o.QueueBytes {
+		session.passed = true
+		s.totals.PassedOver++
+		s.demand.Pause(session.number, s.seconds(now))
+	}
+}
+
+// tell sends a client a message of its own.
+func (s *Server) tell(session *Session, m *Message) {
+	frame, err := AppendFrame(nil, m)
+	if err != nil {
+		panic(err) // of our own making, and small
+	}
+	session.queue.put(frame)
+}
+
+// keepUp sends signs of life and drops who is not heard of, from time to time.
+func (s *Server) keepUp(now time.Time) {
+	if now.Before(s.beat) {
+		return
+	}
+	s.beat = now.Add(s.o.Clock.Span(min(heartbeat, s.o.Lease/4)))
+	for _, session := range slices.Clone(s.sessions) {
+		switch {
+		case now.After(session.lease):
+			s.o.Logger.Info("a client of the feed was not heard of", "session", session.id)
+			s.leave(session)
+		case session.finished:
+		default:
+			s.settle(session, now)
+			if session.queue.waiting() == 0 {
+				freshness, age := s.demand.Client(session.number, s.seconds(now))
+				s.tell(session, &Message{Standing: &Standing{freshness, age, s.demand.Outstanding(session.number)}})
+			}
+		}
+	}
+}
+
+// do lets the loop do something and waits until it is done. It errs when the loop has ended, or ctx.
+func (s *Server) do(ctx context.Context, what func()) error {
+	done := make(chan struct{})
+	select {
+	case s.asks <- func() { what(); close(done) }:
+		<-done
+		return nil
+	case <-s.done:
+		return errStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// join lets a client in. It is called by the loop.
+func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
+	if err := s.follow(); err != nil {
+		return nil, err
+	}
+	now := s.o.Clock.Now()
+	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease))}
+	s.tell(session, &Message{Hello: &Hello{Session: session.id, LeaseMs: s.o.Lease.Milliseconds()}, Drop: has.drop})
+	wants := s.wants(session, has)
+	if session.finished = ask.Download && len(wants) == 0; !session.finished {
+		session.number = s.demand.Join(scheduler.Client{Downloader: ask.Download}, wants, s.seconds(now))
+		s.clients = append(s.clients, make([]*Session, max(0, session.number+1-len(s.clients)))...)
+		s.clients[session.number] = session
+	}
+	s.sessions = append(s.sessions, session)
+	if !ask.Download {
+		s.audience.add(session)
+	}
+	s.settle(session, now)
+	return session, nil
+}
+
+// leave lets a client go. It is called by the loop; a second time it does nothing.
+func (s *Server) leave(session *Session) {
+	at := slices.Index(s.sessions, session)
+	if at < 0 {
+		return
+	}
+	s.sessions = slices.Delete(s.sessions, at, at+1)
+	session.queue.close()
+	if !session.ask.Download {
+		s.audience.remove(session)
+	}
+	if !session.finished {
+		s.demand.Leave(session.number, s.seconds(s.o.Clock.Now()))
+		s.clients[session.number] = nil
+	}
+}
+
+// resume lets a client have chunks again whose queue has become short. It is called by the loop.
+func (s *Server) resume(session *Session) {
+	if session.passed && !session.finished && slices.Contains(s.sessions, session) {
+		session.passed = false
+		s.demand.Resume(session.number, s.seconds(s.o.Clock.Now()))
+	}
+}
+
+// Totals returns what the server has done so far.
+func (s *Server) Totals(ctx context.Context) (t Totals, err error) {
+	err = s.do(ctx, func() {
+		now := s.seconds(s.o.Clock.Now())
+		t = s.totals
+		for _, session := range s.sessions {
+			if session.ask.Download {
+				t.Downloaders++
+			} else {
+				t.Subscribers++
+			}
+		}
+		t.RepairedBytes = s.o.Transport.Repaired()
+		t.SentBytes += t.RepairedBytes
+		reading, delays, lag := s.demand.Read(now), s.demand.Delays(now), s.demand.ItemLag(now)
+		t.Chunks = s.demand.Chunks()
+		t.Freshness, t.FreshnessData = reading.FreshnessOverClients, reading.FreshnessOverData
+		t.AgeS, t.AgeDataS = reading.AgeOverClients, reading.AgeOverData
+		t.ItemLagP50S, t.ItemLagP99S = lag.Quantile(0.5), lag.Quantile(0.99)
+		t.Downloads, t.DownloadsFailed, t.DownloadDelayS = delays.Served, delays.Unserved, delays.MeanAll
+	})
+	return t, err
+}

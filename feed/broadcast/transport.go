@@ -1,0 +1,185 @@
+package broadcast
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Transport carries frames to clients. It delivers and decides nothing.
+type Transport interface {
+	// Send brings a frame to all of the sessions, or begins to, and returns the bytes that leave for it.
+	Send(frame []byte, to []*Session) (bytes int64)
+	// Copies says that what is sent leaves once for each receiver, not once for all.
+	Copies() bool
+	// Routes adds to the feed's address what clients ask of the transport.
+	Routes(*http.ServeMux)
+	// Repaired returns the bytes that left because they had not arrived. Safe for concurrent use.
+	Repaired() int64
+}
+
+// Streams is the transport of HTTP: a copy for each client, on a connection of its own.
+type Streams struct{}
+
+// Send implements Transport.
+func (Streams) Send(frame []byte, to []*Session) (bytes int64) {
+	for _, session := range to {
+		session.queue.put(frame)
+		bytes += int64(len(frame))
+	}
+	return bytes
+}
+
+// Copies implements Transport.
+func (Streams) Copies() bool { return true }
+
+// Routes implements Transport: there are none.
+func (Streams) Routes(*http.ServeMux) {}
+
+// Repaired implements Transport: a stream loses nothing.
+func (Streams) Repaired() int64 { return 0 }
+
+// A Datagrams sends frames to all who listen; see freshet/feed/broadcast/multicast.
+type Datagrams interface {
+	// Send lets a frame go out, once, after those before it. It returns the bytes that leave and how long
+	// the machine takes for it. Serials grow.
+	Send(serial uint64, frame []byte) (bytes int64, takes time.Duration)
+}
+
+// keptFrames bounds the frames that are kept for repair, in bytes.
+const keptFrames = 64 << 20
+
+// A Group is the transport of multicast: a frame leaves once for all who listen to a group, and each of them
+// is told on its stream, in order with all else, what it has to have got: serial, size and digest. What has not
+// arrived it asks for, as long as the frame is among the last 64 MiB. Those who do not listen get their
+// copies on their streams, and so does one who would be alone: parity costs more than it saves then.
+//
+//	GET /feed/group              {"group":"239.255.83.50:8352"}
+//	GET /feed/frame?serial=N     a frame; with Range a part of it; 410 if it is no longer kept
+type Group struct {
+	address netip.AddrPort
+	out     Datagrams
+
+	mu       sync.Mutex
+	last     uint64 // serial
+	kept     []sentFrame
+	bytes    int
+	repaired int64
+}
+
+type sentFrame struct {
+	serial uint64
+	frame  []byte
+}
+
+// NewGroup returns the transport of a group at an address. Serials begin after first: the time in nanoseconds,
+// say, so that no frame is taken for one of a server that sent to the group before.
+func NewGroup(address netip.AddrPort, out Datagrams, first uint64) *Group {
+	return &Group{address: address, out: out, last: first}
+}
+
+// Send implements Transport.
+func (g *Group) Send(frame []byte, to []*Session) (bytes int64) {
+	listening := 0
+	for _, session := range to {
+		if session.ask.Multicast {
+			listening++
+		}
+	}
+	if listening < 2 {
+		return Streams{}.Send(frame, to)
+	}
+	serial := g.keep(frame)
+	bytes, takes := g.out.Send(serial, frame)
+	notice, err := AppendFrame(nil, &Message{Sent: &Sent{Serial: serial, Bytes: len(frame), Digest: sha256.Sum256(frame), TakesMs: takes.Milliseconds()}})
+	if err != nil {
+		panic(err) // of our own making, and small
+	}
+	for _, session := range to {
+		if session.ask.Multicast {
+			session.queue.put(notice)
+			bytes += int64(len(notice))
+		} else {
+			session.queue.put(frame)
+			bytes += int64(len(frame))
+		}
+	}
+	return bytes
+}
+
+// keep keeps a frame for repair, and returns its serial.
+func (g *Group) keep(frame []byte) (serial uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last++
+	g.kept = append(g.kept, sentFrame{g.last, frame})
+	for g.bytes += len(frame); g.bytes > keptFrames && len(g.kept) > 1; g.kept = g.kept[1:] {
+		g.bytes -= len(g.kept[0].frame)
+	}
+	return g.last
+}
+
+// Copies implements Transport.
+func (g *Group) Copies() bool { return false }
+
+// Routes implements Transport.
+func (g *Group) Routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /feed/group", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"group": g.address.String()})
+	})
+	mux.HandleFunc("GET /feed/frame", g.repair)
+}
+
+func (g *Group) repair(w http.ResponseWriter, r *http.Request) {
+	serial, err := strconv.ParseUint(r.URL.Query().Get("serial"), 10, 64)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: serial %.40q: want a number", r.URL.Query().Get("serial")))
+		return
+	}
+	frame := g.frame(serial)
+	if frame == nil {
+		refuse(w, http.StatusGone, fmt.Errorf("broadcast: frame %d is not kept", serial))
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	counted := &counter{ResponseWriter: w}
+	http.ServeContent(counted, r, "", time.Time{}, bytes.NewReader(frame))
+	g.mu.Lock()
+	g.repaired += counted.bytes
+	g.mu.Unlock()
+}
+
+func (g *Group) frame(serial uint64) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.kept) == 0 || serial < g.kept[0].serial || serial > g.last {
+		return nil
+	}
+	return g.kept[serial-g.kept[0].serial].frame
+}
+
+// Repaired implements Transport.
+func (g *Group) Repaired() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.repaired
+}
+
+// counter counts what is written.
+type counter struct {
+	http.ResponseWriter
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.bytes += int64(n)
+	return n, err
+}

@@ -1,0 +1,408 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet/clock"
+	"freshet/feed/broadcast"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Options are what a Client has to be told.
+type Options struct {
+	Addresses []string // of servers, HOST:PORT or a URL; the next is tried when one fails
+	Token     string   // sent as a bearer token; "": none
+	Interest  broadcast.Interest
+	Dir       string // the mirror
+	Once      bool   // end when the mirror holds one whole copy
+	// Decode takes the content encoding off a body; nil: the mirror keeps what servers sent.
+	Decode func(header http.Header, body []byte) ([]byte, error)
+	// Listen, if it is set, joins a group, such as 239.255.83.50:8352: of a server that sends to one the
+	// chunks are taken from there, and what does not arrive is asked for. See freshet/feed/broadcast/multicast.
+	Listen func(group string) (net.PacketConn, error)
+	// Archive, if it is set, gets what arrives as response records too. The caller closes it after Close.
+	Archive *warc.Writer
+	// OnChange is called for every page after the mirror has it, in the order of the feed, at least once
+	// each. An error ends Run.
+	OnChange   func(Change) error
+	OnStanding func(Standing) // called now and then
+	HTTP       *http.Client   // default: one of its own
+	Clock      *clock.Clock   // default clock.Real()
+	Logger     *slog.Logger   // default: none
+}
+
+// Change is what has become of a page of the mirror. Kind is new, changed, gone, moved, withdrawn, purged,
+// withheld (the repository does not hold the body) or dropped (it does not know the page).
+type Change struct {
+	Kind    string     `json:"kind"`
+	URL     string     `json:"url"`
+	File    string     `json:"file,omitempty"` // in the mirror
+	Version uint32     `json:"version,omitempty"`
+	At      *time.Time `json:"at,omitempty"` // of the capture
+	Status  int        `json:"status,omitempty"`
+	Digest  string     `json:"digest,omitempty"` // SHA-1 of the body as the site sent it, hexadecimal
+	MovedTo string     `json:"moved_to,omitempty"`
+	Bytes   int64      `json:"size_bytes,omitempty"` // of that body
+}
+
+// Standing is how a mirror stands: in the server's eyes, but for Pages.
+type Standing struct {
+	Pages     int     // in the mirror
+	Freshness float64 // part of the pages that are current
+	AgeS      float64 // mean age, in seconds
+	Chunks    int     // still to come
+}
+
+// A Client keeps a mirror. Make one with New, call Run once, then Close.
+type Client struct {
+	o      Options
+	folder *folder
+	cursor string // up to where the mirror is whole; "": it is not
+	deaf   bool   // to groups: they were tried, and nothing came
+
+	encoder *warc.Encoder
+}
+
+// ErrRefused matches the errors of servers that will not serve, now or later.
+var ErrRefused = errors.New("mirror: refused")
+
+// errEnd says that a downloader has all it wanted.
+var errEnd = errors.New("mirror: done")
+
+// New opens the mirror. Pages that it holds of another interest are dropped.
+func New(o Options) (*Client, error) {
+	if len(o.Addresses) == 0 {
+		return nil, errors.New("mirror: no address of a server")
+	}
+	if err := o.Interest.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, ResponseHeaderTimeout: time.Minute}}
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(Change) error { return nil }
+	}
+	if o.OnStanding == nil {
+		o.OnStanding = func(Standing) {}
+	}
+	f, err := openFolder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{o: o, folder: f, cursor: f.cursor(o.Interest), encoder: warc.NewEncoder(warc.FastLevel)}, nil
+}
+
+// Close gives back what New took.
+func (c *Client) Close() error {
+	c.o.HTTP.CloseIdleConnections()
+	return c.folder.close()
+}
+
+const (
+	firstPause = 100 * time.Millisecond // before a server is tried again, doubled each time
+	lastPause  = 30 * time.Second
+	silence    = 2 * time.Minute // of a server, after which another connection is made
+	triesOnce  = 8               // in a row and in vain, before a download gives up
+)
+
+// Run keeps the mirror until ctx ends, which is no error, or, with Once, until it is whole. A connection
+// that fails is made anew. Errors are ErrRefused, those of the mirror's disk and of OnChange.
+func (c *Client) Run(ctx context.Context) error {
+	if err := c.dropUnwanted(); err != nil {
+		return err
+	}
+	failures := 0
+	for turn := 0; ; turn++ {
+		got, err := c.connect(ctx, c.o.Addresses[turn%len(c.o.Addresses)])
+		lasting := &lastingError{}
+		switch {
+		case ctx.Err() != nil || errors.Is(err, errEnd):
+			return nil
+		case errors.As(err, &lasting):
+			return lasting.err
+		case errors.Is(err, broadcast.ErrBehind):
+			c.o.Logger.Warn("the mirror is too old to be told what has changed: it says what it has instead")
+			c.cursor = ""
+		default:
+			c.o.Logger.Warn("the connection to the feed is lost", "error", err)
+		}
+		if failures++; got {
+			failures = 0
+		}
+		if c.o.Once && failures >= triesOnce {
+			return err
+		}
+		if c.o.Clock.Sleep(ctx, min(lastPause, firstPause<<min(failures, 10))) != nil {
+			return nil
+		}
+	}
+}
+
+// lastingError is one that trying again does not mend.
+type lastingError struct{ err error }
+
+func (e *lastingError) Error() string { return e.err.Error() }
+
+func lasting(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lastingError{err}
+}
+
+// dropUnwanted takes out what an earlier interest has left.
+func (c *Client) dropUnwanted() error {
+	if c.cursor != "" {
+		return nil
+	}
+	for _, text := range slices.Sorted(maps.Keys(c.folder.pages)) {
+		u, err := weburl.Parse(text)
+		if err == nil && c.o.Interest.Wants(u) {
+			continue
+		}
+		if _, err := c.folder.drop(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect subscribes at an address and takes what comes; got says that anything did.
+func (c *Client) connect(ctx context.Context, address string) (got bool, err error) {
+	var alive sync.WaitGroup
+	defer alive.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ask := broadcast.Subscription{Interest: c.o.Interest, Download: c.o.Once, Cursor: c.cursor}
+	if c.cursor == "" {
+		ask.Have = make(map[string]string, len(c.folder.pages))
+		for _, held := range c.folder.pages {
+			ask.Have[held.URL] = held.Digest
+		}
+	}
+	group := c.join(ctx, address)
+	defer group.leave()
+	ask.Multicast = group != nil
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return false, lasting(err)
+	}
+	response, err := c.ask(ctx, http.MethodPost, address, "/feed/stream", body, nil)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
+	if err := refusal(response); err != nil {
+		return false, err
+	}
+	watch := c.o.Clock.NewTimer(silence)
+	defer watch.Stop()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-watch.C:
+			cancel()
+		case <-stop:
+		}
+	}()
+	in := &watched{response.Body, func() { c.o.Clock.Reset(watch, silence) }}
+	for {
+		m, err := broadcast.ReadFrame(in)
+		if err != nil {
+			return got, err
+		}
+		got = true
+		if m.Hello != nil {
+			alive.Go(func() { c.stayAlive(ctx, address, m.Hello) })
+		}
+		if m.Sent != nil {
+			if m, err = c.fetch(ctx, address, group, m.Sent); err != nil {
+				return got, err
+			}
+		}
+		if err := c.take(m); err != nil {
+			return got, err
+		}
+	}
+}
+
+// watched calls seen whenever anything has arrived.
+type watched struct {
+	io.Reader
+	seen func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.seen()
+	}
+	return n, err
+}
+
+// stayAlive renews the lease until ctx ends.
+func (c *Client) stayAlive(ctx context.Context, address string, hello *broadcast.Hello) {
+	every := max(time.Duration(hello.LeaseMs)*time.Millisecond/4, time.Second/10)
+	for c.o.Clock.Sleep(ctx, every) == nil {
+		if response, err := c.ask(ctx, http.MethodPost, address, "/feed/alive?session="+url.QueryEscape(hello.Session), []byte("{}"), nil); err == nil {
+			response.Body.Close()
+		}
+	}
+}
+
+func (c *Client) ask(ctx context.Context, method, address, path string, body []byte, header http.Header) (*http.Response, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(address, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, lasting(fmt.Errorf("mirror: address %q: %w", address, err))
+	}
+	maps.Copy(request.Header, header)
+	request.Header.Set("Content-Type", "application/json")
+	if c.o.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.o.Token)
+	}
+	return c.o.HTTP.Do(request)
+}
+
+// refusal returns what a server that does not serve says.
+func refusal(response *http.Response) error {
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	var fault struct{ Error string }
+	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil || json.Unmarshal(text, &fault) != nil || fault.Error == "" {
+		fault.Error = response.Status
+	}
+	switch code := response.StatusCode; {
+	case code == http.StatusGone:
+		return fmt.Errorf("%w: %s", broadcast.ErrBehind, fault.Error)
+	case code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
+		return lasting(fmt.Errorf("%w: %s", ErrRefused, fault.Error))
+	}
+	return errors.New(fault.Error)
+}
+
+// take does what a message says. A chunk is looked at as a whole before any of it is used.
+func (c *Client) take(m *broadcast.Message) error {
+	if m.Chunk != nil {
+		urls := make([]weburl.URL, len(m.Chunk.Pages))
+		for i := range m.Chunk.Pages {
+			page := &m.Chunk.Pages[i]
+			u, err := weburl.Parse(page.URL)
+			if err != nil || u.String() != page.URL {
+				return fmt.Errorf("%w: %.200q is no canonical URL", broadcast.ErrFrame, page.URL)
+			}
+			if _, err := placeOf(u); err != nil {
+				return fmt.Errorf("%w: %w", broadcast.ErrFrame, err)
+			}
+			if err := page.Verify(); err != nil {
+				return err
+			}
+			urls[i] = u
+		}
+		if err := c.archive(urls, m.Chunk.Pages); err != nil {
+			return lasting(err)
+		}
+		for i := range m.Chunk.Pages {
+			if err := c.page(urls[i], &m.Chunk.Pages[i]); err != nil {
+				return lasting(err)
+			}
+		}
+	}
+	for _, text := range m.Drop {
+		if err := c.drop(Change{Kind: "dropped", URL: text}); err != nil {
+			return lasting(err)
+		}
+	}
+	if m.Standing != nil {
+		c.o.OnStanding(Standing{len(c.folder.pages), m.Standing.Freshness, m.Standing.AgeS, m.Standing.Chunks})
+	}
+	if m.Cursor != "" {
+		if err := c.folder.reached(m.Cursor, c.o.Interest); err != nil {
+			return lasting(err)
+		}
+		c.cursor = m.Cursor
+	}
+	if m.End {
+		return errEnd
+	}
+	return nil
+}
+
+// page puts a page into the mirror, or takes it out, unless it is there already, or nobody asked for it: a
+// chunk carries what any of its receivers lacks.
+func (c *Client) page(u weburl.URL, page *broadcast.Page) error {
+	if !c.o.Interest.Wants(u) {
+		return nil
+	}
+	at := time.Unix(0, page.At).UTC()
+	change := Change{Kind: page.Kind, URL: page.URL, Version: page.Version, At: &at, Status: page.Status, MovedTo: page.MovedTo}
+	if page.Kind != "" {
+		return c.drop(change)
+	}
+	change.Digest = fmt.Sprintf("%x", page.Digest[:])
+	old, had := c.folder.pages[page.URL]
+	if had && old.Digest == change.Digest {
+		return nil
+	}
+	held, err := c.folder.put(u, page.Version, change.Digest, c.decode(page))
+	if err != nil {
+		return err
+	}
+	change.File, change.Kind, change.Bytes = held.File, "new", int64(len(page.Body))
+	if had {
+		change.Kind = "changed"
+	}
+	return c.o.OnChange(change)
+}
+
+// decode returns what the mirror keeps of a body: one that cannot be decoded, as it is.
+func (c *Client) decode(page *broadcast.Page) []byte {
+	if c.o.Decode == nil {
+		return page.Body
+	}
+	header := http.Header{}
+	for _, field := range page.Header {
+		header.Add(field.Name, field.Value)
+	}
+	content, err := c.o.Decode(header, page.Body)
+	if err != nil {
+		c.o.Logger.Warn("a body is kept as it was sent", "url", page.URL, "error", err)
+		return page.Body
+	}
+	return content
+}
+
+func (c *Client) drop(change Change) error {
+	had, err := c.folder.drop(change.URL)
+	if err != nil || !had {
+		return err
+	}
+	return c.o.OnChange(change)
+}
