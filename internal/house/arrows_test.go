@@ -33,7 +33,7 @@ var rooms = map[string]string{
 		"importance weights",
 	"crawl/robots": "weburl", // what robots.txt asks is decided without a clock
 	"importer":     "weburl store fetch extract",
-	"sim": "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
+	"sim":          "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",
 	"dashboard": "weburl clock extract memory",
