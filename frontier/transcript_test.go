@@ -1,76 +1,36 @@
 package frontier
 
 import (
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"freshet/internal/transcript"
 	"freshet/weburl"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
-
-// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print.
-// Lines that begin with # are for the reader.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			raw, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(raw))
-			if *rewrite {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
+	transcript.Run(t, func(t *testing.T) func([]string) string {
+		var w *world
+		return func(commands []string) string {
+			for _, line := range commands {
+				words := strings.Fields(line)
+				args := parseArgs(words[1:])
+				if words[0] == "frontier" {
+					w = newWorld(t, args)
+					continue
 				}
-				return
+				w.command(words[0], args)
 			}
-			if diff := cmp.Diff(string(raw), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// replay returns the transcript with what its commands print now.
-func replay(t *testing.T, transcript string) string {
-	var w *world
-	var out []string
-	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
-		commands, _, _ := strings.Cut(block, "\n----")
-		out = append(out, commands+"\n----")
-		for line := range strings.SplitSeq(commands, "\n") {
-			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-				continue
-			}
-			words := strings.Fields(line)
-			args := parseArgs(words[1:])
-			if words[0] == "frontier" {
-				w = newWorld(t, args)
-				continue
-			}
-			w.command(words[0], args)
-		}
-		if w.out != "" {
-			out[len(out)-1] += "\n" + strings.TrimRight(w.out, "\n")
+			printed := w.out
 			w.out = ""
+			return printed
 		}
-	}
-	return strings.Join(out, "\n\n") + "\n"
+	})
 }
 
 // args are the words after a command: plain ones, and settings name=value.

@@ -1,75 +1,42 @@
 package keepfresh_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"freshet/internal/transcript"
 	"freshet/refresh"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
-
-// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print. "world" begins another
-// world. Counts of visits are those of a run.
+// TestTranscripts runs testdata/*.txt. "world" begins another world. Counts of visits are those of a run.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			raw, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(raw))
-			if *rewrite {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
+	transcript.Run(t, func(t *testing.T) func([]string) string {
+		var w *world
+		return func(commands []string) string {
+			var printed strings.Builder
+			for _, line := range commands {
+				budget, begins := strings.CutPrefix(line, "world budget=")
+				if !begins {
+					if text := w.command(line); text != "" {
+						printed.WriteString(text + "\n")
+					}
+					continue
 				}
-				return
-			}
-			if diff := cmp.Diff(string(raw), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-func replay(t *testing.T, transcript string) string {
-	var w *world
-	var out []string
-	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
-		commands, _, _ := strings.Cut(block, "\n----")
-		printed := commands + "\n----"
-		for line := range strings.SplitSeq(commands, "\n") {
-			switch budget, begins := strings.CutPrefix(line, "world budget="); {
-			case line[0] == '#':
-			case begins:
 				n, err := strconv.ParseInt(budget, 10, 64)
 				if err != nil {
 					t.Fatal(err)
 				}
 				w = newWorld(t, n, 15*time.Second, refresh.NewUniform())
-			default:
-				if text := w.command(line); text != "" {
-					printed += "\n" + text
-				}
 			}
+			return printed.String()
 		}
-		out = append(out, printed)
-	}
-	return strings.Join(out, "\n\n") + "\n"
+	})
 }
 
 // faults are what may be wrong with a site, as words of the transcripts: at once, or from a time on.

@@ -1,64 +1,28 @@
 package robots
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"freshet/internal/transcript"
 	"freshet/weburl"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
-
-// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print.
-// Lines that begin with # are for the reader.
+// TestTranscripts runs each block of testdata/*.txt with a book of its own.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			raw, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(raw))
-			if *rewrite {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(raw), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// replay returns the transcript with what its commands print now.
-func replay(t *testing.T, transcript string) string {
-	var out []string
-	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
-		commands, _, _ := strings.Cut(block, "\n----")
-		w := &world{t: t, book: NewBook("foo", 1<<20), site: "http://a.test", start: time.Unix(1_000_000_000, 0).UTC(),
-			patience: Patience{First: time.Minute, Tries: 2}}
-		w.now = w.start
-		for line := range strings.SplitSeq(commands, "\n") {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+	transcript.Run(t, func(t *testing.T) func([]string) string {
+		return func(commands []string) string {
+			w := &world{t: t, book: NewBook("foo", 1<<20), site: "http://a.test", start: time.Unix(1_000_000_000, 0).UTC(),
+				patience: Patience{First: time.Minute, Tries: 2}}
+			w.now = w.start
+			for _, line := range commands {
 				w.command(strings.Fields(line))
 			}
+			return w.out.String()
 		}
-		out = append(out, commands+"\n----\n"+strings.TrimRight(w.out.String(), "\n"))
-	}
-	return strings.Join(out, "\n\n") + "\n"
+	})
 }
 
 // world is what a crawl would keep of one site beside the book.
