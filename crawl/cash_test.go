@@ -81,7 +81,7 @@ func TestLittleRoom(t *testing.T) {
 	for _, u := range o.Seeds { // the page table has them
 		err = errors.Join(err, set.Offer(seen.Mark{}, []weburl.Link{{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed, Cash: 1}}, e.opt.Clock.Now()))
 	}
-	if err = errors.Join(err, e.discover.forget()); err != nil {
+	if err = errors.Join(err, e.dropVerdicts()); err != nil {
 		t.Fatal(err)
 	}
 	s, err := e.Run(t.Context(), t.Context())

@@ -1,13 +1,13 @@
 package crawl
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"freshet/crawl/discovery"
 	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/seen"
@@ -49,7 +49,7 @@ func (e *Engine) commit(refreshing context.Context) {
 			signal(e.wake)
 		case <-e.hungry:
 			if e.undecided.Load() && !e.broken.Load() {
-				e.check(e.alone(func() error { return e.discover.drain(clock.Now()) }))
+				e.check(e.alone(func() error { return e.drain(clock.Now()) }))
 			}
 		case <-drain.C:
 		}
@@ -99,7 +99,7 @@ func (e *Engine) drainIfDue() error {
 		return nil
 	}
 	defer func() { e.drainTook = e.opt.Clock.Now().Sub(now) }()
-	return e.discover.drain(now)
+	return e.drain(now)
 }
 
 // restAfterDrain is how many times as long as a drain took links wait for the next one.
@@ -120,7 +120,7 @@ func (e *Engine) lastDrain() error {
 	if e.broken.Load() || !e.undecided.Load() {
 		return nil
 	}
-	return e.discover.drain(e.opt.Clock.Now())
+	return e.drain(e.opt.Clock.Now())
 }
 
 // gather appends what else is ready to be committed to group.
@@ -165,7 +165,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 			}
 			continue
 		}
-		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id, Owes: e.owes(v.links)})
+		fetches = append(fetches, store.Fetch{Record: v.record, Members: v.members, Main: v.main, ID: v.id, Owes: discovery.Owes(e.opt.ordering, v.links)})
 		if host := v.gateHost; host != "" && host != v.page.Site.Name() {
 			p := e.partition(v.result.URL.Site())
 			others = append(others, &store.Gated{Partition: p, Host: host, Gate: *storedGate(v.gate)})
@@ -194,7 +194,7 @@ func (e *Engine) commitGroup(group []*visit) error {
 		e.account(v)
 	}
 	for i, v := range fetched {
-		if err := e.discover.take(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, paid(v.record), now); err != nil {
+		if err := e.discoverLinks(seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}, v.links, paid(v.record), now); err != nil {
 			return err
 		}
 	}
@@ -390,10 +390,4 @@ func fromUnix(ns int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, ns)
-}
-
-func sortRefusals(refused []store.Refusal) {
-	slices.SortFunc(refused, func(a, b store.Refusal) int {
-		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Reason, b.Reason))
-	})
 }

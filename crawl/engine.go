@@ -24,7 +24,7 @@ type Engine struct {
 	store    *store.Store
 	fetcher  *fetch.Fetcher
 	in, out  *fetch.Pace // what all fetches together may read and write
-	discover *discovery
+	discover discovering
 	robots   *robotsRules
 	obeys    *obedience
 	log      *crawlLog
@@ -149,7 +149,7 @@ func (e *Engine) open() (err error) {
 	e.reordering = newReordering(e)
 	e.robots = newRobotsRules(e.opt.Agent, e.store, e.plan.robots)
 	e.obeys = newObedience(e)
-	if e.discover, err = newDiscovery(e, set); err != nil {
+	if err := e.startDiscovery(set); err != nil {
 		return err
 	}
 	e.pings = newPings(e.opt.Refresh, e.opt.Clock.Now())
@@ -193,7 +193,7 @@ func (e *Engine) Close() error {
 	if e.store != nil && !e.ran && !e.broken.Load() {
 		faults = append(faults, e.finishPurges(context.Background()))
 	}
-	if e.discover != nil {
+	if e.discover.seen != nil {
 		faults = append(faults, e.discover.seen.Close())
 	}
 	if e.store != nil {

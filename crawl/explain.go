@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/crawl/discovery"
 	"freshet/crawl/robots"
 	"freshet/fetch"
 	"freshet/frontier"
@@ -161,7 +162,8 @@ func (x *explainer) unknown() (Explanation, error) {
 	if err != nil {
 		return x.out, err
 	}
-	if reason, ok := x.opt.rules.urls.Admit(scope, x.url); !ok {
+	bounds := x.opt.bounds(scope)
+	if reason, ok := bounds.AdmitURL(x.url); !ok {
 		x.say("scope", Stopped, reason.String(), x.outside(reason))
 		return x.conclude("It does not belong to the crawl."), nil
 	}
@@ -173,7 +175,7 @@ func (x *explainer) unknown() (Explanation, error) {
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
 	}
-	if reason, ok := x.opt.rules.guard(x.url.Site(), x.opt.guard()).Admit(link, pages, x.now); !ok {
+	if reason, ok := bounds.Guard(x.url.Site()).Admit(link, pages, x.now); !ok {
 		x.say("guard", Stopped, reason.String(), fmt.Sprintf("%d links and %d redirects from a seed; its site has %d pages", link.Depth, link.Hops, pages))
 		return x.conclude("A limit keeps it out of the crawl: " + reason.String() + "."), nil
 	}
@@ -233,16 +235,16 @@ func (x *explainer) carrier() (link weburl.Link, found bool, err error) {
 				return weburl.Link{URL: x.url}, false, err
 			}
 			if row.Redirect == x.url {
-				return redirectLink(x.url, row.Page), true, nil
+				return discovery.RedirectLink(x.url, row.Page), true, nil
 			}
-			if row.Versions == 0 {
+			if row.Versions == 0 || row.NoFollow {
 				continue
 			}
 			links, err := x.store.OutLinks(p, row.Fingerprint)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return link, false, fmt.Errorf("crawl: explain %s: links of %s: %w", x.url, row.URL, err)
 			}
-			for _, l := range pageLinks(links, row.Page, !row.NoFollow) {
+			for _, l := range discovery.PageLinks(links, row.Page) {
 				if l.URL == x.url {
 					return l, true, nil
 				}
@@ -293,13 +295,14 @@ func (x *explainer) inside(row store.Page) error {
 		return err
 	}
 	gate, detail := "scope", ""
-	reason, ok := x.opt.admits(scope, row)
+	bounds := x.opt.bounds(scope)
+	reason, ok := bounds.Admits(row)
 	if reason == frontier.TooDeep || reason == frontier.TooManyRedirects {
 		gate, detail = "guard", fmt.Sprintf("%d links and %d redirects from a seed", row.Depth, row.Hops)
 	} else if !ok {
 		detail = x.outside(reason)
 	}
-	waits := row.Queue != store.NoQueue || outOfCrawl(row)
+	waits := row.Queue != store.NoQueue || discovery.Outside(row)
 	if !ok && !waits && reason != frontier.Excluded && reason != frontier.OptedOut {
 		ok = true
 	}
@@ -307,7 +310,7 @@ func (x *explainer) inside(row store.Page) error {
 		switch {
 		case !ok && g == gate:
 			x.say(g, Stopped, reason.String(), detail)
-		case ok && outOfCrawl(row) && g == "scope":
+		case ok && discovery.Outside(row) && g == "scope":
 			x.say(g, Waits, row.Reason, "it was refused for that; a run that begins with another scope than the last asks for it")
 		default:
 			x.say(g, Passed, "", "when it was discovered")

@@ -98,7 +98,7 @@ func (e *Engine) refusal(page store.Page, standing robots.Standing) string {
 	if page.Strikes >= MaxStrikes {
 		return reasonCrashes
 	}
-	if reason, ok := e.discover.admits(page); !ok {
+	if reason, ok := e.admits(page); !ok {
 		return reason.String()
 	}
 	if !standing.Allowed(page.URL) {

@@ -79,7 +79,7 @@ func (p *pinged) look(u weburl.URL) error {
 	case err != nil && !unknown:
 		return err
 	case unknown:
-		if reason, ok := e.current().rules.urls.Admit(e.discover.scope, u); !ok {
+		if reason, ok := e.discover.finder.Bounds().AdmitURL(u); !ok {
 			p.refused[u.String()] = reason.String()
 			return nil
 		}
@@ -111,8 +111,7 @@ func (p *pinged) discover() error {
 	if len(p.unknown) == 0 {
 		return nil
 	}
-	d := p.engine.discover
-	if err := errors.Join(d.take(seen.Mark{}, p.unknown, 0, p.now), d.drain(p.now)); err != nil {
+	if err := errors.Join(p.engine.discoverLinks(seen.Mark{}, p.unknown, 0, p.now), p.engine.drain(p.now)); err != nil {
 		return err
 	}
 	for _, link := range p.unknown {

@@ -257,7 +257,7 @@ func (w *worker) capture(v *visit, record *store.Fetched) {
 // captureRobots makes the record's WARC records of a fetch of robots.txt, and offers its sitemaps.
 func (w *worker) captureRobots(v *visit) {
 	record := v.record.(*store.Robots)
-	v.links = sitemapLinks(v.page.Site, record)
+	v.links = sitemapLinks(record)
 	if v.result.Status != 0 {
 		w.seal(v, w.response(v, warc.Digest{}), nil)
 	}

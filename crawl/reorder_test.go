@@ -269,12 +269,13 @@ func fillStore(b *testing.B, dir string, waiting int) {
 		return u
 	}
 	known := waiting + waiting/10
-	for from := 0; from < known; from += newPerRecord {
+	const perRecord = 1 << 14 // pages
+	for from := 0; from < known; from += perRecord {
 		records := make([]store.Record, 16)
 		for p := range records {
 			records[p] = &store.Discovered{Partition: weburl.Partition(p), At: 1}
 		}
-		for n := from; n < min(from+newPerRecord, known); n++ {
+		for n := from; n < min(from+perRecord, known); n++ {
 			u := page(n)
 			r := records[u.Partition(16)].(*store.Discovered)
 			r.New = append(r.New, store.NewPage{URL: u, Depth: 1, Order: 1 << 63})

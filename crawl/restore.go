@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"freshet/frontier"
@@ -21,7 +20,7 @@ var ErrNothing = errors.New("crawl: nothing to crawl: no seed, and no crawl to g
 // test from its own set and the records it has not kept, then the seeds.
 func (e *Engine) restore() error {
 	now := e.opt.Clock.Now()
-	d := e.discover
+	d := &e.discover
 	queued := false
 	share, err := e.recallShare()
 	if err != nil {
@@ -35,7 +34,7 @@ func (e *Engine) restore() error {
 			d.sites.Add(1)
 			d.pages.Add(row.Pages)
 			if row.Seed {
-				d.scope.AddSite(row.Site)
+				d.finder.Bounds().Scope.AddSite(row.Site)
 			}
 			if disobeyed(row.Robots) {
 				e.obeys.add(row.Site)
@@ -71,7 +70,7 @@ func (e *Engine) restore() error {
 	if err := e.catchUp(); err != nil {
 		return err
 	}
-	if err := d.addSeeds(e.opt.Seeds, now); err != nil {
+	if err := e.addSeeds(e.opt.Seeds, now); err != nil {
 		return err
 	}
 	if !queued && len(e.opt.Seeds) == 0 && d.pages.Load() == 0 && !e.opt.Wait {
@@ -157,11 +156,11 @@ func siteInfo(s *store.Store, rules *robotsRules, site weburl.Site) (info fronti
 // and the links' is decided and stored already: it is offered so that the set knows it, and the
 // verdicts are dropped. What lies after is decided now.
 func (e *Engine) catchUp() error {
-	d := e.discover
+	d := &e.discover
 	if err := e.readMarks(); err != nil {
 		return err
 	}
-	links, kept := slices.Clone(d.linked), slices.Clone(d.kept) // both move on below
+	links, kept := d.finder.Linked(), d.finder.Kept()
 	set := map[weburl.Partition]uint64{}
 	for _, mark := range d.seen.Marks() {
 		set[mark.Partition] = mark.Record
@@ -183,7 +182,7 @@ func (e *Engine) catchUp() error {
 			return err
 		}
 	}
-	if err := d.forget(); err != nil {
+	if err := e.dropVerdicts(); err != nil {
 		return err
 	}
 	for p := range links {
@@ -203,14 +202,7 @@ func (e *Engine) readMarks() error {
 		if err != nil {
 			return fmt.Errorf("crawl: marks: %w", err)
 		}
-		for _, mark := range marks {
-			switch mark.Consumer {
-			case linksConsumer:
-				e.discover.linked[p] = mark.Record
-			case seenConsumer:
-				e.discover.kept[p] = mark.Record
-			}
-		}
+		e.discover.finder.Resume(weburl.Partition(p), marks)
 	}
 	return nil
 }
@@ -271,9 +263,9 @@ func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) 
 		}
 		mark := seen.Mark{Partition: p, Record: n}
 		if decide {
-			return e.discover.take(mark, links, cash, now)
+			return e.discoverLinks(mark, links, cash, now)
 		}
-		return e.discover.remember(mark, links, now)
+		return e.rememberLinks(mark, links, now)
 	})
 	if err != nil && !errors.Is(err, errEnd) {
 		return fmt.Errorf("crawl: records of partition %d: %w", p, err)
@@ -285,7 +277,7 @@ func (e *Engine) offerRecords(p weburl.Partition, from, to uint64, decide bool) 
 func (e *Engine) recordLinks(r store.Record) (links []weburl.Link, cash float64, err error) {
 	switch r := r.(type) {
 	case *store.Robots:
-		return sitemapLinks(r.Site, r), 0, nil
+		return sitemapLinks(r), 0, nil
 	case *store.Fetched:
 		row, _, err := e.store.PageOf(r.URL)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"freshet/crawl/discovery"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -174,14 +175,7 @@ func (b *rulebook) manners(site weburl.Site) *frontier.Manners {
 	return &rule.Manners
 }
 
-// guard returns the limits on what is discovered of a site.
-func (b *rulebook) guard(site weburl.Site, guard frontier.Guard) frontier.Guard {
-	rule := b.of(site)
-	if rule.Pages > 0 {
-		guard.PagesPerSite = int(rule.Pages)
-	}
-	if rule.Depth > 0 {
-		guard.Depth = uint16(min(rule.Depth, 1<<16-1))
-	}
-	return guard
-}
+// limits returns what is said of what is discovered of a site.
+func (b *rulebook) limits(site weburl.Site) discovery.Limits { return b.of(site).limits() }
+
+func (r *SiteRule) limits() discovery.Limits { return discovery.Limits{Depth: r.Depth, Pages: r.Pages} }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"freshet/frontier"
-	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -28,7 +27,7 @@ func (e *Engine) Add(seeds []weburl.URL) (added int64, refused map[string]string
 	refused = map[string]string{}
 	err = e.order(func(now time.Time) error {
 		before := e.discover.pages.Load()
-		if err := e.discover.addSeeds(seeds, now); err != nil {
+		if err := e.addSeeds(seeds, now); err != nil {
 			return err
 		}
 		added = e.discover.pages.Load() - before
@@ -316,55 +315,12 @@ func (e *Engine) Reload(opt Options) error {
 			return err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(next.Seeds), func(u weburl.URL) bool { return slices.Contains(e.current().Seeds, u) })
-		e.discover.scoping.Lock()
-		e.discover.scope = scope
-		e.discover.scoping.Unlock()
+		e.setBounds(c.bounds(scope))
 		e.inForce.Store(c)
 		e.in.Follow(opt.Fetch.In)
 		e.out.Follow(opt.Fetch.Out)
-		return e.discover.addSeeds(fresh, now)
+		return e.addSeeds(fresh, now)
 	})
-}
-
-// addSeeds takes seeds to the seen test, lets it decide, and makes seeds of those pages that were known as something
-// else. The cash of a seed comes to a page when it becomes one: once, however often it is given.
-func (d *discovery) addSeeds(seeds []weburl.URL, now time.Time) error {
-	met := make(map[weburl.URL]bool, len(seeds))
-	var known []store.Record
-	for _, u := range seeds {
-		if met[u] {
-			continue
-		}
-		met[u] = true
-		row, _, err := d.engine.store.PageOf(u)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("crawl: seed %s: %w", u, err)
-		}
-		seed := weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
-		switch {
-		case err != nil && d.engine.opt.paysCash():
-			seed.Cash = 1
-		case err == nil && !row.Seed && row.State != store.StatePurged:
-			known = append(known, d.knownSeed(u, row, now))
-		}
-		if err := d.take(seen.Mark{}, []weburl.Link{seed}, 1, now); err != nil {
-			return err
-		}
-	}
-	if err := d.drain(now); err != nil {
-		return err
-	}
-	return d.engine.apply(now, known...)
-}
-
-// knownSeed makes a seed of a page that is known as something else.
-func (d *discovery) knownSeed(u weburl.URL, row store.Page, now time.Time) store.Record {
-	p := d.engine.partition(u.Site())
-	page := store.NewPage{URL: u, Depth: row.Depth, Hops: row.Hops, Order: row.Key.Order, Seed: true}
-	if !d.engine.reordering.knows(p, u.Fingerprint()) {
-		page.Cash = frontier.Pay(d.engine.opt.ordering, 1, 1)
-	}
-	return &store.Discovered{Partition: p, At: now.UnixNano(), ByCash: d.engine.opt.paysCash(), New: []store.NewPage{page}}
 }
 
 // order carries out an operator's order while nobody else changes the crawl, and lets the dispatcher

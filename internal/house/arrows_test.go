@@ -38,6 +38,8 @@ var rooms = map[string]string{
 		"feed/broadcast/scheduler sim",
 	"dashboard": "weburl clock extract memory",
 
+	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
+
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
 
 	"feed/broadcast/scheduler": "", // what is sent next is decided without knowing how
@@ -48,7 +50,7 @@ var everything = []string{"cmd", "internal"}
 
 // pure are the rooms that open no file, socket or process; sealed is what would let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/robots"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/robots", "crawl/discovery"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 )
 

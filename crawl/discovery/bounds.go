@@ -1,0 +1,118 @@
+package discovery
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Limits bound what is discovered of a site. In what an operator says of some sites, 0 says nothing.
+type Limits struct {
+	Depth int   // links from a seed; 0: any
+	Pages int64 // known; 0: any
+}
+
+// SiteLimits are those of the sites that a pattern takes in.
+type SiteLimits struct {
+	Match frontier.Pattern
+	Limits
+}
+
+// Bounds say what belongs to a crawl.
+type Bounds struct {
+	Name   string // of the scope
+	Scope  frontier.Scope
+	URLs   frontier.Rules
+	Limits Limits
+	Sites  []SiteLimits             // what an operator says of some sites
+	Of     func(weburl.Site) Limits // looks up Sites, of which the later ones count
+}
+
+// Guard returns the limits on what is discovered of a site.
+func (b *Bounds) Guard(site weburl.Site) frontier.Guard {
+	limits, said := b.Limits, b.Of(site)
+	if said.Depth > 0 {
+		limits.Depth = said.Depth
+	}
+	if said.Pages > 0 {
+		limits.Pages = said.Pages
+	}
+	guard := frontier.DefaultGuard()
+	guard.Depth = uint16(min(limits.Depth, 1<<16-1))
+	guard.PagesPerSite = int(limits.Pages)
+	return guard
+}
+
+// AdmitURL says whether a URL belongs to the crawl, wherever it is found, and if not, why.
+func (b *Bounds) AdmitURL(u weburl.URL) (reason frontier.Reason, ok bool) {
+	return b.URLs.Admit(b.Scope, u)
+}
+
+// admitLink says whether a link may make a page, as far as that shows before the seen test. A seed widens the scope.
+func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
+	if reason, ok = b.Guard(link.URL.Site()).AdmitWay(link); !ok {
+		return reason, false
+	}
+	if isSeed(link) {
+		b.Scope.AddSeed(link.URL)
+	}
+	return b.AdmitURL(link.URL)
+}
+
+// Admits says whether a page that is known belongs to the crawl, and if not, why. What an operator has given, a
+// seed or an import, belongs to it unless a pattern says otherwise.
+func (b *Bounds) Admits(page store.Page) (reason frontier.Reason, ok bool) {
+	if page.Seed || page.Rel == weburl.RelNone || page.Rel == weburl.RelSeed {
+		reason, refused := b.URLs.Refuse(page.URL)
+		return reason, !refused
+	}
+	way := weburl.Link{Depth: page.Depth, Hops: page.Hops}
+	if reason, ok = b.Guard(page.URL.Site()).AdmitWay(way); !ok {
+		return reason, false
+	}
+	return b.AdmitURL(page.URL)
+}
+
+// Digest returns a number that tells bounds apart, never 0. It is stored, and must not change from one version of
+// the program to the next.
+func (b *Bounds) Digest() uint64 {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %x %x %x %d %d", b.Name, b.Scope.Digest(), b.URLs.Include.Digest(), b.URLs.Exclude.Digest(),
+		b.Limits.Depth, b.Limits.Pages)
+	for _, one := range b.Sites {
+		if one.Pages > 0 || one.Depth > 0 {
+			fmt.Fprintf(&text, "\n%s %d %d", one.Match, one.Pages, one.Depth)
+		}
+	}
+	return max(1, xxh3.HashString(text.String()))
+}
+
+// Outside says whether a page was refused for a reason that other bounds may lift.
+func Outside(page store.Page) bool {
+	switch page.Reason {
+	case frontier.OutOfScope.String(), frontier.TooDeep.String(), frontier.TooManyRedirects.String(),
+		frontier.Excluded.String(), frontier.OptedOut.String():
+		return page.Queue == store.NoQueue && page.State != store.StatePurged
+	}
+	return false
+}
+
+// Readmit returns what becomes of a page of partition p now that the bounds are others: a store.Refused that takes
+// it out of its queue because it is outside, a store.Planned that makes it due because it was refused for that
+// and is inside; nil if it stays where it is.
+func (b *Bounds) Readmit(p weburl.Partition, page store.PageAt, now time.Time) store.Record {
+	reason, inside := b.Admits(page.Page)
+	switch {
+	case !inside && page.Queue != store.NoQueue:
+		return &store.Refused{URL: page.URL, At: now.UnixNano(), Reason: reason.String()}
+	case inside && Outside(page.Page):
+		return &store.Planned{Partition: p, Fingerprint: page.Fingerprint, Due: now.UnixNano()}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package discovery
+
+import (
+	"math"
+	"slices"
+
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// PageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
+// the page; the target of a redirect as deep as the page itself, one hop further.
+func PageLinks(links []store.OutLink, page store.Page) []weburl.Link {
+	out := make([]weburl.Link, 0, len(links))
+	for _, link := range links {
+		if link.Rel == weburl.RelRedirect {
+			out = append(out, RedirectLink(link.URL, page))
+			continue
+		}
+		out = append(out, weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth), Rel: link.Rel,
+			Via: page.URL.Fingerprint(), LastMod: link.LastMod})
+	}
+	return out
+}
+
+// RedirectLink returns the link from a page to where it redirects.
+func RedirectLink(target weburl.URL, page store.Page) weburl.Link {
+	hops := page.Hops
+	if hops < math.MaxUint8 {
+		hops++
+	}
+	return weburl.Link{URL: target, Fingerprint: target.Fingerprint(), Depth: page.Depth, Hops: hops,
+		Rel: weburl.RelRedirect, Via: page.URL.Fingerprint()}
+}
+
+// SitemapLinks returns the sitemaps that a site's robots.txt names.
+func SitemapLinks(site weburl.Site, body []byte) []weburl.Link {
+	var links []weburl.Link
+	for _, raw := range robots.Sitemaps(body) {
+		if u, err := robots.At(site).Parse(raw); err == nil {
+			links = append(links, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1, Rel: weburl.RelSitemap})
+		}
+	}
+	return links
+}
+
+func deeper(depth uint16) uint16 {
+	if depth == math.MaxUint16 {
+		return depth
+	}
+	return depth + 1
+}
+
+// isSeed tells whether a page widens the scope: a seed, or where a seed redirects to.
+func isSeed(l weburl.Link) bool {
+	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
+}
+
+// Share gives each different link of a page a share of what the page hands on, where the ordering goes by cash:
+// Cash 1, in place of which Finder.Admit puts the amount. A page pays itself nothing.
+func Share(o frontier.Ordering, page weburl.URL, links []weburl.Link) {
+	if _, ok := o.(frontier.Payer); !ok || len(links) == 0 {
+		return
+	}
+	paid := make(map[weburl.Fingerprint]bool, len(links)+1)
+	paid[page.Fingerprint()] = true
+	for i := range links {
+		if fp := links[i].Fingerprint; !paid[fp] {
+			paid[fp] = true
+			links[i].Cash = 1
+		}
+	}
+}
+
+// Owes returns how the ordering says what a page hands on to its links; nil if none of them has a share.
+func Owes(o frontier.Ordering, links []weburl.Link) func(cash, paid float64) float64 {
+	payer, ok := o.(frontier.Payer)
+	if !ok || !slices.ContainsFunc(links, hasShare) {
+		return nil
+	}
+	return payer.Owes
+}
+
+func hasShare(l weburl.Link) bool { return l.Cash > 0 }
+
+// pay lets those of the links that have a share divide the cash of their page.
+func pay(o frontier.Ordering, links []weburl.Link, cash float64) {
+	payer, ok := o.(frontier.Payer)
+	if !ok {
+		return
+	}
+	shares := 0
+	for _, link := range links {
+		if hasShare(link) {
+			shares++
+		}
+	}
+	for i := range links {
+		if hasShare(links[i]) {
+			links[i].Cash = payer.Pay(cash, shares)
+		}
+	}
+}
