@@ -104,7 +104,7 @@ func Open(opt Options) (*Engine, error) {
 func (e *Engine) open() (err error) {
 	asked := e.opt.Fetch
 	asked.Clock, asked.UserAgent, asked.MaxBody = e.opt.Clock, e.opt.UserAgent, e.opt.MaxBody
-	asked.Memory, asked.MaxIdle = e.bodies, min(idlePerFetch*e.opt.Connections, e.plan.idle)
+	asked.Memory, asked.MaxIdle = e.bodies, e.plan.idle
 	asked.MaxNames, asked.MaxSessions = e.plan.names, min(maxSessions, e.plan.sessions)
 	e.in.Follow(asked.In)
 	e.out.Follow(asked.Out)

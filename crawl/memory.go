@@ -135,6 +135,11 @@ func (e *Engine) divide() (err error) {
 			"connections", e.plan.connections, "memory_bytes", e.opt.Memory)
 		e.opt.Connections = e.plan.connections
 	}
+	limit, asked := descriptors(), e.opt.Connections
+	if e.opt.Connections, e.plan.idle = withinDescriptors(limit, asked, min(idlePerFetch*asked, e.plan.idle)); e.opt.Connections < asked {
+		e.opt.Logger.Warn("fewer connections than asked for: the process may open too few files; raise its limit (ulimit -Hn)",
+			"asked", asked, "connections", e.opt.Connections, "files", limit)
+	}
 	e.budget = memory.New(e.opt.Memory)
 	if e.bodies, err = e.budget.Open("bodies", e.plan.bodies, e.plan.body); err != nil {
 		return err

@@ -81,7 +81,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
 	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
 	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
-	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once")
+	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once; fewer where memory or the limit of open files asks for it")
 	flags.StringVar(&s.fleet, "fleet", "auto", "how many of them: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
 	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: ten times what it processes in a second")
 	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages; 0: no limit")

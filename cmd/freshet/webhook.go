@@ -113,12 +113,17 @@ func (f *feed) tell(s *store.Store, hooks []broadcast.Webhook) error {
 // hookTransport makes the requests to webhooks: directly, and to addresses of the public Internet alone
 // unless others are permitted.
 func hookTransport(allowPrivate bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+	dialer := hookDialer(allowPrivate)
+	return &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}
+}
+
+// hookDialer looks at every address that a name has led to, before it is connected to.
+func hookDialer(allowPrivate bool) *net.Dialer {
+	return &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || allowPrivate {
 			return err
 		}
 		return fetch.Guard(to.Addr())
 	}}
-	return &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}
 }

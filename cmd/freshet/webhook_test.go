@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -31,6 +32,27 @@ func TestHookTransport(t *testing.T) {
 			t.Errorf("permitted %v: %v", allowed, err)
 		}
 		transport.CloseIdleConnections()
+	}
+}
+
+// TestHookNamesThatTurnInwards holds that a name whose addresses are private is not connected to, whichever kind of
+// private address it is.
+func TestHookNamesThatTurnInwards(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer server.Close()
+	transport := hookTransport(false)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	if _, err := (&http.Client{Transport: transport}).Get("http://localhost:" + port); !errors.Is(err, fetch.ErrAddress) || asked.Load() > 0 {
+		t.Errorf("localhost: %v, asked %d times: want ErrAddress and not at all", err, asked.Load())
+	}
+	for _, address := range []string{
+		"127.0.0.1:80", "10.0.0.1:80", "172.16.0.1:443", "192.168.1.1:443", "169.254.169.254:80", "100.64.0.1:80", "0.0.0.0:80",
+		"[::1]:80", "[::ffff:10.0.0.1]:80", "[fe80::1%eth0]:80", "[fc00::1]:80", "[64:ff9b::a00:1]:80", "[2002:a00:1::]:80",
+	} {
+		if err := hookDialer(false).Control("tcp", address, nil); !errors.Is(err, fetch.ErrAddress) {
+			t.Errorf("%s: %v: want ErrAddress", address, err)
+		}
 	}
 }
 
