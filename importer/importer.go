@@ -64,7 +64,8 @@ func (i *Importer) Sight(s Sighting) error {
 		return err
 	}
 	at := s.At.UnixNano()
-	return i.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at, Outcome: store.OutcomeOf(s.Status), Status: s.Status,
+	return i.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at,
+		Outcome: store.OutcomeOf(s.Status), Status: s.Status,
 		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, at)
 }
 
@@ -144,11 +145,12 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 	if err != nil {
 		return skip("no HTTP answer")
 	}
-	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(), Outcome: store.OutcomeOf(message.Status),
-		Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
-		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"), WireBytes: int64(len(record.Block))}
-	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: record.TargetURI, Address: record.Address,
-		Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
+	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(),
+		Outcome: store.OutcomeOf(message.Status), Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
+		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"),
+		WireBytes: int64(len(record.Block))}
+	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: record.TargetURI,
+		Address: record.Address, Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
 	if record.Type == warc.Revisit {
 		if !i.revisited(fetched, kept, record) {
 			return nil, nil, nil
@@ -196,7 +198,8 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 // revisited makes a visit of a revisit record, and says whether what it refers to is stored.
 func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 	row, fp, err := i.store.PageOf(f.URL)
-	if err != nil || row.Versions == 0 || record.Profile != warc.ProfileNotModified && record.PayloadDigest != row.BodyDigest {
+	if err != nil || row.Versions == 0 ||
+		record.Profile != warc.ProfileNotModified && record.PayloadDigest != row.BodyDigest {
 		i.Skipped["revisit of what is not stored"]++
 		return false
 	}

@@ -64,7 +64,8 @@ func (i *Importer) reread(ctx context.Context, fs vfs.FS, report func(store.Prob
 	return nil
 }
 
-func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known bool, report func(store.Problem)) (err error) {
+func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known bool,
+	report func(store.Problem)) (err error) {
 	r, err := warc.Open(fs, path)
 	if err != nil {
 		return err
@@ -105,7 +106,8 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 		if err := i.visit(store.Fetch{Record: fetched}, fetched.At); err != nil {
 			return err
 		}
-		report(store.Problem{Place: fetched.URL.String(), Text: fmt.Sprintf("its visit at %s is read again from its capture", record.Date.Format("2006-01-02T15:04:05.000Z"))})
+		report(store.Problem{Place: fetched.URL.String(), Text: fmt.Sprintf("its visit at %s is read again from its capture",
+			record.Date.Format("2006-01-02T15:04:05.000Z"))})
 	}
 }
 
