@@ -394,7 +394,11 @@ func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
 	}
 	now := s.o.Clock.Now()
 	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease))}
-	s.tell(session, &Message{Hello: &Hello{Session: session.id, LeaseMs: s.o.Lease.Milliseconds()}, Drop: has.drop})
+	hello := &Hello{Session: session.id, LeaseMs: s.o.Lease.Milliseconds()}
+	if ask.Multicast {
+		hello.Key = s.o.Transport.Key()
+	}
+	s.tell(session, &Message{Hello: hello, Drop: has.drop})
 	wants := s.wants(session, has)
 	if session.finished = ask.Download && len(wants) == 0; !session.finished {
 		session.number = s.demand.Join(scheduler.Client{Downloader: ask.Download}, wants, s.seconds(now))

@@ -20,6 +20,8 @@ type Transport interface {
 	Copies() bool
 	// Routes adds to the feed's address what clients ask of the transport.
 	Routes(*http.ServeMux)
+	// Key returns what proves to those who listen that what they hear is the transport's; nil: it needs no proof.
+	Key() []byte
 	// Repaired returns the bytes that left because they had not arrived. Safe for concurrent use.
 	Repaired() int64
 }
@@ -42,6 +44,9 @@ func (Streams) Copies() bool { return true }
 // Routes implements Transport: there are none.
 func (Streams) Routes(*http.ServeMux) {}
 
+// Key implements Transport: there is none.
+func (Streams) Key() []byte { return nil }
+
 // Repaired implements Transport: a stream loses nothing.
 func (Streams) Repaired() int64 { return 0 }
 
@@ -50,6 +55,8 @@ type Datagrams interface {
 	// Send lets a frame go out, once, after those before it. It returns the bytes that leave and how long
 	// the machine takes for it. Serials grow.
 	Send(serial uint64, frame []byte) (bytes int64, takes time.Duration)
+	// Key returns the key by which datagrams are known to be this sender's.
+	Key() []byte
 }
 
 // keptFrames bounds the frames that are kept for repair, in bytes.
@@ -164,6 +171,9 @@ func (g *Group) frame(serial uint64) []byte {
 	}
 	return g.kept[serial-g.kept[0].serial].frame
 }
+
+// Key implements Transport.
+func (g *Group) Key() []byte { return g.out.Key() }
 
 // Repaired implements Transport.
 func (g *Group) Repaired() int64 {

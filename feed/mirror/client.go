@@ -237,6 +237,9 @@ func (c *Client) connect(ctx context.Context, address string) (got bool, err err
 		got = true
 		if m.Hello != nil {
 			alive.Go(func() { c.stayAlive(ctx, address, m.Hello) })
+			if group != nil {
+				group.receiver.Trust(m.Hello.Key)
+			}
 		}
 		if m.Sent != nil {
 			if m, err = c.fetch(ctx, address, group, m.Sent); err != nil {

@@ -5,13 +5,14 @@
 // are. With a tenth of the datagrams lost that is nearly always so; what is still missing the receiver asks
 // for elsewhere, by byte ranges that Receiver.Await names.
 //
-//	┌────────┬───────┬────────┬────────┬─────────────────┬───────────┐
-//	│ format │ shard │ block  │ size   │ serial          │ the shard │
-//	│ 1 byte │ 1     │ 4      │ 4      │ 8 bytes, big-e. │ ≤ 1,200   │
-//	└────────┴───────┴────────┴────────┴─────────────────┴───────────┘
+//	┌────────┬───────┬────────┬────────┬─────────────────┬──────┬───────────┐
+//	│ format │ shard │ block  │ size   │ serial          │ tag  │ the shard │
+//	│ 1 byte │ 1     │ 4      │ 4      │ 8 bytes, big-e. │ 16   │ ≤ 1,200   │
+//	└────────┴───────┴────────┴────────┴─────────────────┴──────┴───────────┘
 //
 // size is that of the whole frame, from which follows where its blocks and shards lie; serial tells frames
-// apart, and grows. A datagram proves nothing: who wants to know that a frame is as it was sent compares a
+// apart, and grows. The tag is the beginning of an HMAC-SHA-256, by the sender's key, over all the rest: what has a wrong
+// one is dropped unread. Who has the key could send too: who wants to know that a frame is as it was sent compares a
 // digest that came another way. A receiver holds a bounded number of bytes, whatever arrives.
 //
 // Start reading at layout.go, then sender.go and receiver.go.

@@ -1,6 +1,8 @@
 package multicast
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -9,8 +11,10 @@ import (
 )
 
 const (
-	format      = 1
+	format      = 2
 	headBytes   = 1 + 1 + 4 + 4 + 8
+	tagBytes    = 16
+	keyBytes    = 32
 	shardBytes  = 1200 // with the headers of IP and UDP it passes everywhere
 	blockShards = 64   // of data, at most
 	blockBytes  = blockShards * shardBytes
@@ -58,16 +62,32 @@ func (h head) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, h.serial)
 }
 
-// parse reads a datagram. ok is false unless it is a shard of a frame that can be.
-func parse(datagram []byte) (h head, shard []byte, ok bool) {
-	if len(datagram) < headBytes || datagram[0] != format {
+// datagram returns a shard as it is sent.
+func (h head) datagram(key, shard []byte) []byte {
+	to := h.append(make([]byte, 0, headBytes+tagBytes+len(shard)))
+	return append(append(to, tagOf(key, to, shard)...), shard...)
+}
+
+func tagOf(key, head, shard []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(head)
+	mac.Write(shard)
+	return mac.Sum(nil)[:tagBytes]
+}
+
+// parse reads a datagram. ok is false unless it was made with the key, and is a shard of a frame that can be.
+func parse(key, datagram []byte) (h head, shard []byte, ok bool) {
+	if len(key) == 0 || len(datagram) < headBytes+tagBytes || datagram[0] != format {
+		return h, nil, false
+	}
+	shard = datagram[headBytes+tagBytes:]
+	if !hmac.Equal(datagram[headBytes:headBytes+tagBytes], tagOf(key, datagram[:headBytes], shard)) {
 		return h, nil, false
 	}
 	h.shard = datagram[1]
 	h.block = binary.BigEndian.Uint32(datagram[2:])
 	h.size = binary.BigEndian.Uint32(datagram[6:])
 	h.serial = binary.BigEndian.Uint64(datagram[10:])
-	shard = datagram[headBytes:]
 	l := layout(h.size)
 	if h.size == 0 || h.size > MaxFrame || int64(h.block) >= int64(l.blocks()) {
 		return h, nil, false

@@ -2,7 +2,10 @@ package multicast_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +67,7 @@ func TestFrames(t *testing.T) {
 				a := &air{chance: rand.New(rand.NewPCG(1, 2)), loss: test.loss, overtaking: test.overtaking, to: receiver}
 				sender := multicast.NewSender(a, pace, c)
 				defer sender.Close()
+				receiver.Trust(sender.Key())
 				lost, all, chance := 0, int64(0), rand.New(rand.NewPCG(3, 4))
 				begin := c.Now()
 				for i, size := range []int{1, 2, 1199, 1200, 1201, 76_799, 76_800, 76_801, 150_000, 200_001, 1_000_000} {
@@ -102,17 +106,25 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// FuzzTake holds that no datagram harms a receiver, whatever it says, and that it holds no more than it may.
+// FuzzTake holds that no datagram harms a receiver, whatever it says, be it of who has the key, and that one without
+// the right tag leaves no trace.
 func FuzzTake(f *testing.F) {
-	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
-	f.Add([]byte{1, 79, 0, 0, 0, 1, 0x0f, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
+	f.Add([]byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
+	f.Add([]byte{2, 79, 0, 0, 0, 1, 0x0f, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
 	f.Fuzz(func(t *testing.T, datagram []byte) {
 		synctest.Test(t, func(t *testing.T) { // whose time passes at once while Await waits for what is missing
+			key := []byte("a key")
 			r := multicast.NewReceiver(1<<20, clock.Real())
+			r.Trust(key)
 			r.Take(datagram)
-			if len(datagram) > 18 {
-				datagram[1]++
-				r.Take(datagram)
+			if r.Arrivals() > 0 {
+				t.Errorf("%x is taken", datagram)
+			}
+			for range 2 {
+				r.Take(tagged(key, datagram))
+				if len(datagram) > 18 {
+					datagram[1]++
+				}
 			}
 			frame, missing, err := r.Await(t.Context(), 9, 1, 0)
 			if err != nil || len(frame) != 1 || len(missing) == 0 && r.Arrivals() == 0 {
@@ -122,12 +134,86 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
+// tagged puts the tag of a key into a datagram without one.
+func tagged(key, datagram []byte) []byte {
+	if len(datagram) < 18 {
+		return datagram
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(datagram)
+	return slices.Concat(datagram[:18], mac.Sum(nil)[:16], datagram[18:])
+}
+
+// writer takes a datagram a Write.
+type writer func([]byte)
+
+func (w writer) Write(datagram []byte) (int, error) { w(datagram); return len(datagram), nil }
+
+// TestStrangersAreNotHeard holds that datagrams that are forged, altered, cut or of another run of the server leave no
+// trace in a receiver, however many they are: what it waits for arrives whole. What is sent twice counts once.
+func TestStrangersAreNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.Real()
+		frame := make([]byte, 300_000)
+		for i := range frame {
+			frame[i] = byte(i * i)
+		}
+		record := func(frames int) (key []byte, sent [][]byte) {
+			sender := multicast.NewSender(writer(func(d []byte) { sent = append(sent, d) }), 1e9, c)
+			for serial := range uint64(frames) {
+				sender.Send(serial+1, frame)
+			}
+			time.Sleep(time.Minute)
+			sender.Close()
+			return sender.Key(), sent
+		}
+		key, ours := record(1)
+		_, others := record(40)
+		receiver := multicast.NewReceiver(1<<20, c)
+		receiver.Take(ours[0])
+		receiver.Trust(key)
+		for i, d := range ours {
+			for _, strange := range [][]byte{
+				others[i], d[:len(d)-1], d[:20], append(bytes.Clone(d), 0), tagged([]byte("guessed"), slices.Concat(d[:18], d[34:])),
+			} {
+				receiver.Take(strange)
+			}
+			for at := range 60 { // head, tag, and the shard's beginning
+				altered := bytes.Clone(d)
+				altered[at] ^= 1
+				receiver.Take(altered)
+			}
+		}
+		for _, d := range others {
+			receiver.Take(d)
+		}
+		if receiver.Arrivals() > 0 {
+			t.Errorf("%d datagrams of strangers were taken", receiver.Arrivals())
+		}
+		for _, d := range ours {
+			receiver.Take(d)
+			receiver.Take(d)
+		}
+		got, missing, err := receiver.Await(t.Context(), 1, len(frame), time.Second)
+		if err != nil || len(missing) > 0 || !bytes.Equal(got, frame) {
+			t.Errorf("%v, %v", missing, err)
+		}
+		for _, d := range ours { // again, when the frame is done with
+			receiver.Take(d)
+		}
+		if got, missing, _ := receiver.Await(t.Context(), 1, len(frame), 0); len(missing) != 1 {
+			t.Errorf("a frame that came again is held: %d bytes, missing %v", len(got), missing)
+		}
+	})
+}
+
 // TestReceiverIsBounded sends the beginnings of many frames: the oldest go.
 func TestReceiverIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receiver := multicast.NewReceiver(1<<20, clock.Real())
 		a := &air{chance: rand.New(rand.NewPCG(1, 2)), loss: 0.5, to: receiver}
 		sender := multicast.NewSender(a, 1e9, clock.Real())
+		receiver.Trust(sender.Key())
 		frame := make([]byte, 500_000)
 		const frames = 40
 		for i := range uint64(frames) {

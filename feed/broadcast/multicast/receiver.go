@@ -18,6 +18,7 @@ type Receiver struct {
 	coders coders
 
 	mu       sync.Mutex
+	key      []byte // of the sender; nil: nothing is taken yet
 	frames   map[uint64]*assembly
 	order    []uint64 // their serials, in the order in which they began
 	held     int
@@ -61,7 +62,7 @@ func NewReceiver(most int, c *clock.Clock) *Receiver {
 
 // Run takes what a connection brings until it is closed, which is no error.
 func (r *Receiver) Run(conn net.PacketConn) error {
-	buffer := make([]byte, headBytes+shardBytes+1) // one byte more: what is too long is not taken for whole
+	buffer := make([]byte, headBytes+tagBytes+shardBytes+1) // one byte more: what is too long is not taken for whole
 	for {
 		n, _, err := conn.ReadFrom(buffer)
 		if errors.Is(err, net.ErrClosed) {
@@ -74,15 +75,22 @@ func (r *Receiver) Run(conn net.PacketConn) error {
 	}
 }
 
-// Take takes a datagram that has arrived, of which it keeps a copy. What is no shard of a frame that can
-// be is passed over.
+// Trust lets the receiver take the datagrams of the sender with this key, and of no other. Without a key it takes none.
+func (r *Receiver) Trust(key []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.key = key
+}
+
+// Take takes a datagram that has arrived, of which it keeps a copy. What was not made with the sender's key, or is no
+// shard of a frame that can be, is passed over, and leaves no trace.
 func (r *Receiver) Take(datagram []byte) {
-	h, shard, ok := parse(datagram)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, shard, ok := parse(r.key, datagram)
 	if !ok {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.arrivals++
 	if h.serial <= r.awaited {
 		r.timely++

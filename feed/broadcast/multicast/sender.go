@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ const (
 // A Sender sends frames to a group, at a pace. Its methods are safe for concurrent use.
 type Sender struct {
 	out    io.Writer
+	key    []byte
 	pace   float64 // bytes/s
 	clock  *clock.Clock
 	coders coders
@@ -32,13 +34,18 @@ type numbered struct {
 }
 
 // NewSender returns a sender that writes a datagram at a time to out, pace bytes in a second of the clock, > 0.
-// What out fails to write is lost, as on the way. Close ends it; out stays open.
+// It has a key of its own. What out fails to write is lost, as on the way. Close ends it; out stays open.
 func NewSender(out io.Writer, pace float64, c *clock.Clock) *Sender {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sender{out: out, pace: pace, clock: c, frames: make(chan numbered, awaiting), cancel: cancel}
+	key := make([]byte, keyBytes)
+	rand.Read(key) // never fails
+	s := &Sender{out: out, key: key, pace: pace, clock: c, frames: make(chan numbered, awaiting), cancel: cancel}
 	s.done.Go(func() { s.run(ctx) })
 	return s
 }
+
+// Key returns what a Receiver needs to take this sender's datagrams, and nobody else's.
+func (s *Sender) Key() []byte { return s.key }
 
 // Send lets a frame of 1 to MaxFrame bytes go out after those before it, and returns how many bytes that
 // makes, and how long the machine takes for it. It blocks while four others wait. The frame must not be altered any more.
@@ -46,7 +53,7 @@ func (s *Sender) Send(serial uint64, frame []byte) (bytes int64, takes time.Dura
 	l := layout(len(frame))
 	for block := range l.blocks() {
 		data, parity, size := l.shards(block)
-		bytes += int64((data + parity) * (headBytes + size))
+		bytes += int64((data + parity) * (headBytes + tagBytes + size))
 	}
 	s.frames <- numbered{serial, frame}
 	return bytes, s.clock.Machine(time.Duration(float64(bytes) / s.pace * 1e9))
@@ -87,7 +94,7 @@ func (s *Sender) send(ctx context.Context, p *pacer, n numbered) error {
 					continue
 				}
 				h := head{uint8(shard), uint32(first + i), uint32(len(n.frame)), n.serial}
-				if err := p.write(ctx, append(h.append(nil), shards[shard]...)); err != nil {
+				if err := p.write(ctx, h.datagram(s.key, shards[shard])); err != nil {
 					return err
 				}
 			}
