@@ -43,7 +43,8 @@ func (e *Engine) startDiscovery(set *seen.Test) error {
 	if err != nil {
 		return err
 	}
-	e.discover.finder = discovery.New(e.store, e.store.Partitions(), e.opt.ordering, e.reordering.knows, e.current().bounds(scope))
+	e.discover.finder = discovery.New(e.store, e.store.Partitions(), e.opt.ordering, e.reordering.knows,
+		e.current().bounds(scope))
 	return nil
 }
 

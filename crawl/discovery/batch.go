@@ -37,8 +37,8 @@ func (b *batch) repeat(link weburl.Link) {
 	}
 	r := b.record(p)
 	r.ByCash = f.byCash
-	r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops, Cash: link.Cash,
-		Order: f.ordering.PageOrder(link)})
+	r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops,
+		Cash: link.Cash, Order: f.ordering.PageOrder(link)})
 }
 
 // page takes a link to a page that was not known, if the guards of its site let it in.
@@ -83,7 +83,8 @@ func (b *batch) note(consumer string, marks []seen.Mark, noted []uint64) {
 	for _, mark := range marks {
 		if mark.Record > noted[mark.Partition] {
 			noted[mark.Partition] = mark.Record
-			b.found.Records = append(b.found.Records, &store.Mark{Partition: mark.Partition, Consumer: consumer, Record: mark.Record})
+			b.found.Records = append(b.found.Records,
+				&store.Mark{Partition: mark.Partition, Consumer: consumer, Record: mark.Record})
 		}
 	}
 }

@@ -19,8 +19,8 @@ func PageLinks(links []store.OutLink, page store.Page) []weburl.Link {
 			out = append(out, RedirectLink(link.URL, page))
 			continue
 		}
-		out = append(out, weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth), Rel: link.Rel,
-			Via: page.URL.Fingerprint(), LastMod: link.LastMod})
+		out = append(out, weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth),
+			Rel: link.Rel, Via: page.URL.Fingerprint(), LastMod: link.LastMod})
 	}
 	return out
 }
