@@ -22,7 +22,8 @@ import (
 //   - make tells what it would do; alone it runs.
 //   - A script below bench is read by bash, which finds what is no shell, and the flags handed on are held to exist;
 //     those that need no other crawler run (scripts).
-//   - bench SUBCOMMAND, of a module of its own that is not built here, is held to be one.
+//   - bench SUBCOMMAND, of a module of its own that is not built here, is held to be one, and go run -C bench . too,
+//     with its flags.
 //   - What others wrote, and what needs the open network, is not run (others).
 func TestProgramsOfDocs(t *testing.T) {
 	seen := map[string]bool{}
@@ -38,13 +39,13 @@ func TestProgramsOfDocs(t *testing.T) {
 			case command.words[0] == "make":
 				checkMake(t, args)
 			case command.words[0] == "bench":
-				if !slices.Contains(literalsOf(t, "bench", "*.go"), args[0]) {
-					t.Errorf("%s: bench/main.go knows no %q", command.page, args[0])
-				}
+				checkBench(t, command, args[0], nil)
 			case strings.HasPrefix(command.words[0], "bench/"):
 				checkScript(t, command, filepath.Join(bin, "freshet"))
 			case command.words[0] == "go" && args[0] == "test":
 				checkGoTest(t, command)
+			case strings.HasPrefix(command.text, "go run -C bench . "):
+				checkBench(t, command, args[4], args[5:])
 			case command.words[0] == "go" && args[0] == "install":
 				inRepository(t, command.words...)
 			default:
@@ -114,6 +115,21 @@ func checkMake(t *testing.T, targets []string) {
 		return
 	}
 	inRepository(t, append([]string{"make", "--dry-run"}, targets...)...)
+}
+
+// checkBench holds that bench has the subcommand, and that something in it, or its folder, has the flags.
+func checkBench(t *testing.T, command namedCommand, name string, args []string) {
+	t.Helper()
+	known := literalsOf(t, "bench", "*.go")
+	if !slices.Contains(known, name) {
+		t.Errorf("%s: bench/main.go knows no %q", command.page, name)
+	}
+	known = append(known, literalsOf(t, filepath.Join("bench", name), "*.go")...)
+	for _, word := range args {
+		if flag, ok := strings.CutPrefix(word, "--"); ok && !slices.Contains(known, flag) {
+			t.Errorf("%s: bench %s knows no --%s", command.page, name, flag)
+		}
+	}
 }
 
 // checkScript holds that bash reads the script, that its runner has the flags that are handed on to it, and that it
