@@ -19,7 +19,7 @@ import (
 const MaxStrikes = 3
 
 // reasonCrashes is why a page that was set aside is refused.
-const reasonCrashes = "crashes"
+const reasonCrashes = store.ReasonCrashes
 
 // inFlight is the file that names the pages which are being processed or committed, so that a page that kills the
 // process is known after it. A mark is written before the processing begins, and not synced: that outlives the

@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"freshet/clock"
+	"freshet/crawl/explain"
 	"freshet/importance"
 	"freshet/store"
 	"freshet/weburl"
@@ -324,7 +325,7 @@ func TestExplainBatch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				i := slices.IndexFunc(x.Gates, func(g Checked) bool { return g.Gate == "batch" })
+				i := slices.IndexFunc(x.Gates, func(g explain.Checked) bool { return g.Gate == "batch" })
 				switch {
 				case page.Queue != store.NewQueue && i >= 0:
 					t.Errorf("%s waits in no queue: %+v", page.URL, x.Gates[i])
@@ -336,7 +337,7 @@ func TestExplainBatch(t *testing.T) {
 					}
 				default:
 					placed = true
-					if i < 0 || x.Gates[i].Verdict != Passed || !strings.HasSuffix(x.Gates[i].Detail, test.placed) {
+					if i < 0 || x.Gates[i].Verdict != explain.Passed || !strings.HasSuffix(x.Gates[i].Detail, test.placed) {
 						t.Errorf("%s has a place: %+v", page.URL, x)
 					}
 				}

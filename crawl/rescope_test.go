@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/crawl/explain"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
@@ -100,7 +101,7 @@ func TestWiderScope(t *testing.T) {
 }
 
 // explained returns what explain says where no crawl runs.
-func explained(t *testing.T, o Options, page string) Explanation {
+func explained(t *testing.T, o Options, page string) explain.Explanation {
 	t.Helper()
 	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
 	if err != nil {
@@ -144,7 +145,7 @@ func TestNarrowerScope(t *testing.T) {
 			if x := explained(t, o, left[0]); x.StoppedBy != test.gate || x.Reason != test.reason {
 				t.Errorf("%s after the run: %+v", left[0], x)
 			}
-			if x := explained(t, wide, left[0]); x.StoppedBy != "scope" || x.Reason != test.reason || x.Gates[1].Verdict != Waits {
+			if x := explained(t, wide, left[0]); x.StoppedBy != "scope" || x.Reason != test.reason || x.Gates[1].Verdict != explain.Waits {
 				t.Errorf("%s by the wider scope: %+v", left[0], x)
 			}
 			for _, page := range left {

@@ -103,7 +103,7 @@ func (r *SiteRule) over(later SiteRule) {
 }
 
 // reasonType is why a page whose type of content is not wanted is refused.
-const reasonType = "content-type"
+const reasonType = store.ReasonType
 
 // wanted tells which bodies are read; nil: all.
 func (r *SiteRule) wanted() func(contentType string) bool {

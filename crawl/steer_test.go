@@ -16,6 +16,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/crawl/explain"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
@@ -177,7 +178,7 @@ func TestSteer(t *testing.T) {
 		t.Fatalf("added %d, refused %v, %v: want 1, and the trap", added, refused, err)
 	}
 	x, err := e.Explain(h1.String())
-	if err != nil || x.StoppedBy != "robots" && x.StoppedBy != "host" || !slices.ContainsFunc(x.Gates, func(g Checked) bool { return g.Reason == "blocked" }) {
+	if err != nil || x.StoppedBy != "robots" && x.StoppedBy != "host" || !slices.ContainsFunc(x.Gates, func(g explain.Checked) bool { return g.Reason == "blocked" }) {
 		t.Errorf("blocked: %+v, %v", x, err)
 	}
 	if err := e.Pause("http://h1.test", true); err != nil {
@@ -187,7 +188,7 @@ func TestSteer(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, err = e.Explain(h1.String())
-	if err != nil || !slices.ContainsFunc(x.Gates, func(g Checked) bool { return g.Reason == "paused" }) {
+	if err != nil || !slices.ContainsFunc(x.Gates, func(g explain.Checked) bool { return g.Reason == "paused" }) {
 		t.Errorf("paused: %+v, %v", x, err)
 	}
 	if asked("h1.test/robots.txt") != 0 {
@@ -254,7 +255,7 @@ func TestOrdersOutlive(t *testing.T) {
 	holds := func(e *Engine, url, gate string, want bool) {
 		t.Helper()
 		x, err := e.Explain(url)
-		if got := slices.ContainsFunc(x.Gates, func(g Checked) bool { return g.Reason == gate }); err != nil || got != want {
+		if got := slices.ContainsFunc(x.Gates, func(g explain.Checked) bool { return g.Reason == gate }); err != nil || got != want {
 			t.Errorf("%s %s: %v, %v: want %v", url, gate, got, err, want)
 		}
 	}

@@ -58,6 +58,12 @@ type Page struct {
 	Strikes     uint8      `cbor:"46,keyasint,omitempty"` // unclean stops in a row that met the page while it was processed
 }
 
+// Words of Page.Reason that stand for themselves.
+const (
+	ReasonType    = "content-type" // its type of content is not wanted
+	ReasonCrashes = "crashes"      // it was set aside, as unclean stops met it again and again
+)
+
 // State is what has become of a page. The numbers are part of the format.
 type State uint8
 

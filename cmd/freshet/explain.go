@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/store"
 )
@@ -49,7 +50,7 @@ func explainCommand() *cobra.Command {
 				_, err := io.Copy(cmd.OutOrStdout(), body)
 				return err
 			}
-			var e crawl.Explanation
+			var e explain.Explanation
 			if err := json.NewDecoder(body).Decode(&e); err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-func printExplanation(out io.Writer, e crawl.Explanation) {
+func printExplanation(out io.Writer, e explain.Explanation) {
 	fmt.Fprintln(out, e.URL)
 	if e.StoppedBy != "" {
 		fmt.Fprintf(out, "%s: %s. ", e.StoppedBy, e.Reason)
@@ -85,7 +86,7 @@ func (r reader) Explain(query url.Values) (any, error) {
 }
 
 // explainStopped explains a URL in a directory in which no crawl runs.
-func explainStopped(s *store.Store, query url.Values, raw string) (crawl.Explanation, error) {
+func explainStopped(s *store.Store, query url.Values, raw string) (explain.Explanation, error) {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	settings := crawlFlags(flags)
 	for _, name := range explainSettings {
@@ -93,13 +94,13 @@ func explainStopped(s *store.Store, query url.Values, raw string) (crawl.Explana
 			continue
 		}
 		if err := flags.Set(name, query.Get(name)); err != nil {
-			return crawl.Explanation{}, err
+			return explain.Explanation{}, err
 		}
 	}
 	o := settings.options
 	read, err := readRules(o.Scope, settings.optOut)
 	if err != nil {
-		return crawl.Explanation{}, fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+		return explain.Explanation{}, fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
 	}
 	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = settings.delay.value()

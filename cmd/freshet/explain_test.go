@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"freshet/crawl"
+	"freshet/crawl/explain"
 )
 
 // TestExplainWhileCrawling asks the running crawl, which alone knows that a page is being fetched.
@@ -13,7 +13,7 @@ func TestExplainWhileCrawling(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), "d")
 	p := slowCrawl(t, site, data)
-	explain := func() (e crawl.Explanation) {
+	explain := func() (e explain.Explanation) {
 		t.Helper()
 		out, _ := freshet(t, exitDone, "explain", "--json", "--data", data, site.URL+"/")
 		if err := json.Unmarshal([]byte(out), &e); err != nil {

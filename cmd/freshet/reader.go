@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/fetch"
 	"freshet/memory"
@@ -22,7 +23,7 @@ type reader struct {
 	store *store.Store
 	// Of the running crawl; nil if none runs.
 	status  func() any
-	explain func(url string) (crawl.Explanation, error)
+	explain func(url string) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 }
 

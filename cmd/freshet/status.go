@@ -18,6 +18,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/feed/broadcast"
 )
@@ -89,7 +90,7 @@ func readSecret(setting, what, file string) (string, error) {
 
 // apiOptions are what the API serves, of a crawl that runs or of a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
-	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{crawl.Explanation{}}}
+	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{explain.Explanation{}}}
 }
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,

@@ -15,6 +15,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/fetch"
 	"freshet/store"
 	"freshet/weburl"
@@ -157,7 +158,7 @@ func (c *trial) url(t *testing.T, text string) weburl.URL {
 
 // explained holds what explain says of the hostile URLs: of those in question what is wanted, and of every
 // other that the store knows at which gate it is and why, unless it is stored.
-func (c *trial) explained(t *testing.T, where string, s *store.Store, explain func(string) (crawl.Explanation, error)) {
+func (c *trial) explained(t *testing.T, where string, s *store.Store, explain func(string) (explain.Explanation, error)) {
 	for p := range s.Partitions() {
 		for row, err := range s.Pages(weburl.Partition(p)) {
 			if err != nil {
@@ -228,7 +229,7 @@ func (c *trial) left(t *testing.T, n *network, o crawl.Options) {
 	if err := s.Verify(t.Context(), func(p store.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}
-	c.explained(t, "stopped", s, func(raw string) (crawl.Explanation, error) { return crawl.Explain(s, o, raw) })
+	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return crawl.Explain(s, o, raw) })
 	if c.check != nil {
 		c.check(t, n, s)
 	}

@@ -31,9 +31,10 @@ var rooms = map[string]string{
 	"feed":       "weburl store clock memory",
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
-	"crawl/robots": "weburl", // what robots.txt asks is decided without a clock
-	"importer":     "weburl store fetch extract",
-	"sim":          "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
+	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
+	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
+	"importer":      "weburl store fetch extract",
+	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",
 	"dashboard": "weburl clock extract memory",
@@ -50,7 +51,7 @@ var everything = []string{"cmd", "internal"}
 
 // pure are the rooms that open no file, socket or process; sealed is what would let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/robots", "crawl/discovery"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 )
 

@@ -1,0 +1,93 @@
+package explain
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"freshet/crawl/robots"
+	"freshet/store"
+)
+
+// robots tells what the robots.txt of the site says, or that it is not known.
+func (x *explainer) robots(row Page, state store.RobotsState) error {
+	detail := "robots.txt was not asked for yet"
+	if state.Fetched != 0 {
+		detail = fmt.Sprintf("robots.txt asked for %s: %s",
+			date(state.Fetched), answer(state.Outcome, state.Status, state.Reason))
+	}
+	if state.Expires != 0 {
+		detail += ", holds until " + date(state.Expires)
+	}
+	if state.Fetched == 0 {
+		if !x.Robots.Holds(x.url.Site()) {
+			x.say("robots", Waits, robots.ReasonRobots, detail)
+			return nil
+		}
+		detail = "robots.txt was just read"
+	}
+	rules, err := x.Robots.Rules(x.url.Site())
+	switch {
+	case err != nil:
+		return err
+	case row.RefusedByRobots && rules.Allowed(x.url):
+		x.say("robots", Waits, row.Reason, detail+"; it was refused before, and is asked for again now that it is allowed")
+	case row.RefusedByRobots:
+		x.say("robots", Stopped, row.Reason, detail+"; it is asked for again once robots.txt allows it")
+	case state.Fetched != 0 && state.Kept == 0 && state.Expires == 0:
+		x.say("robots", Waits, robots.ReasonUnreachable, detail+"; nothing of the site is asked for until it can be had")
+	case !rules.Allowed(x.url):
+		x.say("robots", Stopped, rules.Reason(), detail)
+	default:
+		x.say("robots", Passed, "", detail)
+	}
+	return nil
+}
+
+// address tells whether the address guard stands in the way: of the page, or of its site's robots.txt,
+// which is asked for first.
+func (x *explainer) address(row Page, robots store.RobotsState) {
+	switch {
+	case row.Outcome == store.OutcomeDenied && row.Reason != store.ReasonType:
+		x.say("address", Stopped, "private-address", row.Reason)
+		return
+	case robots.Outcome == store.OutcomeDenied && row.State == store.StateDenied:
+		x.say("address", Stopped, "private-address", robots.Reason)
+		return
+	}
+	addr, err := netip.ParseAddr(strings.Trim(x.url.Host(), "[]"))
+	if err == nil && row.Queue != store.NoQueue && x.Guard != nil {
+		if err := x.Guard(addr); err != nil {
+			x.say("address", Stopped, "private-address", err.Error())
+			return
+		}
+	}
+	x.say("address", Passed, "", "")
+}
+
+// host tells what keeps the host from being asked now.
+func (x *explainer) host() error {
+	obstacles, err := x.Hosts.Obstacles(x.url.Site(), x.now)
+	if err != nil {
+		return err
+	}
+	for _, o := range obstacles {
+		switch o.Gate {
+		case "empty", "due", "unknown": // they speak of pages, and this one's queue is known
+			continue
+		}
+		checked := Checked{Gate: "host", Verdict: Waits, Reason: o.Gate,
+			Detail: "nothing of " + x.url.Host() + " is asked for"}
+		if !o.Until.IsZero() {
+			until := o.Until.UTC()
+			checked.Until = &until
+			checked.Detail += " until " + until.Format(time.RFC3339)
+		}
+		x.out.Gates = append(x.out.Gates, checked)
+	}
+	if len(obstacles) == 0 {
+		x.say("host", Passed, "", "it may be asked now")
+	}
+	return nil
+}

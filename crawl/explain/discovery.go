@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+
+	"freshet/frontier"
+	"freshet/store"
+)
+
+// unknown explains a URL without a row: it was refused when a link to it was found, or none was.
+func (x *explainer) unknown() (Explanation, error) {
+	link, carried, err := x.Rows.Link(x.url)
+	if err != nil {
+		return x.out, err
+	}
+	reason, ok, err := x.Scope.Admits(x.url)
+	if err != nil {
+		return x.out, err
+	}
+	if !ok {
+		x.say("scope", Stopped, reason.String(), x.outside(reason))
+		return x.conclude("It does not belong to the crawl."), nil
+	}
+	x.say("scope", Passed, "", "scope "+x.ScopeName)
+	pages := 0
+	row, err := x.Rows.Site(x.url.Site())
+	if err == nil {
+		pages = int(row.Pages)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
+	}
+	if reason, ok := x.Scope.Limits(link, pages, x.now); !ok {
+		x.say("guard", Stopped, reason.String(), fmt.Sprintf("%d links and %d redirects from a seed; its site has %d pages",
+			link.Depth, link.Hops, pages))
+		return x.conclude("A limit keeps it out of the crawl: " + reason.String() + "."), nil
+	}
+	x.say("guard", Passed, "", "")
+	if carried {
+		x.say("seen", Waits, "undecided", "a stored page links to it")
+		return x.conclude("A stored page links to it; whether it is new is about to be decided."), nil
+	}
+	x.say("seen", Stopped, "unknown", "no stored page links to it")
+	return x.conclude("No stored page links to it, and no seed names it."), nil
+}
+
+// outside says what keeps the URL out of the scope.
+func (x *explainer) outside(reason frontier.Reason) string {
+	switch reason {
+	case frontier.Excluded:
+		return "a pattern of the rules excludes it"
+	case frontier.OptedOut:
+		return "it is in the list of those who opted out"
+	}
+	return "scope " + x.ScopeName + " does not take in " + string(x.url.Site())
+}
+
+// inside tells whether a known page belongs to the crawl as it is now. One that is stored and waits for nothing stays
+// where it is, unless a pattern says otherwise.
+func (x *explainer) inside(row Page) error {
+	reason, ok, err := x.Scope.Keeps(row.Page)
+	if err != nil {
+		return err
+	}
+	gate, detail := "scope", ""
+	if reason == frontier.TooDeep || reason == frontier.TooManyRedirects {
+		gate, detail = "guard", fmt.Sprintf("%d links and %d redirects from a seed", row.Depth, row.Hops)
+	} else if !ok {
+		detail = x.outside(reason)
+	}
+	waits := row.Queue != store.NoQueue || row.OutOfCrawl
+	if !ok && !waits && reason != frontier.Excluded && reason != frontier.OptedOut {
+		ok = true
+	}
+	for _, g := range []string{"scope", "guard"} {
+		switch {
+		case !ok && g == gate:
+			x.say(g, Stopped, reason.String(), detail)
+		case ok && row.OutOfCrawl && g == "scope":
+			x.say(g, Waits, row.Reason,
+				"it was refused for that; a run that begins with another scope than the last asks for it")
+		default:
+			x.say(g, Passed, "", "when it was discovered")
+		}
+	}
+	return nil
+}
+
+func (x *explainer) discovery(row Page) string {
+	detail := fmt.Sprintf("known since %s as %s, %s, %d links and %d redirects from a seed",
+		date(row.FirstSeen), row.State, row.Rel, row.Depth, row.Hops)
+	if row.Via == "" {
+		return detail
+	}
+	return detail + ", by way of " + row.Via
+}

@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Explain says of a URL, as it was given, what becomes of it. It returns the error of a row that cannot be read, and
+// that of wrong options.
+func (a About) Explain(raw string, now time.Time) (Explanation, error) {
+	x := explainer{About: a, now: now}
+	return x.explain(raw)
+}
+
+// explainer asks the gates about one URL.
+type explainer struct {
+	About
+	now time.Time
+
+	url  weburl.URL
+	held bool // for the next batch
+	out  Explanation
+}
+
+func (x *explainer) explain(raw string) (Explanation, error) {
+	x.out.URL = raw
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		x.say("syntax", Stopped, "invalid-url", err.Error())
+		return x.conclude("It is no URL that can be crawled."), nil
+	}
+	x.url, x.out.URL = u, u.String()
+	x.say("syntax", Passed, "", "")
+	row, err := x.Rows.Page(u)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return x.unknown()
+	case err != nil:
+		return x.out, fmt.Errorf("crawl: explain %s: %w", u, err)
+	}
+	return x.known(row)
+}
+
+func (x *explainer) say(gate string, verdict Verdict, reason, detail string) {
+	x.out.Gates = append(x.out.Gates, Checked{Gate: gate, Verdict: verdict, Reason: reason, Detail: detail})
+}
+
+// conclude names the gate that decided.
+func (x *explainer) conclude(why string) Explanation {
+	x.out.Why = why
+	for _, verdict := range []Verdict{Stopped, Waits} {
+		for _, g := range x.out.Gates {
+			if g.Verdict == verdict && x.out.StoppedBy == "" {
+				x.out.StoppedBy, x.out.Reason = g.Gate, g.Reason
+			}
+		}
+	}
+	return x.out
+}
+
+// known explains a page that has a row.
+func (x *explainer) known(row Page) (Explanation, error) {
+	if err := x.inside(row); err != nil {
+		return x.out, err
+	}
+	x.say("seen", Passed, "", x.discovery(row))
+	site, err := x.Rows.Site(x.url.Site())
+	if err != nil {
+		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
+	}
+	x.address(row, site.Robots)
+	if err := x.robots(row, site.Robots); err != nil {
+		return x.out, err
+	}
+	x.crashes(row)
+	x.batch(row)
+	if row.Queue != store.NoQueue {
+		if err := x.host(); err != nil {
+			return x.out, err
+		}
+	}
+	x.fetch(row, site.Validators)
+	x.retries(row)
+	x.queue(row)
+	fate := x.fate(row)
+	if x.Keeper != nil && row.Queue == store.NoQueue {
+		if p, ok := x.Keeper.Visits(row.URL); ok {
+			fate = x.refresh(p, row)
+		}
+	}
+	return x.conclude(fate), nil
+}

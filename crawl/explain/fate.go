@@ -1,0 +1,61 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"freshet/crawl/robots"
+	"freshet/store"
+)
+
+// refresh tells when a stored page that is kept fresh is worth a visit again, and why.
+func (x *explainer) refresh(p Visits, row Page) string {
+	belief := fmt.Sprintf("%.3g changes a day are expected; the copy is stale with probability %.2f",
+		p.RatePerDay, p.Stale)
+	detail := fmt.Sprintf("%s; a visit now is worth %.3g, and pages are visited at %.3g", belief, p.Value, p.Bar)
+	if p.Bar == 0 {
+		detail = belief + "; when it is visited is up to the policy"
+	}
+	x.say("refresh", Passed, "kept-fresh", detail)
+	x.out.NextDue = p.NextDue
+	sentence := fmt.Sprintf("It is stored: version %d, last changed %s. ", row.Versions, date(row.LastChanged))
+	if p.NextDue == nil {
+		return sentence + "It is kept fresh: " + belief + "."
+	}
+	return sentence + "It will be worth a visit about " + p.NextDue.UTC().Format(time.RFC3339) + ": " + belief + "."
+}
+
+// fate sums up in a sentence.
+func (x *explainer) fate(row Page) string {
+	if row.Queue != store.NoQueue {
+		for _, g := range x.out.Gates {
+			if g.Gate == "robots" && g.Reason == robots.ReasonUnreachable {
+				return "The robots.txt of its site cannot be had. " +
+					"It is asked for again with growing waits, and the page waits for it."
+			}
+		}
+		if x.held {
+			return "It waits for the next batch."
+		}
+		if x.out.NextDue == nil {
+			return "It waits for its turn."
+		}
+		if row.FailedInRow > 0 {
+			return "The last request failed; it is tried again, no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+		}
+		return "It waits for its turn, which comes no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+	}
+	if row.Strikes >= x.MaxStrikes {
+		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."
+	}
+	switch row.State {
+	case store.StateLive:
+		return fmt.Sprintf("It is stored: version %d, last changed %s. It is not due again.",
+			row.Versions, date(row.LastChanged))
+	case store.StateWithdrawn:
+		return "It is stored and no longer served: " + row.Reason + "."
+	case store.StateDenied:
+		return "A gate refused it: " + row.Reason + "."
+	}
+	return "It is " + row.State.String() + ", and not due again."
+}

@@ -1,0 +1,85 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"freshet/store"
+)
+
+// fetch tells what came of the last request.
+func (x *explainer) fetch(row Page, validators store.Validators) {
+	if !row.Visited {
+		if row.Queue == store.NoQueue {
+			return
+		}
+		x.say("fetch", Waits, "never-fetched", "it was not asked for yet")
+		return
+	}
+	detail := fmt.Sprintf("asked for %s: %s", date(row.LastFetched), answer(row.Outcome, row.Status, row.Reason))
+	if !validators.Trusted(x.now.UnixNano()) {
+		detail += fmt.Sprintf("; until %s its site is asked without ETag and Last-Modified, which were wrong %d times",
+			date(validators.Until), validators.Lies)
+	}
+	reason := ""
+	switch row.Outcome {
+	case store.OutcomeStored:
+		switch {
+		case row.Truncated != "":
+			reason = "truncated-" + row.Truncated
+		case row.SoftError:
+			reason = "soft-error"
+		}
+	case store.OutcomeNotModified:
+	case store.OutcomeRedirected:
+		reason, detail = "redirect", detail+" to "+row.Redirect.String()
+	case store.OutcomeDenied:
+		if row.Reason != store.ReasonType {
+			return // the address gate's
+		}
+		reason = store.ReasonType
+	case store.OutcomeCrash:
+		reason = store.OutcomeCrash.String()
+	case store.OutcomeFailed:
+		if reason = row.Failure; reason == "" { // an answer that is none, such as 101
+			reason = fmt.Sprint(row.Status)
+		}
+	default:
+		reason = fmt.Sprint(row.Status)
+	}
+	verdict := Passed
+	switch {
+	case reason != "" && row.Queue == store.NoQueue:
+		verdict = Stopped
+	case reason != "":
+		verdict = Waits
+	}
+	x.say("fetch", verdict, reason, detail)
+}
+
+// retries tells how often the page failed.
+func (x *explainer) retries(row Page) {
+	if row.FailedInRow == 0 {
+		return
+	}
+	detail := fmt.Sprintf("failed %d times in a row; tried again %d times at most", row.FailedInRow, max(0, x.Retries))
+	if row.Queue == store.NoQueue {
+		x.say("retries", Stopped, "exhausted", detail)
+		return
+	}
+	x.say("retries", Passed, "", detail)
+}
+
+// answer says what came back.
+func answer(outcome store.Outcome, status int, reason string) string {
+	text := outcome.String()
+	if status != 0 {
+		text += fmt.Sprintf(" %d", status)
+	}
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	return text
+}
+
+func date(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
