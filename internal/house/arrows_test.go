@@ -51,7 +51,7 @@ var everything = []string{"cmd", "internal"}
 
 // pure are the rooms that open no file, socket or process; sealed is what would let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 )
 
