@@ -12,7 +12,7 @@ import (
 type sites struct {
 	home  func(weburl.Site) weburl.Partition
 	seed  maphash.Seed
-	known      map[uint64]weburl.Partition // by a hash of the site that nobody can foretell
+	known map[uint64]weburl.Partition // by a hash of the site that nobody can foretell
 }
 
 // maxSites bounds the sites that are remembered.
