@@ -17,7 +17,7 @@ func configCommand() *cobra.Command {
 	var config string
 	show := &cobra.Command{
 		Use: "show", Short: "Print the settings in force as a config file", Args: noArgs,
-		Long:    "Prints what is set, without what is secret in URLs: \"hidden\" stands for who asks, for what comes after ? and for\nthe path of a webhook. Put those back before you use the file.",
+		Long:    "Prints what is set, without what is secret in URLs: \"hidden\" stands for the user and password, for what comes after ? and for\nthe path of a webhook. Put those back before you use the file.",
 		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {

@@ -277,7 +277,7 @@ func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	})
 }
 
-// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: who asks, the values of
+// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: user and password, the values of
 // the query and, of a webhook, the path. What is sent to every server anyway is no secret.
 func withoutSecrets(f *pflag.Flag, text string) string {
 	u, err := url.Parse(text)

@@ -57,7 +57,7 @@ type Verdict struct {
 	Fresh    bool       // Standing is what the answer says, and replaces what is stored
 	Until    time.Time  // Standing holds until then
 	Retry    time.Time  // out of reach: to be asked for again then, and no page before
-	Shelved  bool       // with Retry: it has been tried often enough for who does not want to wait
+	Shelved  bool       // with Retry: it has been tried often enough for a crawl that does not wait
 	Next     weburl.URL // it lies elsewhere: to be asked for there
 }
 

@@ -36,7 +36,7 @@ type Message struct {
 type Hello struct {
 	Session string `cbor:"1,keyasint"`
 	LeaseMs int64  `cbor:"2,keyasint"`           // who is not heard of for that long is dropped
-	Key     []byte `cbor:"3,keyasint,omitempty"` // of the group's datagrams, for who listens to it; of this run of the server
+	Key     []byte `cbor:"3,keyasint,omitempty"` // of the group's datagrams, for those that listen to it; of this run of the server
 }
 
 // Sent announces a frame that goes to the transport's group. Who has not got it asks for it.
