@@ -1,28 +1,21 @@
 package discovery
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"freshet/frontier"
+	"freshet/internal/transcript"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into testdata")
-
-// TestTranscripts runs testdata/*.txt: blocks of commands, a line of ----, and what they print.
-// Lines that begin with # are for the reader.
+// TestTranscripts runs each block of testdata/*.txt in a world of its own. The commands are
 //
 //	bounds scope=site depth=2 pages=3 exclude=PATTERN   other bounds, with a scope that knows of no seed
 //	seed URL                                            what an operator gives
@@ -33,44 +26,15 @@ var rewrite = flag.Bool("rewrite", false, "write what the transcripts print into
 //	admits URL                                          does a known page belong to the crawl
 //	readmit URL                                         what becomes of it
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			raw, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(raw))
-			if *rewrite {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(raw), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// replay returns the transcript with what its commands print now.
-func replay(t *testing.T, transcript string) string {
-	var out []string
-	for block := range strings.SplitSeq(strings.TrimRight(transcript, "\n"), "\n\n") {
-		commands, _, _ := strings.Cut(block, "\n----")
-		w := newWorld(t)
-		for line := range strings.SplitSeq(commands, "\n") {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+	transcript.Run(t, func(t *testing.T) func([]string) string {
+		return func(commands []string) string {
+			w := newWorld(t)
+			for _, line := range commands {
 				w.command(strings.Fields(line))
 			}
+			return w.out.String()
 		}
-		out = append(out, commands+"\n----\n"+strings.TrimRight(w.out.String(), "\n"))
-	}
-	return strings.Join(out, "\n\n") + "\n"
+	})
 }
 
 // world is what a crawl has beside the finder: rows, and a seen test that remembers all.
