@@ -242,7 +242,7 @@ func (e *Engine) decide(dst []seen.Verdict) (verdicts []seen.Verdict, marks []se
 }
 
 // keepSeen makes durable what was decided. All of that is stored, so that a set which turns out to be
-// damaged may be made anew from the page table instead.
+// damaged may be made again from the page table instead.
 func (e *Engine) keepSeen() error {
 	err := e.discover.seen.Keep()
 	if errors.Is(err, seen.ErrDamaged) {

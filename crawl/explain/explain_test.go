@@ -170,7 +170,7 @@ func TestExplain(t *testing.T) {
 		{name: "the word is not cut out of the text",
 			world: world{page: known(func(p *Page) { failed(p); p.Reason = "it broke" })},
 			want:  "fetch: dns-failed", nextDue: &due},
-		{name: "an answer that is none", world: world{page: known(func(p *Page) {
+		{name: "no final answer", world: world{page: known(func(p *Page) {
 			p.Outcome, p.Status, p.State = store.OutcomeFailed, 101, store.StateError
 		})}, want: "fetch: 101"},
 	}

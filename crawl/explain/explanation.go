@@ -7,7 +7,7 @@ import (
 // Explanation tells of one URL which gates of the crawl it met, in the order in which a URL meets them,
 // and what became of it.
 type Explanation struct {
-	URL string `json:"url"` // canonical; as it was given where it is no URL
+	URL string `json:"url"` // canonical, or as it was given if it cannot be parsed
 	// StoppedBy is the first gate that stopped the URL or, if none did, the first at which it waits;
 	// empty for a page that is stored. Reason is that gate's.
 	StoppedBy string     `json:"stopped_by"`

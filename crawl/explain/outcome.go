@@ -41,7 +41,7 @@ func (x *explainer) fetch(row Page, validators store.Validators) {
 	case store.OutcomeCrash:
 		reason = store.OutcomeCrash.String()
 	case store.OutcomeFailed:
-		if reason = row.Failure; reason == "" { // an answer that is none, such as 101
+		if reason = row.Failure; reason == "" { // a status that is no final answer, such as 101
 			reason = fmt.Sprint(row.Status)
 		}
 	default:
