@@ -31,6 +31,8 @@ var rooms = map[string]string{
 	"feed":       "weburl store clock memory",
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
 		"importance weights",
+	"crawl/shard":   "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
+	"node":          "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store fetch extract",
