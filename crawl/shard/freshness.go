@@ -98,4 +98,3 @@ type BudgetFreshness struct {
 	Budget    int64   `json:"budget"` // requests an interval
 	Freshness float64 `json:"freshness"`
 }
-
