@@ -114,10 +114,9 @@ func (Sorted) isEvent()    {}
 type Given uint8
 
 const (
-	Answer   Given = iota // an answer, or a failure to get one: the turn goes on
-	Nothing               // it was given up: the page stays queued, and nothing is known of the host
-	Unheard               // most likely the host never got it: the page stays queued
-	NoResult              // the turn was not granted Leave
+	Answer  Given = iota // an answer, or a failure to get one: the turn goes on
+	Nothing              // it was given up: the page stays queued, and nothing is known of the host
+	Unheard              // most likely the host never got it: the page stays queued
 )
 
 // RobotsAnswer is what came of a request for a robots.txt.
@@ -167,7 +166,8 @@ type Fetch struct {
 	AskLeave           bool // tell the address by Resolved, and wait for a Leave
 }
 
-// Leave says whether a turn's request may go to the address that its host has. If not the turn is over.
+// Leave says whether a turn's request may go to the address that its host has. If not the turn is over: nothing more
+// is to be told of it.
 type Leave struct {
 	Turn    Turn
 	Granted bool

@@ -35,6 +35,9 @@ type Settings struct {
 	Agent      string        // the name robots.txt is read for
 
 	Refresh *Refresh // keep what is stored fresh; nil: each page is fetched once
+	// OnLinks hears of the links that are offered to the seen test, in order and repeats included; after a crash,
+	// of those that were not decided once more.
+	OnLinks func(links []weburl.Link)
 
 	Partitions  int
 	RobotsBytes int64 // of rules that are kept in memory

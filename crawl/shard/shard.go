@@ -1,82 +1,183 @@
-// Package shard decides everything about the pages of a crawl.
 package shard
 
 import (
+	"fmt"
 	"time"
 
+	"freshet/crawl/discovery"
+	"freshet/crawl/keepfresh"
+	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/weburl"
 )
 
-// A Shard decides what is asked for, when, and what an answer means. It has no clock, no goroutine and no lock, and
-// opens nothing: it is told what has happened, and tells what is to be done.
-type Shard struct{}
+// A Shard decides everything about the pages of a crawl, see the package. It is not safe for concurrent use.
+type Shard struct {
+	settings Settings
+	rules    *rulebook
+	rows     Rows
+	seen     Links
 
-// New returns a shard that goes on where the records have left off. Step it until Work.Ready, then Begin.
-// The errors are those of the rows and of wrong settings.
-func New(rows Rows, links Links, s Settings, now time.Time) (*Shard, error) { panic("not yet") }
+	front  *frontier.Frontier
+	book   *robots.Book
+	finder *discovery.Finder
+	fresh  *fresh  // nil: each page is fetched once
+	places *places // nil: the ordering does not go by ranks
+	obeys  obedience
+	pings  *keepfresh.Pacer
 
-// Step takes in what has happened, and returns what is to be done. An error is a fault of the rows: the shard is of
-// no use any more.
-func (s *Shard) Step(now time.Time, events ...Event) (Work, error) { panic("not yet") }
+	turns  map[Turn]*turn
+	last   Turn // that was handed out
+	asking int  // turns that are not Ended
+	room   int  // how many may be
 
-// Places are where the known pages stand in the ordering: what Work.Sort asks for.
-type Places struct {
-	Known *Census
-	Moved []frontier.Waiting // pages that get other places, by number
-	Size  int                // how many are to leave the queues until the next ranking
+	appends appends
+	changes []func() error // that want the rows to themselves, in order
+	offers  offers
+	rescope rescoping
+
+	ready   bool // caught up with the records
+	begun   bool
+	until   time.Time // settings.For is over then; zero: never
+	paused  bool      // by an operator: nothing is handed out
+	starved bool      // no page may be fetched now
+	lost    bool      // a request was given up: its host's gate does not know of it
+	ending  Stop      // no more turns are handed out; "": not
+	over    bool
+
+	counts Counts
+
+	now time.Time
+	out Work // of this Step
 }
 
-// Census numbers the known pages by partition and fingerprint. A nil census knows none. It does not change.
-type Census struct {
-	First []uint32             // the number of each partition's first page, and of all pages
-	Pages []weburl.Fingerprint // by number
+// Step takes in what has happened, and returns what is to be done. Now should not go back; if it does, the latest is
+// used in its stead. An error is a fault of the rows: the shard is of no use any more.
+func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
+	if now.After(s.now) {
+		s.now = now
+	}
+	s.out = Work{}
+	for _, event := range events {
+		if err := s.take(event); err != nil {
+			return Work{}, err
+		}
+	}
+	if err := s.advance(); err != nil {
+		return Work{}, err
+	}
+	return s.out, nil
 }
 
-// Counts are what a shard has done since it was made.
-type Counts struct {
-	Pages, Failed, NotModified, Changed, Audits, Lies int64
-	Bytes                                             int64 // received
-	Errors                                            map[string]int64
-	Refused                                           map[string]int64
-	Known, Sites                                      int64 // pages and sites, from the first run on
+// take takes in one event.
+func (s *Shard) take(event Event) error {
+	switch e := event.(type) {
+	case Begin:
+		s.begin()
+	case End:
+		s.end(e.Reason)
+	case Room:
+		s.room = e.Turns
+	case Resolved:
+		s.resolved(e)
+	case Ended:
+		return s.ended(e)
+	case Processed:
+		return s.processed(e)
+	case Appended:
+		return s.appended(e)
+	case Decided:
+		s.decided(e)
+	case Kept:
+		s.kept()
+	case Rebuilt:
+		s.filled()
+	case Ordered:
+		s.ordered(e)
+	case Weighed:
+		s.fresh.weighed(e.Ranks)
+	case Sorted:
+		s.sorted(e.Places)
+	default:
+		panic(fmt.Sprintf("crawl: no such event: %T", event))
+	}
+	return nil
 }
 
-// Status is what a shard tells of itself.
-type Status struct {
-	Counts
-	Queues     frontier.Stats
-	LowerBound time.Duration // in which politeness lets all new pages be fetched
-	Paused     bool
-	UnderWay   int // turns that are not over
-	Kept       int // pages that are kept fresh
-	Refresh    *Freshness
+// advance goes on with what can go on.
+func (s *Shard) advance() error {
+	for _, part := range [...]func() error{s.change, s.keepFresh, s.obey, s.offer, s.handOut, s.drainIfDue} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	s.sort()
+	s.appendGroup()
+	s.finish()
+	return nil
 }
 
-// Stop says why a crawl ended.
-type Stop string
+// begin lets turns be handed out.
+func (s *Shard) begin() {
+	s.begun = true
+	if s.settings.For > 0 {
+		s.until = s.now.Add(s.settings.For)
+	}
+	s.beginRescope()
+	s.beginPlaces()
+}
 
-// The reasons to end.
-const (
-	FrontierEmpty Stop = "frontier_empty" // nothing is left to discover
-	MaxPages      Stop = "max_pages"
-	TimeUp        Stop = "time"
-	Signal        Stop = "signal"
-	DiskFull      Stop = "disk"
-	Failed        Stop = "error"
-)
+// end lets no more turns be handed out. The first reason counts.
+func (s *Shard) end(reason Stop) {
+	if s.ending == "" {
+		s.ending = reason
+	}
+}
 
-// Status returns what the shard is doing.
-func (s *Shard) Status(now time.Time) Status { panic("not yet") }
+// finish tells when nothing is under way any more.
+func (s *Shard) finish() {
+	s.out.Ready = s.ready
+	idle := len(s.turns) == 0 && len(s.changes) == 0 && !s.appends.busy() && s.offers.idle()
+	if s.ending != "" && !s.over && idle {
+		s.over = true
+		s.out.Over = s.ending
+	}
+}
 
-// Counts returns a copy of the counts. O(1).
-func (s *Shard) Counts() Counts { panic("not yet") }
+// wakeAt has Step called at that time, or before it. A zero time says nothing.
+func (s *Shard) wakeAt(at time.Time) {
+	if !at.IsZero() && (s.out.Wake.IsZero() || at.Before(s.out.Wake)) {
+		s.out.Wake = at
+	}
+}
 
-// MayStopClean says whether the stored gates have all that the next run has to know.
-func (s *Shard) MayStopClean(now time.Time) bool { panic("not yet") }
+// of returns a part of a second of the machine's, in the crawl's time.
+func (s *Shard) of(part time.Duration) time.Duration {
+	return time.Duration(float64(part) * s.settings.Second.Seconds())
+}
 
-// RobotsBytes returns how much memory the rules of robots.txt files take.
-func (s *Shard) RobotsBytes() int64 { panic("not yet") }
+func (s *Shard) home(site weburl.Site) weburl.Partition { return s.rows.Home(site) }
 
-// Close gives back what the shard holds.
-func (s *Shard) Close() { panic("not yet") }
+// key returns the key of a page that the frontier hands out.
+func (s *Shard) key(page frontier.Page) PageKey { return PageKey{s.home(page.Site), page.Fingerprint} }
+
+// change lets one change have the rows to itself: no record is on its way, and what it wants recorded will be stored
+// before the next change is made.
+func (s *Shard) change() error {
+	if len(s.changes) == 0 || s.appends.flies() || s.appends.changes > 0 {
+		return nil
+	}
+	do := s.changes[0]
+	s.changes[0] = nil
+	s.changes = s.changes[1:]
+	if err := do(); err != nil {
+		return err
+	}
+	if len(s.changes) > 0 && s.appends.changes == 0 {
+		s.wakeAt(s.now)
+	}
+	return nil
+}
+
+// whenFree has a change made when its turn comes.
+func (s *Shard) whenFree(do func() error) { s.changes = append(s.changes, do) }

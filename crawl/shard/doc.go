@@ -1,0 +1,2 @@
+// Package shard decides everything about the pages of a crawl.
+package shard
