@@ -74,19 +74,35 @@ func (s *Store) pageOf(keys keyspace, u weburl.URL) (page Page, fp weburl.Finger
 // begins. It ends after an error.
 func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.pagesOf(s.keys, p) }
 
+// PagesFrom is Pages without those whose key is less than from.
+func (s *Store) PagesFrom(p weburl.Partition, from weburl.Fingerprint) iter.Seq2[PageAt, error] {
+	return rowsFrom(s.db, s.keys, p, keyPage, s.keys.appendPage(nil, p, keyPage, from), decodePageAt)
+}
+
 func (s *Store) pagesOf(keys keyspace, p weburl.Partition) iter.Seq2[PageAt, error] {
-	return rows(s.db, keys, p, keyPage, func(rest, value []byte, page *PageAt) error {
-		n, err := numberTail(rest)
-		page.Fingerprint = weburl.Fingerprint(n)
-		return errors.Join(err, decodeValue(value, &page.Page))
-	})
+	return rows(s.db, keys, p, keyPage, decodePageAt)
+}
+
+func decodePageAt(rest, value []byte, page *PageAt) error {
+	n, err := numberTail(rest)
+	page.Fingerprint = weburl.Fingerprint(n)
+	return errors.Join(err, decodeValue(value, &page.Page))
 }
 
 // rows iterates over the values of a kind, decoded from the key's end and the value.
 func rows[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKind, decode func(rest, value []byte, row *T) error) iter.Seq2[T, error] {
+	return rowsFrom(db, keys, p, kind, nil, decode)
+}
+
+// rowsFrom is rows without those whose key is less than first.
+func rowsFrom[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKind, first []byte, decode func(rest, value []byte, row *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		from, to := keys.kindSpan(p, kind)
-		err := scan(db, from, to, func(key, value []byte) error {
+		begin := from
+		if first != nil {
+			begin = first
+		}
+		err := scan(db, begin, to, func(key, value []byte) error {
 			var row T
 			if err := decode(key[len(from):], value, &row); err != nil {
 				return err

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// TestPagesFrom holds that the pages from each one on are the rest of all.
+func TestPagesFrom(t *testing.T) {
+	s := openTest(t, testOptions(vfs.NewMem()))
+	p := weburl.Site("http://site.test").Partition(testPartitions)
+	var pages []NewPage
+	for i := range 20 {
+		pages = append(pages, NewPage{URL: parse(t, fmt.Sprintf("http://site.test/%d", i))})
+	}
+	if _, err := s.Apply(&Discovered{Partition: p, New: pages}); err != nil {
+		t.Fatal(err)
+	}
+	fingerprints := func(from weburl.Fingerprint) (found []weburl.Fingerprint) {
+		for page, err := range s.PagesFrom(p, from) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, page.Fingerprint)
+		}
+		return found
+	}
+	all := fingerprints(0)
+	if len(all) != len(pages) || !slices.IsSorted(all) {
+		t.Fatalf("%d pages, sorted %v: want all %d in order", len(all), slices.IsSorted(all), len(pages))
+	}
+	for i, from := range all {
+		if got := fingerprints(from); !slices.Equal(got, all[i:]) {
+			t.Errorf("from page %d: %d pages, want %d", i, len(got), len(all)-i)
+		}
+		if got := fingerprints(from + 1); !slices.Equal(got, all[i+1:]) {
+			t.Errorf("after page %d: %d pages, want %d", i, len(got), len(all)-i-1)
+		}
+	}
+}
