@@ -29,12 +29,15 @@ type fresh struct {
 
 	study func() (struct{}, bool) // does the next piece of learning; nil: nothing is being learned
 	stop  func()                  // ends it
-	wake  time.Time               // of the next look
+	last  time.Time               // look
+	wake  time.Time               // of the next
+	told  bool                    // something since the last look
 	stuck bool                    // picks are on their way to the due queues
 
 	calibration calibration
-	sweep       Beliefs
-	rest        time.Time // until then there is no further sweep
+	sums        Beliefs
+	wanted      bool      // the sums are
+	rest        time.Time // until then there are no further sums
 	known       *Freshness
 
 	ranking ranking
@@ -51,7 +54,8 @@ type kept struct {
 // How often is looked, in machine time, and how many pages are picked then.
 const (
 	lookAhead   = 250 * time.Millisecond // what is picked beforehand
-	restLooks   = 100 * time.Millisecond // the longest between two looks
+	soonLooks   = 100 * time.Millisecond // until the next look after something was told
+	restLooks   = time.Second            // and after nothing was
 	picksAtOnce = 256
 )
 
@@ -145,6 +149,7 @@ func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 		return
 	}
 	if id, known := f.ids[page]; known {
+		f.told = true
 		f.belief.Claim(id, source, at)
 	}
 }
@@ -173,6 +178,7 @@ type visit struct {
 
 // visited takes in what came of a turn.
 func (f *fresh) visited(v visit, now time.Time) {
+	f.told = true
 	id, known := f.ids[v.page]
 	switch {
 	case v.gone && known:
@@ -245,11 +251,14 @@ func (s *Shard) keepFresh() error {
 		return nil
 	}
 	s.rank()
+	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
+		f.wake = soon
+	}
 	if s.paused || s.now.Before(f.wake) {
 		s.wakeAt(f.wake)
 		return nil
 	}
-	f.wake = s.now.Add(f.of(restLooks))
+	f.wake, f.last, f.told = s.now.Add(f.of(restLooks)), s.now, false
 	if f.learn(s.now) {
 		f.wake = s.now
 	}

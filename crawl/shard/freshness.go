@@ -134,17 +134,18 @@ const (
 	sumEvery     = time.Second // of the machine's time
 )
 
-// estimate goes on with the sums over all pages and, at their end, notes what they came to.
+// estimate goes on with the sums over all pages, if somebody has asked for them since the last, and notes at their end
+// what they came to.
 func (f *fresh) estimate(now time.Time) {
-	if now.Before(f.rest) || !f.sumUp(&f.sweep, nil, now) {
+	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, nil, now) {
 		return
 	}
-	found := f.sweep.Result()
+	found := f.sums.Result()
 	found.Forecast = f.forecast()
 	found.ExpectedChanged, found.FoundChanged = f.calibration.shares()
 	found.UnderWay, found.Waiting = f.keeper.Counts()
 	f.known = found
-	f.sweep, f.rest = Beliefs{}, now.Add(f.of(sumEvery))
+	f.sums, f.wanted, f.rest = Beliefs{}, false, now.Add(f.of(sumEvery))
 }
 
 // sumUp adds some further pages to sums, and reports whether they were the last. Of says which count; nil: all.
@@ -243,9 +244,13 @@ func (b *Beliefs) Result() *Freshness {
 	return f
 }
 
-// freshness returns what the last sums came to, nil before their end.
+// freshness returns what the last sums came to, and asks for further ones; nil before the first.
 func (f *fresh) freshness(now time.Time) *Freshness {
-	if f == nil || f.known == nil {
+	if f == nil {
+		return nil
+	}
+	f.wanted, f.told = true, true
+	if f.known == nil {
 		return nil
 	}
 	found := *f.known

@@ -122,8 +122,10 @@ func (s *Shard) pauseAll(paused bool, then func() error) error {
 	for p := range s.settings.Partitions {
 		records = append(records, &store.Paused{Partition: weburl.Partition(p), Since: s.since(paused)})
 	}
-	s.setPaused(paused)
-	return s.propose(records, then)
+	return s.propose(records, func() error {
+		s.setPaused(paused)
+		return then()
+	})
 }
 
 func (s *Shard) setPaused(paused bool) {
@@ -142,8 +144,11 @@ func (s *Shard) pause(o Pause, then func() error) error {
 	if err := s.known(o.Site); err != nil {
 		return err
 	}
-	s.front.Pause(o.Site, o.Paused, s.now)
-	return s.propose([]store.Record{&store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.since(o.Paused)}}, then)
+	paused := &store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.since(o.Paused)}
+	return s.propose([]store.Record{paused}, func() error {
+		s.front.Pause(o.Site, o.Paused, s.now)
+		return then()
+	})
 }
 
 // gate changes a host's gate.

@@ -1,14 +1,12 @@
 package shard
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +14,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl/discovery"
-	"freshet/crawl/robots"
 	"freshet/frontier"
-	"freshet/internal/transcript"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -407,8 +403,3 @@ func (w *world) order(o Order) {
 	w.orders++
 	w.tell(Ordered{w.orders, o})
 }
-
-var _ = cmp.Compare[int]
-var _ = robots.Life
-var _ = transcript.Run
-var _ = strings.Cut
