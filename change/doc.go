@@ -21,10 +21,14 @@
 //   - +Inf forgets what was before: x crawls, x gaps, and a page without a crawl is stale;
 //   - anything between is what a crawler knows about the last visit.
 //
+// A Rhythm is a page that may change at the same phase of every period, for ever; Rhythm.Over is its Quasi of one
+// interval. Changes are drawn by Draw and Rhythm.Draw.
+//
 // Where a law or a rate is not known, it is estimated. From visits that tell only whether a page changed:
 // Tally.BiasReduced, MaximumLikelihood; or Evidence, the likelihood of each rate of a grid, which with
 // the Belief that other pages of the site make is a posterior, and a Mixture a Process of it. From the
-// times of changes: Choose among laws, FindRhythm.
+// times of changes: Choose among laws. A Timetable is what visits say of the hour of the day that a page keeps, if
+// it keeps one.
 //
 // Everything is in seconds and changes a second, and depends on their product only. Differences of
 // staleness are computed without cancellation, for rate × interval from 1e-12 to 1e12.

@@ -180,33 +180,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestFindRhythm(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	const day = 86400.0
-	periods := []float64{3600, day, 7 * day}
-	var daily, any []float64
-	for d := range 40 {
-		if rng.IntN(2) == 0 {
-			daily = append(daily, float64(d)*day+6*3600+600*rng.NormFloat64())
-		}
-		any = append(any, float64(d)*day*rng.ExpFloat64())
-	}
-	r := FindRhythm(daily, periods)
-	if r.Period != day || math.Abs(r.Phase-6*3600) > 600 || r.Strength < 0.95 || r.Chance > 1e-4 {
-		t.Errorf("changes at six: %+v", r)
-	}
-	if r := FindRhythm(any, periods); r.Chance < 0.001 {
-		t.Errorf("changes at any time: %+v", r)
-	}
-	times, probabilities := r.Times(100*day+7*3600, 2*day, 0.5)
-	if len(times) != 2 || math.Abs(times[0]-23*3600) > 600 || probabilities[1] != 0.5 {
-		t.Errorf("due at %v with %v", times, probabilities)
-	}
-	if r := FindRhythm(nil, periods); r.Chance != 1 {
-		t.Errorf("without changes: %+v", r)
-	}
-}
-
 // BenchmarkEstimate fits one history of 20 visits: a million take a million times as long.
 func BenchmarkEstimate(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))

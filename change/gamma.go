@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 )
 
 // Gamma is a page whose gaps have a gamma law: Erlang's for a whole shape, Poisson at 1, more regular
@@ -27,6 +28,30 @@ func (p Gamma) Tail(gap float64) float64 {
 	}
 	_, upper := incompleteGamma(p.shape, p.shape*p.rate*gap)
 	return upper
+}
+
+// Gap draws the seconds between two changes.
+func (p Gamma) Gap(rng *rand.Rand) float64 { return gammaNumber(rng, p.shape) / (p.shape * p.rate) }
+
+// gammaNumber draws a number of the gamma law of that shape and scale 1 (Marsaglia and Tsang 2000). Below shape 1 it is
+// that of one more, times a power of a uniform number.
+func gammaNumber(rng *rand.Rand, shape float64) float64 {
+	if shape < 1 {
+		return gammaNumber(rng, shape+1) * math.Pow(1-rng.Float64(), 1/shape)
+	}
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := rng.NormFloat64()
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v *= v * v
+		if math.Log(1-rng.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return d * v
+		}
+	}
 }
 
 // Staleness returns, with shape k and z = kλ·length,

@@ -3,6 +3,7 @@ package change
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // Pareto is a page whose gaps have the tail Gbar(t) = (b/(b+t))^a with a > 1: after a burst, long
@@ -30,6 +31,16 @@ func (p Pareto) Rate() float64 { return (p.shape - 1) / p.scale }
 
 // Tail returns the probability that a gap is longer, (b/(b+t))^a; gap is at least 0.
 func (p Pareto) Tail(gap float64) float64 { return math.Exp(-p.shape * math.Log1p(gap/p.scale)) }
+
+// Gap draws the seconds between two changes.
+func (p Pareto) Gap(rng *rand.Rand) float64 { return p.draw(rng, p.shape) }
+
+// First draws the seconds to the first change, which have the tail (b/(b+t))^(a-1).
+func (p Pareto) First(rng *rand.Rand) float64 { return p.draw(rng, p.shape-1) }
+
+func (p Pareto) draw(rng *rand.Rand, power float64) float64 {
+	return p.scale * math.Expm1(-math.Log1p(-rng.Float64())/power)
+}
 
 // Staleness returns 1 - ((1+r)^(2-a)-1)/((2-a)r) for r = length/b, continuous at a = 2.
 func (p Pareto) Staleness(length float64) (stale, fresh float64) {

@@ -1,6 +1,9 @@
 package change
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // Poisson is a page that changes without memory, this many times a second: Gbar(t) = e^-λt.
 type Poisson float64
@@ -13,6 +16,12 @@ func (p Poisson) Rate() float64 { return float64(p) }
 
 // Tail returns the probability that a gap is longer, e^-λt; gap is at least 0.
 func (p Poisson) Tail(gap float64) float64 { return math.Exp(-float64(p) * gap) }
+
+// Gap draws the seconds between two changes.
+func (p Poisson) Gap(rng *rand.Rand) float64 { return rng.ExpFloat64() / float64(p) }
+
+// First draws the seconds to the first change: a page without memory begins anew at every moment.
+func (p Poisson) First(rng *rand.Rand) float64 { return p.Gap(rng) }
 
 // Staleness returns 1 - (1-e^-u)/u and (1-e^-u)/u for u = λ·length (Wolf et al. 2002, eq. 14).
 func (p Poisson) Staleness(length float64) (stale, fresh float64) {

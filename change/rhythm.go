@@ -1,47 +1,48 @@
 package change
 
-import "math"
+import (
+	"iter"
+	"math"
+	"math/rand/v2"
+)
 
-// A Rhythm is a period in which a page changes at nearly the same phase: daily at six, or Mondays.
+// A Rhythm is a page that may change at the same phase of every period: daily at six. It is what Quasi is of one
+// interval, for ever. Times are in seconds from any moment, the same for all.
 type Rhythm struct {
-	Period   float64 // s
-	Phase    float64 // s from a multiple of the period, in [0, Period): about when it changes
-	Strength float64 // 0 for changes at any phase to 1 for the same each time
-	Chance   float64 // the probability of such a strength, at the best of the periods, without a rhythm
+	Period      float64 // s, positive
+	Phase       float64 // s from time 0 to an instant at which it may change
+	Probability float64 // that it changes at such an instant
 }
 
-// FindRhythm returns the period, of some candidates in seconds, in which dated changes keep a phase most
-// strictly: the length of the mean of the phases as unit vectors, R, by Rayleigh's test
-// (chance about e^(-nR²) a candidate, that many times). Without changes or candidates the chance is 1.
-// O(changes × candidates).
-func FindRhythm(changes, periods []float64) Rhythm {
-	best := Rhythm{Chance: 1}
-	n := float64(len(changes))
-	for _, period := range periods {
-		x, y := 0.0, 0.0
-		for _, t := range changes {
-			sin, cos := math.Sincos(2 * math.Pi * math.Mod(t, period) / period)
-			x += cos / n
-			y += sin / n
-		}
-		strength := math.Hypot(x, y)
-		chance := math.Min(1, float64(len(periods))*math.Exp(-n*strength*strength))
-		if chance < best.Chance {
-			phase := math.Mod(math.Atan2(y, x)/(2*math.Pi)+1, 1) * period
-			best = Rhythm{period, phase, strength, chance}
-		}
+// upTo returns the number of the last instant that is not after a time; that at Phase is 0.
+func (r Rhythm) upTo(time float64) float64 { return math.Floor((time - r.Phase) / r.Period) }
+
+// Count returns how many instants come after one time and not after another.
+func (r Rhythm) Count(from, to float64) float64 { return r.upTo(to) - r.upTo(from) }
+
+// Next returns the first instant after a time.
+func (r Rhythm) Next(time float64) float64 { return r.Phase + (r.upTo(time)+1)*r.Period }
+
+// Over returns the page over an interval of so many seconds from start. Stale is the probability that its copy is
+// stale at the start. It fails if there are more than MaxUpdates instants, or if something is out of range.
+func (r Rhythm) Over(start, interval, stale float64) (*Quasi, error) {
+	n := int(min(r.Count(start, start+interval), MaxUpdates+1))
+	times, probabilities := make([]float64, n), make([]float64, n)
+	first := r.Next(start) - start
+	for j := range n {
+		times[j], probabilities[j] = min(first+float64(j)*r.Period, interval), r.Probability
 	}
-	return best
+	return NewQuasi(times, probabilities, interval, stale)
 }
 
-// Times returns when within an interval, which begins at start and lasts so many seconds, a page of this
-// rhythm may change, and with which probability each time: what a quasi-deterministic page needs. changed
-// is the part of the periods in which it did.
-func (r Rhythm) Times(start, interval, changed float64) (times, probabilities []float64) {
-	first := math.Ceil((start-r.Phase)/r.Period)*r.Period + r.Phase
-	for t := first - start; t < interval; t += r.Period {
-		times = append(times, t)
-		probabilities = append(probabilities, changed)
+// Draw draws the changes after one time and not after another, rising.
+func (r Rhythm) Draw(rng *rand.Rand, from, to float64) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		first := r.Next(from)
+		for j := 0.0; first+j*r.Period <= to; j++ {
+			if rng.Float64() < r.Probability && !yield(first+j*r.Period) {
+				return
+			}
+		}
 	}
-	return times, probabilities
 }

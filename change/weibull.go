@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 )
 
 // Weibull is a page whose gaps have the tail Gbar(t) = exp(-(t/scale)^shape): bursty for shapes below 1,
@@ -23,6 +24,9 @@ func (p Weibull) Rate() float64 { return p.rate }
 
 // Tail returns the probability that a gap is longer, exp(-(t/scale)^shape); gap is at least 0.
 func (p Weibull) Tail(gap float64) float64 { return math.Exp(-math.Pow(gap/p.scale, p.shape)) }
+
+// Gap draws the seconds between two changes.
+func (p Weibull) Gap(rng *rand.Rand) float64 { return p.scale * math.Pow(rng.ExpFloat64(), 1/p.shape) }
 
 // Staleness returns, with z = (length/scale)^shape and α the shape,
 //

@@ -55,16 +55,16 @@ type History struct {
 	Model    *Model    `json:"model,omitempty"`
 }
 
-// Model is how a page changes, as far as its visits tell: "poisson" at random, "quasi" at a phase of a period
-// or not at all.
+// Model is how a page changes, as far as its visits tell: "poisson" at random, "quasi" around an hour of the
+// day, or not that day.
 type Model struct {
 	Process    string  `json:"process"`
 	RatePerDay float64 `json:"rate_per_day"`
 	Visits     int     `json:"visits"`  // that told whether it had changed
 	Changed    int     `json:"changed"` // of these, that found a change
 	PeriodS    float64 `json:"period_s,omitempty"`
-	PhaseS     float64 `json:"phase_s,omitempty"` // of the day, or week, of UTC
-	Chance     float64 `json:"chance,omitempty"`  // the probability of such a rhythm in a page without one
+	PhaseS     float64 `json:"phase_s,omitempty"` // of the day of UTC: by then it has changed
+	Chance     float64 `json:"chance,omitempty"`  // the probability that it keeps no hour after all
 }
 
 // Visit is one request for a page.

@@ -16,7 +16,7 @@ import (
 // freshness: taking the highest is optimal in the limit of many pages. The mean is taken of the worth and not of the
 // rate: a page believed too fast is visited again and found out, where with 1/d of the mean rate it would
 // be given up for ever. If pages are believed to keep an hour of the day, t is by the page's own clock, which
-// runs faster then (see timetable).
+// runs faster then (see change.Timetable).
 type Index struct {
 	learner learner
 	ranking Ranking
@@ -139,7 +139,7 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		shared += l.shared(g, l.days(p.tried), l.days(at))
 	}
 	inverse := l.inverses(g)
-	lived := p.hours.awaited(p.tried, at)
+	lived := p.hours.Awaited(p.tried, at)
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
 	own := change.GridRate(0) * lived

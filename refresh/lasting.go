@@ -24,7 +24,7 @@ func (x *Index) Due(id ID, now float64) Due {
 		shared += l.shared(g, l.days(s.seen), l.days(now))
 		d.Rate += l.usual(g)
 	}
-	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.own(s.seen, now)))*math.Exp(-shared)
+	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))*math.Exp(-shared)
 	soon := 0.0
 	if d.Bar > 0 {
 		d.Every = x.every(id, d.Bar, 0)
@@ -84,7 +84,7 @@ func (x *Index) Copy(id ID, now float64) Copy {
 		shared += l.shared(g, l.days(s.seen), l.days(now))
 	}
 	var c Copy
-	belief, own := s.evidence.Posterior(&g.prior), s.hours.own(s.seen, now)
+	belief, own := s.evidence.Posterior(&g.prior), s.hours.Own(s.seen, now)
 	for k, p := range belief {
 		changes := change.GridRate(k)*own + shared
 		stale := -math.Expm1(-changes)
@@ -114,7 +114,7 @@ func (x *Index) AppendPage(dst []byte, id ID) []byte {
 // RestorePage takes up the page's evidence and hours, and ranks it.
 func (x *Index) RestorePage(id ID, state []byte) error {
 	s := x.learner.must(id)
-	const short, long = 1 + change.Rates, 1 + change.Rates + len(timetable{})
+	const short, long = 1 + change.Rates, 1 + change.Rates + len(change.Timetable{})
 	if len(state) != short && len(state) != long || state[0] != stateVersion {
 		return fmt.Errorf("refresh: state of page %d: %d bytes, want %d or %d of version %d", id, len(state), short, long, stateVersion)
 	}
@@ -124,7 +124,11 @@ func (x *Index) RestorePage(id ID, state []byte) error {
 	}
 	s.hours = nil
 	if len(state) == long {
-		s.hours = restoredTimetable(state[short:])
+		s.hours = new(change.Timetable)
+		for h := range s.hours {
+			s.hours[h] = power(state[short+h])
+		}
+		s.hours.Normalise()
 	}
 	x.ranking.Again(id, x.now)
 	return nil

@@ -43,8 +43,8 @@ type state struct {
 	out      bool
 	told     bool // a visit has told something
 	source   Source
-	hours    *timetable // nil where visits are too rare to tell
-	claimed  float32    // changes that the source's open claim adds to those expected, see Claim
+	hours    *change.Timetable // nil where visits are too rare to tell
+	claimed  float32           // changes that the source's open claim adds to those expected, see Claim
 }
 
 // A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
@@ -126,7 +126,7 @@ func (l *learner) visited(id ID, v Visit) {
 	if l.options.Shared {
 		shared = l.shared(g, from, to)
 	}
-	lived := s.hours.own(s.seen, v.At)
+	lived := s.hours.Own(s.seen, v.At)
 	belief := s.evidence.Posterior(&g.prior)
 	if l.options.Shared || s.source != 0 {
 		own := -math.Log(belief.Unchanged(lived))
@@ -150,6 +150,24 @@ func (l *learner) visited(id ID, v Visit) {
 	if home.seen++; home.renewable() {
 		l.due.Set(ID(l.forest.folders[s.folder].site), v.At)
 	}
+}
+
+// seeHours learns from a visit when the page changes, once it was visited twice within a day.
+func (s *state) seeHours(at float64, changed bool, forget float64, unchanged func(own float64) float64) {
+	if s.hours == nil && at-s.seen < day {
+		s.hours = change.NewTimetable()
+	}
+	if s.hours != nil {
+		s.hours.See(s.seen, at, changed, forget, unchanged)
+	}
+}
+
+// steady returns for how long the worth of a visit to the page rises no faster than a power of time.
+func (s *state) steady() float64 {
+	if s.hours.Punctual() {
+		return day / 96
+	}
+	return math.Inf(1)
 }
 
 // shared returns the changes that a page of the group was expected to share between two days.

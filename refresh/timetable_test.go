@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // TestTimetable watches pages that change at noon on some days, beside as many that change as often at any
@@ -70,7 +68,7 @@ func watchHours(o IndexOptions, t *testing.T) (noon, any float64) {
 	punctual := [2]int{}
 	for i := range updates {
 		score(ID(i), days)
-		if x.learner.pages[i].hours.punctual() {
+		if x.learner.pages[i].hours.Punctual() {
 			punctual[min(i%10, 1)]++
 		}
 	}
@@ -80,42 +78,6 @@ func watchHours(o IndexOptions, t *testing.T) (noon, any float64) {
 	return fresh[0] / all[0], fresh[1] / all[1]
 }
 
-// TestTimetableClock holds the laws of a page's own clock, whatever was seen of the page: a day has the length
-// of a day, time never goes back, and what is awaited of a visit rises.
-func TestTimetableClock(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		table := newTimetable()
-		now := rapid.Float64Range(0, 2e9).Draw(t, "start")
-		for _, length := range rapid.SliceOf(rapid.Float64Range(1, 3*day)).Draw(t, "lengths") {
-			rate := rapid.Float64Range(1e-7, 1e-3).Draw(t, "rate")
-			table.see(now, now+length, rapid.Bool().Draw(t, "changed"), 0, func(own float64) float64 { return math.Exp(-rate * own) })
-			now += length
-		}
-		sum := 0.0
-		for h, p := range table {
-			if !(p > 0) {
-				t.Fatalf("hour %d has probability %v", h, p)
-			}
-			sum += float64(p)
-		}
-		if math.Abs(sum-1) > 1e-5 {
-			t.Fatalf("probabilities sum to %v", sum)
-		}
-		if own := table.own(now, now+day); math.Abs(own-day) > 1 {
-			t.Fatalf("a day has %v s by the page's clock", own)
-		}
-		clock, awaited := 0.0, 0.0
-		for ahead := 600.0; ahead < 3*day; ahead += 600 {
-			own := table.own(now, now+ahead)
-			await := table.awaited(now, now+ahead)
-			if !(own > clock && await > awaited) {
-				t.Fatalf("after %v s the page's clock shows %v, %v before, and %v, %v before, for a visit", ahead, own, clock, await, awaited)
-			}
-			clock, awaited = own, await
-		}
-	})
-}
-
 // TestTimetableLasts holds that a page that keeps an hour is believed to do so after a restart.
 func TestTimetableLasts(t *testing.T) {
 	before := NewIndex(Default())
@@ -123,7 +85,7 @@ func TestTimetableLasts(t *testing.T) {
 	now := 0.0
 	for k := range 200 { // every 5½ hours: it changes each noon
 		from := now
-		now = 5.5 * hour * float64(k+1)
+		now = 5.5 / 24 * day * float64(k+1)
 		v := Visit{At: now, Outcome: Unchanged}
 		if math.Floor(now/day-0.5) > math.Floor(from/day-0.5) {
 			v.Outcome = Changed
@@ -141,10 +103,10 @@ func TestTimetableLasts(t *testing.T) {
 	if err := after.RestorePage(0, before.AppendPage(nil, 0)); err != nil {
 		t.Fatal(err)
 	}
-	for ahead := 0.0; ahead < 2*day; ahead += hour {
+	for ahead := 0.0; ahead < 2*day; ahead += day / 24 {
 		want, got := before.Copy(0, now+ahead).Stale, after.Copy(0, now+ahead).Stale
 		if math.Abs(got-want) > 0.03 {
-			t.Errorf("%.0f h ahead: stale by %.3f, %.3f before the restart", ahead/hour, got, want)
+			t.Errorf("%.0f h ahead: stale by %.3f, %.3f before the restart", 24*ahead/day, got, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"freshet/change"
 )
 
 // ProcessKind is a family of change processes.
@@ -93,29 +95,23 @@ func (p Process) Changes(elapsed time.Duration) (n int, last time.Duration) {
 	return 0, 0
 }
 
-// poisson walks the changes one exponential gap after the other.
+// poisson walks the changes, in nanoseconds.
 func (p Process) poisson(elapsed time.Duration) (n int, last time.Duration) {
 	var source rand.PCG
 	source.Seed(p.seed, 0x9015)
-	rng := rand.New(&source)
-	mean := float64(day) / p.Rate
-	for at := 0.0; ; n++ {
-		at += mean * rng.ExpFloat64()
-		if at > float64(elapsed) {
-			return n, last
-		}
-		last = time.Duration(at)
+	for at := range change.Draw(change.Poisson(p.Rate/float64(day)), rand.New(&source), float64(elapsed)) {
+		n, last = n+1, time.Duration(at)
 	}
+	return n, last
 }
 
+// quasi walks the changes, in nanoseconds.
 func (p Process) quasi(elapsed time.Duration) (n int, last time.Duration) {
 	var source rand.PCG
 	source.Seed(p.seed, 0x4a51)
-	rng := rand.New(&source)
-	for at := p.Phase; at <= elapsed; at += p.Period {
-		if rng.Float64() < p.Probability {
-			n, last = n+1, at
-		}
+	r := change.Rhythm{Period: float64(p.Period), Phase: float64(p.Phase), Probability: p.Probability}
+	for at := range r.Draw(rand.New(&source), 0, float64(elapsed)) {
+		n, last = n+1, time.Duration(at)
 	}
 	return n, last
 }

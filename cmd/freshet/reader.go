@@ -205,10 +205,7 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 	}
 	if model, ok := crawl.FitVisits(visits); ok {
 		h.Model = &dashboard.Model{Process: model.Process, RatePerDay: model.RatePerDay, Visits: model.Visits, Changed: model.Changed,
-			PeriodS: model.Rhythm.Period, PhaseS: model.Rhythm.Phase, Chance: model.Rhythm.Chance}
-		if model.Process != "quasi" {
-			h.Model.Chance = 0
-		}
+			PeriodS: model.Rhythm.Period, PhaseS: model.Rhythm.Phase, Chance: model.Anytime}
 	}
 	h.Page = pageOf(row)
 	if err := r.believe(&h.Page, store.PageAt{Page: row, Fingerprint: fp}); err != nil {

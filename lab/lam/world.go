@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"freshet/change"
 	"freshet/feed/broadcast/scheduler"
 )
 
@@ -151,12 +152,8 @@ func (w *world) drawChanges(rng *rand.Rand) {
 			w.rates[i] += 1 / mean
 			w.means[i] = append(w.means[i], mean)
 			last := int32(0)
-			for at := rng.ExpFloat64() * mean; ; at += rng.ExpFloat64() * mean {
-				tick := int32(min(math.Ceil(at/w.tick()), math.MaxInt32))
-				if tick > ticks {
-					break
-				}
-				if tick > last {
+			for at := range change.Draw(change.Poisson(1/mean), rng, float64(ticks)*w.tick()) {
+				if tick := int32(math.Ceil(at / w.tick())); tick > last {
 					events = append(events, event{tick, scheduler.Page{Chunk: int32(i), Page: int32(page)}})
 					last = tick
 				}

@@ -3,6 +3,7 @@ package queue
 import (
 	"math/rand/v2"
 
+	"freshet/change"
 	"freshet/sim/event"
 )
 
@@ -62,7 +63,7 @@ func simulateQueue(rng *rand.Rand, load float64, places int, span float64, servi
 func simulateVisits(rng *rand.Rand, rates []float64, sequence []int, span float64, gap func(*rand.Rand) float64) []float64 {
 	var events event.Queue[happening]
 	for page, rate := range rates {
-		events.Push(rng.ExpFloat64()/rate, happening{changed, page})
+		events.Push(change.Poisson(rate).First(rng), happening{changed, page})
 	}
 	events.Push(gap(rng), happening{kind: access})
 	since := make([]float64, len(rates)) // when a stale page's copy went out of date
@@ -83,7 +84,7 @@ func simulateVisits(rng *rand.Rand, rates []float64, sequence []int, span float6
 			if !stale[e.page] {
 				stale[e.page], since[e.page] = true, now
 			}
-			events.Push(now+rng.ExpFloat64()/rates[e.page], e)
+			events.Push(now+change.Poisson(rates[e.page]).Gap(rng), e)
 			continue
 		}
 		page := sequence[step%len(sequence)]

@@ -47,9 +47,9 @@ func (p problem) best(i int, mu float64, instantsKnown bool) (crawls, stale floa
 	}
 	if p.recipe[i%10] == quasi {
 		if instantsKnown {
-			return p.instants(i).best(mu / w)
+			return bestOf(p.rhythm(i), mu/w)
 		}
-		return p.instants(i).blind(mu / w)
+		return blind(p.rhythm(i), mu/w)
 	}
 	process := p.process(i)
 	length := change.Length(process, mu/w)
@@ -57,44 +57,31 @@ func (p problem) best(i int, mu float64, instantsKnown bool) (crawls, stale floa
 	return 1 / length, stale
 }
 
-// instants are those of a quasi-deterministic page that goes on and on: so many an interval, evenly, the
-// first at phase/number, and at each of them the page changes with a probability.
-type instants struct {
-	number             float64
-	phase, probability float64
-}
-
-// instants returns those of page i, in its phase.
-func (p *pages) instants(i int) instants {
+// rhythm returns the quasi-deterministic page i going on and on, in its phase: so many instants an interval.
+func (p *pages) rhythm(i int) change.Rhythm {
 	number := quasiInstants(p.rates[i])
 	_, phase := math.Modf(float64(i/10+1) * (math.Sqrt(5) - 1) / 2)
-	return instants{number, phase, min(1, p.rates[i]/number)}
+	return change.Rhythm{Period: 1 / number, Phase: phase / number, Probability: min(1, p.rates[i]/number)}
 }
 
-// count returns the instants up to a time in intervals, itself included; of times after the start.
-func (q instants) count(time float64) float64 { return math.Floor(time*q.number-q.phase) + 1 }
-
-// at returns the time of the j-th instant, from 0.
-func (q instants) at(j float64) float64 { return (j + q.phase) / q.number }
-
-// best returns the crawls an interval, each just after an instant, and the staleness with them, that are
+// bestOf returns the crawls an interval, each just after an instant, and the staleness with them, that are
 // best if a crawl costs mu. With a crawl at every j-th instant the copy is fresh for (1-(1-k)^j)/(kj) of
 // the time.
-func (q instants) best(mu float64) (crawls, stale float64) {
-	k := q.probability
-	if 1/k <= mu*q.number {
+func bestOf(r change.Rhythm, mu float64) (crawls, stale float64) {
+	k := r.Probability
+	if r.Period/k <= mu {
 		return 0, 1
 	}
 	worth, miss := 0.0, 1.0
 	for j := 1.0; ; j++ {
 		miss *= 1 - k
 		fresh := (1 - miss) / (k * j)
-		w := fresh - mu*q.number/j
+		w := fresh - mu/(r.Period*j)
 		if w <= worth && worth > 0 {
 			return crawls, stale
 		}
 		if w > worth {
-			worth, crawls, stale = w, q.number/j, 1-fresh
+			worth, crawls, stale = w, 1/(r.Period*j), 1-fresh
 		}
 		if miss == 0 && worth == 0 {
 			return 0, 1
@@ -102,15 +89,15 @@ func (q instants) best(mu float64) (crawls, stale float64) {
 	}
 }
 
-// blind is best for crawls that are evenly spaced without regard to the instants. An interval s after a
-// crawl, with sn = m + f, the copy is fresh with probability keep = (1-k)^m (1-fk); with F its integral, the
-// best spacing L has F(L) - L keep(L) = mu.
-func (q instants) blind(mu float64) (crawls, stale float64) {
-	k := q.probability
+// blind is bestOf for crawls that are evenly spaced without regard to the instants. An interval s after a
+// crawl, with s = (m + f) periods, the copy is fresh with probability keep = (1-k)^m (1-fk); with F its integral,
+// the best spacing L has F(L) - L keep(L) = mu.
+func blind(r change.Rhythm, mu float64) (crawls, stale float64) {
+	k := r.Probability
 	fresh := func(length float64) (integral, keep float64) {
-		m, f := math.Modf(length * q.number)
+		m, f := math.Modf(length / r.Period)
 		power := math.Pow(1-k, m)
-		return ((1-k/2)*(1-power)/k + power*(f-k*f*f/2)) / q.number, power * (1 - f*k)
+		return ((1-k/2)*(1-power)/k + power*(f-k*f*f/2)) * r.Period, power * (1 - f*k)
 	}
 	low, high := -20.0, 20.0 // logarithms of lengths
 	for high-low > 1e-9 {
@@ -130,17 +117,16 @@ func (q instants) blind(mu float64) (crawls, stale float64) {
 	return 1 / length, 1 - integral/length
 }
 
-// fresh returns the time between from and to, in intervals, in which a copy made at crawled, before both, is
-// expected to be fresh.
-func (q instants) fresh(crawled, from, to float64) float64 {
-	sum, keep := 0.0, 1.0
-	since := crawled
-	for j := q.count(crawled); ; j++ {
-		next := math.Min(q.at(j), to)
+// fresh returns the time between from and to in which a copy made at crawled, before both, is expected to be
+// fresh.
+func fresh(r change.Rhythm, crawled, from, to float64) float64 {
+	first := r.Next(crawled)
+	sum, keep, since := 0.0, 1.0, crawled
+	for j := 0.0; since < to; j++ {
+		next := math.Min(first+j*r.Period, to)
 		sum += keep * math.Max(0, next-math.Max(since, from))
-		if since = next; since >= to {
-			return sum
-		}
-		keep *= 1 - q.probability
+		since = next
+		keep *= 1 - r.Probability
 	}
+	return sum
 }

@@ -69,7 +69,7 @@ func (c *chain) interval(slots []schedule.Slot) error {
 		if c.recipe[i%10] != quasi {
 			continue
 		}
-		curve, err := c.quasiAhead(c.instants(i), c.crawled[i])
+		curve, err := c.quasiAhead(c.rhythm(i), c.crawled[i])
 		if err != nil {
 			return fmt.Errorf("page %d: %w", i, err)
 		}
@@ -152,7 +152,7 @@ func (c *chain) visit(i int, at float64) {
 // fresh returns the time in which the copy of page i is expected to be fresh.
 func (c *chain) fresh(i int, from, to float64) float64 {
 	if c.curves[i] != nil {
-		return c.instants(i).fresh(c.crawled[i], from, to)
+		return fresh(c.rhythm(i), c.crawled[i], from, to)
 	}
 	upTo := func(length float64) float64 {
 		_, fresh := c.process(i).Staleness(length)
@@ -161,16 +161,9 @@ func (c *chain) fresh(i int, from, to float64) float64 {
 	return upTo(to-c.crawled[i]) - upTo(from-c.crawled[i])
 }
 
-// quasiAhead returns the curve of a quasi-deterministic page over the intervals ahead, of which now is the
-// start of one.
-func (c *chain) quasiAhead(q instants, crawled float64) (*change.Quasi, error) {
-	n := int(q.count(c.ahead))
-	times, probabilities := make([]float64, n), make([]float64, n)
-	for j := range n {
-		times[j], probabilities[j] = q.at(float64(j)), q.probability
-	}
-	missed := q.count(c.now) - q.count(crawled)
-	return change.NewQuasi(times, probabilities, c.ahead, 1-math.Pow(1-q.probability, missed))
+// quasiAhead returns the curve of a quasi-deterministic page over the intervals ahead.
+func (c *chain) quasiAhead(r change.Rhythm, crawled float64) (*change.Quasi, error) {
+	return r.Over(c.now, c.ahead, 1-math.Pow(1-r.Probability, r.Count(crawled, c.now)))
 }
 
 // curve returns what crawls of page i save over the intervals ahead. It is good until the next call.

@@ -3,12 +3,14 @@ package wolf
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strconv"
 
 	"github.com/spf13/pflag"
 
+	"freshet/change"
 	"freshet/lab"
 	"freshet/lab/replay"
 	"freshet/refresh/policies"
@@ -164,40 +166,18 @@ func (p problem) world(rng *rand.Rand, intervals, scored float64) *replay.World 
 	w := &replay.World{Window: intervals * day, Score: scored * day}
 	for i := range p.rates {
 		life := replay.Life{Site: "mixture", Path: strconv.Itoa(i), End: w.Window}
-		p.updates(i, rng, intervals, func(at float64) { life.Updates = append(life.Updates, at*day) })
+		for at := range p.updates(i, rng, intervals) {
+			life.Updates = append(life.Updates, at*day)
+		}
 		w.Lives = append(w.Lives, life)
 	}
 	return w
 }
 
 // updates draws the updates of page i, its process in equilibrium, up to a time in intervals.
-func (p problem) updates(i int, rng *rand.Rand, until float64, add func(at float64)) {
-	rate := p.rates[i]
-	var first, gap func() float64
-	switch p.recipe[i%10] {
-	case quasi:
-		q := p.instants(i)
-		for j := 0.0; q.at(j) < until; j++ {
-			if rng.Float64() < q.probability {
-				add(q.at(j))
-			}
-		}
-		return
-	case poisson:
-		gap = func() float64 { return rng.ExpFloat64() / rate }
-		first = gap
-	case pareto: // the tail of a gap is (b/(b+t))^a, that of the rest of one (b/(b+t))^(a-1)
-		a := p.shape
-		b := (a - 1) / rate
-		draw := func(power float64) float64 { return b * (math.Pow(1-rng.Float64(), -1/power) - 1) }
-		gap = func() float64 { return draw(a) }
-		first = func() float64 { return draw(a - 1) }
+func (p problem) updates(i int, rng *rand.Rand, until float64) iter.Seq[float64] {
+	if p.recipe[i%10] == quasi {
+		return p.rhythm(i).Draw(rng, 0, until)
 	}
-	last := 0.0
-	for at := first(); at < until; at += gap() {
-		if at > last {
-			add(at)
-			last = at
-		}
-	}
+	return change.Draw(p.process(i), rng, until)
 }

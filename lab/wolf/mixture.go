@@ -73,7 +73,7 @@ func newQuasi(rate float64) (*change.Quasi, error) {
 }
 
 // process returns how page i changes; nil if it is quasi-deterministic. It is good until the next call.
-func (p *pages) process(i int) change.Process {
+func (p *pages) process(i int) change.Renewal {
 	switch p.recipe[i%10] {
 	case poisson:
 		p.poisson = change.Poisson(p.rates[i])

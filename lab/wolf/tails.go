@@ -17,8 +17,11 @@ import (
 // laws are those that gaps are fitted with.
 var laws = []string{"poisson", "weibull", "gamma", "pareto"}
 
-// tailed is a law that says how likely a longer gap is.
-type tailed interface{ Tail(gap float64) float64 }
+// tailed is a law that says how likely a longer gap is, and draws gaps.
+type tailed interface {
+	Tail(gap float64) float64
+	Gap(rng *rand.Rand) float64
+}
 
 // A verdict is what the gaps of one page say.
 type verdict struct {
@@ -137,7 +140,7 @@ func judge(gaps []float64, samples int, rng *rand.Rand) (verdict, error) {
 		sample := make([]float64, len(gaps))
 		for range samples {
 			for i := range sample {
-				sample[i] = draw(fitted, rng)
+				sample[i] = fitted.Gap(rng)
 			}
 			again, err := change.Choose(sample)
 			if err != nil {
@@ -173,21 +176,6 @@ func distance(gaps []float64, law tailed) float64 {
 		most = max(most, math.Abs(tail-(n-float64(i))/n), math.Abs(tail-(n-float64(i)-1)/n))
 	}
 	return most
-}
-
-// draw returns a gap of a law: its tail's inverse, by halving on a scale of powers, of a uniform number.
-func draw(law tailed, rng *rand.Rand) float64 {
-	u := 1 - rng.Float64()
-	low, high := 1e-9, 1e15 // s
-	for high > low*(1+1e-9) {
-		middle := math.Sqrt(low * high)
-		if law.Tail(middle) > u {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
 }
 
 // plotTails plots the tail of all pages' gaps, each page's in units of its mean, and the laws fitted to it.

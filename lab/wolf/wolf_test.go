@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 		for range pages {
 			gaps := make([]float64, 60)
 			for i := range gaps {
-				gaps[i] = draw(test.from, rng)
+				gaps[i] = test.from.Gap(rng)
 			}
 			v, err := judge(gaps, 19, rng)
 			if err != nil {
@@ -235,7 +235,7 @@ func TestWorldAgreesWithExpectation(t *testing.T) {
 	const intervals, draws = 40, 400
 	for _, i := range []int{3, 7, 9, 19} { // Poisson, Pareto, two quasi-deterministic
 		if p.recipe[i%10] == quasi {
-			if c.curves[i], err = c.quasiAhead(c.instants(i), 0); err != nil {
+			if c.curves[i], err = c.quasiAhead(c.rhythm(i), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -244,10 +244,10 @@ func TestWorldAgreesWithExpectation(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, uint64(i)))
 		for range draws {
 			first := math.Inf(1)
-			p.updates(i, rng, intervals, func(at float64) {
+			for at := range p.updates(i, rng, intervals) {
 				count++
 				first = math.Min(first, at)
-			})
+			}
 			fresh += math.Min(first, 2) / draws
 		}
 		if want := p.rates[i] * intervals * draws; math.Abs(count/want-1) > 0.1 {

@@ -1,8 +1,9 @@
-package refresh
+package change
 
 import "math"
 
 const (
+	day            = 86400.0
 	hours          = 24
 	hour           = day / hours
 	anytime        = hours // index of the probability that a page keeps no hour
@@ -10,33 +11,31 @@ const (
 	leastForgotten = 1e-6  // of what is believed, at a visit: no hour becomes impossible
 )
 
-// A timetable is what is believed of the hour of the day at which a page changes: for each full hour the
+// A Timetable is what is believed of the hour of the day at which a page changes: for each full hour the
 // probability that the page changes only around it, from half an hour before to half an hour after, and last
 // that it changes at any time. Who publishes on the hour, or by a nightly job, is best visited right after it.
-// A page has one once it was visited twice within a day; nil is that of any other page. Until it is more likely
-// than not that the page keeps an hour, it is visited as if it kept none.
-type timetable [hours + 1]float32
+// Days are those of the times that it is told, in seconds from the beginning of a day. Nil is the timetable of
+// a page of which nothing was seen: it changes at any time.
+type Timetable [hours + 1]float32
 
-func newTimetable() *timetable {
-	t := new(timetable)
+// NewTimetable returns what is believed before anything is seen: of a hundred pages one keeps an hour.
+func NewTimetable() *Timetable {
+	t := new(Timetable)
 	for h := range t {
 		t[h] = float32(usually(h))
 	}
 	return t
 }
 
-// restoredTimetable returns the timetable of logarithms of probabilities.
-func restoredTimetable(state []byte) *timetable {
-	t := new(timetable)
+// Normalise makes the probabilities sum to 1.
+func (t *Timetable) Normalise() {
 	sum := float32(0)
-	for h := range t {
-		t[h] = power(state[h])
-		sum += t[h]
+	for _, p := range t {
+		sum += p
 	}
 	for h := range t {
 		t[h] /= sum
 	}
-	return t
 }
 
 // usually returns the probability that a page keeps hour h, or none, before anything is seen of it.
@@ -57,10 +56,10 @@ func within(h int, from, to float64) float64 {
 	return upTo(to) - upTo(from)
 }
 
-// own returns the seconds between two times by the page's own clock: it shows the day's length at the end of a
+// Own returns the seconds between two times by the page's own clock: it shows the day's length at the end of a
 // day, and runs at the pace at which changes are to be expected in between. O(hours).
-func (t *timetable) own(from, to float64) float64 {
-	if !t.punctual() {
+func (t *Timetable) Own(from, to float64) float64 {
+	if !t.Punctual() {
 		return to - from
 	}
 	sum := float64(t[anytime]) * (to - from)
@@ -70,15 +69,15 @@ func (t *timetable) own(from, to float64) float64 {
 	return sum
 }
 
-// awaited returns the seconds of evenly spread changes after which a visit would be worth as much as after the
+// Awaited returns the seconds of evenly spread changes after which a visit would be worth as much as after the
 // time between two visits by the page's own clock. It is more the later the changes come, as until then the
 // copy was fresh: √(2 ∫ s dτ) for the clock τ(s), right for changes that are not likely yet.
 //
 // An hour counts when it is over, and so do likely hours in a row, because to wait is better amid them: who
 // comes early leaves the page stale until the next day.
-func (t *timetable) awaited(from, to float64) float64 {
+func (t *Timetable) Awaited(from, to float64) float64 {
 	length := to - from
-	if !t.punctual() {
+	if !t.Punctual() {
 		return length
 	}
 	moment := float64(t[anytime]) * length * length / 2 // ∫ s dτ
@@ -93,34 +92,16 @@ func (t *timetable) awaited(from, to float64) float64 {
 }
 
 // last returns the last of the likely hours in a row after hour h, or h. It may be one of the next day.
-func (t *timetable) last(h int) int {
+func (t *Timetable) last(h int) int {
 	for before := h + hours - 1; h < before && t[(h+1)%hours] > 1.0/hours; {
 		h++
 	}
 	return h
 }
 
-// seeHours learns from a visit when the page changes, as see does.
-func (s *state) seeHours(at float64, changed bool, forget float64, unchanged func(own float64) float64) {
-	if s.hours == nil && at-s.seen < day {
-		s.hours = newTimetable()
-	}
-	if s.hours != nil {
-		s.hours.see(s.seen, at, changed, forget, unchanged)
-	}
-}
-
-// steady returns for how long the worth of a visit to the page rises no faster than a power of time.
-func (s *state) steady() float64 {
-	if s.hours.punctual() {
-		return hour / 4
-	}
-	return math.Inf(1)
-}
-
-// see learns from a visit that saw a change or none, by the probability that the page is unchanged after so
+// See learns from a visit that saw a change or none, by the probability that the page is unchanged after so
 // many seconds of its own clock. Some of what was believed is forgotten. O(hours).
-func (t *timetable) see(from, to float64, changed bool, forget float64, unchanged func(own float64) float64) {
+func (t *Timetable) See(from, to float64, changed bool, forget float64, unchanged func(own float64) float64) {
 	var likely [hours + 1]float64
 	sum := 0.0
 	for h := range t {
@@ -144,5 +125,25 @@ func (t *timetable) see(from, to float64, changed bool, forget float64, unchange
 	}
 }
 
-// punctual reports whether the page is believed to keep an hour.
-func (t *timetable) punctual() bool { return t != nil && t[anytime] < 0.5 }
+// Punctual reports whether the page is more likely to keep an hour than not.
+func (t *Timetable) Punctual() bool { return t != nil && t[anytime] < 0.5 }
+
+// Anytime returns the probability that the page keeps no hour.
+func (t *Timetable) Anytime() float64 { return float64(t[anytime]) }
+
+// Rhythm returns the rhythm of a page that changes on a day with that probability, around the hour that it is most
+// likely to keep: from the end of that hour on, or of the likely hours in a row after it, a visit shows the change.
+// ok is false if the page is not Punctual.
+func (t *Timetable) Rhythm(probability float64) (r Rhythm, ok bool) {
+	if !t.Punctual() {
+		return r, false
+	}
+	kept := 0
+	for h := range hours {
+		if t[h] > t[kept] {
+			kept = h
+		}
+	}
+	end := math.Mod((float64(t.last(kept))+0.5)*hour, day)
+	return Rhythm{Period: day, Phase: end, Probability: probability}, true
+}
