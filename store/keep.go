@@ -248,7 +248,7 @@ func (s *Store) forget(ctx context.Context, p weburl.Partition, horizon time.Dur
 		after = changes[len(changes)-1].Record
 		r := &Forgotten{Partition: p}
 		for i := range changes {
-			if changes[i].Kind.ended() && changes[i].At < before {
+			if changes[i].Kind.Ended() && changes[i].At < before {
 				r.Changes = append(r.Changes, changes[i].Record)
 			}
 		}

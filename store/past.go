@@ -40,8 +40,8 @@ func (p *Page) firstVisit() uint32 {
 	return 1
 }
 
-// ended reports whether a change says that its page is no more where it was.
-func (k ChangeKind) ended() bool {
+// Ended reports whether a change says that its page is no more where it was.
+func (k ChangeKind) Ended() bool {
 	switch k {
 	case ChangeMoved, ChangeGone, ChangeWithdrawn, ChangePurged:
 		return true
@@ -55,7 +55,7 @@ func (st *state) forgotten(p weburl.Partition, r *Forgotten) {
 	for _, n := range r.Changes {
 		var change Change
 		st.key = st.keys.appendNumber(st.key[:0], p, keyChange, n)
-		if !st.load(&change) || !change.Kind.ended() {
+		if !st.load(&change) || !change.Kind.Ended() {
 			continue
 		}
 		row := st.page(p, change.Fingerprint)

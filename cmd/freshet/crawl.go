@@ -427,7 +427,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 		return usage(err)
 	}
 	limitMemory(options.Memory)
-	news := newFeed(s.feed, &options)
+	news := newPublisher(s.feed, &options)
 	plant(&options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/broadcast/scheduler"
@@ -42,12 +43,12 @@ func validGroup(text string) error {
 	return err
 }
 
-// feed hands on what a running crawl stores.
-type feed struct {
+// A publisher hands on what a running crawl stores.
+type publisher struct {
 	settings feedSettings
 	dir      string // of the data
 	crawl    string // its name there
-	bell     broadcast.Bell
+	bell     feed.Bell
 	clock    *clock.Clock
 	logger   *slog.Logger
 
@@ -60,43 +61,43 @@ type feed struct {
 	told    atomic.Pointer[broadcast.Webhooks] // nil if there are none
 }
 
-// newFeed returns the feed of the engine that will be opened with the options, which get its bell.
-func newFeed(settings feedSettings, options *crawl.Options) *feed {
-	f := &feed{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
-	f.ctx, f.stop = context.WithCancel(context.Background())
-	if f.clock == nil {
-		f.clock = clock.Real()
+// newPublisher returns the publisher of the engine that will be opened with the options, which get its bell.
+func newPublisher(settings feedSettings, options *crawl.Options) *publisher {
+	p := &publisher{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	if p.clock == nil {
+		p.clock = clock.Real()
 	}
-	options.OnRecord = func(weburl.Partition, uint64, []byte) { f.bell.Ring() }
-	return f
+	options.OnRecord = func(weburl.Partition, uint64, []byte) { p.bell.Ring() }
+	return p
 }
 
 // end ends all streams and waits for what reads the store.
-func (f *feed) end() {
-	f.stop()
-	f.running.Wait()
+func (p *publisher) end() {
+	p.stop()
+	p.running.Wait()
 }
 
 // totals returns what the feed has done; ok is false if it does not run.
-func (f *feed) totals() (t broadcast.Totals, ok bool) {
-	server := f.server.Load()
+func (p *publisher) totals() (t broadcast.Totals, ok bool) {
+	server := p.server.Load()
 	if server == nil {
 		return t, false
 	}
-	t, err := server.Totals(f.ctx)
+	t, err := server.Totals(p.ctx)
 	return t, err == nil
 }
 
 // changes serves the change log.
-func (f *feed) changes(s *store.Store) *broadcast.Changes {
-	return &broadcast.Changes{Store: s, Bell: &f.bell, Clock: f.clock, Done: f.ctx.Done()}
+func (p *publisher) changes(s *store.Store) *feed.Changes {
+	return &feed.Changes{Store: s, Bell: &p.bell, Clock: p.clock, Done: p.ctx.Done()}
 }
 
 // serve adds the feed, under /feed/, and the lists of ResourceSync to what a running crawl serves. Nothing
 // is read for them before the first client asks.
-func (f *feed) serve(s *store.Store, next http.Handler) http.Handler {
-	start := sync.OnceValues(func() (http.Handler, error) { return f.start(s) })
-	lists := (&broadcast.ResourceSync{Store: s, Clock: f.clock}).Handler()
+func (p *publisher) serve(s *store.Store, next http.Handler) http.Handler {
+	start := sync.OnceValues(func() (http.Handler, error) { return p.start(s) })
+	lists := (&broadcast.ResourceSync{Store: s, Clock: p.clock}).Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/resourcesync/") || r.URL.Path == "/.well-known/resourcesync":
@@ -115,47 +116,47 @@ func (f *feed) serve(s *store.Store, next http.Handler) http.Handler {
 	})
 }
 
-func (f *feed) start(s *store.Store) (http.Handler, error) {
-	if f.ctx.Err() != nil {
+func (p *publisher) start(s *store.Store) (http.Handler, error) {
+	if p.ctx.Err() != nil {
 		return nil, errors.New("the crawl is ending")
 	}
-	transport, hangUp, err := f.transport()
+	transport, hangUp, err := p.transport()
 	if err != nil {
 		return nil, err
 	}
 	server, err := broadcast.NewServer(broadcast.Options{
-		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Rate: float64(f.settings.rate), Transport: transport,
-		Objective: scheduler.Objective{Age: f.settings.objective == "age", OverData: f.settings.over == "data"},
+		Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger, Rate: float64(p.settings.rate), Transport: transport,
+		Objective: scheduler.Objective{Age: p.settings.objective == "age", OverData: p.settings.over == "data"},
 	})
 	if err != nil {
 		hangUp()
 		return nil, err
 	}
-	f.server.Store(server)
-	f.running.Go(func() {
+	p.server.Store(server)
+	p.running.Go(func() {
 		defer hangUp()
-		if err := server.Run(f.ctx); err != nil {
-			f.logger.Error("the feed has stopped", "error", err)
+		if err := server.Run(p.ctx); err != nil {
+			p.logger.Error("the feed has stopped", "error", err)
 		}
 	})
 	return server.Handler(), nil
 }
 
 // transport returns what carries the feed's chunks: a multicast group, if the operator named one.
-func (f *feed) transport() (t broadcast.Transport, hangUp func(), err error) {
-	if f.settings.group == "" {
+func (p *publisher) transport() (t broadcast.Transport, hangUp func(), err error) {
+	if p.settings.group == "" {
 		return broadcast.Streams{}, func() {}, nil
 	}
-	group, err := multicast.ParseGroup(f.settings.group)
+	group, err := multicast.ParseGroup(p.settings.group)
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := multicast.Dial(group, f.settings.on)
+	conn, err := multicast.Dial(group, p.settings.on)
 	if err != nil {
 		return nil, nil, err
 	}
-	sender := multicast.NewSender(conn, float64(f.settings.rate), f.clock)
-	return broadcast.NewGroup(group, sender, uint64(f.clock.Now().UnixNano())), func() {
+	sender := multicast.NewSender(conn, float64(p.settings.rate), p.clock)
+	return broadcast.NewGroup(group, sender, uint64(p.clock.Now().UnixNano())), func() {
 		sender.Close()
 		conn.Close()
 	}, nil

@@ -20,6 +20,7 @@ import (
 	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
+	"freshet/feed"
 	"freshet/feed/broadcast"
 )
 
@@ -95,12 +96,12 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
-func serveStatus(steering steerer, options crawl.Options, open listening, news *feed) (*front, error) {
+func serveStatus(steering steerer, options crawl.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), broadcast.HookCollector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.HubSecret, served.Ready = open.secret, engine.Ready
-	served.Changes, served.ChangeLine = news.changes(engine.Store()), broadcast.Change{}
+	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
 	handler = onlyCrawl(options.Crawl, handler)

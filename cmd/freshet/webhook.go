@@ -93,20 +93,20 @@ func (s *feedSettings) webhooks() (hooks []broadcast.Webhook, err error) {
 	return hooks, nil
 }
 
-// tell lets webhooks be told of what changes in the store, until the feed's end.
-func (f *feed) tell(s *store.Store, hooks []broadcast.Webhook) error {
+// tell lets webhooks be told of what changes in the store, until the publisher's end.
+func (p *publisher) tell(s *store.Store, hooks []broadcast.Webhook) error {
 	if len(hooks) == 0 {
 		return nil
 	}
 	told, err := broadcast.NewWebhooks(broadcast.WebhookOptions{
-		Store: s, Bell: &f.bell, Clock: f.clock, Logger: f.logger, Hooks: hooks,
-		Transport: hookTransport(f.allowPrivate), FS: vfs.Default, Dir: filepath.Join(f.dir, "webhooks", f.crawl),
+		Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger, Hooks: hooks,
+		Transport: hookTransport(p.allowPrivate), FS: vfs.Default, Dir: filepath.Join(p.dir, "webhooks", p.crawl),
 	})
 	if err != nil {
 		return err
 	}
-	f.told.Store(told)
-	f.running.Go(func() { told.Run(f.ctx) })
+	p.told.Store(told)
+	p.running.Go(func() { told.Run(p.ctx) })
 	return nil
 }
 

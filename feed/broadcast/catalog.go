@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/feed"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/store"
 	"freshet/weburl"
@@ -92,8 +93,8 @@ func (c *catalog) among(interest *Interest) (numbers []int) {
 const pageOverhead = 512
 
 // bytesOf returns what the page of an entry takes in a chunk.
-func (c *catalog) bytesOf(e Entry) int32 {
-	if ended(e.Kind) {
+func (c *catalog) bytesOf(e feed.Entry) int32 {
+	if e.Kind.Ended() {
 		return pageOverhead
 	}
 	v, err := c.store.Version(e.Partition, e.Fingerprint, e.Version)
@@ -104,18 +105,18 @@ func (c *catalog) bytesOf(e Entry) int32 {
 }
 
 // update takes in an entry of a known page. ok is false for a new one.
-func (c *catalog) update(e Entry) (at place, ok bool) {
+func (c *catalog) update(e feed.Entry) (at place, ok bool) {
 	at, ok = c.places[pageKey{e.Partition, e.Fingerprint}]
 	if ok {
 		page := &c.runs[at.chunk].pages[at.page]
-		page.record, page.ended = e.Record, ended(e.Kind)
+		page.record, page.ended = e.Record, e.Kind.Ended()
 	}
 	return at, ok
 }
 
 // form makes chunks of new pages and returns them as the scheduler wants them, in order.
-func (c *catalog) form(entries []Entry) (chunks []scheduler.Chunk) {
-	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(string(a.URL.Site()), string(b.URL.Site())) })
+func (c *catalog) form(entries []feed.Entry) (chunks []scheduler.Chunk) {
+	slices.SortStableFunc(entries, func(a, b feed.Entry) int { return strings.Compare(string(a.URL.Site()), string(b.URL.Site())) })
 	for i, e := range entries {
 		size := c.bytesOf(e)
 		last := len(chunks) - 1
@@ -129,7 +130,7 @@ func (c *catalog) form(entries []Entry) (chunks []scheduler.Chunk) {
 		number := len(c.runs) - 1
 		to, chunk := &c.runs[number], &chunks[last]
 		c.places[pageKey{e.Partition, e.Fingerprint}] = place{int32(number), uint8(len(to.pages))}
-		to.pages = append(to.pages, known{e.Fingerprint, e.Record, ended(e.Kind)})
+		to.pages = append(to.pages, known{e.Fingerprint, e.Record, e.Kind.Ended()})
 		chunk.Pages, chunk.Bytes, chunk.Sizes = chunk.Pages+1, chunk.Bytes+float64(size), append(chunk.Sizes, size)
 	}
 	for i := range chunks {

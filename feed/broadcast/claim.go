@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"freshet/feed"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -12,18 +13,18 @@ import (
 // claim is what a client says it has: all up to a cursor, or certain pages, or nothing. A claim that is
 // wrong harms who makes it only.
 type claim struct {
-	upTo  Cursor           // nil: it claims pages
+	upTo  feed.Cursor      // nil: it claims pages
 	pages map[pageKey]bool // those that it has, by whether in the current version as of asOf
-	asOf  Cursor
+	asOf  feed.Cursor
 	drop  []string // URLs of which nothing is known
 }
 
 // claimOf looks up what a client says it has; asOf is the log's position before the look. Its errors are
 // ErrCursor, ErrBehind and the store's.
-func claimOf(s *store.Store, ask *Subscription, asOf Cursor) (*claim, error) {
+func claimOf(s *store.Store, ask *Subscription, asOf feed.Cursor) (*claim, error) {
 	c := &claim{asOf: asOf}
 	if len(ask.Have) == 0 && ask.Cursor != "" {
-		reader, err := NewReader(s, ask.Cursor, "")
+		reader, err := feed.NewReader(s, ask.Cursor, "")
 		if err != nil {
 			return nil, err
 		}

@@ -25,16 +25,18 @@ import (
 
 	"freshet/clock"
 	"freshet/dashboard"
+	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/mirror"
+	"freshet/internal/crawled"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
 
 // startFeed lets a feed of a world run until stop.
-func startFeed(t *testing.T, w *world, o broadcast.Options) (feed *broadcast.Server, stop func()) {
-	o.Store, o.Bell = w.store(), &w.bell
+func startFeed(t *testing.T, w *crawled.Web, o broadcast.Options) (feed *broadcast.Server, stop func()) {
+	o.Store, o.Bell = w.Store(), &w.Bell
 	feed, err := broadcast.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +53,7 @@ func startFeed(t *testing.T, w *world, o broadcast.Options) (feed *broadcast.Ser
 }
 
 // serveFeed lets a feed of a world run and returns it and its address.
-func serveFeed(t *testing.T, w *world, o broadcast.Options) (*broadcast.Server, string) {
+func serveFeed(t *testing.T, w *crawled.Web, o broadcast.Options) (*broadcast.Server, string) {
 	feed, stop := startFeed(t, w, o)
 	server := httptest.NewServer(feed.Handler())
 	t.Cleanup(func() {
@@ -65,7 +67,7 @@ func serveFeed(t *testing.T, w *world, o broadcast.Options) (*broadcast.Server, 
 type subscriber struct {
 	t       *testing.T
 	o       mirror.Options
-	arrived broadcast.Bell
+	arrived feed.Bell
 	cancel  context.CancelFunc
 	ended   chan error
 }
@@ -110,7 +112,7 @@ func (s *subscriber) stop() {
 }
 
 // awaitEqual waits until the mirror equals the repository.
-func (s *subscriber) awaitEqual(w *world) {
+func (s *subscriber) awaitEqual(w *crawled.Web) {
 	s.t.Helper()
 	for {
 		news := s.arrived.Wait()
@@ -132,12 +134,12 @@ func (s *subscriber) awaitFile(name string) {
 }
 
 // difference tells what a mirror holds that it should not, or lacks.
-func difference(t *testing.T, w *world, o mirror.Options) string {
+func difference(t *testing.T, w *crawled.Web, o mirror.Options) string {
 	t.Helper()
 	want := map[[sha1.Size]byte]int{}
 	pages := 0
-	for p := range w.store().Partitions() {
-		for page, err := range w.store().Pages(weburl.Partition(p)) {
+	for p := range w.Store().Partitions() {
+		for page, err := range w.Store().Pages(weburl.Partition(p)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,22 +182,31 @@ func difference(t *testing.T, w *world, o mirror.Options) string {
 }
 
 // stir changes pages of a world, takes one away and lets the crawl see it.
-func stir(w *world, sites, pages int) {
+func stir(w *crawled.Web, sites, pages int) {
 	for site := range sites {
 		for page := 1; page < pages; page += 2 {
-			w.set(url(site, page), fmt.Sprintf("second text of page %d of site %d", page, site))
-			w.visit(url(site, page))
+			w.Set(crawled.URL(site, page), fmt.Sprintf("second text of page %d of site %d", page, site))
+			w.Visit(crawled.URL(site, page))
 		}
-		w.set(url(site, 2), "")
-		w.visit(url(site, 2))
-		w.visit(url(site, 2))
+		w.Set(crawled.URL(site, 2), "")
+		w.Visit(crawled.URL(site, 2))
+		w.Visit(crawled.URL(site, 2))
 	}
+}
+
+func parse(t *testing.T, text string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 // TestMirrorsEqualTheRepository keeps mirrors of overlapping interests of a crawl that goes on, under each
 // scheduler by turns, and downloads.
 func TestMirrorsEqualTheRepository(t *testing.T) {
-	w := newWorld(t, 3, 6)
+	w := crawled.New(t, 3, 6)
 	for i, scheduler := range []string{"", "rq", "circular", "popularity", "rxw", "rxc"} {
 		t.Run("scheduler "+scheduler, func(t *testing.T) {
 			feed, address := serveFeed(t, w, broadcast.Options{Scheduler: scheduler, ChunkBytes: 2000})
@@ -213,8 +224,8 @@ func TestMirrorsEqualTheRepository(t *testing.T) {
 			if i == 0 {
 				stir(w, 3, 6)
 			}
-			w.set(url(0, 1), fmt.Sprintf("text %d", i+3))
-			w.visit(url(0, 1))
+			w.Set(crawled.URL(0, 1), fmt.Sprintf("text %d", i+3))
+			w.Visit(crawled.URL(0, 1))
 			for _, s := range all {
 				s.awaitEqual(w)
 			}
@@ -236,7 +247,7 @@ func TestMirrorsEqualTheRepository(t *testing.T) {
 
 // TestResume kills a client in its first copy and again later; changes come while it is away.
 func TestResume(t *testing.T) {
-	w := newWorld(t, 2, 8)
+	w := crawled.New(t, 2, 8)
 	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 500})
 	dir := t.TempDir()
 	got := 0
@@ -313,10 +324,10 @@ func (b *spoiledBody) Read(p []byte) (int, error) {
 }
 
 // digests returns those of the bodies that the repository holds.
-func digests(t *testing.T, w *world) map[string]bool {
+func digests(t *testing.T, w *crawled.Web) map[string]bool {
 	all := map[string]bool{}
-	for p := range w.store().Partitions() {
-		for page, err := range w.store().Pages(weburl.Partition(p)) {
+	for p := range w.Store().Partitions() {
+		for page, err := range w.Store().Pages(weburl.Partition(p)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -328,7 +339,7 @@ func digests(t *testing.T, w *world) map[string]bool {
 
 // TestBadNetwork holds that no mirror takes a wrong byte and that all comes in the end.
 func TestBadNetwork(t *testing.T) {
-	w := newWorld(t, 2, 8)
+	w := crawled.New(t, 2, 8)
 	_, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 1000})
 	truth := digests(t, w)
 	for seed := range uint64(4) {
@@ -350,7 +361,7 @@ func TestBadNetwork(t *testing.T) {
 // TestBehindTheHorizon lets the log forget that a page has gone: a mirror with an old cursor says what it
 // has and is told to drop it.
 func TestBehindTheHorizon(t *testing.T) {
-	w := newWorld(t, 1, 4)
+	w := crawled.New(t, 1, 4)
 	_, address := serveFeed(t, w, broadcast.Options{})
 	dir := t.TempDir()
 	witness := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
@@ -358,17 +369,17 @@ func TestBehindTheHorizon(t *testing.T) {
 	first.awaitEqual(w)
 	first.awaitFile(".freshet/cursor.json")
 	first.stop()
-	w.set(url(0, 2), "")
-	w.visit(url(0, 2))
-	w.visit(url(0, 2))
+	w.Set(crawled.URL(0, 2), "")
+	w.Visit(crawled.URL(0, 2))
+	w.Visit(crawled.URL(0, 2))
 	witness.awaitEqual(w) // the server has seen the end
-	u := parse(t, url(0, 2))
-	p := u.Partition(w.store().Partitions())
-	page, _, err := w.store().PageOf(u)
+	u := parse(t, crawled.URL(0, 2))
+	p := u.Partition(w.Store().Partitions())
+	page, _, err := w.Store().PageOf(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store().Apply(&store.Forgotten{Partition: p, Changes: []uint64{page.LastChange}}); err != nil {
+	if _, err := w.Store().Apply(&store.Forgotten{Partition: p, Changes: []uint64{page.LastChange}}); err != nil {
 		t.Fatal(err)
 	}
 	again := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir})
@@ -379,7 +390,7 @@ func TestBehindTheHorizon(t *testing.T) {
 
 // TestLiars holds that who lies about what it has harms nobody else, and that nonsense is refused.
 func TestLiars(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{})
 	for name, test := range map[string]struct {
 		ask  string
@@ -388,7 +399,7 @@ func TestLiars(t *testing.T) {
 		"not JSON":       {"x", http.StatusBadRequest},
 		"unknown fields": {`{"all":true}`, http.StatusBadRequest},
 		"no site":        {`{"sites":["h0"]}`, http.StatusBadRequest},
-		"a false cursor": {`{"cursor":"` + broadcast.Cursor{1, 2, 3, 1 << 60}.String() + `"}`, http.StatusGone},
+		"a false cursor": {`{"cursor":"` + feed.Cursor{1, 2, 3, 1 << 60}.String() + `"}`, http.StatusGone},
 		"false claims":   {`{"download":true,"have":{"http://h0.test/":"00","../../x":"11","http://h0.test/none":""}}`, http.StatusOK},
 	} {
 		response, err := http.Post(address+"/feed/stream", "application/json", bytes.NewReader([]byte(test.ask)))
@@ -410,14 +421,14 @@ func TestLiars(t *testing.T) {
 	// nobody sent.
 	claims := []broadcast.Subscription{{Have: map[string]string{}}, {Have: map[string]string{}}, {}}
 	for page := range 3 {
-		row, _, err := w.store().PageOf(parse(t, url(0, page)))
+		row, _, err := w.Store().PageOf(parse(t, crawled.URL(0, page)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims[0].Have[url(0, page)] = fmt.Sprintf("%x", row.BodyDigest[:])
-		claims[1].Have[url(0, page)] = fmt.Sprintf("%x", sha1.Sum([]byte("what nobody sent")))
+		claims[0].Have[crawled.URL(0, page)] = fmt.Sprintf("%x", row.BodyDigest[:])
+		claims[1].Have[crawled.URL(0, page)] = fmt.Sprintf("%x", sha1.Sum([]byte("what nobody sent")))
 	}
-	now, err := broadcast.NewReader(w.store(), "", "")
+	now, err := feed.NewReader(w.Store(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,8 +447,8 @@ func TestLiars(t *testing.T) {
 	for round := range 3 {
 		honest := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
 		honest.awaitEqual(w)
-		w.set(url(0, 1), fmt.Sprintf("text %d", round))
-		w.visit(url(0, 1))
+		w.Set(crawled.URL(0, 1), fmt.Sprintf("text %d", round))
+		w.Visit(crawled.URL(0, 1))
 		honest.awaitEqual(w)
 		honest.stop()
 	}
@@ -447,7 +458,7 @@ func TestLiars(t *testing.T) {
 // TestTokens holds that nothing of the feed is to be had without the token, or with one that is no longer it,
 // and that a client says so instead of trying for ever.
 func TestTokens(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	feed, stop := startFeed(t, w, broadcast.Options{})
 	server := httptest.NewServer(dashboard.Access{Token: "the new one"}.Guard(feed.Handler()))
 	defer server.Close()
@@ -479,7 +490,7 @@ func TestTokens(t *testing.T) {
 
 // TestArchive keeps a mirror and WARC files of it: they hold every version that came, as it came.
 func TestArchive(t *testing.T) {
-	w := newWorld(t, 1, 4)
+	w := crawled.New(t, 1, 4)
 	_, address := serveFeed(t, w, broadcast.Options{})
 	files := vfs.NewMem()
 	archive, err := warc.NewWriter(files, "warc", warc.Options{Now: clock.Real().Now})
@@ -489,8 +500,8 @@ func TestArchive(t *testing.T) {
 	want := digests(t, w)
 	s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), Archive: archive})
 	s.awaitEqual(w)
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
 	s.awaitEqual(w)
 	s.stop()
 	if err := archive.Close(); err != nil {
@@ -537,7 +548,7 @@ func TestArchive(t *testing.T) {
 
 // TestMetrics holds that a scrape shows the feed, if there is one.
 func TestMetrics(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	feed, address := serveFeed(t, w, broadcast.Options{})
 	mirror := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
 	mirror.awaitEqual(w)
@@ -562,7 +573,7 @@ func TestMetrics(t *testing.T) {
 
 // TestTooMany holds that those who come when all places are taken are refused for now, and those who are in stay.
 func TestTooMany(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})
 	first := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
 	first.awaitEqual(w)
@@ -571,8 +582,8 @@ func TestTooMany(t *testing.T) {
 		t.Errorf("%v, %v", response, err)
 	}
 	response.Body.Close()
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
 	first.awaitEqual(w)
 	first.stop()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -581,7 +592,7 @@ func TestTooMany(t *testing.T) {
 // TestTooManyBeforeAdmission holds that who has sent half a subscription takes a place, that whoever comes then is
 // refused unread, and that the place is free again when the connection ends.
 func TestTooManyBeforeAdmission(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})
 	half, write := io.Pipe()
 	reading := make(chan error, 1)

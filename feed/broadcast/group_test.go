@@ -18,6 +18,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/mirror"
+	"freshet/internal/crawled"
 )
 
 // ether carries datagrams to all who listen, in memory.
@@ -104,7 +105,7 @@ func (a *antenna) Close() error {
 }
 
 // serveGroup lets a feed of a world send to a group by way of out.
-func serveGroup(t *testing.T, w *world, out io.Writer, o broadcast.Options) (*broadcast.Server, string) {
+func serveGroup(t *testing.T, w *crawled.Web, out io.Writer, o broadcast.Options) (*broadcast.Server, string) {
 	sender := multicast.NewSender(out, 20e6, clock.Real())
 	t.Cleanup(sender.Close)
 	o.Transport = broadcast.NewGroup(netip.MustParseAddrPort("239.255.83.50:8352"), sender, 7)
@@ -115,7 +116,7 @@ func serveGroup(t *testing.T, w *world, out io.Writer, o broadcast.Options) (*br
 // are altered: nothing is missing in the end, and no mirror has ever held a wrong byte. One of the clients
 // takes its chunks over HTTP, one hears nothing at all.
 func TestBadDatagrams(t *testing.T) {
-	w := newWorld(t, 3, 8)
+	w := crawled.New(t, 3, 8)
 	sky := &ether{}
 	feed, address := serveGroup(t, w, sky, broadcast.Options{ChunkBytes: 2000})
 	var wrong atomic.Int64
@@ -140,8 +141,8 @@ func TestBadDatagrams(t *testing.T) {
 			s.awaitEqual(w)
 		}
 		for site := range 3 {
-			w.set(url(site, 1+round), fmt.Sprintf("text %d of site %d", round, site))
-			w.visit(url(site, 1+round))
+			w.Set(crawled.URL(site, 1+round), fmt.Sprintf("text %d of site %d", round, site))
+			w.Visit(crawled.URL(site, 1+round))
 		}
 	}
 	for _, s := range all {

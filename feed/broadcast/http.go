@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"freshet/feed"
 )
 
 // maxSubscription bounds what a client may say it has, in bytes.
@@ -19,9 +21,6 @@ const (
 	maxReading       = 2 * maxSubscription
 	subscriptionTime = 2 * time.Minute
 )
-
-// writeAtOnce is how much of a frame is written under one time limit, in bytes.
-const writeAtOnce = 64 << 10
 
 // repairTime is what a frame that is asked for again may take.
 const repairTime = 5 * time.Minute
@@ -51,7 +50,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer s.streams.Add(-1)
 	if s.streams.Add(1) > int64(s.o.MaxClients) {
-		refuse(w, http.StatusServiceUnavailable, errFull)
+		feed.Refuse(w, http.StatusServiceUnavailable, errFull)
 		return
 	}
 	session, code, err := s.subscribe(w, r)
@@ -60,7 +59,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusServiceUnavailable
 		fallthrough
 	case err != nil:
-		refuse(w, code, err)
+		feed.Refuse(w, code, err)
 		return
 	}
 	defer func() { _ = s.do(context.WithoutCancel(r.Context()), func() { s.leave(session) }) }()
@@ -80,8 +79,11 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) (_ *Session, 
 		return nil, http.StatusBadRequest, fmt.Errorf("broadcast: subscription: %w", err)
 	}
 	_ = control.SetReadDeadline(time.Time{})
+	if err := ask.Validate(); err != nil {
+		return nil, http.StatusBadRequest, err
+	}
 	session, err := s.admit(r, ask)
-	return session, codeOf(err), err
+	return session, feed.CodeOf(err), err
 }
 
 // metered reads what is counted together with all that is read beside it; with too much of that it returns errFull.
@@ -104,10 +106,7 @@ func (m *metered) release() { m.all.Add(-m.held) }
 
 // admit lets a client in; what takes long is done before the loop is asked.
 func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err error) {
-	if err := ask.Validate(); err != nil {
-		return nil, err
-	}
-	var asOf Cursor
+	var asOf feed.Cursor
 	if err := s.do(r.Context(), func() { asOf = s.reader.Cursor() }); err != nil {
 		return nil, err
 	}
@@ -127,14 +126,14 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, session *Session)
 	w.Header().Set("Content-Type", "application/vnd.freshet.feed")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
-	control := http.NewResponseController(w)
+	out := feed.NewWriter(w, s.o.Clock)
 	for {
 		frame, more := session.queue.take()
 		switch {
 		case !more:
 			return
 		case frame == nil:
-			if control.Flush() != nil {
+			if out.Flush() != nil {
 				return
 			}
 			select {
@@ -144,13 +143,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, session *Session)
 			}
 			continue
 		}
-		for rest := frame; len(rest) > 0; {
-			n := min(len(rest), writeAtOnce)
-			_ = control.SetWriteDeadline(s.o.Clock.Deadline(stall))
-			if _, err := w.Write(rest[:n]); err != nil {
-				return
-			}
-			rest = rest[n:]
+		if _, err := out.Write(frame); err != nil {
+			return
 		}
 		if left := session.queue.taken(frame); left <= s.o.QueueBytes/2 && left+len(frame) > s.o.QueueBytes/2 {
 			if s.do(r.Context(), func() { s.resume(session) }) != nil {
@@ -171,9 +165,9 @@ func (s *Server) alive(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		refuse(w, http.StatusServiceUnavailable, err)
+		feed.Refuse(w, http.StatusServiceUnavailable, err)
 	case !found:
-		refuse(w, http.StatusNotFound, fmt.Errorf("broadcast: session %.40q: there is none", id))
+		feed.Refuse(w, http.StatusNotFound, fmt.Errorf("broadcast: session %.40q: there is none", id))
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -182,7 +176,7 @@ func (s *Server) alive(w http.ResponseWriter, r *http.Request) {
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	totals, err := s.Totals(r.Context())
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, err)
+		feed.Refuse(w, http.StatusServiceUnavailable, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -3,12 +3,13 @@ package broadcast
 import (
 	"slices"
 
+	"freshet/feed"
 	"freshet/store"
 )
 
 // partOf is a part of an index and the times of its first and last change.
 type partOf struct {
-	span
+	feed.Span
 	count       int
 	first, last int64
 }
@@ -17,27 +18,27 @@ type partOf struct {
 // the same list as it was once, or none: all but the last of them stay, since no entry has come into their
 // spans, and only what lies behind is read.
 func (s *list) parts(in *store.Store, most int, known []partOf) (parts []partOf, err error) {
-	from := s.from
+	from := s.From
 	if last := len(known) - 1; last >= 0 {
-		parts, from = slices.Clone(known[:last]), known[last].from
+		parts, from = slices.Clone(known[:last]), known[last].From
 	}
-	open := partOf{span: span{from, from.clone()}}
-	err = span{from, s.to}.walk(in, func(e Entry) error {
+	open := partOf{Span: feed.Span{From: from, To: slices.Clone(from)}}
+	err = feed.Span{From: from, To: s.To}.Walk(in, func(e feed.Entry) error {
 		if !s.wants(e) {
 			return nil
 		}
 		if open.count == most {
 			parts = append(parts, open)
-			open = partOf{span: span{open.to, open.to.clone()}}
+			open = partOf{Span: feed.Span{From: open.To, To: slices.Clone(open.To)}}
 		}
 		if open.count++; open.count == 1 {
 			open.first, open.last = e.At, e.At
 		}
 		open.first, open.last = min(open.first, e.At), max(open.last, e.At)
-		open.to[e.Partition] = e.Record
+		open.To[e.Partition] = e.Record
 		return nil
 	})
-	open.to = s.to
+	open.To = s.To
 	return append(parts, open), err
 }
 
@@ -45,7 +46,7 @@ func (s *list) parts(in *store.Store, most int, known []partOf) (parts []partOf,
 // that an index takes the time of one part and of what has come since the last one, and not of the whole log.
 // Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut anew.
 func (l *ResourceSync) parts(asked list) ([]partOf, error) {
-	if slices.Max(asked.from) > 0 {
+	if slices.Max(asked.From) > 0 {
 		return asked.parts(l.Store, l.most(), nil)
 	}
 	l.mu.Lock()
@@ -58,7 +59,7 @@ func (l *ResourceSync) parts(asked list) ([]partOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !behind(*known, asked.to) || counted(*known) > 2*int(total.Pages)+l.most() {
+	if !behind(*known, asked.To) || counted(*known) > 2*int(total.Pages)+l.most() {
 		*known = nil
 	}
 	parts, err := asked.parts(l.Store, l.most(), *known)
@@ -69,11 +70,11 @@ func (l *ResourceSync) parts(asked list) ([]partOf, error) {
 }
 
 // behind reports whether the last of the parts, if there are any, begins before a cursor or at it.
-func behind(parts []partOf, to Cursor) bool {
+func behind(parts []partOf, to feed.Cursor) bool {
 	if len(parts) == 0 {
 		return true
 	}
-	for p, at := range parts[len(parts)-1].from {
+	for p, at := range parts[len(parts)-1].From {
 		if at > to[p] {
 			return false
 		}

@@ -1,16 +1,12 @@
 package broadcast
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"freshet/weburl"
 )
-
-// ErrInterest matches the errors of an interest that says something wrong.
-var ErrInterest = errors.New("broadcast: interest")
 
 // maxInterests bounds each list of an Interest.
 const maxInterests = 10_000
@@ -25,23 +21,23 @@ type Interest struct {
 // Validate returns what is wrong with the interest, and brings its sites into their canonical form.
 func (i *Interest) Validate() error {
 	if n := max(len(i.Sites), len(i.Domains), len(i.Patterns)); n > maxInterests {
-		return fmt.Errorf("%w: a list of %d: want at most %d", ErrInterest, n, maxInterests)
+		return fmt.Errorf("broadcast: interest: a list of %d: want at most %d", n, maxInterests)
 	}
 	for at, text := range i.Sites {
 		u, err := weburl.Parse(text)
 		if err != nil || u.RequestURI() != "/" {
-			return fmt.Errorf("%w: site %.200q: want one such as https://example.org", ErrInterest, text)
+			return fmt.Errorf("broadcast: interest: site %.200q: want one such as https://example.org", text)
 		}
 		i.Sites[at] = string(u.Site())
 	}
 	for _, text := range i.Domains {
 		if text == "" || strings.ContainsAny(text, "/:* ") {
-			return fmt.Errorf("%w: domain %.200q: want one such as example.org", ErrInterest, text)
+			return fmt.Errorf("broadcast: interest: domain %.200q: want one such as example.org", text)
 		}
 	}
 	for _, text := range i.Patterns {
 		if len(text) > 4096 || strings.Count(text, "*") > 16 || !strings.HasPrefix(text, "http") {
-			return fmt.Errorf("%w: pattern %.200q: want one such as https://example.org/docs/*, with at most 16 stars", ErrInterest, text)
+			return fmt.Errorf("broadcast: interest: pattern %.200q: want one such as https://example.org/docs/*, with at most 16 stars", text)
 		}
 	}
 	return nil

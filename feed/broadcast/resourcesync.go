@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -81,40 +82,40 @@ func (l *ResourceSync) contents(w http.ResponseWriter, r *http.Request, is listM
 
 func (l *ResourceSync) resources(w http.ResponseWriter, r *http.Request) {
 	at := l.Clock.Now()
-	now, err := NewReader(l.Store, "", "")
+	now, err := feed.NewReader(l.Store, "", "")
 	if err != nil {
-		refuse(w, codeOf(err), err)
+		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	all := span{make(Cursor, l.Store.Partitions()), now.Cursor()}
-	l.list(w, r, list{span: all, live: true, at: at})
+	all := feed.Span{From: make(feed.Cursor, l.Store.Partitions()), To: now.Cursor()}
+	l.list(w, r, list{Span: all, live: true, at: at})
 }
 
 func (l *ResourceSync) changes(w http.ResponseWriter, r *http.Request) {
-	now, err := NewReader(l.Store, "", "")
+	now, err := feed.NewReader(l.Store, "", "")
 	if err != nil {
-		refuse(w, codeOf(err), err)
+		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	since, err := NewReader(l.Store, cmp.Or(r.URL.Query().Get("since"), Start), "")
+	since, err := feed.NewReader(l.Store, cmp.Or(r.URL.Query().Get("since"), feed.Start), "")
 	if err != nil {
-		refuse(w, codeOf(err), err)
+		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	l.list(w, r, list{span: span{since.Cursor(), now.Cursor()}, at: l.Clock.Now()})
+	l.list(w, r, list{Span: feed.Span{From: since.Cursor(), To: now.Cursor()}, at: l.Clock.Now()})
 }
 
 // part serves what an index leads to.
 func (l *ResourceSync) part(w http.ResponseWriter, r *http.Request, live bool) {
-	here, err := parseSpan(l.Store, r.PathValue("from"), r.PathValue("to"))
+	here, err := feed.ParseSpan(l.Store, r.PathValue("from"), r.PathValue("to"))
 	if err != nil {
-		refuse(w, codeOf(err), err)
+		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	asked := list{span: here, live: live, part: true, at: l.Clock.Now()}
+	asked := list{Span: here, live: live, part: true, at: l.Clock.Now()}
 	if live {
 		if asked.at, err = time.Parse(time.RFC3339Nano, r.URL.Query().Get("at")); err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: resource list: %w", err))
+			feed.Refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: resource list: %w", err))
 			return
 		}
 	}
@@ -123,14 +124,14 @@ func (l *ResourceSync) part(w http.ResponseWriter, r *http.Request, live bool) {
 
 // list is what is served: of the live pages, or of all changes, of a span of the log.
 type list struct {
-	span
+	feed.Span
 	live bool
 	part bool      // of an index
 	at   time.Time // of a resource list: when its end was the log's
 }
 
 // wants tells whether an entry belongs into the list.
-func (s *list) wants(e Entry) bool { return !s.live || !ended(e.Kind) }
+func (s *list) wants(e feed.Entry) bool { return !s.live || !e.Kind.Ended() }
 
 // path returns where the list is as a whole.
 func (s *list) path() string {
@@ -143,10 +144,10 @@ func (s *list) path() string {
 // list writes a list, or its index if it is too long.
 func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) {
 	parts, err := l.parts(asked)
-	monitor := origin(r) + changesPath + "?since=" + asked.to.String()
+	monitor := origin(r) + changesPath + "?since=" + asked.To.String()
 	switch {
 	case err != nil:
-		refuse(w, codeOf(err), err)
+		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	case len(parts) == 1:
 		l.write(w, r, asked, monitor)
@@ -161,7 +162,7 @@ func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) 
 			is = listMeta{At: asked.meta(0).At}
 			query = "?at=" + url.QueryEscape(is.At)
 		}
-		d.add(listItem{Loc: origin(r) + strings.TrimSuffix(asked.path(), ".xml") + "/" + p.from.String() + "/" + p.to.String() + query, Meta: is})
+		d.add(listItem{Loc: origin(r) + strings.TrimSuffix(asked.path(), ".xml") + "/" + p.From.String() + "/" + p.To.String() + query, Meta: is})
 	}
 	d.end()
 }
@@ -186,11 +187,11 @@ type spot struct {
 func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
 	spots, err := l.spots(asked)
 	if err != nil {
-		code := codeOf(err)
+		code := feed.CodeOf(err)
 		if errors.Is(err, errLong) {
 			code = http.StatusBadRequest
 		}
-		refuse(w, code, err)
+		feed.Refuse(w, code, err)
 		return
 	}
 	first := asked.at.UnixNano()
@@ -215,7 +216,7 @@ func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list,
 			return // a document without an end is no list
 		}
 		if len(changes) == 1 && changes[0].Record == at.record {
-			d.add(l.item(origin(r), Entry{at.partition, changes[0]}, asked.live))
+			d.add(l.item(origin(r), feed.Entry{Partition: at.partition, Change: changes[0]}, asked.live))
 		}
 	}
 	d.end()
@@ -223,7 +224,7 @@ func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list,
 
 // spots returns where the entries of a list are, by time.
 func (l *ResourceSync) spots(asked list) (spots []spot, err error) {
-	err = asked.walk(l.Store, func(e Entry) error {
+	err = asked.Walk(l.Store, func(e feed.Entry) error {
 		switch {
 		case !asked.wants(e):
 			return nil
@@ -240,7 +241,7 @@ func (l *ResourceSync) spots(asked list) (spots []spot, err error) {
 }
 
 // item returns an entry as a list has it; a version that is kept has its address as link "memento".
-func (l *ResourceSync) item(origin string, e Entry, live bool) listItem {
+func (l *ResourceSync) item(origin string, e feed.Entry, live bool) listItem {
 	item := listItem{Loc: e.URL.String()}
 	if live {
 		item.LastMod = datetime(e.At)
@@ -248,7 +249,7 @@ func (l *ResourceSync) item(origin string, e Entry, live bool) listItem {
 		item.Meta = listMeta{Change: changeOf(e.Kind), DateTime: datetime(e.At)}
 	}
 	v, err := l.Store.Version(e.Partition, e.Fingerprint, e.Version)
-	if err != nil || ended(e.Kind) {
+	if err != nil || e.Kind.Ended() {
 		return item
 	}
 	kind, _, _ := strings.Cut(v.ContentType, ";")
@@ -265,7 +266,7 @@ func changeOf(k store.ChangeKind) string {
 	switch {
 	case k == store.ChangeNew:
 		return "created"
-	case ended(k):
+	case k.Ended():
 		return "deleted"
 	}
 	return "updated"

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/feed/broadcast"
+	"freshet/internal/crawled"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -62,8 +64,8 @@ func (s *sitemap) link(rel string) string {
 }
 
 // synchronised serves the lists of a world, with so many entries at most.
-func synchronised(t *testing.T, w *world, most int) (address string) {
-	lists := &broadcast.ResourceSync{Store: w.store(), Clock: clock.Real(), ListEntries: most}
+func synchronised(t *testing.T, w *crawled.Web, most int) (address string) {
+	lists := &broadcast.ResourceSync{Store: w.Store(), Clock: clock.Real(), ListEntries: most}
 	server := httptest.NewServer(lists.Handler())
 	t.Cleanup(func() {
 		server.Close()
@@ -132,12 +134,12 @@ func readList(t *testing.T, address string, most int) (entries []rsEntry, monito
 // TestResourceSyncLists reads what a crawl has stored and what has changed since, as one list each and by
 // way of indexes.
 func TestResourceSyncLists(t *testing.T) {
-	w := newWorld(t, 3, 4)
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
-	w.set(url(1, 2), "")
-	w.visit(url(1, 2))
-	w.visit(url(1, 2))
+	w := crawled.New(t, 3, 4)
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	w.Set(crawled.URL(1, 2), "")
+	w.Visit(crawled.URL(1, 2))
+	w.Visit(crawled.URL(1, 2))
 	for name, most := range map[string]int{"one list": 12, "an index": 3} {
 		t.Run(name, func(t *testing.T) {
 			address := synchronised(t, w, most)
@@ -153,7 +155,7 @@ func TestResourceSyncLists(t *testing.T) {
 				t.Errorf("%d live pages and %d changes: want 11 and 12", len(live), len(changes))
 			}
 			for _, e := range changes {
-				want := map[string]string{url(0, 1): "updated", url(1, 2): "deleted"}[e.Loc]
+				want := map[string]string{crawled.URL(0, 1): "updated", crawled.URL(1, 2): "deleted"}[e.Loc]
 				if want == "" {
 					want = "created"
 				}
@@ -167,7 +169,7 @@ func TestResourceSyncLists(t *testing.T) {
 
 // TestChangesByTime holds that a change list is in the order of time.
 func TestChangesByTime(t *testing.T) {
-	w := newWorld(t, 3, 5)
+	w := crawled.New(t, 3, 5)
 	changes, _ := readList(t, synchronised(t, w, 100)+"/resourcesync/changes.xml", 100)
 	var last time.Time
 	for _, e := range changes {
@@ -183,7 +185,7 @@ func TestChangesByTime(t *testing.T) {
 // "monitor" leads to give the later resource list, and that is the page table's live pages.
 func TestChangesLeadToResources(t *testing.T) {
 	const sites, pages, most = 3, 4, 5
-	w := newWorld(t, sites, pages)
+	w := crawled.New(t, sites, pages)
 	address := synchronised(t, w, most)
 	rng := rand.New(rand.NewPCG(1, 2))
 	entries, monitor := readList(t, address+"/resourcesync/resources.xml", most)
@@ -193,13 +195,13 @@ func TestChangesLeadToResources(t *testing.T) {
 	}
 	for round := range 15 {
 		for range rng.IntN(5) {
-			at, text := url(rng.IntN(sites), rng.IntN(pages)), ""
+			at, text := crawled.URL(rng.IntN(sites), rng.IntN(pages)), ""
 			if rng.IntN(3) > 0 {
 				text = fmt.Sprintf("text %d", rng.IntN(1000))
 			}
-			w.set(at, text)
-			w.visit(at)
-			w.visit(at)
+			w.Set(at, text)
+			w.Visit(at)
+			w.Visit(at)
 		}
 		if entries, monitor = readList(t, monitor, most); monitor == "" {
 			t.Fatal("no changes after these")
@@ -214,7 +216,7 @@ func TestChangesLeadToResources(t *testing.T) {
 		for _, e := range later {
 			listed[e.Loc] = e.Meta.Hash
 		}
-		if live := livePages(t, w.store()); !maps.Equal(held, listed) || !maps.Equal(listed, live) {
+		if live := livePages(t, w.Store()); !maps.Equal(held, listed) || !maps.Equal(listed, live) {
 			t.Fatalf("round %d: by changes %v\nlisted %v\nlive %v", round, held, listed, live)
 		}
 	}
@@ -224,13 +226,13 @@ func TestChangesLeadToResources(t *testing.T) {
 // the changes.
 func TestIndexStaysShort(t *testing.T) {
 	const pages, most = 4, 2
-	w := newWorld(t, 1, pages)
+	w := crawled.New(t, 1, pages)
 	address := synchronised(t, w, most)
 	longest := 0
 	for change := range 40 {
-		at := url(0, change%pages)
-		w.set(at, fmt.Sprintf("text %d", change))
-		w.visit(at)
+		at := crawled.URL(0, change%pages)
+		w.Set(at, fmt.Sprintf("text %d", change))
+		w.Visit(at)
 		index := readSitemap(t, address+"/resourcesync/changes.xml")
 		longest = max(longest, len(index.Lists))
 		if entries, _ := readList(t, address+"/resourcesync/changes.xml", most); len(entries) != pages {
@@ -260,10 +262,10 @@ func livePages(t *testing.T, s *store.Store) map[string]string {
 
 // TestRefusedLists holds what a list that is none is answered.
 func TestRefusedLists(t *testing.T) {
-	w := newWorld(t, 1, 4)
+	w := crawled.New(t, 1, 4)
 	address := synchronised(t, w, 2)
-	none, ahead := broadcast.Cursor{0, 0, 0, 0}.String(), broadcast.Cursor{1 << 40, 1 << 40, 1 << 40, 1 << 40}.String()
-	now, err := broadcast.NewReader(w.store(), "", "")
+	none, ahead := feed.Cursor{0, 0, 0, 0}.String(), feed.Cursor{1 << 40, 1 << 40, 1 << 40, 1 << 40}.String()
+	now, err := feed.NewReader(w.Store(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

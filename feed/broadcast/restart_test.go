@@ -9,12 +9,13 @@ import (
 
 	"freshet/feed/broadcast"
 	"freshet/feed/mirror"
+	"freshet/internal/crawled"
 )
 
 // TestServerKilled ends a server under its subscribers; they go on with the next, which cuts chunks
 // otherwise and knows nothing of them but their cursors.
 func TestServerKilled(t *testing.T) {
-	w := newWorld(t, 2, 6)
+	w := crawled.New(t, 2, 6)
 	var now atomic.Pointer[http.Handler]
 	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(out, r) }))
 	defer front.Close()
@@ -34,8 +35,8 @@ func TestServerKilled(t *testing.T) {
 			s.awaitEqual(w)
 		}
 		end()
-		w.set(url(1, 3), fmt.Sprintf("text %d", round))
-		w.visit(url(1, 3))
+		w.Set(crawled.URL(1, 3), fmt.Sprintf("text %d", round))
+		w.Visit(crawled.URL(1, 3))
 		end = begin(1000 * (round + 1))
 	}
 	for _, s := range all {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/store"
 )
@@ -18,7 +19,7 @@ import (
 // Options are what a Server has to be told. Zero fields but Store and Bell have defaults.
 type Options struct {
 	Store      *store.Store
-	Bell       *Bell        // rung when the log has grown
+	Bell       *feed.Bell   // rung when the log has grown
 	Clock      *clock.Clock // default clock.Real()
 	Logger     *slog.Logger // default: none
 	Scheduler  string       // one of scheduler.Kinds; default the last of them
@@ -88,7 +89,7 @@ var (
 type Server struct {
 	o        Options
 	catalog  *catalog
-	reader   *Reader
+	reader   *feed.Reader
 	position string // the reader's cursor
 	demand   *scheduler.Demand
 	started  time.Time
@@ -147,6 +148,7 @@ func setDefault[T comparable](field *T, value T) {
 const (
 	readAtOnce = 4096                   // entries of the log
 	lookEvery  = 200 * time.Millisecond // at the log: what comes in between forms chunks together
+	heartbeat  = 15 * time.Second       // between signs of life
 )
 
 // Run serves until ctx ends. Its error is the store's.
@@ -157,7 +159,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			session.queue.close()
 		}
 	}()
-	if s.reader, err = NewReader(s.o.Store, Start, ""); err != nil {
+	if s.reader, err = feed.NewReader(s.o.Store, feed.Start, ""); err != nil {
 		return err
 	}
 	timer := s.o.Clock.NewTimer(0)
@@ -220,9 +222,9 @@ func (s *Server) follow() error {
 }
 
 // take takes in entries of the log: versions of pages that are in chunks, and new chunks.
-func (s *Server) take(entries []Entry) {
+func (s *Server) take(entries []feed.Entry) {
 	now := s.seconds(s.o.Clock.Now())
-	var fresh []Entry
+	var fresh []feed.Entry
 	for _, e := range entries {
 		if at, ok := s.catalog.update(e); ok {
 			s.demand.Resize(int(at.chunk), int(at.page), s.catalog.bytesOf(e), now)

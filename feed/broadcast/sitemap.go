@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"freshet/clock"
+	"freshet/feed"
 )
 
 // listMeta is what ResourceSync says of a list or of an entry: the element rs:md.
@@ -35,6 +36,9 @@ type listItem struct {
 	Links   []listLink `xml:"rs:ln"`
 }
 
+// bufferBytes are gathered before they are written.
+const bufferBytes = 64 << 10
+
 // document is a sitemap that is being written. What goes wrong is the client's: the rest is dropped.
 type document struct {
 	out     *bufio.Writer
@@ -49,7 +53,7 @@ type document struct {
 func beginDocument(w http.ResponseWriter, c *clock.Clock, root string, is listMeta, links []listLink) *document {
 	w.Header().Set("Content-Type", "application/xml")
 	w.Header().Set("Cache-Control", "no-store")
-	out := bufio.NewWriterSize(&timed{w, http.NewResponseController(w), c}, writeAtOnce)
+	out := bufio.NewWriterSize(feed.NewWriter(w, c), bufferBytes)
 	d := &document{out: out, encoder: xml.NewEncoder(out), root: root, item: element("url")}
 	if root == "sitemapindex" {
 		d.item = element("sitemap")
@@ -86,16 +90,4 @@ func (d *document) end() {
 	if _, err := d.out.WriteString("</" + d.root + ">\n"); err == nil {
 		_ = d.out.Flush() // the client has gone
 	}
-}
-
-// timed writes to a client that is let go if it takes nothing for 30 s.
-type timed struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	clock   *clock.Clock
-}
-
-func (t *timed) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(t.clock.Deadline(stall)) // not every connection has one
-	return t.w.Write(p)
 }

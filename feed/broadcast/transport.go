@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"freshet/feed"
 )
 
 // A Transport carries frames to clients. It delivers and decides nothing.
@@ -147,12 +149,12 @@ func (g *Group) Routes(mux *http.ServeMux) {
 func (g *Group) repair(w http.ResponseWriter, r *http.Request) {
 	serial, err := strconv.ParseUint(r.URL.Query().Get("serial"), 10, 64)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: serial %.40q: want a number", r.URL.Query().Get("serial")))
+		feed.Refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: serial %.40q: want a number", r.URL.Query().Get("serial")))
 		return
 	}
 	frame := g.frame(serial)
 	if frame == nil {
-		refuse(w, http.StatusGone, fmt.Errorf("broadcast: frame %d is not kept", serial))
+		feed.Refuse(w, http.StatusGone, fmt.Errorf("broadcast: frame %d is not kept", serial))
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

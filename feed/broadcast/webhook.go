@@ -23,6 +23,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/store"
 )
 
@@ -33,6 +34,7 @@ const (
 )
 
 const (
+	linesAtOnce = 256              // of a request, and held in memory, for a hook
 	hookTime    = 30 * time.Second // of the machine's, for an answer
 	hookPause   = time.Second      // in which changes gather, once there is one
 	firstRetry  = time.Second
@@ -58,7 +60,7 @@ type Webhook struct {
 // WebhookOptions are what Webhooks needs.
 type WebhookOptions struct {
 	Store     *store.Store
-	Bell      *Bell // rung when the log has grown
+	Bell      *feed.Bell // rung when the log has grown
 	Clock     *clock.Clock
 	Logger    *slog.Logger
 	Transport http.RoundTripper // makes the requests; it keeps them from addresses that they are not to reach
@@ -127,7 +129,7 @@ type hook struct {
 	client *http.Client
 	file   string // of the cursor
 	rng    *rand.Rand
-	reader *Reader
+	reader *feed.Reader
 	lost   error // why the hook cannot go on from where it was
 
 	taken, refused, lines atomic.Int64 // attempts, and what was taken
@@ -141,8 +143,8 @@ func (h *hook) open() (err error) {
 	if err != nil {
 		return err
 	}
-	h.reader, err = NewReader(h.o.Store, since, "")
-	if errors.Is(err, ErrBehind) || errors.Is(err, ErrCursor) {
+	h.reader, err = feed.NewReader(h.o.Store, since, "")
+	if errors.Is(err, feed.ErrBehind) || errors.Is(err, feed.ErrCursor) {
 		return h.lose(err)
 	}
 	if err == nil && since == "" {
@@ -154,7 +156,7 @@ func (h *hook) open() (err error) {
 // lose has the hook told that it lacks changes, and of all that come from now on.
 func (h *hook) lose(why error) (err error) {
 	h.lost = why
-	h.reader, err = NewReader(h.o.Store, "", "")
+	h.reader, err = feed.NewReader(h.o.Store, "", "")
 	return err
 }
 
@@ -202,12 +204,12 @@ func (h *hook) run(ctx context.Context) error {
 
 // next returns the next lines, none if there are none yet.
 func (h *hook) next() (body []byte, err error) {
-	var entries []Entry
-	at := h.reader.Cursor()
+	var entries []feed.Entry
+	since := h.reader.Cursor()
 	if h.lost == nil {
 		entries, err = h.reader.Next(linesAtOnce)
 	}
-	if errors.Is(err, ErrBehind) {
+	if errors.Is(err, feed.ErrBehind) {
 		err = h.lose(err)
 	}
 	if err != nil {
@@ -216,17 +218,14 @@ func (h *hook) next() (body []byte, err error) {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
 	if h.lost != nil {
-		err = lines.Encode(Change{Kind: KindResynchronise, Cursor: h.reader.Cursor().String(), Error: h.lost.Error()})
+		err = lines.Encode(feed.Change{Kind: feed.KindResynchronise, Cursor: h.reader.Cursor().String(), Error: h.lost.Error()})
 		h.lost = nil
 		return out.Bytes(), err
 	}
 	if len(entries) > 0 {
 		h.oldest.Store(entries[0].At)
 	}
-	for _, e := range entries {
-		at[e.Partition] = e.Record
-		c := describe(h.o.Store, e)
-		c.Cursor = at.String()
+	for c := range feed.Lines(h.o.Store, since, entries) {
 		if err := lines.Encode(c); err != nil {
 			return nil, err
 		}

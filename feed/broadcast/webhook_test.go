@@ -25,7 +25,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/feed/broadcast"
+	"freshet/internal/crawled"
 )
 
 const hookSecret = "a secret of some length"
@@ -34,11 +36,11 @@ const hookSecret = "a secret of some length"
 type receiver struct {
 	t        *testing.T
 	address  *neturl.URL
-	arrived  broadcast.Bell
+	arrived  feed.Bell
 	refuse   func(attempt int, w http.ResponseWriter, r *http.Request) bool // nil: never
 	mu       sync.Mutex
 	attempts int
-	lines    []broadcast.Change
+	lines    []feed.Change
 }
 
 func newReceiver(t *testing.T, refuse func(int, http.ResponseWriter, *http.Request) bool) *receiver {
@@ -67,7 +69,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for lines := bufio.NewScanner(bytes.NewReader(body)); lines.Scan(); {
-		var c broadcast.Change
+		var c feed.Change
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			r.t.Error(err)
 		}
@@ -77,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 // await waits until a condition holds of the attempts and the lines that were taken.
-func (r *receiver) await(holds func(attempts int, lines []broadcast.Change) bool) {
+func (r *receiver) await(holds func(attempts int, lines []feed.Change) bool) {
 	for {
 		news := r.arrived.Wait()
 		r.mu.Lock()
@@ -92,7 +94,7 @@ func (r *receiver) await(holds func(attempts int, lines []broadcast.Change) bool
 
 // awaitKinds waits until a page's changes were told of, the last of them of that kind.
 func (r *receiver) awaitKind(url, kind string) {
-	r.await(func(_ int, lines []broadcast.Change) bool {
+	r.await(func(_ int, lines []feed.Change) bool {
 		last := ""
 		for _, c := range lines {
 			if c.URL == url {
@@ -104,17 +106,17 @@ func (r *receiver) awaitKind(url, kind string) {
 }
 
 // tell lets hooks be told of a world until stop, by a clock on which an hour takes a third of a second.
-func tell(t *testing.T, w *world, fs vfs.FS, receivers ...*receiver) (stop func()) {
+func tell(t *testing.T, w *crawled.Web, fs vfs.FS, receivers ...*receiver) (stop func()) {
 	t.Helper()
 	_, stop = tellBy(t, w, fs, clock.New(time.Unix(1.8e9, 0), 1e4), receivers...)
 	return stop
 }
 
 // tellBy does so by a clock of the test's.
-func tellBy(t *testing.T, w *world, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *broadcast.Webhooks, stop func()) {
+func tellBy(t *testing.T, w *crawled.Web, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *broadcast.Webhooks, stop func()) {
 	t.Helper()
 	o := broadcast.WebhookOptions{
-		Store: w.store(), Bell: &w.bell, Clock: by, Logger: slog.New(slog.DiscardHandler),
+		Store: w.Store(), Bell: &w.Bell, Clock: by, Logger: slog.New(slog.DiscardHandler),
 		Transport: &http.Transport{}, FS: fs, Dir: "data/webhooks",
 	}
 	for _, r := range receivers {
@@ -137,16 +139,16 @@ func tellBy(t *testing.T, w *world, fs vfs.FS, by *clock.Clock, receivers ...*re
 }
 
 func TestWebhookIsToldOfChanges(t *testing.T) {
-	w := newWorld(t, 2, 3)
+	w := crawled.New(t, 2, 3)
 	r := newReceiver(t, nil)
 	defer tell(t, w, vfs.NewMem(), r)()
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
-	r.awaitKind(url(0, 1), "changed")
-	w.set(url(1, 2), "")
-	w.visit(url(1, 2))
-	w.visit(url(1, 2))
-	r.awaitKind(url(1, 2), "gone")
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	r.awaitKind(crawled.URL(0, 1), "changed")
+	w.Set(crawled.URL(1, 2), "")
+	w.Visit(crawled.URL(1, 2))
+	w.Visit(crawled.URL(1, 2))
+	r.awaitKind(crawled.URL(1, 2), "gone")
 	if first := r.lines[0]; len(r.lines) != 2 || first.Version != 2 || len(first.Digest) != 40 || first.Cursor == "" {
 		t.Errorf("%+v: want two changes", r.lines)
 	}
@@ -154,7 +156,7 @@ func TestWebhookIsToldOfChanges(t *testing.T) {
 
 // TestWebhookIsToldAgain refuses what is sent in every way; nothing is lost, and what is taken comes once.
 func TestWebhookIsToldAgain(t *testing.T) {
-	w := newWorld(t, 2, 3)
+	w := crawled.New(t, 2, 3)
 	elsewhere := newReceiver(t, nil)
 	r := newReceiver(t, func(attempt int, out http.ResponseWriter, request *http.Request) bool {
 		switch attempt % 4 {
@@ -169,9 +171,9 @@ func TestWebhookIsToldAgain(t *testing.T) {
 	})
 	defer tell(t, w, vfs.NewMem(), r)()
 	for round := range 3 {
-		w.set(url(0, 1), fmt.Sprintf("text %d", round))
-		w.visit(url(0, 1))
-		r.await(func(_ int, lines []broadcast.Change) bool { return len(lines) == round+1 })
+		w.Set(crawled.URL(0, 1), fmt.Sprintf("text %d", round))
+		w.Visit(crawled.URL(0, 1))
+		r.await(func(_ int, lines []feed.Change) bool { return len(lines) == round+1 })
 	}
 	if r.attempts != 12 || elsewhere.attempts != 0 {
 		t.Errorf("%d attempts, %d elsewhere: want 12 and none", r.attempts, elsewhere.attempts)
@@ -181,7 +183,7 @@ func TestWebhookIsToldAgain(t *testing.T) {
 // TestWebhookHeedsRetryAfter refuses once each by a number of seconds and by a date, an hour off: no sooner it is asked
 // again. The metrics tell what happened.
 func TestWebhookHeedsRetryAfter(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	by := clock.New(time.Unix(1.8e9, 0), 1e5)
 	var earliest time.Time
 	r := newReceiver(t, func(attempt int, out http.ResponseWriter, _ *http.Request) bool {
@@ -202,9 +204,9 @@ func TestWebhookHeedsRetryAfter(t *testing.T) {
 		return true
 	})
 	hooks, stop := tellBy(t, w, vfs.NewMem(), by, r)
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
-	r.awaitKind(url(0, 1), "changed")
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	r.awaitKind(crawled.URL(0, 1), "changed")
 	stop()
 	var text strings.Builder
 	registry := prometheus.NewPedanticRegistry()
@@ -227,7 +229,7 @@ func TestWebhookHeedsRetryAfter(t *testing.T) {
 
 // TestWebhookGoesOn ends the sender, also while the hook refuses all; the next one goes on where it was.
 func TestWebhookGoesOn(t *testing.T) {
-	w := newWorld(t, 1, 4)
+	w := crawled.New(t, 1, 4)
 	var down sync.Map
 	r := newReceiver(t, func(_ int, out http.ResponseWriter, _ *http.Request) bool {
 		if _, is := down.Load("down"); is {
@@ -238,22 +240,22 @@ func TestWebhookGoesOn(t *testing.T) {
 	})
 	fs := vfs.NewMem()
 	change := func(page int) {
-		w.set(url(0, page), "second text")
-		w.visit(url(0, page))
+		w.Set(crawled.URL(0, page), "second text")
+		w.Visit(crawled.URL(0, page))
 	}
 	stop := tell(t, w, fs, r)
 	change(1)
-	r.awaitKind(url(0, 1), "changed")
+	r.awaitKind(crawled.URL(0, 1), "changed")
 	down.Store("down", true)
 	before := r.attempts
 	change(2)
-	r.await(func(attempts int, _ []broadcast.Change) bool { return attempts > before })
+	r.await(func(attempts int, _ []feed.Change) bool { return attempts > before })
 	stop()
 	change(3)
 	down.Delete("down")
 	stop = tell(t, w, fs, r)
-	r.awaitKind(url(0, 2), "changed")
-	r.awaitKind(url(0, 3), "changed")
+	r.awaitKind(crawled.URL(0, 2), "changed")
+	r.awaitKind(crawled.URL(0, 3), "changed")
 	stop()
 	if n := len(r.lines); n != 3 && n != 4 { // the first again, if its cursor was not kept in time
 		t.Errorf("%d lines: %+v", n, r.lines)
@@ -262,7 +264,7 @@ func TestWebhookGoesOn(t *testing.T) {
 
 // TestWebhookThatHangs holds that one that never answers slows no other.
 func TestWebhookThatHangs(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	hung := newReceiver(t, func(_ int, _ http.ResponseWriter, request *http.Request) bool {
 		<-request.Context().Done()
 		return true
@@ -270,15 +272,15 @@ func TestWebhookThatHangs(t *testing.T) {
 	r := newReceiver(t, nil)
 	defer tell(t, w, vfs.NewMem(), hung, r)()
 	for round := range 4 {
-		w.set(url(0, 2), fmt.Sprintf("text %d", round))
-		w.visit(url(0, 2))
-		r.await(func(_ int, lines []broadcast.Change) bool { return len(lines) == round+1 })
+		w.Set(crawled.URL(0, 2), fmt.Sprintf("text %d", round))
+		w.Visit(crawled.URL(0, 2))
+		r.await(func(_ int, lines []feed.Change) bool { return len(lines) == round+1 })
 	}
 }
 
 // TestWebhookThatPanics has what is done for one hook panic. The other is told of everything.
 func TestWebhookThatPanics(t *testing.T) {
-	w := newWorld(t, 1, 3)
+	w := crawled.New(t, 1, 3)
 	bad, r := newReceiver(t, nil), newReceiver(t, nil)
 	name := sha256.Sum256([]byte(bad.address.String()))
 	cursor := hex.EncodeToString(name[:8])
@@ -290,7 +292,7 @@ func TestWebhookThatPanics(t *testing.T) {
 		return nil
 	})
 	o := broadcast.WebhookOptions{
-		Store: w.store(), Bell: &w.bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
+		Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
 		Transport: &http.Transport{}, FS: errorfs.Wrap(vfs.NewMem(), planted), Dir: "data/webhooks",
 		Hooks: []broadcast.Webhook{{URL: bad.address, Secret: []byte(hookSecret)}, {URL: r.address, Secret: []byte(hookSecret)}},
 	}
@@ -309,25 +311,25 @@ func TestWebhookThatPanics(t *testing.T) {
 		cancel()
 		<-ended
 	}()
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
-	bad.awaitKind(url(0, 1), "changed") // and then its cursor is written
-	r.awaitKind(url(0, 1), "changed")
-	w.set(url(0, 2), "third text")
-	w.visit(url(0, 2))
-	r.awaitKind(url(0, 2), "changed")
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	bad.awaitKind(crawled.URL(0, 1), "changed") // and then its cursor is written
+	r.awaitKind(crawled.URL(0, 1), "changed")
+	w.Set(crawled.URL(0, 2), "third text")
+	w.Visit(crawled.URL(0, 2))
+	r.awaitKind(crawled.URL(0, 2), "changed")
 }
 
 // TestWebhookThatLacksChanges has cursors that lead nowhere: the hook is told so, and then of what changes.
 func TestWebhookThatLacksChanges(t *testing.T) {
 	for name, cursor := range map[string]string{
-		"ahead of the log": broadcast.Cursor{9999, 9999, 9999, 9999}.String(),
+		"ahead of the log": feed.Cursor{9999, 9999, 9999, 9999}.String(),
 		"garbage":          "x!",
 		"an empty file":    "",
 		"a long file":      strings.Repeat("A", 2<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1, 2)
+			w := crawled.New(t, 1, 2)
 			r := newReceiver(t, nil)
 			fs := vfs.NewMem()
 			tell(t, w, fs, r)()
@@ -344,11 +346,11 @@ func TestWebhookThatLacksChanges(t *testing.T) {
 			}
 			f.Close()
 			defer tell(t, w, fs, r)()
-			r.await(func(_ int, lines []broadcast.Change) bool { return len(lines) == 1 })
-			w.set(url(0, 1), "second text")
-			w.visit(url(0, 1))
-			r.awaitKind(url(0, 1), "changed")
-			if first := r.lines[0]; first.Kind != broadcast.KindResynchronise || first.Cursor == "" || first.Error == "" {
+			r.await(func(_ int, lines []feed.Change) bool { return len(lines) == 1 })
+			w.Set(crawled.URL(0, 1), "second text")
+			w.Visit(crawled.URL(0, 1))
+			r.awaitKind(crawled.URL(0, 1), "changed")
+			if first := r.lines[0]; first.Kind != feed.KindResynchronise || first.Cursor == "" || first.Error == "" {
 				t.Errorf("%+v", first)
 			}
 		})

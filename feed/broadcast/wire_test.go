@@ -21,6 +21,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/mirror"
+	"freshet/internal/crawled"
 )
 
 // wireRole says, in the environment, which part a process of TestMulticastOnTheWire plays.
@@ -140,7 +141,7 @@ func serveWire(t *testing.T) {
 		ip(t, fmt.Sprintf("addr add 10.83.%d.1/24 dev %s0", i, name))
 		ip(t, fmt.Sprintf("link set %s0 addrgenmode none up", name))
 	}
-	w := newWorld(t, 1, wirePages)
+	w := crawled.New(t, 1, wirePages)
 	conn, err := multicast.Dial(netip.MustParseAddrPort(wireGroup), "cast0")
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +176,8 @@ func serveWire(t *testing.T) {
 	}
 	for round := range wireChanges {
 		for page := range wirePages {
-			w.set(url(0, page), longText(uint64(round*wirePages+page)))
-			w.visit(url(0, page))
+			w.Set(crawled.URL(0, page), longText(uint64(round*wirePages+page)))
+			w.Visit(crawled.URL(0, page))
 		}
 		await()
 	}
@@ -218,7 +219,7 @@ func longText(seed uint64) string {
 }
 
 // groupFeed lets a feed of a world send to the wire's group, at a pace.
-func groupFeed(t *testing.T, w *world, out io.Writer, pace float64) (feed *broadcast.Server, stop func()) {
+func groupFeed(t *testing.T, w *crawled.Web, out io.Writer, pace float64) (feed *broadcast.Server, stop func()) {
 	sender := multicast.NewSender(out, pace, clock.Real())
 	feed, end := startFeed(t, w, broadcast.Options{
 		Transport: broadcast.NewGroup(netip.MustParseAddrPort(wireGroup), sender, 7), Rate: pace,

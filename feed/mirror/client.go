@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -142,7 +143,7 @@ func (c *Client) Run(ctx context.Context) error {
 			return nil
 		case errors.As(err, &lasting):
 			return lasting.err
-		case errors.Is(err, broadcast.ErrBehind):
+		case errors.Is(err, feed.ErrBehind):
 			c.o.Logger.Warn("the mirror is too old to be told what has changed: it says what it has instead")
 			c.cursor = ""
 		default:
@@ -304,7 +305,7 @@ func refusal(response *http.Response) error {
 	}
 	switch code := response.StatusCode; {
 	case code == http.StatusGone:
-		return fmt.Errorf("%w: %s", broadcast.ErrBehind, fault.Error)
+		return fmt.Errorf("%w: %s", feed.ErrBehind, fault.Error)
 	case code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
 		return lasting(fmt.Errorf("%w: %s", ErrRefused, fault.Error))
 	}

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -8,14 +9,14 @@ import (
 
 const module = "freshet"
 
-// rooms says which rooms of ours each room may import, tests apart. A room's subpackages keep its
-// arrows and may import it and each other, unless they stand here themselves. The live rooms, which
-// wait or tell the time, may import clock; the policies, which are told the time, may not.
+// rooms says which rooms of ours each room may import, tests apart. A room is a folder and those below it that have
+// no line of their own; its packages may import each other. The live rooms, which wait or tell the time, may import
+// clock; the policies, which are told the time, may not.
 var rooms = map[string]string{
 	"clock":      "",
 	"memory":     "",
 	"weburl":     "",
-	"store":      "weburl clock",
+	"store":      "weburl clock store/warc",
 	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
 	"frontier":   "weburl",
@@ -28,14 +29,14 @@ var rooms = map[string]string{
 	"fleet":      "",
 	"importance": "weburl",
 	"weights":    "",
-	"feed":       "weburl store clock memory",
+	"feed":       "weburl store clock",
 	"crawl": "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet " +
-		"importance weights",
+		"importance weights store/warc crawl/discovery crawl/explain crawl/keepfresh crawl/robots",
 	"crawl/shard":   "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory store seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"node":          "weburl clock memory store store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
-	"importer":      "weburl store fetch extract",
+	"importer":      "weburl store store/warc fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",
@@ -44,6 +45,10 @@ var rooms = map[string]string{
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
+
+	"feed/broadcast":           "weburl store clock feed feed/broadcast/scheduler",
+	"feed/broadcast/multicast": "clock", // it carries frames and knows nothing of what is in them
+	"feed/mirror":              "weburl store/warc clock feed feed/broadcast feed/broadcast/multicast",
 
 	"feed/broadcast/scheduler": "", // what is sent next is decided without knowing how
 }
@@ -92,6 +97,12 @@ func TestMayImport(t *testing.T) {
 		{"store", "store/warc", true},
 		{"store/warc", "store", false},
 		{"store/warc", "weburl", true},
+		{"dashboard", "feed/webhook", false},
+		{"feed", "feed/broadcast", false},
+		{"feed/broadcast", "feed", true},
+		{"feed/broadcast", "feed/mirror", false},
+		{"feed/broadcast/scheduler/schedulertest", "feed/broadcast/scheduler", true},
+		{"feed/broadcast/scheduler/schedulertest", "store", false},
 		{"crawl", "store/warc", true},
 		{"crawl/status", "crawl", true},
 		{"crawl", "index", false},
@@ -111,9 +122,8 @@ func TestMayImport(t *testing.T) {
 // mayImport reports whether the package of folder from may import that of folder to.
 func mayImport(from, to string) bool {
 	room := roomOf(from)
-	allowed := strings.Fields(rooms[room])
-	return slices.Contains(everything, room) || first(to) == room ||
-		slices.Contains(allowed, first(to)) || slices.Contains(allowed, to)
+	return slices.Contains(everything, room) || roomOf(to) == room ||
+		slices.Contains(strings.Fields(rooms[room]), roomOf(to))
 }
 
 // TestPureRooms holds that a policy opens nothing.
@@ -151,10 +161,12 @@ func TestRoomsHaveNoCircles(t *testing.T) {
 	}
 }
 
-// roomOf returns the line of rooms that a package's folder belongs to: its own or its first part's.
+// roomOf returns the line of rooms that a package's folder belongs to: its own or that of the nearest folder above.
 func roomOf(dir string) string {
-	if _, ok := rooms[dir]; ok {
-		return dir
+	for room := dir; room != "."; room = path.Dir(room) {
+		if _, ok := rooms[room]; ok {
+			return room
+		}
 	}
 	return first(dir)
 }

@@ -20,6 +20,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/fetch"
@@ -65,7 +66,7 @@ type live struct {
 	clock  *clock.Clock
 	web    *sim.Web
 	engine *crawl.Engine
-	bell   broadcast.Bell
+	bell   feed.Bell
 	front  atomic.Pointer[http.Handler] // of the feed that runs now
 	serve  *http.Server
 	dial   func(context.Context, string, string) (net.Conn, error)

@@ -1,10 +1,12 @@
-package broadcast
+package feed
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +39,6 @@ const (
 
 const (
 	heartbeat    = 15 * time.Second // between signs of life
-	stall        = 30 * time.Second // that a write may take; then the client is let go
 	linesAtOnce  = 256              // read from the log, and held in memory, for a client
 	pauseToBatch = 50 * time.Millisecond
 )
@@ -64,20 +65,16 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	site, err := parseSite(query.Get("site"))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	reader, err := NewReader(f.Store, since, site)
 	if err != nil {
-		refuse(w, codeOf(err), err)
+		Refuse(w, CodeOf(err), err)
 		return
 	}
-	out := &lines{w: w, control: http.NewResponseController(w), clock: f.Clock}
-	out.events = strings.Contains(r.Header.Get("Accept"), "text/event-stream")
-	out.begin()
-	if f.stream(r, reader, out, follow) != nil {
-		return // the client has gone
-	}
+	out := begin(w, f.Clock, strings.Contains(r.Header.Get("Accept"), "text/event-stream"))
+	_ = f.stream(r, reader, out, follow) // the client has gone
 }
 
 // stream writes changes until there is no reason to go on; its error is the client's.
@@ -88,8 +85,10 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 		news := f.Bell.Wait()
 		before := reader.Cursor()
 		entries, err := reader.Next(linesAtOnce)
-		if err := out.entries(f.Store, before, entries); err != nil {
-			return err
+		for c := range Lines(f.Store, before, entries) {
+			if err := out.line(c); err != nil {
+				return err
+			}
 		}
 		switch {
 		case err != nil:
@@ -97,14 +96,14 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 			if errors.Is(err, ErrBehind) {
 				kind = KindResynchronise
 			}
-			return errors.Join(out.line(Change{Kind: kind, Error: err.Error()}), out.flush())
+			return errors.Join(out.line(Change{Kind: kind, Error: err.Error()}), out.to.Flush())
 		case len(entries) > 0:
-			if err := out.flush(); err != nil {
+			if err := out.to.Flush(); err != nil {
 				return err
 			}
 			continue
 		case !follow:
-			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.flush())
+			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.to.Flush())
 		}
 		select {
 		case <-news:
@@ -113,7 +112,7 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 			}
 		case <-timer.C:
 			f.Clock.Reset(timer, f.Clock.Span(heartbeat))
-			if err := errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.flush()); err != nil {
+			if err := errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.to.Flush()); err != nil {
 				return err
 			}
 		case <-r.Context().Done():
@@ -126,35 +125,23 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 
 // lines writes changes in one of the two formats.
 type lines struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	clock   *clock.Clock
-	events  bool
+	to     *Writer
+	events bool
 }
 
-func (l *lines) begin() {
+// begin begins an answer: of events, or of JSON.
+func begin(w http.ResponseWriter, c *clock.Clock, events bool) *lines {
 	kind := "application/x-ndjson"
-	if l.events {
+	if events {
 		kind = "text/event-stream"
 	}
-	l.w.Header().Set("Content-Type", kind)
-	l.w.Header().Set("Cache-Control", "no-store")
-	l.w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to collect lines
-	l.w.WriteHeader(http.StatusOK)
-	_ = l.flush() // the next write tells
-}
-
-// entries writes a line an entry; at is the cursor before the first.
-func (l *lines) entries(s *store.Store, at Cursor, entries []Entry) error {
-	for _, e := range entries {
-		at[e.Partition] = e.Record
-		c := describe(s, e)
-		c.Cursor = at.String()
-		if err := l.line(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to collect lines
+	w.WriteHeader(http.StatusOK)
+	l := &lines{NewWriter(w, c), events}
+	_ = l.to.Flush() // the next write tells
+	return l
 }
 
 func (l *lines) line(c Change) error {
@@ -162,7 +149,6 @@ func (l *lines) line(c Change) error {
 	if err != nil {
 		return err
 	}
-	_ = l.control.SetWriteDeadline(l.clock.Deadline(stall)) // not every connection has one
 	if l.events {
 		if c.Cursor != "" {
 			text = fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n", c.Cursor, c.Kind, text)
@@ -170,35 +156,38 @@ func (l *lines) line(c Change) error {
 			text = fmt.Appendf(nil, "event: %s\ndata: %s\n", c.Kind, text)
 		}
 	}
-	_, err = l.w.Write(append(text, '\n'))
+	_, err = l.to.Write(append(text, '\n'))
 	return err
 }
 
-func (l *lines) flush() error {
-	err := l.control.Flush()
-	if errors.Is(err, http.ErrNotSupported) {
-		return nil
+// Lines returns entries that were read one after another as lines of the change feed. since is the cursor before the
+// first of them.
+func Lines(s *store.Store, since Cursor, entries []Entry) iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		at := slices.Clone(since)
+		for _, e := range entries {
+			at[e.Partition] = e.Record
+			c := describe(s, e)
+			c.Cursor = at.String()
+			if !yield(c) {
+				return
+			}
+		}
 	}
-	return err
 }
 
-// describe returns an entry as a line, yet without its cursor. Of a version that is no longer kept it
-// tells the number only.
+// describe returns an entry as a line, without its cursor. Of a version that is no longer kept it gives the number
+// only.
 func describe(s *store.Store, e Entry) Change {
 	at := time.Unix(0, e.At).UTC()
 	c := Change{Kind: e.Kind.String(), URL: e.URL.String(), At: &at, Version: e.Version}
 	if !e.MovedTo.IsZero() {
 		c.MovedTo = e.MovedTo.String()
 	}
-	if v, err := s.Version(e.Partition, e.Fingerprint, e.Version); err == nil && !ended(e.Kind) {
+	if v, err := s.Version(e.Partition, e.Fingerprint, e.Version); err == nil && !e.Kind.Ended() {
 		c.Digest, c.ContentType, c.SizeBytes = fmt.Sprintf("%x", v.BodyDigest[:]), v.ContentType, v.Size
 	}
 	return c
-}
-
-// ended reports whether a change leaves a page without a body to serve.
-func ended(k store.ChangeKind) bool {
-	return k != store.ChangeNew && k != store.ChangeChanged
 }
 
 // parseSite reads a site as a user types it; "" is none.
@@ -211,21 +200,4 @@ func parseSite(text string) (weburl.Site, error) {
 		return "", err
 	}
 	return u.Site(), nil
-}
-
-// codeOf returns the HTTP status for an error of a cursor.
-func codeOf(err error) int {
-	switch {
-	case errors.Is(err, ErrCursor), errors.Is(err, ErrInterest):
-		return http.StatusBadRequest
-	case errors.Is(err, ErrBehind):
-		return http.StatusGone
-	}
-	return http.StatusInternalServerError
-}
-
-func refuse(w http.ResponseWriter, code int, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": err.Error(), "resynchronise": code == http.StatusGone})
 }

@@ -1,4 +1,4 @@
-package broadcast
+package feed
 
 import (
 	"container/heap"
@@ -9,38 +9,38 @@ import (
 	"freshet/weburl"
 )
 
-// span is the part of the change log after one cursor, up to another. An entry leaves it when its page
-// changes anew, and none ever enters.
-type span struct{ from, to Cursor }
+// Span is the part of the change log after one cursor, up to another. An entry leaves it when its page
+// changes again, and none ever enters.
+type Span struct{ From, To Cursor }
 
-// parseSpan reads two cursors of a directory; the error is ErrCursor, or ErrBehind if they lie outside
+// ParseSpan reads two cursors of a directory. The error is ErrCursor, or ErrBehind if they lie outside
 // of its log.
-func parseSpan(s *store.Store, from, to string) (here span, err error) {
+func ParseSpan(s *store.Store, from, to string) (here Span, err error) {
 	var wrong error
-	here.from, err = ParseCursor(from, s.Partitions())
-	here.to, wrong = ParseCursor(to, s.Partitions())
+	here.From, err = ParseCursor(from, s.Partitions())
+	here.To, wrong = ParseCursor(to, s.Partitions())
 	if err = errors.Join(err, wrong); err != nil {
 		return here, err
 	}
-	for p := range here.to {
+	for p := range here.To {
 		total, err := s.Counters(weburl.Partition(p))
 		switch {
 		case err != nil:
 			return here, err
-		case here.from[p] > here.to[p] || here.to[p] > total.Records:
-			return here, fmt.Errorf("%w: records %d to %d of partition %d, which has %d", ErrBehind, here.from[p], here.to[p], p, total.Records)
+		case here.From[p] > here.To[p] || here.To[p] > total.Records:
+			return here, fmt.Errorf("%w: records %d to %d of partition %d, which has %d", ErrBehind, here.From[p], here.To[p], p, total.Records)
 		}
 	}
 	return here, nil
 }
 
-// walk calls do for every entry of the span: in the log's order inside a partition, and among the
+// Walk calls do for every entry of the span: in the log's order inside a partition, and among the
 // partitions' next entries the earliest first. It ends with do's first error. It holds 64 entries a
 // partition.
-func (h span) walk(s *store.Store, do func(Entry) error) error {
+func (h Span) Walk(s *store.Store, do func(Entry) error) error {
 	var next tails
-	for p := range h.from {
-		r := &tail{partition: weburl.Partition(p), at: h.from[p], end: h.to[p]}
+	for p := range h.From {
+		r := &tail{partition: weburl.Partition(p), at: h.From[p], end: h.To[p]}
 		if err := r.fill(s); err != nil {
 			return err
 		}

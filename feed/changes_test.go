@@ -1,4 +1,4 @@
-package broadcast_test
+package feed_test
 
 import (
 	"bufio"
@@ -13,13 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/clock"
-	"freshet/feed/broadcast"
+	"freshet/feed"
+	"freshet/internal/crawled"
 )
 
 // changesOf serves the change feed of a world.
-func changesOf(t *testing.T, w *world) string {
+func changesOf(t *testing.T, w *crawled.Web) string {
 	done := make(chan struct{})
-	server := httptest.NewServer(&broadcast.Changes{Store: w.store(), Bell: &w.bell, Clock: clock.Real(), Done: done})
+	server := httptest.NewServer(&feed.Changes{Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Done: done})
 	t.Cleanup(func() {
 		close(done)
 		server.Close()
@@ -29,7 +30,7 @@ func changesOf(t *testing.T, w *world) string {
 }
 
 // stream opens the change feed and returns what gives the next line.
-func stream(t *testing.T, address, query string) (next func() broadcast.Change, stop func()) {
+func stream(t *testing.T, address, query string) (next func() feed.Change, stop func()) {
 	t.Helper()
 	response, err := http.Get(address + "?" + query)
 	if err != nil {
@@ -39,7 +40,7 @@ func stream(t *testing.T, address, query string) (next func() broadcast.Change, 
 		t.Fatalf("%s: %s", query, response.Status)
 	}
 	lines := json.NewDecoder(response.Body)
-	return func() (c broadcast.Change) {
+	return func() (c feed.Change) {
 		t.Helper()
 		if err := lines.Decode(&c); err != nil {
 			t.Fatal(err)
@@ -51,7 +52,7 @@ func stream(t *testing.T, address, query string) (next func() broadcast.Change, 
 // TestChangesOfALiveCrawl follows a crawl that goes on: everything from the start, then each change, an
 // end of a page among them; a second reader goes on from a cursor of the first one's.
 func TestChangesOfALiveCrawl(t *testing.T) {
-	w := newWorld(t, 3, 4)
+	w := crawled.New(t, 3, 4)
 	address := changesOf(t, w)
 	next, stop := stream(t, address, "since=start")
 	defer stop()
@@ -72,24 +73,24 @@ func TestChangesOfALiveCrawl(t *testing.T) {
 	only, stopOnly := stream(t, address, "site=http://h1.test")
 	defer stopOnly()
 
-	w.set(url(0, 1), "second text")
-	w.visit(url(0, 1))
-	w.set(url(1, 2), "")
-	w.visit(url(1, 2))
-	w.visit(url(1, 2))
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	w.Set(crawled.URL(1, 2), "")
+	w.Visit(crawled.URL(1, 2))
+	w.Visit(crawled.URL(1, 2))
 	again, stopAgain := stream(t, address, "since="+cursor)
 	defer stopAgain()
-	for name, next := range map[string]func() broadcast.Change{"from the start": next, "from now": now, "resumed": again} {
+	for name, next := range map[string]func() feed.Change{"from the start": next, "from now": now, "resumed": again} {
 		got := map[string]string{}
 		for range 2 {
 			c := next()
 			got[c.URL] = c.Kind
 		}
-		if got[url(0, 1)] != "changed" || got[url(1, 2)] != "gone" {
+		if got[crawled.URL(0, 1)] != "changed" || got[crawled.URL(1, 2)] != "gone" {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if c := only(); c.URL != url(1, 2) || c.Kind != "gone" || c.Digest != "" {
+	if c := only(); c.URL != crawled.URL(1, 2) || c.Kind != "gone" || c.Digest != "" {
 		t.Errorf("of one site: %+v", c)
 	}
 	last, stopLast := stream(t, address, "since="+cursor+"&follow=false")
@@ -97,13 +98,13 @@ func TestChangesOfALiveCrawl(t *testing.T) {
 	for range 2 {
 		last()
 	}
-	if c := last(); c.Kind != broadcast.KindHeartbeat || c.Cursor == "" {
+	if c := last(); c.Kind != feed.KindHeartbeat || c.Cursor == "" {
 		t.Errorf("the end: %+v", c)
 	}
 }
 
 func TestChangesAsEvents(t *testing.T) {
-	w := newWorld(t, 1, 1)
+	w := crawled.New(t, 1, 1)
 	request, _ := http.NewRequest(http.MethodGet, changesOf(t, w)+"?since=start&follow=false", nil)
 	request.Header.Set("Accept", "text/event-stream")
 	response, err := http.DefaultClient.Do(request)
@@ -123,18 +124,18 @@ func TestChangesAsEvents(t *testing.T) {
 }
 
 func TestRefusedCursors(t *testing.T) {
-	w := newWorld(t, 1, 1)
+	w := crawled.New(t, 1, 1)
 	address := changesOf(t, w)
 	for name, test := range map[string]struct {
 		query string
 		code  int
 	}{
 		"garbage":             {"since=x!", http.StatusBadRequest},
-		"other partitions":    {"since=" + broadcast.Cursor{1, 2}.String(), http.StatusBadRequest},
-		"ahead of the log":    {"since=" + broadcast.Cursor{9999, 9999, 9999, 9999}.String(), http.StatusGone},
+		"other partitions":    {"since=" + feed.Cursor{1, 2}.String(), http.StatusBadRequest},
+		"ahead of the log":    {"since=" + feed.Cursor{9999, 9999, 9999, 9999}.String(), http.StatusGone},
 		"no site":             {"site=h0.test", http.StatusBadRequest},
-		"altered on the way":  {"since=" + strings.Replace(broadcast.Cursor{1, 2, 3, 4}.String(), "A", "B", 1), http.StatusBadRequest},
-		"the first directory": {"since=" + broadcast.Cursor{0, 0, 0, 0}.String() + "&follow=false", http.StatusOK},
+		"altered on the way":  {"since=" + strings.Replace(feed.Cursor{1, 2, 3, 4}.String(), "A", "B", 1), http.StatusBadRequest},
+		"the first directory": {"since=" + feed.Cursor{0, 0, 0, 0}.String() + "&follow=false", http.StatusOK},
 	} {
 		response, err := http.Get(address + "?" + test.query)
 		if err != nil {
@@ -148,8 +149,8 @@ func TestRefusedCursors(t *testing.T) {
 
 func TestCursorText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := broadcast.Cursor(rapid.SliceOfN(rapid.Uint64(), 1, 40).Draw(t, "positions"))
-		got, err := broadcast.ParseCursor(c.String(), len(c))
+		c := feed.Cursor(rapid.SliceOfN(rapid.Uint64(), 1, 40).Draw(t, "positions"))
+		got, err := feed.ParseCursor(c.String(), len(c))
 		if err != nil || !slices.Equal(got, c) {
 			t.Fatalf("%v: got %v, %v", c, got, err)
 		}
@@ -157,11 +158,11 @@ func TestCursorText(t *testing.T) {
 }
 
 func FuzzParseCursor(f *testing.F) {
-	f.Add(broadcast.Cursor{1, 2, 300}.String())
+	f.Add(feed.Cursor{1, 2, 300}.String())
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := broadcast.ParseCursor(text, 3)
-		if err == nil && len(c) != 3 || err != nil && !errors.Is(err, broadcast.ErrCursor) {
+		c, err := feed.ParseCursor(text, 3)
+		if err == nil && len(c) != 3 || err != nil && !errors.Is(err, feed.ErrCursor) {
 			t.Errorf("%q: %v, %v", text, c, err)
 		}
 	})

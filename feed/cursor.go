@@ -1,4 +1,4 @@
-package broadcast
+package feed
 
 import (
 	"encoding/base64"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 )
 
 // A Cursor is a position in the change log: for each partition the number of the last record taken in.
@@ -18,10 +17,10 @@ const Start = "start"
 
 var (
 	// ErrCursor matches the errors of a text that is no cursor of this directory's.
-	ErrCursor = errors.New("broadcast: not a cursor")
+	ErrCursor = errors.New("feed: not a cursor")
 	// ErrBehind matches the errors of a cursor from which the log can no longer tell everything: the
 	// client has to resynchronise.
-	ErrBehind = errors.New("broadcast: the cursor lies outside of what the change log remembers: resynchronise")
+	ErrBehind = errors.New("feed: the cursor lies outside of what the change log remembers: resynchronise")
 )
 
 const cursorFormat = 1
@@ -78,5 +77,3 @@ func ParseCursor(text string, partitions int) (Cursor, error) {
 	}
 	return c, nil
 }
-
-func (c Cursor) clone() Cursor { return slices.Clone(c) }

@@ -1,4 +1,6 @@
-package broadcast_test
+// Package crawled is for tests of what reads a store: a small web whose pages change when the test says so, and a
+// crawl of it that goes on, in memory.
+package crawled
 
 import (
 	"context"
@@ -11,33 +13,31 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"freshet/crawl"
-	"freshet/feed/broadcast"
+	"freshet/feed"
 	"freshet/store"
 	"freshet/weburl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A Web is one of sites h0.test, h1.test … and a crawl of them.
+type Web struct {
+	Bell feed.Bell // rung when the log has grown
 
-// world is a web of sites h0.test, h1.test … whose pages change when the test says so, and a crawl of it
-// that goes on, in memory.
-type world struct {
 	t      *testing.T
 	engine *crawl.Engine
-	bell   broadcast.Bell
 
 	mu    sync.Mutex
 	pages map[string]string // URL → text; absent: 404
 }
 
-// newWorld begins a crawl and waits until every page is stored.
-func newWorld(t *testing.T, sites, pages int) *world {
-	w := &world{t: t, pages: map[string]string{}}
+// New begins a crawl of so many sites, each of so many pages, and waits until every page is stored. The test's end
+// ends the crawl.
+func New(t *testing.T, sites, pages int) *Web {
+	w := &Web{t: t, pages: map[string]string{}}
 	for s := range sites {
 		for p := range pages {
-			w.pages[url(s, p)] = fmt.Sprintf("first text of page %d of site %d", p, s)
+			w.pages[URL(s, p)] = fmt.Sprintf("first text of page %d of site %d", p, s)
 		}
 	}
 	server := httptest.NewServer(w)
@@ -46,12 +46,12 @@ func newWorld(t *testing.T, sites, pages int) *world {
 	o := crawl.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: -1,
 		UserAgent: "freshet-test", Resolve: map[string]netip.AddrPort{},
-		OnRecord: func(weburl.Partition, uint64, []byte) { w.bell.Ring() },
+		OnRecord: func(weburl.Partition, uint64, []byte) { w.Bell.Ring() },
 	}
 	for s := range sites {
 		o.Resolve[fmt.Sprintf("h%d.test", s)] = address
 		for p := range pages {
-			o.Seeds = append(o.Seeds, parse(t, url(s, p)))
+			o.Seeds = append(o.Seeds, parse(t, URL(s, p)))
 		}
 	}
 	var err error
@@ -74,7 +74,7 @@ func newWorld(t *testing.T, sites, pages int) *world {
 		}
 	})
 	w.await(func() bool {
-		total, err := w.store().Total()
+		total, err := w.Store().Total()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +83,11 @@ func newWorld(t *testing.T, sites, pages int) *world {
 	return w
 }
 
-func (w *world) store() *store.Store { return w.engine.Store() }
+// Store returns what the crawl stores into.
+func (w *Web) Store() *store.Store { return w.engine.Store() }
 
-func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+// ServeHTTP serves the pages.
+func (w *Web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	text, ok := w.pages["http://"+r.Host+r.URL.Path]
 	w.mu.Unlock()
@@ -97,8 +99,8 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(out, "<title>Page</title><p>%s", text)
 }
 
-// set changes a page; "" takes it away.
-func (w *world) set(at, text string) {
+// Set changes a page; "" takes it away.
+func (w *Web) Set(at, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pages[at] = text; text == "" {
@@ -106,11 +108,11 @@ func (w *world) set(at, text string) {
 	}
 }
 
-// visit lets the crawl look at a page and waits until it has.
-func (w *world) visit(at string) {
+// Visit lets the crawl look at a page and waits until it has.
+func (w *Web) Visit(at string) {
 	w.t.Helper()
 	visits := func() uint32 {
-		page, _, err := w.store().PageOf(parse(w.t, at))
+		page, _, err := w.Store().PageOf(parse(w.t, at))
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -124,10 +126,10 @@ func (w *world) visit(at string) {
 }
 
 // await waits until the log has grown to where a condition holds.
-func (w *world) await(holds func() bool) {
+func (w *Web) await(holds func() bool) {
 	w.t.Helper()
 	for {
-		news := w.bell.Wait()
+		news := w.Bell.Wait()
 		if holds() {
 			return
 		}
@@ -135,7 +137,8 @@ func (w *world) await(holds func() bool) {
 	}
 }
 
-func url(site, page int) string {
+// URL returns the address of a page. Page 0 is its site's first.
+func URL(site, page int) string {
 	if page == 0 {
 		return fmt.Sprintf("http://h%d.test/", site)
 	}

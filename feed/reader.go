@@ -1,7 +1,8 @@
-package broadcast
+package feed
 
 import (
 	"fmt"
+	"slices"
 
 	"freshet/store"
 	"freshet/weburl"
@@ -62,7 +63,7 @@ func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err e
 	return r, nil
 }
 
-// within errs if the log no longer tells all that came after the reader's place.
+// within returns an error if the log no longer tells all that came after the reader's place.
 func (r *Reader) within(p weburl.Partition) error {
 	total, err := r.store.Counters(p)
 	if err == nil && total.Horizon > max(r.at[p], r.floor[p]) {
@@ -72,7 +73,7 @@ func (r *Reader) within(p weburl.Partition) error {
 }
 
 // Cursor returns where the reader is: behind all that Next has returned.
-func (r *Reader) Cursor() Cursor { return r.at.clone() }
+func (r *Reader) Cursor() Cursor { return slices.Clone(r.at) }
 
 // Next returns up to about n further entries, none if there are none yet. The error is ErrBehind if ends
 // of pages were forgotten before they were read.
