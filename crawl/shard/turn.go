@@ -2,7 +2,6 @@ package shard
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"freshet/crawl/discovery"
@@ -329,16 +328,14 @@ func (s *Shard) setRetry(t *turn, record *store.Fetched) {
 	}
 }
 
-// retryAt returns when a page that failed is tried again, 0 for never: after RetryDelay, doubled with
-// each failure in a row and shifted by up to a quarter, so that pages that failed together do not come
-// back together.
+// retryAt returns when a page that failed is tried again, 0 for never.
 func (s *Shard) retryAt(url weburl.URL, failures int) int64 {
-	if failures >= s.settings.Retries {
+	retries := frontier.Retries{Most: s.settings.Retries, First: s.settings.RetryDelay}
+	wait, ok := retries.Wait(url.Fingerprint(), failures)
+	if !ok {
 		return 0
 	}
-	wait := float64(s.settings.RetryDelay) * math.Exp2(float64(min(failures, 20)))
-	wait *= 1 + float64(uint64(url.Fingerprint())%1024)/4096
-	return s.now.Add(time.Duration(min(wait, float64(24*time.Hour)))).UnixNano()
+	return s.now.Add(wait).UnixNano()
 }
 
 // count counts a page that was asked for.

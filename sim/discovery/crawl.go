@@ -34,8 +34,8 @@ func Crawl(ctx context.Context, web Web, o Options) (Result, error) {
 // epoch is what the frontier takes a crawl's start for.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// maxAttempts is how often a page is asked for, as by default in a live crawl.
-const maxAttempts = 3
+// retries are those of a live crawl by default.
+var retries = frontier.Retries{Most: 2, First: 30 * time.Second}
 
 // crawl is a crawl that runs.
 type crawl struct {
@@ -347,13 +347,13 @@ func (c *crawl) take(now float64, f Fetch) {
 	c.offer(now, f.Page)
 }
 
-// retry lets a page that failed be asked for again, half a minute later and twice that the next time.
+// retry lets a page that failed be asked for again.
 func (c *crawl) retry(n uint32, t time.Time) {
 	p := &c.pages[n]
-	if p.attempts++; p.attempts == maxAttempts {
-		return
+	if wait, again := retries.Wait(fingerprint(n), int(p.attempts)); again {
+		p.attempts++
+		c.due(n, t.Add(wait), t)
 	}
-	c.due(n, t.Add(30*time.Second<<(p.attempts-1)), t)
 }
 
 // due puts a page into its site's queue of pages that are asked for again, at a time.
