@@ -15,6 +15,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/broadcast/scheduler"
+	"freshet/feed/webhook"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -57,8 +58,8 @@ type publisher struct {
 	ctx     context.Context // of all streams
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	server  atomic.Pointer[broadcast.Server]   // nil before the first client asks
-	told    atomic.Pointer[broadcast.Webhooks] // nil if there are none
+	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
+	told    atomic.Pointer[webhook.Sender]   // nil if there are none
 }
 
 // newPublisher returns the publisher of the engine that will be opened with the options, which get its bell.

@@ -22,6 +22,7 @@ import (
 	"freshet/dashboard"
 	"freshet/feed"
 	"freshet/feed/broadcast"
+	"freshet/feed/webhook"
 )
 
 // front is what a running crawl shows of itself: the control socket and the --listen address.
@@ -99,7 +100,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, options crawl.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
-	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), broadcast.HookCollector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))

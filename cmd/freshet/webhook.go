@@ -15,7 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/feed/broadcast"
+	"freshet/feed/webhook"
 	"freshet/fetch"
 	"freshet/store"
 )
@@ -68,7 +68,7 @@ func (h *hookURLs) Replace(texts []string) error {
 }
 
 // webhooks returns the webhooks with their secrets, which the file has a line each.
-func (s *feedSettings) webhooks() (hooks []broadcast.Webhook, err error) {
+func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 	if len(s.hooks) == 0 {
 		return nil, nil
 	}
@@ -88,17 +88,17 @@ func (s *feedSettings) webhooks() (hooks []broadcast.Webhook, err error) {
 		if len(secret) < 16 {
 			return nil, fmt.Errorf("--webhook-secret-file %s:%d: want a secret of at least 16 characters", s.secretFile, i+1)
 		}
-		hooks = append(hooks, broadcast.Webhook{URL: u, Secret: []byte(secret)})
+		hooks = append(hooks, webhook.Hook{URL: u, Secret: []byte(secret)})
 	}
 	return hooks, nil
 }
 
 // tell lets webhooks be told of what changes in the store, until the publisher's end.
-func (p *publisher) tell(s *store.Store, hooks []broadcast.Webhook) error {
+func (p *publisher) tell(s *store.Store, hooks []webhook.Hook) error {
 	if len(hooks) == 0 {
 		return nil
 	}
-	told, err := broadcast.NewWebhooks(broadcast.WebhookOptions{
+	told, err := webhook.NewSender(webhook.Options{
 		Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger, Hooks: hooks,
 		Transport: hookTransport(p.allowPrivate), FS: vfs.Default, Dir: filepath.Join(p.dir, "webhooks", p.crawl),
 	})

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet/feed/broadcast"
+	"freshet/feed/webhook"
 	"freshet/fetch"
 )
 
@@ -109,8 +109,8 @@ func TestServeTellsWebhooks(t *testing.T) {
 	var healed atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if want := broadcast.Sign([]byte(secrets[r.URL.Path]), r.Header.Get(broadcast.TimestampHeader), body); r.Header.Get(broadcast.SignatureHeader) != want {
-			t.Errorf("%s: signature %q: want %q", r.URL, r.Header.Get(broadcast.SignatureHeader), want)
+		if want := webhook.Sign([]byte(secrets[r.URL.Path]), r.Header.Get(webhook.TimestampHeader), body); r.Header.Get(webhook.SignatureHeader) != want {
+			t.Errorf("%s: signature %q: want %q", r.URL, r.Header.Get(webhook.SignatureHeader), want)
 		}
 		if r.URL.Path == "/first" && !healed.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -1,8 +1,7 @@
-// Package broadcast brings the pages of a crawl to its clients, hands the change log on to URLs and serves it as
-// sitemaps. Three things read the log of package feed:
+// Package broadcast brings the pages of a crawl to its clients, and serves the change log as sitemaps. Two things read
+// the log of package feed:
 //
-//   - Webhooks, which sends its lines to URLs, signed, until they are taken.
-//   - ResourceSync, the same as sitemaps: lists of what is stored, and of what has become of it.
+//   - ResourceSync, which serves it as sitemaps: lists of what is stored, and of what has become of it.
 //   - Server, which brings the pages. It knows who wants which and what each lacks, lets a
 //     scheduler (freshet/feed/broadcast/scheduler) choose the chunk that is worth most to send next, reads the
 //     current versions of what its receivers may lack, and gives it to a Transport, which carries it to

@@ -1,11 +1,6 @@
 package broadcast
 
-import (
-	"strconv"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // Collector returns the feed's Prometheus metrics, read off its Totals at each scrape. totals may say that
 // there is no feed (yet): then there are none.
@@ -63,45 +58,4 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricDownloads, int64(t.Downloads), "served")
 	counter(metricDownloads, int64(t.DownloadsFailed-t.Downloaders), "left")
 	gauge(metricDelay, t.DownloadDelayS)
-}
-
-// HookCollector returns the Prometheus metrics of webhooks, read off at each scrape. hooks may return nil: then there
-// are none. A hook is named by its place in WebhookOptions.Hooks, from 1, and by its host: the rest of its URL may be
-// a secret.
-func HookCollector(hooks func() *Webhooks) prometheus.Collector { return hookCollector{hooks} }
-
-type hookCollector struct{ hooks func() *Webhooks }
-
-var (
-	metricHookLines    = prometheus.NewDesc("freshet_webhook_lines_total", "Lines of the change feed that a webhook has taken.", []string{"hook", "host"}, nil)
-	metricHookAttempts = prometheus.NewDesc("freshet_webhook_attempts_total", "Requests to a webhook, by whether it took what it was sent.", []string{"hook", "host", "result"}, nil)
-	metricHookFailures = prometheus.NewDesc("freshet_webhook_failures", "Attempts that failed since the last that did not.", []string{"hook", "host"}, nil)
-	metricHookLag      = prometheus.NewDesc("freshet_webhook_lag_seconds", "Age of the oldest change that a webhook is being told and has not taken; 0: none.", []string{"hook", "host"}, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (hookCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{metricHookLines, metricHookAttempts, metricHookFailures, metricHookLag} {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c hookCollector) Collect(out chan<- prometheus.Metric) {
-	w := c.hooks()
-	if w == nil {
-		return
-	}
-	for i, h := range w.hooks {
-		name, host := strconv.Itoa(i+1), h.URL.Host
-		lag := 0.0
-		if oldest := h.oldest.Load(); oldest != 0 {
-			lag = max(0, w.o.Clock.Now().Sub(time.Unix(0, oldest)).Seconds())
-		}
-		out <- prometheus.MustNewConstMetric(metricHookLines, prometheus.CounterValue, float64(h.lines.Load()), name, host)
-		out <- prometheus.MustNewConstMetric(metricHookAttempts, prometheus.CounterValue, float64(h.taken.Load()), name, host, "taken")
-		out <- prometheus.MustNewConstMetric(metricHookAttempts, prometheus.CounterValue, float64(h.refused.Load()), name, host, "refused")
-		out <- prometheus.MustNewConstMetric(metricHookFailures, prometheus.GaugeValue, float64(h.failures.Load()), name, host)
-		out <- prometheus.MustNewConstMetric(metricHookLag, prometheus.GaugeValue, lag, name, host)
-	}
 }

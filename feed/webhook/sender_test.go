@@ -1,4 +1,4 @@
-package broadcast_test
+package webhook_test
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ import (
 
 	"freshet/clock"
 	"freshet/feed"
-	"freshet/feed/broadcast"
+	"freshet/feed/webhook"
 	"freshet/internal/crawled"
 )
 
@@ -113,16 +113,16 @@ func tell(t *testing.T, w *crawled.Web, fs vfs.FS, receivers ...*receiver) (stop
 }
 
 // tellBy does so by a clock of the test's.
-func tellBy(t *testing.T, w *crawled.Web, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *broadcast.Webhooks, stop func()) {
+func tellBy(t *testing.T, w *crawled.Web, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *webhook.Sender, stop func()) {
 	t.Helper()
-	o := broadcast.WebhookOptions{
+	o := webhook.Options{
 		Store: w.Store(), Bell: &w.Bell, Clock: by, Logger: slog.New(slog.DiscardHandler),
 		Transport: &http.Transport{}, FS: fs, Dir: "data/webhooks",
 	}
 	for _, r := range receivers {
-		o.Hooks = append(o.Hooks, broadcast.Webhook{URL: r.address, Secret: []byte(hookSecret)})
+		o.Hooks = append(o.Hooks, webhook.Hook{URL: r.address, Secret: []byte(hookSecret)})
 	}
-	hooks, err := broadcast.NewWebhooks(o)
+	hooks, err := webhook.NewSender(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestWebhookHeedsRetryAfter(t *testing.T) {
 	stop()
 	var text strings.Builder
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(broadcast.HookCollector(func() *broadcast.Webhooks { return hooks }))
+	registry.MustRegister(webhook.Collector(func() *webhook.Sender { return hooks }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -291,12 +291,12 @@ func TestWebhookThatPanics(t *testing.T) {
 		}
 		return nil
 	})
-	o := broadcast.WebhookOptions{
+	o := webhook.Options{
 		Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.DiscardHandler),
 		Transport: &http.Transport{}, FS: errorfs.Wrap(vfs.NewMem(), planted), Dir: "data/webhooks",
-		Hooks: []broadcast.Webhook{{URL: bad.address, Secret: []byte(hookSecret)}, {URL: r.address, Secret: []byte(hookSecret)}},
+		Hooks: []webhook.Hook{{URL: bad.address, Secret: []byte(hookSecret)}, {URL: r.address, Secret: []byte(hookSecret)}},
 	}
-	hooks, err := broadcast.NewWebhooks(o)
+	hooks, err := webhook.NewSender(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,183 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"freshet/clock"
+	"freshet/feed"
+)
+
+// receiver is a hook that is being told.
+type receiver struct {
+	Hook
+	o      *Options
+	client *http.Client
+	file   string // of the cursor
+	rng    *rand.Rand
+	reader *feed.Reader
+	lost   error // why the hook cannot go on from where it was
+
+	taken, refused, lines atomic.Int64 // attempts, and what was taken
+	failures              atomic.Int64 // attempts refused since the last that was taken
+	oldest                atomic.Int64 // unix nanoseconds of the first change that is being told; 0: none is
+}
+
+// open brings the reader to the hook's cursor.
+func (r *receiver) open() (err error) {
+	since, err := readCursor(r.o.FS, r.file)
+	if err != nil {
+		return err
+	}
+	r.reader, err = feed.NewReader(r.o.Store, since, "")
+	if errors.Is(err, feed.ErrBehind) || errors.Is(err, feed.ErrCursor) {
+		return r.lose(err)
+	}
+	if err == nil && since == "" {
+		err = r.keep()
+	}
+	return err
+}
+
+// lose has the hook told that it lacks changes, and of all that come from now on.
+func (r *receiver) lose(why error) (err error) {
+	r.lost = why
+	r.reader, err = feed.NewReader(r.o.Store, "", "")
+	return err
+}
+
+// keep makes durable how far the hook has been told.
+func (r *receiver) keep() error { return writeCursor(r.o.FS, r.file, r.reader.Cursor().String()) }
+
+// contained is run. A panic is its error, with the stack: it costs this hook only.
+func (r *receiver) contained(ctx context.Context) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("webhook: crash: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return r.run(ctx)
+}
+
+// run tells the hook until ctx ends. Its error is the directory's.
+func (r *receiver) run(ctx context.Context) error {
+	for {
+		news := r.o.Bell.Wait()
+		body, err := r.next()
+		switch {
+		case err != nil:
+			return err
+		case len(body) > 0:
+			if r.deliver(ctx, body) != nil {
+				return nil
+			}
+			r.oldest.Store(0)
+			if err := r.keep(); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil
+		}
+		if r.o.Clock.Sleep(ctx, gathering) != nil {
+			return nil
+		}
+	}
+}
+
+// next returns the next lines, none if there are none yet.
+func (r *receiver) next() (body []byte, err error) {
+	var entries []feed.Entry
+	since := r.reader.Cursor()
+	if r.lost == nil {
+		entries, err = r.reader.Next(linesAtOnce)
+	}
+	if errors.Is(err, feed.ErrBehind) {
+		err = r.lose(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
+	if r.lost != nil {
+		err = lines.Encode(feed.Change{Kind: feed.KindResynchronise, Cursor: r.reader.Cursor().String(), Error: r.lost.Error()})
+		r.lost = nil
+		return out.Bytes(), err
+	}
+	if len(entries) > 0 {
+		r.oldest.Store(entries[0].At)
+	}
+	for c := range feed.Lines(r.o.Store, since, entries) {
+		if err := lines.Encode(c); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// deliver sends lines until they are taken; its error is ctx's.
+func (r *receiver) deliver(ctx context.Context, body []byte) error {
+	for failures := 0; ; failures++ {
+		asked, err := r.post(ctx, body)
+		if err == nil {
+			r.taken.Add(1)
+			r.lines.Add(int64(bytes.Count(body, []byte("\n"))))
+			r.failures.Store(0)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.refused.Add(1)
+		r.failures.Add(1)
+		wait := max(backoff(failures, r.rng), min(asked, longestAsk))
+		r.o.Logger.Warn("a webhook has not taken what it was sent", "url", r.URL.Redacted(), "error", err, "again_in", wait)
+		if err := r.o.Clock.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// backoff returns how long to wait when an attempt has failed after so many that did before.
+func backoff(failures int, rng *rand.Rand) time.Duration {
+	longest := min(firstRetry<<min(failures, 12), longestWait)
+	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))
+}
+
+// post makes one attempt. asked is how long the answer to one that failed asks to wait, 0 if it does not.
+func (r *receiver) post(ctx context.Context, body []byte) (asked time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	timestamp := strconv.FormatInt(r.o.Clock.Now().Unix(), 10)
+	request.Header.Set("Content-Type", "application/x-ndjson")
+	request.Header.Set("User-Agent", "freshet")
+	request.Header.Set(TimestampHeader, timestamp)
+	request.Header.Set(SignatureHeader, Sign(r.Secret, timestamp, body))
+	response, err := r.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // a short answer leaves the connection fit for the next
+	if response.StatusCode/100 != 2 {
+		asked, _ = clock.RetryAfter(response.Header.Get("Retry-After"), r.o.Clock.Now())
+		return asked, fmt.Errorf("webhook: answered %s: want a code from 200 to 299", response.Status)
+	}
+	return 0, nil
+}
