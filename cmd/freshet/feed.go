@@ -15,6 +15,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/broadcast/scheduler"
+	"freshet/feed/resourcesync"
 	"freshet/feed/webhook"
 	"freshet/store"
 	"freshet/weburl"
@@ -98,7 +99,7 @@ func (p *publisher) changes(s *store.Store) *feed.Changes {
 // is read for them before the first client asks.
 func (p *publisher) serve(s *store.Store, next http.Handler) http.Handler {
 	start := sync.OnceValues(func() (http.Handler, error) { return p.start(s) })
-	lists := (&broadcast.ResourceSync{Store: s, Clock: p.clock}).Handler()
+	lists := (&resourcesync.Source{Store: s, Clock: p.clock}).Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/resourcesync/") || r.URL.Path == "/.well-known/resourcesync":

@@ -1,11 +1,9 @@
-// Package broadcast brings the pages of a crawl to its clients, and serves the change log as sitemaps. Two things read
-// the log of package feed:
+// Package broadcast brings the pages of a crawl to its clients.
 //
-//   - ResourceSync, which serves it as sitemaps: lists of what is stored, and of what has become of it.
-//   - Server, which brings the pages. It knows who wants which and what each lacks, lets a
-//     scheduler (freshet/feed/broadcast/scheduler) choose the chunk that is worth most to send next, reads the
-//     current versions of what its receivers may lack, and gives it to a Transport, which carries it to
-//     all of them: over HTTP, or by multicast (freshet/feed/broadcast/multicast).
+// A Server reads the change log (freshet/feed). It knows who wants which pages and what each lacks, lets a scheduler
+// (freshet/feed/broadcast/scheduler) choose the chunk that is worth most to send next, reads the current versions of
+// what its receivers may lack, and gives it to a Transport, which carries it to all of them: over HTTP, or by
+// multicast (freshet/feed/broadcast/multicast).
 //
 // A client that cannot follow is passed over: what it lacks waits in the store, not in memory, and comes
 // in the version of then. So no client slows another, and none needs more memory than a queue of frames.

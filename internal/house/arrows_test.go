@@ -49,6 +49,7 @@ var rooms = map[string]string{
 	"feed/broadcast":           "weburl store clock feed feed/broadcast/scheduler",
 	"feed/broadcast/multicast": "clock", // it carries frames and knows nothing of what is in them
 	"feed/webhook":             "store clock feed",
+	"feed/resourcesync":        "weburl store clock feed",
 	"feed/mirror":              "weburl store/warc clock feed feed/broadcast feed/broadcast/multicast",
 
 	"feed/broadcast/scheduler": "", // what is sent next is decided without knowing how

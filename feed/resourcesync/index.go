@@ -1,4 +1,4 @@
-package broadcast
+package resourcesync
 
 import (
 	"slices"
@@ -17,14 +17,14 @@ type partOf struct {
 // parts cuts a list into such as have at most most entries: one, if it is short enough. known are the parts of
 // the same list as it was once, or none: all but the last of them stay, since no entry has come into their
 // spans, and only what lies behind is read.
-func (s *list) parts(in *store.Store, most int, known []partOf) (parts []partOf, err error) {
-	from := s.From
+func (l *list) parts(in *store.Store, most int, known []partOf) (parts []partOf, err error) {
+	from := l.From
 	if last := len(known) - 1; last >= 0 {
 		parts, from = slices.Clone(known[:last]), known[last].From
 	}
 	open := partOf{Span: feed.Span{From: from, To: slices.Clone(from)}}
-	err = feed.Span{From: from, To: s.To}.Walk(in, func(e feed.Entry) error {
-		if !s.wants(e) {
+	err = feed.Span{From: from, To: l.To}.Walk(in, func(e feed.Entry) error {
+		if !l.wants(e) {
 			return nil
 		}
 		if open.count == most {
@@ -38,31 +38,31 @@ func (s *list) parts(in *store.Store, most int, known []partOf) (parts []partOf,
 		open.To[e.Partition] = e.Record
 		return nil
 	})
-	open.To = s.To
+	open.To = l.To
 	return append(parts, open), err
 }
 
 // parts cuts a list into such as may be served. Those of lists from the beginning of the log are remembered, so
 // that an index takes the time of one part and of what has come since the last one, and not of the whole log.
 // Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut anew.
-func (l *ResourceSync) parts(asked list) ([]partOf, error) {
+func (s *Source) parts(asked list) ([]partOf, error) {
 	if slices.Max(asked.From) > 0 {
-		return asked.parts(l.Store, l.most(), nil)
+		return asked.parts(s.Store, s.most(), nil)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known := &l.changed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := &s.changed
 	if asked.live {
-		known = &l.live
+		known = &s.live
 	}
-	total, err := l.Store.Total()
+	total, err := s.Store.Total()
 	if err != nil {
 		return nil, err
 	}
-	if !behind(*known, asked.To) || counted(*known) > 2*int(total.Pages)+l.most() {
+	if !behind(*known, asked.To) || counted(*known) > 2*int(total.Pages)+s.most() {
 		*known = nil
 	}
-	parts, err := asked.parts(l.Store, l.most(), *known)
+	parts, err := asked.parts(s.Store, s.most(), *known)
 	if err == nil {
 		*known = parts
 	}

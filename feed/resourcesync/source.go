@@ -1,4 +1,4 @@
-package broadcast
+package resourcesync
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	"freshet/weburl"
 )
 
-// Where the lists of ResourceSync are.
+// Where the lists are.
 const (
 	sourcePath       = "/.well-known/resourcesync"
 	capabilitiesPath = "/resourcesync/capabilities.xml"
@@ -28,9 +28,9 @@ const (
 // mostOfList is how many entries a list may have (sitemaps.org).
 const mostOfList = 50_000
 
-var errLong = errors.New("broadcast: more entries than a list may have: begin at its index")
+var errLong = errors.New("resourcesync: more entries than a list may have: begin at its index")
 
-// ResourceSync serves what is stored, and what has become of it, as the lists of ResourceSync (ANSI/NISO
+// A Source serves what is stored, and what has become of it, as the lists of ResourceSync (ANSI/NISO
 // Z39.99-2017), sitemaps with more in them:
 //
 //	GET /.well-known/resourcesync            the source description, which leads to
@@ -45,7 +45,7 @@ var errLong = errors.New("broadcast: more entries than a list may have: begin at
 // link "monitor" leads. A list of n entries takes O(n log n) and 24 bytes an entry. An index of the whole log
 // reads all of it once, and from then on what has come since; it keeps two cursors a part. Safe for concurrent
 // use.
-type ResourceSync struct {
+type Source struct {
 	Store       *store.Store
 	Clock       *clock.Clock
 	ListEntries int // of a list, at most; 0: 50,000
@@ -55,71 +55,71 @@ type ResourceSync struct {
 }
 
 // Handler returns what serves the lists.
-func (l *ResourceSync) Handler() http.Handler {
+func (s *Source) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+sourcePath, func(w http.ResponseWriter, r *http.Request) {
-		l.contents(w, r, listMeta{Capability: "description"}, nil, capabilitiesPath, "capabilitylist")
+		s.contents(w, r, listMeta{Capability: "description"}, nil, capabilitiesPath, "capabilitylist")
 	})
 	mux.HandleFunc("GET "+capabilitiesPath, func(w http.ResponseWriter, r *http.Request) {
 		up := []listLink{{Rel: "up", Href: origin(r) + sourcePath}}
-		l.contents(w, r, listMeta{Capability: "capabilitylist"}, up, resourcesPath, "resourcelist", changesPath, "changelist")
+		s.contents(w, r, listMeta{Capability: "capabilitylist"}, up, resourcesPath, "resourcelist", changesPath, "changelist")
 	})
-	mux.HandleFunc("GET "+resourcesPath, l.resources)
-	mux.HandleFunc("GET "+changesPath, l.changes)
-	mux.HandleFunc("GET /resourcesync/resources/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { l.part(w, r, true) })
-	mux.HandleFunc("GET /resourcesync/changes/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { l.part(w, r, false) })
+	mux.HandleFunc("GET "+resourcesPath, s.resources)
+	mux.HandleFunc("GET "+changesPath, s.changes)
+	mux.HandleFunc("GET /resourcesync/resources/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { s.part(w, r, true) })
+	mux.HandleFunc("GET /resourcesync/changes/{from}/{to}", func(w http.ResponseWriter, r *http.Request) { s.part(w, r, false) })
 	return mux
 }
 
 // contents writes a document that leads to others: their paths and capabilities.
-func (l *ResourceSync) contents(w http.ResponseWriter, r *http.Request, is listMeta, links []listLink, others ...string) {
-	d := beginDocument(w, l.Clock, "urlset", is, links)
+func (s *Source) contents(w http.ResponseWriter, r *http.Request, is listMeta, links []listLink, others ...string) {
+	d := beginDocument(w, s.Clock, "urlset", is, links)
 	for other := range slices.Chunk(others, 2) {
 		d.add(listItem{Loc: origin(r) + other[0], Meta: listMeta{Capability: other[1]}})
 	}
 	d.end()
 }
 
-func (l *ResourceSync) resources(w http.ResponseWriter, r *http.Request) {
-	at := l.Clock.Now()
-	now, err := feed.NewReader(l.Store, "", "")
+func (s *Source) resources(w http.ResponseWriter, r *http.Request) {
+	at := s.Clock.Now()
+	now, err := feed.NewReader(s.Store, "", "")
 	if err != nil {
 		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	all := feed.Span{From: make(feed.Cursor, l.Store.Partitions()), To: now.Cursor()}
-	l.list(w, r, list{Span: all, live: true, at: at})
+	all := feed.Span{From: make(feed.Cursor, s.Store.Partitions()), To: now.Cursor()}
+	s.list(w, r, list{Span: all, live: true, at: at})
 }
 
-func (l *ResourceSync) changes(w http.ResponseWriter, r *http.Request) {
-	now, err := feed.NewReader(l.Store, "", "")
+func (s *Source) changes(w http.ResponseWriter, r *http.Request) {
+	now, err := feed.NewReader(s.Store, "", "")
 	if err != nil {
 		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	since, err := feed.NewReader(l.Store, cmp.Or(r.URL.Query().Get("since"), feed.Start), "")
+	since, err := feed.NewReader(s.Store, cmp.Or(r.URL.Query().Get("since"), feed.Start), "")
 	if err != nil {
 		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	l.list(w, r, list{Span: feed.Span{From: since.Cursor(), To: now.Cursor()}, at: l.Clock.Now()})
+	s.list(w, r, list{Span: feed.Span{From: since.Cursor(), To: now.Cursor()}, at: s.Clock.Now()})
 }
 
 // part serves what an index leads to.
-func (l *ResourceSync) part(w http.ResponseWriter, r *http.Request, live bool) {
-	here, err := feed.ParseSpan(l.Store, r.PathValue("from"), r.PathValue("to"))
+func (s *Source) part(w http.ResponseWriter, r *http.Request, live bool) {
+	here, err := feed.ParseSpan(s.Store, r.PathValue("from"), r.PathValue("to"))
 	if err != nil {
 		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	}
-	asked := list{Span: here, live: live, part: true, at: l.Clock.Now()}
+	asked := list{Span: here, live: live, part: true, at: s.Clock.Now()}
 	if live {
 		if asked.at, err = time.Parse(time.RFC3339Nano, r.URL.Query().Get("at")); err != nil {
-			feed.Refuse(w, http.StatusBadRequest, fmt.Errorf("broadcast: resource list: %w", err))
+			feed.Refuse(w, http.StatusBadRequest, fmt.Errorf("resourcesync: resource list: %w", err))
 			return
 		}
 	}
-	l.write(w, r, asked, "")
+	s.write(w, r, asked, "")
 }
 
 // list is what is served: of the live pages, or of all changes, of a span of the log.
@@ -131,30 +131,30 @@ type list struct {
 }
 
 // wants tells whether an entry belongs into the list.
-func (s *list) wants(e feed.Entry) bool { return !s.live || !e.Kind.Ended() }
+func (l *list) wants(e feed.Entry) bool { return !l.live || !e.Kind.Ended() }
 
 // path returns where the list is as a whole.
-func (s *list) path() string {
-	if s.live {
+func (l *list) path() string {
+	if l.live {
 		return resourcesPath
 	}
 	return changesPath
 }
 
 // list writes a list, or its index if it is too long.
-func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) {
-	parts, err := l.parts(asked)
+func (s *Source) list(w http.ResponseWriter, r *http.Request, asked list) {
+	parts, err := s.parts(asked)
 	monitor := origin(r) + changesPath + "?since=" + asked.To.String()
 	switch {
 	case err != nil:
 		feed.Refuse(w, feed.CodeOf(err), err)
 		return
 	case len(parts) == 1:
-		l.write(w, r, asked, monitor)
+		s.write(w, r, asked, monitor)
 		return
 	}
 	links := []listLink{{Rel: "up", Href: origin(r) + capabilitiesPath}, {Rel: "monitor", Href: monitor}}
-	d := beginDocument(w, l.Clock, "sitemapindex", asked.meta(parts[0].first), links)
+	d := beginDocument(w, s.Clock, "sitemapindex", asked.meta(parts[0].first), links)
 	for _, p := range parts {
 		is := listMeta{From: datetime(p.first), Until: datetime(p.last)}
 		query := ""
@@ -168,9 +168,9 @@ func (l *ResourceSync) list(w http.ResponseWriter, r *http.Request, asked list) 
 }
 
 // meta says what the list is, whose first entry is of that time.
-func (s *list) meta(first int64) listMeta {
-	if s.live {
-		return listMeta{Capability: "resourcelist", At: datetime(s.at.UnixNano())}
+func (l *list) meta(first int64) listMeta {
+	if l.live {
+		return listMeta{Capability: "resourcelist", At: datetime(l.at.UnixNano())}
 	}
 	return listMeta{Capability: "changelist", From: datetime(first)}
 }
@@ -184,8 +184,8 @@ type spot struct {
 
 // write writes a list, its entries by time. It keeps their spots alone and reads each anew: what has
 // changed meanwhile is left to the changes that come after.
-func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
-	spots, err := l.spots(asked)
+func (s *Source) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
+	spots, err := s.spots(asked)
 	if err != nil {
 		code := feed.CodeOf(err)
 		if errors.Is(err, errLong) {
@@ -209,26 +209,26 @@ func (l *ResourceSync) write(w http.ResponseWriter, r *http.Request, asked list,
 	if monitor != "" {
 		links = append(links, listLink{Rel: "monitor", Href: monitor})
 	}
-	d := beginDocument(w, l.Clock, "urlset", is, links)
+	d := beginDocument(w, s.Clock, "urlset", is, links)
 	for _, at := range spots {
-		changes, err := l.Store.Changes(at.partition, at.record-1, 1)
+		changes, err := s.Store.Changes(at.partition, at.record-1, 1)
 		if err != nil {
 			return // a document without an end is no list
 		}
 		if len(changes) == 1 && changes[0].Record == at.record {
-			d.add(l.item(origin(r), feed.Entry{Partition: at.partition, Change: changes[0]}, asked.live))
+			d.add(s.item(origin(r), feed.Entry{Partition: at.partition, Change: changes[0]}, asked.live))
 		}
 	}
 	d.end()
 }
 
 // spots returns where the entries of a list are, by time.
-func (l *ResourceSync) spots(asked list) (spots []spot, err error) {
-	err = asked.Walk(l.Store, func(e feed.Entry) error {
+func (s *Source) spots(asked list) (spots []spot, err error) {
+	err = asked.Walk(s.Store, func(e feed.Entry) error {
 		switch {
 		case !asked.wants(e):
 			return nil
-		case len(spots) == l.most():
+		case len(spots) == s.most():
 			return errLong
 		}
 		spots = append(spots, spot{e.At, e.Record, e.Partition})
@@ -241,14 +241,14 @@ func (l *ResourceSync) spots(asked list) (spots []spot, err error) {
 }
 
 // item returns an entry as a list has it; a version that is kept has its address as link "memento".
-func (l *ResourceSync) item(origin string, e feed.Entry, live bool) listItem {
+func (s *Source) item(origin string, e feed.Entry, live bool) listItem {
 	item := listItem{Loc: e.URL.String()}
 	if live {
 		item.LastMod = datetime(e.At)
 	} else {
 		item.Meta = listMeta{Change: changeOf(e.Kind), DateTime: datetime(e.At)}
 	}
-	v, err := l.Store.Version(e.Partition, e.Fingerprint, e.Version)
+	v, err := s.Store.Version(e.Partition, e.Fingerprint, e.Version)
 	if err != nil || e.Kind.Ended() {
 		return item
 	}
@@ -272,7 +272,7 @@ func changeOf(k store.ChangeKind) string {
 	return "updated"
 }
 
-func (l *ResourceSync) most() int { return cmp.Or(l.ListEntries, mostOfList) }
+func (s *Source) most() int { return cmp.Or(s.ListEntries, mostOfList) }
 
 // datetime returns unix nanoseconds as lists have them: to the microsecond, so that texts sort as times do.
 func datetime(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02T15:04:05.000000Z") }

@@ -1,4 +1,4 @@
-package broadcast_test
+package resourcesync_test
 
 import (
 	"encoding/hex"
@@ -14,7 +14,7 @@ import (
 
 	"freshet/clock"
 	"freshet/feed"
-	"freshet/feed/broadcast"
+	"freshet/feed/resourcesync"
 	"freshet/internal/crawled"
 	"freshet/store"
 	"freshet/weburl"
@@ -65,7 +65,7 @@ func (s *sitemap) link(rel string) string {
 
 // synchronised serves the lists of a world, with so many entries at most.
 func synchronised(t *testing.T, w *crawled.Web, most int) (address string) {
-	lists := &broadcast.ResourceSync{Store: w.Store(), Clock: clock.Real(), ListEntries: most}
+	lists := &resourcesync.Source{Store: w.Store(), Clock: clock.Real(), ListEntries: most}
 	server := httptest.NewServer(lists.Handler())
 	t.Cleanup(func() {
 		server.Close()
