@@ -57,7 +57,7 @@ func (s *Shard) Status(now time.Time) Status {
 		UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
 	}
 	if s.fresh != nil {
-		status.Kept = len(s.fresh.pages)
+		status.Kept = len(s.fresh.ids)
 	}
 	return status
 }
