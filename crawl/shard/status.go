@@ -89,6 +89,9 @@ func (s *Shard) Holds(site weburl.Site) bool {
 	return ok
 }
 
+// Linked returns, by partition, the last record whose links are decided: what a Rebuild goes by.
+func (s *Shard) Linked() []uint64 { return s.finder.Linked() }
+
 // Settings returns the settings in force.
 func (s *Shard) Settings() Settings { return s.settings }
 
