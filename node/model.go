@@ -1,6 +1,7 @@
 package node
 
 import (
+	"math"
 	"time"
 
 	"freshet/change"
@@ -10,43 +11,32 @@ import (
 
 // A Model is how a page changes, as far as its visits tell.
 type Model struct {
-	Process    string // "poisson": at random; "quasi": at a phase of a period, or not
+	Process    string // "poisson": at random; "quasi": around an hour of the day, or not that day
 	RatePerDay float64
-	Visits     int // that told whether it had changed
-	Changed    int // of these, that found a change
-	Rhythm     change.Rhythm
+	Visits     int           // that told whether it had changed
+	Changed    int           // of these, that found a change
+	Rhythm     change.Rhythm // of "quasi"
+	Anytime    float64       // of "quasi": the probability that it keeps no hour after all
 }
-
-// rhythms are the periods that are looked for, the longest first: what keeps a phase of the day keeps one of
-// its halves too.
-var rhythms = [...]time.Duration{7 * 24 * time.Hour, 24 * time.Hour, 12 * time.Hour, 6 * time.Hour}
-
-// Of a rhythm it is asked that it stands out by so much, and that visits are so much closer than its period:
-// else it may be that of the visits.
-const (
-	rhythmChance = 1e-3
-	rhythmVisits = 4
-)
 
 // FitVisits fits a model to the visits of a page, oldest first. The rate is the most likely one of a page
 // that changes at random; that of a page that always, or never, had changed is held off infinity, or 0, by
 // half a visit. ok is false without two visits that saw the page whole. O(visits).
 func FitVisits(visits []store.Visit) (m Model, ok bool) {
 	var seen []change.Observation
-	var changes []float64
+	var ends []float64
 	var tally change.Tally
-	last, length := int64(0), 0.0
+	last := int64(0)
 	for _, v := range visits {
 		if !v.Complete {
 			continue
 		}
 		if last != 0 && v.At > last {
 			o := change.Observation{Length: float64(v.At-last) / 1e9, Changed: v.Changed}
-			seen = append(seen, o)
+			seen, ends = append(seen, o), append(ends, keepfresh.Seconds(time.Unix(0, v.At)))
 			tally.Add(o)
-			length += o.Length
 			if v.Changed {
-				changes = append(changes, keepfresh.Seconds(time.Unix(0, v.At))-o.Length/2)
+				m.Changed++
 			}
 		}
 		last = v.At
@@ -54,20 +44,30 @@ func FitVisits(visits []store.Visit) (m Model, ok bool) {
 	if len(seen) == 0 {
 		return m, false
 	}
-	m = Model{Process: "poisson", Visits: len(seen), Changed: len(changes)}
+	m.Process, m.Visits = "poisson", len(seen)
 	if rate := tally.BiasReduced(); m.Changed == 0 || m.Changed == m.Visits {
 		m.RatePerDay = rate * 86400
 	} else {
 		m.RatePerDay = change.MaximumLikelihood(seen) * 86400
 	}
-	for _, p := range rhythms {
-		if length/float64(len(seen)) >= p.Seconds()/rhythmVisits {
-			continue
-		}
-		if r := change.FindRhythm(changes, []float64{p.Seconds()}); r.Chance*float64(len(rhythms)) < rhythmChance {
-			m.Process, m.Rhythm = "quasi", r
-			break
-		}
+	if hours := hoursOf(seen, ends, m.RatePerDay/86400); hours.Punctual() {
+		m.Process, m.Anytime = "quasi", hours.Anytime()
+		m.Rhythm, _ = hours.Rhythm(-math.Expm1(-m.RatePerDay))
 	}
 	return m, true
+}
+
+// hoursOf returns what visits that end at these times say of the hour of the day at which a page of that rate
+// changes, as a refresh policy learns it: from those within a day of the one before. Nil if there is none.
+func hoursOf(seen []change.Observation, ends []float64, rate float64) (hours *change.Timetable) {
+	for i, o := range seen {
+		if o.Length >= 86400 {
+			continue
+		}
+		if hours == nil {
+			hours = change.NewTimetable()
+		}
+		hours.See(ends[i]-o.Length, ends[i], o.Changed, 0, func(own float64) float64 { return math.Exp(-rate * own) })
+	}
+	return hours
 }
