@@ -44,7 +44,8 @@ func (n *Node) inBackground(ctx context.Context, work string, do func() error) (
 		return err
 	}
 	n.tally.countBackground(work)
-	n.opt.Logger.Error("background work failed and will be tried again", "work", work, "error", err, "stack", string(stack))
+	n.opt.Logger.Error("background work failed and will be tried again", "work", work, "error", err,
+		"stack", string(stack))
 	return err
 }
 

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// descriptors is how many files the process may have open. The runtime has raised that to the most that the system allows.
+// descriptors is how many files the process may have open. The runtime has raised that to the most that the
+// system allows.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -32,7 +32,8 @@ type fleetGate struct {
 
 func newGate(opt Options, workers int) (*fleetGate, error) {
 	control, err := fleet.NewController(fleet.Control{
-		Rule: opt.Fleet, Most: opt.Connections, Queue: max(queuePlaces, workers) + workers, Workers: workers, Gamma: opt.Gamma,
+		Rule: opt.Fleet, Most: opt.Connections, Queue: max(queuePlaces, workers) + workers, Workers: workers,
+		Gamma: opt.Gamma,
 	}, 0)
 	return &fleetGate{clock: opt.Clock, began: opt.Clock.Now(), control: control}, err
 }

@@ -244,3 +244,35 @@ func BenchmarkFleet(b *testing.B) {
 		})
 	}
 }
+
+// TestRoom holds that a fetch which waits with its page for a place in the queue takes up room, and gets the next place
+// that is free.
+func TestRoom(t *testing.T) {
+	gate, err := newGate(Options{Connections: 50, Clock: clock.Real(), Fleet: fleet.Rule(50)}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name                              string
+		do                                func()
+		times                             int
+		room, active, waitWithPage, queue int
+	}{
+		{"begun", gate.started, 50, 50, 50, 0, 0},
+		{"a queue of pages", gate.fetched, gate.control.Queue, 50, 50 - gate.control.Queue, 0, gate.control.Queue},
+		{"some more", gate.fetched, 3, 47, 50 - gate.control.Queue, 3, gate.control.Queue},
+		{"without a page", gate.ended, 2, 47, 48 - gate.control.Queue, 3, gate.control.Queue},
+		{"a place", gate.processed, 1, 48, 47 - gate.control.Queue, 2, gate.control.Queue},
+		{"the other places", gate.processed, 2, 50, 45 - gate.control.Queue, 0, gate.control.Queue},
+		{"an empty queue", gate.processed, gate.control.Queue, 50, 45 - gate.control.Queue, 0, 0},
+	} {
+		for range step.times {
+			step.do()
+		}
+		r := gate.read()
+		if gate.room() != step.room || r.Active != step.active || r.Waiting != step.waitWithPage || min(r.Queue, gate.control.Queue) != step.queue {
+			t.Errorf("%s: room %d, %d active, %d wait, %d queued: want %d, %d, %d, %d", step.name, gate.room(), r.Active, r.Waiting,
+				r.Queue, step.room, step.active, step.waitWithPage, step.queue)
+		}
+	}
+}

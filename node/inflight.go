@@ -78,8 +78,11 @@ func (f *inFlight) left() (pages []shard.Struck) {
 		if p == 0 || p > weburl.MaxPartitions {
 			continue
 		}
-		key := shard.PageKey{Partition: weburl.Partition(p - 1), Fingerprint: weburl.Fingerprint(binary.LittleEndian.Uint64(m))}
-		pages = append(pages, shard.Struck{PageKey: key, Visits: binary.LittleEndian.Uint32(m[12:])})
+		fp := weburl.Fingerprint(binary.LittleEndian.Uint64(m))
+		pages = append(pages, shard.Struck{
+			PageKey: shard.PageKey{Partition: weburl.Partition(p - 1), Fingerprint: fp},
+			Visits:  binary.LittleEndian.Uint32(m[12:]),
+		})
 	}
 	return pages
 }
@@ -151,7 +154,8 @@ func (f *inFlight) end(marks []mark) {
 func (f *inFlight) write(from, to int) {
 	if _, err := f.file.WriteAt(f.image[from:to], int64(from)); err != nil && f.fault == nil {
 		f.fault = err
-		f.log.Error("a page that kills the crawl would not be found: the list of pages in flight cannot be written", "error", err)
+		f.log.Error("a page that kills the crawl would not be found: the list of pages in flight cannot be written",
+			"error", err)
 	}
 }
 

@@ -119,7 +119,8 @@ func (n *Node) watchDisk() {
 	if err != nil || int64(usage.AvailBytes) >= n.opt.MinFree {
 		return
 	}
-	n.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes, "min_free_bytes", n.opt.MinFree)
+	n.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes,
+		"min_free_bytes", n.opt.MinFree)
 	n.short.Store(true)
 	n.mail.put(letter{event: shard.End{Reason: shard.DiskFull}})
 }

@@ -188,7 +188,9 @@ func (l *loop) read(letters []letter) []shard.Event {
 	for _, letter := range letters {
 		switch e := letter.event.(type) {
 		case shard.Ended:
-			l.visits[e.Turn].asking = false
+			if v, ok := l.visits[e.Turn]; ok { // after a fault it may have had no leave all the same
+				v.asking = false
+			}
 		case shard.Ordered:
 			l.replies[e.Number] = letter.reply
 		}

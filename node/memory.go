@@ -78,8 +78,8 @@ func planMemory(size int64, opt Options, workers int) (plan, error) {
 		_, ok = split(least, opt, workers)
 	}
 	least = (least - 1) / mib * mib
-	return p, fmt.Errorf("crawl: %d MiB of memory are too few: give at least %d MiB, or a smaller limit of bodies than %d bytes",
-		size/mib, least/mib, opt.MaxBody)
+	return p, fmt.Errorf("crawl: %d MiB of memory are too few: "+
+		"give at least %d MiB, or a smaller limit of bodies than %d bytes", size/mib, least/mib, opt.MaxBody)
 }
 
 // split is planMemory; ok is false if there is too little.
@@ -100,7 +100,9 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.fixed = []fixedPart{
 		{"collector", size / 8}, {"program", clamp(size/10, 16*mib, 32*mib)}, {"database", databaseBytes + 2*int64(p.group)},
 		{"workers", int64(p.workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
-		{"TLS sessions", int64(p.sessions) * sessionBytes}, {"names", int64(p.names) * nameBytes}, {"robots rules", p.robots + p.robots/8 + p.robots/4}, // with where they were redirected to, and those looked at again
+		{"TLS sessions", int64(p.sessions) * sessionBytes}, {"names", int64(p.names) * nameBytes},
+		// with where they were redirected to, and those looked at again
+		{"robots rules", p.robots + p.robots/8 + p.robots/4},
 	}
 	rest := size
 	for _, part := range p.fixed {
@@ -138,8 +140,10 @@ func (n *Node) divide() (err error) {
 		n.opt.Connections = n.plan.connections
 	}
 	limit, asked := descriptors(), n.opt.Connections
-	if n.opt.Connections, n.plan.idle = withinDescriptors(limit, asked, min(idlePerFetch*asked, n.plan.idle)); n.opt.Connections < asked {
-		n.opt.Logger.Warn("fewer connections than asked for: the process may open too few files; raise its limit (ulimit -Hn)",
+	n.opt.Connections, n.plan.idle = withinDescriptors(limit, asked, min(idlePerFetch*asked, n.plan.idle))
+	if n.opt.Connections < asked {
+		n.opt.Logger.Warn("fewer connections than asked for: "+
+			"the process may open too few files; raise its limit (ulimit -Hn)",
 			"asked", asked, "connections", n.opt.Connections, "files", limit)
 	}
 	n.budget = memory.New(n.opt.Memory)

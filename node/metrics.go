@@ -13,48 +13,76 @@ func (n *Node) Collector() prometheus.Collector { return collector{n} }
 type collector struct{ node *Node }
 
 var (
-	metricPages      = prometheus.NewDesc("freshet_pages_total", "Pages stored.", nil, nil)
-	metricBytes      = prometheus.NewDesc("freshet_received_bytes_total", "Bytes received.", nil, nil)
-	metricSame       = prometheus.NewDesc("freshet_not_modified_total", "Answers 304.", nil, nil)
-	metricChanged    = prometheus.NewDesc("freshet_changed_total", "Visits that saw a page's content changed.", nil, nil)
-	metricErrors     = prometheus.NewDesc("freshet_errors_total", "Fetches that brought no page.", []string{"class"}, nil)
-	metricRefused    = prometheus.NewDesc("freshet_refused_total", "Links and pages that a gate refused.", []string{"reason"}, nil)
-	metricBackground = prometheus.NewDesc("freshet_background_failures_total", "Background work that failed and is tried again.", []string{"work"}, nil)
+	metricPages   = prometheus.NewDesc("freshet_pages_total", "Pages stored.", nil, nil)
+	metricBytes   = prometheus.NewDesc("freshet_received_bytes_total", "Bytes received.", nil, nil)
+	metricSame    = prometheus.NewDesc("freshet_not_modified_total", "Answers 304.", nil, nil)
+	metricChanged = prometheus.NewDesc("freshet_changed_total",
+		"Visits that saw a page's content changed.", nil, nil)
+	metricErrors = prometheus.NewDesc("freshet_errors_total",
+		"Fetches that brought no page.", []string{"class"}, nil)
+	metricRefused = prometheus.NewDesc("freshet_refused_total",
+		"Links and pages that a gate refused.", []string{"reason"}, nil)
+	metricBackground = prometheus.NewDesc("freshet_background_failures_total",
+		"Background work that failed and is tried again.", []string{"work"}, nil)
 	metricFetching   = prometheus.NewDesc("freshet_fetches", "Fetches under way.", nil, nil)
-	metricProcessing = prometheus.NewDesc("freshet_uncommitted_pages", "Pages handed out and not yet on disk.", nil, nil)
-	metricSites      = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
-	metricQueued     = prometheus.NewDesc("freshet_queued_pages", "Pages queued.", []string{"queue"}, nil)
-	metricShelved    = prometheus.NewDesc("freshet_robots_unreachable_pages", "Queued pages of sites whose robots.txt was out of reach too often to wait for.", nil, nil)
-	metricKnown      = prometheus.NewDesc("freshet_known_pages", "Pages known.", nil, nil)
-	metricSweeps     = prometheus.NewDesc("freshet_sweeps_total", "Times the past was cut down to what is to be kept.", []string{"result"}, nil)
-	metricPruned     = prometheus.NewDesc("freshet_pruned_total", "What was let go of the past.", []string{"what"}, nil)
-	metricFreed      = prometheus.NewDesc("freshet_warc_reclaimed_bytes_total", "Bytes that rewriting WARC files has freed.", nil, nil)
-	metricWARC       = prometheus.NewDesc("freshet_warc_bytes", "Bytes of WARC files as the last sweep found them.", []string{"part"}, nil)
-	metricFleet      = prometheus.NewDesc("freshet_fleet_fetches", "Fetches allowed, under way, and waiting with a page.", []string{"state"}, nil)
-	metricFleetQueue = prometheus.NewDesc("freshet_fleet_queue_pages", "Pages fetched and not yet processed.", nil, nil)
-	metricFleetRate  = prometheus.NewDesc("freshet_fleet_pages_per_second", "Recent rates: what a busy fetch brings, what is processed without a pause, what waiting loses.", []string{"rate"}, nil)
-	metricFleetCost  = prometheus.NewDesc("freshet_fleet_cost", "Cost of the fleet in pages a second: recently, and by the model with the best fixed number and switched.", []string{"of"}, nil)
-	metricStarved    = prometheus.NewDesc("freshet_fleet_starved_seconds_total", "Time in which a worker had nothing to process.", nil, nil)
-	metricWaited     = prometheus.NewDesc("freshet_fleet_waited_seconds_total", "Time that fetches waited with a page for a place in the queue.", nil, nil)
-	metricChanges    = prometheus.NewDesc("freshet_fleet_changes_total", "Changes of the number of fetches allowed.", nil, nil)
-	metricVariation  = prometheus.NewDesc("freshet_fleet_service_variation", "Coefficient of variation of the times between processed pages.", nil, nil)
-	metricFreshness  = prometheus.NewDesc("freshet_refresh_freshness", "Share of the copies kept fresh that is believed to be up to date.", []string{"by"}, nil)
-	metricAge        = prometheus.NewDesc("freshet_refresh_age_seconds", "Mean time since a copy's page first changed, as it is believed.", nil, nil)
-	metricKept       = prometheus.NewDesc("freshet_refresh_pages", "Pages kept fresh.", nil, nil)
-	metricBudget     = prometheus.NewDesc("freshet_refresh_budget_requests", "Requests an interval that may be made.", nil, nil)
-	metricSpent      = prometheus.NewDesc("freshet_refresh_requests", "Requests made in an interval.", []string{"interval"}, nil)
-	metricVisits     = prometheus.NewDesc("freshet_refresh_visits", "Visits that were picked and not made yet.", []string{"state"}, nil)
-	metricFindings   = prometheus.NewDesc("freshet_refresh_changed_ratio", "Share of recent visits that were expected to find a change, and that found one.", []string{"of"}, nil)
-	metricDisk       = prometheus.NewDesc("freshet_disk_free_bytes", "Free bytes of the data directory's disk.", nil, nil)
+	metricProcessing = prometheus.NewDesc("freshet_uncommitted_pages",
+		"Pages handed out and not yet on disk.", nil, nil)
+	metricSites   = prometheus.NewDesc("freshet_sites", "Sites by state.", []string{"state"}, nil)
+	metricQueued  = prometheus.NewDesc("freshet_queued_pages", "Pages queued.", []string{"queue"}, nil)
+	metricShelved = prometheus.NewDesc("freshet_robots_unreachable_pages",
+		"Queued pages of sites whose robots.txt was out of reach too often to wait for.", nil, nil)
+	metricKnown  = prometheus.NewDesc("freshet_known_pages", "Pages known.", nil, nil)
+	metricSweeps = prometheus.NewDesc("freshet_sweeps_total",
+		"Times the past was cut down to what is to be kept.", []string{"result"}, nil)
+	metricPruned = prometheus.NewDesc("freshet_pruned_total",
+		"What was let go of the past.", []string{"what"}, nil)
+	metricFreed = prometheus.NewDesc("freshet_warc_reclaimed_bytes_total",
+		"Bytes that rewriting WARC files has freed.", nil, nil)
+	metricWARC = prometheus.NewDesc("freshet_warc_bytes",
+		"Bytes of WARC files as the last sweep found them.", []string{"part"}, nil)
+	metricFleet = prometheus.NewDesc("freshet_fleet_fetches",
+		"Fetches allowed, under way, and waiting with a page.", []string{"state"}, nil)
+	metricFleetQueue = prometheus.NewDesc("freshet_fleet_queue_pages",
+		"Pages fetched and not yet processed.", nil, nil)
+	metricFleetRate = prometheus.NewDesc("freshet_fleet_pages_per_second",
+		"Recent rates: what a busy fetch brings, what is processed without a pause, what waiting loses.", []string{"rate"}, nil)
+	metricFleetCost = prometheus.NewDesc("freshet_fleet_cost",
+		"Cost of the fleet in pages a second: recently, and by the model with the best fixed number and switched.", []string{"of"}, nil)
+	metricStarved = prometheus.NewDesc("freshet_fleet_starved_seconds_total",
+		"Time in which a worker had nothing to process.", nil, nil)
+	metricWaited = prometheus.NewDesc("freshet_fleet_waited_seconds_total",
+		"Time that fetches waited with a page for a place in the queue.", nil, nil)
+	metricChanges = prometheus.NewDesc("freshet_fleet_changes_total",
+		"Changes of the number of fetches allowed.", nil, nil)
+	metricVariation = prometheus.NewDesc("freshet_fleet_service_variation",
+		"Coefficient of variation of the times between processed pages.", nil, nil)
+	metricFreshness = prometheus.NewDesc("freshet_refresh_freshness",
+		"Share of the copies kept fresh that is believed to be up to date.", []string{"by"}, nil)
+	metricAge = prometheus.NewDesc("freshet_refresh_age_seconds",
+		"Mean time since a copy's page first changed, as it is believed.", nil, nil)
+	metricKept   = prometheus.NewDesc("freshet_refresh_pages", "Pages kept fresh.", nil, nil)
+	metricBudget = prometheus.NewDesc("freshet_refresh_budget_requests",
+		"Requests an interval that may be made.", nil, nil)
+	metricSpent = prometheus.NewDesc("freshet_refresh_requests",
+		"Requests made in an interval.", []string{"interval"}, nil)
+	metricVisits = prometheus.NewDesc("freshet_refresh_visits",
+		"Visits that were picked and not made yet.", []string{"state"}, nil)
+	metricFindings = prometheus.NewDesc("freshet_refresh_changed_ratio",
+		"Share of recent visits that were expected to find a change, and that found one.", []string{"of"}, nil)
+	metricDisk = prometheus.NewDesc("freshet_disk_free_bytes",
+		"Free bytes of the data directory's disk.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
+	for _, d := range []*prometheus.Desc{
+		metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricShelved, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
-		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited, metricChanges, metricVariation,
-		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings} {
+		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
+		metricChanges, metricVariation,
+		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings,
+	} {
 		out <- d
 	}
 }

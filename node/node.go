@@ -99,8 +99,6 @@ func Open(opt Options) (*Node, error) {
 		ended:     make(chan struct{}),
 		failed:    make(chan struct{}),
 	}
-	n.life, n.kill = context.WithCancel(context.Background())
-	n.fetching, n.giveUp = context.WithCancel(n.life)
 	if err := n.divide(); err != nil {
 		return nil, err
 	}
@@ -108,6 +106,8 @@ func Open(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n.fetched = make(chan *visit, n.fleet.places())
+	n.life, n.kill = context.WithCancel(context.Background())
+	n.fetching, n.giveUp = context.WithCancel(n.life)
 	n.inForce.Store(newCurrent(n.opt))
 	if err := n.open(); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -377,7 +377,8 @@ func (n *Node) Ready() error {
 		return errors.New("crawl: not begun yet")
 	default:
 		if age := n.opt.Clock.Now().Sub(time.Unix(0, alive)); age > n.opt.Clock.Span(readyFor) {
-			return fmt.Errorf("crawl: the last heartbeat was %s ago: the disk hangs, or the crawl has ended", age.Round(time.Second))
+			return fmt.Errorf("crawl: the last heartbeat was %s ago: the disk hangs, or the crawl has ended",
+				age.Round(time.Second))
 		}
 	}
 	return nil

@@ -186,7 +186,8 @@ func pageRecord(v *visit) *store.Fetched {
 		URL: v.process.URL, At: r.Started.UnixNano(), End: r.Ended.UnixNano(),
 		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated), Unconditional: v.process.Audit,
 		Size: int64(r.BodyLen), WireBytes: int64(len(r.ResponseBytes)),
-		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS), FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
+		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS),
+		FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
 	}
 	if r.Address.IsValid() {
 		record.Address = r.Address.String()
@@ -258,7 +259,8 @@ func (w *worker) capture(v *visit, record *store.Fetched) {
 			original.Revisit(response, warc.ProfileNotModified, v.process.URL)
 			record.Revisit = true
 		}
-	case record.Outcome == store.OutcomeStored && record.Truncated == "" && v.process.Row.Versions > 0 && record.BodyDigest == v.process.Row.BodyDigest:
+	case record.Outcome == store.OutcomeStored && record.Truncated == "" &&
+		v.process.Row.Versions > 0 && record.BodyDigest == v.process.Row.BodyDigest:
 		if original, ok := w.lastVersion(v); ok {
 			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
 			original.Revisit(response, warc.ProfileIdentical, v.process.URL)

@@ -22,8 +22,8 @@ const (
 	rankTolerance = 1e-6    // of ranks that sum to 1
 )
 
-// weigh computes the ranks of pages, from those of the last time on. When there is no more to be done beside the crawl it
-// leaves off. O(pages + links), two reads of the store for each page among them, and some 60 bytes a page.
+// weigh computes the ranks of pages, from those of the last time on. When there is no more to be done beside the
+// crawl it leaves off. O(pages + links), two reads of the store for each page among them, and some 60 bytes a page.
 func (n *Node) weigh(pages []shard.PageKey) {
 	var ranks []float64
 	err := n.inBackground(n.fetching, "ranking", func() error {
@@ -51,8 +51,14 @@ func (n *Node) graphOf(ctx context.Context, pages []shard.PageKey) (*importance.
 	return n.graph(ctx, len(pages), func(i int) ([]store.OutLink, error) { return n.followed(pages[i]) }, number)
 }
 
-// graph returns the links between so many pages. Of says what a page's links are, number which page one leads to.
-func (n *Node) graph(ctx context.Context, pages int, of func(int) ([]store.OutLink, error), number func(shard.PageKey) (uint32, bool)) (*importance.Graph, error) {
+// linked says what links a page has that may be followed, by its number.
+type linked func(page int) ([]store.OutLink, error)
+
+// numbers says which number a page has, if any.
+type numbers func(shard.PageKey) (number uint32, known bool)
+
+// graph returns the links between so many pages.
+func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) (*importance.Graph, error) {
 	var b importance.Builder
 	most := max(1, rankedLinks/max(1, pages))
 	var targets []uint32
@@ -91,7 +97,7 @@ func (n *Node) followed(page shard.PageKey) ([]store.OutLink, error) {
 }
 
 // numbered returns how the places of pages in a list are found. O(log pages) each, and 4 bytes a page.
-func numbered(pages []shard.PageKey) func(shard.PageKey) (uint32, bool) {
+func numbered(pages []shard.PageKey) numbers {
 	order := make([]uint32, len(pages))
 	for i := range order {
 		order[i] = uint32(i)
@@ -101,7 +107,9 @@ func numbered(pages []shard.PageKey) func(shard.PageKey) (uint32, bool) {
 	}
 	slices.SortFunc(order, func(a, b uint32) int { return compare(pages[a], pages[b]) })
 	return func(page shard.PageKey) (uint32, bool) {
-		i, found := slices.BinarySearchFunc(order, page, func(place uint32, page shard.PageKey) int { return compare(pages[place], page) })
+		i, found := slices.BinarySearchFunc(order, page, func(place uint32, page shard.PageKey) int {
+			return compare(pages[place], page)
+		})
 		if !found {
 			return 0, false
 		}
@@ -199,7 +207,7 @@ func (n *Node) survey(ctx context.Context) (*survey, error) {
 }
 
 // links returns what says the links of a page, by number. Pages are to be asked for in order.
-func (s *survey) links(rows *store.Store) func(page int) ([]store.OutLink, error) {
+func (s *survey) links(rows *store.Store) linked {
 	p := weburl.Partition(0)
 	return func(page int) ([]store.OutLink, error) {
 		for uint32(page) >= s.census.First[p+1] {

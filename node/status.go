@@ -32,19 +32,22 @@ type Summary struct {
 // the metrics are views of it.
 type Status struct {
 	Summary
-	State        string           `json:"state"`      // crawling, stopping
-	ClockRate    float64          `json:"clock_rate"` // seconds of the crawl's clock, which all times and rates here are by, in one
-	Connections  int              `json:"connections_active"`
-	SitesReady   int              `json:"sites_ready"`
-	SitesWaiting int              `json:"sites_waiting"`
-	QueuedNew    int64            `json:"queued_new"`
-	QueuedDue    int64            `json:"queued_due"`
-	Processing   int              `json:"pages_processing"` // fetched, not yet on disk
-	Fleet        FleetStatus      `json:"fleet"`
-	NotModified  int64            `json:"not_modified"`
-	Changed      int64            `json:"changed"`
-	Audits       int64            `json:"validator_audits"`    // visits without the validators of a copy that has some, answered in full
-	Lies         int64            `json:"validator_lies"`      // visits that found another content under the same validator
+	State string `json:"state"` // crawling, stopping
+	// ClockRate is in seconds of the crawl's clock a second; all times and rates here are by that clock.
+	ClockRate    float64     `json:"clock_rate"`
+	Connections  int         `json:"connections_active"`
+	SitesReady   int         `json:"sites_ready"`
+	SitesWaiting int         `json:"sites_waiting"`
+	QueuedNew    int64       `json:"queued_new"`
+	QueuedDue    int64       `json:"queued_due"`
+	Processing   int         `json:"pages_processing"` // fetched, not yet on disk
+	Fleet        FleetStatus `json:"fleet"`
+	NotModified  int64       `json:"not_modified"`
+	Changed      int64       `json:"changed"`
+	// Audits are visits without the validators of a copy that has some, answered in full; Lies those that found another
+	// content under the same validator.
+	Audits       int64            `json:"validator_audits"`
+	Lies         int64            `json:"validator_lies"`
 	Errors       map[string]int64 `json:"errors"`              // fetches that brought no page, by class
 	Refused      map[string]int64 `json:"refused"`             // links and pages that a gate refused, by reason
 	Background   map[string]int64 `json:"background_failures"` // by work: what failed beside the crawl, and is tried again
@@ -63,7 +66,8 @@ func (s Status) Line() string {
 	var b strings.Builder
 	rate := cmp.Or(s.ClockRate, 1)
 	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
-		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet, s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet,
+		s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
 	if s.RobotsWaiting > 0 {
 		fmt.Fprintf(&b, " (%d wait for a robots.txt out of reach)", s.RobotsWaiting)
 	}

@@ -123,8 +123,8 @@ func (n *Node) Ping(urls []weburl.URL) (taken int64, refused map[string]string, 
 // Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope and
 // rules, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything else of opt is
 // ignored. If something is wrong with it nothing has changed. Pages that are queued and no longer belong to the crawl
-// are refused on their turn; a wider scope takes in links that are found from now on, and those found before at the next
-// Run.
+// are refused on their turn; a wider scope takes in links that are found from now on, and those found before at the
+// next Run.
 func (n *Node) Reload(opt Options) error {
 	n.reloading.Lock()
 	defer n.reloading.Unlock()
