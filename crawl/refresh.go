@@ -172,6 +172,13 @@ func (p planned) Next(now float64) (refresh.ID, float64, bool) {
 	return p.Policy.Next(now)
 }
 
+// Limit implements refresh.Limited for a policy that does.
+func (p planned) Limit(of func(site string) float64) {
+	if limited, ok := p.Policy.(refresh.Limited); ok {
+		limited.Limit(of)
+	}
+}
+
 // gates tells from the frontier when sites may be asked.
 type gates struct{ engine *Engine }
 
@@ -180,6 +187,13 @@ func (g gates) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	g.engine.mu.Lock()
 	defer g.engine.mu.Unlock()
 	return g.engine.front.Opens(site, now)
+}
+
+// Rate implements keepfresh.Hosts.
+func (g gates) Rate(site weburl.Site) float64 {
+	g.engine.mu.Lock()
+	defer g.engine.mu.Unlock()
+	return g.engine.front.Rate(site)
 }
 
 // run keeps the pages fresh until ctx ends.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"time"
 
 	"freshet/weburl"
@@ -151,6 +152,34 @@ func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 		return now, busy
 	}
 	return from.time(), busy
+}
+
+// Rate returns about how many pages of the site may be asked for a second in the long run, as far as is known now: by
+// the wait between two connections to its host and by its visiting hours, if answers take no time and no other site
+// of the host is asked. +Inf: any number. O(1), and once through a day's minutes where there are visiting hours.
+func (f *Frontier) Rate(site weburl.Site) float64 {
+	perConnection := max(1, f.options.PerConnection)
+	var manners *Manners
+	var interval time.Duration
+	if s := f.sites[site]; s != nil {
+		manners, interval = s.manners, max(s.host.delay, s.host.crawlDelay, s.host.interval)
+		if s.host.crawlDelay > 0 {
+			perConnection = 1
+		}
+	} else {
+		if f.options.Manners != nil {
+			manners = f.options.Manners(site)
+		}
+		interval = manners.interval(f.options.Delay)
+	}
+	if interval <= 0 {
+		return math.Inf(1)
+	}
+	open := 1.0
+	if manners != nil {
+		open = manners.Hours.Open().Hours() / 24
+	}
+	return open * float64(perConnection) / interval.Seconds()
 }
 
 // asked returns the host that is being asked and that this one waits for: itself, or another of its address.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -140,6 +141,9 @@ func TestMannersOfASite(t *testing.T) {
 		"http://a.test": {Delay: &slow},
 		"http://b.test": {Hours: mustHours(t, "11:00-12:00"), Budget: 60},
 	})
+	if a, b := f.Rate("http://a.test"), f.Rate("http://b.test")*86400; a != 0.1 || math.Abs(b-60) > 1e-9 {
+		t.Errorf("a.test may be asked %v times a second, b.test %v times a day: want 0.1 and 60", a, b)
+	}
 	if site, _ := turn(f, now); site != "http://a.test" {
 		t.Fatalf("first %q: b.test's hours are over", site)
 	}

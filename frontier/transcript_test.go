@@ -201,6 +201,8 @@ func (w *world) command(name string, a args) {
 	case "opens":
 		at, busy := w.f.Opens(weburl.Site(a.words[0]), w.now)
 		w.printf("opens at %s, busy since %s", w.at(at), w.at(busy))
+	case "rate":
+		w.printf("%.4g a second", w.f.Rate(weburl.Site(a.words[0])))
 	case "explain":
 		for _, o := range w.f.Explain(weburl.Site(a.words[0]), w.now) {
 			w.printf("%s until %s", o.Gate, w.at(o.Until))

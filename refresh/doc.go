@@ -21,7 +21,8 @@
 //   - Uniform visits the page visited longest ago; Fixed visits each once an interval.
 //   - Paced gives each page a rate by an Objective and visits what is most overdue: Proportional, Even,
 //     Memoryless, Harmonic are the rules of the literature.
-//   - Plan is the chain of Wolf et al.: change, allocate, schedule, once an interval.
+//   - Plan is the chain of Wolf et al.: change, allocate, schedule, once an interval, within what each site allows
+//     (Limited). The lab tells it the laws of pages (NewKnownPlan).
 //   - Index visits what is worth most now; no plan, no multiplier.
 //   - rival.Adaptive are the rules of other crawlers.
 //

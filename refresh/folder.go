@@ -41,6 +41,9 @@ type site struct {
 	sums   [change.Rates]float64 // of its pages' posteriors, when last looked at
 }
 
+// name returns the site's.
+func (s *site) name() string { return s.groups[0].name }
+
 // A forest knows the folders of all sites.
 type forest struct {
 	least   int // pages that make a folder a group; 0 for no groups but the sites

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"freshet/allocate"
 	"freshet/change"
 	"freshet/schedule"
 )
@@ -16,32 +15,70 @@ import (
 // schedule. A page that enters, or has no crawl left, takes its place by the multiplier: the gain of the
 // last crawl that the budget could pay for.
 //
+// A page of which only rates are believed changes as a mixture of Poisson processes; one that is believed to keep
+// an hour of the day (Learning.Hours) is quasi-deterministic, and is crawled after that hour.
+//
 // Where the budget pays for less than a crawl a page in an interval, what a crawl gains within the interval
 // says little about what it is worth. So crawls are allocated over a horizon in which the budget pays for
-// two a page, and those that fall into the interval are scheduled.
+// some a page (Means.Ahead), and those that fall into the interval are scheduled.
 type Plan struct {
-	learner  learner
-	budget   float64
-	interval float64
-	horizon  float64 // of the last plan
-	least    float64 // gain of the last crawl that was paid for
-	replan   float64
-	queue    Queue       // pages by their next crawl
-	later    [][]float64 // by ID, the crawls after that
-	now      float64
+	Means
+	learner learner
+	law     Law                       // in place of what is believed; nil: none
+	limit   func(site string) float64 // crawls a second; nil: of no site
+	horizon float64                   // of the last plan
+	least   float64                   // gain of the last crawl that was paid for
+	rations map[int32]*ration         // of the sites that have a limit, until the next plan
+	replan  float64                   // when
+	queue   Queue                     // pages by their next crawl
+	later   [][]float64               // by ID, the crawls after that
+	now     float64
 }
 
-// NewPlan returns the policy for a budget in crawls a second and an interval in seconds, both positive.
-func NewPlan(budget, interval float64, o Learning) (*Plan, error) {
-	if !(budget > 0) || math.IsInf(budget, 1) {
-		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", budget)
+// Means are what a Plan may spend, and how far ahead it looks.
+type Means struct {
+	Budget   float64 // crawls a second, positive
+	Interval float64 // seconds from one plan to the next, positive
+	Ahead    float64 // crawls a page, in the mean, that are allocated at a time; those of an interval at least
+}
+
+// A ration is what a site's limit leaves its pages.
+type ration struct {
+	place  int     // among the limits of the contest
+	left   int     // crawls until the next plan
+	dearer float64 // how much more a crawl must save than elsewhere; more than 0 if the limit binds
+}
+
+// A Law returns what crawls of a page save over the seconds ahead of now, if it was visited last at some time.
+type Law func(id ID, visited, now, ahead float64) change.Curve
+
+// NewPlan returns the policy, which learns how pages change. Of changes that pages share it knows nothing.
+func NewPlan(m Means, o Learning) (*Plan, error) {
+	if !(m.Budget > 0) || math.IsInf(m.Budget, 1) {
+		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", m.Budget)
 	}
-	if !(interval > 0) || math.IsInf(interval, 1) {
-		return nil, fmt.Errorf("refresh: interval of %v s: want a positive number", interval)
+	if !(m.Interval > 0) || math.IsInf(m.Interval, 1) {
+		return nil, fmt.Errorf("refresh: interval of %v s: want a positive number", m.Interval)
+	}
+	if !(m.Ahead >= 0) || math.IsInf(m.Ahead, 1) {
+		return nil, fmt.Errorf("refresh: %v crawls a page ahead: want 0 or more", m.Ahead)
 	}
 	o.Shared = false
-	return &Plan{learner: newLearner(o), budget: budget, interval: interval, replan: math.Inf(-1)}, nil
+	return &Plan{Means: m, learner: newLearner(o), replan: math.Inf(-1)}, nil
 }
+
+// NewKnownPlan returns the policy of pages whose laws are known.
+func NewKnownPlan(m Means, law Law) (*Plan, error) {
+	p, err := NewPlan(m, Learning{})
+	if err != nil {
+		return nil, err
+	}
+	p.law = law
+	return p, nil
+}
+
+// Limit tells whom to ask for the most crawls a second that a site allows.
+func (p *Plan) Limit(of func(site string) float64) { p.limit = of }
 
 // Add takes the page in and gives it its first crawl.
 func (p *Plan) Add(id ID, page Page) {
@@ -79,19 +116,22 @@ func (p *Plan) Visited(id ID, v Visit) {
 	p.place(id)
 }
 
-// Next returns the page whose crawl is due, a slot's length early at most.
+// Next returns the page whose crawl is due.
 func (p *Plan) Next(now float64) (ID, float64, bool) {
 	p.now = now
-	p.learner.learn(now, nil, func(ID) {})
-	if now >= p.replan {
-		p.replan = now + p.interval
+	if p.law == nil {
+		p.learner.learn(now, nil, func(ID) {})
+	}
+	soon := now + 1e-3/p.Budget // a slot that begins now, but for rounding
+	if soon >= p.replan {
+		p.replan = now + p.Interval
 		p.plan(now)
 	}
 	if p.queue.Len() == 0 {
 		return 0, p.replan, false
 	}
 	id, due := p.queue.First()
-	if due > now+1/p.budget {
+	if due > soon {
 		return 0, math.Min(due, p.replan), false
 	}
 	p.queue.Pop()
@@ -99,136 +139,142 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 	return id, due, true
 }
 
+// mostInstants bounds the horizon, in days, over which a page that keeps an hour is planned by it: its best crawls take
+// time of the order of the square.
+const mostInstants = 64
+
 // curve returns what crawls of the page save over the horizon.
-func (p *Plan) curve(id ID, now float64) change.Page {
+func (p *Plan) curve(id ID, now float64) change.Curve {
 	s := &p.learner.pages[id]
+	if p.law != nil {
+		return p.law(id, s.tried, now, p.horizon)
+	}
 	belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
+	if r, ok := s.hours.Rhythm(1 - belief.Unchanged(day)); ok && p.horizon <= mostInstants*r.Period {
+		stale := 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))
+		if curve, err := r.Over(now, p.horizon, stale); err == nil {
+			return curve
+		}
+	}
 	return change.Page{Process: change.NewMixture(&belief), Interval: p.horizon, Age: math.Max(0, now-s.tried)}
 }
 
 // place gives a page the first crawl that the multiplier pays for, if that is before the next plan.
 func (p *Plan) place(id ID) {
+	ration := p.rations[p.siteOf(id)]
+	if ration != nil && p.queue.Has(id) {
+		ration.left++
+	}
 	p.queue.Drop(id)
-	if !(p.least > 0) {
+	weight, bar := p.learner.pages[id].weight, p.least
+	if !(bar > 0 && weight > 0) || ration != nil && ration.left <= 0 {
 		return
 	}
-	weight := p.learner.pages[id].weight
-	if !(weight > 0) {
-		return
+	if ration != nil {
+		bar += ration.dearer
 	}
 	curve := p.curve(id, p.now)
-	x := int(math.Min(curve.Crawls(p.least/weight)+0.5, 1e6))
+	x := int(math.Min(curve.Crawls(bar/weight)+0.5, 1e6))
 	if x == 0 {
 		return
 	}
 	if first := p.now + curve.Times(nil, x)[0]; first < p.replan {
 		p.queue.Set(id, first)
+		if ration != nil {
+			ration.left--
+		}
 	}
 }
 
 // plan allocates and schedules. A crawl of a page that is out counts from its return.
 func (p *Plan) plan(now float64) {
-	c := new(contest)
+	var ids []ID
 	for i := range p.learner.pages {
 		p.later[i] = nil
 		p.queue.Drop(ID(i))
 		if s := &p.learner.pages[i]; s.known && !s.out {
-			c.ids = append(c.ids, ID(i))
+			ids = append(ids, ID(i))
 		}
 	}
-	if len(c.ids) == 0 {
+	if len(ids) == 0 {
 		return
 	}
-	p.horizon = math.Max(p.interval, 2*float64(len(c.ids))/p.budget)
-	for _, id := range c.ids {
-		c.curves = append(c.curves, p.curve(id, now))
-		c.weights = append(c.weights, p.learner.pages[id].weight)
+	p.horizon = math.Max(p.Interval, p.Ahead*float64(len(ids))/p.Budget)
+	var c contest
+	p.rations = map[int32]*ration{}
+	for _, id := range ids {
+		place := -1
+		if r := p.ration(&c, p.siteOf(id)); r != nil {
+			place = r.place
+		}
+		c.add(id, p.curve(id, now), p.learner.pages[id].weight, place)
 	}
-	crawls, err := allocate.Multiplier(c, int(math.Min(p.budget*p.horizon, math.MaxInt32/2)))
-	if err != nil {
-		panic(err) // no minimum and no maximum: any budget is feasible
-	}
-	p.least = leastGain(c, crawls)
-	p.schedule(c, crawls, now)
-}
-
-// leastGain returns the least gain that an allocation takes; 0 if it takes none.
-func leastGain(c *contest, crawls []int32) float64 {
-	least := math.Inf(1)
-	for i, x := range crawls {
-		if x > 0 {
-			least = math.Min(least, c.Gain(i, int(x)-1))
+	crawls, least, dearer := c.allocate(int(math.Min(p.Budget*p.horizon, math.MaxInt32/2)))
+	p.least = least
+	for _, r := range p.rations {
+		if r != nil {
+			r.dearer = dearer[r.place]
 		}
 	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	return least
-}
-
-// schedule gives the earliest crawls the slots of the interval.
-func (p *Plan) schedule(c *contest, crawls []int32, now float64) {
-	wanted := c.wanted(crawls)
-	wanted = wanted[:min(len(wanted), max(1, int(p.budget*p.interval)))]
-	tasks := make([]schedule.Task, len(wanted))
-	slots := make([]schedule.Slot, len(wanted))
-	for i, w := range wanted {
-		tasks[i].Ideal = w.at
-		slots[i].Start = (float64(i) + 0.5) / p.budget
-	}
-	for i, slot := range schedule.Solve(tasks, slots).Slot {
-		if slot < 0 {
+	for _, one := range slotted(p.rationed(c.ideal(crawls)), p.slots()) {
+		if !p.queue.Has(one.id) {
+			p.queue.Set(one.id, now+one.at)
 			continue
 		}
-		id, at := wanted[i].id, now+slots[slot].Start
-		if !p.queue.Has(id) {
-			p.queue.Set(id, at)
-			continue
-		}
-		p.later[id] = append(p.later[id], at)
+		p.later[one.id] = append(p.later[one.id], now+one.at)
 	}
 }
 
-// An ideal is the best time of a page's crawl, in seconds from the plan.
-type ideal struct {
-	at float64
-	id ID
-}
+// siteOf returns the number of a page's site.
+func (p *Plan) siteOf(id ID) int32 { return p.learner.forest.folders[p.learner.pages[id].folder].site }
 
-// A contest is the pages that compete for crawls, as package allocate sees them.
-type contest struct {
-	ids     []ID
-	curves  []change.Page
-	weights []float64
-}
-
-// Len returns the number of pages.
-func (c *contest) Len() int { return len(c.ids) }
-
-// Bounds allows any number of crawls.
-func (c *contest) Bounds(int) (least, most int) { return 0, math.MaxInt32 }
-
-// Gain returns what crawl x+1 of page i saves, by its weight.
-func (c *contest) Gain(i, x int) float64 { return c.weights[i] * c.curves[i].Gain(x) }
-
-// Crawls inverts Gain.
-func (c *contest) Crawls(i int, gain float64) float64 {
-	if !(c.weights[i] > 0) {
-		return 0
+// ration returns the new ration of a site, whose limit it enters in c; nil if it has none that the budget could reach.
+func (p *Plan) ration(c *contest, site int32) *ration {
+	r, known := p.rations[site]
+	if known || p.limit == nil {
+		return r
 	}
-	return c.curves[i].Crawls(gain / c.weights[i])
+	if rate := p.limit(p.learner.forest.sites[site].name()); rate < p.Budget {
+		r = &ration{place: len(c.limits), left: int(math.Max(1, rate*p.Interval))}
+		c.limits = append(c.limits, int(math.Max(1, rate*p.horizon)))
+	}
+	p.rations[site] = r
+	return r
 }
 
-// wanted returns the best times of the pages' crawls, rising.
-func (c *contest) wanted(crawls []int32) []ideal {
-	var wanted []ideal
-	var times []float64
-	for i, x := range crawls {
-		times = c.curves[i].Times(times[:0], int(x))
-		for _, at := range times {
-			wanted = append(wanted, ideal{at, c.ids[i]})
+// rationed returns the crawls that the rations of this interval pay for, in order, and takes them off. Of those that
+// are best at the same time, as many are of pages not visited for long, a site's ration is for those that save most.
+func (p *Plan) rationed(ideal []crawl) (paid []crawl) {
+	var asking []int
+	for i, one := range ideal {
+		if p.rations[p.siteOf(one.id)] != nil && one.at < p.Interval {
+			asking = append(asking, i)
 		}
 	}
-	slices.SortStableFunc(wanted, func(a, b ideal) int { return cmp.Compare(a.at, b.at) })
-	return wanted
+	slices.SortStableFunc(asking, func(i, j int) int {
+		return cmp.Or(cmp.Compare(ideal[i].at, ideal[j].at), cmp.Compare(ideal[j].gain, ideal[i].gain))
+	})
+	refused := make([]bool, len(ideal))
+	for _, i := range asking {
+		r := p.rations[p.siteOf(ideal[i].id)]
+		refused[i] = r.left <= 0
+		r.left--
+	}
+	for i, one := range ideal {
+		if !refused[i] {
+			paid = append(paid, one)
+		}
+	}
+	return paid
+}
+
+// slots returns those of an interval.
+func (p *Plan) slots() []schedule.Slot {
+	const rounding = 1e-6
+	n := int(math.Max(1, math.Min(math.Ceil(p.Budget*p.Interval-rounding), schedule.MaxSlots)))
+	slots := make([]schedule.Slot, n)
+	for i := range slots {
+		slots[i].Start = float64(i) / p.Budget
+	}
+	return slots
 }

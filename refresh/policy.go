@@ -50,6 +50,14 @@ type Policy interface {
 	Next(now float64) (id ID, wake float64, ok bool)
 }
 
+// A Limited policy heeds how often sites may be asked: more crawls of a site than that would only wait.
+type Limited interface {
+	Policy
+	// Limit tells whom to ask for the most crawls a second that a site allows, +Inf for any number. The policy asks
+	// from within Next.
+	Limit(of func(site string) float64)
+}
+
 // A Lasting policy can say why, and survives a restart: what the engine asks of a policy. A restart adds
 // the pages again with their last visits as Fresh, restores the shared state, then each page's.
 type Lasting interface {

@@ -27,7 +27,9 @@ func TestPolicies(t *testing.T) {
 			return refresh.NewPaced(refresh.Memoryless, budget, learning, rand.New(rand.NewPCG(1, 2)))
 		}},
 		{"harmonic", func() (refresh.Policy, error) { return refresh.NewPaced(refresh.Harmonic, budget, learning, nil) }},
-		{"plan", func() (refresh.Policy, error) { return refresh.NewPlan(budget, 7*day, learning) }},
+		{"plan", func() (refresh.Policy, error) {
+			return refresh.NewPlan(refresh.Means{Budget: budget, Interval: 7 * day, Ahead: 2}, learning)
+		}},
 		{"index of the mean", func() (refresh.Policy, error) { return refresh.NewIndex(refresh.IndexOptions{Plug: true}), nil }},
 		{"index", func() (refresh.Policy, error) { return refresh.NewIndex(refresh.IndexOptions{Learning: learning}), nil }},
 		{"shared changes of sites", func() (refresh.Policy, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/clock"
-	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/sim"
 )
@@ -32,7 +31,7 @@ type demo struct {
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: command.NoArgs,
+		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: noArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
 			"sitemaps, redirects and errors, whose pages change), crawls it for real and keeps the copy fresh for 30 days of\n" +
 			"a fast clock. A line a day tells how fresh the copy is believed to be, how fresh it is, and how fresh visiting\n" +
@@ -68,7 +67,7 @@ func (d *demo) setClock(chosen bool) {
 			s.clock.rate = demoRate
 		}
 		if s.forTime == 0 {
-			s.forTime, s.ends = command.Duration(30*24*time.Hour), true
+			s.forTime, s.ends = duration(30*24*time.Hour), true
 		}
 	}
 	if s.clock.rate != 1 && s.clock.start.IsZero() {
@@ -81,7 +80,7 @@ func (d *demo) setClock(chosen bool) {
 func (d *demo) run(cmd *cobra.Command) error {
 	web, err := sim.NewWeb(d.config)
 	if err != nil {
-		return command.Usage(err)
+		return usage(err)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -124,7 +123,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 			board.out = io.Discard
 		}
 		options.Refresh.OnVisit = board.judge.Visited
-		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(time.Duration(s.forTime)/(24*time.Hour))) }
+		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(s.forTime.value()/(24*time.Hour))) }
 	}
 	if options.Dir == "" {
 		if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
@@ -175,7 +174,7 @@ func writeDemoConfig(file string, web *sim.Web, resolve resolveMap, at *pace) er
 		name string
 		text []byte
 	}{{seeds, list.Bytes()}, {file, config.Bytes()}} {
-		if err := command.WriteFile(f.name, func(w io.Writer) error {
+		if err := writeFile(f.name, func(w io.Writer) error {
 			_, err := w.Write(f.text)
 			return err
 		}); err != nil {

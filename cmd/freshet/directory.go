@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/clock"
-	"freshet/cmd/freshet/command"
 	"freshet/store"
 )
 
@@ -36,7 +35,7 @@ func directoryOf(cmd *cobra.Command) *directory {
 	d.settings = crawlFlags(settings)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settle(settings, *config, cmd.InOrStdin()); err != nil {
-			return command.Usage(err)
+			return usage(err)
 		}
 		if !flags.Changed("data") {
 			d.data = d.settings.data

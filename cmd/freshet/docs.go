@@ -10,21 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"freshet/cmd/freshet/command"
 )
 
 // docsCommand writes the documentation that the program itself knows: docs/settings.md and man pages.
 func docsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: command.GroupArgs,
+	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: commandArgs,
 		Example: "  freshet docs settings > docs/settings.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: command.NoArgs,
+	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: noArgs,
 		Example: "  freshet docs settings > docs/settings.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			writeSettings(cmd.OutOrStdout())
 			return nil
 		}}
-	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: command.OneArg("DIR"),
+	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: oneArg("DIR"),
 		Example: "  freshet docs man man1/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
@@ -94,7 +92,7 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 		return nil
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	if err := command.WriteFile(filepath.Join(dir, name), func(out io.Writer) error {
+	if err := writeFile(filepath.Join(dir, name), func(out io.Writer) error {
 		manPage(out, cmd)
 		return nil
 	}); err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/cmd/freshet/command"
 	"freshet/dashboard"
 	"freshet/store"
 )
@@ -102,7 +101,7 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 		fault.Error = fmt.Sprintf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
 	if response.StatusCode == http.StatusBadRequest {
-		return command.Usage(errors.New(fault.Error))
+		return usage(errors.New(fault.Error))
 	}
 	return errors.New(fault.Error)
 }
@@ -177,7 +176,7 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what a crawl is doing, or has done", Args: command.NoArgs,
+		Use: "status", Short: "Show what a crawl is doing, or has done", Args: noArgs,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -200,7 +199,7 @@ func statusCommand() *cobra.Command {
 
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pages", Short: "List the page table", Args: command.NoArgs,
+		Use: "pages", Short: "List the page table", Args: noArgs,
 		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org --state missing\n  freshet pages --changed-since 2026-01-31T00:00:00Z",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -289,14 +288,14 @@ func stamp(t *time.Time) string {
 
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history URL", Short: "Show a page's visits and versions", Args: command.OneArg("URL"),
+		Use: "history URL", Short: "Show a page's visits and versions", Args: oneArg("URL"),
 		Example: "  freshet history https://example.org/",
 	}
 	data, crawl := directoryFlags(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := parseURL(args[0]); err != nil {
-			return command.Usage(err)
+			return usage(err)
 		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/history", url.Values{"url": args}, func(body io.Reader) error {
 			if *asJSON {
@@ -343,12 +342,12 @@ func printHistory(out io.Writer, h dashboard.History) {
 }
 
 func inWords(seconds float64) string {
-	return command.ShortDuration(time.Duration(seconds * 1e9).Round(time.Minute))
+	return shortDuration(time.Duration(seconds * 1e9).Round(time.Minute))
 }
 
 func catCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cat URL", Short: "Write a stored version's bytes", Args: command.OneArg("URL"),
+		Use: "cat URL", Short: "Write a stored version's bytes", Args: oneArg("URL"),
 		Long:    "Writes the body of a version, its transfer and content codings undone, to standard output.",
 		Example: "  freshet cat https://example.org/ > page.html\n  freshet cat --at 2026-01-31T12:00:00Z https://example.org/",
 	}
@@ -358,10 +357,10 @@ func catCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"url": args}
 		if _, err := parseURL(args[0]); err != nil {
-			return command.Usage(err)
+			return usage(err)
 		}
 		if _, err := time.Parse(time.RFC3339, *at); *at != "" && err != nil {
-			return command.Usage(fmt.Errorf("--at %q: want a time such as 2026-01-31T12:00:00Z", *at))
+			return usage(fmt.Errorf("--at %q: want a time such as 2026-01-31T12:00:00Z", *at))
 		}
 		if *version != 0 {
 			query.Set("version", fmt.Sprint(*version))

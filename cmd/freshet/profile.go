@@ -8,8 +8,6 @@ import (
 	"runtime/trace"
 
 	"github.com/spf13/cobra"
-
-	"freshet/cmd/freshet/command"
 )
 
 // profiled gives a long-running command the flags --cpuprofile and --trace, which record where its
@@ -36,7 +34,7 @@ func profiled(cmd *cobra.Command) *cobra.Command {
 				failed = r.start(f)
 			}
 			if failed != nil {
-				return command.Usage(fmt.Errorf("--%s: %w", r.flag, failed))
+				return usage(fmt.Errorf("--%s: %w", r.flag, failed))
 			}
 			defer func() {
 				r.stop()

@@ -14,14 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"golang.org/x/net/http/httpguts"
 
-	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/frontier"
@@ -213,7 +211,7 @@ var placed = regexp.MustCompile(`^[^:\n]+:[1-9][0-9]*: `)
 
 // meant suggests the nearest right name.
 func meant(name string, names []string) string {
-	if near := command.Nearest(name, names); near != "" {
+	if near := nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""
@@ -293,11 +291,11 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			return nil
 		}},
 		{"delay", "in place of --delay (time)", func(v value) error {
-			var d command.Duration
+			var d duration
 			if err := v.flag(&d); err != nil {
 				return err
 			}
-			delay := time.Duration(d)
+			delay := d.value()
 			rule.Manners.Delay = &delay
 			return nil
 		}},

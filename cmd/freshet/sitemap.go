@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"freshet/cmd/freshet/command"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -90,7 +89,7 @@ func (m *sitemaps) add(u weburl.URL, changed int64) error {
 // part writes the sitemap that is full beside the index and begins another.
 func (m *sitemaps) part() error {
 	if m.published == "" {
-		return command.Usage(fmt.Errorf("more than one sitemap is needed, with an index that has their URLs: give --sitemap-url, where they will be"))
+		return usage(fmt.Errorf("more than one sitemap is needed, with an index that has their URLs: give --sitemap-url, where they will be"))
 	}
 	m.parts++
 	err := m.write(m.partFile(m.parts))
@@ -106,7 +105,7 @@ func (m *sitemaps) partFile(n int) string {
 
 func (m *sitemaps) write(file string) error {
 	m.page.WriteString(sitemapTail)
-	return command.WriteFile(file, func(w io.Writer) error {
+	return writeFile(file, func(w io.Writer) error {
 		_, err := w.Write(m.page.Bytes())
 		return err
 	})
@@ -134,7 +133,7 @@ func (m *sitemaps) end() error {
 		index.WriteString("</loc></sitemap>\n")
 	}
 	index.WriteString("</sitemapindex>\n")
-	return command.WriteFile(m.file, func(w io.Writer) error {
+	return writeFile(m.file, func(w io.Writer) error {
 		_, err := w.Write(index.Bytes())
 		return err
 	})

@@ -5,7 +5,8 @@
 // no more requests be made than the budget has.
 //
 // What a Keeper is told: a page entered, was visited, is retried, was forgotten, weighs something else; the
-// budget or the delay changed. What it asks: the policy for the next page, and Hosts when a site may be asked.
+// budget or the delay changed. What it asks: the policy for the next page, and Hosts when a site may be asked. A policy
+// that plans (refresh.Limited) asks Hosts how often.
 // What it answers: the pages to put into the due queues now, each with its time.
 //
 // One site cannot slow the others. Picks are made as long as fewer than Pace.Ahead can be asked for when the budget

@@ -9,11 +9,13 @@ import (
 	"freshet/weburl"
 )
 
-// Hosts says when sites may be asked. A Keeper calls it from within Pick.
+// Hosts says when sites may be asked. A Keeper, and its policy, call it from within Pick.
 type Hosts interface {
 	// Opens returns from when on a page of the site may be asked for: now, if it may be now. Where time alone does
 	// not tell, at is zero, and busy is when the request began that the site waits for, or zero.
 	Opens(site weburl.Site, now time.Time) (at, busy time.Time)
+	// Rate returns about how many pages of the site may be asked for a second in the long run, +Inf for any number.
+	Rate(site weburl.Site) float64
 }
 
 // A Pick is a page to put into its site's due queue.
@@ -72,8 +74,12 @@ type site struct {
 	turn   *list.Element // in Keeper.turns
 }
 
-// New returns a Keeper that asks the policy, and tells the others what it tells the policy.
+// New returns a Keeper that asks the policy, and tells the others what it tells the policy. A Limited policy asks hosts
+// how often a site may be asked.
 func New(hosts Hosts, pace Pace, policy refresh.Policy, others ...refresh.Policy) *Keeper {
+	if limited, ok := policy.(refresh.Limited); ok {
+		limited.Limit(func(site string) float64 { return hosts.Rate(weburl.Site(site)) })
+	}
 	return &Keeper{hosts: hosts, pace: pace, policy: policy, told: append([]refresh.Policy{policy}, others...),
 		sites: map[weburl.Site]*site{}}
 }

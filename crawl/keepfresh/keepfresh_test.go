@@ -117,3 +117,21 @@ func TestNobodyPaysForAnother(t *testing.T) {
 		}
 	}
 }
+
+// limited is a policy that heeds how often sites may be asked.
+type limited struct {
+	*refresh.Uniform
+	of func(site string) float64
+}
+
+func (l *limited) Limit(of func(site string) float64) { l.of = of }
+
+// TestLimit holds that a policy that plans is told how often a site may be asked: as the frontier says it.
+func TestLimit(t *testing.T) {
+	policy := &limited{Uniform: refresh.NewUniform()}
+	w := neighbourhood(t, 1, 100, policy, false)
+	site := w.sites[0].name
+	if got, want := policy.of(string(site)), w.f.Rate(site); got != want || !(got > 0) {
+		t.Errorf("%s may be asked %v times a second, the frontier says %v", site, got, want)
+	}
+}

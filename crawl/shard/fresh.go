@@ -244,6 +244,9 @@ func (h hosts) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	return h.shard.front.Opens(site, now)
 }
 
+// Rate implements keepfresh.Hosts.
+func (h hosts) Rate(site weburl.Site) float64 { return h.shard.front.Rate(site) }
+
 // keepFresh takes a look at the pages that are kept fresh, if it is time: it learns, picks, and sums up.
 func (s *Shard) keepFresh() error {
 	f := s.fresh
@@ -254,10 +257,7 @@ func (s *Shard) keepFresh() error {
 	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
 		f.wake = soon
 	}
-	if s.paused { // the order to go on is what helps
-		return nil
-	}
-	if s.now.Before(f.wake) {
+	if s.paused || s.now.Before(f.wake) {
 		s.wakeAt(f.wake)
 		return nil
 	}

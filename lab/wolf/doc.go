@@ -16,6 +16,8 @@
 // times. Figure 6 takes the gaps between updates of recorded pages instead of the paper's one site: it
 // fits four laws to each page, and tests for each page which of them the gaps contradict.
 //
+// Mixture crawls for many intervals by the live policies, and by refresh.Plan told the laws, beside the optimum.
+//
 // The numbers that are put beside the measured ones were computed independently from the paper's formulas
 // with the assumptions above, at a million pages; the paper prints curves only.
 package wolf

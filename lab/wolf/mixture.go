@@ -72,6 +72,14 @@ func newQuasi(rate float64) (*change.Quasi, error) {
 	return change.NewQuasi(times, probabilities, 1, 0)
 }
 
+// own returns how page i changes, as process does, to be kept.
+func (p *pages) own(i int) change.Process {
+	if pareto, ok := p.process(i).(*change.Pareto); ok {
+		return *pareto
+	}
+	return p.poisson
+}
+
 // process returns how page i changes; nil if it is quasi-deterministic. It is good until the next call.
 func (p *pages) process(i int) change.Renewal {
 	switch p.recipe[i%10] {

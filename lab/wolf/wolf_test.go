@@ -168,10 +168,9 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// With laws known the chain of allocation and schedule comes within half a thousandth of the optimum, over many
-// intervals whose copies age.
+// Told the laws the live plan comes within half a thousandth of the optimum, over many intervals whose copies age.
 func TestChain(t *testing.T) {
-	const n, slots, intervals, scored = 1000, 250, 24, 8
+	const n, budget, intervals, scored = 1000, 2500, 24, 8
 	mixed, err := newPages(n, "mixed", 0, 1.5)
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +178,15 @@ func TestChain(t *testing.T) {
 	for name, weights := range map[string][]float64{"equal": nil, "clicks": embarrassment(n, referenceSeed)} {
 		t.Run(name, func(t *testing.T) {
 			p := problem{mixed, weights}
-			got, err := newChain(p, 16, crawlers*slots/float64(n), intervals-scored).run(t.Context(), intervals, slots)
+			c, err := newChain(p, budget, 16, intervals-scored)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if optimum := 1 - p.bound(crawlers*slots, true); got > optimum || got < 0.9995*optimum {
+			got, err := c.run(t.Context(), intervals)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if optimum := 1 - p.bound(budget, true); got > optimum || got < 0.9995*optimum {
 				t.Errorf("%.5f fresh, want at most and nearly the optimum of %.5f", got, optimum)
 			}
 		})
@@ -231,14 +234,12 @@ func TestWorldAgreesWithExpectation(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := problem{mixed, nil}
-	c := newChain(p, 1, 1, 0)
+	c, err := newChain(p, 40, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const intervals, draws = 40, 400
 	for _, i := range []int{3, 7, 9, 19} { // Poisson, Pareto, two quasi-deterministic
-		if p.recipe[i%10] == quasi {
-			if c.curves[i], err = c.quasiAhead(c.rhythm(i), 0); err != nil {
-				t.Fatal(err)
-			}
-		}
 		c.crawled[i] = 0
 		count, fresh := 0.0, 0.0
 		rng := rand.New(rand.NewPCG(1, uint64(i)))

@@ -48,7 +48,7 @@ func registry() []named {
 	return []named{
 		{Default, false, func(Setting) (refresh.Policy, error) { return refresh.NewIndex(refresh.Default()), nil }},
 		{"plan", false, func(s Setting) (refresh.Policy, error) {
-			return refresh.NewPlan(s.Budget, s.Interval, learning)
+			return refresh.NewPlan(refresh.Means{Budget: s.Budget, Interval: s.Interval, Ahead: 2}, learning)
 		}},
 		{"uniform", true, func(Setting) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
 		{"proportional", false, paced(refresh.Proportional, false)},

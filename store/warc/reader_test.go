@@ -19,12 +19,13 @@ func file(t testing.TB, form string) (data []byte, starts []int64) {
 	e := NewEncoder(FastLevel)
 	for _, r := range capture() {
 		starts = append(starts, int64(len(data)))
-		if form != "members" {
-			data = append(data, plain(t, r)...)
-			continue
-		}
 		var err error
-		if data, err = e.AppendMember(data, r); err != nil {
+		if form == "members" {
+			data, err = e.AppendMember(data, r)
+		} else {
+			data, err = AppendRecord(data, r)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestReaderForeign(t *testing.T) {
 		"WARC-Concurrent-To: <urn:uuid:00000000-0000-5000-8000-000000000001>\n" +
 		"WARC-Concurrent-To: <urn:uuid:00000000-0000-5000-8000-000000000002>\n" +
 		"X-Long: one\n  two\ncontent-length: 2\n\nok\r\n\r\n"
-	got, err := decode([]byte(in), Pointer{File: "member"})
+	got, err := DecodeMember([]byte(in))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestReaderForeign(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeMemberRefuses(t *testing.T) {
 	good, err := NewEncoder(FastLevel).AppendMember(nil, capture()[1])
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := decode([]byte(tt.member), Pointer{File: "member"})
+			_, err := DecodeMember([]byte(tt.member))
 			e, ok := errors.AsType[*Error](err)
 			if !ok || !errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) != tt.torn {
 				t.Errorf("error %v; want an *Error, corrupt, torn: %v", err, tt.torn)
@@ -237,7 +238,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil || length == 0 || record.Length > 1<<20 {
 				continue
 			}
-			again, err := decode(data[r.Offset():][:length], Pointer{File: "member"})
+			again, err := DecodeMember(data[r.Offset():][:length])
 			if err != nil || again.Length != record.Length || again.Type != record.Type {
 				t.Fatalf("record at %d, %d bytes: read alone: %v, %v", r.Offset(), length, again, err)
 			}
