@@ -40,12 +40,6 @@ func SystemResolver() Resolver {
 	return r
 }
 
-// NewResolver returns a Resolver that asks the given name servers ("address:port"), one after the
-// other until one knows.
-func NewResolver(servers ...string) Resolver {
-	return &serverResolver{servers: servers, attempts: 2, timeout: 5 * time.Second}
-}
-
 // serverResolver asks recursive name servers: for IPv4 addresses, and where there are none for IPv6.
 type serverResolver struct {
 	servers  []string

@@ -272,7 +272,7 @@ func TestNameServers(t *testing.T) {
 	refusing := nameServer(t, dns.HandlerFunc(func(out dns.ResponseWriter, in *dns.Msg) {
 		out.WriteMsg(new(dns.Msg).SetRcode(in, dns.RcodeRefused))
 	}))
-	resolver := NewResolver(refusing, address)
+	resolver := &serverResolver{servers: []string{refusing, address}, attempts: 2, timeout: 5 * time.Second}
 	tests := []struct {
 		host   string
 		addrs  string

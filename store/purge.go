@@ -77,7 +77,7 @@ func (s *Store) Count(target Target) (pages int64, err error) {
 
 // count returns how many pages of a site have not been taken down.
 func (s *Store) count(keys keyspace, site weburl.Site) (pages int64, err error) {
-	for page, err := range s.pagesOf(keys, s.homes.of(site)) {
+	for page, err := range s.pagesOf(keys, s.homes.of(site), 0) {
 		if err != nil {
 			return pages, err
 		}
@@ -270,7 +270,7 @@ func (t *takedown) site(site weburl.Site) error {
 		return err
 	}
 	var group []Record
-	for page, err := range t.pagesOf(t.keys, t.p) {
+	for page, err := range t.pagesOf(t.keys, t.p, 0) {
 		if err != nil {
 			return err
 		}

@@ -72,39 +72,28 @@ func (s *Store) pageOf(keys keyspace, u weburl.URL) (page Page, fp weburl.Finger
 
 // Pages iterates over a partition's rows in the order of their keys, as they are when the iteration
 // begins. It ends after an error.
-func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.pagesOf(s.keys, p) }
+func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.PagesFrom(p, 0) }
 
-// PagesFrom is Pages without those whose key is less than from.
-func (s *Store) PagesFrom(p weburl.Partition, from weburl.Fingerprint) iter.Seq2[PageAt, error] {
-	return rowsFrom(s.db, s.keys, p, keyPage, s.keys.appendPage(nil, p, keyPage, from), decodePageAt)
+// PagesFrom is Pages for the rows whose keys are not below fp.
+func (s *Store) PagesFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[PageAt, error] {
+	return s.pagesOf(s.keys, p, fp)
 }
 
-func (s *Store) pagesOf(keys keyspace, p weburl.Partition) iter.Seq2[PageAt, error] {
-	return rows(s.db, keys, p, keyPage, decodePageAt)
+func (s *Store) pagesOf(keys keyspace, p weburl.Partition, first weburl.Fingerprint) iter.Seq2[PageAt, error] {
+	from, to := keys.appendPage(nil, p, keyPage, first), keys.appendKind(nil, p, keyPage+1)
+	return rows(s.db, from, to, func(key, value []byte, page *PageAt) error {
+		n, err := numberTail(key[len(from)-8:])
+		page.Fingerprint = weburl.Fingerprint(n)
+		return errors.Join(err, decodeValue(value, &page.Page))
+	})
 }
 
-func decodePageAt(rest, value []byte, page *PageAt) error {
-	n, err := numberTail(rest)
-	page.Fingerprint = weburl.Fingerprint(n)
-	return errors.Join(err, decodeValue(value, &page.Page))
-}
-
-// rows iterates over the values of a kind, decoded from the key's end and the value.
-func rows[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKind, decode func(rest, value []byte, row *T) error) iter.Seq2[T, error] {
-	return rowsFrom(db, keys, p, kind, nil, decode)
-}
-
-// rowsFrom is rows without those whose key is less than first.
-func rowsFrom[T any](db pebble.Reader, keys keyspace, p weburl.Partition, kind keyKind, first []byte, decode func(rest, value []byte, row *T) error) iter.Seq2[T, error] {
+// rows iterates over the pairs with from ≤ key < to, decoded.
+func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byte, row *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		from, to := keys.kindSpan(p, kind)
-		begin := from
-		if first != nil {
-			begin = first
-		}
-		err := scan(db, begin, to, func(key, value []byte) error {
+		err := scan(db, from, to, func(key, value []byte) error {
 			var row T
-			if err := decode(key[len(from):], value, &row); err != nil {
+			if err := decode(key, value, &row); err != nil {
 				return err
 			}
 			if !yield(row, nil) {
@@ -131,8 +120,13 @@ func (s *Store) siteOf(keys keyspace, site weburl.Site) (SiteRow, error) {
 // Sites iterates over a partition's sites by name, as they are when the iteration begins. It ends
 // after an error.
 func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
-	return rows(s.db, s.keys, p, keySite, func(rest, value []byte, row *SiteRow) error {
-		row.Site = weburl.Site(rest)
+	return sitesIn(s.db, s.keys, p)
+}
+
+func sitesIn(db pebble.Reader, keys keyspace, p weburl.Partition) iter.Seq2[SiteRow, error] {
+	from, to := keys.kindSpan(p, keySite)
+	return rows(db, from, to, func(key, value []byte, row *SiteRow) error {
+		row.Site = weburl.Site(key[len(from):])
 		return decodeValue(value, row)
 	})
 }

@@ -454,10 +454,7 @@ func (v *verifier) checkRecords() {
 
 // checkSites compares the stored sites with what their pages make of them.
 func (v *verifier) checkSites() {
-	for row, err := range rows(v.db, v.keys, v.p, keySite, func(rest, value []byte, row *SiteRow) error {
-		row.Site = weburl.Site(rest)
-		return decodeValue(value, row)
-	}) {
+	for row, err := range sitesIn(v.db, v.keys, v.p) {
 		if err != nil {
 			v.fault("partition %d: sites: %v", v.p, err)
 			return

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"freshet/cmd/freshet/command"
 )
 
 // TestCommandsRun runs every command that a page names, in a block or within a sentence. What stands in a block
@@ -69,8 +71,8 @@ type form struct {
 // forms are by the words that a command begins with; of several the longest is meant.
 var forms = map[string]form{
 	"cat":                  {args: "http://site.test/"},
-	"crawl --refresh":      {args: "--for=500ms", code: exitLimit},
-	"demo":                 {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: exitLimit},
+	"crawl --refresh":      {args: "--for=500ms", code: command.ExitLimit},
+	"demo":                 {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
 	"demo --refresh=false": {args: "--sites=2 --pages=40 --seeds= --data=discovered"},
 	"explain":              {args: "http://site.test/"},
 	"explain URL":          {},
@@ -82,7 +84,7 @@ var forms = map[string]form{
 	"reload":               {args: "--data=served"},
 	"schedule":             {args: "--tasks=tasks.csv --crawlers=1x3 --interval=1h"},
 	"seen":                 {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
-	"serve":                {args: "--config=empty.yaml --data=second --for=500ms", code: exitLimit},
+	"serve":                {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
 	"snapshot":             {args: "copy"},
 	"subscribe":            {args: "ADDR --once"},
 	"subscribe ADDR":       {args: "--once"},

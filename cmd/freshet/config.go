@@ -5,30 +5,32 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"freshet/cmd/freshet/command"
 )
 
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Show or check the settings", Args: commandArgs,
+		Use: "config", Short: "Show or check the settings", Args: command.GroupArgs,
 		Long:    "A setting's value comes from its flag, else from its FRESHET_ variable, else from the file of --config, else it is\nthe default.",
 		Example: "  freshet config show > freshet.yaml\n  freshet config validate freshet.yaml",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var config string
 	show := &cobra.Command{
-		Use: "show", Short: "Print the settings in force as a config file", Args: noArgs,
+		Use: "show", Short: "Print the settings in force as a config file", Args: command.NoArgs,
 		Long:    "Prints what is set, without what is secret in URLs: \"hidden\" stands for the user and password, for what comes after ? and for\nthe path of a webhook. Put those back before you use the file.",
 		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			showConfig(cmd.OutOrStdout(), cmd.Flags())
 			return nil
 		},
 	}
 	validate := &cobra.Command{
-		Use: "validate FILE", Short: "Check a config file", Args: oneArg("FILE"),
+		Use: "validate FILE", Short: "Check a config file", Args: command.OneArg("FILE"),
 		Long:    "Checks a file of settings, and the files of rules and opt-outs that it names, or standard input for -, and prints each fault with its line; exit code 2 if there is one.",
 		Example: "  freshet config validate freshet.yaml\n  freshet config show | freshet config validate -",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +41,7 @@ func configCommand() *cobra.Command {
 				err = fault
 			}
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])
 			return nil

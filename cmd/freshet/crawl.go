@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/fleet"
 	"freshet/frontier"
@@ -53,7 +54,7 @@ type crawlSettings struct {
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
-	delay, addressDelay, forTime, retryDelay duration
+	delay, addressDelay, forTime, retryDelay command.Duration
 	maxBody, warcSize, minFree, memory       byteCount
 	keep                                     keep
 	feed                                     feedSettings
@@ -67,7 +68,7 @@ type crawlSettings struct {
 func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	s := &crawlSettings{resolve: resolveMap{}, clock: pace{rate: 1}}
 	o := &s.options
-	s.delay, s.retryDelay = duration(15e9), duration(30e9)
+	s.delay, s.retryDelay = command.Duration(15e9), command.Duration(30e9)
 	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
 	s.keep.Tombstones = 90 * 24 * time.Hour
 	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
@@ -197,17 +198,17 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o := s.options
 	read, err := readRules(o.Scope, s.optOut)
 	if err != nil {
-		return o, usage(err)
+		return o, command.Usage(err)
 	}
 	o.Scope, o.Rules, s.rules = read.scope, &read.rules, read.lines
 	o.Dir, o.Seeds = s.data, seeds
-	o.Delay, o.AddressDelay, o.For = s.delay.value(), s.addressDelay.value(), s.forTime.value()
+	o.Delay, o.AddressDelay, o.For = time.Duration(s.delay), time.Duration(s.addressDelay), time.Duration(s.forTime)
 	o.MaxBody, o.WARCSize, o.MinFree = int64(s.maxBody), int64(s.warcSize), int64(s.minFree)
 	if o.Memory = int64(s.memory); o.Memory == 0 {
 		o.Memory = memory.Default()
 	}
 	if err := memory.Check(o.Memory); err != nil {
-		return o, usage(fmt.Errorf("--memory: %w", err))
+		return o, command.Usage(fmt.Errorf("--memory: %w", err))
 	}
 	o.Keep = store.Keep(s.keep)
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
@@ -215,33 +216,33 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options,
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()
 	o.Version, o.Clock = version(), s.clock.clock()
 	if o.Refresh, err = s.refresh.options(); err != nil {
-		return o, usage(err)
+		return o, command.Usage(err)
 	}
 	// What is 0 here is the default there.
 	if o.DiscoveryShare == 0 {
 		o.DiscoveryShare = 1e-9
 	}
-	if o.RetryDelay = max(s.retryDelay.value(), 1); o.Retries == 0 {
+	if o.RetryDelay = max(time.Duration(s.retryDelay), 1); o.Retries == 0 {
 		o.Retries = -1
 	}
 	if o.WARCLevel == 0 {
 		o.WARCLevel = -1
 	}
 	if o.MaxBody == 0 || o.WARCSize == 0 {
-		return o, usage(errors.New("--max-body and --warc-size: want at least a byte"))
+		return o, command.Usage(errors.New("--max-body and --warc-size: want at least a byte"))
 	}
 	if err := s.feed.validate(); err != nil {
-		return o, usage(err)
+		return o, command.Usage(err)
 	}
 	if o.Partitions > weburl.MaxPartitions {
-		return o, usage(fmt.Errorf("--partitions %d: want at most %d", o.Partitions, weburl.MaxPartitions))
+		return o, command.Usage(fmt.Errorf("--partitions %d: want at most %d", o.Partitions, weburl.MaxPartitions))
 	}
 	o.Agent, _, _ = strings.Cut(s.userAgent, "/")
 	o.UserAgent = s.userAgent
 	if s.contact != "" {
 		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
 	} else if asks && (o.Scope == "any" || o.Rules.URLs.Include.Len() > 0 || !s.loopbackOnly(seeds)) {
-		return o, usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
+		return o, command.Usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
@@ -350,17 +351,17 @@ func crawlCommand() *cobra.Command {
 			"  freshet crawl http://docs.test/ --resolve docs.test=127.0.0.2:8080 --allow-private --delay 0s",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			seeds, err := readSeeds(args, s.seeds, cmd.InOrStdin())
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			if s.data == "" {
-				return usage(errors.New("--data: want a directory"))
+				return command.Usage(errors.New("--data: want a directory"))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
-				return usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, or with --data the directory of a crawl to go on with: there is none in %s (see freshet crawl --help)", s.data))
+				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, or with --data the directory of a crawl to go on with: there is none in %s (see freshet crawl --help)", s.data))
 			}
 			options, err := s.engineOptions(seeds)
 			if err != nil {
@@ -420,11 +421,11 @@ func limitMemory(bytes int64) {
 func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
 	open, err := s.listening(cmd.Flags().Changed("listen"))
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	hooks, err := s.feed.webhooks()
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	limitMemory(options.Memory)
 	news := newPublisher(s.feed, &options)
@@ -489,11 +490,11 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	case err != nil:
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
-		return &exitError{code: exitInterrupted}
+		return &command.Error{Code: command.ExitInterrupted}
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
 		return nil
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp || summary.StoppedBy == crawl.DiskFull:
-		return &exitError{code: exitLimit}
+		return &command.Error{Code: command.ExitLimit}
 	}
 	return nil
 }
@@ -502,7 +503,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 // pages a second that makes by the machine's.
 func span(s crawl.Summary, rate float64) string {
 	took := func(seconds float64) string {
-		return shortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))
+		return command.ShortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))
 	}
 	if rate == 1 {
 		return fmt.Sprintf("%s (%.1f pages/s)", took(s.DurationS), s.PagesPerS)
@@ -514,9 +515,9 @@ func span(s crawl.Summary, rate float64) string {
 func crawlError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
-		return &exitError{exitLimit, fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
+		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
 	case errors.Is(err, crawl.ErrNothing):
-		return usage(err)
+		return command.Usage(err)
 	}
 	return err
 }

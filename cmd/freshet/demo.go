@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/sim"
 )
@@ -31,7 +32,7 @@ type demo struct {
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: noArgs,
+		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: command.NoArgs,
 		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
 			"sitemaps, redirects and errors, whose pages change), crawls it for real and keeps the copy fresh for 30 days of\n" +
 			"a fast clock. A line a day tells how fresh the copy is believed to be, how fresh it is, and how fresh visiting\n" +
@@ -67,7 +68,7 @@ func (d *demo) setClock(chosen bool) {
 			s.clock.rate = demoRate
 		}
 		if s.forTime == 0 {
-			s.forTime, s.ends = duration(30*24*time.Hour), true
+			s.forTime, s.ends = command.Duration(30*24*time.Hour), true
 		}
 	}
 	if s.clock.rate != 1 && s.clock.start.IsZero() {
@@ -80,7 +81,7 @@ func (d *demo) setClock(chosen bool) {
 func (d *demo) run(cmd *cobra.Command) error {
 	web, err := sim.NewWeb(d.config)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -123,7 +124,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 			board.out = io.Discard
 		}
 		options.Refresh.OnVisit = board.judge.Visited
-		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(s.forTime.value()/(24*time.Hour))) }
+		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(time.Duration(s.forTime)/(24*time.Hour))) }
 	}
 	if options.Dir == "" {
 		if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
@@ -174,7 +175,7 @@ func writeDemoConfig(file string, web *sim.Web, resolve resolveMap, at *pace) er
 		name string
 		text []byte
 	}{{seeds, list.Bytes()}, {file, config.Bytes()}} {
-		if err := writeFile(f.name, func(w io.Writer) error {
+		if err := command.WriteFile(f.name, func(w io.Writer) error {
 			_, err := w.Write(f.text)
 			return err
 		}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/store"
 )
 
@@ -35,7 +36,7 @@ func directoryOf(cmd *cobra.Command) *directory {
 	d.settings = crawlFlags(settings)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settle(settings, *config, cmd.InOrStdin()); err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		if !flags.Changed("data") {
 			d.data = d.settings.data

@@ -10,19 +10,21 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"freshet/cmd/freshet/command"
 )
 
 // docsCommand writes the documentation that the program itself knows: docs/settings.md and man pages.
 func docsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: commandArgs,
+	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: command.GroupArgs,
 		Example: "  freshet docs settings > docs/settings.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: noArgs,
+	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: command.NoArgs,
 		Example: "  freshet docs settings > docs/settings.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			writeSettings(cmd.OutOrStdout())
 			return nil
 		}}
-	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: oneArg("DIR"),
+	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: command.OneArg("DIR"),
 		Example: "  freshet docs man man1/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
@@ -92,7 +94,7 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 		return nil
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	if err := writeFile(filepath.Join(dir, name), func(out io.Writer) error {
+	if err := command.WriteFile(filepath.Join(dir, name), func(out io.Writer) error {
 		manPage(out, cmd)
 		return nil
 	}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
@@ -23,7 +24,7 @@ var explainSettings = []string{"scope", "order", "opt-out", "max-depth", "pages-
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain URL", Short: "Name every gate a URL passed or failed, and when it is due", Args: oneArg("URL"),
+		Use: "explain URL", Short: "Name every gate a URL passed or failed, and when it is due", Args: command.OneArg("URL"),
 		Long: "Prints the gates that a URL met, in the order in which it met them: syntax, scope, limits, whether it is known,\n" +
 			"robots.txt, the address guard, the present batch where --order ranks pages, its host's politeness, the last\n" +
 			"answer, retries, its queue. The first line names the one that decides. --scope and the like matter only where\n" +
@@ -39,7 +40,7 @@ func explainCommand() *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := settle(settings, cmd.Flags().Lookup("config").Value.String(), cmd.InOrStdin()); err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		query := url.Values{"url": args}
 		for _, setting := range explainSettings {
@@ -103,7 +104,7 @@ func explainStopped(s *store.Store, query url.Values, raw string) (explain.Expla
 		return explain.Explanation{}, fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
 	}
 	o.Scope, o.Rules = read.scope, &read.rules
-	o.Delay = settings.delay.value()
+	o.Delay = time.Duration(settings.delay)
 	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
 	if o.Retries == 0 {
 		o.Retries = -1 // 0 is the default there

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl/explain"
 )
 
@@ -15,7 +16,7 @@ func TestExplainWhileCrawling(t *testing.T) {
 	p := slowCrawl(t, site, data)
 	explain := func() (e explain.Explanation) {
 		t.Helper()
-		out, _ := freshet(t, exitDone, "explain", "--json", "--data", data, site.URL+"/")
+		out, _ := freshet(t, command.ExitDone, "explain", "--json", "--data", data, site.URL+"/")
 		if err := json.Unmarshal([]byte(out), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +26,7 @@ func TestExplainWhileCrawling(t *testing.T) {
 		t.Errorf("while it is fetched: %+v", e)
 	}
 	site.release()
-	if code := p.end(); code != exitDone {
+	if code := p.end(); code != command.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if e := explain(); e.StoppedBy != "" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -18,7 +18,7 @@ import (
 
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write what is stored for other tools", Args: noArgs,
+		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
 		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, a sitemap of what is live,\n" +
 			"the graph of pages and links, for the lab, or a partition, whole, for another data directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
@@ -40,7 +40,7 @@ func exportCommand() *cobra.Command {
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *partition < 0 {
-			return usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap, --graph or --partition"))
+			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap, --graph or --partition"))
 		}
 		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
 			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
@@ -73,7 +73,7 @@ func exportCommand() *cobra.Command {
 			if file.name == "" {
 				continue
 			}
-			if err := writeTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
+			if err := command.WriteTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
 		}
@@ -86,9 +86,9 @@ func exportCommand() *cobra.Command {
 			return nil
 		}
 		if *partition >= s.Partitions() {
-			return usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
+			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
 		}
-		return writeTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return s.ExportPartition(weburl.Partition(*partition), w) })
+		return command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return s.ExportPartition(weburl.Partition(*partition), w) })
 	}
 	return cmd
 }
@@ -133,7 +133,7 @@ func copyFiles(files []string, dir string, served func(target string) (bool, err
 		target := filepath.Join(dir, filepath.Base(file))
 		copies = append(copies, target)
 		if served != nil {
-			err := writeFile(target, func(w io.Writer) error { return warc.Copy(w, vfs.Default, file, served) })
+			err := command.WriteFile(target, func(w io.Writer) error { return warc.Copy(w, vfs.Default, file, served) })
 			if err != nil {
 				return nil, err
 			}
@@ -159,47 +159,8 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer source.Close()
-	return writeFile(to, func(w io.Writer) error {
+	return command.WriteFile(to, func(w io.Writer) error {
 		_, err := io.Copy(w, source)
 		return err
 	})
-}
-
-// writeTo lets write fill a file, or standard output for "-".
-func writeTo(file string, stdout io.Writer, write func(io.Writer) error) error {
-	if file == "-" {
-		return write(stdout)
-	}
-	return writeFile(file, write)
-}
-
-// besideFile returns where a command says what it did when it writes its result by writeTo: standard
-// output, or standard error if the result goes there.
-func besideFile(cmd *cobra.Command, file string) io.Writer {
-	if file == "-" {
-		return cmd.ErrOrStderr()
-	}
-	return cmd.OutOrStdout()
-}
-
-// writeFile lets write fill a file that appears under its name only when it is whole.
-func writeFile(file string, write func(io.Writer) error) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			temp.Close()
-			os.Remove(temp.Name())
-		}
-	}()
-	buffered := bufio.NewWriterSize(temp, 1<<20)
-	if err := write(buffered); err != nil {
-		return err
-	}
-	if err := errors.Join(buffered.Flush(), temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), file)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/table"
 	"freshet/importer"
 	"freshet/store"
 	"freshet/store/warc"
@@ -190,7 +191,7 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 // lines takes in the lines of a file; empty ones and those that begin with # mean nothing.
 func (i importing) lines(name string, text io.Reader, take func(line string) error) error {
 	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, maxTableRow)
+	lines.Buffer(nil, table.MaxRow)
 	n := 0
 	for lines.Scan() {
 		n++
@@ -272,22 +273,16 @@ func parseDigest(text string) (digest store.BodyDigest, err error) {
 
 // table takes in a CSV or TSV file with a header.
 func (i importing) table(name string, text io.Reader, tabs bool) error {
-	limit := &io.LimitedReader{R: text}
-	rows := newCSVRows(name, limit, limit)
+	comma := ','
 	if tabs {
-		rows.csv.Comma = '\t'
+		comma = '\t'
 	}
-	t := &table{file: name, rows: rows, column: map[string]int{}}
-	names, err := t.rows.next()
-	if err != nil && err != io.EOF {
-		return err
-	}
-	t.names = slices.Clone(names)
-	if err := t.header([]string{"url", "weight", "last_seen", "digest", "status", "content_type"}, []string{"url"}); err != nil {
+	t, err := table.Read(name, text, comma, []string{"url", "weight", "last_seen", "digest", "status", "content_type"}, "url")
+	if err != nil {
 		return err
 	}
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil || !more {
 			return err
 		}
@@ -298,23 +293,23 @@ func (i importing) table(name string, text io.Reader, tabs bool) error {
 }
 
 // row takes in a row of a table.
-func (i importing) row(t *table) (err error) {
-	s := importer.Sighting{ContentType: t.text("content_type")}
-	if s.URL, err = parseURL(t.text("url")); err != nil {
-		return t.fault("url", "%v", err)
+func (i importing) row(t *table.Table) (err error) {
+	s := importer.Sighting{ContentType: t.Text("content_type")}
+	if s.URL, err = parseURL(t.Text("url")); err != nil {
+		return t.Fault("url", "%v", err)
 	}
-	if s.Weight, err = t.number("weight", 0, 0, math.MaxFloat64); err != nil {
+	if s.Weight, err = t.Number("weight", 0, 0, math.MaxFloat64); err != nil {
 		return err
 	}
-	if s.Status, err = t.whole("status", 200, 100, 999); err != nil {
+	if s.Status, err = t.Whole("status", 200, 100, 999); err != nil {
 		return err
 	}
-	if s.Digest, err = parseDigest(t.text("digest")); err != nil {
-		return t.fault("digest", "%v", err)
+	if s.Digest, err = parseDigest(t.Text("digest")); err != nil {
+		return t.Fault("digest", "%v", err)
 	}
-	if text := t.text("last_seen"); text != "" {
+	if text := t.Text("last_seen"); text != "" {
 		if s.At, err = time.Parse(time.RFC3339, text); err != nil {
-			return t.fault("last_seen", "last_seen %q: want a time such as 2026-01-31T12:00:00Z", text)
+			return t.Fault("last_seen", "last_seen %q: want a time such as 2026-01-31T12:00:00Z", text)
 		}
 	}
 	return i.Sight(s)

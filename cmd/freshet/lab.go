@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/internal/sites/recorded"
 	"freshet/lab"
 	"freshet/lab/broder"
@@ -78,7 +79,7 @@ func labCommand() *cobra.Command {
 		Long: "Experiments run the same policies as a crawl does, on simulated or recorded worlds. Each prints a table, or\n" +
 			"with --json one object of its parameters and rows.",
 		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json\n  freshet lab report --out report --quick",
-		Args:    commandArgs,
+		Args:    command.GroupArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(labListCommand(), labRunCommand(), labReportCommand())
@@ -88,7 +89,7 @@ func labCommand() *cobra.Command {
 func labListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the experiments", Args: noArgs,
+		Use: "list", Short: "List the experiments", Args: command.NoArgs,
 		Example: "  freshet lab list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type line struct {
@@ -120,7 +121,7 @@ func labRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run NAME", Short: "Run an experiment",
 		Example: "  freshet lab run queue\n  freshet lab run queue --help",
-		Args:    commandArgs,
+		Args:    command.GroupArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, e := range experiments() {
@@ -135,7 +136,7 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 	var plots string
 	trial := e.New()
 	cmd := &cobra.Command{
-		Use: e.Name, Short: e.Summary, Args: noArgs,
+		Use: e.Name, Short: e.Summary, Args: command.NoArgs,
 		Example: "  freshet lab run " + e.Name + " --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -144,10 +145,10 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 			result, err := trial.Run(ctx, progress.show)
 			progress.clear()
 			if wrong, ok := errors.AsType[*lab.ParameterError](err); ok {
-				return usage(wrong)
+				return command.Usage(wrong)
 			}
 			if ctx.Err() != nil {
-				return &exitError{exitInterrupted, errors.New("interrupted")}
+				return &command.Error{Code: command.ExitInterrupted, Err: errors.New("interrupted")}
 			}
 			if err != nil {
 				return err

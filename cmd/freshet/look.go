@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/dashboard"
 	"freshet/store"
 )
@@ -101,7 +102,7 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 		fault.Error = fmt.Sprintf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
 	if response.StatusCode == http.StatusBadRequest {
-		return usage(errors.New(fault.Error))
+		return command.Usage(errors.New(fault.Error))
 	}
 	return errors.New(fault.Error)
 }
@@ -176,7 +177,7 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what a crawl is doing, or has done", Args: noArgs,
+		Use: "status", Short: "Show what a crawl is doing, or has done", Args: command.NoArgs,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -199,7 +200,7 @@ func statusCommand() *cobra.Command {
 
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pages", Short: "List the page table", Args: noArgs,
+		Use: "pages", Short: "List the page table", Args: command.NoArgs,
 		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org --state missing\n  freshet pages --changed-since 2026-01-31T00:00:00Z",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -288,14 +289,14 @@ func stamp(t *time.Time) string {
 
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history URL", Short: "Show a page's visits and versions", Args: oneArg("URL"),
+		Use: "history URL", Short: "Show a page's visits and versions", Args: command.OneArg("URL"),
 		Example: "  freshet history https://example.org/",
 	}
 	data, crawl := directoryFlags(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := parseURL(args[0]); err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/history", url.Values{"url": args}, func(body io.Reader) error {
 			if *asJSON {
@@ -342,12 +343,12 @@ func printHistory(out io.Writer, h dashboard.History) {
 }
 
 func inWords(seconds float64) string {
-	return shortDuration(time.Duration(seconds * 1e9).Round(time.Minute))
+	return command.ShortDuration(time.Duration(seconds * 1e9).Round(time.Minute))
 }
 
 func catCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cat URL", Short: "Write a stored version's bytes", Args: oneArg("URL"),
+		Use: "cat URL", Short: "Write a stored version's bytes", Args: command.OneArg("URL"),
 		Long:    "Writes the body of a version, its transfer and content codings undone, to standard output.",
 		Example: "  freshet cat https://example.org/ > page.html\n  freshet cat --at 2026-01-31T12:00:00Z https://example.org/",
 	}
@@ -357,10 +358,10 @@ func catCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"url": args}
 		if _, err := parseURL(args[0]); err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		if _, err := time.Parse(time.RFC3339, *at); *at != "" && err != nil {
-			return usage(fmt.Errorf("--at %q: want a time such as 2026-01-31T12:00:00Z", *at))
+			return command.Usage(fmt.Errorf("--at %q: want a time such as 2026-01-31T12:00:00Z", *at))
 		}
 		if *version != 0 {
 			query.Set("version", fmt.Sprint(*version))

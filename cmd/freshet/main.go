@@ -14,40 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/plan"
 	"freshet/store"
 )
-
-// Exit codes, as documented in the README.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 3
-	exitLimit       = 4
-)
-
-// exitError ends the process with a code; its error, if any, is printed.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usage wraps an error of the command line: exit code 2.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{exitUsage, err}
-}
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
@@ -61,21 +31,21 @@ func run(ctx context.Context, args []string) int {
 		err = root.ExecuteContext(ctx)
 	}
 	if err == nil {
-		return exitDone
+		return command.ExitDone
 	}
-	coded, ok := errors.AsType[*exitError](err)
+	coded, ok := errors.AsType[*command.Error](err)
 	if !ok {
-		coded = &exitError{exitFailed, err}
+		coded = &command.Error{Code: command.ExitFailed, Err: err}
 	}
-	if coded.err != nil {
-		if store.IsDamage(coded.err) {
-			coded.err = damageError(coded.err)
+	if coded.Err != nil {
+		if store.IsDamage(coded.Err) {
+			coded.Err = damageError(coded.Err)
 		}
-		for line := range strings.SplitSeq(coded.err.Error(), "\n") {
+		for line := range strings.SplitSeq(coded.Err.Error(), "\n") {
 			fmt.Fprintf(os.Stderr, "freshet: %s\n", line)
 		}
 	}
-	return coded.code
+	return coded.Code
 }
 
 // damageError says what to do about data that cannot be read.
@@ -93,7 +63,7 @@ func newRoot() *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          commandArgs,
+		Args:          command.GroupArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("freshet {{.Version}}\n")
@@ -104,9 +74,10 @@ func newRoot() *cobra.Command {
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
-		weightsCommand(), planCommand(), scheduleCommand(), fleetCommand(), seenCommand(), labCommand(),
+		seenCommand(), labCommand(),
 		urlCommand(), robotsCommand(), configCommand(),
 	)
+	root.AddCommand(plan.Commands()...)
 	root.AddCommand(steeringCommands()...)
 	root.AddCommand(docsCommand())
 	root.InitDefaultHelpCmd()
@@ -122,10 +93,10 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) > 0 {
-				err = commandArgs(target, rest)
+				err = command.GroupArgs(target, rest)
 			}
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			return target.Help()
 		},
@@ -135,7 +106,7 @@ func helpCommand() *cobra.Command {
 // codeArgs makes wrong arguments of a command, and of those below it, wrong usage.
 func codeArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error { return usage(check(cmd, args)) }
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return command.Usage(check(cmd, args)) }
 	}
 	for _, below := range cmd.Commands() {
 		codeArgs(below)
@@ -148,57 +119,23 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
 		return nil // what begins with __ is for shells
 	}
-	return usage(commandArgs(cmd, rest))
-}
-
-// commandArgs refuses what is no command of a group of commands.
-func commandArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := ""
-	var names []string
-	for _, below := range cmd.Commands() {
-		names = append(names, below.Name())
-	}
-	if near := nearest(args[0], names); near != "" {
-		hint = fmt.Sprintf("did you mean %q? ", near)
-	}
-	return fmt.Errorf("unknown command %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
-}
-
-// noArgs refuses arguments.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return fmt.Errorf("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
-}
-
-// oneArg wants one argument, which it names.
-func oneArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			return nil
-		}
-		return fmt.Errorf("want one %s, got %d arguments (see %s --help)", name, len(args), cmd.CommandPath())
-	}
+	return command.Usage(command.GroupArgs(cmd, rest))
 }
 
 // flagError says what is wrong with a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usage(fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap()))
+		return command.Usage(fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap()))
 	}
 	hint := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := command.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			hint = fmt.Sprintf("did you mean --%s? ", near)
 		}
 	}
-	return usage(fmt.Errorf("%w (%ssee %s --help)", err, hint, cmd.CommandPath()))
+	return command.Usage(fmt.Errorf("%w (%ssee %s --help)", err, hint, cmd.CommandPath()))
 }
 
 // version returns the module's version, or the revision that the binary was built from.

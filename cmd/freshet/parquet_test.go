@@ -95,33 +95,6 @@ func TestWeightsReadsParquet(t *testing.T) {
 	}
 }
 
-// FuzzParquet holds that damage is an error.
-func FuzzParquet(f *testing.F) {
-	var file bytes.Buffer
-	if err := parquet.Write(&file, []parquetPlan{{URL: "http://a.test/", Rate: 1}}); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(0, byte(1))
-	f.Fuzz(func(t *testing.T, at int, flip byte) {
-		damaged := bytes.Clone(file.Bytes())
-		damaged[max(at, -at-1)%len(damaged)] ^= flip
-		name := filepath.Join(t.TempDir(), "pages.parquet")
-		if err := os.WriteFile(name, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := openTable(name, nil, []string{"url", "weight", "process", "rate", "max", "times", "probabilities"})
-		if err != nil {
-			return
-		}
-		defer rows.close()
-		for range 10 {
-			if more, err := rows.next(); !more || err != nil {
-				return
-			}
-		}
-	})
-}
-
 // onePage is a Reader of a page table of one row.
 type onePage struct {
 	dashboard.Reader

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 )
 
@@ -155,8 +156,8 @@ func TestInterrupt(t *testing.T) {
 
 	p.signal(os.Interrupt, "finishing what is in flight")
 	site.release()
-	if code := p.end(); code != exitInterrupted {
-		t.Errorf("exit code %d: want %d", code, exitInterrupted)
+	if code := p.end(); code != command.ExitInterrupted {
+		t.Errorf("exit code %d: want %d", code, command.ExitInterrupted)
 	}
 	if s := summaryOf(t, p.stdout.Bytes()); s.Pages != 1 || s.StoppedBy != crawl.Signal {
 		t.Errorf("summary %+v: want the page that was in flight", s)
@@ -175,8 +176,8 @@ func TestInterruptTwice(t *testing.T) {
 	p := slowCrawl(t, site, data)
 	p.signal(syscall.SIGTERM, "finishing what is in flight")
 	p.signal(os.Interrupt, "stopping at once")
-	if code := p.end(); code != exitInterrupted {
-		t.Errorf("exit code %d: want %d", code, exitInterrupted)
+	if code := p.end(); code != command.ExitInterrupted {
+		t.Errorf("exit code %d: want %d", code, command.ExitInterrupted)
 	}
 	if s := summaryOf(t, p.stdout.Bytes()); s.Pages != 0 || s.StoppedBy != crawl.Signal {
 		t.Errorf("summary %+v: want no page", s)

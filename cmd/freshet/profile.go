@@ -8,6 +8,8 @@ import (
 	"runtime/trace"
 
 	"github.com/spf13/cobra"
+
+	"freshet/cmd/freshet/command"
 )
 
 // profiled gives a long-running command the flags --cpuprofile and --trace, which record where its
@@ -34,7 +36,7 @@ func profiled(cmd *cobra.Command) *cobra.Command {
 				failed = r.start(f)
 			}
 			if failed != nil {
-				return usage(fmt.Errorf("--%s: %w", r.flag, failed))
+				return command.Usage(fmt.Errorf("--%s: %w", r.flag, failed))
 			}
 			defer func() {
 				r.stop()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/plan"
 	"freshet/crawl"
 	"freshet/refresh/policies"
 	"freshet/weburl"
@@ -18,13 +20,13 @@ import (
 type refreshSettings struct {
 	on       bool
 	budget   int64
-	interval duration
+	interval command.Duration
 	policy   string
 	weights  string
 }
 
 func (s *refreshSettings) declare(flags *pflag.FlagSet) {
-	s.interval = duration(24 * time.Hour)
+	s.interval = command.Duration(24 * time.Hour)
 	flags.BoolVar(&s.on, "refresh", false, "keep the stored pages fresh, until Ctrl-C or a limit")
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
@@ -52,8 +54,10 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	if s.interval <= 0 {
 		return nil, fmt.Errorf("--interval %s: want more than nothing", s.interval.String())
 	}
-	o := &crawl.Refresh{Budget: s.budget, Interval: s.interval.value(), Policy: s.policy}
+	o := &crawl.Refresh{Budget: s.budget, Interval: time.Duration(s.interval), Policy: s.policy}
 	log, byClicks := strings.CutPrefix(s.weights, "clicks:")
+	var found map[string]float64
+	var other float64
 	var err error
 	switch {
 	case s.weights == "uniform":
@@ -62,10 +66,10 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	case s.weights == "clicks":
 		err = errors.New("clicks: want clicks:FILE, the log of queries")
 	case byClicks:
-		o.Weight, err = clickWeights(log)
+		found, other, err = plan.ClickWeights(log)
+		o.Weight = weightIn(found, other)
 	default:
-		var found map[string]float64
-		found, err = readWeights(s.weights, nil)
+		found, err = plan.ReadWeights(s.weights, nil)
 		o.Weight = weightIn(found, 1)
 	}
 	if err != nil {
@@ -82,26 +86,4 @@ func weightIn(table map[string]float64, other float64) func(weburl.URL) float64 
 		}
 		return other
 	}
-}
-
-// clickWeights returns the weights that a log of queries gives the pages, in the mean 1; a page that it
-// does not have is like one that was not there yet.
-func clickWeights(file string) (func(weburl.URL) float64, error) {
-	log, urls, err := readQueries(file, nil)
-	if err != nil {
-		return nil, err
-	}
-	estimate := log.Estimate(usualStrength)
-	mean := 0.0
-	for i := range urls {
-		mean += estimate.Weight(i) / float64(len(urls))
-	}
-	if mean == 0 { // nothing was shown
-		return weightIn(nil, 1), nil
-	}
-	table := make(map[string]float64, len(urls))
-	for i, url := range urls {
-		table[url] = estimate.Weight(i) / mean
-	}
-	return weightIn(table, estimate.New()/mean), nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/cmd/freshet/command"
 	"freshet/weburl"
 )
 
@@ -35,7 +36,7 @@ func TestWeightsSetting(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := refreshSettings{on: true, budget: 1, interval: duration(6 * time.Hour), policy: "default", weights: test.weights}
+			s := refreshSettings{on: true, budget: 1, interval: command.Duration(6 * time.Hour), policy: "default", weights: test.weights}
 			o, err := s.options()
 			if test.fault != "" || err != nil {
 				if err == nil || test.fault == "" || !strings.Contains(err.Error(), test.fault) {

@@ -21,20 +21,21 @@ import (
 	"golang.org/x/term"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/lab"
 )
 
 func labReportCommand() *cobra.Command {
 	var r labReport
 	cmd := &cobra.Command{
-		Use: "report --out DIR", Short: "Run all experiments and write one page about them", Args: noArgs,
+		Use: "report --out DIR", Short: "Run all experiments and write one page about them", Args: command.NoArgs,
 		Long: "Runs every experiment with its default parameters, or with --quick with smaller ones, and writes DIR/index.html:\n" +
 			"what was published beside what was measured, with plots, in one page that needs no network. Results are kept in\n" +
 			"DIR/results and used again while neither the parameters nor the program change.",
 		Example: "  freshet lab report --out report\n  freshet lab report --out report --quick --only queue,web",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.out == "" {
-				return usage(errors.New("--out is needed"))
+				return command.Usage(errors.New("--out is needed"))
 			}
 			return r.run(cmd)
 		},
@@ -57,7 +58,7 @@ type labReport struct {
 func (r *labReport) run(cmd *cobra.Command) error {
 	chosen, err := choose(experiments(), r.only)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	program, err := fingerprintOfProgram()
 	if err != nil {
@@ -84,14 +85,14 @@ func (r *labReport) run(cmd *cobra.Command) error {
 	failed := group.Wait()
 	progress.clear()
 	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted; what was measured is kept")}
+		return &command.Error{Code: command.ExitInterrupted, Err: errors.New("interrupted; what was measured is kept")}
 	}
 	took := started.Now().Sub(begun)
 	file := filepath.Join(r.out, "index.html")
 	if err := r.write(file, chapters, begun, took); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d experiments in %s\n", file, len(chapters), shortDuration(took.Round(100*time.Millisecond)))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d experiments in %s\n", file, len(chapters), command.ShortDuration(took.Round(100*time.Millisecond)))
 	return failed
 }
 
@@ -157,7 +158,7 @@ func (r *labReport) write(file string, chapters []lab.Chapter, begun time.Time, 
 	err = lab.Report{
 		Title: "Freshet's lab",
 		Preface: fmt.Sprintf("%s of freshet %s, on %d cores of %s/%s, %s, in %s. Results that were kept from an earlier run of the same program are used again.",
-			size, version(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, begun.UTC().Format("2 January 2006"), shortDuration(took.Round(100*time.Millisecond))),
+			size, version(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, begun.UTC().Format("2 January 2006"), command.ShortDuration(took.Round(100*time.Millisecond))),
 		Chapters: chapters,
 	}.Write(out)
 	return errors.Join(err, out.Close())

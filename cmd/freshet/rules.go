@@ -14,12 +14,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"golang.org/x/net/http/httpguts"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/frontier"
@@ -211,7 +213,7 @@ var placed = regexp.MustCompile(`^[^:\n]+:[1-9][0-9]*: `)
 
 // meant suggests the nearest right name.
 func meant(name string, names []string) string {
-	if near := nearest(name, names); near != "" {
+	if near := command.Nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""
@@ -291,11 +293,11 @@ func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
 			return nil
 		}},
 		{"delay", "in place of --delay (time)", func(v value) error {
-			var d duration
+			var d command.Duration
 			if err := v.flag(&d); err != nil {
 				return err
 			}
-			delay := d.value()
+			delay := time.Duration(d)
 			rule.Manners.Delay = &delay
 			return nil
 		}},

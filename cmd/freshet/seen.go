@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/seen/cache"
 	"freshet/seen/trace"
 	"freshet/weburl"
@@ -32,7 +33,7 @@ type seenOptions struct {
 func seenCommand() *cobra.Command {
 	var o seenOptions
 	cmd := &cobra.Command{
-		Use: "seen --trace FILE --policy NAME --size N", Short: "Replay a URL trace through a cache policy", Args: noArgs,
+		Use: "seen --trace FILE --policy NAME --size N", Short: "Replay a URL trace through a cache policy", Args: command.NoArgs,
 		Long: "Before the set of all known URLs stands a small cache, which settles most questions. This replays a trace\n" +
 			"through one policy, from an empty cache of N URLs, and counts. A trace is a URL a line, or a .u64 file of\n" +
 			"fingerprints (8 bytes each, little endian), either also .gz or .zst; crawl --record-trace writes one.\n\n" +
@@ -48,7 +49,7 @@ func seenCommand() *cobra.Command {
 			"  freshet crawl http://localhost:8080/ --record-trace links.u64 && freshet seen --trace links.u64 --policy min --size 1024",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(cmd.Flags().Changed("size")); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			outcome, err := o.replay(cmd.InOrStdin())
 			if err != nil {

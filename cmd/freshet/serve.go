@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 )
 
@@ -28,14 +29,14 @@ func serveCommand() *cobra.Command {
 			"more. SIGHUP, or freshet reload, lets it read its files again: seeds, scope, rules, opt-outs, delays and limits\n" +
 			"take effect at once, and what has changed is said; a file with a fault is refused whole.",
 		Example: "  freshet serve --config freshet.yaml",
-		Args:    noArgs,
+		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if config == "" || config == "-" {
-				return usage(errors.New("--config: want a file, which can be read again"))
+				return command.Usage(errors.New("--config: want a file, which can be read again"))
 			}
 			r := &reloader{config: config, typed: typed(cmd.Flags())}
 			if err := settle(cmd.Flags(), config, nil); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			options, err := s.serveOptions()
 			if err != nil {
@@ -55,7 +56,7 @@ func serveCommand() *cobra.Command {
 func (s *crawlSettings) serveOptions() (crawl.Options, error) {
 	seeds, err := readSeeds(nil, s.seeds, nil)
 	if err != nil {
-		return crawl.Options{}, usage(err)
+		return crawl.Options{}, command.Usage(err)
 	}
 	options, err := s.engineOptions(seeds)
 	options.Wait = true

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"freshet/cmd/freshet/command"
 )
 
 // awaitLine reads what a process says until a line has these words.
@@ -108,7 +110,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("status of what is paused: %q", out)
 	}
 	p.signal(syscall.SIGTERM, "finishing")
-	if code := p.end(); code != exitInterrupted {
+	if code := p.end(); code != command.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 	if out := steer(0, "status"); !strings.Contains(out, "paused since") {
@@ -173,7 +175,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 	put(t, file("freshet.yaml"), fmt.Sprintf("data: %s\nlisten: %s\ncontact: mailto:a@b.test\n", file("data"), address))
 	whole := []string{"serve", "--config", file("freshet.yaml"), "--token-file", file("token"), "--tls-cert", file("cert.pem"), "--tls-key", file("key.pem")}
 	for _, args := range [][]string{whole[:3], whole[:5], append(whole[:3:3], whole[5:]...), append(whole[:3:3], "--token-file", file("short"), "--tls-cert", file("cert.pem"), "--tls-key", file("key.pem"))} {
-		freshet(t, exitUsage, args...)
+		freshet(t, command.ExitUsage, args...)
 	}
 	p := start(t, whole...)
 	p.awaitLine("serving")

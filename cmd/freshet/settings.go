@@ -220,42 +220,6 @@ func scalars(node ast.Node) ([]string, error) {
 	return nil, fmt.Errorf("want a value or a list of values, not a %s", strings.ToLower(node.Type().String()))
 }
 
-// nearest returns the name with the smallest edit distance to a name that is none of them, or "" if
-// none is near.
-func nearest(name string, names []string) string {
-	best, distance := "", min(len(name)/2, 5)+1
-	if len(name) > 64 {
-		return ""
-	}
-	for _, candidate := range names {
-		if d := editDistance(name, candidate); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	return best
-}
-
-// editDistance returns how many bytes must be put in, taken out or replaced to make b of a. O(len(a)·len(b)).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // showConfig writes the settings in force as a YAML file that --config accepts, each under its sentence, without what
 // is secret.
 func showConfig(out io.Writer, flags *pflag.FlagSet) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,34 +109,6 @@ func TestParseConfig(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestNearest(t *testing.T) {
-	tests := []struct{ name, want string }{
-		{"delya", "delay"}, {"max-page", "max-pages"}, {"max_pages", "max-pages"}, {"pages", ""}, {"d", ""}, {"", ""}, {strings.Repeat("delay", 1000), ""},
-	}
-	for _, test := range tests {
-		if got := nearest(test.name, []string{"delay", "max-pages"}); got != test.want {
-			t.Errorf("nearest(%.20q) = %q: want %q", test.name, got, test.want)
-		}
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching("[ab]{0,6}")
-		a, b, c := text.Draw(t, "a"), text.Draw(t, "b"), text.Draw(t, "c")
-		switch {
-		case (editDistance(a, b) == 0) != (a == b):
-			t.Fatal("zero for others than equals")
-		case editDistance(a, b) != editDistance(b, a):
-			t.Fatal("not symmetric")
-		case editDistance(a, c) > editDistance(a, b)+editDistance(b, c):
-			t.Fatal("a detour is shorter")
-		case editDistance(a+"x", b+"x") != editDistance(a, b):
-			t.Fatal("a common end counts")
-		}
-	})
 }
 
 // FuzzSettings holds that no file of settings panics, that every fault is said with its file and line,

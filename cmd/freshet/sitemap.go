@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/cmd/freshet/command"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -89,7 +90,7 @@ func (m *sitemaps) add(u weburl.URL, changed int64) error {
 // part writes the sitemap that is full beside the index and begins another.
 func (m *sitemaps) part() error {
 	if m.published == "" {
-		return usage(fmt.Errorf("more than one sitemap is needed, with an index that has their URLs: give --sitemap-url, where they will be"))
+		return command.Usage(fmt.Errorf("more than one sitemap is needed, with an index that has their URLs: give --sitemap-url, where they will be"))
 	}
 	m.parts++
 	err := m.write(m.partFile(m.parts))
@@ -105,7 +106,7 @@ func (m *sitemaps) partFile(n int) string {
 
 func (m *sitemaps) write(file string) error {
 	m.page.WriteString(sitemapTail)
-	return writeFile(file, func(w io.Writer) error {
+	return command.WriteFile(file, func(w io.Writer) error {
 		_, err := w.Write(m.page.Bytes())
 		return err
 	})
@@ -133,7 +134,7 @@ func (m *sitemaps) end() error {
 		index.WriteString("</loc></sitemap>\n")
 	}
 	index.WriteString("</sitemapindex>\n")
-	return writeFile(m.file, func(w io.Writer) error {
+	return command.WriteFile(m.file, func(w io.Writer) error {
 		_, err := w.Write(index.Bytes())
 		return err
 	})

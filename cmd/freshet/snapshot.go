@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/store"
 )
 
@@ -141,7 +142,7 @@ func askSnapshot(ctx context.Context, data, to string, out io.Writer) (done bool
 
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: oneArg("DIR"),
+		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: command.OneArg("DIR"),
 		Long: "Makes the new folder DIR with everything that is stored at one moment; - writes it to standard output as a\n" +
 			"tar file. On the file system of the data directory it takes hard links, and next to no time or space.\n" +
 			"freshet restore makes a data directory of it, as often as wanted.",
@@ -156,7 +157,7 @@ func snapshotCommand() *cobra.Command {
 
 func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "restore SNAPSHOT", Short: "Make a data directory of a snapshot", Args: oneArg("SNAPSHOT"),
+		Use: "restore SNAPSHOT", Short: "Make a data directory of a snapshot", Args: command.OneArg("SNAPSHOT"),
 		Long: "Makes the data directory --data, which must not be there yet, of the folder or tar file that freshet\n" +
 			"snapshot made; - reads a tar file from standard input. The snapshot stays as it is.",
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
@@ -234,7 +235,7 @@ func untar(in io.Reader, to string) error {
 
 func migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring a data directory of an older freshet to this one's format", Args: noArgs,
+		Use: "migrate", Short: "Bring a data directory of an older freshet to this one's format", Args: command.NoArgs,
 		Long:    "Rewrites the database if its keys are of an older format; WARC files are left as they are. Cut at any\nmoment it leaves the old format or the new one, whole. Make a snapshot first if you may want to go back.",
 		Example: "  freshet migrate --data archive",
 	}

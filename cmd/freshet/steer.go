@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/dashboard"
 	"freshet/store"
@@ -196,7 +197,7 @@ func orderCommand(use, short, long, example string, args cobra.PositionalArgs, v
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o, err := order(cmd, args)
 		if err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		return giveOrder(cmd, d, verb, verb, o, *asJSON)
 	}
@@ -285,7 +286,7 @@ func pauseCommand(verb, short string) *cobra.Command {
 
 func pagesOrderCommand(verb, short, long string) *cobra.Command {
 	var all bool
-	cmd := orderCommand(verb+" URL", short, long, fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb), oneArg("URL"), verb,
+	cmd := orderCommand(verb+" URL", short, long, fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb), command.OneArg("URL"), verb,
 		func(_ *cobra.Command, args []string) (any, error) {
 			u, err := parseURL(args[0])
 			if all {
@@ -300,7 +301,7 @@ func pagesOrderCommand(verb, short, long string) *cobra.Command {
 func purgeCommand() *cobra.Command {
 	var site, page, dry bool
 	cmd := &cobra.Command{
-		Use: "purge URL", Short: "Take a page, or all pages of a site, down for good", Args: oneArg("URL"),
+		Use: "purge URL", Short: "Take a page, or all pages of a site, down for good", Args: command.OneArg("URL"),
 		Long: "In every crawl of the directory, versions, visits and links go, and soon their bytes in every file; what stays\n" +
 			"is the URL, so that it is not fetched again. Of a site that is purged no page is let in any more. The address of\n" +
 			"a site whose other pages are stored too wants --site, for all of them, or --page, for that one.",
@@ -319,7 +320,7 @@ func purgeCommand() *cobra.Command {
 			err = errors.New("--site with --page: want one of them")
 		}
 		if err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		order, verb := dashboard.PurgeOrder{URL: u.String(), DryRun: dry}, "purge"
 		if site {
@@ -353,13 +354,13 @@ func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
 	if err != nil || all <= 1 {
 		return err
 	}
-	return usage(fmt.Errorf("%s is one page of a site with %d: give --site to take down all of them, or --page for this one", u, all))
+	return command.Usage(fmt.Errorf("%s is one page of a site with %d: give --site to take down all of them, or --page for this one", u, all))
 }
 
 func blockCommand() *cobra.Command {
 	var until string
 	cmd := orderCommand("block HOST", "Ask for nothing of a host", "A block outlives restarts; what is in flight ends.",
-		"  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z", oneArg("HOST"), "block",
+		"  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z", command.OneArg("HOST"), "block",
 		func(_ *cobra.Command, args []string) (any, error) {
 			order := dashboard.BlockOrder{Host: args[0]}
 			if until == "" {
@@ -377,12 +378,12 @@ func blockCommand() *cobra.Command {
 }
 
 func unblockCommand() *cobra.Command {
-	return orderCommand("unblock HOST", "Lift a block", "", "  freshet unblock example.org", oneArg("HOST"), "unblock",
+	return orderCommand("unblock HOST", "Lift a block", "", "  freshet unblock example.org", command.OneArg("HOST"), "unblock",
 		func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
 }
 
 func reloadCommand() *cobra.Command {
 	return orderCommand("reload", "Let a running daemon read its settings again", "As SIGHUP does. Prints what has changed; if a file has a fault nothing has.",
-		"  freshet reload --data archive", noArgs, "reload",
+		"  freshet reload --data archive", command.NoArgs, "reload",
 		func(*cobra.Command, []string) (any, error) { return dashboard.ReloadOrder{}, nil })
 }

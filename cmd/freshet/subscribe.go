@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/mirror"
 	"freshet/fetch"
@@ -37,7 +38,7 @@ type subscription struct {
 func subscribeCommand() *cobra.Command {
 	var s subscription
 	cmd := &cobra.Command{
-		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: oneArg("ADDR[,ADDR…]"),
+		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: command.OneArg("ADDR[,ADDR…]"),
 		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
 			"next is tried when one fails. Every page is verified; what goes there goes here. The next run goes on where this\n" +
 			"one stopped, however it stopped. Without --site, --domain and --pattern it wants everything.",
@@ -60,7 +61,7 @@ func subscribeCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Addresses = strings.Split(args[0], ",")
 		if err := s.prepare(cmd.ErrOrStderr()); err != nil {
-			return usage(err)
+			return command.Usage(err)
 		}
 		return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
@@ -145,7 +146,7 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		fmt.Fprintf(stderr, "%d changes are in %s\n", s.changes, o.Dir)
 	}
 	if err == nil && soft.Err() != nil {
-		return &exitError{code: exitInterrupted}
+		return &command.Error{Code: command.ExitInterrupted}
 	}
 	return err
 }

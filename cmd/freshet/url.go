@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/crawl/robots"
 	"freshet/weburl"
 )
@@ -27,13 +27,13 @@ func urlCommand() *cobra.Command {
 		Example: "  freshet url --json 'HTTP://Example.ORG:80/a/../b?q#part'\n  freshet url --base https://example.org/a/ ../b",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if partitions < 1 || partitions > 1<<16 {
-				return usage(fmt.Errorf("--partitions %d: want 1 to 65536", partitions))
+				return command.Usage(fmt.Errorf("--partitions %d: want 1 to 65536", partitions))
 			}
 			var baseURL weburl.URL
 			if base != "" {
 				var err error
 				if baseURL, err = weburl.Parse(base); err != nil {
-					return usage(fmt.Errorf("--base: %w", err))
+					return command.Usage(fmt.Errorf("--base: %w", err))
 				}
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
@@ -95,12 +95,12 @@ func robotsCommand() *cobra.Command {
 		Example: "  freshet robots --file robots.txt --agent freshet https://example.org/private/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
-				return usage(errors.New("--file is needed: the robots.txt to read"))
+				return command.Usage(errors.New("--file is needed: the robots.txt to read"))
 			}
 			if file == "-" && (len(args) == 0 || slices.Contains(args, "-")) {
-				return usage(errors.New("standard input cannot be both the robots.txt and the URLs: give the URLs as arguments"))
+				return command.Usage(errors.New("standard input cannot be both the robots.txt and the URLs: give the URLs as arguments"))
 			}
-			body, err := readFileOrStdin(file, cmd.InOrStdin())
+			body, err := command.ReadFile(file, cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func robotsCommand() *cobra.Command {
 			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
 				u, err := parseURL(raw)
 				if err != nil {
-					return usage(err)
+					return command.Usage(err)
 				}
 				verdict := "deny"
 				if rules.Allowed(u) {
@@ -125,12 +125,4 @@ func robotsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&file, "file", "", "robots.txt to read, - for standard input (required)")
 	cmd.Flags().StringVar(&agent, "agent", "freshet", "name of the crawler")
 	return cmd
-}
-
-// readFileOrStdin reads a whole file, or in for "-".
-func readFileOrStdin(file string, in io.Reader) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(in)
-	}
-	return os.ReadFile(file)
 }

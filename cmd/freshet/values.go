@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"freshet/cmd/freshet/command"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -98,61 +99,6 @@ func printable(text string) error {
 	}
 	return nil
 }
-
-// duration is a flag of a length of time: 15s, 24h, 7d, 1d12h.
-type duration time.Duration
-
-// Set reads the flag's text: Go's units and d for a day of 24 hours.
-func (d *duration) Set(text string) error {
-	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d", text)
-	rest, days := text, 0.0
-	if number, after, ok := strings.Cut(text, "d"); ok {
-		var err error
-		if days, err = strconv.ParseFloat(number, 64); err != nil {
-			return wrong
-		}
-		if rest = after; rest == "" {
-			rest = "0"
-		}
-	}
-	span, err := time.ParseDuration(rest)
-	if err != nil {
-		return wrong
-	}
-	whole := days * float64(24*time.Hour) // exact for a number of days
-	if !(whole >= 0 && whole < math.MaxInt64) || span < 0 || time.Duration(whole) > math.MaxInt64-span {
-		return fmt.Errorf("%q: want a duration between 0 and 290 years", text)
-	}
-	*d = duration(time.Duration(whole) + span)
-	return nil
-}
-
-// String returns the duration as Set reads it.
-func (d *duration) String() string {
-	span := time.Duration(*d)
-	const day = 24 * time.Hour
-	if span >= day && span%day == 0 {
-		return fmt.Sprintf("%dd", span/day)
-	}
-	return shortDuration(span)
-}
-
-// shortDuration prints d without its zero parts: 15s, 24h, 1h30m.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-func (d *duration) value() time.Duration { return time.Duration(*d) }
-
-// Type names the flag's kind in help texts.
-func (*duration) Type() string { return "duration" }
 
 // byteCount is a flag of a size: 500, 64KiB, 16MiB, 1GB.
 type byteCount int64
@@ -257,7 +203,7 @@ func (k *keep) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		var err error
-		var span duration
+		var span command.Duration
 		switch name {
 		case "versions":
 			changed.Versions, err = strconv.Atoi(value)
@@ -266,10 +212,10 @@ func (k *keep) Set(text string) error {
 			}
 		case "age":
 			err = span.Set(value)
-			changed.Age = span.value()
+			changed.Age = time.Duration(span)
 		case "tombstones":
 			err = span.Set(value)
-			changed.Tombstones = span.value()
+			changed.Tombstones = time.Duration(span)
 		case "bytes":
 			var size byteCount
 			err = size.Set(value)
@@ -287,7 +233,7 @@ func (k *keep) Set(text string) error {
 
 // String returns the parts as Set reads them.
 func (k *keep) String() string {
-	age, tombstones, size := duration(k.Age), duration(k.Tombstones), byteCount(k.Bytes)
+	age, tombstones, size := command.Duration(k.Age), command.Duration(k.Tombstones), byteCount(k.Bytes)
 	return fmt.Sprintf("versions=%d,age=%s,bytes=%s,tombstones=%s", k.Versions, age.String(), size.String(), tombstones.String())
 }
 

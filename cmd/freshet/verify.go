@@ -11,13 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/importer"
 	"freshet/store"
 )
 
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check everything stored against everything else, and mend it", Args: noArgs,
+		Use: "verify", Short: "Check everything stored against everything else, and mend it", Args: command.NoArgs,
 		Long: "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\n" +
 			"against each other. Prints a line a problem; exit code 1 if there is one. With --repair it first mends what it\n" +
 			"can and prints a line for everything it did; what cannot be used any more is moved to the folder aside/ of\n" +

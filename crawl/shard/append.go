@@ -140,16 +140,22 @@ func (s *Shard) committed(p proposal) error {
 	return nil
 }
 
-// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue.
+// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue. A site that is
+// restored has all of them.
 func (s *Shard) tellMoves(moves []store.Move) error {
+	restored := map[weburl.Site]bool{}
 	for len(moves) > 0 {
 		site := moves[0].Site
 		n := slices.IndexFunc(moves, func(m store.Move) bool { return m.Site != site })
 		if n < 0 {
 			n = len(moves)
 		}
-		if err := s.tellSite(site, moves[:n]); err != nil {
-			return err
+		if !restored[site] {
+			known := s.front.Known(site)
+			if err := s.tellSite(site, moves[:n]); err != nil {
+				return err
+			}
+			restored[site] = !known && s.front.Known(site)
 		}
 		moves = moves[n:]
 	}

@@ -177,6 +177,7 @@ type Leave struct {
 type Process struct {
 	Turn  Turn
 	URL   weburl.URL
+	Page  PageKey
 	Row   store.Page // of the page, as it was when it was handed out
 	Alone bool       // no other page with Alone may be processed meanwhile
 	Audit bool       // it was asked for without the validators of its copy

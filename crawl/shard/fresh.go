@@ -257,7 +257,10 @@ func (s *Shard) keepFresh() error {
 	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
 		f.wake = soon
 	}
-	if s.paused || s.now.Before(f.wake) {
+	if s.paused { // the order to go on is what helps
+		return nil
+	}
+	if s.now.Before(f.wake) {
 		s.wakeAt(f.wake)
 		return nil
 	}

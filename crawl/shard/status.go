@@ -57,7 +57,7 @@ func (s *Shard) Status(now time.Time) Status {
 		UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
 	}
 	if s.fresh != nil {
-		status.Kept = len(s.fresh.pages)
+		status.Kept = len(s.fresh.ids)
 	}
 	return status
 }
@@ -88,6 +88,9 @@ func (s *Shard) Holds(site weburl.Site) bool {
 	_, ok := s.book.Standing(site)
 	return ok
 }
+
+// Linked returns, by partition, the last record whose links are decided: what a Rebuild goes by.
+func (s *Shard) Linked() []uint64 { return s.finder.Linked() }
 
 // Settings returns the settings in force.
 func (s *Shard) Settings() Settings { return s.settings }

@@ -279,7 +279,7 @@ func (s *Shard) ended(e Ended) error {
 	}
 	t.gate = s.front.Done(t.asked, answer, s.now)
 	s.out.Process = append(s.out.Process, Process{
-		Turn: t.number, URL: t.url, Row: t.row, Alone: t.row.Strikes > 0, Audit: t.audit,
+		Turn: t.number, URL: t.url, Page: s.key(t.page), Row: t.row, Alone: t.row.Strikes > 0, Audit: t.audit,
 		Store: s.rules.of(t.page.Site).Store,
 	})
 	return nil

@@ -96,14 +96,3 @@ const keepBuffer = 1 << 20
 
 // recordEnd follows every block.
 const recordEnd = "\r\n\r\n"
-
-// AppendRecord appends record r uncompressed, otherwise as an Encoder would.
-func AppendRecord(dst []byte, r *Record) ([]byte, error) {
-	sealed := *r
-	sealed.Seal()
-	dst, err := appendHeader(dst, &sealed)
-	if err != nil {
-		return dst, err
-	}
-	return append(append(dst, r.Block...), recordEnd...), nil
-}

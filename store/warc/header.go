@@ -197,12 +197,6 @@ func AppendFields(dst []byte, fields []Field) ([]byte, error) {
 	return dst, nil
 }
 
-// ParseFields reads a warc-fields block. Errors are ErrCorrupt.
-func ParseFields(block []byte) ([]Field, error) {
-	in := bufio.NewReader(io.MultiReader(bytes.NewReader(block), strings.NewReader("\r\n")))
-	return readFields(in, len(block)+2)
-}
-
 // readHeader reads a record's header with the empty line that ends it.
 func readHeader(in *bufio.Reader) (*Record, error) {
 	first, err := readLine(in, 64)

@@ -13,8 +13,7 @@ import (
 // openSuffix marks the file that is being written.
 const openSuffix = ".open"
 
-// MaxBlock is the longest block, in bytes, that ReadAt and DecodeMember take into memory; a Reader
-// has no such bound.
+// MaxBlock is the longest block, in bytes, that ReadAt takes into memory; a Reader has no such bound.
 const MaxBlock = 1 << 30
 
 // Pointer says where a member lies. The zero pointer points nowhere.
@@ -57,15 +56,9 @@ func openMember(fs vfs.FS, dir, name string) (f vfs.File, err error) {
 	return f, err
 }
 
-// DecodeMember returns the record, with its block, that a member holds: a gzip member or an
-// uncompressed record. Errors are an *Error with ErrCorrupt; one is that the member does not end
-// with the record or that its block is over MaxBlock.
-func DecodeMember(member []byte) (*Record, error) {
-	return decode(member, Pointer{File: "member"})
-}
-
-// ReadAt returns the record, with its block, that p points at in directory dir. Errors are an
-// *Error.
+// ReadAt returns the record, with its block, that p points at in directory dir: a gzip member or an uncompressed
+// record. Errors are an *Error. With ErrCorrupt it also refuses a member that does not end with the record, and a block
+// over MaxBlock.
 func ReadAt(fs vfs.FS, dir string, p Pointer) (*Record, error) {
 	member, err := ReadMember(nil, fs, dir, p)
 	if err != nil {
@@ -74,6 +67,7 @@ func ReadAt(fs vfs.FS, dir string, p Pointer) (*Record, error) {
 	return decode(member, p)
 }
 
+// decode returns the record that a member holds; p is where it lies.
 func decode(member []byte, p Pointer) (*Record, error) {
 	r := NewReader(bytes.NewReader(member), p.File)
 	r.src.count = p.Offset

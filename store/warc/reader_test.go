@@ -19,13 +19,12 @@ func file(t testing.TB, form string) (data []byte, starts []int64) {
 	e := NewEncoder(FastLevel)
 	for _, r := range capture() {
 		starts = append(starts, int64(len(data)))
-		var err error
-		if form == "members" {
-			data, err = e.AppendMember(data, r)
-		} else {
-			data, err = AppendRecord(data, r)
+		if form != "members" {
+			data = append(data, plain(t, r)...)
+			continue
 		}
-		if err != nil {
+		var err error
+		if data, err = e.AppendMember(data, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +107,7 @@ func TestReaderForeign(t *testing.T) {
 		"WARC-Concurrent-To: <urn:uuid:00000000-0000-5000-8000-000000000001>\n" +
 		"WARC-Concurrent-To: <urn:uuid:00000000-0000-5000-8000-000000000002>\n" +
 		"X-Long: one\n  two\ncontent-length: 2\n\nok\r\n\r\n"
-	got, err := DecodeMember([]byte(in))
+	got, err := decode([]byte(in), Pointer{File: "member"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +124,7 @@ func TestReaderForeign(t *testing.T) {
 	}
 }
 
-func TestDecodeMemberRefuses(t *testing.T) {
+func TestDecodeRefuses(t *testing.T) {
 	good, err := NewEncoder(FastLevel).AppendMember(nil, capture()[1])
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +160,7 @@ func TestDecodeMemberRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := DecodeMember([]byte(tt.member))
+			_, err := decode([]byte(tt.member), Pointer{File: "member"})
 			e, ok := errors.AsType[*Error](err)
 			if !ok || !errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) != tt.torn {
 				t.Errorf("error %v; want an *Error, corrupt, torn: %v", err, tt.torn)
@@ -238,7 +237,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil || length == 0 || record.Length > 1<<20 {
 				continue
 			}
-			again, err := DecodeMember(data[r.Offset():][:length])
+			again, err := decode(data[r.Offset():][:length], Pointer{File: "member"})
 			if err != nil || again.Length != record.Length || again.Type != record.Type {
 				t.Fatalf("record at %d, %d bytes: read alone: %v, %v", r.Offset(), length, again, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/klauspost/compress/gzip"
 	"pgregory.net/rapid"
 )
 
@@ -78,13 +80,34 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestAppendRecordGolden(t *testing.T) {
+// plain returns a record as it is in an uncompressed file.
+func plain(t testing.TB, r *Record) []byte {
+	t.Helper()
+	member, err := NewEncoder(FastLevel).AppendMember(nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inflated(t, member)
+}
+
+// inflated returns what a gzip member holds.
+func inflated(t testing.TB, member []byte) []byte {
+	t.Helper()
+	in, err := gzip.NewReader(bytes.NewReader(member))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestAppendMemberGolden(t *testing.T) {
 	var got []byte
 	for _, r := range capture() {
-		var err error
-		if got, err = AppendRecord(got, r); err != nil {
-			t.Fatal(err)
-		}
+		got = append(got, plain(t, r)...)
 	}
 	golden(t, "capture.warc", got)
 }
@@ -101,7 +124,7 @@ func TestAppendMemberDecodes(t *testing.T) {
 			if !ok {
 				t.Fatalf("level %d: AppendMember overwrote dst", level)
 			}
-			got, err := DecodeMember(member)
+			got, err := decode(member, Pointer{File: "member"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +174,7 @@ func TestSealNamesRecords(t *testing.T) {
 	}
 }
 
-func TestAppendRecordRefuses(t *testing.T) {
+func TestAppendMemberRefuses(t *testing.T) {
 	tests := []struct {
 		name   string
 		record Record
@@ -169,9 +192,9 @@ func TestAppendRecordRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := AppendRecord([]byte("before"), &tt.record)
+			got, err := NewEncoder(FastLevel).AppendMember([]byte("before"), &tt.record)
 			if err == nil || string(got) != "before" {
-				t.Errorf("AppendRecord = %q, %v; want dst as it was and an error", got, err)
+				t.Errorf("AppendMember = %q, %v; want dst as it was and an error", got, err)
 			}
 		})
 	}
@@ -216,7 +239,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := DecodeMember(member)
+		got, err := decode(member, Pointer{File: "member"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,27 +253,27 @@ func TestRecordRoundTrip(t *testing.T) {
 // whoever wrote it.
 func FuzzRecordRoundTrip(f *testing.F) {
 	for _, r := range capture() {
-		seed, _ := AppendRecord(nil, r)
-		f.Add(seed)
+		f.Add(plain(f, r))
 	}
 	f.Add([]byte("WARC/1.0\nwarc-type: response\nWARC-Record-ID: <x:1>\nWARC-Record-ID: <x:2>\nWARC-Target-URI: <<http://a.example/ >>\nContent-Length: 0\n\n\r\n\r\n"))
 	f.Add([]byte("WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: 2016-01\r\nWARC-Date: 2016-01-02T03:04:05.123456789Z\r\nWARC-Payload-Digest: sha256:ab\r\nX: a\r\n  b\r\nContent-Length: 1\r\n\r\nz\r\n\r\n"))
+	e := NewEncoder(FastLevel)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		want, err := DecodeMember(data)
+		want, err := decode(data, Pointer{File: "member"})
 		if err != nil {
 			return
 		}
 		unsealed := want.BlockDigest == Digest{}
-		again, err := AppendRecord(nil, want)
+		again, err := e.AppendMember(nil, want)
 		if err != nil {
 			if len(data) < maxHeader/2 {
 				t.Fatalf("encode what was decoded: %v", err)
 			}
 			return
 		}
-		got, err := DecodeMember(again)
+		got, err := decode(again, Pointer{File: "member"})
 		if err != nil {
-			t.Fatalf("decode what was encoded: %v\n%s", err, again)
+			t.Fatalf("decode what was encoded: %v\n%s", err, inflated(t, again))
 		}
 		if want.ID == (ID{}) {
 			got.ID = ID{}

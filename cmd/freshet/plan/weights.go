@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/table"
 	"freshet/weights"
 )
 
@@ -72,14 +74,14 @@ func weightsCommand() *cobra.Command {
 
 func (o *weightsOptions) run(cmd *cobra.Command) error {
 	if o.log == "" {
-		return usage(errors.New("--log is needed"))
+		return command.Usage(errors.New("--log is needed"))
 	}
 	if !(o.strength > 0) || math.IsInf(o.strength, 1) {
-		return usage(fmt.Errorf("--strength %v: want a number above 0", o.strength))
+		return command.Usage(fmt.Errorf("--strength %v: want a number above 0", o.strength))
 	}
 	sources, own, err := o.sources()
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	log, urls, err := readQueries(o.log, cmd.InOrStdin())
 	if err != nil {
@@ -95,12 +97,12 @@ func (o *weightsOptions) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	err = writeTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return writeWeights(w, urls, all) })
+	err = command.WriteTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return writeWeights(w, urls, all) })
 	if err != nil {
 		return err
 	}
 	outcome := weightsOutcome{log.Queries(), len(urls), log.Rate(), log.Tree(), estimate.New()}
-	words := besideFile(cmd, o.out)
+	words := command.Beside(cmd, o.out)
 	if o.asJSON {
 		return json.NewEncoder(words).Encode(outcome)
 	}
@@ -143,7 +145,7 @@ func (o *weightsOptions) sources() (sources []weightSource, own float64, err err
 func mixWeights(urls []string, all []float64, own float64, sources []weightSource) ([]float64, error) {
 	parts := []weights.Part{{Weights: all, Share: own}}
 	for _, s := range sources {
-		found, err := readWeights(s.file, nil)
+		found, err := ReadWeights(s.file, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -162,16 +164,16 @@ func mixWeights(urls []string, all []float64, own float64, sources []weightSourc
 
 // readQueries reads a log, in for "-"; URLs are numbered in the order in which they come up.
 func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
-	t, err := openTable(file, in, queryColumns, "query", "url")
+	t, err := table.Open(file, in, queryColumns, "query", "url")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	log, numbers := new(weights.Log), map[string]int{}
 	var urls []string
 	query := ""
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil || !more {
 			return log, urls, err
 		}
@@ -179,11 +181,11 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if q := t.text("query"); q != query || log.Queries() == 0 {
+		if q := t.Text("query"); q != query || log.Queries() == 0 {
 			query = strings.Clone(q)
 			log.Query()
 		}
-		url := t.text("url")
+		url := t.Text("url")
 		number, known := numbers[url]
 		if !known {
 			url = strings.Clone(url)
@@ -196,36 +198,36 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 }
 
 // readSighting reads a row but for its page.
-func readSighting(t *table) (s weights.Sighting, err error) {
-	if t.text("url") == "" {
-		return s, t.fault("url", "no url")
+func readSighting(t *table.Table) (s weights.Sighting, err error) {
+	if t.Text("url") == "" {
+		return s, t.Fault("url", "no url")
 	}
-	page, err := t.whole("page", 0, 1, math.MaxInt32)
+	page, err := t.Whole("page", 0, 1, math.MaxInt32)
 	if err != nil {
 		return s, err
 	}
-	position, err := t.whole("position", 0, 1, math.MaxInt32)
+	position, err := t.Whole("position", 0, 1, math.MaxInt32)
 	if err != nil {
 		return s, err
 	}
 	if (page == 0) != (position == 0) {
-		return s, t.fault("position", "page %q and position %q: want both, or neither for a page that was not returned", t.text("page"), t.text("position"))
+		return s, t.Fault("position", "page %q and position %q: want both, or neither for a page that was not returned", t.Text("page"), t.Text("position"))
 	}
 	s.Slot = weights.Slot{Page: int32(page), Position: int32(position)}
-	clicked, err := t.whole("clicked", 0, 0, 1)
+	clicked, err := t.Whole("clicked", 0, 0, 1)
 	if err != nil {
 		return s, err
 	}
 	s.Clicked = clicked == 1
 	if s.Clicked && page == 0 {
-		return s, t.fault("clicked", "clicked, but not returned")
+		return s, t.Fault("clicked", "clicked, but not returned")
 	}
-	changed, err := t.whole("changed", -1, 0, 1)
+	changed, err := t.Whole("changed", -1, 0, 1)
 	if err != nil {
 		return s, err
 	}
 	s.State = []weights.State{weights.Unknown, weights.Fresh, weights.Stale}[changed+1]
-	switch answer := t.text("answer"); answer {
+	switch answer := t.Text("answer"); answer {
 	case "":
 	case "right":
 		s.Answer = weights.Right
@@ -234,7 +236,7 @@ func readSighting(t *table) (s weights.Sighting, err error) {
 	case "broken":
 		s.Answer = weights.Broken
 	default:
-		return s, t.fault("answer", "answer %q: want right, wrong, broken or nothing", answer)
+		return s, t.Fault("answer", "answer %q: want right, wrong, broken or nothing", answer)
 	}
 	return s, nil
 }
@@ -250,30 +252,52 @@ func writeWeights(w io.Writer, urls []string, all []float64) error {
 	return errors.Join(fault, out.Error(), buffered.Flush())
 }
 
-// readWeights reads a table of weights, each URL once.
-func readWeights(file string, in io.Reader) (map[string]float64, error) {
-	t, err := openTable(file, in, weightColumns, weightColumns...)
+// ReadWeights reads a table of weights, each URL once.
+func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
+	t, err := table.Open(file, in, weightColumns, weightColumns...)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	found, seen := map[string]float64{}, map[string]int{}
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil || !more {
 			return found, err
 		}
-		url := strings.Clone(t.text("url"))
-		if err := t.unique("url", url, seen); err != nil {
+		url := strings.Clone(t.Text("url"))
+		if err := t.Unique("url", url, seen); err != nil {
 			return nil, err
 		}
-		weight, err := t.number("weight", math.NaN(), 0, math.MaxFloat64)
+		weight, err := t.Number("weight", math.NaN(), 0, math.MaxFloat64)
 		if err != nil {
 			return nil, err
 		}
 		if math.IsNaN(weight) {
-			return nil, t.fault("weight", "no weight")
+			return nil, t.Fault("weight", "no weight")
 		}
 		found[url] = weight
 	}
+}
+
+// ClickWeights returns the weights that a log of queries gives the pages, in the mean 1, and that of a page which was
+// not there yet.
+func ClickWeights(file string) (found map[string]float64, other float64, err error) {
+	log, urls, err := readQueries(file, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	estimate := log.Estimate(usualStrength)
+	mean := 0.0
+	for i := range urls {
+		mean += estimate.Weight(i) / float64(len(urls))
+	}
+	if mean == 0 { // nothing was shown
+		return nil, 1, nil
+	}
+	found = make(map[string]float64, len(urls))
+	for i, url := range urls {
+		found[url] = estimate.Weight(i) / mean
+	}
+	return found, estimate.New() / mean, nil
 }

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,8 @@ import (
 	"freshet/allocate"
 	"freshet/change"
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/table"
 	"freshet/weburl"
 )
 
@@ -72,14 +75,14 @@ type planOptions struct {
 // planning are the flags that plan and schedule share: the interval that all times lie in, and the forms of
 // what they say.
 type planning struct {
-	interval duration
+	interval command.Duration
 	out      string
 	asJSON   bool
 }
 
 // declare declares the flags; what is what the file holds.
 func (p *planning) declare(f *pflag.FlagSet, what string) {
-	p.interval = duration(daySeconds * 1e9)
+	p.interval = command.Duration(daySeconds * 1e9)
 	f.Var(&p.interval, "interval", "length of the interval")
 	f.StringVar(&p.out, "out", "", "CSV file to write the "+what+" to, - for standard output")
 	f.BoolVar(&p.asJSON, "json", false, "print JSON")
@@ -149,17 +152,17 @@ func (o *planOptions) validate() error {
 	if o.siteCap > 0 && o.policy != "optimal" {
 		faults = append(faults, fmt.Errorf("--site-cap with --policy %s: only the optimum knows caps", o.policy))
 	}
-	return usage(errors.Join(faults...))
+	return command.Usage(errors.Join(faults...))
 }
 
 func (o *planOptions) run(cmd *cobra.Command) error {
 	switch {
 	case o.pages == "":
-		return usage(errors.New("--pages is needed"))
+		return command.Usage(errors.New("--pages is needed"))
 	case !cmd.Flags().Changed("budget"):
-		return usage(errors.New("--budget is needed"))
+		return command.Usage(errors.New("--budget is needed"))
 	case o.pages == "-" && o.weights == "-":
-		return usage(errors.New("--pages and --weights: only one can be standard input"))
+		return command.Usage(errors.New("--pages and --weights: only one can be standard input"))
 	}
 	if err := o.validate(); err != nil {
 		return err
@@ -169,7 +172,7 @@ func (o *planOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if o.weights != "" {
-		found, err := readWeights(o.weights, cmd.InOrStdin())
+		found, err := ReadWeights(o.weights, cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -185,12 +188,12 @@ func (o *planOptions) run(cmd *cobra.Command) error {
 	outcome.Budget, outcome.Caps = o.budget, caps
 	outcome.DurationS = watch.Now().Sub(start).Seconds()
 	if o.out != "" {
-		err := writeTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return p.write(w, crawls, o.convention == "periodic") })
+		err := command.WriteTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return p.write(w, crawls, o.convention == "periodic") })
 		if err != nil {
 			return err
 		}
 	}
-	words := besideFile(cmd, o.out)
+	words := command.Beside(cmd, o.out)
 	if o.asJSON {
 		return json.NewEncoder(words).Encode(outcome)
 	}
@@ -328,15 +331,15 @@ func (p *planPages) write(w io.Writer, crawls []int32, repeats bool) error {
 
 // read reads the pages.
 func (o *planOptions) read(in io.Reader) (*planPages, error) {
-	t, err := openTable(o.pages, in, planColumns, "url")
+	t, err := table.Open(o.pages, in, planColumns, "url")
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	p := &planPages{interval: o.interval.value().Seconds()}
+	defer t.Close()
+	p := &planPages{interval: time.Duration(o.interval).Seconds()}
 	seen, sites := map[string]int{}, map[weburl.Site]int{}
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil || !more {
 			return p, err
 		}
@@ -347,28 +350,28 @@ func (o *planOptions) read(in io.Reader) (*planPages, error) {
 }
 
 // readPage adds a row.
-func (o *planOptions) readPage(t *table, p *planPages, seen map[string]int, sites map[weburl.Site]int) error {
-	name := strings.Clone(t.text("url"))
+func (o *planOptions) readPage(t *table.Table, p *planPages, seen map[string]int, sites map[weburl.Site]int) error {
+	name := strings.Clone(t.Text("url"))
 	if name == "" {
-		return t.fault("url", "no url")
+		return t.Fault("url", "no url")
 	}
-	if err := t.unique("url", name, seen); err != nil {
+	if err := t.Unique("url", name, seen); err != nil {
 		return err
 	}
-	weight, err := t.number("weight", 1, 0, math.MaxFloat64)
+	weight, err := t.Number("weight", 1, 0, math.MaxFloat64)
 	if err != nil {
 		return err
 	}
-	least, err := t.whole("min", 0, 0, math.MaxInt32)
+	least, err := t.Whole("min", 0, 0, math.MaxInt32)
 	if err != nil {
 		return err
 	}
-	most, err := t.whole("max", math.MaxInt32, 0, math.MaxInt32)
+	most, err := t.Whole("max", math.MaxInt32, 0, math.MaxInt32)
 	if err != nil {
 		return err
 	}
 	if most < least {
-		return t.fault("max", "max %d is less than min %d", most, least)
+		return t.Fault("max", "max %d is less than min %d", most, least)
 	}
 	curve, rate, err := o.readCurve(t, p.interval)
 	if err != nil {
@@ -377,7 +380,7 @@ func (o *planOptions) readPage(t *table, p *planPages, seen map[string]int, site
 	if o.siteCap > 0 {
 		u, err := weburl.Parse(name)
 		if err != nil {
-			return t.fault("url", "%v", err)
+			return t.Fault("url", "%v", err)
 		}
 		site, known := sites[u.Site()]
 		if !known {
@@ -394,34 +397,34 @@ func (o *planOptions) readPage(t *table, p *planPages, seen map[string]int, site
 }
 
 // readCurve reads how the row's page changes, and its rate in changes a second.
-func (o *planOptions) readCurve(t *table, interval float64) (change.Curve, float64, error) {
-	rate, err := t.number("rate", math.NaN(), 0, math.MaxFloat64)
+func (o *planOptions) readCurve(t *table.Table, interval float64) (change.Curve, float64, error) {
+	rate, err := t.Number("rate", math.NaN(), 0, math.MaxFloat64)
 	if err != nil {
 		return nil, 0, err
 	}
 	rate /= daySeconds
-	shape, err := t.number("shape", math.NaN(), -math.MaxFloat64, math.MaxFloat64)
+	shape, err := t.Number("shape", math.NaN(), -math.MaxFloat64, math.MaxFloat64)
 	if err != nil {
 		return nil, 0, err
 	}
-	age, err := t.number("age_s", 0, 0, math.MaxFloat64)
+	age, err := t.Number("age_s", 0, 0, math.MaxFloat64)
 	if err != nil {
 		return nil, 0, err
 	}
-	kind := t.text("process")
+	kind := t.Text("process")
 	if kind == "quasi" {
 		return o.readQuasi(t, interval, rate)
 	}
 	if kind != "" && !slices.Contains([]string{"poisson", "weibull", "pareto", "gamma", "deterministic"}, kind) {
-		return nil, 0, t.fault("process", "process %q: want poisson, weibull, pareto, gamma, deterministic or quasi", kind)
+		return nil, 0, t.Fault("process", "process %q: want poisson, weibull, pareto, gamma, deterministic or quasi", kind)
 	}
 	for _, only := range []string{"times", "probabilities"} {
-		if t.text(only) != "" {
-			return nil, 0, t.fault(only, "%s are for the process quasi", only)
+		if t.Text(only) != "" {
+			return nil, 0, t.Fault(only, "%s are for the process quasi", only)
 		}
 	}
 	if math.IsNaN(rate) {
-		return nil, 0, t.fault("rate", "no rate")
+		return nil, 0, t.Fault("rate", "no rate")
 	}
 	switch o.convention {
 	case "paper":
@@ -430,18 +433,18 @@ func (o *planOptions) readCurve(t *table, interval float64) (change.Curve, float
 		age = math.Inf(1)
 	}
 	if needs := kind == "weibull" || kind == "pareto" || kind == "gamma"; needs && math.IsNaN(shape) {
-		return nil, 0, t.fault("shape", "no shape for the process %s", kind)
+		return nil, 0, t.Fault("shape", "no shape for the process %s", kind)
 	}
 	process, at, err := newProcess(kind, rate, shape)
 	if err != nil {
-		return nil, 0, t.fault(at, "%s", strings.TrimPrefix(err.Error(), "change: "))
+		return nil, 0, t.Fault(at, "%s", strings.TrimPrefix(err.Error(), "change: "))
 	}
 	if process == nil {
 		return change.Static{}, 0, nil
 	}
 	page, err := change.NewPage(process, interval, age)
 	if err != nil {
-		return nil, 0, t.fault("age_s", "%s", strings.TrimPrefix(err.Error(), "change: "))
+		return nil, 0, t.Fault("age_s", "%s", strings.TrimPrefix(err.Error(), "change: "))
 	}
 	return page, rate, nil
 }
@@ -475,22 +478,22 @@ func newProcess(kind string, rate, shape float64) (p change.Process, column stri
 }
 
 // readQuasi reads a quasi-deterministic page; its rate is that of the changes to expect, unless given.
-func (o *planOptions) readQuasi(t *table, interval, rate float64) (change.Curve, float64, error) {
-	times, err := t.list("times", 0, interval)
+func (o *planOptions) readQuasi(t *table.Table, interval, rate float64) (change.Curve, float64, error) {
+	times, err := t.List("times", 0, interval)
 	if err != nil {
 		return nil, 0, err
 	}
-	probabilities, err := t.list("probabilities", 0, 1)
+	probabilities, err := t.List("probabilities", 0, 1)
 	if err != nil {
 		return nil, 0, err
 	}
-	stale, err := t.number("stale_probability", 0, 0, 1)
+	stale, err := t.Number("stale_probability", 0, 0, 1)
 	if err != nil {
 		return nil, 0, err
 	}
 	curve, err := change.NewQuasi(times, probabilities, interval, stale)
 	if err != nil {
-		return nil, 0, t.fault("times", "%s", strings.TrimPrefix(err.Error(), "change: "))
+		return nil, 0, t.Fault("times", "%s", strings.TrimPrefix(err.Error(), "change: "))
 	}
 	if math.IsNaN(rate) {
 		rate = 0

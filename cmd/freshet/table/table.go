@@ -1,4 +1,5 @@
-package main
+// Package table reads tables that people hand to freshet: CSV files with a header, and Parquet files.
+package table
 
 import (
 	"bufio"
@@ -14,23 +15,23 @@ import (
 	"strings"
 )
 
-// maxTableRow bounds what is read for a row of a table, so that a file without line ends, or with a quote
+// MaxRow bounds what is read for a row of a table, so that a file without line ends, or with a quote
 // that nothing closes, is refused and not swallowed.
-const maxTableRow = 16 << 20
+const MaxRow = 16 << 20
 
-// A table is a CSV file with a header or a Parquet file, read row by row. Its errors begin with
+// A Table is a CSV file with a header or a Parquet file, read row by row. Its errors begin with
 // file:line:column, or with file, row and column of a Parquet file.
-type table struct {
-	file   string
-	rows   tableRows
+type Table struct {
+	File   string // as its errors name it
+	rows   rows
 	column map[string]int
 	names  []string // of the columns, in the file's order
 	row    []string
 	close  func() error
 }
 
-// tableRows is what a table is read from.
-type tableRows interface {
+// rows is what a table is read from.
+type rows interface {
 	// next returns a row, valid until the next call, and io.EOF after the last. Other errors name the place.
 	next() ([]string, error)
 	// line returns the number of the line, or the row, that was read.
@@ -39,16 +40,16 @@ type tableRows interface {
 	place(field int, name string) string
 }
 
-// openTable opens a file, or in for "-" unless that is nil, and reads its header: columns in any order, each of those known
+// Open opens a file, or in for "-" unless that is nil, and reads its header: columns in any order, each of those known
 // and none twice, the needed ones among them.
-func openTable(file string, in io.Reader, known []string, needed ...string) (*table, error) {
-	t := &table{file: file, column: map[string]int{}, close: func() error { return nil }}
+func Open(file string, in io.Reader, known []string, needed ...string) (*Table, error) {
+	t := &Table{File: file, close: func() error { return nil }}
 	var whole *os.File
 	switch {
 	case file == "-" && in == nil:
 		return nil, errors.New("-: standard input is not read here: want a file")
 	case file == "-":
-		t.file = "standard input"
+		t.File = "standard input"
 	default:
 		f, err := os.Open(file)
 		if err != nil {
@@ -56,13 +57,13 @@ func openTable(file string, in io.Reader, known []string, needed ...string) (*ta
 		}
 		in, whole, t.close = f, f, f.Close
 	}
-	limit := &io.LimitedReader{R: in, N: maxTableRow}
+	limit := &io.LimitedReader{R: in, N: MaxRow}
 	source := bufio.NewReaderSize(limit, 1<<20)
 	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		_, _ = source.Discard(3)
 	}
 	magic, _ := source.Peek(4)
-	err := t.open(newCSVRows(t.file, source, limit), whole, string(magic) == "PAR1")
+	err := t.open(newCSVRows(t.File, source, limit), whole, string(magic) == "PAR1")
 	if err == nil {
 		err = t.header(known, needed)
 	}
@@ -72,8 +73,21 @@ func openTable(file string, in io.Reader, known []string, needed ...string) (*ta
 	return t, nil
 }
 
+// Read reads a CSV file's header from in, as Open does, and then its rows. Its errors name the file so. comma stands
+// between fields.
+func Read(name string, in io.Reader, comma rune, known []string, needed ...string) (*Table, error) {
+	limit := &io.LimitedReader{R: in}
+	rows := newCSVRows(name, limit, limit)
+	rows.csv.Comma = comma
+	t := &Table{File: name, close: func() error { return nil }}
+	if err := t.open(rows, nil, false); err != nil {
+		return nil, err
+	}
+	return t, t.header(known, needed)
+}
+
 // open begins to read the rows, those of CSV unless the whole file is Parquet, and sets names.
-func (t *table) open(rows *csvRows, whole *os.File, isParquet bool) (err error) {
+func (t *Table) open(rows *csvRows, whole *os.File, isParquet bool) (err error) {
 	if !isParquet {
 		t.rows = rows
 		names, err := rows.next()
@@ -84,7 +98,7 @@ func (t *table) open(rows *csvRows, whole *os.File, isParquet bool) (err error) 
 		return err
 	}
 	if whole == nil {
-		return fmt.Errorf("%s: is a Parquet file, which is read from its end: want a file", t.file)
+		return fmt.Errorf("%s: is a Parquet file, which is read from its end: want a file", t.File)
 	}
 	parquet, err := openParquet(whole)
 	if err == nil {
@@ -93,9 +107,11 @@ func (t *table) open(rows *csvRows, whole *os.File, isParquet bool) (err error) 
 	return err
 }
 
-func (t *table) header(known, needed []string) error {
+// header finds out where the columns are.
+func (t *Table) header(known, needed []string) error {
+	t.column = map[string]int{}
 	if len(t.names) == 0 {
-		return fmt.Errorf("%s:1:1: no header: want columns %s", t.file, strings.Join(known, ", "))
+		return fmt.Errorf("%s:1:1: no header: want columns %s", t.File, strings.Join(known, ", "))
 	}
 	for i, name := range t.names {
 		name = strings.TrimSpace(name)
@@ -108,15 +124,18 @@ func (t *table) header(known, needed []string) error {
 		t.column[strings.Clone(name)] = i
 	}
 	for _, name := range needed {
-		if !t.has(name) {
+		if !t.Has(name) {
 			return fmt.Errorf("%s: no column %q", t.rows.place(0, ""), name)
 		}
 	}
 	return nil
 }
 
-// next reads a row and reports whether there was one.
-func (t *table) next() (bool, error) {
+// Close closes the file.
+func (t *Table) Close() error { return t.close() }
+
+// Next reads a row and reports whether there was one.
+func (t *Table) Next() (bool, error) {
 	row, err := t.rows.next()
 	if err == io.EOF {
 		return false, nil
@@ -125,26 +144,26 @@ func (t *table) next() (bool, error) {
 	return err == nil, err
 }
 
-// has reports whether the table has a column.
-func (t *table) has(name string) bool {
+// Has reports whether the table has a column.
+func (t *Table) Has(name string) bool {
 	_, ok := t.column[name]
 	return ok
 }
 
-// line returns the line on which the row begins, or the row's number.
-func (t *table) line() int { return t.rows.line() }
+// Line returns the line on which the row begins, or the row's number.
+func (t *Table) Line() int { return t.rows.line() }
 
-// fault returns an error at a column of the row, or at the row's beginning if it has no such column.
-func (t *table) fault(name, format string, args ...any) error {
+// Fault returns an error at a column of the row, or at the row's beginning if it has no such column.
+func (t *Table) Fault(name, format string, args ...any) error {
 	return t.faultAt(t.column[name], format, args...)
 }
 
-func (t *table) faultAt(field int, format string, args ...any) error {
+func (t *Table) faultAt(field int, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", t.rows.place(field, t.names[field]), fmt.Sprintf(format, args...))
 }
 
-// text returns a field without space around it, empty if there is none.
-func (t *table) text(name string) string {
+// Text returns a field without space around it, empty if there is none.
+func (t *Table) Text(name string) string {
 	i, ok := t.column[name]
 	if !ok {
 		return ""
@@ -152,46 +171,46 @@ func (t *table) text(name string) string {
 	return strings.TrimSpace(t.row[i])
 }
 
-// number returns a field as a number from low to high, absent if it is empty.
-func (t *table) number(name string, absent, low, high float64) (float64, error) {
-	text := t.text(name)
+// Number returns a field as a number from low to high, absent if it is empty.
+func (t *Table) Number(name string, absent, low, high float64) (float64, error) {
+	text := t.Text(name)
 	if text == "" {
 		return absent, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, t.fault(name, "%s %q: want a number", name, text)
+		return 0, t.Fault(name, "%s %q: want a number", name, text)
 	}
 	return v, t.within(name, v, low, high)
 }
 
 // within returns an error unless low ≤ v ≤ high.
-func (t *table) within(name string, v, low, high float64) error {
+func (t *Table) within(name string, v, low, high float64) error {
 	switch {
 	case v >= low && v <= high:
 		return nil
 	case high == math.MaxFloat64:
-		return t.fault(name, "%s %v: want a finite number of at least %v", name, v, low)
+		return t.Fault(name, "%s %v: want a finite number of at least %v", name, v, low)
 	}
-	return t.fault(name, "%s %v: want a number from %v to %v", name, v, low, high)
+	return t.Fault(name, "%s %v: want a number from %v to %v", name, v, low, high)
 }
 
-// whole returns a field as a whole number from low to high, absent if it is empty.
-func (t *table) whole(name string, absent, low, high int) (int, error) {
-	text := t.text(name)
+// Whole returns a field as a whole number from low to high, absent if it is empty.
+func (t *Table) Whole(name string, absent, low, high int) (int, error) {
+	text := t.Text(name)
 	if text == "" {
 		return absent, nil
 	}
 	v, err := strconv.Atoi(text)
 	if err != nil || v < low || v > high {
-		return 0, t.fault(name, "%s %q: want a whole number from %d to %d", name, text, low, high)
+		return 0, t.Fault(name, "%s %q: want a whole number from %d to %d", name, text, low, high)
 	}
 	return v, nil
 }
 
-// list returns a field's numbers, which stand between semicolons, each from low to high.
-func (t *table) list(name string, low, high float64) ([]float64, error) {
-	text := t.text(name)
+// List returns a field's numbers, which stand between semicolons, each from low to high.
+func (t *Table) List(name string, low, high float64) ([]float64, error) {
+	text := t.Text(name)
 	if text == "" {
 		return nil, nil
 	}
@@ -199,7 +218,7 @@ func (t *table) list(name string, low, high float64) ([]float64, error) {
 	for part := range strings.SplitSeq(text, ";") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
 		if err != nil {
-			return nil, t.fault(name, "%s %q: want numbers with ; between", name, part)
+			return nil, t.Fault(name, "%s %q: want numbers with ; between", name, part)
 		}
 		if err := t.within(name, v, low, high); err != nil {
 			return nil, err
@@ -209,12 +228,12 @@ func (t *table) list(name string, low, high float64) ([]float64, error) {
 	return all, nil
 }
 
-// unique returns an error if a key has been seen on an earlier row, and remembers it.
-func (t *table) unique(name, key string, seen map[string]int) error {
+// Unique returns an error if a key has been seen on an earlier row, and remembers it.
+func (t *Table) Unique(name, key string, seen map[string]int) error {
 	if line, twice := seen[key]; twice {
-		return t.fault(name, "%s %q is on line %d already", name, key, line)
+		return t.Fault(name, "%s %q is on line %d already", name, key, line)
 	}
-	seen[key] = t.line()
+	seen[key] = t.Line()
 	return nil
 }
 
@@ -234,10 +253,10 @@ func newCSVRows(file string, source io.Reader, limit *io.LimitedReader) *csvRows
 }
 
 func (c *csvRows) next() ([]string, error) {
-	c.limit.N = maxTableRow
+	c.limit.N = MaxRow
 	row, err := c.csv.Read()
 	if c.limit.N <= 0 {
-		return nil, fmt.Errorf("%s:%d:1: a row of more than %d bytes: is a quote open, or are there no line ends?", c.file, c.begins, maxTableRow)
+		return nil, fmt.Errorf("%s:%d:1: a row of more than %d bytes: is a quote open, or are there no line ends?", c.file, c.begins, MaxRow)
 	}
 	if err == nil {
 		last := len(row) - 1

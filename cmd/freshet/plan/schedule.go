@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/table"
 	"freshet/schedule"
 )
 
@@ -88,7 +91,7 @@ type scheduleOptions struct {
 	planning
 	tasks    string
 	crawlers fleetFlag
-	spacing  duration
+	spacing  command.Duration
 	sequence sequenceOptions
 }
 
@@ -128,16 +131,16 @@ func (o *scheduleOptions) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.tasks == "":
-		return usage(errors.New("--tasks is needed"))
+		return command.Usage(errors.New("--tasks is needed"))
 	case len(o.crawlers) == 0:
-		return usage(errors.New("--crawlers is needed"))
+		return command.Usage(errors.New("--crawlers is needed"))
 	}
 	if err := o.planning.validate(); err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
-	slots, err := schedule.Slots(o.crawlers, o.interval.value().Seconds())
+	slots, err := schedule.Slots(o.crawlers, time.Duration(o.interval).Seconds())
 	if err != nil {
-		return usage(fmt.Errorf("--crawlers: %w", err))
+		return command.Usage(fmt.Errorf("--crawlers: %w", err))
 	}
 	tasks, err := o.read(cmd.InOrStdin())
 	if err != nil {
@@ -150,12 +153,12 @@ func (o *scheduleOptions) run(cmd *cobra.Command) error {
 	outcome.LowerBoundS = bound
 	outcome.DurationS = watch.Now().Sub(start).Seconds()
 	if o.out != "" {
-		err := writeTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return tasks.write(w, slots, result) })
+		err := command.WriteTo(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return tasks.write(w, slots, result) })
 		if err != nil {
 			return err
 		}
 	}
-	words := besideFile(cmd, o.out)
+	words := command.Beside(cmd, o.out)
 	if o.asJSON {
 		return json.NewEncoder(words).Encode(outcome)
 	}
@@ -170,7 +173,7 @@ func (o *scheduleOptions) solve(t *scheduleTasks, slots []schedule.Slot) (result
 	bound = result.Cost
 	switch {
 	case o.spacing > 0:
-		result = schedule.Spaced(t.tasks, slots, t.rules(), t.sites, o.spacing.value().Seconds())
+		result = schedule.Spaced(t.tasks, slots, t.rules(), t.sites, time.Duration(o.spacing).Seconds())
 	case t.restricted:
 		result = schedule.Restricted(t.tasks, slots, t.rules())
 	}
@@ -178,7 +181,7 @@ func (o *scheduleOptions) solve(t *scheduleTasks, slots []schedule.Slot) (result
 }
 
 func (o *scheduleOptions) outcome(t *scheduleTasks, slots []schedule.Slot, result schedule.Schedule) scheduleOutcome {
-	interval := o.interval.value().Seconds()
+	interval := time.Duration(o.interval).Seconds()
 	outcome := scheduleOutcome{Tasks: len(t.tasks), Slots: len(slots), Scheduled: result.Placed,
 		Unscheduled: len(t.tasks) - result.Placed, CostS: result.Cost}
 	for i, at := range result.Slot {
@@ -225,15 +228,15 @@ func (t *scheduleTasks) write(w io.Writer, slots []schedule.Slot, s schedule.Sch
 
 // read reads the tasks.
 func (o *scheduleOptions) read(in io.Reader) (*scheduleTasks, error) {
-	t, err := openTable(o.tasks, in, scheduleColumns, "id", "time_s")
+	t, err := table.Open(o.tasks, in, scheduleColumns, "id", "time_s")
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	s := &scheduleTasks{}
 	seen, sites := map[string]int{}, map[string]int32{}
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil || !more {
 			return s, err
 		}
@@ -244,31 +247,31 @@ func (o *scheduleOptions) read(in io.Reader) (*scheduleTasks, error) {
 }
 
 // readTask adds a row.
-func (o *scheduleOptions) readTask(t *table, s *scheduleTasks, seen map[string]int, sites map[string]int32) error {
-	id := strings.Clone(t.text("id"))
+func (o *scheduleOptions) readTask(t *table.Table, s *scheduleTasks, seen map[string]int, sites map[string]int32) error {
+	id := strings.Clone(t.Text("id"))
 	if id == "" {
-		return t.fault("id", "no id")
+		return t.Fault("id", "no id")
 	}
-	if err := t.unique("id", id, seen); err != nil {
+	if err := t.Unique("id", id, seen); err != nil {
 		return err
 	}
-	ideal, err := t.number("time_s", math.NaN(), 0, o.interval.value().Seconds())
+	ideal, err := t.Number("time_s", math.NaN(), 0, time.Duration(o.interval).Seconds())
 	if err != nil {
 		return err
 	}
 	if math.IsNaN(ideal) {
-		return t.fault("time_s", "no time_s")
+		return t.Fault("time_s", "no time_s")
 	}
-	kind := t.text("kind")
+	kind := t.Text("kind")
 	if kind != "" && kind != "ordinary" && kind != "release" {
-		return t.fault("kind", "kind %q: want ordinary or release", kind)
+		return t.Fault("kind", "kind %q: want ordinary or release", kind)
 	}
 	rule, err := o.readRule(t)
 	if err != nil {
 		return err
 	}
 	site := int32(-1)
-	if name := t.text("site"); name != "" {
+	if name := t.Text("site"); name != "" {
 		number, known := sites[name]
 		if !known {
 			number = int32(len(sites))
@@ -284,26 +287,26 @@ func (o *scheduleOptions) readTask(t *table, s *scheduleTasks, seen map[string]i
 }
 
 // readRule returns which slots the row's task may have, nil for all.
-func (o *scheduleOptions) readRule(t *table) (func(schedule.Slot) bool, error) {
+func (o *scheduleOptions) readRule(t *table.Table) (func(schedule.Slot) bool, error) {
 	var windows [][2]float64
-	if text := t.text("forbidden"); text != "" {
+	if text := t.Text("forbidden"); text != "" {
 		for part := range strings.SplitSeq(text, ";") {
 			from, to, ok := strings.Cut(part, "-")
 			low, err := strconv.ParseFloat(strings.TrimSpace(from), 64)
 			high, err2 := strconv.ParseFloat(strings.TrimSpace(to), 64)
 			if !ok || err != nil || err2 != nil || !(low < high) {
-				return nil, t.fault("forbidden", "forbidden %q: want from-to in seconds, from before to", part)
+				return nil, t.Fault("forbidden", "forbidden %q: want from-to in seconds, from before to", part)
 			}
 			windows = append(windows, [2]float64{low, high})
 		}
 	}
 	var crawlers []int32
-	if text := t.text("crawlers"); text != "" {
+	if text := t.Text("crawlers"); text != "" {
 		count := o.crawlers.count()
 		for part := range strings.SplitSeq(text, ";") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || n >= count {
-				return nil, t.fault("crawlers", "crawler %q: want a number from 0 to %d", part, count-1)
+				return nil, t.Fault("crawlers", "crawler %q: want a number from 0 to %d", part, count-1)
 			}
 			crawlers = append(crawlers, int32(n))
 		}

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/cmd/freshet/command"
 	"freshet/fleet"
 	"freshet/lab"
 	"freshet/lab/liunain"
@@ -25,7 +26,7 @@ func fleetCommand() *cobra.Command {
 			"pages lost a second because it is full.",
 		Example: "  freshet fleet static --arrival-rate 0.1 --service-rate 8 --queue 50 --gamma 10\n" +
 			"  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4",
-		Args: commandArgs,
+		Args: command.GroupArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(fleetStaticCommand(), fleetDynamicCommand())
@@ -40,7 +41,7 @@ type fleetModel struct {
 }
 
 func (m *fleetModel) register(cmd *cobra.Command, services string) {
-	cmd.Args = noArgs
+	cmd.Args = command.NoArgs
 	f := cmd.Flags()
 	f.Float64Var(&m.ArrivalRate, "arrival-rate", 0, "pages a second that one busy fetcher brings (required)")
 	f.Float64Var(&m.ServiceRate, "service-rate", 0, "pages a second that the processing takes (required)")
@@ -70,7 +71,7 @@ func (m *fleetModel) read(cmd *cobra.Command) (fleet.Service, error) {
 	if faults == nil {
 		faults = append(faults, m.Validate())
 	}
-	return service, usage(errors.Join(faults...))
+	return service, command.Usage(errors.Join(faults...))
 }
 
 // readService parses --service. The mean is that of a file's measured times, in seconds, else 0.
@@ -86,15 +87,15 @@ func readService(text string, stdin io.Reader) (service fleet.Service, mean floa
 		if stages, err = strconv.Atoi(parameter); err == nil {
 			service, err = fleet.Erlang(stages)
 		}
-		return service, 0, usage(wrapService(text, err))
+		return service, 0, command.Usage(wrapService(text, err))
 	case name == "hyperexponential" && given:
 		var variation float64
 		if variation, err = strconv.ParseFloat(parameter, 64); err == nil {
 			service, err = fleet.Hyperexponential(variation)
 		}
-		return service, 0, usage(wrapService(text, err))
+		return service, 0, command.Usage(wrapService(text, err))
 	}
-	body, err := readFileOrStdin(text, stdin)
+	body, err := command.ReadFile(text, stdin)
 	if err != nil {
 		return service, 0, wrapService(text, err)
 	}
@@ -189,13 +190,13 @@ func fleetDynamicCommand() *cobra.Command {
 			"  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4 --crawlers 16",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if m.service != "exponential" {
-				return usage(fmt.Errorf("--service %s: fetchers are switched for exponential times only", m.service))
+				return command.Usage(fmt.Errorf("--service %s: fetchers are switched for exponential times only", m.service))
 			}
 			if _, err := m.read(cmd); err != nil {
 				return err
 			}
 			if crawlers < 0 {
-				return usage(fmt.Errorf("--crawlers %d: want 0, for any number, or more", crawlers))
+				return command.Usage(fmt.Errorf("--crawlers %d: want 0, for any number, or more", crawlers))
 			}
 			d, err := m.Dynamic(crawlers)
 			if err != nil {

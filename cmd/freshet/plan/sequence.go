@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -11,18 +11,21 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/cmd/freshet/table"
 	"freshet/schedule/sequence"
 )
 
 // sequenceOptions are the flags of schedule with --sequence: an order of visits instead of slots.
 type sequenceOptions struct {
 	kind, pages string
-	access      duration
+	access      command.Duration
 	cycle       int
 	seed        uint64
 }
@@ -37,7 +40,7 @@ var sequenceColumns = []string{"url", "rate", "weight"}
 const visitsOfRarest = 20
 
 func (o *sequenceOptions) flags(f *pflag.FlagSet) {
-	o.access = duration(1e9)
+	o.access = command.Duration(1e9)
 	f.StringVar(&o.kind, "sequence", "", "an endless order of visits instead: "+strings.Join(sequenceKinds, ", "))
 	f.StringVar(&o.pages, "pages", "", "with --sequence: CSV file of pages, - for standard input: url, rate (changes a day), weight")
 	f.Var(&o.access, "access-time", "with --sequence: what a visit takes")
@@ -59,13 +62,13 @@ type sequenceOutcome struct {
 func (o *sequenceOptions) run(cmd *cobra.Command, out string, asJSON bool) error {
 	switch {
 	case !slices.Contains(sequenceKinds, o.kind):
-		return usage(fmt.Errorf("--sequence %q: want one of %s", o.kind, strings.Join(sequenceKinds, ", ")))
+		return command.Usage(fmt.Errorf("--sequence %q: want one of %s", o.kind, strings.Join(sequenceKinds, ", ")))
 	case o.pages == "":
-		return usage(errors.New("--sequence needs --pages"))
+		return command.Usage(errors.New("--sequence needs --pages"))
 	case o.access <= 0:
-		return usage(fmt.Errorf("--access-time %s: want more than 0", &o.access))
+		return command.Usage(fmt.Errorf("--access-time %s: want more than 0", &o.access))
 	case o.cycle < 0 || o.cycle > sequence.MaxCycle:
-		return usage(fmt.Errorf("--cycle %d: want 0 to %d", o.cycle, sequence.MaxCycle))
+		return command.Usage(fmt.Errorf("--cycle %d: want 0 to %d", o.cycle, sequence.MaxCycle))
 	}
 	urls, pages, err := o.read(cmd.InOrStdin())
 	if err != nil {
@@ -75,12 +78,12 @@ func (o *sequenceOptions) run(cmd *cobra.Command, out string, asJSON bool) error
 	start := watch.Now()
 	order, cost, bound, err := o.order(pages)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	outcome := sequenceOutcome{o.kind, len(urls), len(order), cost, bound, watch.Now().Sub(start).Seconds()}
-	words := besideFile(cmd, out)
+	words := command.Beside(cmd, out)
 	if out != "" {
-		err := writeTo(out, cmd.OutOrStdout(), func(w io.Writer) error { return writeOrder(w, urls, order) })
+		err := command.WriteTo(out, cmd.OutOrStdout(), func(w io.Writer) error { return writeOrder(w, urls, order) })
 		if err != nil {
 			return err
 		}
@@ -95,45 +98,45 @@ func (o *sequenceOptions) run(cmd *cobra.Command, out string, asJSON bool) error
 // read reads the pages; rates a day become rates a second. Without a column of weights a page weighs as
 // much as it changes.
 func (o *sequenceOptions) read(in io.Reader) ([]string, *sequence.Pages, error) {
-	t, err := openTable(o.pages, in, sequenceColumns, "url", "rate")
+	t, err := table.Open(o.pages, in, sequenceColumns, "url", "rate")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	var urls []string
 	var rates, weights []float64
 	seen := map[string]int{}
 	for {
-		more, err := t.next()
+		more, err := t.Next()
 		if err != nil {
 			return nil, nil, err
 		}
 		if !more {
 			break
 		}
-		url := strings.Clone(t.text("url"))
-		if err := t.unique("url", url, seen); err != nil {
+		url := strings.Clone(t.Text("url"))
+		if err := t.Unique("url", url, seen); err != nil {
 			return nil, nil, err
 		}
-		rate, err := t.number("rate", math.NaN(), 0, math.MaxFloat64)
+		rate, err := t.Number("rate", math.NaN(), 0, math.MaxFloat64)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !(rate > 0) {
-			return nil, nil, t.fault("rate", "rate %q: want a number above 0: a page that never changes needs no visit", t.text("rate"))
+			return nil, nil, t.Fault("rate", "rate %q: want a number above 0: a page that never changes needs no visit", t.Text("rate"))
 		}
-		weight, err := t.number("weight", 1, 0, math.MaxFloat64)
+		weight, err := t.Number("weight", 1, 0, math.MaxFloat64)
 		if err != nil {
 			return nil, nil, err
 		}
 		urls, rates, weights = append(urls, url), append(rates, rate/daySeconds), append(weights, weight)
 	}
-	if !t.has("weight") {
+	if !t.Has("weight") {
 		weights = nil
 	}
-	pages, err := sequence.New(rates, weights, sequence.Constant(o.access.value().Seconds()))
+	pages, err := sequence.New(rates, weights, sequence.Constant(time.Duration(o.access).Seconds()))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", t.file, err)
+		return nil, nil, fmt.Errorf("%s: %w", t.File, err)
 	}
 	return urls, pages, nil
 }

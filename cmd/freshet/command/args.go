@@ -1,0 +1,41 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// GroupArgs refuses what is no command of a group of commands.
+func GroupArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	var names []string
+	for _, below := range cmd.Commands() {
+		names = append(names, below.Name())
+	}
+	if near := Nearest(args[0], names); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("unknown command %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
+}
+
+// NoArgs refuses arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
+}
+
+// OneArg wants one argument, which it names.
+func OneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("want one %s, got %d arguments (see %s --help)", name, len(args), cmd.CommandPath())
+	}
+}

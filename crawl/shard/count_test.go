@@ -1,0 +1,53 @@
+package shard
+
+import (
+	"testing"
+	"time"
+
+	"freshet/weburl"
+)
+
+// TestPausedSleeps holds that a crawl that is paused waits for an order, and does not ask to be called at once.
+func TestPausedSleeps(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "100", true)
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.open()
+	w.run(time.Minute)
+	w.order(PauseAll{true})
+	for range 10 {
+		w.now = w.now.Add(time.Second)
+		w.step()
+	}
+	work, err := w.shard.Step(w.now)
+	w.check(err)
+	if !work.Wake.IsZero() && !work.Wake.After(w.now) {
+		t.Errorf("paused at %v, to be called again at %v", w.now, work.Wake)
+	}
+}
+
+// TestCountsOnce holds that pages which are discovered together are counted once, though links to sites that were not
+// known alternate.
+func TestCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Scope = "any"
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.web["http://a.test/"] = &page{status: 200, links: []string{
+		"http://b.test/1", "http://c.test/1", "http://b.test/2", "http://c.test/2", "http://b.test/3",
+	}}
+	w.open()
+	for range 1000 {
+		w.run(10 * time.Millisecond)
+		total, err := w.store.Total()
+		w.check(err)
+		if total.New < 5 {
+			continue
+		}
+		w.run(diskTakes)
+		if told := w.shard.Status(w.now).Queues.QueuedNew; told != 5 {
+			t.Errorf("5 pages wait, %d are counted", told)
+		}
+		return
+	}
+	t.Fatal("the links are not discovered")
+}

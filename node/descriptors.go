@@ -1,0 +1,13 @@
+package node
+
+// otherFiles is how many descriptors a crawl keeps for all but its requests: 500 tables of the database, its logs, the
+// files of captures and of the seen set, and those who look in.
+const otherFiles = 640
+
+// withinDescriptors returns how many connections can be used and how many may be kept open beside them, of those
+// planned, by a process that may have so many files open. A request may look up a name on a socket beside its own.
+func withinDescriptors(limit, connections, idle int) (int, int) {
+	free := limit - min(otherFiles, limit/2)
+	connections = max(min(connections, free/2), 1)
+	return connections, max(min(idle, free-2*connections), 1)
+}

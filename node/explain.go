@@ -1,0 +1,255 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"freshet/crawl/discovery"
+	"freshet/crawl/explain"
+	"freshet/crawl/robots"
+	"freshet/crawl/shard"
+	"freshet/fetch"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Explain explains a URL in a running crawl. Its time is that of a few reads, and of one of each site in the URL's
+// partition; for a URL without a row it looks for a page that links to it, in up to 100,000 rows.
+func (n *Node) Explain(raw string) (explain.Explanation, error) {
+	opt := n.current().Options
+	x := explaining{opt: opt, settings: opt.settings(), store: n.store}
+	about := x.about(running{n}, running{n})
+	about.Keeper = running{n}
+	if about.Ranked != nil {
+		about.Ranking = running{n}
+	}
+	return about.Explain(raw, n.opt.Clock.Now())
+}
+
+// running is what explain asks a crawl that runs.
+type running struct{ node *Node }
+
+// Obstacles implements explain.Hosts.
+func (r running) Obstacles(site weburl.Site, now time.Time) (all []frontier.Obstacle, err error) {
+	r.node.ask(func(s *shard.Shard, _ time.Time) { all = s.Obstacles(site, now) })
+	return all, nil
+}
+
+// Holds implements explain.Robots.
+func (r running) Holds(site weburl.Site) (holds bool) {
+	r.node.ask(func(s *shard.Shard, _ time.Time) { holds = s.Holds(site) })
+	return holds
+}
+
+// Rules implements explain.Robots.
+func (r running) Rules(site weburl.Site) (rules robots.Standing, err error) {
+	if !r.node.ask(func(s *shard.Shard, _ time.Time) { rules, err = s.Standing(site) }) {
+		return rules, errClosed
+	}
+	return rules, err
+}
+
+// Visits implements explain.Keeper.
+func (r running) Visits(u weburl.URL) (explain.Visits, bool) {
+	p, ok := r.node.Refreshing(u, u.Fingerprint())
+	return explain.Visits{NextDue: p.NextDue, RatePerDay: p.RatePerDay, Stale: p.Stale, Value: p.Value, Bar: p.Bar}, ok
+}
+
+// Remaining implements explain.Ranking.
+func (r running) Remaining() (pages int, ok bool) {
+	r.node.ask(func(s *shard.Shard, _ time.Time) { pages, ok = s.Remaining() })
+	return pages, ok
+}
+
+// Explain explains a URL in a directory in which no crawl runs, as the next run with those options
+// would treat it: of them scope, limits, agent, delays, retries and clock matter. Errors are the
+// store's, and those of wrong options.
+func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, error) {
+	opt.Dir = cmp.Or(opt.Dir, "-") // the store is open
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, 4*mib)}
+	return x.about(x, x).Explain(raw, opt.Clock.Now())
+}
+
+// stopped is what explain asks a crawl that does not run.
+type stopped struct {
+	explaining
+	book *robots.Book
+}
+
+// Obstacles implements explain.Hosts.
+func (x *stopped) Obstacles(site weburl.Site, now time.Time) ([]frontier.Obstacle, error) {
+	front, err := frontier.New(x.settings.FrontierOptions(nil), shard.Queues(x.store))
+	if err != nil {
+		return nil, err
+	}
+	info, err := shard.ReadSite(x.store, x.Rules, site)
+	if errors.Is(err, store.ErrNotFound) {
+		return front.Explain(site, now), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	front.Restore(info, now)
+	if start := x.store.Start(); !start.Clean {
+		front.AfterUncleanStop(now)
+	}
+	return front.Explain(site, now), nil
+}
+
+// Holds implements explain.Robots.
+func (x *stopped) Holds(site weburl.Site) bool {
+	_, ok := x.book.Standing(site)
+	return ok
+}
+
+// Rules implements explain.Robots.
+func (x *stopped) Rules(site weburl.Site) (robots.Standing, error) {
+	if standing, ok := x.book.Standing(site); ok {
+		return standing, nil
+	}
+	standing, err := shard.ReadRobots(x.store, x.book, site)
+	if err == nil {
+		x.book.Keep(site, standing)
+	}
+	return standing, err
+}
+
+// explaining is what explain asks of a data directory and a crawl's options. It is explain's Rows and Scope.
+type explaining struct {
+	opt      Options
+	settings shard.Settings
+	store    *store.Store
+}
+
+func (x *explaining) about(hosts explain.Hosts, rules explain.Robots) explain.About {
+	options := explain.Options{ScopeName: x.opt.Scope, Retries: x.opt.Retries, MaxStrikes: shard.MaxStrikes}
+	if !x.opt.AllowPrivate {
+		options.Guard = fetch.Guard
+	}
+	options.Ranked, _ = x.opt.ordering.(frontier.Ranked)
+	return explain.About{Options: options, Rows: x, Scope: x, Robots: rules, Hosts: hosts}
+}
+
+// Page implements explain.Rows.
+func (x *explaining) Page(u weburl.URL) (explain.Page, error) {
+	row, _, err := x.store.PageOf(u)
+	if err != nil {
+		return explain.Page{}, err
+	}
+	page := explain.Page{Page: row, OutOfCrawl: discovery.Outside(row), RefusedByRobots: shard.RefusedByRobots(row)}
+	if row.Outcome == store.OutcomeFailed && row.Reason != "" {
+		page.Failure = failure(row.Reason)
+	}
+	if row.Via != 0 {
+		page.Via = "page " + row.Via.String()
+		// The page that carries the link may lie in another partition; its name is worth a look in this one.
+		if via, err := x.store.Page(x.store.Home(u.Site()), row.Via); err == nil {
+			page.Via = via.URL.String()
+		}
+	}
+	return page, nil
+}
+
+// failure returns the outcome's word in the error of a fetch. A visit's record has it only within the text, which
+// reads "fetch: phase: outcome: …" (fetch.Result.Err).
+func failure(text string) string {
+	words := strings.SplitN(text, ": ", 4)
+	if len(words) < 3 || words[0] != "fetch" {
+		return store.OutcomeFailed.String()
+	}
+	return words[2]
+}
+
+// Site implements explain.Rows.
+func (x *explaining) Site(site weburl.Site) (store.SiteRow, error) { return x.store.Site(site) }
+
+// linkRows bounds the rows in which a link to an unknown URL is looked for.
+const linkRows = 100_000
+
+// Link implements explain.Rows. It looks in the URL's own partition first, and tells how many links and redirects lead
+// to it.
+func (x *explaining) Link(u weburl.URL) (link weburl.Link, found bool, err error) {
+	n := x.store.Partitions()
+	own := int(x.store.Home(u.Site()))
+	rows := 0
+	for i := range n {
+		p := weburl.Partition((own + i) % n)
+		for row, err := range x.store.Pages(p) {
+			if rows++; err != nil || rows > linkRows {
+				return weburl.Link{URL: u}, false, err
+			}
+			if row.Redirect == u {
+				return discovery.RedirectLink(u, row.Page), true, nil
+			}
+			if row.Versions == 0 || row.NoFollow {
+				continue
+			}
+			links, err := x.store.OutLinks(p, row.Fingerprint)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return link, false, fmt.Errorf("crawl: explain %s: links of %s: %w", u, row.URL, err)
+			}
+			for _, l := range discovery.PageLinks(links, row.Page) {
+				if l.URL == u {
+					return l, true, nil
+				}
+			}
+		}
+	}
+	return weburl.Link{URL: u}, false, nil
+}
+
+// Admits implements explain.Scope.
+func (x *explaining) Admits(u weburl.URL) (reason frontier.Reason, ok bool, err error) {
+	scope, err := x.scope(u)
+	if err != nil {
+		return reason, false, err
+	}
+	bounds := x.settings.Bounds(scope, nil)
+	reason, ok = bounds.AdmitURL(u)
+	return reason, ok, nil
+}
+
+// Limits implements explain.Scope.
+func (x *explaining) Limits(link weburl.Link, pages int, now time.Time) (frontier.Reason, bool) {
+	bounds := x.settings.Bounds(nil, nil) // limits know no scope
+	return bounds.Guard(link.URL.Site()).Admit(link, pages, now)
+}
+
+// Keeps implements explain.Scope.
+func (x *explaining) Keeps(page store.Page) (reason frontier.Reason, ok bool, err error) {
+	scope, err := x.scope(page.URL)
+	if err != nil {
+		return reason, false, err
+	}
+	bounds := x.settings.Bounds(scope, nil)
+	reason, ok = bounds.Admits(page)
+	return reason, ok, nil
+}
+
+// scope returns the scope as the rows of the sites tell it. A domain's sites lie in one partition.
+func (x *explaining) scope(u weburl.URL) (frontier.Scope, error) {
+	scope, err := frontier.ParseScope(x.opt.Scope)
+	if err != nil {
+		return nil, err
+	}
+	for _, seed := range x.opt.Seeds {
+		scope.AddSeed(seed)
+	}
+	for row, err := range x.store.Sites(x.store.Home(u.Site())) {
+		if err != nil {
+			return nil, fmt.Errorf("crawl: explain %s: %w", u, err)
+		}
+		if row.Seed {
+			scope.AddSite(row.Site)
+		}
+	}
+	return scope, nil
+}

@@ -1,0 +1,151 @@
+package node
+
+import (
+	"net/http"
+
+	"freshet/crawl/robots"
+	"freshet/crawl/shard"
+	"freshet/fetch"
+	"freshet/memory"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// visit is a turn that has a request. It is in one hand at a time: the fetch's, a worker's, the committer's, and the
+// loop's in between.
+type visit struct {
+	fetch   shard.Fetch
+	process shard.Process // from the answer on
+	asking  bool          // the request has not ended: the loop's
+
+	result *fetch.Result
+	hold   *memory.Holding // what its record, members and links take, until it is over
+	mark   mark            // from when it is processed until it is over
+
+	processed bool
+	links     []weburl.Link
+	members   [][]byte
+	main      int
+	id        warc.ID
+	bytes     int64 // of the answer
+}
+
+// fetch makes the request of a turn, and tells what came of it. Leave is where it hears whether the address of the
+// host may be asked.
+func (n *Node) fetch(v *visit, leave <-chan bool) {
+	request := n.request(&v.fetch)
+	site := request.URL.Site()
+	crash := contain(func() { request.Resolved = n.fetcher.Resolve(n.fetching, site.Host(), site.Port()) })
+	if v.fetch.AskLeave && request.Resolved.Outcome == fetch.Answered && !n.mayAsk(v, request.Resolved, leave) {
+		n.fleet.ended()
+		return
+	}
+	started := n.opt.Clock.Now()
+	var result *fetch.Result
+	if crash == nil {
+		crash = contain(func() { result = n.fetcher.Fetch(n.fetching, request) })
+	}
+	now := n.opt.Clock.Now()
+	if crash != nil {
+		result = &fetch.Result{URL: request.URL, Started: started, Ended: now}
+		n.crashed(result, crash)
+	}
+	ended := shard.Ended{Turn: v.fetch.Turn, Started: started, At: now}
+	switch {
+	case result.Outcome == fetch.Canceled:
+		ended.Given = shard.Nothing
+	case result.Unheard():
+		ended.Given = shard.Unheard
+	}
+	if ended.Given != shard.Answer {
+		result.Drop()
+		n.fleet.ended()
+		n.mail.put(letter{event: ended})
+		return
+	}
+	ended.Bytes, ended.Kept, ended.Failed = int64(len(result.ResponseBytes)), result.Kept, backsOff(result)
+	if ended.Failed {
+		ended.RetryAfter, _ = result.RetryAfter(now)
+	}
+	if v.fetch.Robots {
+		ended.Robots = n.robotsAnswer(v.fetch.Page.Site(), result)
+	}
+	v.result = result
+	n.fleet.fetched()
+	n.mail.put(letter{event: ended})
+}
+
+// mayAsk asks leave for an address. After a fault there is none.
+func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool {
+	n.mail.put(letter{event: shard.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
+	select {
+	case granted := <-leave:
+		return granted
+	case <-n.failed:
+		n.mail.put(letter{event: shard.Ended{Turn: v.fetch.Turn, Given: shard.Nothing}})
+		return false
+	}
+}
+
+// request returns the request of a turn as the rules of the site that is asked have it.
+func (n *Node) request(f *shard.Fetch) fetch.Request {
+	rule := n.current().rules.of(f.URL.Site())
+	request := fetch.Request{
+		URL: f.URL, ETag: f.ETag, LastModified: f.LastModified, KeepAlive: f.KeepAlive, Once: f.Once, MaxBody: f.MaxBody,
+		Header: rule.Header, Route: rule.Route, In: rule.In, Out: rule.Out,
+	}
+	if len(f.Wanted) > 0 {
+		request.Wanted = f.Wanted.Has
+	}
+	return request
+}
+
+// backsOff tells whether an answer asks for more distance: an overloaded server, or none to be had.
+func backsOff(r *fetch.Result) bool {
+	switch r.Outcome {
+	case fetch.Answered, fetch.Cut:
+		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
+	case fetch.ConnectFailed, fetch.TimedOut, fetch.Disconnected:
+		return true
+	}
+	return false
+}
+
+// robotsAnswer tells what came of a request for a site's robots.txt.
+func (n *Node) robotsAnswer(site weburl.Site, r *fetch.Result) *shard.RobotsAnswer {
+	answer := &shard.RobotsAnswer{}
+	if crash := contain(func() { answer.Answer = n.readRobots(r) }); crash != nil {
+		n.crashed(r, crash)
+		answer.Answer = robots.Answer{}
+	}
+	answer.Record = robotsRecord(site, r)
+	return answer
+}
+
+func (n *Node) readRobots(r *fetch.Result) (a robots.Answer) {
+	a.Barred = r.Outcome == fetch.Refused
+	if r.Outcome != fetch.Answered && !(r.Outcome == fetch.Cut && r.Truncated == fetch.TruncatedLength) {
+		return a
+	}
+	if target, _, ok := r.Redirect(); ok {
+		a.Redirect = target
+	}
+	body, readable := n.robotsBody(r)
+	a.Reached = readable && r.Status < 500 && r.Status != http.StatusTooManyRequests
+	a.Body = body
+	return a
+}
+
+// robotsBody returns the decoded beginning of a robots.txt, empty unless the answer is a 2xx: any other
+// says that there are no rules. It is not ok if nothing of it can be decoded. All fetches may decode one at a time, so
+// that is charged as a page's is.
+func (n *Node) robotsBody(r *fetch.Result) (body []byte, ok bool) {
+	if r.Status < 200 || r.Status > 299 {
+		return nil, true
+	}
+	decoding := n.pages.Hold()
+	defer decoding.Release()
+	room := func(bytes int64) error { return decoding.Grow(n.life, bytes) }
+	body, _, err := r.Decode(robots.MaxBytes, new([]byte), room)
+	return body, err == nil || len(body) > 0
+}

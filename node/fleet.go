@@ -1,0 +1,172 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"freshet/clock"
+	"freshet/fleet"
+)
+
+// queuePlaces is K: pages that are fetched and wait to be processed, or are being processed, before a
+// fetch has to wait with its page. It is short enough that the switching curves can be computed for as
+// many fetchers as there are.
+const queuePlaces = 32
+
+// fleetGate says how many fetches may be under way, as a fleet.Controller finds from
+// what it hears of them. Its seconds are the machine's, whatever the rate of the clock. It is safe for
+// concurrent use.
+//
+// A fetch that brings a page while the queue is full ends for the shard, as its host is free, but not for the
+// controller: it waits for a place with its page, and keeps its place among those that may be under way.
+type fleetGate struct {
+	clock *clock.Clock
+	began time.Time
+
+	mu      sync.Mutex
+	control *fleet.Controller
+	pages   int // in the queue or held by a waiting fetch
+}
+
+func newGate(opt Options, workers int) (*fleetGate, error) {
+	control, err := fleet.NewController(fleet.Control{
+		Rule: opt.Fleet, Most: opt.Connections, Queue: max(queuePlaces, workers) + workers, Workers: workers,
+		Gamma: opt.Gamma,
+	}, 0)
+	return &fleetGate{clock: opt.Clock, began: opt.Clock.Now(), control: control}, err
+}
+
+// places is how many pages may wait for a worker.
+func (g *fleetGate) places() int { return g.control.Queue - g.control.Workers }
+
+// now is the machine's seconds since the gate was made.
+func (g *fleetGate) now() float64 { return g.clock.Machine(g.clock.Now().Sub(g.began)).Seconds() }
+
+// tell tells the controller of something that happens now.
+func (g *fleetGate) tell(of func(c *fleet.Controller, now float64)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	of(g.control, g.now())
+}
+
+// started tells of a fetch that begins.
+func (g *fleetGate) started() { g.tell((*fleet.Controller).Started) }
+
+// ended tells of a fetch that is over without a page.
+func (g *fleetGate) ended() { g.tell((*fleet.Controller).Ended) }
+
+// fetched tells of a fetch that has brought a page.
+func (g *fleetGate) fetched() {
+	g.tell(func(c *fleet.Controller, now float64) {
+		c.Fetched(now)
+		if g.pages++; g.pages <= c.Queue {
+			c.Ended(now)
+		}
+	})
+}
+
+// processed tells of a page that has left the queue: a fetch that waits gets its place.
+func (g *fleetGate) processed() {
+	g.tell(func(c *fleet.Controller, now float64) {
+		c.Processed(now)
+		if g.pages--; g.pages >= c.Queue {
+			c.Ended(now)
+		}
+	})
+}
+
+// room returns how many fetches may be under way that do not wait with a page.
+func (g *fleetGate) room() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(0, g.control.Allowed()-max(0, g.pages-g.control.Queue))
+}
+
+// look has the controller take note of fetches that are held back, if there are as many as may be.
+func (g *fleetGate) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.control.Open()
+}
+
+func (g *fleetGate) read() (r fleet.Reading) {
+	g.tell(func(c *fleet.Controller, now float64) { r = c.Read(now) })
+	return r
+}
+
+// steerFleet measures, and has a plan made where one is wanted, which may take part of a second: without
+// the gate's lock.
+func (n *Node) steerFleet() {
+	var model fleet.Model
+	var wanted bool
+	n.fleet.tell(func(c *fleet.Controller, now float64) { model, wanted = c.Measure(now) })
+	if wanted {
+		if plan, err := model.Plan(n.opt.Connections); err != nil {
+			n.opt.Logger.Warn("no plan for the fleet", "error", err)
+		} else {
+			n.fleet.tell(func(c *fleet.Controller, _ float64) { c.Adopt(plan) })
+		}
+	}
+	n.mail.stir() // there may be other room
+}
+
+// FleetStatus is how many fetches there may be, and what that costs: γ times the share of time in which
+// a worker starves, and the pages a second that fetches would have brought had they not waited for a
+// place in the queue. Rates and shares are of the last seconds, and 0 before they are known; those of
+// the model are what it computes for these rates, not what was measured.
+type FleetStatus struct {
+	Rule      string  `json:"rule"`
+	Allowed   int     `json:"allowed"`
+	Active    int     `json:"active"`
+	Waiting   int     `json:"waiting"` // with a page, for a place in the queue
+	Queue     int     `json:"queue_pages"`
+	Places    int     `json:"queue_places"`
+	Arrival   float64 `json:"arrival_rate_pages_per_s"` // λ, of one busy fetcher
+	Service   float64 `json:"service_rate_pages_per_s"` // μ, of all workers
+	Variation float64 `json:"service_variation"`        // coefficient of variation; the model's is 1
+	Gamma     float64 `json:"gamma_pages_per_s"`
+	Starved   float64 `json:"starvation"`
+	Loss      float64 `json:"loss_pages_per_s"`
+	Cost      float64 `json:"cost_pages_per_s"`
+
+	ModelFixed     int     `json:"model_fixed_fetchers"` // the best fixed number, and its cost
+	ModelFixedCost float64 `json:"model_fixed_cost_pages_per_s"`
+	ModelCost      float64 `json:"model_switched_cost_pages_per_s"`
+
+	StarvedS float64 `json:"starved_s"` // of the run, so far
+	WaitedS  float64 `json:"waited_s"`  // seconds of fetches
+	BusyS    float64 `json:"busy_s"`
+	Fetched  int64   `json:"fetched"`
+	Changes  int64   `json:"changes"` // of the number allowed
+}
+
+// status returns the readings of now.
+func (g *fleetGate) status() FleetStatus {
+	r := g.read()
+	s := FleetStatus{
+		Rule: g.control.Rule.String(), Allowed: r.Allowed, Active: r.Active, Waiting: r.Waiting,
+		Queue: r.Queue, Places: g.control.Queue, Arrival: r.ArrivalRate, Service: r.ServiceRate,
+		Gamma: r.Gamma, Starved: r.Starvation, Loss: r.Loss, Cost: r.Cost,
+		ModelFixed: r.Fixed.Fetchers, ModelFixedCost: r.Fixed.Cost,
+		StarvedS: r.Starved, WaitedS: r.Waited, BusyS: r.Busy, Fetched: int64(r.Fetched), Changes: r.Changes,
+	}
+	if r.Variation >= 0 { // not NaN
+		s.Variation = math.Sqrt(r.Variation)
+	}
+	if r.Switched != nil {
+		s.ModelCost = r.Switched.Cost
+	}
+	return s
+}
+
+// String returns the status as a part of the progress line.
+func (s FleetStatus) String() string {
+	text := fmt.Sprintf("%d of %d fetching (%s)  queue %d/%d", s.Active, s.Allowed, s.Rule, s.Queue, s.Places)
+	if s.Arrival > 0 && s.Service > 0 {
+		text += fmt.Sprintf("  λ %.3g μ %.3g/s  starved %.1f%% loss %.3g/s cost %.3g (model's for %d fixed: %.3g)",
+			s.Arrival, s.Service, 100*s.Starved, s.Loss, s.Cost, s.ModelFixed, s.ModelFixedCost)
+	}
+	return text
+}

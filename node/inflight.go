@@ -1,0 +1,208 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/crawl/shard"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// inFlight is the file that names the pages which are being processed or committed, so that a page that kills the
+// process is known after it. A mark is written before the processing begins, and not synced: that outlives the
+// process, though not the machine. A page that was met by an unclean stop gets a strike. Struck pages are processed
+// one at a time from then on, until they are committed. So a page that kills the process strikes no other
+// struck page, and those that were merely beside it lose their strike when they are committed.
+//
+// The file is a table of marks of 16 bytes: the fingerprint in 8, the partition plus one in 4, and the number of the
+// page's last visit in 4, in little-endian order. All zeroes is a free place.
+type inFlight struct {
+	fs   vfs.FS
+	path string
+	log  *slog.Logger
+	lane chan struct{} // a token: held by the one struck page that is processed
+
+	mu    sync.Mutex
+	file  vfs.File
+	image []byte // of the file
+	free  []int  // places
+	fault error  // of the first write that failed
+}
+
+// mark is a page's place in the table.
+type mark struct {
+	place int // plus one; 0: none
+	alone bool
+}
+
+const markBytes = 16
+
+// openInFlight opens the file of a crawl, with what the last run has left in it.
+func openInFlight(fs vfs.FS, dir, crawl string, log *slog.Logger) (*inFlight, error) {
+	f := &inFlight{fs: fs, path: fs.PathJoin(dir, store.InFlightPrefix+crawl), log: log, lane: make(chan struct{}, 1)}
+	file, err := fs.OpenReadWrite(f.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, fmt.Errorf("crawl: open the list of pages in flight: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil {
+		f.image = make([]byte, min(info.Size(), maxMarks*markBytes)/markBytes*markBytes)
+		_, err = file.ReadAt(f.image, 0)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("crawl: read the list of pages in flight: %w", err), file.Close())
+	}
+	f.file = file
+	return f, nil
+}
+
+// maxMarks bounds what is read of a file that may not be ours.
+const maxMarks = 1 << 16
+
+// left returns the marks that the last run has left.
+func (f *inFlight) left() (pages []shard.Struck) {
+	for m := range slices.Chunk(f.image, markBytes) {
+		p := binary.LittleEndian.Uint32(m[8:])
+		if p == 0 || p > weburl.MaxPartitions {
+			continue
+		}
+		fp := weburl.Fingerprint(binary.LittleEndian.Uint64(m))
+		pages = append(pages, shard.Struck{
+			PageKey: shard.PageKey{Partition: weburl.Partition(p - 1), Fingerprint: fp},
+			Visits:  binary.LittleEndian.Uint32(m[12:]),
+		})
+	}
+	return pages
+}
+
+// clear frees all places.
+func (f *inFlight) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.image)
+	f.free = f.free[:0]
+	for i := len(f.image)/markBytes - 1; i >= 0; i-- {
+		f.free = append(f.free, i)
+	}
+	f.write(0, len(f.image))
+}
+
+// begin marks a page. It waits if the page is to be processed alone and another such page is. When ctx ends there are
+// no more marks.
+func (f *inFlight) begin(ctx context.Context, page shard.Struck, alone bool) mark {
+	if alone {
+		select {
+		case f.lane <- struct{}{}:
+		case <-ctx.Done():
+			return mark{}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.free) == 0 {
+		f.free = append(f.free, len(f.image)/markBytes)
+		f.image = append(f.image, make([]byte, markBytes)...)
+	}
+	last := len(f.free) - 1
+	place := f.free[last]
+	f.free = f.free[:last]
+	at := place * markBytes
+	binary.LittleEndian.PutUint64(f.image[at:], uint64(page.Fingerprint))
+	binary.LittleEndian.PutUint32(f.image[at+8:], uint32(page.Partition)+1)
+	binary.LittleEndian.PutUint32(f.image[at+12:], page.Visits)
+	f.write(at, at+markBytes)
+	return mark{place + 1, alone}
+}
+
+// end frees the places of pages, in one write.
+func (f *inFlight) end(marks []mark) {
+	f.mu.Lock()
+	from, to := len(f.image), 0
+	for _, m := range marks {
+		if m.place == 0 {
+			continue
+		}
+		at := (m.place - 1) * markBytes
+		clear(f.image[at : at+markBytes])
+		from, to = min(from, at), max(to, at+markBytes)
+		f.free = append(f.free, m.place-1)
+	}
+	if from < to {
+		f.write(from, to)
+	}
+	f.mu.Unlock()
+	for _, m := range marks {
+		if m.alone {
+			<-f.lane
+		}
+	}
+}
+
+// write brings a part of the image into the file. If it cannot, the crawl goes on without. The lock is held.
+func (f *inFlight) write(from, to int) {
+	if _, err := f.file.WriteAt(f.image[from:to], int64(from)); err != nil && f.fault == nil {
+		f.fault = err
+		f.log.Error("a page that kills the crawl would not be found: the list of pages in flight cannot be written",
+			"error", err)
+	}
+}
+
+// close closes the file. It is removed if the crawl ended in order, or if no page is marked in it.
+func (f *inFlight) close(orderly bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.file.Close()
+	if orderly || !slices.ContainsFunc(f.image, func(b byte) bool { return b != 0 }) {
+		err = errors.Join(err, f.fs.Remove(f.path))
+	}
+	if err != nil {
+		return fmt.Errorf("crawl: close the list of pages in flight: %w", err)
+	}
+	return nil
+}
+
+// strike has each page struck that the last run was processing when it was cut off.
+func (n *Node) strike() error {
+	struck := n.inFlight.left()
+	if len(struck) > 0 {
+		if _, err := n.order(shard.Strike{Pages: struck}); err != nil {
+			return err
+		}
+		if err := n.warnOfStruck(struck); err != nil {
+			return err
+		}
+	}
+	n.inFlight.clear()
+	return nil
+}
+
+// warnOfStruck says which pages are set aside now.
+func (n *Node) warnOfStruck(pages []shard.Struck) error {
+	for _, page := range pages {
+		if int(page.Partition) >= n.store.Partitions() {
+			continue
+		}
+		row, err := n.store.Page(page.Partition, page.Fingerprint)
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.Visits != page.Visits || row.Strikes < shard.MaxStrikes) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("crawl: struck page %s: %w", page.Fingerprint, err)
+		}
+		n.opt.Logger.Error("a page is set aside: three runs in a row were cut off while it was processed; recrawl lifts that",
+			"url", row.URL.String())
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"freshet/crawl/shard"
+	"freshet/store"
+)
+
+// keepEvery is how often the past is cut down to what Options.Keep asks for, in the crawl's time, but
+// not more often than every minute of the machine's.
+const keepEvery = time.Hour
+
+// firstPurgeRetry is how long after a purge could not be finished that is tried again, in the crawl's time and at
+// least a tenth of a second of the machine's; then twice as long each time, up to what is between two sweeps.
+const firstPurgeRetry = 10 * time.Second
+
+// keeper cuts the past down and takes what is purged off the disk, beside the crawl.
+type keeper struct {
+	purge chan struct{} // one token: a purge has begun
+
+	mu     sync.Mutex
+	sum    store.Swept // of all sweeps of this run; FileBytes and LiveBytes as the last one found them
+	sweeps int64
+	faults int64
+}
+
+// keep runs until ctx ends. A sweep that fails is tried again by the next one; a purge is owed to somebody, and is
+// tried again sooner.
+func (n *Node) keep(ctx context.Context) {
+	every := max(keepEvery, n.opt.Clock.Span(time.Minute))
+	first := max(firstPurgeRetry, n.opt.Clock.Span(100*time.Millisecond))
+	sweep, again := n.opt.Clock.NewTimer(every), n.opt.Clock.NewTimer(every)
+	defer sweep.Stop()
+	defer again.Stop()
+	again.Stop()
+	wait := first
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.keeper.purge:
+			err = n.inBackground(ctx, "purge", func() error { return n.finishPurges(ctx) })
+		case <-again.C:
+			err = n.inBackground(ctx, "purge", func() error { return n.finishPurges(ctx) })
+		case <-sweep.C:
+			err = n.inBackground(ctx, "sweep", func() error { return n.sweep(ctx) })
+			n.opt.Clock.Reset(sweep, every)
+		}
+		if err == nil {
+			again.Stop()
+			wait = first
+			continue
+		}
+		n.opt.Clock.Reset(again, wait)
+		wait = min(2*wait, every)
+	}
+}
+
+// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the next run
+// if need be.
+func (n *Node) finishPurges(ctx context.Context) error {
+	report, err := n.store.FinishPurges(ctx)
+	if err == nil && len(report.Targets) > 0 {
+		n.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
+	}
+	return err
+}
+
+// forget takes what is purged out of the files of the directory that are the node's.
+func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
+	if n.log == nil {
+		return errors.New("crawl: the log is not open") // Open has failed: the next one does it
+	}
+	return n.log.forget(ctx, hit)
+}
+
+// sweep cuts the past down, and finishes purges.
+func (n *Node) sweep(ctx context.Context) error {
+	if n.opt.Keep == (store.Keep{}) {
+		return n.finishPurges(ctx)
+	}
+	swept, err := n.store.Sweep(ctx, n.opt.Keep, n.opt.Clock.Now())
+	k := &n.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sweeps++
+	k.sum.Versions += swept.Versions
+	k.sum.Captures += swept.Captures
+	k.sum.Forgotten += swept.Forgotten
+	k.sum.Files += swept.Files
+	k.sum.FreedBytes += swept.FreedBytes
+	if swept.FileBytes > 0 {
+		k.sum.FileBytes, k.sum.LiveBytes = swept.FileBytes, swept.LiveBytes
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
+		k.faults++
+	}
+	return err
+}
+
+// swept returns what the sweeps of this run did, their number, and how many of them failed.
+func (k *keeper) swept() (sum store.Swept, sweeps, faults int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sum, k.sweeps, k.faults
+}
+
+// watchDisk ends the crawl, as if it had been asked to, while there is still room to end in order.
+func (n *Node) watchDisk() {
+	if n.opt.MinFree <= 0 || n.short.Load() {
+		return
+	}
+	usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir)
+	if err != nil || int64(usage.AvailBytes) >= n.opt.MinFree {
+		return
+	}
+	n.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes,
+		"min_free_bytes", n.opt.MinFree)
+	n.short.Store(true)
+	n.mail.put(letter{event: shard.End{Reason: shard.DiskFull}})
+}

@@ -1,0 +1,290 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"freshet/crawl/shard"
+)
+
+// A letter tells the loop of something that has happened.
+type letter struct {
+	event shard.Event
+	reply chan<- shard.Reply // where the reply to an order goes; it has room
+}
+
+// mailbox holds letters until the loop takes them. Nobody waits who puts one in.
+type mailbox struct {
+	stirred chan struct{} // one token: there may be something to do
+
+	mu      sync.Mutex
+	letters []letter
+}
+
+func newMailbox() mailbox { return mailbox{stirred: make(chan struct{}, 1)} }
+
+// put puts a letter in.
+func (m *mailbox) put(l letter) {
+	m.mu.Lock()
+	m.letters = append(m.letters, l)
+	m.mu.Unlock()
+	m.stir()
+}
+
+// stir has the loop look without a letter.
+func (m *mailbox) stir() { signal(m.stirred) }
+
+// take returns all letters, in the order in which they were put in.
+func (m *mailbox) take() []letter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.letters
+	m.letters = nil
+	return all
+}
+
+// A question is put to the shard between two of its steps. It should be a short one: the crawl waits.
+type question struct {
+	ask      func(s *shard.Shard, now time.Time)
+	answered chan struct{} // closed then
+}
+
+// ask puts a question to the shard and waits for the answer. It reports whether there was one: not after Close.
+func (n *Node) ask(do func(s *shard.Shard, now time.Time)) bool {
+	q := question{do, make(chan struct{})}
+	select {
+	case n.questions <- q:
+		<-q.answered
+		return true
+	case <-n.ended:
+		return false
+	}
+}
+
+// counts returns what the shard has counted.
+func (n *Node) counts() (c shard.Counts) {
+	n.ask(func(s *shard.Shard, _ time.Time) { c = s.Counts() })
+	return c
+}
+
+// A loop tells a shard what has happened, and has done what it decides. All else of the node that has to do with the
+// shard goes through the mailbox, or is a question. It runs from Open to Close.
+type loop struct {
+	*Node
+	shard *shard.Shard
+
+	visits  map[shard.Turn]*visit         // of turns with a request
+	leaves  map[shard.Turn]chan<- bool    // where the answers to Resolved go
+	replies map[uint64]chan<- shard.Reply // to orders
+	waiting []*visit                      // to be processed, while there is no place for them
+	room    int                           // as the shard was told
+	wake    time.Time                     // when to step if nothing happens; zero: not
+	caught  bool                          // up with the records
+	done    bool                          // nothing is under way any more
+}
+
+func newLoop(n *Node, s *shard.Shard) *loop {
+	return &loop{
+		Node: n, shard: s, visits: map[shard.Turn]*visit{}, leaves: map[shard.Turn]chan<- bool{},
+		replies: map[uint64]chan<- shard.Reply{},
+	}
+}
+
+// run steps the shard whenever something has happened, or it asked for it, until quit.
+func (l *loop) run() {
+	defer close(l.ended)
+	defer l.end()
+	timer := l.opt.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		l.step()
+		wait := time.Hour
+		if !l.wake.IsZero() {
+			wait = max(0, l.wake.Sub(l.opt.Clock.Now()))
+		}
+		l.opt.Clock.Reset(timer, wait)
+		if !l.rest(timer.C) {
+			return
+		}
+	}
+}
+
+// rest waits until it is time for a step, and meanwhile answers questions and lets workers have what waits for them.
+// It returns false when the loop is to end.
+func (l *loop) rest(timer <-chan time.Time) bool {
+	for {
+		var workers chan<- *visit
+		var next *visit
+		if len(l.waiting) > 0 {
+			workers, next = l.fetched, l.waiting[0]
+		}
+		select {
+		case <-l.mail.stirred:
+			return true
+		case <-timer:
+			return true
+		case q := <-l.questions:
+			q.ask(l.shard, l.opt.Clock.Now())
+			close(q.answered)
+		case workers <- next:
+			l.waiting = l.waiting[1:]
+		case <-l.quit:
+			return false
+		}
+	}
+}
+
+// end lets those end who do what the loop sends them.
+func (l *loop) end() {
+	l.shard.Close()
+	close(l.fetched)
+	close(l.groups)
+	close(l.errands)
+}
+
+// step tells the shard what has happened and has done what it decides. After a fault it only waits for what is under
+// way, of which nothing is stored.
+func (l *loop) step() {
+	events := l.read(l.mail.take())
+	if l.broken() {
+		l.wake, l.waiting = time.Time{}, nil
+		if l.fetchesUnderWay() == 0 {
+			l.finish(shard.Failed)
+		}
+		return
+	}
+	if room := l.fleet.room(); room != l.room {
+		l.room = room
+		events = append(events, shard.Room{Turns: room})
+	}
+	work, err := l.shard.Step(l.opt.Clock.Now(), events...)
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	l.carryOut(work)
+	l.wake = work.Wake
+	l.fleet.look()
+	if work.Ready && !l.caught {
+		l.caught = true
+		close(l.ready)
+	}
+	if work.Over != "" {
+		l.finish(work.Over)
+	}
+}
+
+// finish tells Run that nothing is under way any more.
+func (l *loop) finish(why shard.Stop) {
+	if !l.done {
+		l.done, l.stop = true, why
+		close(l.over)
+	}
+}
+
+// read returns the events of letters, having taken note of what is the node's in them.
+func (l *loop) read(letters []letter) []shard.Event {
+	events := make([]shard.Event, 0, len(letters)+1)
+	for _, letter := range letters {
+		switch e := letter.event.(type) {
+		case shard.Ended:
+			if v, ok := l.visits[e.Turn]; ok { // after a fault it may have had no leave all the same
+				v.asking = false
+			}
+		case shard.Ordered:
+			l.replies[e.Number] = letter.reply
+		}
+		events = append(events, letter.event)
+	}
+	return events
+}
+
+// fetchesUnderWay counts the requests that have not ended.
+func (l *loop) fetchesUnderWay() (n int) {
+	for _, v := range l.visits {
+		if v.asking {
+			n++
+		}
+	}
+	return n
+}
+
+// carryOut has done what the shard decides.
+func (l *loop) carryOut(work shard.Work) {
+	for _, f := range work.Fetches {
+		l.beginFetch(f)
+	}
+	for _, a := range work.Leaves {
+		l.visits[a.Turn].asking = a.Granted
+		l.leaves[a.Turn] <- a.Granted
+		delete(l.leaves, a.Turn)
+	}
+	for _, p := range work.Process {
+		v := l.visits[p.Turn]
+		v.process = p
+		l.waiting = append(l.waiting, v)
+	}
+	if len(work.Append) > 0 {
+		l.groups <- l.groupOf(work.Append)
+	}
+	if work.Rebuild != nil {
+		again := l.caught
+		l.errands <- func() { l.rebuild(work.Rebuild.Linked, again) }
+	}
+	if work.Keep {
+		l.errands <- l.keepSeen
+	}
+	if work.Drain {
+		l.errands <- l.drain
+	}
+	if len(work.Weigh) > 0 {
+		l.jobs.Go(func() { l.weigh(work.Weigh) })
+	}
+	if work.Sort {
+		l.jobs.Go(l.sort)
+	}
+	for _, r := range work.Replies {
+		l.replies[r.Number] <- r
+		delete(l.replies, r.Number)
+	}
+	l.letGo(work.Done)
+}
+
+// beginFetch has a request made.
+func (l *loop) beginFetch(f shard.Fetch) {
+	v := &visit{fetch: f, asking: true}
+	l.visits[f.Turn] = v
+	leave := make(chan bool, 1)
+	if f.AskLeave {
+		l.leaves[f.Turn] = leave
+	}
+	l.fleet.started()
+	l.fetches.Go(func() { l.fetch(v, leave) })
+}
+
+// groupOf returns records that are to be stored, with their captures.
+func (l *loop) groupOf(appends []shard.Append) *group {
+	g := &group{appends: appends, visits: make([]*visit, len(appends))}
+	for i, a := range appends {
+		g.visits[i] = l.visits[a.Turn]
+	}
+	return g
+}
+
+// letGo gives up what is held for turns that are over.
+func (l *loop) letGo(turns []shard.Turn) {
+	var marks []mark
+	for _, turn := range turns {
+		v, ok := l.visits[turn]
+		if !ok { // it had no request
+			continue
+		}
+		delete(l.visits, turn)
+		v.hold.Release()
+		marks = append(marks, v.mark)
+		if v.processed {
+			<-l.backlog
+		}
+	}
+	l.inFlight.end(marks)
+}

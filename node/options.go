@@ -1,0 +1,176 @@
+package node
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/crawl/shard"
+	"freshet/fetch"
+	"freshet/fleet"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Options is what an operator decides of a crawl. The zero value of a field is its default.
+type Options struct {
+	Dir        string // data directory; required
+	Crawl      string // name of the crawl in it; default "main"
+	Partitions int    // partitions of a new directory; default 16
+
+	Seeds []weburl.URL
+	Scope string // page, site, domain, any; default site
+	Rules *Rules // of URLs and sites; nil: none
+	Wait  bool   // for more work when nothing is left to discover, instead of ending
+	Order string // as frontier.ParseOrdering has it; default DefaultOrder
+
+	Delay         time.Duration // w: from the end of an answer to the next request to its host
+	AdaptiveDelay float64       // at least this multiple of the last answer's time; 0: off
+	AddressDelay  time.Duration // as Delay, for an address; 0: off
+	PerConnection int           // k: requests on one connection back to back; default 1
+	Connections   int           // r: the most fetches at once; default 256
+	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
+	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: ten times as many as are processed.
+	Gamma float64
+
+	MaxPages     int64         // pages stored before the crawl ends; 0: no limit
+	MaxDepth     int           // links from a seed; 0: no limit
+	PagesPerSite int64         // default 25,000
+	MaxBody      int64         // bytes of a body; default 16 MiB
+	Memory       int64         // bytes that the crawl may hold in memory; default 1 GiB
+	For          time.Duration // how long to crawl; 0: no limit
+
+	Retries    int           // attempts after a failed one; default 2, -1: none
+	RetryDelay time.Duration // before the first of them, doubled each time; default 30 s
+
+	Resolve      map[string]netip.AddrPort // connections to a host, at any port, go there
+	AllowPrivate bool                      // loopback, private and link-local addresses may be asked
+	UserAgent    string                    // default "freshet/VERSION (+CONTACT)"
+	Agent        string                    // the name robots.txt is read for; default "freshet"
+
+	Clock    *clock.Clock // default clock.Real()
+	FS       vfs.FS       // default the machine's
+	Logger   *slog.Logger // default: discards
+	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
+	// WARCLevel is the gzip level of WARC records, 1 to 9; default 1, -1: as they are, in gzip's frame.
+	WARCLevel int
+	OnRecord  func(p weburl.Partition, number uint64, record []byte)
+	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
+	// one goroutine at a time; after a crash, of those that were not decided once more.
+	OnLinks func(links []weburl.Link)
+
+	TLSConfig *tls.Config // base of every handshake's configuration; nil for the system's roots
+	// Fetch is the base of the fetcher's options: time-outs, header limits, resolver, dialer. The fields
+	// above that concern fetches are put into it.
+	Fetch fetch.Options
+
+	Keep     store.Keep      // how much of the past is kept; default all
+	Suffixes weburl.Suffixes // tells domains apart in the data directory; default the program's list
+	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
+
+	DiscoveryShare float64        // share of the requests owed to new pages; default 0.2
+	Refresh        *shard.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
+	Version        string         // of the program, for warcinfo
+
+	// BeforeProcess is called by a worker before each page or robots.txt that it processes. It is for experiments,
+	// which slow the processing down by it, and for tests, which crash it.
+	BeforeProcess func(weburl.URL)
+
+	ordering frontier.Ordering
+}
+
+// DefaultOrder is the ordering that does best on the lab's bench with many fetchers, see
+// docs/decisions.
+const DefaultOrder = "cash-sum"
+
+// withDefaults returns o with its zero fields set, or all that is wrong with it, joined.
+func (o Options) withDefaults() (Options, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("crawl: "+format, args...)) }
+	if o.Dir == "" {
+		fault("no data directory")
+	}
+	setDefault(&o.Crawl, "main")
+	setDefault(&o.Partitions, 16)
+	setDefault(&o.Scope, "site")
+	setDefault(&o.Order, DefaultOrder)
+	setDefault(&o.PerConnection, 1)
+	setDefault(&o.Connections, 256)
+	setDefault(&o.PagesPerSite, 25_000)
+	setDefault(&o.MaxBody, 16<<20)
+	setDefault(&o.Memory, defaultMemory)
+	setDefault(&o.Retries, 2)
+	setDefault(&o.RetryDelay, 30*time.Second)
+	setDefault(&o.DiscoveryShare, 0.2)
+	setDefault(&o.WARCLevel, warc.FastLevel)
+	setDefault(&o.Version, "devel")
+	setDefault(&o.Agent, "freshet")
+	setDefault(&o.UserAgent, "freshet")
+	setDefault(&o.Clock, clock.Real())
+	setDefault(&o.Logger, slog.New(slog.DiscardHandler))
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	for _, number := range []struct {
+		name  string
+		value float64
+	}{
+		{"delay", o.Delay.Seconds()}, {"adaptive-delay", o.AdaptiveDelay}, {"address-delay", o.AddressDelay.Seconds()},
+		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
+		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
+		{"max-body", float64(o.MaxBody)}, {"memory", float64(o.Memory)}, {"for", o.For.Seconds()},
+		{"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()}, {"gamma", o.Gamma},
+	} {
+		if !(number.value >= 0) {
+			fault("%s %v is negative", number.name, number.value)
+		}
+	}
+	if o.WARCLevel < -1 || o.WARCLevel > 9 {
+		fault("warc-level %d: want -1 to 9", o.WARCLevel)
+	}
+	if strings.ContainsAny(o.UserAgent, "\r\n") {
+		fault("user-agent %q has a line break", o.UserAgent)
+	}
+	if err := o.Keep.Validate(); err != nil {
+		faults = append(faults, err)
+	}
+	var err error
+	if o.Refresh != nil {
+		asked, err := o.Refresh.WithDefaults()
+		if err != nil {
+			faults = append(faults, err)
+		}
+		o.Refresh = &asked
+	}
+	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
+		faults = append(faults, err)
+	}
+	return o, errors.Join(faults...)
+}
+
+// settings returns what a shard decides by, as far as the options say it.
+func (o Options) settings() shard.Settings {
+	return shard.Settings{
+		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Wait: o.Wait, Ordering: o.ordering,
+		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
+		DiscoveryShare: o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
+		For: o.For, Retries: max(0, o.Retries), RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
+		OnLinks: o.OnLinks,
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,348 @@
+package node
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"freshet/crawl/discovery"
+	"freshet/crawl/shard"
+	"freshet/extract"
+	"freshet/fetch"
+	"freshet/memory"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// worker turns fetched pages into what is to be stored, one after the other: links and digests, the record,
+// the WARC members.
+type worker struct {
+	*Node
+	parser  *extract.Parser
+	encoder *warc.Encoder
+	scratch []byte          // for a body that came in codings
+	hold    *memory.Holding // of the visit that is being processed
+}
+
+// process lets a worker have what is fetched. One goroutine a processor runs it. Where many visits wait to be stored
+// the worker waits, and with it the fetches.
+func (n *Node) process() {
+	w := worker{Node: n}
+	w.equip()
+	for v := range n.fetched {
+		if n.broken() {
+			continue
+		}
+		done := w.work(v)
+		select {
+		case n.backlog <- struct{}{}:
+			v.processed = true
+		case <-n.life.Done():
+		}
+		n.fleet.processed()
+		n.mail.put(letter{event: done})
+	}
+}
+
+// equip gives the worker new tools.
+func (w *worker) equip() {
+	w.parser = extract.NewParser(extract.Options{
+		Agent: w.opt.Agent, MaxDocument: w.plan.document, MaxUnpacked: w.plan.unpacked,
+		MaxLinkBytes: w.plan.links, Room: w.room,
+	})
+	w.encoder = warc.NewEncoder(max(w.opt.WARCLevel, 0))
+}
+
+// work makes the record, members and links of a visit. A crash costs it all but its record.
+func (w *worker) work(v *visit) shard.Processed {
+	p := &v.process
+	done := shard.Processed{Turn: p.Turn}
+	w.hold = w.pages.Hold()
+	v.hold = w.hold
+	if p.Robots == nil {
+		v.mark = w.inFlight.begin(w.life, shard.Struck{PageKey: p.Page, Visits: p.Row.Visits}, p.Alone)
+	}
+	crash := contain(func() {
+		if w.opt.BeforeProcess != nil {
+			w.opt.BeforeProcess(v.fetch.Page)
+		}
+		if p.Robots != nil {
+			w.captureRobots(v)
+		} else {
+			done.Page = w.learn(v)
+		}
+	})
+	if crash != nil {
+		w.crashed(v.result, crash)
+		w.equip() // the old ones may be in a state that they were never meant to be in
+		v.members, v.links = nil, nil
+		if p.Robots == nil {
+			done.Page = pageRecord(v)
+		}
+	}
+	for _, member := range v.members {
+		done.Bytes += len(member)
+	}
+	done.Links, done.Class = v.links, v.result.Class()
+	w.keep(heldLinks(v, done.Page) + int64(done.Bytes))
+	v.letGo()
+	if cap(w.scratch) > keptScratch {
+		w.scratch = nil
+	}
+	return done
+}
+
+// room waits until there is room for so many bytes more of the page that is being processed. It waits for pages that
+// are processed or stored, and these for nobody.
+func (w *worker) room(bytes int64) error { return w.hold.Grow(w.life, bytes) }
+
+// keep sets what the page that is being processed holds from here on.
+func (w *worker) keep(bytes int64) {
+	if err := w.hold.Resize(w.life, bytes); err != nil {
+		w.opt.Logger.Error("more than a page may hold", "error", err)
+	}
+}
+
+// keptScratch is how many bytes of scratch a worker keeps from one page to the next.
+const keptScratch = 1 << 20
+
+// letGo drops the bytes of the exchange, of which the captures have a copy: the visit may wait for the committer.
+func (v *visit) letGo() {
+	r := v.result
+	v.bytes = int64(len(r.ResponseBytes))
+	r.Drop()
+}
+
+// learn reads a fetched page and makes its record and captures. What the shard decides of the record it leaves out.
+func (w *worker) learn(v *visit) *store.Fetched {
+	r := v.result
+	record := pageRecord(v)
+	switch r.Outcome {
+	case fetch.Unwanted:
+		record.Reason = store.ReasonType
+		return record
+	case fetch.Crashed:
+		return record
+	}
+	if r.Header != nil && r.Status >= 200 && r.Status < 300 {
+		body, cut, err := r.Decode(w.plan.document, &w.scratch, w.room)
+		switch {
+		case err != nil && record.Truncated == "":
+			record.Truncated, record.Reason = string(fetch.TruncatedUnspecified), err.Error()
+		case cut && record.Truncated == "":
+			record.Truncated = string(fetch.TruncatedLength)
+		}
+		content := w.parser.Extract(r.Header, body, v.process.URL)
+		record.BodyDigest = warc.DigestOfPieces(r.Pieces())
+		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
+		describe(record, content)
+		w.setLinks(v, record, outLinks(content.Links))
+		w.keep(heldLinks(v, record))
+	}
+	if target, permanent, ok := r.Redirect(); ok {
+		record.Redirect, record.Permanent = target, permanent
+		w.setLinks(v, record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})
+	} else if record.Outcome == store.OutcomeRedirected {
+		record.Outcome = store.OutcomeClientError
+	}
+	stores := record.Outcome != store.OutcomeStored || v.process.Store.Has(record.ContentType)
+	if r.Status != 0 && !record.NoArchive && stores {
+		w.capture(v, record)
+	}
+	return record
+}
+
+// describe copies what extraction found, but for the links, into the record.
+func describe(record *store.Fetched, page extract.Page) {
+	record.NoIndex, record.NoArchive, record.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
+	record.SoftError, record.Charset = page.SoftError, page.Charset
+	record.Canonical = page.Canonical
+}
+
+// outLinks returns links as the store keeps them.
+func outLinks(found []extract.Link) []store.OutLink {
+	links := make([]store.OutLink, len(found))
+	for i, link := range found {
+		links[i] = store.NewOutLink(link.URL, link.Rel, link.NoFollow, link.LastMod)
+	}
+	return links
+}
+
+// setLinks gives the record the page's links, and the visit those of them that may be followed.
+func (n *Node) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
+	record.Links = store.EncodeLinks(links)
+	if v.links = nil; !record.NoFollow {
+		v.links = discovery.PageLinks(links, v.process.Row)
+		discovery.Share(n.opt.ordering, v.process.Row.URL, v.links)
+	}
+}
+
+// pageRecord returns the record of a fetch without what its content tells.
+func pageRecord(v *visit) *store.Fetched {
+	r := v.result
+	record := &store.Fetched{
+		URL: v.process.URL, At: r.Started.UnixNano(), End: r.Ended.UnixNano(),
+		Outcome: outcomeOf(r), Status: r.Status, Truncated: string(r.Truncated), Unconditional: v.process.Audit,
+		Size: int64(r.BodyLen), WireBytes: int64(len(r.ResponseBytes)),
+		DNSNs: int64(r.DNS), ConnectNs: int64(r.Connect), TLSNs: int64(r.TLS),
+		FirstByteNs: int64(r.FirstByte), TotalNs: int64(r.Total),
+	}
+	if r.Address.IsValid() {
+		record.Address = r.Address.String()
+	}
+	if r.Err != nil {
+		record.Reason = clipped(r.Err.Error(), maxReason)
+	}
+	if r.Header != nil {
+		record.ContentType = clipped(r.Header.Get("Content-Type"), maxField)
+		record.ETag, record.LastModified = validator(r.Header.Get("ETag")), validator(r.Header.Get("Last-Modified"))
+	}
+	return record
+}
+
+// robotsRecord returns the record of a fetch of a site's robots.txt without what it means.
+func robotsRecord(site weburl.Site, r *fetch.Result) *store.Robots {
+	record := &store.Robots{
+		Site: site, At: r.Started.UnixNano(), End: r.Ended.UnixNano(), Outcome: outcomeOf(r), Status: r.Status,
+	}
+	if r.Address.IsValid() {
+		record.Address = r.Address.String()
+	}
+	if r.Err != nil {
+		record.Reason = r.Err.Error()
+	}
+	return record
+}
+
+// A record holds so many bytes of what a header says, and of why a fetch failed.
+const (
+	maxField  = 4 << 10
+	maxReason = 1 << 10
+)
+
+// clipped returns a copy of the beginning of text, which may be a part of something long.
+func clipped(text string, most int) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), most)]), "")
+}
+
+// validator returns a copy of a validator, or none if it is too long to be sent back.
+func validator(text string) string {
+	if len(text) > maxField {
+		return ""
+	}
+	return strings.Clone(text)
+}
+
+// outcomeOf maps the result of a fetch to what it means for the page's fate.
+func outcomeOf(r *fetch.Result) store.Outcome {
+	switch r.Outcome {
+	case fetch.Answered, fetch.Cut:
+		return store.OutcomeOf(r.Status)
+	case fetch.Refused, fetch.Unwanted:
+		return store.OutcomeDenied
+	case fetch.Crashed:
+		return store.OutcomeCrash
+	}
+	return store.OutcomeFailed
+}
+
+// capture makes the WARC records of an exchange: the request, the response (or, where the copy held
+// has the same body, a revisit), and what else is known of the fetch.
+func (w *worker) capture(v *visit, record *store.Fetched) {
+	r := v.result
+	response := w.response(v, record.BodyDigest)
+	switch {
+	case record.Outcome == store.OutcomeNotModified && v.process.Row.Versions > 0:
+		if original, ok := w.lastVersion(v); ok {
+			original.Revisit(response, warc.ProfileNotModified, v.process.URL)
+			record.Revisit = true
+		}
+	case record.Outcome == store.OutcomeStored && record.Truncated == "" &&
+		v.process.Row.Versions > 0 && record.BodyDigest == v.process.Row.BodyDigest:
+		if original, ok := w.lastVersion(v); ok {
+			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
+			original.Revisit(response, warc.ProfileIdentical, v.process.URL)
+			record.Revisit = true
+		}
+	}
+	metadata := []warc.Field{
+		{Name: "hopsFromSeed", Value: strconv.Itoa(int(v.process.Row.Depth))},
+		{Name: "fetchTimeMs", Value: strconv.FormatInt(r.Total.Milliseconds(), 10)},
+		{Name: "dnsTimeMs", Value: strconv.FormatInt(r.DNS.Milliseconds(), 10)},
+		{Name: "connectTimeMs", Value: strconv.FormatInt(r.Connect.Milliseconds(), 10)},
+		{Name: "firstByteTimeMs", Value: strconv.FormatInt(r.FirstByte.Milliseconds(), 10)},
+	}
+	if record.Charset != "" {
+		metadata = append(metadata, warc.Field{Name: "charset", Value: record.Charset})
+	}
+	w.seal(v, response, metadata)
+}
+
+// captureRobots makes the WARC records of a fetch of robots.txt.
+func (w *worker) captureRobots(v *visit) {
+	if v.result.Status != 0 {
+		w.seal(v, w.response(v, warc.Digest{}), nil)
+	}
+}
+
+// response returns the response record of an exchange. The digest of its body may be known.
+func (n *Node) response(v *visit, body warc.Digest) *warc.Record {
+	r := v.result
+	response := &warc.Record{
+		Type: warc.Response, Date: r.Started, TargetURI: r.URL.String(), Address: addressOf(r.Address),
+		ContentType: warc.TypeResponse, Block: r.ResponseBytes[r.Interim:], // readers would take a 1xx for the answer
+	}
+	switch r.Truncated {
+	case "":
+	case fetch.TruncatedUnspecified:
+		response.Truncated = warc.TruncatedDisconnect
+	default:
+		response.Truncated = warc.Truncation(r.Truncated)
+	}
+	if r.HeaderLen > 0 && r.BodyLen > 0 || r.Status == http.StatusOK {
+		if response.PayloadDigest = body; body == (warc.Digest{}) {
+			response.PayloadDigest = warc.DigestOfPieces(r.Pieces())
+		}
+	}
+	return response
+}
+
+// lastVersion returns the last version of the page that was stored; ok is false if its capture is not
+// kept.
+func (n *Node) lastVersion(v *visit) (original store.Version, ok bool) {
+	at := v.process.Page
+	original, err := n.store.Version(at.Partition, at.Fingerprint, v.process.Row.Versions)
+	return original, err == nil && !original.Capture.IsZero()
+}
+
+// seal compresses an exchange's records: request, response, metadata.
+func (w *worker) seal(v *visit, response *warc.Record, metadata []warc.Field) {
+	if err := w.room(membersPerByte * int64(len(response.Block))); err != nil {
+		w.opt.Logger.Warn("no capture", "url", v.process.URL.String(), "error", err)
+		return
+	}
+	response.Seal()
+	records := []*warc.Record{
+		{Type: warc.Request, Date: response.Date, TargetURI: response.TargetURI, Address: response.Address,
+			ConcurrentTo: response.ID, ContentType: warc.TypeRequest, Block: v.result.RequestBytes},
+		response,
+	}
+	if block, err := warc.AppendFields(nil, metadata); err == nil && len(block) > 0 {
+		records = append(records, &warc.Record{Type: warc.Metadata, Date: response.Date, TargetURI: response.TargetURI,
+			ConcurrentTo: response.ID, ContentType: warc.TypeFields, Block: block})
+	}
+	for _, record := range records {
+		member, err := w.encoder.AppendMember(nil, record)
+		if err != nil { // a field that cannot be written: the page is stored without a capture
+			w.opt.Logger.Warn("no capture", "url", v.process.URL.String(), "error", err)
+			v.members = nil
+			return
+		}
+		v.members = append(v.members, member)
+	}
+	v.main, v.id = 1, response.ID
+}
+
+func addressOf(a netip.AddrPort) netip.Addr { return a.Addr().Unmap() }

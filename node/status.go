@@ -1,0 +1,226 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet/crawl/shard"
+	"freshet/memory"
+)
+
+// Summary is what a crawl came to: the last line of `freshet crawl --json`.
+type Summary struct {
+	Pages          int64      `json:"pages"`           // pages stored by this run
+	Sites          int64      `json:"sites"`           // sites known
+	URLsDiscovered int64      `json:"urls_discovered"` // pages known, from the first run on
+	URLsFailed     int64      `json:"urls_failed"`     // fetches of this run that brought no page
+	Bytes          int64      `json:"bytes"`           // received by this run, on the wire
+	DurationS      float64    `json:"duration_s"`
+	PagesPerS      float64    `json:"pages_per_s"`
+	StoppedBy      shard.Stop `json:"stopped_by"`
+	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
+	// crawl does not wait for them, and asks again.
+	RobotsWaiting int64 `json:"robots_unreachable_pages,omitempty"`
+}
+
+// Status is what a running crawl tells of itself: the progress line, the control socket's answer and
+// the metrics are views of it.
+type Status struct {
+	Summary
+	State string `json:"state"` // crawling, stopping
+	// ClockRate is in seconds of the crawl's clock a second; all times and rates here are by that clock.
+	ClockRate    float64     `json:"clock_rate"`
+	Connections  int         `json:"connections_active"`
+	SitesReady   int         `json:"sites_ready"`
+	SitesWaiting int         `json:"sites_waiting"`
+	QueuedNew    int64       `json:"queued_new"`
+	QueuedDue    int64       `json:"queued_due"`
+	Processing   int         `json:"pages_processing"` // fetched, not yet on disk
+	Fleet        FleetStatus `json:"fleet"`
+	NotModified  int64       `json:"not_modified"`
+	Changed      int64       `json:"changed"`
+	// Audits are visits without the validators of a copy that has some, answered in full; Lies those that found another
+	// content under the same validator.
+	Audits       int64            `json:"validator_audits"`
+	Lies         int64            `json:"validator_lies"`
+	Errors       map[string]int64 `json:"errors"`              // fetches that brought no page, by class
+	Refused      map[string]int64 `json:"refused"`             // links and pages that a gate refused, by reason
+	Background   map[string]int64 `json:"background_failures"` // by work: what failed beside the crawl, and is tried again
+	RecentPagesS float64          `json:"recent_pages_per_s"`
+	RecentBytesS float64          `json:"recent_bytes_per_s"`
+	Forecast
+	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
+	Memory        memory.Usage     `json:"memory"`            // who holds how much
+	Refresh       *shard.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
+}
+
+// Line returns the status as one line of progress. Who watches a crawl by a fast clock sees rates by the
+// machine's: by its own nearly nothing happens in a second.
+func (s Status) Line() string {
+	var b strings.Builder
+	rate := cmp.Or(s.ClockRate, 1)
+	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
+		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet,
+		s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
+	if s.RobotsWaiting > 0 {
+		fmt.Fprintf(&b, " (%d wait for a robots.txt out of reach)", s.RobotsWaiting)
+	}
+	if s.QueuedDue > 0 {
+		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
+	}
+	if s.URLsFailed > 0 {
+		fmt.Fprintf(&b, "  failed %d (%s)", s.URLsFailed, counts(s.Errors))
+	}
+	if s.QueuedNew+s.QueuedDue > 0 {
+		fmt.Fprintf(&b, "  end in %s (%s to %s)", span(s.RemainingS), span(s.EarliestS), span(s.LatestS))
+	}
+	return b.String()
+}
+
+// counts lists m's entries by name.
+func counts(m map[string]int64) string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, m[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+// span prints a number of seconds as people say it.
+func span(seconds float64) string {
+	if !(seconds < 100*365*86400) {
+		return "unknown"
+	}
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1fh", d.Hours())
+	}
+	return fmt.Sprintf("%.1fd", d.Hours()/24)
+}
+
+// Status returns what the crawl is doing. It may be called at any time until Close.
+func (n *Node) Status() Status {
+	now := n.opt.Clock.Now()
+	var known shard.Status
+	n.ask(func(decides *shard.Shard, now time.Time) { known = decides.Status(now) })
+	s := Status{
+		State: "crawling", ClockRate: n.opt.Clock.Rate(), Fleet: n.fleet.status(), Processing: known.UnderWay,
+		SitesReady: known.Queues.Ready, SitesWaiting: known.Queues.Waiting,
+		QueuedNew: int64(known.Queues.QueuedNew), QueuedDue: int64(known.Queues.QueuedDue),
+		NotModified: known.NotModified, Changed: known.Changed, Audits: known.Audits, Lies: known.Lies,
+		Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
+		Memory: n.budget.Usage(), Refresh: known.Refresh,
+	}
+	s.Pages, s.Sites, s.URLsDiscovered = known.Pages, known.Sites, known.Known
+	s.URLsFailed, s.Bytes, s.RobotsWaiting = known.Failed, known.Bytes, int64(known.Queues.Shelved)
+	n.tally.fill(&s, now)
+	if known.Paused {
+		s.State = "paused"
+	}
+	s.Connections = s.Fleet.Active
+	if usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir); err == nil {
+		s.DiskFreeBytes = int64(usage.AvailBytes)
+	}
+	s.Forecast = forecast(n.tally.past(now, known.Counts), s.QueuedNew+s.QueuedDue, s.LowerBoundS, s.DiskFreeBytes)
+	return s
+}
+
+// tally keeps what the shard has counted in the last seconds, and counts what fails beside the crawl. A rate is the
+// difference of two looks.
+type tally struct {
+	mu           sync.Mutex
+	started      time.Time // of Run; zero before
+	knownAtStart int64     // pages
+	background   map[string]int64
+	recent       [recentLooks]look // a ring of looks a second apart
+	looks        int
+}
+
+// recentLooks is how many seconds the recent rates look back.
+const recentLooks = 10
+
+// look is what the counters said at a moment.
+type look struct {
+	at                                time.Time
+	pages, bytes, fetched, discovered int64
+}
+
+func lookAt(c shard.Counts, now time.Time) look {
+	return look{at: now, pages: c.Pages, bytes: c.Bytes, fetched: c.Pages + c.Failed + c.NotModified, discovered: c.Known}
+}
+
+func newTally() *tally { return &tally{background: map[string]int64{}} }
+
+// begin starts the time that rates are for.
+func (t *tally) begin(now time.Time, known int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started, t.knownAtStart = now, known
+}
+
+// countBackground counts a piece of background work that failed. The names are few and fixed.
+func (t *tally) countBackground(work string) {
+	t.mu.Lock()
+	t.background[work]++
+	t.mu.Unlock()
+}
+
+// tick takes a look at the counters; called each second.
+func (t *tally) tick(now time.Time, c shard.Counts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recent[t.looks%recentLooks] = lookAt(c, now)
+	t.looks++
+}
+
+// fill sets what the tally knows of s, whose Pages and Bytes are set.
+func (t *tally) fill(s *Status, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.started.IsZero() {
+		s.DurationS = now.Sub(t.started).Seconds()
+	}
+	if s.DurationS > 0 {
+		s.PagesPerS = float64(s.Pages) / s.DurationS
+	}
+	s.Background = maps.Clone(t.background)
+	from := t.from()
+	if passed := now.Sub(from.at).Seconds(); passed > 0 {
+		s.RecentPagesS = float64(s.Pages-from.pages) / passed
+		s.RecentBytesS = float64(s.Bytes-from.bytes) / passed
+	}
+}
+
+// from returns the look from which on the past is recent. The lock is held.
+func (t *tally) from() look {
+	if t.looks < recentLooks {
+		return look{at: t.started, discovered: t.knownAtStart}
+	}
+	return t.recent[t.looks%recentLooks]
+}
+
+// past returns what the last seconds showed.
+func (t *tally) past(now time.Time, c shard.Counts) recentPast {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from, to := t.from(), lookAt(c, now)
+	return recentPast{
+		seconds: now.Sub(from.at).Seconds(), pages: to.fetched - from.fetched,
+		discovered: max(0, to.discovered-from.discovered), bytes: to.bytes - from.bytes,
+	}
+}
