@@ -73,8 +73,8 @@ func Open(file string, in io.Reader, known []string, needed ...string) (*Table, 
 	return t, nil
 }
 
-// Read reads a CSV file's header from in, as Open does, and then its rows. Its errors name the file so. comma stands
-// between fields.
+// Read begins to read a CSV file from in: its header, as Open does. Errors call the file name; comma stands between
+// fields.
 func Read(name string, in io.Reader, comma rune, known []string, needed ...string) (*Table, error) {
 	limit := &io.LimitedReader{R: in}
 	rows := newCSVRows(name, limit, limit)
