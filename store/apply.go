@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -56,7 +57,7 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 	default:
 		panic(fmt.Sprintf("store: apply: %T is no record", r))
 	}
-	st.key = st.keys.appendNumber(st.key[:0], p, keyRecord, n)
+	st.key = st.keys.AppendNumber(st.key[:0], p, format.KeyRecord, n)
 	st.setRaw(raw)
 }
 
@@ -178,6 +179,9 @@ func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, or
 	}
 }
 
+// arrival returns the arrival number of the i-th page that record n puts into a queue.
+func arrival(n uint64, i int) uint64 { return n<<16 | uint64(i) }
+
 // setState changes what has become of a page.
 func (st *state) setState(row *pageRow, to State) {
 	states := &st.total(row.id.p).States
@@ -200,8 +204,8 @@ func (st *state) place(row *pageRow, to Queue, key Key, cash float64) {
 	if to == NoQueue {
 		return
 	}
-	st.key = st.keys.appendEntry(st.key[:0], row.id.p, to, row.URL.Site(), key)
-	st.value = appendEntryValue(st.value[:0], row.id.fp, row.Cash)
+	st.key = st.keys.AppendEntry(st.key[:0], row.id.p, to.KeyKind(), row.URL.Site(), key.Order, key.Arrival)
+	st.value = format.AppendEntryValue(st.value[:0], row.id.fp, row.Cash)
 	st.setRaw(st.value)
 }
 
@@ -232,7 +236,7 @@ func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 	p, name := row.id.p, row.URL.Site()
 	site, total := st.site(p, name), st.total(p)
 	if row.Queue != NoQueue {
-		st.key = st.keys.appendEntry(st.key[:0], p, row.Queue, name, row.Key)
+		st.key = st.keys.AppendEntry(st.key[:0], p, row.Queue.KeyKind(), name, row.Key.Order, row.Key.Arrival)
 		st.delete()
 	}
 	queued := func(q Queue, n int64, cash float64) {
@@ -256,7 +260,7 @@ func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 }
 
 func (st *state) gate(p weburl.Partition, host string, g *Gate) {
-	st.key = st.keys.appendText(st.key[:0], p, keyGate, weburl.HostName(host))
+	st.key = st.keys.AppendText(st.key[:0], p, format.KeyGate, weburl.HostName(host))
 	st.set(g)
 }
 
@@ -277,7 +281,7 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 		if site.Fetched == 0 && len(site.Refused) == 0 {
 			row.Obeyed = r.Rules // its pages have their turns under these rules
 		}
-		st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(r.Site))
+		st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(r.Site))
 		st.setRaw(r.Body)
 	}
 	if r.Gate != nil {
@@ -349,11 +353,11 @@ func (st *state) paused(p weburl.Partition, r *Paused) {
 // log makes record n the page's entry in the change log, in the place of its former one.
 func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
 	if row.LastChange != 0 {
-		st.key = st.keys.appendNumber(st.key[:0], row.id.p, keyChange, row.LastChange)
+		st.key = st.keys.AppendNumber(st.key[:0], row.id.p, format.KeyChange, row.LastChange)
 		st.delete()
 	}
 	row.LastChange = n
-	st.key = st.keys.appendNumber(st.key[:0], row.id.p, keyChange, n)
+	st.key = st.keys.AppendNumber(st.key[:0], row.id.p, format.KeyChange, n)
 	st.set(&Change{
 		Kind: kind, Fingerprint: row.id.fp, URL: row.URL, At: at,
 		Version: row.Versions, MovedTo: row.MovedTo,
@@ -370,7 +374,7 @@ func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
 	}
 	m := &total.marks[i]
 	m.Record = max(m.Record, min(r.Record, n-1))
-	st.key = st.keys.appendText(st.key[:0], p, keyMark, r.Consumer)
+	st.key = st.keys.AppendText(st.key[:0], p, format.KeyMark, r.Consumer)
 	st.set(m.Record)
 
 	passed := n
@@ -379,7 +383,7 @@ func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
 	}
 	for total.Trimmed < passed {
 		total.Trimmed++
-		st.key = st.keys.appendNumber(st.key[:0], p, keyRecord, total.Trimmed)
+		st.key = st.keys.AppendNumber(st.key[:0], p, format.KeyRecord, total.Trimmed)
 		st.delete()
 	}
 }

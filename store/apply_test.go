@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/store/internal/database"
 	"freshet/weburl"
 )
 
@@ -229,8 +230,8 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := func() (first uint64) {
-		err := s.Records(p, 0, func(n uint64, _ Record) error { first = n; return errStop })
-		if err != nil && !errors.Is(err, errStop) {
+		err := s.Records(p, 0, func(n uint64, _ Record) error { first = n; return database.ErrStop })
+		if err != nil {
 			t.Fatal(err)
 		}
 		return first

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -15,7 +17,7 @@ import (
 // afterwards.
 func TestCopiedBallast(t *testing.T) {
 	path := t.TempDir()
-	name := filepath.Join(path, ballastFile)
+	name := filepath.Join(path, format.BallastFile)
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

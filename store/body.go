@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -31,14 +32,14 @@ func (s *Store) Body(at Pointer) (*Body, error) {
 		return nil, fmt.Errorf("%w: no capture", ErrNotFound)
 	}
 	pointer := warc.Pointer{File: at.File, Offset: at.Offset, Length: at.Length}
-	r, err := warc.ReadAt(s.fs, s.dir.join(warcDir), pointer)
+	r, err := warc.ReadAt(s.fs, s.dir.join(format.CapturesDir), pointer)
 	for errors.Is(err, fs.ErrNotExist) {
 		copied, found := s.moved.follow(pointer)
 		if !found {
 			break
 		}
 		pointer = copied
-		r, err = warc.ReadAt(s.fs, s.dir.join(warcDir), pointer)
+		r, err = warc.ReadAt(s.fs, s.dir.join(format.CapturesDir), pointer)
 	}
 	if err != nil {
 		return nil, captureError(err)
@@ -96,7 +97,7 @@ func (s *Store) openFile(path string) (*warc.Reader, error) {
 // Files returns the paths of the WARC files, in the order in which they were begun. The one that is
 // being written ends in ".open".
 func (s *Store) Files() ([]string, error) {
-	dir := s.dir.join(warcDir)
+	dir := s.dir.join(format.CapturesDir)
 	names, err := s.fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -15,7 +17,7 @@ import (
 type place struct {
 	crawl  string
 	p      weburl.Partition
-	kind   keyKind            // keySite, keyVisit or keyVersion
+	kind   format.Kind        // keySite, keyVisit or keyVersion
 	site   weburl.Site        // of a keySite
 	page   weburl.Fingerprint // of the others
 	number uint32             // of the visit or version
@@ -33,14 +35,14 @@ type pointing struct {
 // them. A page's come in the order of their numbers, its visits apart from its versions. It ends early
 // with fn's error or ctx's.
 func (s *Store) captures(ctx context.Context, db pebble.Reader, fn func(pointing) error) error {
-	names, err := crawls(db)
+	names, err := format.Crawls(db)
 	if err != nil {
 		return err
 	}
 	for _, crawl := range names {
 		for p := range s.dir.partitions {
 			at := place{crawl: crawl, p: weburl.Partition(p)}
-			for _, at.kind = range []keyKind{keySite, keyVisit, keyVersion} {
+			for _, at.kind = range []format.Kind{format.KeySite, format.KeyVisit, format.KeyVersion} {
 				if err := capturesOf(ctx, db, at, fn); err != nil {
 					return err
 				}
@@ -52,8 +54,8 @@ func (s *Store) captures(ctx context.Context, db pebble.Reader, fn func(pointing
 
 // capturesOf is captures for the rows of one kind in one partition.
 func capturesOf(ctx context.Context, db pebble.Reader, at place, fn func(pointing) error) error {
-	from, to := newKeyspace(at.crawl).kindSpan(at.p, at.kind)
-	return scan(db, from, to, func(key, value []byte) error {
+	from, to := format.NewKeyspace(at.crawl).KindSpan(at.p, at.kind)
+	return database.Scan(db, from, to, func(key, value []byte) error {
 		found, err := pointingOf(at, key[len(from):], value)
 		switch {
 		case err != nil:
@@ -69,21 +71,21 @@ func capturesOf(ctx context.Context, db pebble.Reader, at place, fn func(pointin
 
 // pointingOf decodes a row of at's kind from the end of its key and its value.
 func pointingOf(at place, rest, value []byte) (pointing, error) {
-	if at.kind == keySite {
+	if at.kind == format.KeySite {
 		var row SiteRow
-		err := decodeValue(value, &row)
+		err := format.DecodeValue(value, &row)
 		at.site = weburl.Site(rest)
 		return pointing{place: at, capture: row.Robots.Capture, at: row.Robots.Fetched}, err
 	}
 	var err1, err2 error
-	at.page, at.number, err1 = pageTail(rest)
-	if at.kind == keyVisit {
+	at.page, at.number, err1 = format.PageTail(rest)
+	if at.kind == format.KeyVisit {
 		var visit Visit
-		err2 = decodeValue(value, &visit)
+		err2 = format.DecodeValue(value, &visit)
 		return pointing{place: at, capture: visit.Capture, at: visit.At, shared: visit.Changed || visit.Noise}, errors.Join(err1, err2)
 	}
 	var version Version
-	err2 = decodeValue(value, &version)
+	err2 = format.DecodeValue(value, &version)
 	return pointing{place: at, capture: version.Capture, at: version.At}, errors.Join(err1, err2)
 }
 

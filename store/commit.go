@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -167,7 +169,7 @@ func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 	}
 	if len(ordered) > 0 {
 		known := s.orders.last + uint64(len(ordered))
-		if err := s.state.batch.Set(ordersKey(s.options.Crawl), appendValue(nil, known), nil); err != nil {
+		if err := s.state.batch.Set(ordersKey(s.options.Crawl), format.AppendValue(nil, known), nil); err != nil {
 			return nil, s.fail(err)
 		}
 	}
@@ -195,7 +197,7 @@ func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
-	st := newState(newKeyspace(crawl), s.db, s.large)
+	st := newState(format.NewKeyspace(crawl), s.db, s.large)
 	defer st.release()
 	for _, r := range records {
 		s.stage(st, r)
@@ -285,9 +287,9 @@ func (s *Store) commitBatch(st *state, sync bool) error {
 		return errors.Join(err, batch.Close())
 	}
 	if sync {
-		return commit(batch, pebble.Sync)
+		return database.Commit(batch, pebble.Sync)
 	}
-	return commit(batch, pebble.NoSync)
+	return database.Commit(batch, pebble.NoSync)
 }
 
 // noteDurable puts into a batch how much of the WARC file is on disk, if it has become more.
@@ -297,7 +299,7 @@ func (s *Store) noteDurable(batch *pebble.Batch) error {
 		return nil
 	}
 	s.durable = d
-	return batch.Set(durableKey(), appendValue(nil, durable(d)), nil)
+	return batch.Set(durableKey(), format.AppendValue(nil, durable(d)), nil)
 }
 
 // finish ends a group that is durable and returns its moves.

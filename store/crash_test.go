@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/powercut"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -128,7 +129,7 @@ func (d *fullDisk) MaybeError(op errorfs.Op) error {
 		d.left--
 		return nil
 	}
-	if _, err := d.disk.Stat("data/" + ballastFile); err != nil && d.ballast {
+	if _, err := d.disk.Stat("data/" + format.BallastFile); err != nil && d.ballast {
 		return nil
 	}
 	return syscall.ENOSPC

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"syscall"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -37,7 +39,7 @@ func (s *Store) damagedError(err error) error {
 	if _, failed := errors.AsType[syscall.Errno](err); failed && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%w: %s: %w", ErrCorrupt, s.dir.join(dbDir), err)
+	return fmt.Errorf("%w: %s: %w", ErrCorrupt, s.dir.join(format.DatabaseDir), err)
 }
 
 // checkDB compares an opened database with what is known of it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -30,12 +32,12 @@ func TestDamageIsNamed(t *testing.T) {
 			table = name
 		}
 	}
-	raw, err := readFile(disk, "data/db/"+table, 1<<20)
+	raw, err := format.ReadFile(disk, "data/db/"+table, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	raw[10] ^= 1
-	if err := writeFile(disk, "data/db/"+table, raw); err != nil {
+	if err := format.WriteFile(disk, "data/db/"+table, raw); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer

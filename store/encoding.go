@@ -1,50 +1,14 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"freshet/store/internal/format"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/s2"
 )
-
-// Values are CBOR maps with integer keys in the core deterministic encoding (RFC 8949, 4.2): equal
-// values have equal bytes. Fields this version does not know are skipped.
-var (
-	encoding = mustMode(cbor.EncOptions{
-		Sort:          cbor.SortCoreDeterministic,
-		ShortestFloat: cbor.ShortestFloat16,
-		NaNConvert:    cbor.NaNConvert7e00,
-		InfConvert:    cbor.InfConvertFloat16,
-		IndefLength:   cbor.IndefLengthForbidden,
-		TextMarshaler: cbor.TextMarshalerTextString,
-	}.UserBufferEncMode())
-	decoding = mustMode(cbor.DecOptions{
-		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-		IndefLength:      cbor.IndefLengthForbidden,
-		MaxNestedLevels:  8,
-		MaxArrayElements: 1 << 17,
-		MaxMapPairs:      1 << 10,
-		TextUnmarshaler:  cbor.TextUnmarshalerTextString,
-	}.DecMode())
-)
-
-func mustMode[M any](m M, err error) M {
-	if err != nil {
-		panic(err)
-	}
-	return m
-}
-
-// appendValue appends the encoding of v, one of this package's own types.
-func appendValue(dst []byte, v any) []byte {
-	b := bytes.NewBuffer(dst)
-	if err := encoding.MarshalToBuffer(v, b); err != nil {
-		panic(fmt.Sprintf("store: encode %T: %v", v, err))
-	}
-	return b.Bytes()
-}
 
 // EncodeLinks returns links as Fetched.Links wants them: an array of them, or a byte string which is that array
 // compressed by S2. They are most of what is encoded, forty to a page. Compressed here they are half as long in the
@@ -141,7 +105,7 @@ func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {
 		}
 	}
 	var links []OutLink
-	if err := decoding.Unmarshal(array, &links); err != nil {
+	if err := format.Decode(array, &links); err != nil {
 		return nil, fmt.Errorf("%w: links: %w", ErrCorrupt, err)
 	}
 	return links, nil
@@ -150,7 +114,7 @@ func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {
 // unpack returns the array that EncodeLinks has compressed.
 func unpack(raw cbor.RawMessage) ([]byte, error) {
 	var packed []byte
-	if err := decoding.Unmarshal(raw, &packed); err != nil {
+	if err := format.Decode(raw, &packed); err != nil {
 		return nil, err
 	}
 	n, err := s2.DecodedLen(packed)
@@ -165,7 +129,7 @@ func unpack(raw cbor.RawMessage) ([]byte, error) {
 
 // appendRecord appends the encoding of a record: its kind's byte, then the value.
 func appendRecord(dst []byte, r Record) []byte {
-	return appendValue(append(dst, byte(r.kind())), r)
+	return format.AppendValue(append(dst, byte(r.kind())), r)
 }
 
 // decodeRecord is the inverse of appendRecord for a record of any partition; it does not keep raw,
@@ -178,7 +142,7 @@ func decodeRecord(raw []byte) (Record, error) {
 	if r == nil {
 		return nil, fmt.Errorf("%w: record of unknown kind %d", ErrCorrupt, raw[0])
 	}
-	if err := decoding.Unmarshal(raw[1:], r); err != nil {
+	if err := format.Decode(raw[1:], r); err != nil {
 		return nil, fmt.Errorf("%w: record of kind %d: %w", ErrCorrupt, raw[0], err)
 	}
 	if err := r.check(); err != nil {
@@ -225,14 +189,6 @@ func newRecord(k recordKind) Record {
 		return new(Struck)
 	case kindObeyed:
 		return new(Obeyed)
-	}
-	return nil
-}
-
-// decodeValue decodes a row of this package's own writing.
-func decodeValue(raw []byte, v any) error {
-	if err := decoding.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("%w: %T: %w", ErrCorrupt, v, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"pgregory.net/rapid"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -29,7 +30,7 @@ func TestEncodeLinks(t *testing.T) {
 				LastMod: rapid.Int64().Draw(t, "lastmod") >> rapid.IntRange(0, 63).Draw(t, "shift")}
 		}), 0, 30).Draw(t, "links")
 		array, encoded := appendLinks(links), EncodeLinks(links)
-		if want := appendValue(nil, links); !bytes.Equal(array, want) {
+		if want := format.AppendValue(nil, links); !bytes.Equal(array, want) {
 			t.Fatalf("%x, want %x", array, want)
 		}
 		if len(encoded) > len(array) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -226,12 +227,12 @@ func (st *state) addVersion(row *pageRow, r *Fetched, noise bool) {
 	if !r.NoArchive && !r.Revisit {
 		v.Capture = r.Capture
 	}
-	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVersion, row.id.fp, row.Versions)
+	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVersion, row.id.fp, row.Versions)
 	st.set(&v)
 }
 
 func (st *state) setLinks(row *pageRow, r *Fetched) {
-	st.key = st.keys.appendPage(st.key[:0], row.id.p, keyLinks, row.id.fp)
+	st.key = st.keys.AppendPage(st.key[:0], row.id.p, format.KeyLinks, row.id.fp)
 	if len(r.Links) > 0 {
 		st.setRaw(r.Links)
 	} else {
@@ -242,13 +243,13 @@ func (st *state) setLinks(row *pageRow, r *Fetched) {
 // addVisit keeps a visit, and folds the one that makes room for it.
 func (st *state) addVisit(row *pageRow, v *Visit) {
 	row.Visits++
-	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVisit, row.id.fp, row.Visits)
+	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits)
 	st.set(v)
 	if row.Visits <= keptVisits {
 		return
 	}
 	var old Visit
-	st.key = st.keys.appendOfPage(st.key[:0], row.id.p, keyVisit, row.id.fp, row.Visits-keptVisits)
+	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits-keptVisits)
 	if st.load(&old) {
 		row.Folded.add(&old)
 		st.delete()

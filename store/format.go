@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -17,11 +19,11 @@ import (
 // A directory of another format is left alone.
 func MendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 	d := &directory{fs: fsys, path: dir}
-	f, formatErr := readFormat(fsys, d.join(formatFile))
+	f, formatErr := format.ReadInfo(fsys, dir)
 	if formatErr != nil && !errors.Is(formatErr, ErrCorrupt) && !errors.Is(formatErr, fs.ErrNotExist) {
 		return false, formatErr
 	}
-	noted, _, err := readHighwater(fsys, d.join(highwaterFile))
+	noted, _, err := readHighwater(fsys, d.join(format.HighwaterFile))
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return false, err
 	}
@@ -30,11 +32,11 @@ func MendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 		return false, nil
 	}
 	if partitions < 1 || partitions > weburl.MaxPartitions {
-		if partitions, err = partitionsOf(fsys, d.join(dbDir)); err != nil {
+		if partitions, err = partitionsOf(fsys, d.join(format.DatabaseDir)); err != nil {
 			return false, err
 		}
 	}
-	return true, d.writeFormat(format{Format, partitions})
+	return true, format.WriteInfo(fsys, dir, format.Info{Format: Format, Partitions: partitions})
 }
 
 // likelyPartitions are tried before others.
@@ -42,35 +44,32 @@ const likelyPartitions = 16
 
 // partitionsOf returns the number of partitions by which the pages of a database lie where they do.
 func partitionsOf(fsys vfs.FS, path string) (n int, err error) {
-	defer recoverFatal(&err)
-	db, err := pebble.Open(path, &pebble.Options{FS: fsys, ReadOnly: true, Logger: dbLogger{Options{}.withDefaults().Logger}})
+	db, err := database.Open(path, database.Options{FS: fsys, ReadOnly: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return 0, fmt.Errorf("store: %w", err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, database.Close(db)) }()
 	type sight struct {
 		u weburl.URL
 		p weburl.Partition
 	}
 	var seen []sight
-	names, err := crawls(db)
+	names, err := format.Crawls(db)
 	for _, crawl := range names {
-		keys := newKeyspace(crawl)
-		from, to := span(keys.prefix)
-		more := scan(db, from, to, func(key, value []byte) error {
+		keys := format.NewKeyspace(crawl)
+		from, to := format.Span(keys.Prefix)
+		more := database.Scan(db, from, to, func(key, value []byte) error {
 			var page Page
-			rest := key[len(keys.prefix):]
-			if len(rest) != 11 || keyKind(rest[2]) != keyPage || decodeValue(value, &page) != nil {
+			rest := key[len(keys.Prefix):]
+			if len(rest) != 11 || format.Kind(rest[2]) != format.KeyPage || format.DecodeValue(value, &page) != nil {
 				return nil
 			}
 			if seen = append(seen, sight{page.URL, weburl.Partition(rest[0])<<8 | weburl.Partition(rest[1])}); len(seen) == 4096 {
-				return errStop
+				return database.ErrStop
 			}
 			return nil
 		})
-		if more != nil && !errors.Is(more, errStop) {
-			err = errors.Join(err, more)
-		}
+		err = errors.Join(err, more)
 	}
 	if err != nil {
 		return 0, err

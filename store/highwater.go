@@ -12,13 +12,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
-// highwaterFile says how many records each partition of each crawl had on disk at some moment: at the last heartbeat
-// or the last close. A database that has fewer has been rolled back, by a log that was cut or an older copy of a file.
+// The high-water file says how many records each partition of each crawl had on disk at some moment: at the last
+// heartbeat or the last close. A database that has fewer has been rolled back, by a log that was cut or an older copy of a file.
 // The file also repeats the number of partitions. It is a line: the CRC-32C of what follows it, a space, and JSON.
-const highwaterFile = "highwater"
 
 // heights are the numbers of the partitions' last records.
 type heights struct {
@@ -37,7 +37,7 @@ type highwater struct {
 
 // readHighwater reads the file; found is false where there is none. The errors are ErrCorrupt and the file system's.
 func readHighwater(fsys vfs.FS, path string) (h heights, found bool, err error) {
-	raw, err := readFile(fsys, path, 1<<28)
+	raw, err := format.ReadFile(fsys, path, 1<<28)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, false, nil
 	} else if err != nil {
@@ -72,7 +72,7 @@ func (h *highwater) write() error {
 		return err
 	}
 	raw := append(fmt.Appendf(nil, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n')
-	if err := errors.Join(writeFile(h.fs, h.path+".new", raw), h.fs.Rename(h.path+".new", h.path)); err != nil {
+	if err := errors.Join(format.WriteFile(h.fs, h.path+".new", raw), h.fs.Rename(h.path+".new", h.path)); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
@@ -89,7 +89,7 @@ func (s *Store) heightsOf(noted heights) (h heights, err error) {
 		all := make([]uint64, s.dir.partitions)
 		for p := range all {
 			var total Counters
-			err := s.row(newKeyspace(crawl).appendKind(nil, weburl.Partition(p), keyCounters), &total)
+			err := s.row(format.NewKeyspace(crawl).AppendKind(nil, weburl.Partition(p), format.KeyCounters), &total)
 			switch {
 			case errors.Is(err, ErrCorrupt):
 				total.Records = noted.of(crawl, p)
@@ -121,14 +121,14 @@ func (h *heights) behind(other heights) (lost uint64) {
 // checkHighwater compares the database with what it has had. Its error is ErrCorrupt if records are missing, unless the
 // directory is opened to be repaired.
 func (s *Store) checkHighwater() error {
-	path := s.dir.join(highwaterFile)
+	path := s.dir.join(format.HighwaterFile)
 	noted, _, err := readHighwater(s.fs, path)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	s.unreadable = err
 	if noted.Partitions != 0 && noted.Partitions != s.dir.partitions {
-		return fmt.Errorf("%w: %s: %d partitions: %s has %d", ErrCorrupt, s.dir.join(formatFile), s.dir.partitions, highwaterFile, noted.Partitions)
+		return fmt.Errorf("%w: %s: %d partitions: %s has %d", ErrCorrupt, s.dir.join(format.InfoFile), s.dir.partitions, format.HighwaterFile, noted.Partitions)
 	}
 	now, err := s.heightsOf(noted)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) checkHighwater() error {
 	}
 	if !s.options.Repairing {
 		return fmt.Errorf("%w: %s: %d records that were on disk are missing: the database has been rolled back",
-			ErrCorrupt, s.dir.join(dbDir), s.rolledBack)
+			ErrCorrupt, s.dir.join(format.DatabaseDir), s.rolledBack)
 	}
 	for crawl, all := range noted.Crawls { // no number is given twice
 		if now.Crawls[crawl] == nil && validName(crawl) {

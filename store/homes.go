@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -55,7 +57,7 @@ func (s *Store) Home(site weburl.Site) weburl.Partition { return s.homes.of(site
 
 // homesKey lies outside of every crawl, as what it leads to is no record's doing and holds for all of them: the version
 // of the list of public suffixes that the strays are by and, with a name, a stray's partition.
-func homesKey(name string) []byte { return append([]byte{keyFormat, 0}, "homes/"+name...) }
+func homesKey(name string) []byte { return format.Outside("homes/" + name) }
 
 // openHomes reads which hosts lie elsewhere than their domain says. Under another list of public suffixes than the
 // last it looks at the names of all sites and gates, once, and notes what it finds.
@@ -64,8 +66,8 @@ func (s *Store) openHomes() error {
 	s.homes = newHomes(s.dir.partitions, list.Domain)
 	version, damaged, strays := "", false, map[string]weburl.Partition{}
 	prefix := homesKey("")
-	from, to := span(prefix)
-	err := scan(s.db, from, to, func(key, value []byte) error {
+	from, to := format.Span(prefix)
+	err := database.Scan(s.db, from, to, func(key, value []byte) error {
 		name := string(key[len(prefix):])
 		if name == "" {
 			version = string(value)
@@ -89,7 +91,7 @@ func (s *Store) openHomes() error {
 	}
 	for _, crawl := range crawls {
 		for p := range weburl.Partition(s.dir.partitions) {
-			if err := s.findStrays(newKeyspace(crawl), p); err != nil {
+			if err := s.findStrays(format.NewKeyspace(crawl), p); err != nil {
 				return err
 			}
 		}
@@ -101,13 +103,13 @@ func (s *Store) openHomes() error {
 }
 
 // findStrays looks for hosts of a crawl's partition that lie elsewhere than their domain says.
-func (s *Store) findStrays(keys keyspace, p weburl.Partition) error {
+func (s *Store) findStrays(keys format.Keyspace, p weburl.Partition) error {
 	strays := map[string]weburl.Partition{}
-	for _, kind := range []keyKind{keySite, keyGate} {
-		from, to := keys.kindSpan(p, kind)
-		err := scan(s.db, from, to, func(key, _ []byte) error {
+	for _, kind := range []format.Kind{format.KeySite, format.KeyGate} {
+		from, to := keys.KindSpan(p, kind)
+		err := database.Scan(s.db, from, to, func(key, _ []byte) error {
 			name := weburl.HostName(string(key[len(from):]))
-			if kind == keySite {
+			if kind == format.KeySite {
 				name = weburl.Site(key[len(from):]).Name()
 			}
 			if s.homes.strayed(name, p) {
@@ -131,7 +133,7 @@ func (s *Store) keepHomes(all bool) error {
 	prefix := homesKey("")
 	var errs []error
 	if all {
-		from, to := span(prefix)
+		from, to := format.Span(prefix)
 		errs = append(errs, batch.DeleteRange(from, to, nil))
 	}
 	errs = append(errs, batch.Set(prefix, []byte(s.options.Suffixes.Version), nil))
@@ -141,7 +143,7 @@ func (s *Store) keepHomes(all bool) error {
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(fmt.Errorf("store: homes: %w", err), batch.Close())
 	}
-	return commit(batch, pebble.Sync)
+	return database.Commit(batch, pebble.Sync)
 }
 
 // learnHomes notes where hosts lie of which a record tells that another directory made, maybe by another list. A

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -129,7 +130,7 @@ func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error
 	past := map[int64]float64{}
 	var last pointing // the version before, which the next one replaces
 	for p := range s.dir.partitions {
-		at := place{crawl: s.options.Crawl, p: weburl.Partition(p), kind: keyVersion}
+		at := place{crawl: s.options.Crawl, p: weburl.Partition(p), kind: format.KeyVersion}
 		last = pointing{}
 		err := capturesOf(ctx, s.db, at, func(v pointing) error {
 			if v.page == last.page && last.number != 0 {
@@ -141,7 +142,7 @@ func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error
 		if err != nil {
 			return nil, err
 		}
-		at.kind = keyVisit
+		at.kind = format.KeyVisit
 		err = capturesOf(ctx, s.db, at, func(v pointing) error {
 			if !v.shared {
 				past[v.at/int64(time.Hour)] += use.bytes(v.capture)

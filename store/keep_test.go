@@ -15,6 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -156,7 +158,7 @@ func warcBytes(t testing.TB, s *Store) (bytes int64) {
 // databaseBytes returns what keys and values take.
 func databaseBytes(t testing.TB, s *Store) (bytes int64) {
 	t.Helper()
-	err := scan(s.db, []byte{keyFormat}, []byte{keyFormat + 1}, func(key, value []byte) error {
+	err := database.Scan(s.db, []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}, func(key, value []byte) error {
 		bytes += int64(len(key) + len(value))
 		return nil
 	})

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -16,12 +19,12 @@ func TestLarge(t *testing.T) {
 	o := testOptions(vfs.NewMem())
 	s := openTest(t, o)
 	value, rng := make([]byte, 1<<20), rand.NewChaCha8([32]byte{1})
-	for i := range byte(smallDatabaseBytes>>20 + 1) {
+	for i := range byte(database.SmallBytes>>20 + 1) {
 		if s.large.Load() {
 			t.Fatalf("large with %d MiB stored", i)
 		}
 		_, _ = rng.Read(value)
-		if err := s.db.Set([]byte{keyFormat, 0, i}, value, nil); err != nil {
+		if err := s.db.Set([]byte{format.KeyFormat, 0, i}, value, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Apply(&Paused{}); err != nil {
@@ -50,7 +53,7 @@ func TestLarge(t *testing.T) {
 func TestFilters(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, testOptions(fs))
-	dir := s.dir.join(dbDir)
+	dir := s.dir.join(format.DatabaseDir)
 	names, err := fs.List(dir)
 	if err != nil {
 		t.Fatal(err)

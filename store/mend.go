@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -24,10 +26,10 @@ type found struct {
 const ofVisits, ofVersions = 0, 1
 
 // history looks at all visits or versions and lets go of captures that are lost.
-func (r *repair) history(kind keyKind, have map[weburl.Fingerprint]*found) error {
-	from, to := r.keys.kindSpan(r.p, kind)
-	return scan(r.db, from, to, func(key, value []byte) error {
-		fp, number, err := pageTail(key[len(from):])
+func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) error {
+	from, to := r.keys.KindSpan(r.p, kind)
+	return database.Scan(r.db, from, to, func(key, value []byte) error {
+		fp, number, err := format.PageTail(key[len(from):])
 		if err != nil || decodes(kind, value) != nil {
 			return nil // set aside already
 		}
@@ -39,21 +41,21 @@ func (r *repair) history(kind keyKind, have map[weburl.Fingerprint]*found) error
 			h = &found{}
 			have[fp] = h
 			var page Page
-			if r.row(r.keys.appendPage(nil, r.p, keyPage, fp), &page) == nil {
+			if r.row(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), &page) == nil {
 				h.url = page.URL
 			}
 		}
 		of := ofVisits
 		var capture *Pointer
 		var row any
-		if kind == keyVisit {
+		if kind == format.KeyVisit {
 			h.visit = Visit{}
-			err = decodeValue(value, &h.visit)
+			err = format.DecodeValue(value, &h.visit)
 			capture, row = &h.visit.Capture, &h.visit
 		} else {
 			of = ofVersions
 			h.version = Version{}
-			err = decodeValue(value, &h.version)
+			err = format.DecodeValue(value, &h.version)
 			capture, row = &h.version.Capture, &h.version
 			h.lost = false
 		}
@@ -77,7 +79,7 @@ func (r *repair) history(kind keyKind, have map[weburl.Fingerprint]*found) error
 		}
 		body, err := r.Body(*capture)
 		switch {
-		case err == nil && (kind == keyVisit || warc.DigestOf(body.Payload) == h.version.BodyDigest):
+		case err == nil && (kind == format.KeyVisit || warc.DigestOf(body.Payload) == h.version.BodyDigest):
 			u, err := weburl.Parse(body.URL)
 			if err == nil && (h.url.IsZero() || h.url == u) {
 				h.url = u
@@ -96,7 +98,7 @@ func (r *repair) history(kind keyKind, have map[weburl.Fingerprint]*found) error
 // dropVersions sets aside versions before one that is missing: a page's are numbered without a gap.
 func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
-		key := r.keys.appendOfPage(nil, r.p, keyVersion, fp, n)
+		key := r.keys.AppendOfPage(nil, r.p, format.KeyVersion, fp, n)
 		value, err := r.raw(key)
 		if err == nil {
 			err = r.drop(key, value, "a version before one that is lost")
@@ -112,7 +114,7 @@ func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
 		r.say(fp.String(), "visit %d is lost: it counts as one that told nothing", n)
-		if err := r.set(r.keys.appendOfPage(nil, r.p, keyVisit, fp, n), &Visit{Outcome: OutcomeFailed, Reason: "lost"}); err != nil {
+		if err := r.set(r.keys.AppendOfPage(nil, r.p, format.KeyVisit, fp, n), &Visit{Outcome: OutcomeFailed, Reason: "lost"}); err != nil {
 			return err
 		}
 	}
@@ -123,11 +125,11 @@ func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 // none.
 func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerprint]*Page, error) {
 	pages := map[weburl.Fingerprint]*Page{}
-	from, to := r.keys.kindSpan(r.p, keyPage)
-	err := scan(r.db, from, to, func(key, value []byte) error {
-		n, err := numberTail(key[len(from):])
+	from, to := r.keys.KindSpan(r.p, format.KeyPage)
+	err := database.Scan(r.db, from, to, func(key, value []byte) error {
+		n, err := format.NumberTail(key[len(from):])
 		var page Page
-		if err != nil || decodeValue(value, &page) != nil {
+		if err != nil || format.DecodeValue(value, &page) != nil {
 			return nil
 		}
 		pages[weburl.Fingerprint(n)] = &page
@@ -142,9 +144,9 @@ func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerpri
 			r.say(have[fp].url.String(), "its row was missing and is made anew from its captures")
 		}
 	}
-	for _, kind := range []keyKind{keyVisit, keyVersion, keyLinks} {
-		from, to := r.keys.kindSpan(r.p, kind)
-		err := scan(r.db, from, to, func(key, value []byte) error {
+	for _, kind := range []format.Kind{format.KeyVisit, format.KeyVersion, format.KeyLinks} {
+		from, to := r.keys.KindSpan(r.p, kind)
+		err := database.Scan(r.db, from, to, func(key, value []byte) error {
 			rest := key[len(from):]
 			if len(rest) >= 8 && pages[weburl.Fingerprint(binary.BigEndian.Uint64(rest))] == nil && decodes(kind, value) == nil {
 				return r.drop(bytes.Clone(key), value, "belongs to no page, and no capture tells of which it was")
@@ -222,7 +224,7 @@ func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
 	if before.Visits != page.Visits || before.Versions != page.Versions {
 		r.say(page.URL.String(), "its row said %d visits, %d versions: it has %d and %d", before.Visits, before.Versions, page.Visits, page.Versions)
 	}
-	return r.set(r.keys.appendPage(nil, r.p, keyPage, fp), page)
+	return r.set(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), page)
 }
 
 // linkless reports whether the out-links of a page may have been lost: it is fetched again for them.
@@ -230,7 +232,7 @@ func (r *repair) linkless(fp weburl.Fingerprint, page *Page) (bool, error) {
 	if !r.lost || page.State != StateLive || page.NoFollow {
 		return false, nil
 	}
-	found, err := get(r.db, r.keys.appendPage(nil, r.p, keyLinks, fp), func([]byte) error { return nil })
+	found, err := database.Get(r.db, r.keys.AppendPage(nil, r.p, format.KeyLinks, fp), func([]byte) error { return nil })
 	if err == nil && !found && page.Queue == NoQueue {
 		r.say(page.URL.String(), "it has no links: they may be lost, and it is fetched again")
 	}

@@ -6,17 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// tempDir holds, in the data directory, what is made there to be given away, such as a snapshot that is written
-// to standard output. Only who holds the directory's lock makes and uses any of it, so that whatever is found at
-// an opening has been left by one that died.
-const tempDir = "tmp"
+	"freshet/store/internal/format"
+)
 
 // topNames are the names that a data directory may have; a folder's ends in a slash.
 var topNames = []string{
-	formatFile, lockFile, ballastFile, dbDir + "/", dbDir + ".mended/", warcDir + "/", asideDir + "/", tempDir + "/",
-	ordersFile, ordersCopy, highwaterFile, "seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
+	format.InfoFile, format.LockFile, format.BallastFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile,
+	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
+	"seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
 	"lost+found/", // of the file system, where the directory is the top of one
 }
 
@@ -27,7 +25,8 @@ func leftover(name string) bool {
 	if n, err := strconv.Atoi(pid); is && err == nil && n > 0 && n <= maxPID && pid == strconv.Itoa(n) {
 		return true
 	}
-	return slices.Contains([]string{formatFile + ".new", ordersFile + ".new", ordersCopy + ".new", highwaterFile + ".new", "crawl.log.new"}, name)
+	of, is := strings.CutSuffix(name, ".new")
+	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, "crawl.log"}, of)
 }
 
 // maxPID is the largest number of a process.
@@ -48,14 +47,14 @@ func (s *Store) dropLeftovers() error {
 			return err
 		}
 	}
-	return s.dropFolder(tempDir)
+	return s.dropFolder(format.TempDir)
 }
 
 // dropCopies deletes the folders in which there may be copies of captures and rows that no row names.
 func (s *Store) dropCopies() error {
 	s.files.Lock()
 	defer s.files.Unlock()
-	return errors.Join(s.dropFolder(tempDir), s.dropFolder(asideDir))
+	return errors.Join(s.dropFolder(format.TempDir), s.dropFolder(format.AsideDir))
 }
 
 // dropFolder deletes a folder of the directory, durably, if it is there.
@@ -66,7 +65,7 @@ func (s *Store) dropFolder(name string) error {
 	if err := s.fs.RemoveAll(s.dir.join(name)); err != nil {
 		return err
 	}
-	return syncDir(s.fs, s.dir.path)
+	return format.SyncDir(s.fs, s.dir.path)
 }
 
 // strangers returns the names in the directory, and in its folder of captures, that no program of ours has given.
@@ -84,10 +83,10 @@ func (s *Store) strangers() (names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	captures, err := s.fs.List(s.dir.join(warcDir))
+	captures, err := s.fs.List(s.dir.join(format.CapturesDir))
 	for _, name := range captures {
 		if !strings.HasSuffix(strings.TrimSuffix(name, ".open"), ".warc.gz") {
-			names = append(names, warcDir+"/"+name)
+			names = append(names, format.CapturesDir+"/"+name)
 		}
 	}
 	slices.Sort(names)

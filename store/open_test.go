@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 )
 
@@ -97,7 +98,7 @@ func TestTornCapture(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	t.Run("a newer format", func(t *testing.T) {
 		disk := vfs.NewMem()
-		if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1))); err != nil {
+		if err := errors.Join(disk.MkdirAll("data", 0o755), format.WriteFile(disk, "data/freshet.json", fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
@@ -107,7 +108,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Run("a broken format file", func(t *testing.T) {
 		for _, text := range []string{"", "{", `{"format":1}`, `{"format":1,"partitions":70000}`, `{"format":0,"partitions":4}`} {
 			disk := vfs.NewMem()
-			if err := errors.Join(disk.MkdirAll("data", 0o755), writeFile(disk, "data/freshet.json", []byte(text))); err != nil {
+			if err := errors.Join(disk.MkdirAll("data", 0o755), format.WriteFile(disk, "data/freshet.json", []byte(text))); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrCorrupt) {

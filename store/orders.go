@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -22,11 +24,6 @@ import (
 // and the order as JSON. Orders are numbered from 1, and the database notes the last one that it knows of. At an opening
 // either side takes in what it lacks: after a crash between the two, after the database was rolled back or salvaged,
 // and after the files were lost.
-const (
-	ordersFile = "orders"
-	ordersCopy = "orders.copy"
-)
-
 // Kinds of orders, as the files have them.
 const (
 	orderPurge = "purge" // of URL, or of all of Site
@@ -63,8 +60,8 @@ type orders struct {
 func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err error) {
 	found := map[uint64]order{}
 	var raws [2][]byte
-	for i, name := range []string{ordersFile, ordersCopy} {
-		raw, err := readFile(fsys, fsys.PathJoin(dir, name), 1<<30)
+	for i, name := range []string{format.OrdersFile, format.OrdersCopy} {
+		raw, err := format.ReadFile(fsys, fsys.PathJoin(dir, name), 1<<30)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, fmt.Errorf("store: orders: %w", err)
 		}
@@ -84,12 +81,12 @@ func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err err
 	slices.SortFunc(all, func(a, b order) int { return int(a.Number) - int(b.Number) })
 	for i, o := range all {
 		if o.Number != uint64(i)+1 {
-			faults = append(faults, Problem{ordersFile, fmt.Sprintf("order %d is lost", i+1)})
+			faults = append(faults, Problem{format.OrdersFile, fmt.Sprintf("order %d is lost", i+1)})
 			break
 		}
 	}
 	if len(faults) == 0 && !bytes.Equal(raws[0], raws[1]) {
-		faults = append(faults, Problem{ordersFile, "it differs from " + ordersCopy})
+		faults = append(faults, Problem{format.OrdersFile, "it differs from " + format.OrdersCopy})
 	}
 	return all, faults, nil
 }
@@ -115,7 +112,7 @@ func decodeOrder(line []byte) (o order, ok bool) {
 
 // openOrders reads the orders and makes both files whole and equal, unless it is only to look.
 func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error) {
-	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, ordersFile), fsys.PathJoin(dir, ordersCopy)}}
+	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, format.OrdersFile), fsys.PathJoin(dir, format.OrdersCopy)}}
 	all, faults, err := readOrders(fsys, dir)
 	if err != nil {
 		return nil, nil, err
@@ -134,11 +131,11 @@ func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error
 	}
 	l.last = uint64(len(all))
 	for _, path := range l.paths {
-		if err := errors.Join(writeFile(fsys, path+".new", raw), fsys.Rename(path+".new", path)); err != nil {
+		if err := errors.Join(format.WriteFile(fsys, path+".new", raw), fsys.Rename(path+".new", path)); err != nil {
 			return nil, nil, fmt.Errorf("store: orders: %w", err)
 		}
 	}
-	return l, all, syncDir(fsys, dir)
+	return l, all, format.SyncDir(fsys, dir)
 }
 
 // note numbers orders and puts them on disk, in both files.
@@ -174,14 +171,14 @@ func (l *orders) append(path string, raw []byte) (err error) {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil && fresh {
-		err = syncDir(l.fs, l.fs.PathDir(path))
+		err = format.SyncDir(l.fs, l.fs.PathDir(path))
 	}
 	return err
 }
 
 // ordersKey lies outside of every crawl; its value is the number of the last order that the crawl's rows know of.
 func ordersKey(crawl string) []byte {
-	return append(append([]byte{keyFormat, 0}, "orders/"...), crawl...)
+	return format.Outside("orders/" + crawl)
 }
 
 // orderOf returns the order that a record carries out, if it does; take-downs are noted by BeginPurge.
@@ -191,7 +188,7 @@ func (s *Store) orderOf(r Record) (order, bool) {
 		return order{Do: orderPause, Crawl: s.options.Crawl, Partition: r.Partition, Site: r.Site, At: r.Since}, true
 	case *Gated:
 		var was Gate
-		key := s.keys.appendText(nil, r.Partition, keyGate, r.Host)
+		key := s.keys.AppendText(nil, r.Partition, format.KeyGate, r.Host)
 		if err := s.row(key, &was); err != nil && r.Gate.Blocked == 0 || was.Blocked == r.Gate.Blocked {
 			return order{}, false
 		}
@@ -212,10 +209,10 @@ func (s *Store) ordersOf(records []Record) (all []order) {
 
 // knownOrders returns the number of the last order that the rows of the crawl know of, and of any crawl.
 func (s *Store) knownOrders() (known, most uint64, err error) {
-	from, to := span(ordersKey(""))
-	err = scan(s.db, from, to, func(key, value []byte) error {
+	from, to := format.Span(ordersKey(""))
+	err = database.Scan(s.db, from, to, func(key, value []byte) error {
 		var n uint64
-		if err := decodeValue(value, &n); err != nil {
+		if err := format.DecodeValue(value, &n); err != nil {
 			return nil // it counts as unknown
 		}
 		if most = max(most, n); string(key[len(from):]) == s.options.Crawl {
@@ -290,21 +287,21 @@ func (s *Store) completeOrders(have []order) error {
 
 // orderedIn calls add for each order that the rows of a partition of a crawl show. Rows that cannot be read show none.
 func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) error {
-	keys := newKeyspace(crawl)
-	of := func(kind keyKind, fn func(rest, value []byte)) error {
-		from, to := keys.kindSpan(p, kind)
-		return scan(s.db, from, to, func(key, value []byte) error { fn(key[len(from):], value); return nil })
+	keys := format.NewKeyspace(crawl)
+	of := func(kind format.Kind, fn func(rest, value []byte)) error {
+		from, to := keys.KindSpan(p, kind)
+		return database.Scan(s.db, from, to, func(key, value []byte) error { fn(key[len(from):], value); return nil })
 	}
 	return errors.Join(
-		of(keyCounters, func(_, value []byte) {
+		of(format.KeyCounters, func(_, value []byte) {
 			var total Counters
-			if decodeValue(value, &total) == nil && total.Paused != 0 {
+			if format.DecodeValue(value, &total) == nil && total.Paused != 0 {
 				add(order{Do: orderPause, Crawl: crawl, Partition: p, At: total.Paused})
 			}
 		}),
-		of(keySite, func(rest, value []byte) {
+		of(format.KeySite, func(rest, value []byte) {
 			var row SiteRow
-			if decodeValue(value, &row) != nil {
+			if format.DecodeValue(value, &row) != nil {
 				return
 			}
 			if row.Paused != 0 {
@@ -314,15 +311,15 @@ func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) err
 				add(order{Do: orderPurge, Crawl: crawl, Site: weburl.Site(rest), At: 1})
 			}
 		}),
-		of(keyGate, func(rest, value []byte) {
+		of(format.KeyGate, func(rest, value []byte) {
 			var gate Gate
-			if decodeValue(value, &gate) == nil && gate.Blocked != 0 {
+			if format.DecodeValue(value, &gate) == nil && gate.Blocked != 0 {
 				add(order{Do: orderBlock, Crawl: crawl, Partition: p, Host: string(rest), At: gate.Blocked})
 			}
 		}),
-		of(keyPage, func(_, value []byte) {
+		of(format.KeyPage, func(_, value []byte) {
 			var page Page
-			if decodeValue(value, &page) == nil && page.State == StatePurged {
+			if format.DecodeValue(value, &page) == nil && page.State == StatePurged {
 				add(order{Do: orderPurge, Crawl: crawl, URL: page.URL, At: page.LastFetched})
 			}
 		}))

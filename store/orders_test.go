@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -39,7 +40,7 @@ func TestOrdersOutliveTheDatabase(t *testing.T) {
 	for _, damage := range []string{"none", "no copy", "no original", "cut", "older copy"} {
 		t.Run(damage, func(t *testing.T) {
 			disk, after := ordered(t)
-			raw, err := readFile(after, "data/"+ordersFile, 1<<20)
+			raw, err := format.ReadFile(after, "data/"+format.OrdersFile, 1<<20)
 			if err != nil || len(raw) == 0 {
 				t.Fatal(err)
 			}
@@ -54,9 +55,9 @@ func TestOrdersOutliveTheDatabase(t *testing.T) {
 			case "older copy":
 				second = raw[:0]
 			}
-			for name, content := range map[string][]byte{ordersFile: first, ordersCopy: second} {
+			for name, content := range map[string][]byte{format.OrdersFile: first, format.OrdersCopy: second} {
 				if content != nil {
-					if err := writeFile(disk, "data/"+name, content); err != nil {
+					if err := format.WriteFile(disk, "data/"+name, content); err != nil {
 						t.Fatal(err)
 					}
 				}

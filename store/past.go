@@ -1,6 +1,9 @@
 package store
 
-import "freshet/weburl"
+import (
+	"freshet/store/internal/format"
+	"freshet/weburl"
+)
 
 // pruned lets go of a page's old versions and of old visits' captures. The last version stays, and so
 // does every visit: what it counted is history, only its capture goes.
@@ -14,8 +17,8 @@ func (st *state) pruned(p weburl.Partition, r *Pruned) {
 		last = max(last, min(r.Versions, row.Versions-1))
 	}
 	if last > row.Pruned {
-		from := st.keys.appendOfPage(nil, p, keyVersion, row.id.fp, row.Pruned+1)
-		to := st.keys.appendOfPage(nil, p, keyVersion, row.id.fp, last+1)
+		from := st.keys.AppendOfPage(nil, p, format.KeyVersion, row.id.fp, row.Pruned+1)
+		to := st.keys.AppendOfPage(nil, p, format.KeyVersion, row.id.fp, last+1)
 		st.deleteSpan(from, to)
 		st.change(row)
 		st.total(p).Pruned += int64(last - row.Pruned)
@@ -23,7 +26,7 @@ func (st *state) pruned(p weburl.Partition, r *Pruned) {
 	}
 	for number := row.firstVisit(); number <= row.Visits && number != 0; number++ {
 		var visit Visit
-		st.key = st.keys.appendOfPage(st.key[:0], p, keyVisit, row.id.fp, number)
+		st.key = st.keys.AppendOfPage(st.key[:0], p, format.KeyVisit, row.id.fp, number)
 		if !st.load(&visit) || visit.Capture.IsZero() || number > r.Visits && visit.Version > last {
 			continue
 		}
@@ -54,7 +57,7 @@ func (st *state) forgotten(p weburl.Partition, r *Forgotten) {
 	total := st.total(p)
 	for _, n := range r.Changes {
 		var change Change
-		st.key = st.keys.appendNumber(st.key[:0], p, keyChange, n)
+		st.key = st.keys.AppendNumber(st.key[:0], p, format.KeyChange, n)
 		if !st.load(&change) || !change.Kind.Ended() {
 			continue
 		}
@@ -64,7 +67,7 @@ func (st *state) forgotten(p weburl.Partition, r *Forgotten) {
 		}
 		st.change(row)
 		row.LastChange = 0
-		st.key = st.keys.appendNumber(st.key[:0], p, keyChange, n)
+		st.key = st.keys.AppendNumber(st.key[:0], p, format.KeyChange, n)
 		st.delete()
 		total.Forgotten++
 		total.Horizon = max(total.Horizon, n)
@@ -88,13 +91,13 @@ func (st *state) relocated(p weburl.Partition, r *Relocated) {
 			}
 		case to.Version != 0:
 			var version Version
-			st.key = st.keys.appendOfPage(st.key[:0], p, keyVersion, to.Fingerprint, to.Version)
+			st.key = st.keys.AppendOfPage(st.key[:0], p, format.KeyVersion, to.Fingerprint, to.Version)
 			if st.load(&version) && move(&version.Capture, to) {
 				st.set(&version)
 			}
 		default:
 			var visit Visit
-			st.key = st.keys.appendOfPage(st.key[:0], p, keyVisit, to.Fingerprint, to.Visit)
+			st.key = st.keys.AppendOfPage(st.key[:0], p, format.KeyVisit, to.Fingerprint, to.Visit)
 			if st.load(&visit) && move(&visit.Capture, to) {
 				st.set(&visit)
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -76,7 +78,7 @@ func (s *Store) Count(target Target) (pages int64, err error) {
 }
 
 // count returns how many pages of a site have not been taken down.
-func (s *Store) count(keys keyspace, site weburl.Site) (pages int64, err error) {
+func (s *Store) count(keys format.Keyspace, site weburl.Site) (pages int64, err error) {
 	for page, err := range s.pagesOf(keys, s.homes.of(site), 0) {
 		if err != nil {
 			return pages, err
@@ -102,7 +104,7 @@ func (p *purge) key() []byte {
 	return append(purgePrefix(), p.Crawl+"\x00"+p.target().String()...)
 }
 
-func purgePrefix() []byte { return append([]byte{keyFormat, 0}, "purge/"...) }
+func purgePrefix() []byte { return format.Outside("purge/") }
 
 // notePurges makes durable, beside the database and in it, that pages and sites are to be taken down.
 func (s *Store) notePurges(at int64, targets []Target) error {
@@ -122,15 +124,15 @@ func (s *Store) notePurges(at int64, targets []Target) error {
 		return s.fail(err)
 	}
 	batch := s.db.NewBatch()
-	err := batch.Set(ordersKey(s.options.Crawl), appendValue(nil, s.orders.last), nil)
+	err := batch.Set(ordersKey(s.options.Crawl), format.AppendValue(nil, s.orders.last), nil)
 	for _, o := range all {
 		p := purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}
-		err = errors.Join(err, batch.Set(p.key(), appendValue(nil, &p), nil))
+		err = errors.Join(err, batch.Set(p.key(), format.AppendValue(nil, &p), nil))
 	}
 	if err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	if err := commit(batch, pebble.Sync); err != nil {
+	if err := database.Commit(batch, pebble.Sync); err != nil {
 		return s.fail(err)
 	}
 	return nil
@@ -138,10 +140,10 @@ func (s *Store) notePurges(at int64, targets []Target) error {
 
 // begun returns the purges that are not finished, of all crawls.
 func (s *Store) begun() (all []purge, err error) {
-	from, to := span(purgePrefix())
-	err = scan(s.db, from, to, func(_, value []byte) error {
+	from, to := format.Span(purgePrefix())
+	err = database.Scan(s.db, from, to, func(_, value []byte) error {
 		var p purge
-		err := decodeValue(value, &p)
+		err := format.DecodeValue(value, &p)
 		all = append(all, p)
 		return err
 	})
@@ -163,7 +165,7 @@ func (s *Store) resumePurges() error {
 func (s *Store) isDown(target Target) (bool, error) {
 	names, err := s.everyCrawl()
 	for _, crawl := range names {
-		keys := newKeyspace(crawl)
+		keys := format.NewKeyspace(crawl)
 		if !target.URL.IsZero() {
 			page, _, pageErr := s.pageOf(keys, target.URL)
 			if pageErr != nil || page.State != StatePurged {
@@ -206,7 +208,7 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 		if err != nil {
 			return moves, err
 		}
-		t := takedown{Store: s, crawl: crawl, keys: newKeyspace(crawl), p: s.homes.ofTarget(target), at: at}
+		t := takedown{Store: s, crawl: crawl, keys: format.NewKeyspace(crawl), p: s.homes.ofTarget(target), at: at}
 		if !target.URL.IsZero() {
 			err = t.page(target.URL)
 		} else {
@@ -232,7 +234,7 @@ const purgeBatch = 512
 type takedown struct {
 	*Store
 	crawl string
-	keys  keyspace
+	keys  format.Keyspace
 	p     weburl.Partition
 	at    int64
 	moves []Move
@@ -385,7 +387,7 @@ func (s *Store) filesWith(ctx context.Context, hit func(target string) bool) (wi
 		return nil, err
 	}
 	for _, file := range files {
-		members, err := s.members(ctx, s.fs.PathJoin(s.dir.join(warcDir), file), hit)
+		members, err := s.members(ctx, s.fs.PathJoin(s.dir.join(format.CapturesDir), file), hit)
 		if err != nil {
 			return nil, err
 		}
@@ -406,7 +408,7 @@ func (s *Store) endPurge(p *purge) error {
 	if err := batch.Delete(p.key(), nil); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	if err := commit(batch, pebble.Sync); err != nil {
+	if err := database.Commit(batch, pebble.Sync); err != nil {
 		return s.fail(err)
 	}
 	return nil

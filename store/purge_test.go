@@ -11,6 +11,7 @@ import (
 
 	"freshet/internal/powercut"
 	"freshet/internal/remains"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -132,7 +133,7 @@ type busy struct {
 
 func (b *busy) MaybeError(op errorfs.Op) error {
 	switch {
-	case op.Kind != errorfs.OpOpen || !strings.Contains(op.Path, warcDir) || b.begin == nil:
+	case op.Kind != errorfs.OpOpen || !strings.Contains(op.Path, format.CapturesDir) || b.begin == nil:
 	case strings.HasSuffix(op.Path, ".warc.gz") && b.begun == 0:
 		b.begun++
 		b.begin()

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -20,7 +21,7 @@ type PageAt struct {
 
 // row decodes the value at key into v; ErrNotFound if there is none.
 func (s *Store) row(key []byte, v any) error {
-	found, err := get(s.db, key, func(raw []byte) error { return decodeValue(raw, v) })
+	found, err := database.Get(s.db, key, func(raw []byte) error { return format.DecodeValue(raw, v) })
 	if err == nil && !found {
 		err = ErrNotFound
 	}
@@ -29,41 +30,22 @@ func (s *Store) row(key []byte, v any) error {
 
 // Crawls returns the names of the crawls that have records in the directory, sorted. It takes a look a
 // crawl, however large they are.
-func (s *Store) Crawls() (names []string, err error) { return crawls(s.db) }
-
-func crawls(db pebble.Reader) (names []string, err error) {
-	from, to := []byte{keyFormat, 1}, []byte{keyFormat + 1} // past what lies outside of every crawl
-	for {
-		var name []byte
-		err := scan(db, from, to, func(key, _ []byte) error {
-			name, _, _ = bytes.Cut(bytes.Clone(key[1:]), []byte{0})
-			return errStop
-		})
-		if err != nil && !errors.Is(err, errStop) {
-			return nil, err
-		}
-		if name == nil {
-			return names, nil
-		}
-		names = append(names, string(name))
-		_, from = span(newKeyspace(string(name)).prefix)
-	}
-}
+func (s *Store) Crawls() (names []string, err error) { return format.Crawls(s.db) }
 
 // Page returns the row at fp; ErrNotFound if there is none.
 func (s *Store) Page(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
-	err = s.row(s.keys.appendPage(nil, p, keyPage, fp), &page)
+	err = s.row(s.keys.AppendPage(nil, p, format.KeyPage, fp), &page)
 	return page, err
 }
 
 // PageOf returns the row of u and its key; ErrNotFound if u has none.
 func (s *Store) PageOf(u weburl.URL) (Page, weburl.Fingerprint, error) { return s.pageOf(s.keys, u) }
 
-func (s *Store) pageOf(keys keyspace, u weburl.URL) (page Page, fp weburl.Fingerprint, err error) {
+func (s *Store) pageOf(keys format.Keyspace, u weburl.URL) (page Page, fp weburl.Fingerprint, err error) {
 	p := s.homes.of(u.Site())
-	for fp = u.Fingerprint(); ; fp = probe(fp) {
+	for fp = u.Fingerprint(); ; fp = format.Probe(fp) {
 		page = Page{}
-		err = s.row(keys.appendPage(nil, p, keyPage, fp), &page)
+		err = s.row(keys.AppendPage(nil, p, format.KeyPage, fp), &page)
 		if err != nil || page.URL == u {
 			return page, fp, err
 		}
@@ -79,29 +61,29 @@ func (s *Store) PagesFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[P
 	return s.pagesOf(s.keys, p, fp)
 }
 
-func (s *Store) pagesOf(keys keyspace, p weburl.Partition, first weburl.Fingerprint) iter.Seq2[PageAt, error] {
-	from, to := keys.appendPage(nil, p, keyPage, first), keys.appendKind(nil, p, keyPage+1)
+func (s *Store) pagesOf(keys format.Keyspace, p weburl.Partition, first weburl.Fingerprint) iter.Seq2[PageAt, error] {
+	from, to := keys.AppendPage(nil, p, format.KeyPage, first), keys.AppendKind(nil, p, format.KeyPage+1)
 	return rows(s.db, from, to, func(key, value []byte, page *PageAt) error {
-		n, err := numberTail(key[len(from)-8:])
+		n, err := format.NumberTail(key[len(from)-8:])
 		page.Fingerprint = weburl.Fingerprint(n)
-		return errors.Join(err, decodeValue(value, &page.Page))
+		return errors.Join(err, format.DecodeValue(value, &page.Page))
 	})
 }
 
 // rows iterates over the pairs with from ≤ key < to, decoded.
 func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byte, row *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		err := scan(db, from, to, func(key, value []byte) error {
+		err := database.Scan(db, from, to, func(key, value []byte) error {
 			var row T
 			if err := decode(key, value, &row); err != nil {
 				return err
 			}
 			if !yield(row, nil) {
-				return errStop
+				return database.ErrStop
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errStop) {
+		if err != nil {
 			var none T
 			yield(none, err)
 		}
@@ -111,9 +93,9 @@ func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byt
 // Site returns a site's row; ErrNotFound if there is none.
 func (s *Store) Site(site weburl.Site) (SiteRow, error) { return s.siteOf(s.keys, site) }
 
-func (s *Store) siteOf(keys keyspace, site weburl.Site) (SiteRow, error) {
+func (s *Store) siteOf(keys format.Keyspace, site weburl.Site) (SiteRow, error) {
 	row := SiteRow{Site: site}
-	err := s.row(keys.appendText(nil, s.homes.of(site), keySite, string(site)), &row)
+	err := s.row(keys.AppendText(nil, s.homes.of(site), format.KeySite, string(site)), &row)
 	return row, err
 }
 
@@ -123,23 +105,23 @@ func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
 	return sitesIn(s.db, s.keys, p)
 }
 
-func sitesIn(db pebble.Reader, keys keyspace, p weburl.Partition) iter.Seq2[SiteRow, error] {
-	from, to := keys.kindSpan(p, keySite)
+func sitesIn(db pebble.Reader, keys format.Keyspace, p weburl.Partition) iter.Seq2[SiteRow, error] {
+	from, to := keys.KindSpan(p, format.KeySite)
 	return rows(db, from, to, func(key, value []byte, row *SiteRow) error {
 		row.Site = weburl.Site(key[len(from):])
-		return decodeValue(value, row)
+		return format.DecodeValue(value, row)
 	})
 }
 
 // RobotsBody returns the robots.txt kept for a site; ErrNotFound if none is.
 func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
-	key := s.keys.appendText(nil, s.homes.of(site), keyRobots, string(site))
+	key := s.keys.AppendText(nil, s.homes.of(site), format.KeyRobots, string(site))
 	return s.raw(key)
 }
 
 // raw returns a copy of the value at key.
 func (s *Store) raw(key []byte) (value []byte, err error) {
-	found, err := get(s.db, key, func(raw []byte) error { value = append([]byte{}, raw...); return nil })
+	found, err := database.Get(s.db, key, func(raw []byte) error { value = append([]byte{}, raw...); return nil })
 	if err == nil && !found {
 		err = ErrNotFound
 	}
@@ -150,9 +132,9 @@ func (s *Store) raw(key []byte) (value []byte, err error) {
 // difference, but for what an older program has stored of it and no newer one since.
 func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
 	name := weburl.HostName(host)
-	err = s.row(s.keys.appendText(nil, p, keyGate, name), &gate)
+	err = s.row(s.keys.AppendText(nil, p, format.KeyGate, name), &gate)
 	if errors.Is(err, ErrNotFound) && name != host {
-		err = s.row(s.keys.appendText(nil, p, keyGate, host), &gate)
+		err = s.row(s.keys.AppendText(nil, p, format.KeyGate, host), &gate)
 	}
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -167,49 +149,46 @@ func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n i
 		return dst, nil
 	}
 	p := s.homes.of(site)
-	from, to := span(s.keys.appendQueue(nil, p, q, site))
+	from, to := format.Span(s.keys.AppendQueue(nil, p, q.KeyKind(), site))
 	prefix := len(from)
 	if after != (Key{}) {
-		from = append(s.keys.appendEntry(nil, p, q, site, after), 0)
+		from = append(s.keys.AppendEntry(nil, p, q.KeyKind(), site, after.Order, after.Arrival), 0)
 	}
-	err := scan(s.db, from, to, func(key, value []byte) (err error) {
+	err := database.Scan(s.db, from, to, func(key, value []byte) (err error) {
 		var e Entry
 		if len(key) != prefix+16 {
 			return fmt.Errorf("%w: queue key %x", ErrCorrupt, key)
 		}
 		e.Key = Key{binary.BigEndian.Uint64(key[prefix:]), binary.BigEndian.Uint64(key[prefix+8:])}
-		if e.Fingerprint, e.Cash, err = entryValue(value); err != nil {
+		if e.Fingerprint, e.Cash, err = format.EntryValue(value); err != nil {
 			return err
 		}
 		dst = append(dst, e)
 		if n--; n == 0 {
-			return errStop
+			return database.ErrStop
 		}
 		return nil
 	})
-	if errors.Is(err, errStop) {
-		err = nil
-	}
 	return dst, err
 }
 
 // Visits returns the kept visits of a page, oldest first: the last 64. Page.Folded sums up the
 // others.
 func (s *Store) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]Visit, error) {
-	return rowsOf[Visit](s, p, keyVisit, fp)
+	return rowsOf[Visit](s, p, format.KeyVisit, fp)
 }
 
 // Versions returns the versions of a page, oldest first.
 func (s *Store) Versions(p weburl.Partition, fp weburl.Fingerprint) ([]Version, error) {
-	return rowsOf[Version](s, p, keyVersion, fp)
+	return rowsOf[Version](s, p, format.KeyVersion, fp)
 }
 
 // rowsOf returns all rows of a kind that a page has, by their numbers.
-func rowsOf[Row any](s *Store, p weburl.Partition, kind keyKind, fp weburl.Fingerprint) (rows []Row, err error) {
-	from, to := span(s.keys.appendPage(nil, p, kind, fp))
-	err = scan(s.db, from, to, func(_, value []byte) error {
+func rowsOf[Row any](s *Store, p weburl.Partition, kind format.Kind, fp weburl.Fingerprint) (rows []Row, err error) {
+	from, to := format.Span(s.keys.AppendPage(nil, p, kind, fp))
+	err = database.Scan(s.db, from, to, func(_, value []byte) error {
 		var row Row
-		if err := decodeValue(value, &row); err != nil {
+		if err := format.DecodeValue(value, &row); err != nil {
 			return err
 		}
 		rows = append(rows, row)
@@ -220,13 +199,13 @@ func rowsOf[Row any](s *Store, p weburl.Partition, kind keyKind, fp weburl.Finge
 
 // Version returns a version of a page by its number; ErrNotFound if there is none.
 func (s *Store) Version(p weburl.Partition, fp weburl.Fingerprint, number uint32) (v Version, err error) {
-	err = s.row(s.keys.appendOfPage(nil, p, keyVersion, fp, number), &v)
+	err = s.row(s.keys.AppendOfPage(nil, p, format.KeyVersion, fp, number), &v)
 	return v, err
 }
 
 // OutLinks returns the links of a page's last complete capture.
 func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, error) {
-	raw, err := s.raw(s.keys.appendPage(nil, p, keyLinks, fp))
+	raw, err := s.raw(s.keys.AppendPage(nil, p, format.KeyLinks, fp))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -242,25 +221,22 @@ func (s *Store) Changes(p weburl.Partition, after uint64, n int) (changes []Chan
 	if n <= 0 {
 		return nil, nil
 	}
-	prefix, to := s.keys.kindSpan(p, keyChange)
-	from := s.keys.appendNumber(nil, p, keyChange, after+1)
-	err = scan(s.db, from, to, func(key, value []byte) (err error) {
+	prefix, to := s.keys.KindSpan(p, format.KeyChange)
+	from := s.keys.AppendNumber(nil, p, format.KeyChange, after+1)
+	err = database.Scan(s.db, from, to, func(key, value []byte) (err error) {
 		var c Change
-		if c.Record, err = numberTail(key[len(prefix):]); err != nil {
+		if c.Record, err = format.NumberTail(key[len(prefix):]); err != nil {
 			return err
 		}
-		if err := decodeValue(value, &c); err != nil {
+		if err := format.DecodeValue(value, &c); err != nil {
 			return err
 		}
 		changes = append(changes, c)
 		if len(changes) == n {
-			return errStop
+			return database.ErrStop
 		}
 		return nil
 	})
-	if errors.Is(err, errStop) {
-		err = nil
-	}
 	return changes, err
 }
 
@@ -268,10 +244,10 @@ func (s *Store) Changes(p weburl.Partition, after uint64, n int) (changes []Chan
 // returns fn's error. Records up to Counters.Trimmed are gone: a consumer that has to begin before
 // is rebuilt from rows, visits, out-links and change log.
 func (s *Store) Records(p weburl.Partition, after uint64, fn func(n uint64, r Record) error) error {
-	prefix, to := s.keys.kindSpan(p, keyRecord)
-	from := s.keys.appendNumber(nil, p, keyRecord, after+1)
-	return scan(s.db, from, to, func(key, value []byte) error {
-		n, err := numberTail(key[len(prefix):])
+	prefix, to := s.keys.KindSpan(p, format.KeyRecord)
+	from := s.keys.AppendNumber(nil, p, format.KeyRecord, after+1)
+	return database.Scan(s.db, from, to, func(key, value []byte) error {
+		n, err := format.NumberTail(key[len(prefix):])
 		if err != nil {
 			return err
 		}
@@ -289,7 +265,7 @@ func (s *Store) Marks(p weburl.Partition) ([]Mark, error) { return readMarks(s.d
 
 // Counters returns a partition's totals.
 func (s *Store) Counters(p weburl.Partition) (c Counters, err error) {
-	err = s.row(s.keys.appendKind(nil, p, keyCounters), &c)
+	err = s.row(s.keys.AppendKind(nil, p, format.KeyCounters), &c)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -15,13 +17,13 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*Page) error {
 	wanted := map[string]weburl.Fingerprint{}
 	for fp, page := range pages {
 		if page.Queue == NewQueue || page.Queue == DueQueue {
-			wanted[string(r.keys.appendEntry(nil, r.p, page.Queue, page.URL.Site(), page.Key))] = fp
+			wanted[string(r.keys.AppendEntry(nil, r.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival))] = fp
 		}
 	}
-	for _, kind := range []keyKind{keyNew, keyDue} {
-		from, to := r.keys.kindSpan(r.p, kind)
-		err := scan(r.db, from, to, func(key, value []byte) error {
-			fp, _, err := entryValue(value)
+	for _, kind := range []format.Kind{format.KeyNew, format.KeyDue} {
+		from, to := r.keys.KindSpan(r.p, kind)
+		err := database.Scan(r.db, from, to, func(key, value []byte) error {
+			fp, _, err := format.EntryValue(value)
 			if err != nil {
 				return nil
 			}
@@ -38,7 +40,7 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*Page) error {
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		page := pages[wanted[key]]
 		r.say(page.URL.String(), "it was not in the %v queue, where its row says it is: put back", page.Queue)
-		if err := r.batch.Set([]byte(key), appendEntryValue(nil, wanted[key], page.Cash), nil); err != nil {
+		if err := r.batch.Set([]byte(key), format.AppendEntryValue(nil, wanted[key], page.Cash), nil); err != nil {
 			return err
 		}
 	}
@@ -48,11 +50,11 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*Page) error {
 // changes makes the change log agree with the rows.
 func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
 	there := map[weburl.Fingerprint]bool{}
-	from, to := r.keys.kindSpan(r.p, keyChange)
-	err := scan(r.db, from, to, func(key, value []byte) error {
+	from, to := r.keys.KindSpan(r.p, format.KeyChange)
+	err := database.Scan(r.db, from, to, func(key, value []byte) error {
 		var change Change
-		n, err := numberTail(key[len(from):])
-		if err != nil || decodeValue(value, &change) != nil {
+		n, err := format.NumberTail(key[len(from):])
+		if err != nil || format.DecodeValue(value, &change) != nil {
 			return nil
 		}
 		if page := pages[change.Fingerprint]; page != nil && page.LastChange == n {
@@ -71,7 +73,7 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
 		}
 		r.say(page.URL.String(), "its change %d is lost", page.LastChange)
 		page.LastChange = 0
-		if err := r.set(r.keys.appendPage(nil, r.p, keyPage, fp), page); err != nil {
+		if err := r.set(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), page); err != nil {
 			return err
 		}
 	}
@@ -82,10 +84,10 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
 // one another: those before a gap are taken for read.
 func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 	var total Counters
-	if err := r.row(r.keys.appendKind(nil, r.p, keyCounters), &total); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
+	if err := r.row(r.keys.AppendKind(nil, r.p, format.KeyCounters), &total); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	before := appendValue(nil, &total)
+	before := format.AppendValue(nil, &total)
 	total.Sites, total.Pages, total.New, total.Due, total.States = 0, 0, 0, 0, [states]int64{}
 	sites, err := r.sites(pages, &total)
 	if err != nil {
@@ -101,11 +103,11 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 	if r.lost {
 		total.Scoped, total.Horizon = Scoped{Scope: offerAgain}, max(total.Horizon, total.Records)
 	}
-	if after := appendValue(nil, &total); bytes.Equal(before, after) {
+	if after := format.AppendValue(nil, &total); bytes.Equal(before, after) {
 		return nil
 	}
 	r.say(fmt.Sprintf("partition %d", r.p), "its totals are counted anew: %d pages of %d sites", total.Pages, total.Sites)
-	return r.set(r.keys.appendKind(nil, r.p, keyCounters), &total)
+	return r.set(r.keys.AppendKind(nil, r.p, format.KeyCounters), &total)
 }
 
 // offerAgain is the digest of no scope: the next crawl takes its own for another one, and offers all links.
@@ -114,11 +116,11 @@ const offerAgain = 1
 // counters replaces totals that cannot be read by ones that only number the records, without which none
 // could be applied. What else they say totals counts.
 func (r *repair) counters() error {
-	key := r.keys.appendKind(nil, r.p, keyCounters)
+	key := r.keys.AppendKind(nil, r.p, format.KeyCounters)
 	height := r.highwater.height(r.options.Crawl, r.p)
 	var had Counters
 	value, err := r.raw(key)
-	switch fault := decodes(keyCounters, value); {
+	switch fault := decodes(format.KeyCounters, value); {
 	case errors.Is(err, ErrNotFound) && height == 0 && !r.lost:
 		return nil
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -129,7 +131,7 @@ func (r *repair) counters() error {
 			return err
 		}
 	default:
-		if err := decodeValue(value, &had); err != nil || had.Records >= height {
+		if err := format.DecodeValue(value, &had); err != nil || had.Records >= height {
 			return err
 		}
 		had.Records, had.Trimmed = height, height // no number is given twice
@@ -144,9 +146,9 @@ func (r *repair) counters() error {
 		total.Records = max(total.Records, m.Record)
 	}
 	total.Trimmed = total.Records
-	from, to := r.keys.kindSpan(r.p, keyRecord)
-	err = scan(r.db, from, to, func(key, _ []byte) error {
-		n, err := numberTail(key[len(from):])
+	from, to := r.keys.KindSpan(r.p, format.KeyRecord)
+	err = database.Scan(r.db, from, to, func(key, _ []byte) error {
+		n, err := format.NumberTail(key[len(from):])
 		if err == nil {
 			total.Trimmed = min(total.Trimmed, n-1)
 			total.Records = max(total.Records, n)
@@ -165,10 +167,10 @@ func (r *repair) counters() error {
 // sites mends the sites' rows, adds them up, and returns them.
 func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map[weburl.Site]*SiteRow, error) {
 	sites, was := map[weburl.Site]*SiteRow{}, map[weburl.Site]SiteRow{}
-	from, to := r.keys.kindSpan(r.p, keySite)
-	err := scan(r.db, from, to, func(key, value []byte) error {
+	from, to := r.keys.KindSpan(r.p, format.KeySite)
+	err := database.Scan(r.db, from, to, func(key, value []byte) error {
 		row := &SiteRow{}
-		if decodeValue(value, row) != nil {
+		if format.DecodeValue(value, row) != nil {
 			return nil
 		}
 		name := weburl.Site(key[len(from):])
@@ -208,7 +210,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 			continue
 		}
 		r.say(string(name), "its row is counted anew: %d pages, %d fetched", row.Pages, row.Fetched)
-		if err := r.set(r.keys.appendText(nil, r.p, keySite, string(name)), row); err != nil {
+		if err := r.set(r.keys.AppendText(nil, r.p, format.KeySite, string(name)), row); err != nil {
 			return nil, err
 		}
 	}
@@ -217,12 +219,12 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 
 // records sets aside the kept records before the last gap.
 func (r *repair) records(total *Counters) error {
-	from, to := r.keys.kindSpan(r.p, keyRecord)
+	from, to := r.keys.KindSpan(r.p, format.KeyRecord)
 	gap, last := total.Trimmed, total.Trimmed // everything up to gap is taken for trimmed
-	kept := r.keys.appendNumber(nil, r.p, keyRecord, total.Trimmed+1)
-	err := scan(r.db, kept, to, func(key, value []byte) error {
-		n, err := numberTail(key[len(from):])
-		if err != nil || decodes(keyRecord, value) != nil {
+	kept := r.keys.AppendNumber(nil, r.p, format.KeyRecord, total.Trimmed+1)
+	err := database.Scan(r.db, kept, to, func(key, value []byte) error {
+		n, err := format.NumberTail(key[len(from):])
+		if err != nil || decodes(format.KeyRecord, value) != nil {
 			return nil
 		}
 		if n != last+1 {
@@ -237,8 +239,8 @@ func (r *repair) records(total *Counters) error {
 	if last < total.Records && last > total.Trimmed {
 		gap = last // the newest are lost: none can be told to follow
 	}
-	err = scan(r.db, from, r.keys.appendNumber(nil, r.p, keyRecord, gap+1), func(key, value []byte) error {
-		if decodes(keyRecord, value) != nil {
+	err = database.Scan(r.db, from, r.keys.AppendNumber(nil, r.p, format.KeyRecord, gap+1), func(key, value []byte) error {
+		if decodes(format.KeyRecord, value) != nil {
 			return nil
 		}
 		return r.drop(bytes.Clone(key), value, "a record before one that is lost")
@@ -254,7 +256,7 @@ func (r *repair) records(total *Counters) error {
 	for _, m := range marks {
 		if at := min(max(m.Record, total.Trimmed), total.Records); at != m.Record && err == nil {
 			r.say(fmt.Sprintf("partition %d", r.p), "the mark of %s at %d is now at %d", m.Consumer, m.Record, at)
-			err = r.set(r.keys.appendText(nil, r.p, keyMark, m.Consumer), at)
+			err = r.set(r.keys.AppendText(nil, r.p, format.KeyMark, m.Consumer), at)
 		}
 	}
 	return err

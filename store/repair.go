@@ -13,12 +13,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
-
-// asideDir holds, in the data directory, what a repair could not use: damaged WARC files as they were,
-// and rows, a JSON object a line.
-const asideDir = "aside"
 
 // Repair mends what Verify finds and calls report for everything that it did. Nothing is dropped in
 // silence: what cannot be used any more is set aside in DIR/aside, by name. In this order
@@ -47,10 +45,10 @@ func (s *Store) Repair(ctx context.Context, lost bool, report func(Problem)) err
 	}
 	r := &repair{Store: s, ctx: ctx, report: report, lost: lost || s.rolledBack > 0}
 	if s.rolledBack > 0 {
-		r.say(dbDir, "%d records that were on disk are missing: the database had been rolled back", s.rolledBack)
+		r.say(format.DatabaseDir, "%d records that were on disk are missing: the database had been rolled back", s.rolledBack)
 	}
 	if s.unreadable != nil {
-		r.say(highwaterFile, "it could not be read, and is written again")
+		r.say(format.HighwaterFile, "it could not be read, and is written again")
 	}
 	if err := r.partitions(r.counters); err != nil {
 		return err
@@ -130,10 +128,10 @@ func (r *repair) pausable(all []order) error {
 		if o.Do != orderPause || o.Site == "" || int(o.Partition) >= r.dir.partitions {
 			continue
 		}
-		key := r.keys.appendText(nil, o.Partition, keySite, string(o.Site))
-		found, err := get(r.db, key, func([]byte) error { return nil })
+		key := r.keys.AppendText(nil, o.Partition, format.KeySite, string(o.Site))
+		found, err := database.Get(r.db, key, func([]byte) error { return nil })
 		if err == nil && !found {
-			err = batch.Set(key, appendValue(nil, &SiteRow{}), nil)
+			err = batch.Set(key, format.AppendValue(nil, &SiteRow{}), nil)
 		}
 		if err != nil {
 			return errors.Join(err, batch.Close())
@@ -182,7 +180,7 @@ func (r *repair) partition(p weburl.Partition, mend func() error) error {
 
 // commitRows commits rows that no record has made, and forgets the decoded ones.
 func (r *repair) commitRows(batch *pebble.Batch) error {
-	if err := commit(batch, pebble.Sync); err != nil {
+	if err := database.Commit(batch, pebble.Sync); err != nil {
 		return r.fail(err)
 	}
 	r.mu.Lock()
@@ -196,8 +194,8 @@ func (r *repair) writeAside() error {
 	if len(r.aside) == 0 {
 		return nil
 	}
-	dir := r.dir.join(asideDir)
-	if err := makeDir(r.fs, dir); err != nil {
+	dir := r.dir.join(format.AsideDir)
+	if err := format.MakeDir(r.fs, dir); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
@@ -205,7 +203,7 @@ func (r *repair) writeAside() error {
 		if _, err := r.fs.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		return errors.Join(writeFile(r.fs, name, r.aside), syncDir(r.fs, dir))
+		return errors.Join(format.WriteFile(r.fs, name, r.aside), format.SyncDir(r.fs, dir))
 	}
 }
 
@@ -220,7 +218,9 @@ func (r *repair) drop(key, value []byte, why string) error {
 	return r.batch.Delete(key, nil)
 }
 
-func (r *repair) set(key []byte, v any) error { return r.batch.Set(key, appendValue(nil, v), nil) }
+func (r *repair) set(key []byte, v any) error {
+	return r.batch.Set(key, format.AppendValue(nil, v), nil)
+}
 
 // rows mends what can be mended of the partition's rows.
 func (r *repair) rows() error {
@@ -228,7 +228,7 @@ func (r *repair) rows() error {
 		return err
 	}
 	have := map[weburl.Fingerprint]*found{}
-	for _, kind := range []keyKind{keyVisit, keyVersion} {
+	for _, kind := range []format.Kind{format.KeyVisit, format.KeyVersion} {
 		if err := r.history(kind, have); err != nil {
 			return err
 		}
@@ -248,9 +248,9 @@ func (r *repair) rows() error {
 
 // dropUnreadable sets aside the values that are none.
 func (r *repair) dropUnreadable() error {
-	for kind := keyCounters; kind <= lastKind; kind++ {
-		from, to := r.keys.kindSpan(r.p, kind)
-		err := scan(r.db, from, to, func(key, value []byte) error {
+	for kind := format.KeyCounters; kind <= format.LastKind; kind++ {
+		from, to := r.keys.KindSpan(r.p, kind)
+		err := database.Scan(r.db, from, to, func(key, value []byte) error {
 			if err := decodes(kind, value); err != nil {
 				return r.drop(bytes.Clone(key), value, err.Error())
 			}
@@ -264,29 +264,29 @@ func (r *repair) dropUnreadable() error {
 }
 
 // decodes returns what is wrong with a value of a kind.
-func decodes(kind keyKind, value []byte) error {
+func decodes(kind format.Kind, value []byte) error {
 	switch kind {
-	case keyCounters:
-		return decodeValue(value, new(Counters))
-	case keySite:
-		return decodeValue(value, new(SiteRow))
-	case keyGate:
-		return decodeValue(value, new(Gate))
-	case keyPage:
-		return decodeValue(value, new(Page))
-	case keyVisit:
-		return decodeValue(value, new(Visit))
-	case keyVersion:
-		return decodeValue(value, new(Version))
-	case keyChange:
-		return decodeValue(value, new(Change))
-	case keyLinks:
+	case format.KeyCounters:
+		return format.DecodeValue(value, new(Counters))
+	case format.KeySite:
+		return format.DecodeValue(value, new(SiteRow))
+	case format.KeyGate:
+		return format.DecodeValue(value, new(Gate))
+	case format.KeyPage:
+		return format.DecodeValue(value, new(Page))
+	case format.KeyVisit:
+		return format.DecodeValue(value, new(Visit))
+	case format.KeyVersion:
+		return format.DecodeValue(value, new(Version))
+	case format.KeyChange:
+		return format.DecodeValue(value, new(Change))
+	case format.KeyLinks:
 		_, err := DecodeLinks(value)
 		return err
-	case keyNew, keyDue:
-		_, _, err := entryValue(value)
+	case format.KeyNew, format.KeyDue:
+		_, _, err := format.EntryValue(value)
 		return err
-	case keyRecord:
+	case format.KeyRecord:
 		_, err := decodeRecord(value)
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/store/internal/format"
 )
 
 // damaged returns the disk of a directory whose first WARC file has a changed byte in the middle of a
@@ -46,10 +47,10 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	_, err = f.WriteAt([]byte("xxxx"), version.Capture.Offset+version.Capture.Length/2)
 	b := s.db.NewBatch()
 	err = errors.Join(err, f.Sync(), f.Close(),
-		b.Delete(s.keys.appendPage(nil, home(first), keyPage, first.Fingerprint()), nil),
-		b.Delete(s.keys.appendOfPage(nil, home(second), keyVersion, second.Fingerprint(), 2), nil),
-		b.Delete(s.keys.appendEntry(nil, home(third), page.Queue, third.Site(), page.Key), nil),
-		b.Set(s.keys.appendKind(nil, home(third), keyCounters), []byte{0xff}, nil),
+		b.Delete(s.keys.AppendPage(nil, home(first), format.KeyPage, first.Fingerprint()), nil),
+		b.Delete(s.keys.AppendOfPage(nil, home(second), format.KeyVersion, second.Fingerprint(), 2), nil),
+		b.Delete(s.keys.AppendEntry(nil, home(third), page.Queue.KeyKind(), third.Site(), page.Key.Order, page.Key.Arrival), nil),
+		b.Set(s.keys.AppendKind(nil, home(third), format.KeyCounters), []byte{0xff}, nil),
 		b.Commit(pebble.Sync), s.Close())
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func TestRepairCrash(t *testing.T) {
 		if err := errors.Join(s.Repair(context.Background(), false, func(Problem) {}), s.Close()); err != nil {
 			t.Fatalf("after cut %d, before %s: %v", i, cut.Before, err)
 		}
-		if _, err := cut.Disk.Stat("data/" + asideDir + "/" + file); err != nil {
+		if _, err := cut.Disk.Stat("data/" + format.AsideDir + "/" + file); err != nil {
 			t.Errorf("the damaged file is not aside: %v", err)
 		}
 		s = openTest(t, testOptions(cut.Disk))

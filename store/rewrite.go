@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -137,7 +138,7 @@ func (s *Store) placesIn(ctx context.Context, files []string) (map[string]map[in
 }
 
 func (r *rewriting) run(ctx context.Context, drop func(target string) bool, part float64) (done bool, freed int64, err error) {
-	path := r.fs.PathJoin(r.dir.join(warcDir), r.file)
+	path := r.fs.PathJoin(r.dir.join(format.CapturesDir), r.file)
 	before, err := r.fs.Stat(path)
 	if err != nil {
 		return false, 0, err
@@ -248,7 +249,7 @@ func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		raw, err := warc.ReadMember(nil, r.fs, r.dir.join(warcDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
+		raw, err := warc.ReadMember(nil, r.fs, r.dir.join(format.CapturesDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
 		if err != nil {
 			return err
 		}
@@ -310,11 +311,11 @@ func (r *rewriting) point() error {
 func (at place) relocation(offset int64, to warc.Pointer) Relocation {
 	moved := Relocation{Offset: offset, File: to.File, NewOffset: to.Offset}
 	switch at.kind {
-	case keySite:
+	case format.KeySite:
 		moved.Site = at.site
-	case keyVersion:
+	case format.KeyVersion:
 		moved.Fingerprint, moved.Version = at.page, at.number
-	case keyVisit:
+	case format.KeyVisit:
 		moved.Fingerprint, moved.Visit = at.page, at.number
 	}
 	return moved
@@ -328,7 +329,7 @@ func (r *rewriting) remove(path string) error {
 	if err := r.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(r.fs, r.dir.join(warcDir))
+	return format.SyncDir(r.fs, r.dir.join(format.CapturesDir))
 }
 
 // moved leads readers that have read a row before a rewrite to where its capture is now. It remembers

@@ -4,18 +4,16 @@ import (
 	"fmt"
 	"os"
 
+	"freshet/store/internal/database"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
-
-// leastFree is the disk space in bytes that whoever writes to a directory has to find: what the database's buffers may
-// hold. On a full disk the database would try to write them again and again, and could not be interrupted.
-const leastFree = (memTables + 1) * memTableBytes
 
 // Room returns an ErrDiskFull if the disk of a directory has no room for so many bytes beside what the database needs
 // to work. Where the disk does not tell, there is room.
 func Room(fsys vfs.FS, path string, bytes int64) error {
 	usage, err := fsys.GetDiskUsage(path)
-	if want := uint64(leastFree + bytes); err == nil && usage.AvailBytes < want {
+	if want := uint64(database.LeastFree + bytes); err == nil && usage.AvailBytes < want {
 		const mib = 1 << 20
 		return fmt.Errorf("store: %s: %d MiB of the disk are free: want %d MiB: %w", path, usage.AvailBytes/mib, (want+mib-1)/mib, ErrDiskFull)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -92,6 +93,17 @@ const (
 	NewQueue Queue = 1 // by the ordering
 	DueQueue Queue = 2 // by time
 )
+
+// KeyKind returns the kind of the keys of the queue's entries; the queue must be one.
+func (q Queue) KeyKind() format.Kind {
+	switch q {
+	case NewQueue:
+		return format.KeyNew
+	case DueQueue:
+		return format.KeyDue
+	}
+	panic(fmt.Sprintf("store: queue %d has no keys", q))
+}
 
 // Key is a place in a queue: smaller first.
 type Key struct {

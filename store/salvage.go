@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 )
 
@@ -14,7 +15,7 @@ func (r *repair) files() error {
 		return err
 	}
 	for _, name := range names {
-		path := r.fs.PathJoin(r.dir.join(warcDir), name)
+		path := r.fs.PathJoin(r.dir.join(format.CapturesDir), name)
 		members, err := r.members(r.ctx, path, nothing)
 		if err == nil {
 			continue
@@ -47,7 +48,7 @@ func (r *repair) salvage(name, path string, members []member) error {
 	}
 	lost := 0
 	for offset, length := range lengths {
-		record, err := warc.ReadAt(r.fs, r.dir.join(warcDir), warc.Pointer{File: name, Offset: offset, Length: length})
+		record, err := warc.ReadAt(r.fs, r.dir.join(format.CapturesDir), warc.Pointer{File: name, Offset: offset, Length: length})
 		if err != nil {
 			lost++
 			continue
@@ -81,12 +82,12 @@ func (r *repair) lengthsIn(name string) (map[int64]int64, error) {
 }
 
 func (r *repair) setFileAside(name, path string) error {
-	dir := r.dir.join(asideDir)
-	if err := makeDir(r.fs, dir); err != nil {
+	dir := r.dir.join(format.AsideDir)
+	if err := format.MakeDir(r.fs, dir); err != nil {
 		return err
 	}
 	if err := r.fs.Rename(path, r.fs.PathJoin(dir, name)); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(r.fs, dir), syncDir(r.fs, r.dir.join(warcDir)))
+	return errors.Join(format.SyncDir(r.fs, dir), format.SyncDir(r.fs, r.dir.join(format.CapturesDir)))
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -57,17 +59,17 @@ func (s *Store) scrub(ctx context.Context, places []weburl.Partition) error {
 	if err := s.replaceLogs(); err != nil {
 		return err
 	}
-	from := []byte{oldestFormat}
+	from := []byte{format.Oldest}
 	for _, crawl := range names {
 		for p := range s.dir.partitions {
-			_, to := newKeyspace(crawl).partitionSpan(weburl.Partition(p))
+			_, to := format.NewKeyspace(crawl).PartitionSpan(weburl.Partition(p))
 			if err := s.db.Compact(ctx, from, to, false); err != nil {
 				return err
 			}
 			from = to
 		}
 	}
-	if err := s.db.Compact(ctx, from, []byte{keyFormat + 1}, false); err != nil {
+	if err := s.db.Compact(ctx, from, []byte{format.KeyFormat + 1}, false); err != nil {
 		return err
 	}
 	for {
@@ -85,7 +87,7 @@ func (s *Store) scrub(ctx context.Context, places []weburl.Partition) error {
 func (s *Store) replaceLogs() error {
 	s.logs.afresh.Store(true)
 	defer s.logs.afresh.Store(false)
-	for range 2 * memTables {
+	for range database.Logs {
 		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be ended
 			return err
 		}
@@ -97,4 +99,4 @@ func (s *Store) replaceLogs() error {
 }
 
 // scrubKey lies outside of every crawl and says nothing.
-func scrubKey() []byte { return append([]byte{keyFormat, 0}, "scrub"...) }
+func scrubKey() []byte { return format.Outside("scrub") }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -52,20 +54,20 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	if err := s.fs.Rename(temp, to); err != nil {
 		return fmt.Errorf("store: snapshot: %w", err)
 	}
-	return syncDir(s.fs, s.fs.PathDir(to))
+	return format.SyncDir(s.fs, s.fs.PathDir(to))
 }
 
 func (s *Store) snapshot(ctx context.Context, to string) error {
-	if err := s.fs.MkdirAll(s.fs.PathJoin(to, warcDir), 0o755); err != nil {
+	if err := s.fs.MkdirAll(s.fs.PathJoin(to, format.CapturesDir), 0o755); err != nil {
 		return err
 	}
 	list := snapshotList{Format: Format, At: s.options.Clock.Now().UTC()}
 	var err error
-	if list.Files, err = s.checkpoint(s.fs.PathJoin(to, dbDir)); err != nil {
+	if list.Files, err = s.checkpoint(s.fs.PathJoin(to, format.DatabaseDir)); err != nil {
 		return err
 	}
 	for _, part := range list.Files {
-		if err := errors.Join(ctx.Err(), s.snapshotWARC(part, s.fs.PathJoin(to, warcDir))); err != nil {
+		if err := errors.Join(ctx.Err(), s.snapshotWARC(part, s.fs.PathJoin(to, format.CapturesDir))); err != nil {
 			return err
 		}
 	}
@@ -76,10 +78,10 @@ func (s *Store) snapshot(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.fs, s.fs.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
+	if err := format.WriteFile(s.fs, s.fs.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(s.fs, s.fs.PathJoin(to, warcDir)), syncDir(s.fs, to))
+	return errors.Join(format.SyncDir(s.fs, s.fs.PathJoin(to, format.CapturesDir)), format.SyncDir(s.fs, to))
 }
 
 // checkpoint copies the database, and returns the WARC files as they are then: nothing is committed in between, so
@@ -107,7 +109,7 @@ func (s *Store) checkpoint(to string) (files []snapshotPart, err error) {
 // snapshotWARC links a file that was closed, and copies as much of an open one as was in it: the restored directory
 // cuts what may be torn off its end.
 func (s *Store) snapshotWARC(part snapshotPart, dir string) error {
-	path, into := s.fs.PathJoin(s.dir.join(warcDir), part.Name), s.fs.PathJoin(dir, part.Name)
+	path, into := s.fs.PathJoin(s.dir.join(format.CapturesDir), part.Name), s.fs.PathJoin(dir, part.Name)
 	closed, open := strings.CutSuffix(path, ".open")
 	if !open {
 		return vfs.LinkOrCopy(s.fs, path, into)
@@ -144,12 +146,12 @@ func Restore(fsys vfs.FS, snapshot, to string) error {
 	if err := fsys.Rename(temp, to); err != nil {
 		return fmt.Errorf("store: restore: %w", err)
 	}
-	return syncDir(fsys, fsys.PathDir(to))
+	return format.SyncDir(fsys, fsys.PathDir(to))
 }
 
 func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 	name := fsys.PathJoin(snapshot, snapshotFile)
-	raw, err := readFile(fsys, name, 1<<28)
+	raw, err := format.ReadFile(fsys, name, 1<<28)
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, fmt.Errorf("store: restore: %s is no snapshot: %w", snapshot, err)
 	} else if err != nil {
@@ -162,7 +164,7 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, list.Format, Format)
 	}
 	for _, part := range list.Files {
-		path := fsys.PathJoin(snapshot, warcDir, part.Name)
+		path := fsys.PathJoin(snapshot, format.CapturesDir, part.Name)
 		if part.Name != fsys.PathBase(part.Name) {
 			return list, fmt.Errorf("%w: %s: file %q: want a name", ErrCorrupt, name, part.Name)
 		}
@@ -178,42 +180,42 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 }
 
 func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
-	for _, dir := range []string{warcDir, dbDir} {
+	for _, dir := range []string{format.CapturesDir, format.DatabaseDir} {
 		if err := fsys.MkdirAll(fsys.PathJoin(to, dir), 0o700); err != nil {
 			return err
 		}
 	}
 	// Nothing is linked: a directory that is written to shares no file with its snapshot.
 	for _, part := range list.Files {
-		from, into := fsys.PathJoin(snapshot, warcDir, part.Name), fsys.PathJoin(to, warcDir, part.Name)
+		from, into := fsys.PathJoin(snapshot, format.CapturesDir, part.Name), fsys.PathJoin(to, format.CapturesDir, part.Name)
 		if err := copyPrefix(fsys, from, into, -1); err != nil {
 			return err
 		}
 	}
-	names, err := fsys.List(fsys.PathJoin(snapshot, dbDir))
+	names, err := fsys.List(fsys.PathJoin(snapshot, format.DatabaseDir))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := copyPrefix(fsys, fsys.PathJoin(snapshot, dbDir, name), fsys.PathJoin(to, dbDir, name), -1); err != nil {
+		if err := copyPrefix(fsys, fsys.PathJoin(snapshot, format.DatabaseDir, name), fsys.PathJoin(to, format.DatabaseDir, name), -1); err != nil {
 			return err
 		}
 	}
 	if err := copySmall(fsys, snapshot, to); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(fsys, fsys.PathJoin(to, warcDir)), syncDir(fsys, fsys.PathJoin(to, dbDir)), syncDir(fsys, to))
+	return errors.Join(format.SyncDir(fsys, fsys.PathJoin(to, format.CapturesDir)), format.SyncDir(fsys, fsys.PathJoin(to, format.DatabaseDir)), format.SyncDir(fsys, to))
 }
 
 // copySmall copies the files that stand in the directory itself: its format and, where there are any, the orders.
 func copySmall(fsys vfs.FS, from, to string) error {
-	for _, name := range []string{ordersFile, ordersCopy} {
+	for _, name := range []string{format.OrdersFile, format.OrdersCopy} {
 		err := copyPrefix(fsys, fsys.PathJoin(from, name), fsys.PathJoin(to, name), -1)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return copyPrefix(fsys, fsys.PathJoin(from, formatFile), fsys.PathJoin(to, formatFile), -1)
+	return copyPrefix(fsys, fsys.PathJoin(from, format.InfoFile), fsys.PathJoin(to, format.InfoFile), -1)
 }
 
 // copyPrefix makes a file, durable but for its name, of the first n bytes of another; of all of them if

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/powercut"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 )
 
 // TestSnapshot copies a directory while it is written to and swept, destroys it, and restores it twice:
@@ -135,13 +137,13 @@ func TestSnapshotOfOneMoment(t *testing.T) {
 // warcSizes returns the bytes of a directory's WARC files.
 func warcSizes(t *testing.T, disk vfs.FS, dir string) map[string]int64 {
 	t.Helper()
-	names, err := disk.List(disk.PathJoin(dir, warcDir))
+	names, err := disk.List(disk.PathJoin(dir, format.CapturesDir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sizes := map[string]int64{}
 	for _, name := range names {
-		info, err := disk.Stat(disk.PathJoin(dir, warcDir, name))
+		info, err := disk.Stat(disk.PathJoin(dir, format.CapturesDir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,13 +153,13 @@ func warcSizes(t *testing.T, disk vfs.FS, dir string) map[string]int64 {
 }
 
 // oldDirectory returns a disk with the directory that a program of an earlier format has left.
-func oldDirectory(t testing.TB, format int) *vfs.MemFS {
+func oldDirectory(t testing.TB, from int) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
-	if found, err := vfs.Clone(vfs.Default, disk, fmt.Sprintf("testdata/format%d", format), "data", vfs.CloneSync); err != nil || !found {
+	if found, err := vfs.Clone(vfs.Default, disk, fmt.Sprintf("testdata/format%d", from), "data", vfs.CloneSync); err != nil || !found {
 		t.Fatalf("fixture: %v, %v", found, err)
 	}
-	if err := errors.Join(syncDir(disk, "data"), syncDir(disk, "/")); err != nil {
+	if err := errors.Join(format.SyncDir(disk, "data"), format.SyncDir(disk, "/")); err != nil {
 		t.Fatal(err)
 	}
 	return disk
@@ -166,7 +168,7 @@ func oldDirectory(t testing.TB, format int) *vfs.MemFS {
 // TestMigrate brings a kept directory of every earlier format to this one, cut before every change of
 // the disk too: it is then of the old format or of the new, and whole.
 func TestMigrate(t *testing.T) {
-	for old := oldestFormat; old < keyFormat; old++ {
+	for old := format.Oldest; old < format.KeyFormat; old++ {
 		disk := oldDirectory(t, old)
 		if _, err := Open("data", Options{FS: disk}); !errors.Is(err, ErrOutdated) {
 			t.Fatalf("open of format %d: %v: want ErrOutdated", old, err)
@@ -201,7 +203,7 @@ func checkMigrated(t *testing.T, disk vfs.FS) {
 	if err != nil || total.Pages != 435 || total.Versions != 12 { // as the program of that format said
 		t.Errorf("%d pages, %d versions, %v: want 435 and 12", total.Pages, total.Versions, err)
 	}
-	err = scan(s.db, []byte{oldestFormat}, []byte{keyFormat}, func(key, _ []byte) error {
+	err = database.Scan(s.db, []byte{format.Oldest}, []byte{format.KeyFormat}, func(key, _ []byte) error {
 		return fmt.Errorf("key %x is left of an older format", key)
 	})
 	if err != nil {
@@ -223,14 +225,14 @@ func TestSameKeys(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	older := fmt.Appendf(nil, `{"format":%d,"partitions":%d}`, keyFormat, s.Partitions())
-	if err := writeFile(disk, "data/"+formatFile, older); err != nil {
+	older := fmt.Appendf(nil, `{"format":%d,"partitions":%d}`, format.KeyFormat, s.Partitions())
+	if err := format.WriteFile(disk, "data/"+format.InfoFile, older); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		readOnly bool
 		format   int // once opened
-	}{{true, keyFormat}, {false, Format}} {
+	}{{true, format.KeyFormat}, {false, Format}} {
 		o.ReadOnly = c.readOnly
 		s := openTest(t, o)
 		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
@@ -239,7 +241,7 @@ func TestSameKeys(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := readFormat(disk, "data/"+formatFile); err != nil || f.Format != c.format {
+		if f, err := format.ReadInfo(disk, "data"); err != nil || f.Format != c.format {
 			t.Errorf("read only %t: format %d, %v: want %d", c.readOnly, f.Format, err, c.format)
 		}
 	}
@@ -251,7 +253,7 @@ func TestNewerFormat(t *testing.T) {
 	if err := openTest(t, testOptions(disk)).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(disk, "data/"+formatFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1)); err != nil {
+	if err := format.WriteFile(disk, "data/"+format.InfoFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {

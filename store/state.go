@@ -2,12 +2,13 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -18,7 +19,7 @@ import (
 // The first error is kept in err, and the batch must then not be committed: a row that could not be
 // read counts as absent.
 type state struct {
-	keys  keyspace
+	keys  format.Keyspace
 	db    pebble.Reader
 	large *atomic.Bool // the store's
 	err   error
@@ -81,7 +82,7 @@ const (
 	maxSpare  = 1 << 12
 )
 
-func newState(keys keyspace, db pebble.Reader, large *atomic.Bool) *state {
+func newState(keys format.Keyspace, db pebble.Reader, large *atomic.Bool) *state {
 	return &state{
 		keys:   keys,
 		db:     db,
@@ -100,30 +101,16 @@ func (st *state) fail(err error) {
 
 // load decodes the value at st.key into v and reports whether there is one.
 func (st *state) load(v any) bool {
-	found, err := get(st.db, st.key, func(raw []byte) error { return decodeValue(raw, v) })
+	found, err := database.Get(st.db, st.key, func(raw []byte) error { return format.DecodeValue(raw, v) })
 	if err != nil {
 		st.fail(err)
 	}
 	return found && err == nil
 }
 
-// get calls use with the value at key, which is valid during the call, and reports whether there is
-// one.
-func get(db pebble.Reader, key []byte, use func([]byte) error) (bool, error) {
-	raw, closer, err := db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	err = use(raw)
-	return true, errors.Join(err, closer.Close())
-}
-
 // set puts the encoding of v at st.key.
 func (st *state) set(v any) {
-	st.value = appendValue(st.value[:0], v)
+	st.value = format.AppendValue(st.value[:0], v)
 	st.setRaw(st.value)
 }
 
@@ -153,7 +140,7 @@ func (st *state) page(p weburl.Partition, fp weburl.Fingerprint) *pageRow {
 	}
 	row := st.emptyRow()
 	row.id = id
-	st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
+	st.key = st.keys.AppendPage(st.key[:0], p, format.KeyPage, fp)
 	row.exists = st.loadPage(&row.Page)
 	st.pages[id] = row
 	return row
@@ -187,7 +174,7 @@ func (st *state) loadPage(page *Page) bool {
 	}
 	raw, err := st.pageRows.ValueAndErr()
 	if err == nil {
-		err = decodeValue(raw, page)
+		err = format.DecodeValue(raw, page)
 	}
 	if err != nil {
 		st.fail(err)
@@ -231,7 +218,7 @@ func (st *state) peekTotal(p weburl.Partition) *totalsRow {
 	row := st.totals[p]
 	if row == nil {
 		row = &totalsRow{p: p, marks: st.loadMarks(p)}
-		st.key = st.keys.appendKind(st.key[:0], p, keyCounters)
+		st.key = st.keys.AppendKind(st.key[:0], p, format.KeyCounters)
 		st.load(&row.Counters)
 		st.totals[p] = row
 	}
@@ -267,7 +254,7 @@ func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
 	if row == nil {
 		row = &siteRow{p: p}
 		row.Site = site
-		st.key = st.keys.appendText(st.key[:0], p, keySite, string(site))
+		st.key = st.keys.AppendText(st.key[:0], p, format.KeySite, string(site))
 		row.exists = st.load(&row.SiteRow)
 		st.sites[id] = row
 	}
@@ -278,17 +265,17 @@ func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
 func (st *state) flush() {
 	for _, row := range st.dirtyPages {
 		row.exists, row.dirty = true, false
-		st.key = st.keys.appendPage(st.key[:0], row.id.p, keyPage, row.id.fp)
+		st.key = st.keys.AppendPage(st.key[:0], row.id.p, format.KeyPage, row.id.fp)
 		st.set(&row.Page)
 	}
 	for _, row := range st.dirtySites {
 		row.dirty = false
-		st.key = st.keys.appendText(st.key[:0], row.p, keySite, string(row.Site))
+		st.key = st.keys.AppendText(st.key[:0], row.p, format.KeySite, string(row.Site))
 		st.set(&row.SiteRow)
 	}
 	for _, row := range st.dirtyTotals {
 		row.dirty = false
-		st.key = st.keys.appendKind(st.key[:0], row.p, keyCounters)
+		st.key = st.keys.AppendKind(st.key[:0], row.p, format.KeyCounters)
 		st.set(&row.Counters)
 	}
 	clear(st.dirtyPages) // which would keep the rows of the largest batch
@@ -323,34 +310,14 @@ func (st *state) release() {
 }
 
 // readMarks returns the marks of p's consumers, sorted by consumer.
-func readMarks(db pebble.Reader, keys keyspace, p weburl.Partition) (marks []Mark, err error) {
-	from, to := keys.kindSpan(p, keyMark)
-	err = scan(db, from, to, func(key, value []byte) error {
+func readMarks(db pebble.Reader, keys format.Keyspace, p weburl.Partition) (marks []Mark, err error) {
+	from, to := keys.KindSpan(p, format.KeyMark)
+	err = database.Scan(db, from, to, func(key, value []byte) error {
 		m := Mark{Partition: p, Consumer: string(key[len(from):])}
 		marks = append(marks, m)
-		return decodeValue(value, &marks[len(marks)-1].Record)
+		return format.DecodeValue(value, &marks[len(marks)-1].Record)
 	})
 	return marks, err
-}
-
-// scan calls fn for the pairs with from ≤ key < to, in order, until it fails. Key and value are
-// valid during the call.
-func scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) (err error) {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		if err := fn(it.Key(), value); err != nil {
-			return err
-		}
-	}
-	return it.Error()
 }
 
 // count adds n to a reason's count in a list sorted by reason.

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -114,8 +115,8 @@ type Store struct {
 	fs      vfs.FS // the options', which drops the ballast when the disk is full
 	dir     *directory
 	db      *pebble.DB
-	large   *atomic.Bool // the database stores more than smallDatabaseBytes
-	keys    keyspace
+	large   *atomic.Bool // the database stores more than database.SmallBytes
+	keys    format.Keyspace
 	homes   *homes
 	start   Start
 	full    atomic.Bool // a write has met a full disk
@@ -154,25 +155,6 @@ type Start struct {
 	Truncated []string  // WARC files whose torn tails were cut
 }
 
-// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is written
-// and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks make room.
-const (
-	memTableBytes  = 4 << 20
-	memTables      = 3
-	usualMemTables = 2
-)
-
-const (
-	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the files,
-	// so that a block is read in a few microseconds.
-	usualCacheBytes = 1 << 20
-	// smallDatabaseBytes is how much a database stores at most that asks the filters of its last level. Until then it
-	// has two levels, what was written lately and the last. Beyond, most filters do not fit the cache, and to read one,
-	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none, and
-	// those of the last, where nearly all rows are, are not asked any more.
-	smallDatabaseBytes = 64 << 20
-)
-
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
 // mends what a crash left: WARC files that were being written are cut after their last whole record
 // and closed. The errors are ErrLocked, ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull
@@ -182,7 +164,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	s := &Store{options: o, keys: newKeyspace(o.Crawl)}
+	s := &Store{options: o, keys: format.NewKeyspace(o.Crawl)}
 	if s.dir, err = openDirectory(o.FS, dir, o.Partitions, !o.ReadOnly); err != nil {
 		return nil, err
 	}
@@ -242,7 +224,7 @@ func (s *Store) prepare() error {
 	} else if err != nil {
 		s.options.Logger.Warn("no space held back for a full disk", "error", err)
 	}
-	if err := makeDir(s.fs, s.dir.join(warcDir)); err != nil {
+	if err := format.MakeDir(s.fs, s.dir.join(format.CapturesDir)); err != nil {
 		return err
 	}
 	return s.dropLeftovers()
@@ -252,11 +234,11 @@ func (s *Store) prepare() error {
 // first capture.
 func (s *Store) openWARC() (err error) {
 	var d durable
-	_, err = get(s.db, durableKey(), func(raw []byte) error { return decodeValue(raw, &d) })
+	_, err = database.Get(s.db, durableKey(), func(raw []byte) error { return format.DecodeValue(raw, &d) })
 	if err != nil && !errors.Is(err, ErrCorrupt) { // then the file is read whole
 		return err
 	}
-	recovered, err := warc.Recover(s.fs, s.dir.join(warcDir), warc.Extent(d))
+	recovered, err := warc.Recover(s.fs, s.dir.join(format.CapturesDir), warc.Extent(d))
 	if err != nil {
 		return fmt.Errorf("store: recover captures: %w", err)
 	}
@@ -276,7 +258,7 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 	for i, field := range o.Info {
 		info[i] = warc.Field{Name: field[0], Value: field[1]}
 	}
-	w, err := warc.NewWriter(s.fs, s.dir.join(warcDir), warc.Options{
+	w, err := warc.NewWriter(s.fs, s.dir.join(format.CapturesDir), warc.Options{
 		Prefix: o.Prefix, Host: cmp.Or(o.Host, "localhost") + suffix, MaxBytes: o.MaxBytes, Info: info, Now: s.options.Clock.Now,
 	})
 	if err != nil {
@@ -286,29 +268,11 @@ func (s *Store) newWARC(suffix string) (*warc.Writer, error) {
 }
 
 func (s *Store) openDB() (err error) {
-	cache := pebble.NewCache(cmp.Or(s.options.CacheBytes, usualCacheBytes) + usualMemTables*memTableBytes)
-	defer cache.Unref()
-	o := &pebble.Options{
-		FS:                          s.fs,
-		Cache:                       cache,
-		ReadOnly:                    s.options.ReadOnly,
-		MemTableSize:                memTableBytes,
-		MemTableStopWritesThreshold: memTables,
-		FormatMajorVersion:          pebble.FormatNewest,
-		MaxOpenFiles:                500,
-		L0CompactionThreshold:       16, // of which a file that spans all keys, as each of ours does, is two
-		L0StopWritesThreshold:       40,
-		LBaseMaxBytes:               smallDatabaseBytes,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
-		Logger:                      dbLogger{s.options.Logger},
-		EventListener:               &pebble.EventListener{FlushEnd: func(pebble.FlushInfo) { s.flushed.Store(true) }},
-	}
-	last := len(o.Levels) - 1
-	o.Levels[0].FilterPolicy, o.Levels[last].FilterPolicy = bloom.FilterPolicy(10), bloom.FilterPolicy(10)
-	o.Levels[1].FilterPolicy = pebble.NoFilterPolicy // and of those below, as theirs is nil
-	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
-	o.EventListener.DataCorruption = func(info pebble.DataCorruptionInfo) { s.noteDamage(info.Path, info.Details) }
-	if s.db, err = openPebble(s.dir.join(dbDir), o); err != nil {
+	s.db, err = database.Open(s.dir.join(format.DatabaseDir), database.Options{
+		FS: s.fs, CacheBytes: s.options.CacheBytes, ReadOnly: s.options.ReadOnly, Log: s.options.Logger,
+		Flushed: func() { s.flushed.Store(true) }, Damaged: s.noteDamage,
+	})
+	if err != nil {
 		return fmt.Errorf("store: open database: %w", s.damagedError(err))
 	}
 	s.large = new(atomic.Bool)
@@ -318,7 +282,7 @@ func (s *Store) openDB() (err error) {
 
 // measure has large follow what is stored. A database that has been large is so until the next opening.
 func (s *Store) measure() {
-	if !s.large.Load() && s.db.Metrics().Total().TablesSize > smallDatabaseBytes {
+	if !s.large.Load() && database.Large(s.db) {
 		s.large.Store(true)
 	}
 }
@@ -339,7 +303,7 @@ type heartbeat struct {
 // readStart finds how the last run ended, and notes that this one has begun.
 func (s *Store) readStart() error {
 	var last heartbeat
-	found, err := get(s.db, heartbeatKey(), func(raw []byte) error { return decodeValue(raw, &last) })
+	found, err := database.Get(s.db, heartbeatKey(), func(raw []byte) error { return format.DecodeValue(raw, &last) })
 	if err != nil {
 		return err
 	}
@@ -349,9 +313,9 @@ func (s *Store) readStart() error {
 	}
 	s.settled.Store(s.start.Clean)
 	s.start.Fresh = true
-	from, to := span(s.keys.prefix)
-	err = scan(s.db, from, to, func(_, _ []byte) error { s.start.Fresh = false; return errStop })
-	if err != nil && !errors.Is(err, errStop) {
+	from, to := format.Span(s.keys.Prefix)
+	err = database.Scan(s.db, from, to, func(_, _ []byte) error { s.start.Fresh = false; return database.ErrStop })
+	if err != nil {
 		return err
 	}
 	if s.options.ReadOnly {
@@ -362,9 +326,6 @@ func (s *Store) readStart() error {
 	}
 	return s.putHeartbeat(heartbeat{At: last.At})
 }
-
-// errStop ends a scan early.
-var errStop = errors.New("store: stop")
 
 // Start returns how the directory was found at Open.
 func (s *Store) Start() Start { return s.start }
@@ -398,11 +359,7 @@ func (s *Store) putHeartbeat(h heartbeat) error { return s.put(heartbeatKey(), h
 
 // put stores a row that lies outside of every crawl.
 func (s *Store) put(key []byte, v any, o *pebble.WriteOptions) error {
-	batch := s.db.NewBatch()
-	if err := batch.Set(key, appendValue(nil, v), nil); err != nil {
-		return errors.Join(err, batch.Close())
-	}
-	return commit(batch, o)
+	return database.Set(s.db, key, format.AppendValue(nil, v), o)
 }
 
 // diskFull is called when a write has met a full disk; the write is then tried once more.
@@ -434,14 +391,14 @@ func (s *Store) Close() error {
 		err = s.putHeartbeat(heartbeat{At: s.lastAlive(), Clean: true})
 	}
 	if err == nil && !s.options.ReadOnly {
-		err = errors.Join(s.highwater.write(), syncDir(s.fs, s.dir.path))
+		err = errors.Join(s.highwater.write(), format.SyncDir(s.fs, s.dir.path))
 	}
 	return errors.Join(err, s.release())
 }
 
 func (s *Store) lastAlive() int64 {
 	var h heartbeat
-	if _, err := get(s.db, heartbeatKey(), func(raw []byte) error { return decodeValue(raw, &h) }); err != nil {
+	if _, err := database.Get(s.db, heartbeatKey(), func(raw []byte) error { return format.DecodeValue(raw, &h) }); err != nil {
 		return 0
 	}
 	return h.At
@@ -457,77 +414,17 @@ func (s *Store) release() error {
 		s.state.release()
 	}
 	if s.db != nil {
-		errs = append(errs, closeDB(s.db))
+		errs = append(errs, database.Close(s.db))
 	}
 	return errors.Join(append(errs, s.dir.lock.Close())...)
 }
 
-// commit commits and closes a batch. What the database calls fatal it is told by a panic (see
-// dbLogger), which commit returns as an error: the caller must then not write again.
-func commit(batch *pebble.Batch, o *pebble.WriteOptions) (err error) {
-	defer recoverFatal(&err)
-	if err := batch.Commit(o); err != nil {
-		return fmt.Errorf("store: commit: %w", err)
-	}
-	return batch.Close()
-}
+// heartbeatKey leads to the heartbeat, which is of the directory and no crawl's.
+func heartbeatKey() []byte { return format.Outside("heartbeat") }
 
-func closeDB(db *pebble.DB) (err error) {
-	defer recoverFatal(&err)
-	if err := db.Close(); err != nil {
-		return fmt.Errorf("store: close database: %w", err)
-	}
-	return nil
-}
-
-// dbLogger passes the database's messages on. The database asks of Fatalf that it does not return;
-// ending the process is not a library's business, so it panics with a fatalError.
-type dbLogger struct{ log *slog.Logger }
-
-type fatalError struct{ err error }
-
-// openPebble is pebble.Open, whose fatal errors it returns.
-func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
-	defer recoverFatal(&err)
-	return pebble.Open(dir, o)
-}
-
-func (l dbLogger) Infof(format string, args ...any) {
-	if l.log.Enabled(context.Background(), slog.LevelDebug) {
-		l.log.Debug("database", "message", fmt.Sprintf(format, args...))
-	}
-}
-
-func (l dbLogger) Errorf(format string, args ...any) {
-	l.log.Error("database", "message", fmt.Sprintf(format, args...))
-}
-
-func (l dbLogger) Fatalf(format string, args ...any) {
-	err := fmt.Errorf("store: database: "+format, args...)
-	for _, arg := range args {
-		if cause, ok := arg.(error); ok {
-			err = fmt.Errorf("store: database: %w", cause)
-		}
-	}
-	l.log.Error("database failed", "error", err)
-	panic(fatalError{err})
-}
-
-func recoverFatal(err *error) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	if *err = Fatal(cause); *err == nil {
-		panic(cause)
-	}
-}
+// durableKey lies outside of every crawl too: they share the WARC files.
+func durableKey() []byte { return format.Outside("durable") }
 
 // Fatal returns the error by which the database has given up if that is the cause of a panic, which the caller
 // has recovered; else nil.
-func Fatal(cause any) error {
-	if f, ok := cause.(fatalError); ok {
-		return f.err
-	}
-	return nil
-}
+func Fatal(cause any) error { return database.Fatal(cause) }

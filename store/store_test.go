@@ -9,6 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -117,8 +119,8 @@ func commitPages(t testing.TB, s *Store, group ...Fetch) []Move {
 // dump returns the keys and values of a crawl as lines.
 func dump(t testing.TB, s *Store) (lines []string) {
 	t.Helper()
-	from, to := span(s.keys.prefix)
-	err := scan(s.db, from, to, func(key, value []byte) error {
+	from, to := format.Span(s.keys.Prefix)
+	err := database.Scan(s.db, from, to, func(key, value []byte) error {
 		lines = append(lines, fmt.Sprintf("%x = %x", key, value))
 		return nil
 	})

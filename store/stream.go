@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -15,10 +17,10 @@ import (
 // what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are ErrCut for that, and
 // as Snapshot's and w's.
 func (s *Store) WriteSnapshot(ctx context.Context, w io.Writer) (err error) {
-	if err := makeDir(s.fs, s.dir.join(tempDir)); err != nil {
+	if err := format.MakeDir(s.fs, s.dir.join(format.TempDir)); err != nil {
 		return err
 	}
-	copied := s.fs.PathJoin(s.dir.join(tempDir), fmt.Sprintf("snapshot-%d", s.streams.Add(1)))
+	copied := s.fs.PathJoin(s.dir.join(format.TempDir), fmt.Sprintf("snapshot-%d", s.streams.Add(1)))
 	defer func() {
 		err = errors.Join(err, s.fs.RemoveAll(copied))
 	}()

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -20,7 +23,7 @@ type summary struct {
 }
 
 func summaryKey(file string) []byte {
-	return append(append([]byte{keyFormat, 0}, "file/"...), file...)
+	return format.Outside("file/" + file)
 }
 
 // summaryOf returns a closed file's summary and stores it if it is new.
@@ -29,7 +32,7 @@ func (s *Store) summaryOf(ctx context.Context, file string) (sum summary, err er
 	if !errors.Is(err, ErrNotFound) {
 		return sum, err
 	}
-	path := s.fs.PathJoin(s.dir.join(warcDir), file)
+	path := s.fs.PathJoin(s.dir.join(format.CapturesDir), file)
 	info, err := s.fs.Stat(path)
 	if err != nil {
 		return sum, err
@@ -93,8 +96,8 @@ func nothing(string) bool { return false }
 // forgetSummaries deletes the summaries of files that have gone.
 func (s *Store) forgetSummaries(gone func(file string) bool) error {
 	batch := s.db.NewBatch()
-	from, to := span(summaryKey(""))
-	err := scan(s.db, from, to, func(key, _ []byte) error {
+	from, to := format.Span(summaryKey(""))
+	err := database.Scan(s.db, from, to, func(key, _ []byte) error {
 		if gone(string(key[len(from):])) {
 			return batch.Delete(key, nil)
 		}
@@ -103,5 +106,5 @@ func (s *Store) forgetSummaries(gone func(file string) bool) error {
 	if err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	return commit(batch, pebble.NoSync)
+	return database.Commit(batch, pebble.NoSync)
 }

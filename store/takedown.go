@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
@@ -41,7 +43,7 @@ func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	row := st.site(p, r.Site)
 	row.Purged, row.Robots = true, RobotsState{}
-	st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(r.Site))
+	st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(r.Site))
 	st.delete()
 }
 
@@ -49,10 +51,10 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 // purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
 // database lets go of every older value (see Store.scrub).
 func (st *state) scrubbed(p weburl.Partition) {
-	from, to := st.keys.kindSpan(p, keyRecord)
-	st.deleteSpan(from, st.keys.appendNumber(nil, p, keyRecord, st.peekTotal(p).Trimmed+1))
+	from, to := st.keys.KindSpan(p, format.KeyRecord)
+	st.deleteSpan(from, st.keys.AppendNumber(nil, p, format.KeyRecord, st.peekTotal(p).Trimmed+1))
 	st.scrubPages(p)
-	err := scan(st.db, from, to, func(key, value []byte) error {
+	err := database.Scan(st.db, from, to, func(key, value []byte) error {
 		record, err := decodeRecord(value)
 		if err != nil {
 			return err
@@ -82,11 +84,11 @@ func (st *state) scrubbed(p weburl.Partition) {
 
 // scrubPages writes the tombstones of a partition once more, without what they stand for.
 func (st *state) scrubPages(p weburl.Partition) {
-	from, to := st.keys.kindSpan(p, keyPage)
-	err := scan(st.db, from, to, func(key, value []byte) error {
-		n, err := numberTail(key[len(from):])
+	from, to := st.keys.KindSpan(p, format.KeyPage)
+	err := database.Scan(st.db, from, to, func(key, value []byte) error {
+		n, err := format.NumberTail(key[len(from):])
 		var page Page
-		if err = errors.Join(err, decodeValue(value, &page)); err != nil || page.State != StatePurged {
+		if err = errors.Join(err, format.DecodeValue(value, &page)); err != nil || page.State != StatePurged {
 			return err
 		}
 		st.deletePast(p, weburl.Fingerprint(n))
@@ -97,15 +99,15 @@ func (st *state) scrubPages(p weburl.Partition) {
 	if err != nil {
 		st.fail(err)
 	}
-	from, to = st.keys.kindSpan(p, keySite)
-	err = scan(st.db, from, to, func(key, value []byte) error {
+	from, to = st.keys.KindSpan(p, format.KeySite)
+	err = database.Scan(st.db, from, to, func(key, value []byte) error {
 		var row SiteRow
-		if err := decodeValue(value, &row); err != nil || !row.Purged {
+		if err := format.DecodeValue(value, &row); err != nil || !row.Purged {
 			return err
 		}
 		st.key = append(st.key[:0], key...)
 		st.setRaw(value)
-		st.key = st.keys.appendText(st.key[:0], p, keyRobots, string(key[len(from):]))
+		st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(key[len(from):]))
 		st.delete()
 		return nil
 	})
@@ -116,18 +118,18 @@ func (st *state) scrubPages(p weburl.Partition) {
 
 // deletePast deletes what belongs to a page beside its row.
 func (st *state) deletePast(p weburl.Partition, fp weburl.Fingerprint) {
-	for _, kind := range []keyKind{keyVersion, keyVisit} {
-		st.deleteSpan(span(st.keys.appendPage(nil, p, kind, fp)))
+	for _, kind := range []format.Kind{format.KeyVersion, format.KeyVisit} {
+		st.deleteSpan(format.Span(st.keys.AppendPage(nil, p, kind, fp)))
 	}
-	st.key = st.keys.appendPage(st.key[:0], p, keyLinks, fp)
+	st.key = st.keys.AppendPage(st.key[:0], p, format.KeyLinks, fp)
 	st.delete()
 }
 
 // purgedPage reports whether u's row is a tombstone, without keeping the rows that it looks at.
 func (st *state) purgedPage(p weburl.Partition, u weburl.URL) bool {
-	for fp := u.Fingerprint(); ; fp = probe(fp) {
+	for fp := u.Fingerprint(); ; fp = format.Probe(fp) {
 		var page Page
-		st.key = st.keys.appendPage(st.key[:0], p, keyPage, fp)
+		st.key = st.keys.AppendPage(st.key[:0], p, format.KeyPage, fp)
 		if !st.load(&page) || page.URL == u {
 			return page.State == StatePurged
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/store/internal/format"
 )
 
 // seeds returns how many seeds a test of random cases takes: FRESHET_SEEDS, or few.
@@ -92,11 +93,11 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
-	if err := errors.Join(s.endFile(), makeDir(disk, "data/"+tempDir)); err != nil {
+	if err := errors.Join(s.endFile(), format.MakeDir(disk, "data/"+format.TempDir)); err != nil {
 		t.Fatal(err)
 	}
 	// A snapshot that is being read, one of an older program, and one that was cut.
-	for _, to := range []string{tempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(maxPID)), "snapshot-7.part"} {
+	for _, to := range []string{format.TempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(maxPID)), "snapshot-7.part"} {
 		if err := s.Snapshot(ctx, "data/"+to); err != nil {
 			t.Fatal(err)
 		}
@@ -107,21 +108,21 @@ func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
 		t.Fatal(files, err)
 	}
 	path := "data/warc/" + files[rng.IntN(len(files))]
-	raw, err := readFile(disk, path, 1<<30)
+	raw, err := format.ReadFile(disk, path, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	copy(raw[len(raw)-40:], "damage")
-	if err := writeFile(disk, path, raw); err != nil {
+	if err := format.WriteFile(disk, path, raw); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Repair(ctx, false, func(Problem) {}); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(disk, "data/aside/rows-0.jsonl", []byte(secret)); err != nil {
+	if err := format.WriteFile(disk, "data/aside/rows-0.jsonl", []byte(secret)); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(disk, "data/freshet.json.new", []byte(secret)); err != nil {
+	if err := format.WriteFile(disk, "data/freshet.json.new", []byte(secret)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -174,7 +175,7 @@ func takeDownSearch(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	begun := len(disk.Take())
-	from, to := []byte{keyFormat}, []byte{keyFormat + 1}
+	from, to := []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}
 	if err := errors.Join(s.db.Flush(), s.db.Compact(context.Background(), from, to, false), held.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestStrangers(t *testing.T) {
 	disk := vfs.NewMem()
 	s := openTest(t, testOptions(disk))
 	for _, name := range []string{"data/notes.txt", "data/warc/copy.cdx", "data/snapshot-20260101"} {
-		if err := writeFile(disk, name, []byte("x")); err != nil {
+		if err := format.WriteFile(disk, name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

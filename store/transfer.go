@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/zeebo/xxh3"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -53,13 +55,13 @@ func (s *Store) ExportPartition(p weburl.Partition, w io.Writer) error {
 func (s *Store) export(db pebble.Reader, p weburl.Partition, w io.Writer) error {
 	out := newFrameWriter(w)
 	out.write([]byte(streamMagic))
-	out.frame(frameHeader, appendValue(nil, streamHeader{Format, s.options.Crawl, s.dir.partitions, p}))
+	out.frame(frameHeader, format.AppendValue(nil, streamHeader{Format, s.options.Crawl, s.dir.partitions, p}))
 	if err := s.exportCaptures(p, out); err != nil {
 		return err
 	}
-	from, to := s.keys.partitionSpan(p)
+	from, to := s.keys.PartitionSpan(p)
 	var pair []byte
-	err := scan(db, from, to, func(key, value []byte) error {
+	err := database.Scan(db, from, to, func(key, value []byte) error {
 		key = key[len(from):]
 		pair = binary.BigEndian.AppendUint16(pair[:0], uint16(len(key)))
 		pair = append(append(pair, key...), value...)
@@ -124,9 +126,9 @@ func (s *Store) exportFile(p weburl.Partition, path string, out *frameWriter) (e
 }
 
 func (s *Store) appendCapture(frame []byte, at warc.Pointer) ([]byte, error) {
-	pointer := appendValue(nil, Pointer{File: at.File, Offset: at.Offset, Length: at.Length})
+	pointer := format.AppendValue(nil, Pointer{File: at.File, Offset: at.Offset, Length: at.Length})
 	frame = binary.BigEndian.AppendUint16(frame, uint16(len(pointer)))
-	frame, err := warc.ReadMember(append(frame, pointer...), s.fs, s.dir.join(warcDir), at)
+	frame, err := warc.ReadMember(append(frame, pointer...), s.fs, s.dir.join(format.CapturesDir), at)
 	if err != nil {
 		return frame, captureError(err)
 	}
@@ -170,7 +172,7 @@ func (f *frameWriter) end() error {
 
 // importKey, outside of every crawl, holds what the keys of a partition that is being imported begin
 // with. Found at Open, it says that the import was cut off: the partition is emptied again.
-func importKey() []byte { return append([]byte{keyFormat, 0}, "import"...) }
+func importKey() []byte { return format.Outside("import") }
 
 // importBatch is how many bytes of pairs a batch of an import holds.
 const importBatch = 1 << 20
@@ -192,7 +194,7 @@ func (s *Store) ImportPartition(r io.Reader) (p weburl.Partition, err error) {
 		return 0, err
 	}
 	imp := &importer{Store: s, p: header.Partition, moved: map[warc.Pointer]warc.Pointer{}}
-	imp.prefix, _ = s.keys.partitionSpan(header.Partition)
+	imp.prefix, _ = s.keys.PartitionSpan(header.Partition)
 	if err := imp.begin(); err != nil {
 		return 0, err
 	}
@@ -213,7 +215,7 @@ func (s *Store) readHeader(in *frameReader) (h streamHeader, err error) {
 	if kind != frameHeader {
 		return h, fmt.Errorf("%w: import: frame %q: want the header", ErrCorrupt, kind)
 	}
-	if err := decodeValue(content, &h); err != nil {
+	if err := format.DecodeValue(content, &h); err != nil {
 		return h, err
 	}
 	switch {
@@ -238,8 +240,8 @@ type importer struct {
 
 // begin refuses a partition with keys and notes that an import has begun.
 func (i *importer) begin() error {
-	from, to := span(i.prefix)
-	err := scan(i.db, from, to, func(key, _ []byte) error {
+	from, to := format.Span(i.prefix)
+	err := database.Scan(i.db, from, to, func(key, _ []byte) error {
 		return fmt.Errorf("store: import: partition %d is not empty", i.p)
 	})
 	if err != nil {
@@ -249,7 +251,7 @@ func (i *importer) begin() error {
 	if err := batch.Set(importKey(), i.prefix, nil); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	return commit(batch, pebble.Sync)
+	return database.Commit(batch, pebble.Sync)
 }
 
 // take reads frames up to the end, of which the hash must be right.
@@ -295,7 +297,7 @@ func (i *importer) finishPairs() error {
 }
 
 func (i *importer) commitPairs(batch *pebble.Batch) error {
-	if err := commit(batch, pebble.NoSync); err != nil {
+	if err := database.Commit(batch, pebble.NoSync); err != nil {
 		return i.fail(err)
 	}
 	return nil
@@ -307,7 +309,7 @@ func (i *importer) capture(content []byte) error {
 		return err
 	}
 	var old Pointer
-	if err := decodeValue(pointer, &old); err != nil {
+	if err := format.DecodeValue(pointer, &old); err != nil {
 		return err
 	}
 	at, err := i.warc.Append(nil, member)
@@ -335,7 +337,7 @@ func (i *importer) pair(content []byte) error {
 	if len(key) == 0 {
 		return fmt.Errorf("%w: import: empty key", ErrCorrupt)
 	}
-	if value, err = i.repoint(keyKind(key[0]), value); err != nil {
+	if value, err = i.repoint(format.Kind(key[0]), value); err != nil {
 		return err
 	}
 	if err := i.batch.Set(append(i.prefix[:len(i.prefix):len(i.prefix)], key...), value, nil); err != nil {
@@ -350,28 +352,28 @@ func (i *importer) pair(content []byte) error {
 }
 
 // repoint returns a value with its pointer, if it has one, to where the capture is now.
-func (i *importer) repoint(kind keyKind, value []byte) ([]byte, error) {
+func (i *importer) repoint(kind format.Kind, value []byte) ([]byte, error) {
 	switch kind {
-	case keySite:
+	case format.KeySite:
 		return repointed(value, new(SiteRow), func(v *SiteRow) error { return i.repointTo(&v.Robots.Capture) })
-	case keyVisit:
+	case format.KeyVisit:
 		return repointed(value, new(Visit), func(v *Visit) error { return i.repointTo(&v.Capture) })
-	case keyVersion:
+	case format.KeyVersion:
 		return repointed(value, new(Version), func(v *Version) error { return i.repointTo(&v.Capture) })
-	case keyRecord:
+	case format.KeyRecord:
 		return i.repointRecord(value)
 	}
 	return value, nil
 }
 
 func repointed[T any](value []byte, v *T, repoint func(*T) error) ([]byte, error) {
-	if err := decodeValue(value, v); err != nil {
+	if err := format.DecodeValue(value, v); err != nil {
 		return nil, err
 	}
 	if err := repoint(v); err != nil {
 		return nil, err
 	}
-	return appendValue(nil, v), nil
+	return format.AppendValue(nil, v), nil
 }
 
 func (i *importer) repointRecord(value []byte) ([]byte, error) {
@@ -408,7 +410,7 @@ func (i *importer) end() error {
 	if err := batch.Delete(importKey(), nil); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	if err := commit(batch, pebble.Sync); err != nil {
+	if err := database.Commit(batch, pebble.Sync); err != nil {
 		return i.fail(err)
 	}
 	i.state = newState(i.keys, i.db, i.large)
@@ -421,16 +423,16 @@ func (i *importer) end() error {
 // undoImport empties the partition that importKey names, if it is there.
 func (s *Store) undoImport() error {
 	var prefix []byte
-	found, err := get(s.db, importKey(), func(raw []byte) error { prefix = append(prefix, raw...); return nil })
+	found, err := database.Get(s.db, importKey(), func(raw []byte) error { prefix = append(prefix, raw...); return nil })
 	if err != nil || !found {
 		return err
 	}
-	from, to := span(prefix)
+	from, to := format.Span(prefix)
 	batch := s.db.NewBatch()
 	if err := errors.Join(batch.DeleteRange(from, to, nil), batch.Delete(importKey(), nil)); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	return commit(batch, pebble.Sync)
+	return database.Commit(batch, pebble.Sync)
 }
 
 // frameReader reads frames and checks their hash at the end.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -116,17 +118,17 @@ type verifier struct {
 }
 
 func (v *verifier) verify() (err error) {
-	if err := v.row(v.key(keyCounters), &v.stored); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := v.row(v.key(format.KeyCounters), &v.stored); err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	for kind := keyCounters; kind <= lastKind; kind++ {
+	for kind := format.KeyCounters; kind <= format.LastKind; kind++ {
 		check := v.checker(kind)
 		if check == nil {
 			continue
 		}
 		v.page = PageAt{}
-		from, to := v.keys.kindSpan(v.p, kind)
-		err := scan(v.db, from, to, func(key, value []byte) error {
+		from, to := v.keys.KindSpan(v.p, kind)
+		err := database.Scan(v.db, from, to, func(key, value []byte) error {
 			if err := v.ctx.Err(); err != nil {
 				return err
 			}
@@ -147,11 +149,11 @@ func (v *verifier) verify() (err error) {
 	return nil
 }
 
-func (v *verifier) key(kind keyKind) []byte { return v.keys.appendKind(nil, v.p, kind) }
+func (v *verifier) key(kind format.Kind) []byte { return v.keys.AppendKind(nil, v.p, kind) }
 
 // row reads through the snapshot.
 func (v *verifier) row(key []byte, value any) error {
-	found, err := get(v.db, key, func(raw []byte) error { return decodeValue(raw, value) })
+	found, err := database.Get(v.db, key, func(raw []byte) error { return format.DecodeValue(raw, value) })
 	if err == nil && !found {
 		err = ErrNotFound
 	}
@@ -164,35 +166,35 @@ func (v *verifier) fault(format string, args ...any) {
 }
 
 // checker returns the check of a kind's keys, given their ends and values.
-func (v *verifier) checker(kind keyKind) func(rest, value []byte) error {
+func (v *verifier) checker(kind format.Kind) func(rest, value []byte) error {
 	switch kind {
-	case keyPage:
+	case format.KeyPage:
 		return v.checkPage
-	case keyNew:
+	case format.KeyNew:
 		return func(rest, value []byte) error { return v.checkEntry(NewQueue, rest, value) }
-	case keyDue:
+	case format.KeyDue:
 		return func(rest, value []byte) error { return v.checkEntry(DueQueue, rest, value) }
-	case keyVisit:
+	case format.KeyVisit:
 		return v.checkVisit
-	case keyVersion:
+	case format.KeyVersion:
 		return v.checkVersion
-	case keyLinks:
+	case format.KeyLinks:
 		return v.checkLinks
-	case keyChange:
+	case format.KeyChange:
 		return v.checkChange
-	case keyRecord:
+	case format.KeyRecord:
 		return v.checkRecord
 	}
 	return nil
 }
 
 func (v *verifier) checkPage(rest, value []byte) error {
-	n, err := numberTail(rest)
+	n, err := format.NumberTail(rest)
 	if err != nil {
 		return err
 	}
 	page := PageAt{Fingerprint: weburl.Fingerprint(n)}
-	if err := decodeValue(value, &page.Page); err != nil {
+	if err := format.DecodeValue(value, &page.Page); err != nil {
 		return err
 	}
 	if page.State >= states {
@@ -223,9 +225,9 @@ func (v *verifier) checkPage(rest, value []byte) error {
 
 // checkPlace checks that a page lies where a look-up of its URL finds it.
 func (v *verifier) checkPlace(page *PageAt) error {
-	for fp := page.URL.Fingerprint(); fp != page.Fingerprint; fp = probe(fp) {
+	for fp := page.URL.Fingerprint(); fp != page.Fingerprint; fp = format.Probe(fp) {
 		var other Page
-		if err := v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &other); errors.Is(err, ErrNotFound) {
+		if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &other); errors.Is(err, ErrNotFound) {
 			v.fault("%s: stored at %v, where no look-up finds it", page.URL, page.Fingerprint)
 			return nil
 		} else if err != nil {
@@ -239,9 +241,9 @@ func (v *verifier) checkQueued(page *PageAt) error {
 	if page.Queue == NoQueue {
 		return nil
 	}
-	key := v.keys.appendEntry(nil, v.p, page.Queue, page.URL.Site(), page.Key)
-	found, err := get(v.db, key, func(value []byte) error {
-		fp, _, err := entryValue(value)
+	key := v.keys.AppendEntry(nil, v.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival)
+	found, err := database.Get(v.db, key, func(value []byte) error {
+		fp, _, err := format.EntryValue(value)
 		if err == nil && fp != page.Fingerprint {
 			v.fault("%s: its entry in the %v queue is of %v", page.URL, page.Queue, fp)
 		}
@@ -256,7 +258,7 @@ func (v *verifier) checkQueued(page *PageAt) error {
 // checkHistory checks that a page's last visits, its versions and its change entry are there.
 func (v *verifier) checkHistory(page *PageAt) error {
 	exists := func(key []byte, what string, n uint64) error {
-		found, err := get(v.db, key, func([]byte) error { return nil })
+		found, err := database.Get(v.db, key, func([]byte) error { return nil })
 		if err == nil && !found {
 			v.fault("%s: %s %d is missing", page.URL, what, n)
 		}
@@ -264,28 +266,29 @@ func (v *verifier) checkHistory(page *PageAt) error {
 	}
 	var errs []error
 	if page.Visits > 0 {
-		errs = append(errs, exists(v.keys.appendOfPage(nil, v.p, keyVisit, page.Fingerprint, page.Visits), "visit", uint64(page.Visits)))
+		errs = append(errs, exists(v.keys.AppendOfPage(nil, v.p, format.KeyVisit, page.Fingerprint, page.Visits), "visit", uint64(page.Visits)))
 	}
 	if page.Versions > 0 {
-		errs = append(errs, exists(v.keys.appendOfPage(nil, v.p, keyVersion, page.Fingerprint, page.Versions), "version", uint64(page.Versions)))
+		errs = append(errs, exists(v.keys.AppendOfPage(nil, v.p, format.KeyVersion, page.Fingerprint, page.Versions), "version", uint64(page.Versions)))
 	}
 	if page.LastChange > 0 {
-		errs = append(errs, exists(v.keys.appendNumber(nil, v.p, keyChange, page.LastChange), "change entry", page.LastChange))
+		errs = append(errs, exists(v.keys.AppendNumber(nil, v.p, format.KeyChange, page.LastChange), "change entry", page.LastChange))
 	}
 	return errors.Join(errs...)
 }
 
 func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
-	_, key, err := queueTail(rest)
+	_, order, arrival, err := format.QueueTail(rest)
 	if err != nil {
 		return err
 	}
-	fp, _, err := entryValue(value)
+	key := Key{order, arrival}
+	fp, _, err := format.EntryValue(value)
 	if err != nil {
 		return err
 	}
 	var page Page
-	err = v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &page)
+	err = v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &page)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		v.fault("partition %d: entry of the %v queue for %v, which has no row", v.p, q, fp)
@@ -293,7 +296,7 @@ func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
 	case err != nil:
 		return err
 	}
-	if want := v.keys.appendEntry(nil, v.p, q, page.URL.Site(), key); page.Queue != q || page.Key != key || string(want[len(want)-len(rest):]) != string(rest) {
+	if want := v.keys.AppendEntry(nil, v.p, q.KeyKind(), page.URL.Site(), key.Order, key.Arrival); page.Queue != q || page.Key != key || string(want[len(want)-len(rest):]) != string(rest) {
 		v.fault("%s: in the %v queue at %d, %d: its row says %v at %d, %d", page.URL, q, key.Order, key.Arrival, page.Queue, page.Key.Order, page.Key.Arrival)
 	}
 	site := v.sites[page.URL.Site()]
@@ -314,13 +317,13 @@ func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
 // of looks up the page of a visit or version and checks that these are numbered without a gap, from
 // the page's first.
 func (v *verifier) of(rest []byte, what string, first func(*Page) uint32) (bool, error) {
-	fp, number, err := pageTail(rest)
+	fp, number, err := format.PageTail(rest)
 	if err != nil {
 		return false, err
 	}
 	if fp != v.page.Fingerprint {
 		v.page = PageAt{Fingerprint: fp}
-		err := v.row(v.keys.appendPage(nil, v.p, keyPage, fp), &v.page.Page)
+		err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &v.page.Page)
 		v.known = err == nil
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return false, err
@@ -349,7 +352,7 @@ func (v *verifier) checkVisit(rest, value []byte) error {
 		return err
 	}
 	var visit Visit
-	if err := decodeValue(value, &visit); err != nil {
+	if err := format.DecodeValue(value, &visit); err != nil {
 		return err
 	}
 	if visit.Capture.IsZero() {
@@ -364,7 +367,7 @@ func (v *verifier) checkVersion(rest, value []byte) error {
 		return err
 	}
 	var version Version
-	if err := decodeValue(value, &version); err != nil {
+	if err := format.DecodeValue(value, &version); err != nil {
 		return err
 	}
 	if version.Capture.IsZero() {
@@ -391,12 +394,12 @@ func (v *verifier) checkCapture(u weburl.URL, at Pointer, version *Version) erro
 }
 
 func (v *verifier) checkLinks(rest, value []byte) error {
-	n, err := numberTail(rest)
+	n, err := format.NumberTail(rest)
 	if err != nil {
 		return err
 	}
 	var page Page
-	if err := v.row(v.keys.appendPage(nil, v.p, keyPage, weburl.Fingerprint(n)), &page); errors.Is(err, ErrNotFound) {
+	if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, weburl.Fingerprint(n)), &page); errors.Is(err, ErrNotFound) {
 		v.fault("partition %d: out-links of %v, which has no row", v.p, weburl.Fingerprint(n))
 	} else if err != nil {
 		return err
@@ -406,16 +409,16 @@ func (v *verifier) checkLinks(rest, value []byte) error {
 }
 
 func (v *verifier) checkChange(rest, value []byte) error {
-	n, err := numberTail(rest)
+	n, err := format.NumberTail(rest)
 	if err != nil {
 		return err
 	}
 	var change Change
-	if err := decodeValue(value, &change); err != nil {
+	if err := format.DecodeValue(value, &change); err != nil {
 		return err
 	}
 	var page Page
-	if err := v.row(v.keys.appendPage(nil, v.p, keyPage, change.Fingerprint), &page); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, change.Fingerprint), &page); err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	if page.LastChange != n {
@@ -425,7 +428,7 @@ func (v *verifier) checkChange(rest, value []byte) error {
 }
 
 func (v *verifier) checkRecord(rest, value []byte) error {
-	n, err := numberTail(rest)
+	n, err := format.NumberTail(rest)
 	if err != nil {
 		return err
 	}

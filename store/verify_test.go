@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/store/internal/format"
+
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -27,7 +29,7 @@ func TestVerifyFinds(t *testing.T) {
 			}
 			change(&page)
 			return edit(s, func(b *pebble.Batch) error {
-				return b.Set(s.keys.appendPage(nil, p, keyPage, fp), appendValue(nil, &page), nil)
+				return b.Set(s.keys.AppendPage(nil, p, format.KeyPage, fp), format.AppendValue(nil, &page), nil)
 			})
 		}
 	}
@@ -41,25 +43,25 @@ func TestVerifyFinds(t *testing.T) {
 		damage func(s *Store) error
 		want   string
 	}{
-		{"a lost row", remove(func(s *Store) []byte { return s.keys.appendPage(nil, p, keyPage, fp) }), "which has no row"},
+		{"a lost row", remove(func(s *Store) []byte { return s.keys.AppendPage(nil, p, format.KeyPage, fp) }), "which has no row"},
 		{"a lost queue entry", remove(func(s *Store) []byte {
 			page, _ := s.Page(p, fp)
-			return s.keys.appendEntry(nil, p, page.Queue, u.Site(), page.Key)
+			return s.keys.AppendEntry(nil, p, page.Queue.KeyKind(), u.Site(), page.Key.Order, page.Key.Arrival)
 		}), "not in the due queue"},
 		{"another queue", rewrite(func(page *Page) { page.Key.Order++ }), "its row says"},
 		{"a wrong state", rewrite(func(page *Page) { page.State = StateGone }), "totals"},
 		{"a wrong number of visits", rewrite(func(page *Page) { page.Visits++ }), "visit 3 is missing"},
-		{"a lost version", remove(func(s *Store) []byte { return s.keys.appendOfPage(nil, p, keyVersion, fp, 1) }), "version 2: want 1"},
-		{"a lost visit", remove(func(s *Store) []byte { return s.keys.appendOfPage(nil, p, keyVisit, fp, 1) }), "visit 2: want 1"},
+		{"a lost version", remove(func(s *Store) []byte { return s.keys.AppendOfPage(nil, p, format.KeyVersion, fp, 1) }), "version 2: want 1"},
+		{"a lost visit", remove(func(s *Store) []byte { return s.keys.AppendOfPage(nil, p, format.KeyVisit, fp, 1) }), "visit 2: want 1"},
 		{"a lost change entry", remove(func(s *Store) []byte {
 			page, _ := s.Page(p, fp)
-			return s.keys.appendNumber(nil, p, keyChange, page.LastChange)
+			return s.keys.AppendNumber(nil, p, format.KeyChange, page.LastChange)
 		}), "is missing"},
-		{"a lost record", remove(func(s *Store) []byte { return s.keys.appendNumber(nil, p, keyRecord, 2) }), "record 3: want 2"},
-		{"a lost site", remove(func(s *Store) []byte { return s.keys.appendText(nil, p, keySite, string(u.Site())) }), "sites with pages have no row"},
+		{"a lost record", remove(func(s *Store) []byte { return s.keys.AppendNumber(nil, p, format.KeyRecord, 2) }), "record 3: want 2"},
+		{"a lost site", remove(func(s *Store) []byte { return s.keys.AppendText(nil, p, format.KeySite, string(u.Site())) }), "sites with pages have no row"},
 		{"a value that is none", func(s *Store) error {
 			return edit(s, func(b *pebble.Batch) error {
-				return b.Set(s.keys.appendPage(nil, p, keyPage, fp), []byte{0xff}, nil)
+				return b.Set(s.keys.AppendPage(nil, p, format.KeyPage, fp), []byte{0xff}, nil)
 			})
 		}, "corrupt"},
 		{"a lost file", func(s *Store) error {
@@ -87,14 +89,14 @@ func TestVerifyFinds(t *testing.T) {
 			}
 			v.Capture = other.Capture
 			return edit(s, func(b *pebble.Batch) error {
-				return b.Set(s.keys.appendOfPage(nil, p, keyVersion, fp, 1), appendValue(nil, &v), nil)
+				return b.Set(s.keys.AppendOfPage(nil, p, format.KeyVersion, fp, 1), format.AppendValue(nil, &v), nil)
 			})
 		}, "is of http://page.test/other"},
 		{"a wrong digest", func(s *Store) error {
 			v, err := s.Version(p, fp, 2)
 			v.BodyDigest[0] ^= 1
 			return errors.Join(err, edit(s, func(b *pebble.Batch) error {
-				return b.Set(s.keys.appendOfPage(nil, p, keyVersion, fp, 2), appendValue(nil, &v), nil)
+				return b.Set(s.keys.AppendOfPage(nil, p, format.KeyVersion, fp, 2), format.AppendValue(nil, &v), nil)
 			}))
 		}, "payload has digest"},
 	}

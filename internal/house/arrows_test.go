@@ -16,9 +16,13 @@ var rooms = map[string]string{
 	"clock":      "",
 	"memory":     "",
 	"weburl":     "",
-	"store":      "weburl clock store/warc",
+	"store":      "weburl clock store/warc store/internal/format store/internal/database",
 	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
+
+	"store/internal/format":   "weburl store/internal/database", // how it lies on disk, whoever reads it
+	"store/internal/database": "",
+
 	"frontier":   "weburl",
 	"fetch":      "weburl clock memory",
 	"extract":    "weburl",

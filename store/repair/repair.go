@@ -12,50 +12,47 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/store"
+	"freshet/store/internal/format"
 )
 
-// Names in a data directory. The rest of it is the store's.
-const (
-	lockFile  = "LOCK"
-	dbDir     = "db"
-	mending   = "tmp/db"    // a database being gathered; an opening clears the folder
-	mended    = "db.mended" // one that is whole, on its way to its place
-	asideDir  = "aside"
-	tableKind = ".sst"
-)
+// mending is where a database is gathered: an opening clears the folder.
+const mending = format.TempDir + "/db"
+
+// tableKind ends the name of a table.
+const tableKind = ".sst"
 
 // Directory makes of a data directory that may be damaged one that the store opens with Options.Repairing: it replaces
 // a database that cannot be read throughout by what can be read of it, sets the damaged one aside, and writes
 // freshet.json again where that is lost. It calls report for what it did, and reports whether rows may be lost.
 // A crash at any moment leaves a directory that the next call mends.
 func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
-	lock, err := fsys.Lock(fsys.PathJoin(dir, lockFile))
+	lock, err := fsys.Lock(fsys.PathJoin(dir, format.LockFile))
 	if err != nil {
 		return false, fmt.Errorf("%w: %s: %w", store.ErrLocked, dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	db := fsys.PathJoin(dir, dbDir)
+	db := fsys.PathJoin(dir, format.DatabaseDir)
 	lost, err = resume(fsys, dir)
 	if err != nil {
 		return false, fmt.Errorf("repair: %w", err)
 	}
 	if fault := sound(fsys, db); fault != nil {
 		lost = true
-		report(store.Problem{Place: dbDir, Text: fault.Error()})
+		report(store.Problem{Place: format.DatabaseDir, Text: fault.Error()})
 		if err := replace(ctx, fsys, dir, report); err != nil {
 			return lost, fmt.Errorf("repair: %w", err)
 		}
 	}
 	wrote, err := store.MendFormat(fsys, dir)
 	if wrote {
-		report(store.Problem{Place: "freshet.json", Text: "it could not be read, and is written again"})
+		report(store.Problem{Place: format.InfoFile, Text: "it could not be read, and is written again"})
 	}
 	return lost, err
 }
 
 // resume ends a replacement that was cut after the damaged database was set aside.
 func resume(fsys vfs.FS, dir string) (bool, error) {
-	db, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mended)
+	db, whole := fsys.PathJoin(dir, format.DatabaseDir), fsys.PathJoin(dir, format.MendedDir)
 	_, err := fsys.Stat(whole)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -63,12 +60,12 @@ func resume(fsys vfs.FS, dir string) (bool, error) {
 	if _, err := fsys.Stat(db); !errors.Is(err, fs.ErrNotExist) {
 		return true, errors.Join(err, fsys.RemoveAll(whole))
 	}
-	return true, errors.Join(fsys.Rename(whole, db), syncDir(fsys, dir))
+	return true, errors.Join(fsys.Rename(whole, db), format.SyncDir(fsys, dir))
 }
 
 // replace puts what can be read of the database in its place.
 func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
-	db, part, whole := fsys.PathJoin(dir, dbDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, mended)
+	db, part, whole := fsys.PathJoin(dir, format.DatabaseDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, format.MendedDir)
 	if err := store.Room(fsys, dir, 2*store.SizeOf(fsys, db)); err != nil { // sorted, and written
 		return err
 	}
@@ -79,24 +76,24 @@ func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Pro
 	if err != nil {
 		return err
 	}
-	aside := fsys.PathJoin(dir, asideDir)
-	if err := errors.Join(fsys.MkdirAll(aside, 0o700), fsys.Rename(part, whole), syncDir(fsys, dir)); err != nil {
+	aside := fsys.PathJoin(dir, format.AsideDir)
+	if err := errors.Join(fsys.MkdirAll(aside, 0o700), fsys.Rename(part, whole), format.SyncDir(fsys, dir)); err != nil {
 		return err
 	}
 	if _, err := fsys.Stat(db); err == nil {
 		to := ""
 		for n := 0; ; n++ {
-			to = fsys.PathJoin(aside, fmt.Sprintf("%s-%d", dbDir, n))
+			to = fsys.PathJoin(aside, fmt.Sprintf("%s-%d", format.DatabaseDir, n))
 			if _, err := fsys.Stat(to); errors.Is(err, fs.ErrNotExist) {
 				break
 			}
 		}
-		if err := errors.Join(fsys.Rename(db, to), syncDir(fsys, aside)); err != nil {
+		if err := errors.Join(fsys.Rename(db, to), format.SyncDir(fsys, aside)); err != nil {
 			return err
 		}
-		report(store.Problem{Place: dbDir, Text: "what could be read is in a new one; the damaged one is set aside"})
+		report(store.Problem{Place: format.DatabaseDir, Text: "what could be read is in a new one; the damaged one is set aside"})
 	}
-	return errors.Join(fsys.Rename(whole, db), syncDir(fsys, dir))
+	return errors.Join(fsys.Rename(whole, db), format.SyncDir(fsys, dir))
 }
 
 // sound returns what is wrong with a database: it opens, all of it can be read, and no table lies about that it does
@@ -171,12 +168,4 @@ func whole(fsys vfs.FS, path string) (err error) {
 		return errors.Join(fmt.Errorf("%s: %w", fsys.PathBase(path), err), r.Close())
 	}
 	return r.Close()
-}
-
-func syncDir(fsys vfs.FS, path string) error {
-	dir, err := fsys.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -1,0 +1,162 @@
+// Package database opens the key-value database of a data directory, holds all of its tuning, and returns as errors what
+// the database calls fatal. It knows nothing of keys and values.
+package database
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is written
+// and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks make room.
+const (
+	memTableBytes  = 4 << 20
+	memTables      = 3
+	usualMemTables = 2
+)
+
+const (
+	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the files,
+	// so that a block is read in a few microseconds.
+	usualCacheBytes = 1 << 20
+	// SmallBytes is how much a database stores at most that asks the filters of its last level. Until then it
+	// has two levels, what was written lately and the last. Beyond, most filters do not fit the cache, and to read one,
+	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none, and
+	// those of the last, where nearly all rows are, are not asked any more.
+	SmallBytes = 64 << 20
+)
+
+// LeastFree is the disk space in bytes that whoever writes to a database has to find: what its buffers may hold. On a
+// full disk it would try to write them again and again, and could not be interrupted.
+const LeastFree = (memTables + 1) * memTableBytes
+
+// Logs is more than how many log files the database keeps for reuse.
+const Logs = 2 * memTables
+
+// Options say how a database is opened.
+type Options struct {
+	FS         vfs.FS
+	CacheBytes int64 // of blocks; default 1 MiB
+	ReadOnly   bool
+	Log        *slog.Logger
+	Flushed    func()                         // called after a table was written; nil: nobody asks
+	Damaged    func(file string, cause error) // called for a file that cannot be read; nil: nobody asks
+}
+
+// Open opens the database in a folder, and makes it where there is none.
+func Open(dir string, o Options) (db *pebble.DB, err error) {
+	defer returnFatal(&err)
+	cache := pebble.NewCache(cmp.Or(o.CacheBytes, usualCacheBytes) + usualMemTables*memTableBytes)
+	defer cache.Unref()
+	p := &pebble.Options{
+		FS:                          o.FS,
+		Cache:                       cache,
+		ReadOnly:                    o.ReadOnly,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: memTables,
+		FormatMajorVersion:          pebble.FormatNewest,
+		MaxOpenFiles:                500,
+		L0CompactionThreshold:       16, // of which a file that spans all keys, as each of ours does, is two
+		L0StopWritesThreshold:       40,
+		LBaseMaxBytes:               SmallBytes,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		Logger:                      logger{o.Log},
+		EventListener:               &pebble.EventListener{},
+	}
+	last := len(p.Levels) - 1
+	p.Levels[0].FilterPolicy, p.Levels[last].FilterPolicy = bloom.FilterPolicy(10), bloom.FilterPolicy(10)
+	p.Levels[1].FilterPolicy = pebble.NoFilterPolicy // and of those below, as theirs is nil
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
+	if o.Flushed != nil {
+		p.EventListener.FlushEnd = func(pebble.FlushInfo) { o.Flushed() }
+	}
+	if o.Damaged != nil {
+		p.EventListener.DataCorruption = func(info pebble.DataCorruptionInfo) { o.Damaged(info.Path, info.Details) }
+	}
+	return pebble.Open(dir, p)
+}
+
+// Large reports whether a database stores more than SmallBytes.
+func Large(db *pebble.DB) bool { return db.Metrics().Total().TablesSize > SmallBytes }
+
+// Close closes a database.
+func Close(db *pebble.DB) (err error) {
+	defer returnFatal(&err)
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("store: close database: %w", err)
+	}
+	return nil
+}
+
+// Commit commits and closes a batch. What the database calls fatal it is told by a panic (see
+// logger), which Commit returns as an error: the caller must then not write again.
+func Commit(batch *pebble.Batch, o *pebble.WriteOptions) (err error) {
+	defer returnFatal(&err)
+	if err := batch.Commit(o); err != nil {
+		return fmt.Errorf("store: commit: %w", err)
+	}
+	return batch.Close()
+}
+
+// Set stores one value.
+func Set(db *pebble.DB, key, value []byte, o *pebble.WriteOptions) error {
+	batch := db.NewBatch()
+	if err := batch.Set(key, value, nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return Commit(batch, o)
+}
+
+// Drop deletes the keys with from ≤ key < to, durably.
+func Drop(db *pebble.DB, from, to []byte) error {
+	batch := db.NewBatch()
+	if err := batch.DeleteRange(from, to, nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return Commit(batch, pebble.Sync)
+}
+
+// Get calls use with the value at key, which is valid during the call, and reports whether there is
+// one.
+func Get(db pebble.Reader, key []byte, use func([]byte) error) (bool, error) {
+	raw, closer, err := db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = use(raw)
+	return true, errors.Join(err, closer.Close())
+}
+
+// ErrStop ends a Scan early.
+var ErrStop = errors.New("store: stop")
+
+// Scan calls fn for the pairs with from ≤ key < to, in order, until it returns an error. Key and value are
+// valid during the call. The error is fn's, but nil for ErrStop.
+func Scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) (err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := fn(it.Key(), value); errors.Is(err, ErrStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}

@@ -1,0 +1,143 @@
+package format
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/weburl"
+)
+
+// Names in a data directory.
+const (
+	InfoFile      = "freshet.json"
+	LockFile      = "LOCK"
+	BallastFile   = "ballast"
+	HighwaterFile = "highwater"
+	OrdersFile    = "orders"
+	OrdersCopy    = "orders.copy"
+	DatabaseDir   = "db"
+	MendedDir     = "db.mended" // a database that repair has made, on its way to its place
+	CapturesDir   = "warc"
+	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
+	AsideDir = "aside"
+	// TempDir holds what is made to be given away, such as a snapshot that is written to standard output. Only who holds
+	// the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one that died.
+	TempDir = "tmp"
+)
+
+// Formats of the data directory. Every key begins with the format in which keys were last written anew
+// (KeyFormat), so that those of two lie side by side while one is made of the other.
+//
+//	1  the first
+//	2  versions may begin after the first (Page.Pruned), captures may move (Relocated), sites may be
+//	   purged: what a program of format 1 would take for damage
+//	3  links may be compressed: what a program of format 2 would take for damage. The keys are those of 2,
+//	   so that a directory of format 2 is opened as it is, and is of format 3 once it may be written to
+//	4  pages may have crashed and have strikes (Struck), hosts may lie in another partition than their name says:
+//	   what a program of format 3 would take for damage. Opened as 3 is
+const (
+	Current = 4 // of the data directories that this program makes
+	Oldest  = 1 // that can be migrated
+)
+
+// Info is the content of freshet.json.
+type Info struct {
+	Format     int `json:"format"`
+	Partitions int `json:"partitions"`
+}
+
+// ReadInfo reads the freshet.json of a directory. The errors are ErrFormat, ErrCorrupt and, of a directory whose keys are not
+// this program's, ErrOutdated: then what it says is returned too.
+func ReadInfo(fsys vfs.FS, dir string) (f Info, err error) {
+	name := fsys.PathJoin(dir, InfoFile)
+	raw, err := ReadFile(fsys, name, 1<<16)
+	if err != nil {
+		return f, fmt.Errorf("store: %w", err)
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return f, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
+	}
+	switch {
+	case f.Format > Current:
+		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, Current)
+	case f.Format < Oldest || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
+		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, Current, weburl.MaxPartitions)
+	case f.Format < KeyFormat:
+		return f, fmt.Errorf("%w: %s: format %d: this program has %d; freshet migrate brings it there", ErrOutdated, name, f.Format, Current)
+	}
+	return f, nil
+}
+
+// WriteInfo writes the freshet.json of a directory so that it is there whole or not at all.
+func WriteInfo(fsys vfs.FS, dir string, f Info) error {
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	name := fsys.PathJoin(dir, InfoFile)
+	if err := WriteFile(fsys, name+".new", append(raw, '\n')); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := fsys.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return SyncDir(fsys, dir)
+}
+
+// MakeDir makes the directory at path, and its parents, durable in their parent.
+func MakeDir(fsys vfs.FS, path string) error {
+	if _, err := fsys.Stat(path); err == nil {
+		return nil
+	}
+	if err := fsys.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	parent := fsys.PathDir(path)
+	if parent == path || parent == "." {
+		parent = "."
+	}
+	return SyncDir(fsys, parent)
+}
+
+// SyncDir makes the names in a folder durable.
+func SyncDir(fsys vfs.FS, path string) error {
+	dir, err := fsys.OpenDir(path)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+		return fmt.Errorf("store: sync %s: %w", path, err)
+	}
+	return nil
+}
+
+// ReadFile returns the content of a file, which must not be longer than limit bytes.
+func ReadFile(fsys vfs.FS, name string, limit int64) (_ []byte, err error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("%w: %s: longer than %d bytes", ErrCorrupt, name, limit)
+	}
+	return raw, err
+}
+
+// WriteFile makes a file of some content, durable but for its name.
+func WriteFile(fsys vfs.FS, name string, content []byte) (err error) {
+	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

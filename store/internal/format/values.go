@@ -1,0 +1,56 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Values are CBOR maps with integer keys in the core deterministic encoding (RFC 8949, 4.2): equal
+// values have equal bytes. Fields this version does not know are skipped.
+var (
+	encoding = mustMode(cbor.EncOptions{
+		Sort:          cbor.SortCoreDeterministic,
+		ShortestFloat: cbor.ShortestFloat16,
+		NaNConvert:    cbor.NaNConvert7e00,
+		InfConvert:    cbor.InfConvertFloat16,
+		IndefLength:   cbor.IndefLengthForbidden,
+		TextMarshaler: cbor.TextMarshalerTextString,
+	}.UserBufferEncMode())
+	decoding = mustMode(cbor.DecOptions{
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		IndefLength:      cbor.IndefLengthForbidden,
+		MaxNestedLevels:  8,
+		MaxArrayElements: 1 << 17,
+		MaxMapPairs:      1 << 10,
+		TextUnmarshaler:  cbor.TextUnmarshalerTextString,
+	}.DecMode())
+)
+
+func mustMode[M any](m M, err error) M {
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// AppendValue appends the encoding of v, one of the store's own types.
+func AppendValue(dst []byte, v any) []byte {
+	b := bytes.NewBuffer(dst)
+	if err := encoding.MarshalToBuffer(v, b); err != nil {
+		panic(fmt.Sprintf("store: encode %T: %v", v, err))
+	}
+	return b.Bytes()
+}
+
+// Decode decodes CBOR, without naming ErrCorrupt.
+func Decode(raw []byte, v any) error { return decoding.Unmarshal(raw, v) }
+
+// DecodeValue decodes a row of the store's own writing.
+func DecodeValue(raw []byte, v any) error {
+	if err := decoding.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%w: %T: %w", ErrCorrupt, v, err)
+	}
+	return nil
+}
