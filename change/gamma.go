@@ -34,8 +34,11 @@ func (p Gamma) Tail(gap float64) float64 {
 func (p Gamma) Gap(rng *rand.Rand) float64 { return gammaNumber(rng, p.shape) / (p.shape * p.rate) }
 
 // gammaNumber draws a number of the gamma law of that shape and scale 1 (Marsaglia and Tsang 2000). Below shape 1 it is
-// that of one more, times a power of a uniform number.
+// that of one more, times a power of a uniform number; at 1 exponential.
 func gammaNumber(rng *rand.Rand, shape float64) float64 {
+	if shape == 1 {
+		return rng.ExpFloat64()
+	}
 	if shape < 1 {
 		return gammaNumber(rng, shape+1) * math.Pow(1-rng.Float64(), 1/shape)
 	}

@@ -26,6 +26,7 @@ type parameters struct {
 	connections  int
 	queue        int
 	gamma        float64
+	variation    float64
 	time, delay  *time.Duration
 	seed         uint64
 }
@@ -44,7 +45,8 @@ func Experiment() lab.Experiment {
 			flags.IntVar(&p.connections, "connections", 64, "r: the most fetchers")
 			flags.IntVar(&p.queue, "queue", 32, "K: places of the queue, that of the page in processing included")
 			flags.Float64Var(&p.gamma, "gamma", 100, "γ: cost of a second of starvation, in pages; 0: ten times as many as are processed")
-			p.time = lab.Duration(flags, "processing", 100*time.Millisecond, "mean time of a page in processing, exponentially distributed")
+			p.time = lab.Duration(flags, "processing", 100*time.Millisecond, "mean time of a page in processing")
+			flags.Float64Var(&p.variation, "variation", 1, "squared coefficient of variation of that time, of a gamma law; 1: exponentially distributed")
 			p.delay = lab.Duration(flags, "delay", time.Second, "w: from the end of an answer to the next connection to its site")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the web and of the processing")
 			return p.run
@@ -60,6 +62,8 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		return &lab.ParameterError{Name: "pages", Value: p.pages, Want: "1 or more"}
 	case p.connections < 1:
 		return &lab.ParameterError{Name: "connections", Value: p.connections, Want: "1 or more"}
+	case !(p.variation >= 0.01 && p.variation <= 100):
+		return &lab.ParameterError{Name: "variation", Value: p.variation, Want: "0.01 to 100"}
 	case p.queue < 2:
 		return &lab.ParameterError{Name: "queue", Value: p.queue, Want: "2 or more"}
 	}
@@ -78,7 +82,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		out.Progress(name, i, len(p.rules))
 		r, err := discovery.Crawl(ctx, web, discovery.Options{
 			Connections: p.connections, Delay: *p.delay, MaxPages: p.pages, Robots: true, Seed: p.seed,
-			Processing: &discovery.Processing{Workers: 1, Queue: p.queue, Time: *p.time, Rule: rule, Gamma: p.gamma},
+			Processing: &discovery.Processing{Workers: 1, Queue: p.queue, Time: *p.time, Variation: p.variation, Rule: rule, Gamma: p.gamma},
 		})
 		if err != nil {
 			return err

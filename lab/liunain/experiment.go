@@ -21,7 +21,7 @@ func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:       "liu-nain",
 		Summary:    "Compute how many fetchers to run, and in which order to visit pages",
-		Reproduces: "Liu and Nain 2005, Tables 1.1 to 1.3, Figures 1.2 to 1.7, section 1.3",
+		Reproduces: "Liu and Nain 2005, Tables 1.1 to 1.3, Figures 1.2 to 1.7, section 1.3, Propositions 1 to 4, 7, 8 and 12",
 		Quick:      []string{"--runs=10", "--span=20000", "--pages=10000"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
@@ -64,5 +64,8 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 			return err
 		}
 	}
-	return p.sequences(ctx, out)
+	if err := p.sequences(ctx, out); err != nil {
+		return err
+	}
+	return p.propositions(out)
 }

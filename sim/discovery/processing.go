@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"freshet/change"
 	"freshet/fleet"
 )
 
@@ -14,9 +15,11 @@ import (
 type Processing struct {
 	Workers int           // pages processed at the same time
 	Queue   int           // K: places, those of the pages in processing included; more than Workers
-	Time    time.Duration // mean of a page; exponentially distributed
-	Rule    fleet.Rule    // for the number of fetchers
-	Gamma   float64       // γ; 0 is ten times as many pages a second as are processed
+	Time    time.Duration // mean of a page
+	// Variation is the squared coefficient of variation of a page's time, of a gamma law; 0 stands for 1, exponential.
+	Variation float64
+	Rule      fleet.Rule // for the number of fetchers
+	Gamma     float64    // γ; 0 is ten times as many pages a second as are processed
 }
 
 // Fleet is what a crawl's queue between fetching and processing came to.
@@ -31,8 +34,9 @@ type processor struct {
 	Processing
 	control *fleet.Controller
 	random  *rand.Rand
-	queue   []Fetch // that no worker has taken up; the last of them may be held by fetchers
-	busy    int     // workers
+	law     interface{ Gap(*rand.Rand) float64 } // of a page's time, in seconds
+	queue   []Fetch                              // that no worker has taken up; the last of them may be held by fetchers
+	busy    int                                  // workers
 }
 
 func newProcessor(o Options) (*processor, error) {
@@ -43,10 +47,17 @@ func newProcessor(o Options) (*processor, error) {
 	if p.Time <= 0 {
 		return nil, fmt.Errorf("discovery: processing takes %v: want more than 0s", p.Time)
 	}
+	if p.Variation == 0 {
+		p.Variation = 1
+	}
+	law, err := change.NewGamma(1/p.Time.Seconds(), 1/p.Variation)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: processing of squared variation %v: %w", p.Variation, err)
+	}
 	control, err := fleet.NewController(fleet.Control{
 		Rule: p.Rule, Most: max(1, o.Connections), Queue: p.Queue, Workers: p.Workers, Gamma: p.Gamma,
 	}, 0)
-	return &processor{Processing: p, control: control, random: rand.New(rand.NewPCG(o.Seed, 2))}, err
+	return &processor{Processing: p, control: control, random: rand.New(rand.NewPCG(o.Seed, 2)), law: law}, err
 }
 
 // open says whether one more fetch may begin.
@@ -83,7 +94,7 @@ func (c *crawl) employ(now float64) {
 	p := c.processor
 	for p.busy < p.Workers && len(p.queue) > 0 {
 		p.busy++
-		took := p.random.ExpFloat64() * p.Time.Seconds()
+		took := p.law.Gap(p.random)
 		c.events.Push(now+took, happening{kind: worked, fetch: p.queue[0]})
 		p.queue = p.queue[1:]
 	}
