@@ -67,6 +67,15 @@ func (n *Node) counts() (c shard.Counts) {
 	return c
 }
 
+// look returns what the shard has counted, and has it sum up what it believes, for those who ask next.
+func (n *Node) look() (c shard.Counts) {
+	n.ask(func(s *shard.Shard, now time.Time) {
+		c = s.Counts()
+		s.Freshness(now)
+	})
+	return c
+}
+
 // A loop tells a shard what has happened, and has done what it decides. All else of the node that has to do with the
 // shard goes through the mailbox, or is a question. It runs from Open to Close.
 type loop struct {

@@ -350,7 +350,7 @@ func (n *Node) everySecond(stop <-chan struct{}, do func()) {
 func (n *Node) tick() {
 	now := n.opt.Clock.Now()
 	n.heartbeat(now)
-	n.tally.tick(now, n.counts())
+	n.tally.tick(now, n.look())
 	n.watchDisk()
 	n.log.flush()
 }

@@ -22,10 +22,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/memory"
+	"freshet/node"
 	"freshet/seen/trace"
 	"freshet/store"
 	"freshet/store/warc"
@@ -34,7 +35,7 @@ import (
 
 // crawlSettings are the values of the settings of a crawl.
 type crawlSettings struct {
-	options   crawl.Options
+	options   node.Options
 	data      string
 	seeds     string
 	optOut    string
@@ -49,8 +50,8 @@ type crawlSettings struct {
 	logLevel  string
 	fleet     string
 	refresh   refreshSettings
-	watch     func(*crawl.Engine) (stop func()) // looks on while the crawl runs; nil: nobody
-	ends      bool                              // when forTime has passed all is done, and no limit was met
+	watch     func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
+	ends      bool                           // when forTime has passed all is done, and no limit was met
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -77,7 +78,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
 	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
-	flags.StringVar(&o.Order, "order", crawl.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
+	flags.StringVar(&o.Order, "order", node.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
 	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
 	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
 	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
@@ -188,13 +189,13 @@ func validAgent(name string) error {
 const defaultListen = "127.0.0.1:8350"
 
 // engineOptions checks the settings and turns them into the engine's.
-func (s *crawlSettings) engineOptions(seeds []weburl.URL) (crawl.Options, error) {
+func (s *crawlSettings) engineOptions(seeds []weburl.URL) (node.Options, error) {
 	return s.optionsOf(seeds, true)
 }
 
 // optionsOf is engineOptions for an engine that asks servers, or for one that is only to be steered,
 // which need not say who it is.
-func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (crawl.Options, error) {
+func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, error) {
 	o := s.options
 	read, err := readRules(o.Scope, s.optOut)
 	if err != nil {
@@ -367,7 +368,7 @@ func crawlCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.recorded(options, func(options crawl.Options) error {
+			return s.recorded(options, func(options node.Options) error {
 				return runCrawl(cmd, options, s, nil, asJSON, quiet)
 			})
 		},
@@ -381,7 +382,7 @@ func crawlCommand() *cobra.Command {
 
 // recorded runs a crawl and records its links if it shall. What goes wrong with the recording is told when
 // the crawl is over: it does not end it.
-func (s *crawlSettings) recorded(options crawl.Options, crawl func(crawl.Options) error) error {
+func (s *crawlSettings) recorded(options node.Options, crawl func(node.Options) error) error {
 	if s.trace == "" {
 		return crawl(options)
 	}
@@ -418,7 +419,7 @@ func limitMemory(bytes int64) {
 }
 
 // runCrawl runs an engine to its end, with what a daemon adds, if it is one.
-func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
+func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
 	open, err := s.listening(cmd.Flags().Changed("listen"))
 	if err != nil {
 		return command.Usage(err)
@@ -430,7 +431,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 	limitMemory(options.Memory)
 	news := newPublisher(s.feed, &options)
 	plant(&options)
-	engine, err := patiently(cmd.Context(), options.Dir, func() (*crawl.Engine, error) { return crawl.Open(options) })
+	engine, err := patiently(cmd.Context(), options.Dir, func() (*node.Node, error) { return node.Open(options) })
 	if err != nil {
 		return crawlError(err)
 	}
@@ -501,7 +502,7 @@ func runCrawl(cmd *cobra.Command, options crawl.Options, s *crawlSettings, d *da
 
 // span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how many
 // pages a second that makes by the machine's.
-func span(s crawl.Summary, rate float64) string {
+func span(s node.Summary, rate float64) string {
 	took := func(seconds float64) string {
 		return command.ShortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))
 	}
@@ -516,7 +517,7 @@ func crawlError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
 		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
-	case errors.Is(err, crawl.ErrNothing):
+	case errors.Is(err, node.ErrNothing):
 		return command.Usage(err)
 	}
 	return err

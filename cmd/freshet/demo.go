@@ -15,7 +15,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/sim"
 )
 
@@ -124,7 +124,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 			board.out = io.Discard
 		}
 		options.Refresh.OnVisit = board.judge.Visited
-		s.watch = func(e *crawl.Engine) func() { return board.watch(e, int(time.Duration(s.forTime)/(24*time.Hour))) }
+		s.watch = func(e *node.Node) func() { return board.watch(e, int(time.Duration(s.forTime)/(24*time.Hour))) }
 	}
 	if options.Dir == "" {
 		if options.Dir, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
@@ -135,7 +135,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 	if s.listen != "" {
 		fmt.Fprintf(say, "status at http://%s/\n", s.listen)
 	}
-	err = s.recorded(options, func(options crawl.Options) error {
+	err = s.recorded(options, func(options node.Options) error {
 		return runCrawl(cmd, options, s, nil, d.asJSON, d.quiet)
 	})
 	if !d.asJSON {

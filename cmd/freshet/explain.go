@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
+	"freshet/node"
 	"freshet/store"
 )
 
@@ -109,5 +109,5 @@ func explainStopped(s *store.Store, query url.Values, raw string) (explain.Expla
 	if o.Retries == 0 {
 		o.Retries = -1 // 0 is the default there
 	}
-	return crawl.Explain(s, o, raw)
+	return node.Explain(s, o, raw)
 }

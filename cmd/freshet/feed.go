@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/feed/resourcesync"
 	"freshet/feed/webhook"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -64,7 +64,7 @@ type publisher struct {
 }
 
 // newPublisher returns the publisher of the engine that will be opened with the options, which get its bell.
-func newPublisher(settings feedSettings, options *crawl.Options) *publisher {
+func newPublisher(settings feedSettings, options *node.Options) *publisher {
 	p := &publisher{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	if p.clock == nil {

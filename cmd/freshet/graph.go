@@ -12,8 +12,8 @@ import (
 	"freshet/weburl"
 )
 
-// node is a page of the graph that is exported, or a URL that was asked for and gave none.
-type node struct {
+// graphNode is a page of the graph that is exported, or a URL that was asked for and gave none.
+type graphNode struct {
 	site        weburl.Site
 	url         string
 	fingerprint weburl.Fingerprint
@@ -36,7 +36,7 @@ func writeGraph(w io.Writer, s *store.Store) error {
 			return err
 		}
 		for len(nodes) > 0 {
-			n := slices.IndexFunc(nodes, func(other node) bool { return other.site != nodes[0].site })
+			n := slices.IndexFunc(nodes, func(other graphNode) bool { return other.site != nodes[0].site })
 			if n < 0 {
 				n = len(nodes)
 			}
@@ -50,17 +50,17 @@ func writeGraph(w io.Writer, s *store.Store) error {
 }
 
 // nodesOf returns a partition's pages by site, each site's home first.
-func nodesOf(s *store.Store, p weburl.Partition) (nodes []node, err error) {
+func nodesOf(s *store.Store, p weburl.Partition) (nodes []graphNode, err error) {
 	for page, err := range s.Pages(p) {
 		if err != nil {
 			return nil, err
 		}
 		if page.Visited && page.Outcome != store.OutcomeDenied || page.Versions > 0 {
-			nodes = append(nodes, node{page.URL.Site(), page.URL.String(), page.Fingerprint, page.Depth, page.Seed,
+			nodes = append(nodes, graphNode{page.URL.Site(), page.URL.String(), page.Fingerprint, page.Depth, page.Seed,
 				page.Versions == 0, !page.NoFollow, page.Size, page.Redirect})
 		}
 	}
-	slices.SortFunc(nodes, func(a, b node) int {
+	slices.SortFunc(nodes, func(a, b graphNode) int {
 		return cmp.Or(cmp.Compare(a.site, b.site), before(a.seed, b.seed), before(!a.miss, !b.miss),
 			cmp.Compare(a.depth, b.depth), strings.Compare(a.url, b.url))
 	})
@@ -79,8 +79,8 @@ func before(a, b bool) int {
 }
 
 // writeSite writes a site, unless all of it are misses.
-func writeSite(out *graph.Recorder, s *store.Store, p weburl.Partition, nodes []node) error {
-	if !slices.ContainsFunc(nodes, func(n node) bool { return !n.miss }) {
+func writeSite(out *graph.Recorder, s *store.Store, p weburl.Partition, nodes []graphNode) error {
+	if !slices.ContainsFunc(nodes, func(n graphNode) bool { return !n.miss }) {
 		return nil
 	}
 	server, err := speedOf(s, p, nodes)
@@ -118,7 +118,7 @@ const answersTimed = 300
 // speedOf returns how fast a site answered: by the resistant line through the times of some of its complete
 // answers over their bytes, which joins the medians of the smaller and the larger third (Tukey). Where large
 // answers took no longer than small ones the rate is not known, and the latency the median time.
-func speedOf(s *store.Store, p weburl.Partition, nodes []node) (discovery.Server, error) {
+func speedOf(s *store.Store, p weburl.Partition, nodes []graphNode) (discovery.Server, error) {
 	type answer struct{ bytes, took float64 }
 	var answers []answer
 	for i := 0; i < len(nodes); i += (len(nodes) + answersTimed - 1) / answersTimed {

@@ -2,7 +2,7 @@
 
 package main
 
-import "freshet/crawl"
+import "freshet/node"
 
 // plant does nothing; see planted.go.
-func plant(*crawl.Options) {}
+func plant(*node.Options) {}

@@ -18,7 +18,8 @@ import (
 	"testing"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
+	"freshet/node"
 )
 
 // slowSite is a site whose home page is answered when the test says so.
@@ -101,7 +102,7 @@ func freshet(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	return out.String(), said.String()
 }
 
-func summaryOf(t *testing.T, line []byte) (s crawl.Summary) {
+func summaryOf(t *testing.T, line []byte) (s node.Summary) {
 	t.Helper()
 	if err := json.Unmarshal(line, &s); err != nil {
 		t.Fatalf("summary %q: %v", line, err)

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"freshet/crawl"
 	"freshet/crawl/explain"
+	crawl "freshet/crawl/shard"
 	"freshet/dashboard"
 	"freshet/fetch"
 	"freshet/memory"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -55,7 +56,7 @@ func (r reader) Status() (any, error) {
 	start := r.store.Start()
 	s := directoryStatus{State: "stopped", CleanStop: start.Clean, LastAlive: when(start.LastAlive), Pages: map[string]int64{},
 		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due, PausedSince: whenNs(total.Paused),
-		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes, Memory: crawl.NoMemory()}
+		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes, Memory: node.NoMemory()}
 	for state, n := range total.States {
 		if n > 0 {
 			s.Pages[store.State(state).String()] = n
@@ -98,7 +99,7 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	if err != nil {
 		return err
 	}
-	if model, ok := crawl.FitVisits(visits); ok {
+	if model, ok := node.FitVisits(visits); ok {
 		page.Process, page.RatePerDay = model.Process, &model.RatePerDay
 	}
 	if r.refresh == nil {
@@ -203,7 +204,7 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 	if err != nil {
 		return h, err
 	}
-	if model, ok := crawl.FitVisits(visits); ok {
+	if model, ok := node.FitVisits(visits); ok {
 		h.Model = &dashboard.Model{Process: model.Process, RatePerDay: model.RatePerDay, Visits: model.Visits, Changed: model.Changed,
 			PeriodS: model.Rhythm.Period, PhaseS: model.Rhythm.Phase, Chance: model.Anytime}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/cmd/freshet/plan"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/refresh/policies"
 	"freshet/weburl"
 )

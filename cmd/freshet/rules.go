@@ -22,9 +22,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/frontier"
+	"freshet/node"
 	"freshet/weburl"
 )
 
@@ -35,7 +36,7 @@ import (
 // rulesRead is what the two files say.
 type rulesRead struct {
 	scope string // the name that the file gives beside its patterns, or --scope's own
-	rules crawl.Rules
+	rules node.Rules
 	lines []string // what is said, a line each, credentials hidden: to tell what a reload changes
 }
 
@@ -239,7 +240,7 @@ func (r *rulesRead) parseSites(v value) error {
 			continue
 		}
 		var matches []frontier.Pattern
-		var rule crawl.SiteRule
+		var rule node.SiteRule
 		if err := set(siteKeys(&matches, &rule), v.file, pairs); err != nil {
 			faults = append(faults, err)
 			continue
@@ -273,7 +274,7 @@ func (r *rulesRead) saySite(match frontier.Pattern, pairs []*ast.MappingValueNod
 }
 
 // siteKeys are the keys of what holds of some sites.
-func siteKeys(matches *[]frontier.Pattern, rule *crawl.SiteRule) []key {
+func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 	return []key{
 		{"match", "which sites: *, HOST, .DOMAIN or https://HOST:PORT, or several of these", func(v value) error {
 			texts, err := scalars(v.node)
@@ -405,7 +406,7 @@ func typesInto(types *crawl.ContentTypes) func(value) error {
 
 var mediaType = regexp.MustCompile(`^(\*/\*|[\w.+-]+/(\*|[\w.+-]+))$`)
 
-func headersInto(rule *crawl.SiteRule) func(value) error {
+func headersInto(rule *node.SiteRule) func(value) error {
 	return func(v value) error {
 		texts, err := scalars(v.node)
 		if err != nil {
@@ -423,7 +424,7 @@ func headersInto(rule *crawl.SiteRule) func(value) error {
 	}
 }
 
-func addHeader(rule *crawl.SiteRule, name, value string) {
+func addHeader(rule *node.SiteRule, name, value string) {
 	if rule.Header == nil {
 		rule.Header = http.Header{}
 	}

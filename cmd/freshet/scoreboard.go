@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/sim"
 )
 
@@ -24,7 +24,7 @@ type scoreboard struct {
 }
 
 // watch prints a line a day until stop is called, then the means.
-func (s *scoreboard) watch(e *crawl.Engine, days int) (stop func()) {
+func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 	done := make(chan struct{})
 	var printing sync.WaitGroup
 	fmt.Fprintf(s.out, "%5s %7s %10s %10s %10s\n", "day", "pages", "estimate", "true", "uniform")
@@ -50,7 +50,7 @@ func (s *scoreboard) watch(e *crawl.Engine, days int) (stop func()) {
 	}
 }
 
-func (s *scoreboard) line(e *crawl.Engine, days int) {
+func (s *scoreboard) line(e *node.Node, days int) {
 	believed := e.Freshness(s.judge.Knows)
 	truth, uniform := s.judge.Verdicts(s.clock.Now())
 	s.days++

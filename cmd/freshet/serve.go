@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	"freshet/node"
 )
 
 func serveCommand() *cobra.Command {
@@ -53,10 +53,10 @@ func serveCommand() *cobra.Command {
 }
 
 // serveOptions checks the settings of a daemon and turns them into the engine's.
-func (s *crawlSettings) serveOptions() (crawl.Options, error) {
+func (s *crawlSettings) serveOptions() (node.Options, error) {
 	seeds, err := readSeeds(nil, s.seeds, nil)
 	if err != nil {
-		return crawl.Options{}, command.Usage(err)
+		return node.Options{}, command.Usage(err)
 	}
 	options, err := s.engineOptions(seeds)
 	options.Wait = true
@@ -82,7 +82,7 @@ func typed(flags *pflag.FlagSet) (all []assignment) {
 type reloader struct {
 	config string
 	typed  []assignment
-	engine *crawl.Engine
+	engine *node.Node
 
 	mu    sync.Mutex     // one reload at a time; guards what is in force
 	flags *pflag.FlagSet // the settings

@@ -14,8 +14,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl"
 	"freshet/internal/powercut"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -32,7 +32,7 @@ func TestSnapshotCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := crawl.Open(crawl.Options{
+	engine, err := node.Open(node.Options{
 		Dir: "data", FS: disk, Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: -1,
 		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))},
 	})

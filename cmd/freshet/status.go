@@ -17,12 +17,12 @@ import (
 	"golang.org/x/term"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/webhook"
+	"freshet/node"
 )
 
 // front is what a running crawl shows of itself: the control socket and the --listen address.
@@ -92,12 +92,12 @@ func readSecret(setting, what, file string) (string, error) {
 
 // apiOptions are what the API serves, of a crawl that runs or of a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
-	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{crawl.Status{}, directoryStatus{}}, Explanations: []any{explain.Explanation{}}}
+	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{node.Status{}, directoryStatus{}}, Explanations: []any{explain.Explanation{}}}
 }
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
-func serveStatus(steering steerer, options crawl.Options, open listening, news *publisher) (*front, error) {
+func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
@@ -172,7 +172,7 @@ type progress struct {
 	done sync.WaitGroup
 }
 
-func startProgress(engine *crawl.Engine, c *clock.Clock, quiet bool) *progress {
+func startProgress(engine *node.Node, c *clock.Clock, quiet bool) *progress {
 	p := &progress{end: make(chan struct{})}
 	if quiet {
 		return p

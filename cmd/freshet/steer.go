@@ -16,15 +16,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/dashboard"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
 
 // steerer carries out orders on an engine, whether it runs or is only open.
 type steerer struct {
-	engine *crawl.Engine
+	engine *node.Node
 	reload func() (changes []string, err error) // nil: there are no settings to read again
 }
 
@@ -182,7 +183,7 @@ func (d *directory) steeringAPI() (*api, error) {
 		return nil, err
 	}
 	options.Dir, options.Crawl, options.Wait = d.data, d.crawl, true
-	engine, err := crawl.Open(options)
+	engine, err := node.Open(options)
 	if err != nil {
 		return nil, err
 	}

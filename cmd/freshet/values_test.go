@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/crawl"
+	"freshet/node"
 )
 
 func TestByteCountSet(t *testing.T) {
@@ -85,7 +85,7 @@ func TestResolveMapString(t *testing.T) {
 
 // How many pages a second a crawl makes is by the machine's clock.
 func TestSpan(t *testing.T) {
-	s := crawl.Summary{DurationS: 86400, PagesPerS: 0.1}
+	s := node.Summary{DurationS: 86400, PagesPerS: 0.1}
 	for rate, want := range map[float64]string{1: "24h (0.1 pages/s)", 28800: "24h (3s by the machine's clock, 2880.0 pages/s)"} {
 		if got := span(s, rate); got != want {
 			t.Errorf("at rate %g: %q, want %q", rate, got, want)

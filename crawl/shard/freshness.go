@@ -244,6 +244,10 @@ func (b *Beliefs) Result() *Freshness {
 	return f
 }
 
+// Freshness returns what is believed of the copy, as it was summed up last, and has that done again; nil before the
+// first time, and where nothing is kept fresh.
+func (s *Shard) Freshness(now time.Time) *Freshness { return s.fresh.freshness(now) }
+
 // freshness returns what the last sums came to, and asks for further ones; nil before the first.
 func (f *fresh) freshness(now time.Time) *Freshness {
 	if f == nil {

@@ -40,6 +40,8 @@ type world struct {
 	lines    []string // what happened
 	orders   uint64
 	over     Stop
+
+	seenLinks int // that may wait for the seen test
 }
 
 // page is what a URL answers.
@@ -62,7 +64,7 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, fs: vfs.NewMem(), web: map[string]*page{}, now: begin, turns: map[Turn]Fetch{}}
+	w := &world{t: t, fs: vfs.NewMem(), web: map[string]*page{}, now: begin, turns: map[Turn]Fetch{}, seenLinks: 1000}
 	ordering, err := frontier.ParseOrdering("cash-sum")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,7 @@ func (w *world) open() {
 	})
 	w.check(err)
 	w.seen, err = seen.Open("data/seen", seen.Options{
-		FS: w.fs, Partitions: w.settings.Partitions, Home: w.store.Home, CacheEntries: 1000, BufferLinks: 1000, Cash: true,
+		FS: w.fs, Partitions: w.settings.Partitions, Home: w.store.Home, CacheEntries: 1000, BufferLinks: w.seenLinks, Cash: true,
 	})
 	w.check(err)
 	w.check(w.store.Heartbeat(w.now))

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -65,7 +65,7 @@ func crawlOne(t *testing.T, seed uint64) {
 	network := &inMemory{t: t, web: web, asked: map[*Host]int{}}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(web.Authority())
-	o := crawl.Options{
+	o := node.Options{
 		Dir: t.TempDir(), FS: vfs.Default, Partitions: 2, Clock: c, UserAgent: "freshet-test", Delay: interval, For: lasts,
 		MaxBody: 1 << 20, PagesPerSite: 500, Connections: 256, TLSConfig: &tls.Config{RootCAs: pool, Time: c.Now},
 		Fetch: fetch.Options{Resolver: network, Dial: network.dial},
@@ -79,7 +79,7 @@ func crawlOne(t *testing.T, seed uint64) {
 			o.Seeds = append(o.Seeds, u)
 		}
 	}
-	engine, err := crawl.Open(o)
+	engine, err := node.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func crawlOne(t *testing.T, seed uint64) {
 
 // judge holds what must be so after a crawl: nobody was asked too soon, and of the honest hosts every page is
 // stored as it is, and was asked for as soon as politeness allowed.
-func judge(t *testing.T, web *Web, o crawl.Options) {
+func judge(t *testing.T, web *Web, o node.Options) {
 	t.Helper()
 	for i, v := range web.TooSoon(interval, 0) {
 		if i < 5 {

@@ -64,10 +64,10 @@ func (x *exchange) endless(piece string) bool {
 	return false
 }
 
-// drip sends a text a byte a second.
+// drip sends a text a byte a second. The answer has ended with the last one.
 func (x *exchange) drip(text string) bool {
 	for i := range len(text) {
-		if !x.say(text[i:i+1]) || !x.wait(time.Second) {
+		if i > 0 && !x.wait(time.Second) || !x.say(text[i:i+1]) {
 			return false
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl"
 	"freshet/feed"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -25,7 +25,7 @@ type Web struct {
 	Bell feed.Bell // rung when the log has grown
 
 	t      *testing.T
-	engine *crawl.Engine
+	engine *node.Node
 
 	mu    sync.Mutex
 	pages map[string]string // URL → text; absent: 404
@@ -43,7 +43,7 @@ func New(t *testing.T, sites, pages int) *Web {
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	address := netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
-	o := crawl.Options{
+	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: -1,
 		UserAgent: "freshet-test", Resolve: map[string]netip.AddrPort{},
 		OnRecord: func(weburl.Partition, uint64, []byte) { w.Bell.Ring() },
@@ -55,7 +55,7 @@ func New(t *testing.T, sites, pages int) *Web {
 		}
 	}
 	var err error
-	if w.engine, err = crawl.Open(o); err != nil {
+	if w.engine, err = node.Open(o); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -17,8 +17,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/importer"
+	"freshet/node"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -128,7 +129,7 @@ func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string
 
 // meets lets a crawl meet the damage. It may go on as if there were none, or end with an error that names damage.
 func (w *world) meets(t *testing.T, disk *vfs.MemFS) {
-	e, err := crawl.Open(options(t, w.server, disk))
+	e, err := node.Open(options(t, w.server, disk))
 	if err == nil {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -68,9 +68,9 @@ func serve(out http.ResponseWriter, r *http.Request) {
 }
 
 // options returns the options of a crawl of the web.
-func options(t *testing.T, server *httptest.Server, fs vfs.FS) crawl.Options {
+func options(t *testing.T, server *httptest.Server, fs vfs.FS) node.Options {
 	address := netip.MustParseAddrPort(server.Listener.Addr().String())
-	o := crawl.Options{
+	o := node.Options{
 		Dir: "data", FS: fs, AllowPrivate: true, Partitions: 4, Connections: 8, WARCSize: 6 << 10,
 		Resolve: map[string]netip.AddrPort{},
 	}
@@ -112,10 +112,10 @@ type row struct {
 }
 
 // session opens the crawl, lets it store so many pages, gives an order, and closes it.
-func session(t *testing.T, o crawl.Options, most int64, order func(e *crawl.Engine) error) {
+func session(t *testing.T, o node.Options, most int64, order func(e *node.Node) error) {
 	t.Helper()
 	o.MaxPages = most
-	e, err := crawl.Open(o)
+	e, err := node.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,15 +141,15 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.server.Close)
 	disk := vfs.NewMem()
 	o := options(t, w.server, disk)
-	none := func(*crawl.Engine) error { return nil }
+	none := func(*node.Node) error { return nil }
 	session(t, o, 8, none)
 	session(t, o, 8, none)
 	w.older = clone(t, disk)
-	session(t, o, 8, func(e *crawl.Engine) error {
+	session(t, o, 8, func(e *node.Node) error {
 		_, err := e.PurgeSite(taken)
 		return errors.Join(e.Purge(parse(t, takenDown)), err)
 	})
-	session(t, o, 6, func(e *crawl.Engine) error {
+	session(t, o, 6, func(e *node.Node) error {
 		return errors.Join(e.Pause(paused, true), e.Block(blocked, time.Time{}))
 	})
 	session(t, o, 4, none)
@@ -169,7 +169,7 @@ func newWorld(t *testing.T) *world {
 // goOn lifts the orders and crawls to the end.
 func (w *world) goOn(t *testing.T, disk vfs.FS) {
 	t.Helper()
-	e, err := crawl.Open(options(t, w.server, disk))
+	e, err := node.Open(options(t, w.server, disk))
 	if err != nil {
 		t.Errorf("open to go on: %v", err)
 		return

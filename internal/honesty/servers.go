@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/sim/discovery"
 	"freshet/weburl"
 )
@@ -156,7 +156,7 @@ func (t Trial) Crawl(ctx context.Context, s *Servers, fs vfs.FS, dir string) (St
 	if err != nil {
 		return Story{}, err
 	}
-	engine, err := crawl.Open(crawl.Options{
+	engine, err := node.Open(node.Options{
 		Dir: dir, FS: fs, Seeds: homes, Resolve: s.resolve, AllowPrivate: true, UserAgent: "freshet-test",
 		Order: t.Order, Connections: t.Connections, Delay: t.Delay, MaxPages: int64(t.MaxPages),
 	})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/crawl"
+	"freshet/node"
 )
 
 // TestPerConnection crawls a host of several spellings with k requests on a connection. The server closes one
@@ -36,7 +36,7 @@ func perConnection(t *testing.T, seed uint64) {
 	for _, name := range []string{"honest-one.test", "honest-two.test"} {
 		n.host(name, server{answer: honest})
 	}
-	c := trial{delay: delay, options: func(o *crawl.Options) {
+	c := trial{delay: delay, options: func(o *node.Options) {
 		o.PerConnection, o.Scope, o.Retries, o.MaxPages = k, "domain", 5, 12
 	}}
 	for _, spelling := range []string{"http://a.test", "http://A.TEST.:80", "http://a.test.", "http://a.test:8080"} {
@@ -44,7 +44,7 @@ func perConnection(t *testing.T, seed uint64) {
 	}
 	o := c.engineOptions(t, n)
 	for range 4 {
-		engine, err := crawl.Open(o)
+		engine, err := node.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/crawl/explain"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -56,7 +57,7 @@ type trial struct {
 
 	rate    float64 // of the clock; 1 if 0
 	delay   time.Duration
-	options func(o *crawl.Options)
+	options func(o *node.Options)
 
 	stop crawl.Stop // frontier_empty if empty
 	// What explain is to say of hostile URLs (paths are evil.test's): "gate: reason", empty for a page
@@ -97,7 +98,7 @@ func (c *trial) crawl(t *testing.T) {
 	n.host("honest-one.test", server{answer: honest})
 	n.host("honest-two.test", server{answer: honest})
 	o := c.engineOptions(t, n)
-	engine, err := crawl.Open(o)
+	engine, err := node.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +121,8 @@ func (c *trial) crawl(t *testing.T) {
 }
 
 // engineOptions returns the options of the trial's crawl.
-func (c *trial) engineOptions(t *testing.T, n *network) crawl.Options {
-	o := crawl.Options{
+func (c *trial) engineOptions(t *testing.T, n *network) node.Options {
+	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: n.clock, UserAgent: "freshet-test", Delay: c.delay,
 		MaxBody: 1 << 20, Connections: 16,
 		Fetch: fetch.Options{Resolver: &resolver{network: n, asked: map[string]int{}}, Dial: n.dial},
@@ -208,7 +209,7 @@ func (c *trial) fullSpeed(t *testing.T, n *network, began time.Time) {
 }
 
 // left looks into the directory that the crawl left.
-func (c *trial) left(t *testing.T, n *network, o crawl.Options) {
+func (c *trial) left(t *testing.T, n *network, o node.Options) {
 	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true, Clock: o.Clock})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func (c *trial) left(t *testing.T, n *network, o crawl.Options) {
 	if err := s.Verify(t.Context(), func(p store.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}
-	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return crawl.Explain(s, o, raw) })
+	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return node.Explain(s, o, raw) })
 	if c.check != nil {
 		c.check(t, n, s)
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet/crawl"
+	"freshet/node"
 )
 
 func TestHeaders(t *testing.T) {
@@ -63,6 +63,6 @@ func TestResets(t *testing.T) {
 			"http://refuses.test/": "robots: robots-unreachable", "http://unreachable.test/": "robots: robots-unreachable",
 			"http://accepts.test/": "robots: robots-unreachable", "https://accepts.test/": "robots: robots-unreachable",
 		},
-		options: func(o *crawl.Options) { o.Retries = 1 },
+		options: func(o *node.Options) { o.Retries = 1 },
 	}.run(t)
 }

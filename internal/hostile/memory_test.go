@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/weburl"
 )
 
@@ -69,7 +69,7 @@ func greedy() []string {
 func TestMemoryBudget(t *testing.T) {
 	answers := greedy()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryBudget))
-	var engine atomic.Pointer[crawl.Engine]
+	var engine atomic.Pointer[node.Node]
 	var used, heap atomic.Int64
 	look := func(weburl.URL) {
 		var m runtime.MemStats
@@ -92,7 +92,7 @@ func TestMemoryBudget(t *testing.T) {
 				}})
 			}
 		},
-		options: func(o *crawl.Options) {
+		options: func(o *node.Options) {
 			o.Memory, o.MaxBody, o.Connections, o.BeforeProcess = memoryBudget, 16<<20, 256, look
 		},
 	}
@@ -106,7 +106,7 @@ func TestMemoryBudget(t *testing.T) {
 		n.host("honest-one.test", server{answer: honest})
 		n.host("honest-two.test", server{answer: honest})
 		o := c.engineOptions(t, n)
-		e, err := crawl.Open(o)
+		e, err := node.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}

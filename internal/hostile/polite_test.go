@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
+	"freshet/node"
 	"freshet/store"
 )
 
@@ -28,7 +29,7 @@ func TestRetryAfter(t *testing.T) {
 		},
 		seeds: []string{"http://year.test/", "http://minus.test/", "http://words.test/", "http://digits.test/", "http://century.test/"},
 		rate:  1000, delay: time.Minute,
-		options: func(o *crawl.Options) { o.For = 12 * time.Hour },
+		options: func(o *node.Options) { o.For = 12 * time.Hour },
 		stop:    crawl.TimeUp,
 		explains: map[string]string{
 			"http://year.test/": "host: back-off", "http://digits.test/": "host: back-off", "http://century.test/": "host: back-off",
@@ -63,7 +64,7 @@ func TestCrawlDelayOfADay(t *testing.T) {
 	trial{
 		evil: server{answer: site(pages)},
 		rate: 1000, delay: time.Minute,
-		options:  func(o *crawl.Options) { o.For = 36 * time.Hour },
+		options:  func(o *node.Options) { o.For = 36 * time.Hour },
 		stop:     crawl.TimeUp,
 		explains: map[string]string{"/": "", "/next": "host: interval"},
 	}.run(t)
@@ -92,7 +93,7 @@ func TestTenHostsOnOneAddress(t *testing.T) {
 		},
 		seeds: seeds, explains: explains,
 		delay:   gap,
-		options: func(o *crawl.Options) { o.AddressDelay = gap },
+		options: func(o *node.Options) { o.AddressDelay = gap },
 		check:   func(_ *testing.T, n *network, _ *store.Store) { n.apart(byAddress, gap) },
 	}.run(t)
 }
@@ -109,7 +110,7 @@ func TestEveryOtherRequestUnheard(t *testing.T) {
 		evil: server{answer: func(out io.Writer, r *http.Request) bool {
 			return asked.Add(1)%2 == 1 && answers(out, r)
 		}},
-		options:  func(o *crawl.Options) { o.Retries = -1 },
+		options:  func(o *node.Options) { o.Retries = -1 },
 		explains: map[string]string{"/": "", "/a": "", "/b": ""},
 	}.run(t)
 	if n := asked.Load(); n != 7 { // robots.txt, and each page twice

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/crawl"
+	"freshet/node"
 )
 
 // withRobots answers robots.txt as robots does, and every other path with a page that links to
@@ -79,6 +79,6 @@ func TestRobotsAnswers(t *testing.T) {
 	trial{
 		hosts: func(n *network) { add(n, closed); add(n, open) },
 		seeds: seeds, explains: explains,
-		options: func(o *crawl.Options) { o.Connections = 64 },
+		options: func(o *node.Options) { o.Connections = 64 },
 	}.run(t)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/internal/honesty"
+	"freshet/node"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
 )
@@ -55,7 +55,7 @@ func (w slow) Server(site uint32) discovery.Server {
 func crawlLive(t *testing.T, web discovery.Web, plan honesty.Trial) honesty.Story {
 	t.Helper()
 	n := newNetwork(t, clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 1))
-	trial := trial{delay: plan.Delay, rate: 1, options: func(o *crawl.Options) {
+	trial := trial{delay: plan.Delay, rate: 1, options: func(o *node.Options) {
 		var err error
 		if o.Seeds, err = honesty.Homes(web); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func crawlLive(t *testing.T, web discovery.Web, plan honesty.Trial) honesty.Stor
 		n.host(honesty.Host(site), server{answer: slowly(n.clock, web, site)})
 	}
 	start := n.clock.Now()
-	engine, err := crawl.Open(trial.engineOptions(t, n))
+	engine, err := node.Open(trial.engineOptions(t, n))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/crawl"
+	"freshet/node"
 	"freshet/store"
 )
 
@@ -104,7 +104,7 @@ func TestCertificates(t *testing.T) {
 			}})
 		},
 		seeds: []string{"https://good.test/", "https://name.test/", "https://expired.test/", "https://unknown.test/", "https://plain.test/"},
-		options: func(o *crawl.Options) {
+		options: func(o *node.Options) {
 			o.TLSConfig = &tls.Config{RootCAs: a.pool, Time: o.Clock.Now}
 		},
 		check: func(t *testing.T, n *network, s *store.Store) {
@@ -130,7 +130,7 @@ func TestRenegotiation(t *testing.T) {
 			n.host("evil.test", server{first: func(conn net.Conn) error { return renegotiate(conn, config) }})
 		},
 		seeds: []string{"https://evil.test/"},
-		options: func(o *crawl.Options) {
+		options: func(o *node.Options) {
 			o.TLSConfig = &tls.Config{RootCAs: a.pool, Time: o.Clock.Now}
 		},
 		explains: map[string]string{"https://evil.test/": "robots: robots-unreachable"},

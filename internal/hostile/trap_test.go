@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/crawl"
+	"freshet/node"
 )
 
 func TestCharsetsThatLie(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHundredThousandLinks(t *testing.T) {
 			_, err := io.WriteString(out, text)
 			return err == nil
 		})},
-		options:  func(o *crawl.Options) { o.PagesPerSite, o.MaxBody = 50, 8<<20 },
+		options:  func(o *node.Options) { o.PagesPerSite, o.MaxBody = 50, 8<<20 },
 		explains: map[string]string{"/": "", "/l/0": "", "/l/48": "", "/l/49": "guard: site-full", "/l/99999": "guard: site-full"},
 	}.run(t)
 }
@@ -105,7 +105,7 @@ func TestMazes(t *testing.T) {
 			})})
 		},
 		seeds:   []string{"http://sessions.test/", "http://matrix.test/", "http://filters.test/", "http://paths.test/", "http://loops.test/"},
-		options: func(o *crawl.Options) { o.PagesPerSite = 40 },
+		options: func(o *node.Options) { o.PagesPerSite = 40 },
 		explains: map[string]string{
 			"http://sessions.test/": "", "http://sessions.test/shop?PHPSESSID=ffffffffffffffffffffffffffffffff": "guard: site-full",
 			"http://matrix.test/shop;jsessionid=FFFFFFFF?page=1": "guard: site-full",
@@ -126,7 +126,7 @@ func TestSoftNotFound(t *testing.T) {
 			_, err := io.WriteString(out, html(fmt.Sprintf("<title>404 Not Found</title><h1>Not Found</h1><p>Try <a href=/try/%d>this</a>.", n)))
 			return err == nil
 		})},
-		options:  func(o *crawl.Options) { o.PagesPerSite = 20 },
+		options:  func(o *node.Options) { o.PagesPerSite = 20 },
 		explains: map[string]string{"/": "fetch: soft-error", "/try/1": "fetch: soft-error", "/try/99": "guard: site-full"},
 	}.run(t)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/weburl"
 )
 
@@ -59,7 +60,7 @@ func runStepped(t *testing.T, steps []time.Duration) {
 	const delay = time.Minute
 	s := &stepped{truth: clock.New(time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), 8640)}
 	n := newNetworkOf(s, "a.test")
-	o := crawl.Options{
+	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 1, UserAgent: "freshet-test", Seeds: []weburl.URL{mustParse(t, "http://a.test/")},
 		Delay: delay, For: 3 * day, WARCLevel: -1, Refresh: &crawl.Refresh{Budget: 240, Policy: "uniform"},
 		Fetch: fetch.Options{Resolver: n, Dial: n.dial},
@@ -72,7 +73,7 @@ func runStepped(t *testing.T, steps []time.Duration) {
 		set += step
 		o.Clock = clock.New(s.truth.Now().Add(set), 8640)
 		began, before := s.truth.Now(), len(s.asked)
-		engine, err := crawl.Open(o)
+		engine, err := node.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}

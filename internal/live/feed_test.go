@@ -19,11 +19,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/sim"
 	"freshet/store"
 	"freshet/weburl"
@@ -65,7 +66,7 @@ type live struct {
 	t      testing.TB
 	clock  *clock.Clock
 	web    *sim.Web
-	engine *crawl.Engine
+	engine *node.Node
 	bell   feed.Bell
 	front  atomic.Pointer[http.Handler] // of the feed that runs now
 	serve  *http.Server
@@ -149,7 +150,7 @@ func (l *live) close() {
 
 // crawl begins the crawl; end stops it, and with it all change of the repository.
 func (l *live) crawl() (end func()) {
-	o := crawl.Options{
+	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: l.clock, UserAgent: "freshet-test", Connections: 16, Seeds: l.web.Homes(),
 		RetryDelay: time.Hour, WARCLevel: -1, DiscoveryShare: 0.5,
 		Refresh:  &crawl.Refresh{Budget: int64(2 * l.pages), OnVisit: l.visited},
@@ -168,7 +169,7 @@ func (l *live) crawl() (end func()) {
 		o.Fetch, stopWeb = fetch.Options{Resolver: n, Dial: n.dial}, n.stop
 	}
 	var err error
-	if l.engine, err = crawl.Open(o); err != nil {
+	if l.engine, err = node.Open(o); err != nil {
 		l.t.Fatal(err)
 	}
 	ended := make(chan error, 1)

@@ -15,9 +15,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/frontier"
+	"freshet/node"
 	"freshet/weburl"
 )
 
@@ -100,12 +101,12 @@ func (n *neighbourhood) run(t *testing.T) {
 		n.asked, n.visits = make([]int, len(n.sites)), make([]int, len(n.sites))
 		var hosts []string
 		var seeds []weburl.URL
-		rules := &crawl.Rules{}
+		rules := &node.Rules{}
 		for site, s := range n.sites {
 			hosts = append(hosts, hostOf(site))
 			seeds = append(seeds, mustParse(t, "http://"+hostOf(site)+"/"))
 			if s.hours != "" {
-				rule := crawl.SiteRule{}
+				rule := node.SiteRule{}
 				var err error
 				if rule.Match, err = frontier.ParsePattern(hostOf(site)); err != nil {
 					t.Fatal(err)
@@ -117,7 +118,7 @@ func (n *neighbourhood) run(t *testing.T) {
 			}
 		}
 		net := newNetworkOf(n, hosts...)
-		engine, err := crawl.Open(crawl.Options{
+		engine, err := node.Open(node.Options{
 			Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: n.clock, UserAgent: "freshet-test", Connections: 16,
 			Seeds: seeds, Rules: rules, RetryDelay: time.Hour, For: foundBy + time.Duration(n.days)*day, WARCLevel: -1,
 			Delay: 15 * time.Second, DiscoveryShare: 0.5,

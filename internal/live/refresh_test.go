@@ -9,8 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/sim"
 	"freshet/weburl"
 )
@@ -41,7 +42,7 @@ func (m month) run(t *testing.T, fs vfs.FS) score {
 	}
 	judge := sim.NewJudge(web)
 	n := newNetwork(web)
-	engine, err := crawl.Open(crawl.Options{
+	engine, err := node.Open(node.Options{
 		Dir: "data", FS: fs, Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
 		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: -1, DiscoveryShare: 0.5,
 		Refresh: &crawl.Refresh{Budget: m.budget, Policy: m.policy, OnVisit: judge.Visited},
@@ -118,7 +119,7 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := newNetwork(web)
-		options := crawl.Options{
+		options := node.Options{
 			Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
 			RetryDelay: time.Hour, For: 6 * day, WARCLevel: -1, DiscoveryShare: 0.5,
 			Refresh: &crawl.Refresh{Budget: 160}, Fetch: fetch.Options{Resolver: n, Dial: n.dial},
@@ -126,7 +127,7 @@ func TestRestart(t *testing.T) {
 		all := func(weburl.URL) bool { return true }
 		var before, after *crawl.Freshness
 		for _, seen := range []**crawl.Freshness{&before, &after} {
-			engine, err := crawl.Open(options)
+			engine, err := node.Open(options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,9 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
 	"freshet/crawl/robots"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -68,14 +69,14 @@ func newRuled(t *testing.T, pages int, robots func(http.ResponseWriter)) *ruled 
 }
 
 // open opens a crawl of the site; what is changes its options.
-func (s *ruled) open(t *testing.T, change func(*crawl.Options)) *crawl.Engine {
+func (s *ruled) open(t *testing.T, change func(*node.Options)) *node.Node {
 	t.Helper()
-	o := crawl.Options{
+	o := node.Options{
 		Dir: "data", FS: s.fs, Partitions: 1, Clock: s.clock, UserAgent: "freshet-test", Seeds: []weburl.URL{s.home},
 		WARCLevel: -1, Fetch: fetch.Options{Resolver: s.network, Dial: s.network.dial},
 	}
 	change(&o)
-	engine, err := crawl.Open(o)
+	engine, err := node.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +84,9 @@ func (s *ruled) open(t *testing.T, change func(*crawl.Options)) *crawl.Engine {
 }
 
 // kept lets a crawl that keeps the site fresh run for some days, and calls at on each morning.
-func (s *ruled) kept(t *testing.T, days int, at func(day int, e *crawl.Engine)) {
+func (s *ruled) kept(t *testing.T, days int, at func(day int, e *node.Node)) {
 	t.Helper()
-	engine := s.open(t, func(o *crawl.Options) {
+	engine := s.open(t, func(o *node.Options) {
 		o.For, o.Refresh = time.Duration(days)*day, &crawl.Refresh{Budget: int64(2 * s.pages), Policy: "uniform"}
 	})
 	done := make(chan error)
@@ -109,7 +110,7 @@ func (s *ruled) kept(t *testing.T, days int, at func(day int, e *crawl.Engine)) 
 	s.network.stop()
 }
 
-func states(t *testing.T, e *crawl.Engine) store.Counters {
+func states(t *testing.T, e *node.Node) store.Counters {
 	t.Helper()
 	total, err := e.Store().Total()
 	if err != nil {
@@ -129,7 +130,7 @@ func TestTwoDaysOfDisallow(t *testing.T) {
 		open, shut := says("User-agent: *\nDisallow:\n"), says("User-agent: *\nDisallow: /\n")
 		s := newRuled(t, pages, open)
 		visits := int64(0)
-		s.kept(t, 10, func(day int, e *crawl.Engine) {
+		s.kept(t, 10, func(day int, e *node.Node) {
 			switch day {
 			case 3:
 				if total := states(t, e); total.States[store.StateLive] != int64(pages) {
@@ -176,7 +177,7 @@ func TestRobotsOutage(t *testing.T) {
 		open, out := says("User-agent: *\nDisallow: /7\n"), fails
 		s := newRuled(t, 50, open)
 		before := int64(0)
-		s.kept(t, 7, func(day int, e *crawl.Engine) {
+		s.kept(t, 7, func(day int, e *node.Node) {
 			switch day {
 			case 2:
 				s.robots.Store(&out)
@@ -205,7 +206,7 @@ func TestNewSiteInAnOutage(t *testing.T) {
 		s := newRuled(t, 9, out)
 		for range 2 {
 			asked := s.asked.Load()
-			e := s.open(t, func(*crawl.Options) {})
+			e := s.open(t, func(*node.Options) {})
 			summary, err := e.Run(t.Context(), t.Context())
 			if err != nil || summary.StoppedBy != crawl.FrontierEmpty || summary.RobotsWaiting != 1 {
 				t.Errorf("a run that does not wait: %+v, %v", summary, err)
@@ -222,7 +223,7 @@ func TestNewSiteInAnOutage(t *testing.T) {
 			}
 		}
 		asked := s.asked.Load()
-		s.kept(t, 6, func(day int, e *crawl.Engine) {
+		s.kept(t, 6, func(day int, e *node.Node) {
 			switch day {
 			case 3:
 				if n := s.asked.Load() - asked; n < 12 || n > 40 {
@@ -246,7 +247,7 @@ func TestRefusedPagesComeBack(t *testing.T) {
 		s := newRuled(t, 9, shut)
 		want := func(when string, live, denied int64) {
 			t.Helper()
-			e := s.open(t, func(*crawl.Options) {})
+			e := s.open(t, func(*node.Options) {})
 			if _, err := e.Run(t.Context(), t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -278,7 +279,7 @@ func TestRefusedPagesComeBack(t *testing.T) {
 func TestRulesAreObeyedAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRuled(t, 300, says("User-agent: *\nDisallow:\n"))
-		e := s.open(t, func(*crawl.Options) {})
+		e := s.open(t, func(*node.Options) {})
 		if _, err := e.Run(t.Context(), t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -299,7 +300,7 @@ func TestRulesAreObeyedAfterAStop(t *testing.T) {
 		if err := stopped.Close(); err != nil {
 			t.Error(err)
 		}
-		e = s.open(t, func(*crawl.Options) {})
+		e = s.open(t, func(*node.Options) {})
 		if _, err := e.Run(t.Context(), t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl"
+	crawl "freshet/crawl/shard"
 	"freshet/fetch"
+	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -70,7 +71,7 @@ func TestLyingValidators(t *testing.T) {
 					t.Fatal(err)
 				}
 				fs := vfs.NewMem()
-				engine, err := crawl.Open(crawl.Options{
+				engine, err := node.Open(node.Options{
 					Dir: "data", FS: fs, Partitions: 1, Clock: c, UserAgent: "freshet-test", Seeds: []weburl.URL{home},
 					For: 24 * day, WARCLevel: -1, Refresh: &crawl.Refresh{Budget: 40, Policy: "uniform"},
 					Fetch: fetch.Options{Resolver: n, Dial: n.dial},

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package crawl
-
-import "math"
-
-// descriptors is how many files the process may have open: here there is no such limit.
-func descriptors() int { return math.MaxInt32 }
