@@ -50,6 +50,12 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		if st.peekSite(p, r.Site).exists {
 			st.site(p, r.Site).Robots.Obeyed = r.Rules
 		}
+	case *Arrived:
+		st.arrived(p, n, r)
+	case *Parted:
+		st.parted(p, r)
+	case *Taken:
+		st.total(p).Taken = n
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:

@@ -189,6 +189,12 @@ func newRecord(k recordKind) Record {
 		return new(Struck)
 	case kindObeyed:
 		return new(Obeyed)
+	case kindArrived:
+		return new(Arrived)
+	case kindParted:
+		return new(Parted)
+	case kindTaken:
+		return new(Taken)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten, *Ranked, *Struck and *Obeyed. All state of a partition is what its records, applied in order, make of
+// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is what its records, applied in order, make of
 // nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
@@ -46,6 +46,9 @@ const (
 	kindRanked     recordKind = 16
 	kindStruck     recordKind = 17
 	kindObeyed     recordKind = 18
+	kindArrived    recordKind = 19
+	kindParted     recordKind = 20
+	kindTaken      recordKind = 21
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16

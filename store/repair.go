@@ -289,6 +289,8 @@ func decodes(kind format.Kind, value []byte) error {
 	case format.KeyRecord:
 		_, err := decodeRecord(value)
 		return err
+	case format.KeyMark, format.KeyArrived, format.KeyParted:
+		return format.DecodeValue(value, new(uint64))
 	}
 	return nil
 }

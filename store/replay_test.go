@@ -86,6 +86,7 @@ func FuzzRecord(f *testing.F) {
 		&Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true, Rules: 6},
 		&Gated{Host: "page.test"}, &Planned{Fingerprint: 1, Due: 2}, &Refused{URL: u}, &Withdrawn{Fingerprint: 1}, &Purged{Fingerprint: 1}, &Mark{Consumer: "seen", Record: 3}, &Paused{Site: u.Site(), Since: 4},
 		&SitePurged{Site: u.Site(), At: 1}, &Scrubbed{}, &Obeyed{Site: u.Site(), Rules: 5}, &Pruned{Fingerprint: 1, Versions: 2, Visits: 3}, &Forgotten{Changes: []uint64{1, 2}},
+		&Arrived{From: 1, Record: 2, Links: []NewPage{{URL: u, Depth: 1, Cash: 0.5}}}, &Parted{To: 1, Record: 2}, &Taken{},
 		&Relocated{File: "a", Captures: []Relocation{{Fingerprint: 1, Version: 2, Offset: 3, File: "b", NewOffset: 4}}},
 	} {
 		f.Add(appendRecord(nil, r))

@@ -35,6 +35,8 @@ type state struct {
 	totals map[weburl.Partition]*totalsRow
 	sites  map[siteID]*siteRow
 	pages  map[pageID]*pageRow
+	// arrivals are, by partition and where links came from, what Arrived records have noted since the last forget.
+	arrivals map[[2]weburl.Partition]uint64
 
 	dirtyTotals []*totalsRow // in the order in which they were first changed
 	dirtySites  []*siteRow
@@ -90,6 +92,8 @@ func newState(keys format.Keyspace, db pebble.Reader, large *atomic.Bool) *state
 		totals: map[weburl.Partition]*totalsRow{},
 		sites:  map[siteID]*siteRow{},
 		pages:  map[pageID]*pageRow{},
+
+		arrivals: map[[2]weburl.Partition]uint64{},
 	}
 }
 
@@ -294,6 +298,7 @@ func (st *state) forget() {
 		st.spare = append(st.spare, row)
 	}
 	clear(st.pages)
+	clear(st.arrivals)
 	if len(st.sites) > maxCached {
 		clear(st.sites)
 	}

@@ -184,6 +184,8 @@ func (v *verifier) checker(kind format.Kind) func(rest, value []byte) error {
 		return v.checkChange
 	case format.KeyRecord:
 		return v.checkRecord
+	case format.KeyArrived, format.KeyParted:
+		return checkPeer
 	}
 	return nil
 }

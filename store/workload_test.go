@@ -96,7 +96,7 @@ func (w *workload) result(u weburl.URL) Fetch {
 func (w *workload) record(s *Store) Record {
 	u := w.pick()
 	p, fp := home(u), u.Fingerprint()
-	switch w.rng.IntN(14) {
+	switch w.rng.IntN(17) {
 	case 0:
 		return &Planned{Partition: p, Fingerprint: fp, Due: at(w.clock + w.rng.IntN(100))}
 	case 1:
@@ -114,6 +114,12 @@ func (w *workload) record(s *Store) Record {
 			r.Pages = append(r.Pages, Rank{Fingerprint: w.pick().Fingerprint(), Order: uint64(w.rng.IntN(10)), Cash: w.rng.Float64()})
 		}
 		return r
+	case 14:
+		return &Arrived{Partition: p, From: (p + 1) % testPartitions, Record: uint64(w.rng.IntN(w.clock)), Links: []NewPage{{URL: u, Cash: 1}}}
+	case 15:
+		return &Parted{Partition: p, To: (p + 1) % testPartitions, Record: uint64(w.clock), Joined: w.rng.IntN(2) == 0}
+	case 16:
+		return &Taken{Partition: p}
 	case 9:
 		pause := &Paused{Partition: p, Since: at(w.clock)}
 		if w.rng.IntN(2) == 0 {

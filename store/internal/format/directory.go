@@ -39,8 +39,10 @@ const (
 //	   so that a directory of format 2 is opened as it is, and is of format 3 once it may be written to
 //	4  pages may have crashed and have strikes (Struck), hosts may lie in another partition than their name says:
 //	   what a program of format 3 would take for damage. Opened as 3 is
+//	5  partitions may have different owners (Arrived, Parted, Taken): a program of format 4 would take that for damage,
+//	   and forget links that are on their way. Opened as 4 is
 const (
-	Current = 4 // of the data directories that this program makes
+	Current = 5 // of the data directories that this program makes
 	Oldest  = 1 // that can be migrated
 )
 

@@ -39,7 +39,9 @@ const (
 	KeyLinks    Kind = 11 // fingerprint → out-links
 	KeyChange   Kind = 12 // number of a record → Change
 	KeyRecord   Kind = 13 // number → encoded record
-	LastKind         = KeyRecord
+	KeyArrived  Kind = 14 // partition → number of its last record whose links are taken in
+	KeyParted   Kind = 15 // partition → number of the record after which links to it are sent
+	LastKind         = KeyParted
 )
 
 // Keyspace makes the keys of one crawl.
@@ -114,6 +116,19 @@ func (k Keyspace) AppendQueue(dst []byte, p weburl.Partition, kind Kind, site we
 func (k Keyspace) AppendEntry(dst []byte, p weburl.Partition, kind Kind, site weburl.Site, order, arrival uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(k.AppendQueue(dst, p, kind, site), order)
 	return binary.BigEndian.AppendUint64(dst, arrival)
+}
+
+// AppendPeer appends the key of what partition p notes of another one, of kind KeyArrived or KeyParted.
+func (k Keyspace) AppendPeer(dst []byte, p weburl.Partition, kind Kind, peer weburl.Partition) []byte {
+	return binary.BigEndian.AppendUint16(k.AppendKind(dst, p, kind), uint16(peer))
+}
+
+// PeerTail decodes the end of such a key.
+func PeerTail(rest []byte) (weburl.Partition, error) {
+	if len(rest) != 2 {
+		return 0, fmt.Errorf("%w: key's end %x: want 2 bytes", ErrCorrupt, rest)
+	}
+	return weburl.Partition(binary.BigEndian.Uint16(rest)), nil
 }
 
 // NumberTail decodes a key that ends with a fingerprint or a record's number.

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
+	"freshet/weburl"
+)
+
+// Partitions may have different owners, which decide apart from one another. Links from a page of one owner to a page
+// of another are sent: the records of the page's partition hold them until the other has taken them in. Each side notes
+// in its own partition what it alone knows, so that a link is taken in once however often it is sent.
+
+// Arrived takes in links that records of partition From have brought. It changes no page: that is decided when the
+// links have passed the seen test, as with those of any other record. A Record that is not above that of the last
+// Arrived of the same partition notes nothing.
+type Arrived struct {
+	Partition weburl.Partition `cbor:"-"`
+	From      weburl.Partition `cbor:"1,keyasint,omitempty"`
+	Record    uint64           `cbor:"2,keyasint,omitempty"` // the last one of From whose links are taken in by now
+	Links     []NewPage        `cbor:"3,keyasint,omitempty"` // without Order and Seed
+
+	Number uint64 `cbor:"-"` // set by Apply: its own
+}
+
+// Parted says that links of the partition's records to partition To are sent to another owner, as long as they come
+// from records after number Record: those of earlier ones have been decided by the owner of both. Joined says that
+// both have one owner again, and that all links which were sent have been taken in: from here on none is sent.
+type Parted struct {
+	Partition weburl.Partition `cbor:"-"`
+	To        weburl.Partition `cbor:"1,keyasint,omitempty"`
+	Record    uint64           `cbor:"2,keyasint,omitempty"`
+	Joined    bool             `cbor:"3,keyasint,omitempty"`
+}
+
+// Taken says that the partition has a new owner.
+type Taken struct {
+	Partition weburl.Partition `cbor:"-"`
+}
+
+// Peer is what a partition notes of another one.
+type Peer struct {
+	Partition weburl.Partition // the other
+	Arrived   uint64           // the last of its records whose links are taken in; 0: none
+	Parted    bool             // links to it are sent, of …
+	After     uint64           // … records after this number
+}
+
+func (*Arrived) kind() recordKind { return kindArrived }
+func (*Parted) kind() recordKind  { return kindParted }
+func (*Taken) kind() recordKind   { return kindTaken }
+
+func (r *Arrived) home(*homes) weburl.Partition { return r.Partition }
+func (r *Parted) home(*homes) weburl.Partition  { return r.Partition }
+func (r *Taken) home(*homes) weburl.Partition   { return r.Partition }
+
+func (r *Arrived) settle(p weburl.Partition) { r.Partition = p }
+func (r *Parted) settle(p weburl.Partition)  { r.Partition = p }
+func (r *Taken) settle(p weburl.Partition)   { r.Partition = p }
+
+func (r *Arrived) check() error {
+	for i := range r.Links {
+		if r.Links[i].URL.IsZero() {
+			return fmt.Errorf("store: arrived: link %d has no URL", i)
+		}
+	}
+	return nil
+}
+
+func (r *Parted) check() error { return nil }
+func (r *Taken) check() error  { return nil }
+
+func (st *state) arrived(p weburl.Partition, n uint64, r *Arrived) {
+	r.Number = n
+	st.key = st.keys.AppendPeer(st.key[:0], p, format.KeyArrived, r.From)
+	pair := [2]weburl.Partition{p, r.From}
+	last, known := st.arrivals[pair]
+	if !known {
+		st.load(&last)
+	}
+	if r.Record > last {
+		last = r.Record
+		st.set(last)
+	}
+	st.arrivals[pair] = last
+}
+
+func (st *state) parted(p weburl.Partition, r *Parted) {
+	st.key = st.keys.AppendPeer(st.key[:0], p, format.KeyParted, r.To)
+	if r.Joined {
+		st.delete()
+		return
+	}
+	st.set(r.Record)
+}
+
+// Peers returns what a partition notes of others, by their numbers.
+func (s *Store) Peers(p weburl.Partition) ([]Peer, error) { return readPeers(s.db, s.keys, p) }
+
+func readPeers(db pebble.Reader, keys format.Keyspace, p weburl.Partition) (peers []Peer, err error) {
+	from, to := keys.KindSpan(p, format.KeyArrived)
+	err = database.Scan(db, from, to, func(key, value []byte) error {
+		peer, err := format.PeerTail(key[len(from):])
+		if err != nil {
+			return err
+		}
+		peers = append(peers, Peer{Partition: peer})
+		return format.DecodeValue(value, &peers[len(peers)-1].Arrived)
+	})
+	if err != nil {
+		return nil, err
+	}
+	i := 0
+	from, to = keys.KindSpan(p, format.KeyParted)
+	err = database.Scan(db, from, to, func(key, value []byte) error {
+		peer, err := format.PeerTail(key[len(from):])
+		if err != nil {
+			return err
+		}
+		for i < len(peers) && peers[i].Partition < peer {
+			i++
+		}
+		if i == len(peers) || peers[i].Partition != peer {
+			peers = append(peers[:i], append([]Peer{{Partition: peer}}, peers[i:]...)...)
+		}
+		peers[i].Parted = true
+		return format.DecodeValue(value, &peers[i].After)
+	})
+	return peers, err
+}
+
+// checkPeer checks a key of a Peer, given its end and value.
+func checkPeer(rest, value []byte) error {
+	if _, err := format.PeerTail(rest); err != nil {
+		return err
+	}
+	return format.DecodeValue(value, new(uint64))
+}
