@@ -19,13 +19,15 @@ type SiteInfo struct {
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
 	Gate               Gate // of its host
+	CutOff             bool // a request to its host may have been under way when who asked last was cut off
 }
 
 // Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the site already.
 //
 // A gate's times are wall times. If the clock was set back since they were stored, so that now is
 // before the last answer's end, the host waits from now as long as it was to wait from that end. So
-// a step of the clock never makes a wait longer, and a step back never shorter. O(log hosts).
+// a step of the clock never makes a wait longer, and a step back never shorter. A host that is CutOff
+// waits out its own interval from now, too. O(log hosts).
 func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	t := f.tick(now)
 	if f.sites[i.Site] != nil {
@@ -38,6 +40,9 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.paused, s.watched = i.Paused, i.RobotsWatched
 	s.host.reopen(i.Gate, t)
 	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
+	if i.CutOff {
+		f.holdOff(s.host, t)
+	}
 	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)
 	f.restoreQueue(s, KindDue, i.Due, i.FirstDue, 0)
 	f.update(s.host, t)
@@ -62,10 +67,15 @@ func (f *Frontier) AfterStop(now time.Time) {
 func (f *Frontier) AfterUncleanStop(now time.Time) {
 	t := f.tick(now)
 	for _, h := range f.hosts {
-		h.next = max(h.next, t.after(max(h.interval, h.crawlDelay, h.delay)))
-		f.unsure = max(f.unsure, h.next)
+		f.holdOff(h, t)
 		f.update(h, t)
 	}
+}
+
+// holdOff makes a host wait out its own interval from now.
+func (f *Frontier) holdOff(h *host, now instant) {
+	h.next = max(h.next, now.after(max(h.interval, h.crawlDelay, h.delay)))
+	f.unsure = max(f.unsure, h.next)
 }
 
 // MayStopClean says whether a stop at now leaves in the stored gates all that the next run has to

@@ -55,7 +55,7 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 	case *Parted:
 		st.parted(p, r)
 	case *Taken:
-		st.total(p).Taken = n
+		st.total(p).Owner = Owner{r.By, n}
 	case *Mark:
 		st.mark(p, n, r)
 	case *Paused:

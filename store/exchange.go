@@ -39,7 +39,17 @@ type Parted struct {
 // Taken says that the partition has a new owner.
 type Taken struct {
 	Partition weburl.Partition `cbor:"-"`
+	By        string           `cbor:"1,keyasint,omitempty"` // its name; "": a crawl that has one owner
 }
+
+// Owner says who owns a partition. Zero: whoever made it.
+type Owner struct {
+	Name   string `cbor:"1,keyasint,omitempty"`
+	Record uint64 `cbor:"2,keyasint,omitempty"` // number of the Taken by which it came to be the owner
+}
+
+// IsZero reports whether o says nothing.
+func (o Owner) IsZero() bool { return o == Owner{} }
 
 // Peer is what a partition notes of another one.
 type Peer struct {

@@ -33,12 +33,12 @@ func TestPeers(t *testing.T) {
 	if first.Number != 1 || second.Number != 2 {
 		t.Errorf("numbers %d and %d: want 1 and 2", first.Number, second.Number)
 	}
-	apply(&Arrived{Partition: 2, From: 3, Record: 6}, &Parted{Partition: 2, To: 3, Record: 9}, &Taken{Partition: 2})
+	apply(&Arrived{Partition: 2, From: 3, Record: 6}, &Parted{Partition: 2, To: 3, Record: 9}, &Taken{Partition: 2, By: "b"})
 	holds(Peer{Partition: 1, Parted: true, After: 4}, Peer{Partition: 3, Arrived: 7, Parted: true, After: 9})
 	apply(&Parted{Partition: 2, To: 3, Joined: true}, &Parted{Partition: 2, To: 1, Joined: true})
 	holds(Peer{Partition: 3, Arrived: 7})
-	if total, err := s.Counters(2); err != nil || total.Taken != 6 {
-		t.Errorf("taken by record %d, %v: want 6", total.Taken, err)
+	if total, err := s.Counters(2); err != nil || total.Owner != (Owner{"b", 6}) {
+		t.Errorf("owner %v, %v: want b by record 6", total.Owner, err)
 	}
 	verify(t, s)
 }

@@ -274,7 +274,7 @@ type Counters struct {
 	Horizon    uint64          `cbor:"20,keyasint,omitempty"` // number of the last change entry forgotten
 	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
 	Scoped     Scoped          `cbor:"22,keyasint,omitzero"`  // zero in a sum of partitions
-	Taken      uint64          `cbor:"23,keyasint,omitempty"` // number of the record by which its owner has taken it; 0 in a sum
+	Owner      Owner           `cbor:"23,keyasint,omitzero"`  // zero in a sum of partitions
 }
 
 // outcomes is the number of outcomes.

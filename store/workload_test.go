@@ -119,7 +119,7 @@ func (w *workload) record(s *Store) Record {
 	case 15:
 		return &Parted{Partition: p, To: (p + 1) % testPartitions, Record: uint64(w.clock), Joined: w.rng.IntN(2) == 0}
 	case 16:
-		return &Taken{Partition: p}
+		return &Taken{Partition: p, By: "b"}
 	case 9:
 		pause := &Paused{Partition: p, Since: at(w.clock)}
 		if w.rng.IntN(2) == 0 {
