@@ -80,7 +80,7 @@ func TestForget(t *testing.T) {
 			}
 			left[leaves(site)] += queues.Len(site, KindNew)
 			if leaves(site) {
-				taken.Restore(SiteInfo{Site: site, New: queues.Len(site, KindNew), RobotsUntil: start.Add(1000*time.Hour), Gate: gates[site.Host()]}, now)
+				taken.Restore(SiteInfo{Site: site, New: queues.Len(site, KindNew), RobotsUntil: start.Add(1000 * time.Hour), Gate: gates[site.Host()]}, now)
 			}
 		}
 		for host, gate := range gates {

@@ -188,5 +188,8 @@ func (f *Finder) Resume(p weburl.Partition, marks []store.Mark) {
 // Linked returns, by partition, the last record whose links are decided.
 func (f *Finder) Linked() []uint64 { return slices.Clone(f.linked) }
 
+// LinkedOf is Linked of one partition.
+func (f *Finder) LinkedOf(p weburl.Partition) uint64 { return f.linked[p] }
+
 // Kept returns, by partition, the last record that the seen test had kept when that was noted.
 func (f *Finder) Kept() []uint64 { return slices.Clone(f.kept) }

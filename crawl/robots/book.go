@@ -107,6 +107,12 @@ func (b *Book) Read(body []byte, asked, had bool) Standing {
 	return Standing{Rules: Parse(body, b.agent), Closed: asked && !had}
 }
 
+// Forget drops what the book has of a site: somebody else asks for its robots.txt from now on.
+func (b *Book) Forget(site weburl.Site) {
+	b.rules.drop(site)
+	b.ways.drop(site)
+}
+
 // Skip notes that a site's robots.txt is not asked for, or is again.
 func (b *Book) Skip(site weburl.Site, skipped bool) {
 	if skipped {

@@ -168,6 +168,12 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
 		return nil
 	}
+	switch p := s.home(site); {
+	case !s.owns(p) || s.tenures[p] == coming: // the rows have what is to be known
+		return nil
+	case s.tenures[p] == going && !s.front.Known(site):
+		return nil
+	}
 	if !s.front.Known(site) {
 		info, err := s.siteInfo(site)
 		if err != nil {

@@ -92,6 +92,17 @@ type (
 	// empty list says that ranking failed.
 	Weighed struct{ Ranks []float64 }
 
+	// Arriving are links that another shard sends, which are for a partition of this one. They may come more than
+	// once, and in any order.
+	Arriving struct{ Parcel }
+
+	// Received says that links which this shard has sent are taken in.
+	Received struct{ Receipt }
+
+	// Resend says that links for a partition which have no receipt are to be sent again: it has another owner, or some
+	// may be lost. Nothing is wrong with more of it than needed.
+	Resend struct{ To weburl.Partition }
+
 	// Sorted is what Work.Sort asked for. A nil Places says that ranking failed.
 	Sorted struct{ Places *Places }
 )
@@ -109,6 +120,9 @@ func (Rebuilt) isEvent()   {}
 func (Ordered) isEvent()   {}
 func (Weighed) isEvent()   {}
 func (Sorted) isEvent()    {}
+func (Arriving) isEvent()  {}
+func (Received) isEvent()  {}
+func (Resend) isEvent()    {}
 
 // Given says what a request brought.
 type Given uint8
@@ -132,6 +146,9 @@ type Work struct {
 	Process []Process // answers to be processed
 	Done    []Turn    // turns that are over: what is held for them may go
 	Replies []Reply
+
+	Parcels  []Parcel  // links to be sent to the owner of Parcel.To
+	Receipts []Receipt // to be sent to the owner of Receipt.From
 
 	// Append is the next group of records to be made durable, all or a prefix of them. There is no other before it
 	// is Appended.
@@ -197,8 +214,12 @@ type Append struct {
 	Refused *store.Page
 }
 
-// Rebuild says what the seen test is to be filled with: all known pages, as of these records, by partition.
-type Rebuild struct{ Linked []uint64 }
+// Rebuild says what the seen test is to be filled with: all known pages of the partitions that the shard owns, as of
+// these records, by partition.
+type Rebuild struct {
+	Partitions []weburl.Partition
+	Linked     []uint64 // of each partition there is
+}
 
 // Reply answers an Order.
 type Reply struct {

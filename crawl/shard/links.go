@@ -18,9 +18,8 @@ import (
 
 // offers are links on their way through the seen test.
 type offers struct {
-	waiting []offered      // that the test has no room for
-	placed  []func() error // to be done when none wait any more
-	decided []func() error // to be done when all that were offered by now are decided and stored
+	intake
+	held    *intake // what comes while a hand-over wants all decided; nil: there is none
 	phase   phase
 	passing []func() error // decided, of the drain that is under way
 	rebuilt func() error   // the test is to be filled from the page table, and then this is done; nil: not
@@ -30,6 +29,17 @@ type offers struct {
 	began   time.Time      // of the last drain
 	took    time.Duration  // that one
 }
+
+// intake are links that are to be offered, and what waits for them.
+type intake struct {
+	waiting []offered      // that the test has no room for
+	placed  []func() error // to be done when none wait any more
+	decided []func() error // to be done when all that were offered by now are decided and stored
+}
+
+func (i *intake) add(links offered)           { i.waiting = append(i.waiting, links) }
+func (i *intake) whenPlaced(do func() error)  { i.placed = append(i.placed, do) }
+func (i *intake) whenDecided(do func() error) { i.decided = append(i.decided, do) }
 
 // phase is how far a drain has come.
 type phase uint8
@@ -50,9 +60,35 @@ type offered struct {
 	again bool         // they were offered before: their cash is paid, their refusals are counted
 	in    bool         // what is left of them was admitted
 	then  func() error // done when the test has taken them; nil: nothing
+
+	arrived bool // another partition's record brought them: each has its cash
+	unsent  bool // only those count that other shards have to take in
 }
 
-func (o *offers) add(links offered) { o.waiting = append(o.waiting, links) }
+// in returns where what comes now belongs.
+func (o *offers) in() *intake {
+	if o.held != nil {
+		return o.held
+	}
+	return &o.intake
+}
+
+func (o *offers) add(links offered) { o.in().add(links) }
+
+// hold keeps back what comes from now on, until release.
+func (o *offers) hold() {
+	if o.held == nil {
+		o.held = &intake{}
+	}
+}
+
+func (o *offers) release() {
+	held := o.held
+	o.held = nil
+	o.waiting = append(o.waiting, held.waiting...)
+	o.placed = append(o.placed, held.placed...)
+	o.decided = append(o.decided, held.decided...)
+}
 
 // undecided tells whether links wait to be decided.
 func (o *offers) undecided() bool {
@@ -63,10 +99,10 @@ func (o *offers) undecided() bool {
 func (o *offers) idle() bool { return !o.undecided() && o.phase == resting && o.rebuilt == nil }
 
 // whenPlaced does something when the test has taken all that waits.
-func (o *offers) whenPlaced(do func() error) { o.placed = append(o.placed, do) }
+func (o *offers) whenPlaced(do func() error) { o.in().whenPlaced(do) }
 
 // whenDecided makes a change when all that was offered so far is decided and stored, and has that done now.
-func (o *offers) whenDecided(do func() error) { o.decided = append(o.decided, do) }
+func (o *offers) whenDecided(do func() error) { o.in().whenDecided(do) }
 
 // offer offers what waits to the seen test, as far as that has room.
 func (s *Shard) offer() error {
@@ -103,13 +139,15 @@ func (s *Shard) offer() error {
 
 // offerSome offers links, and tells whether there was room for all of them. What is left is offered later.
 func (s *Shard) offerSome(l *offered) (room bool, err error) {
+	if l.mark.Record != 0 && !s.owns(l.mark.Partition) {
+		return true, nil // it was given away: its owner finds them in the record
+	}
 	if !l.in {
 		l.in = true
-		if l.again {
-			l.links = s.finder.AdmitAgain(l.links)
-		} else {
-			l.links = s.finder.Admit(l.links, l.cash)
-		}
+		l.links = s.part(l, s.admit(l))
+	}
+	if l.unsent {
+		return true, nil
 	}
 	s.offers.fresh = true
 	for {
@@ -132,6 +170,19 @@ func (s *Shard) offerSome(l *offered) (room bool, err error) {
 			return true, nil
 		}
 	}
+}
+
+// admit returns those of the links that may make pages.
+func (s *Shard) admit(l *offered) []weburl.Link {
+	switch {
+	case l.unsent:
+		return s.finder.AdmitUnsent(l.links, l.cash)
+	case l.again:
+		return s.finder.AdmitAgain(l.links)
+	case l.arrived:
+		return s.finder.AdmitArrived(l.links)
+	}
+	return s.finder.Admit(l.links, l.cash)
 }
 
 // fewLinks returns the first links that take no more than so many bytes while they wait, but one at least. Of a page
@@ -158,7 +209,7 @@ func (s *Shard) drainIfDue() error {
 	o := &s.offers
 	if o.phase == resting && o.rebuilt != nil {
 		o.phase = filling
-		s.out.Rebuild = &Rebuild{Linked: slices.Clone(s.finder.Linked())}
+		s.out.Rebuild = s.rebuildOf()
 	}
 	if o.phase != resting || !o.undecided() {
 		return nil
@@ -167,7 +218,7 @@ func (s *Shard) drainIfDue() error {
 	if s.starved {
 		rest = 0
 	}
-	if !o.hurry && len(o.decided) == 0 && s.ending == "" && !s.finder.Full() && !s.seen.Due(s.now, rest) {
+	if !o.hurry && o.held == nil && len(o.decided) == 0 && s.ending == "" && !s.finder.Full() && !s.seen.Due(s.now, rest) {
 		s.wakeAt(s.now.Add(s.of(lookEvery)))
 		return nil
 	}
@@ -192,7 +243,8 @@ func (s *Shard) decided(e Decided) {
 
 // settle makes records of the verdicts.
 func (s *Shard) settle(e Decided) error {
-	found, err := s.finder.Settle(e.Verdicts, e.Marks, e.Durable, s.now)
+	sent := s.noteSent()
+	found, err := s.finder.Settle(e.Verdicts, s.ownedMarks(e.Marks), s.ownedMarks(e.Durable), s.now)
 	if err != nil {
 		return err
 	}
@@ -201,7 +253,7 @@ func (s *Shard) settle(e Decided) error {
 	for _, r := range found.Refused {
 		s.counts.refuse(r.Reason, int64(r.Count))
 	}
-	return s.propose(found.Records, func() error {
+	return s.propose(append(sent, s.ownedRecords(found.Records)...), func() error {
 		s.keep()
 		return nil
 	})
@@ -232,28 +284,43 @@ func (s *Shard) filled() {
 	s.offers.rebuilt, s.offers.phase = nil, resting
 }
 
-// replay offers the links of a partition's records after number from, up to number to, and then goes on. Again says
-// that they are decided and stored: the test must know them.
-func (s *Shard) replay(p weburl.Partition, from, to uint64, again bool, then func() error) error {
+// rebuildOf says what the seen test is to know of the partitions that are owned.
+func (s *Shard) rebuildOf() *Rebuild {
+	r := &Rebuild{Linked: make([]uint64, s.settings.Partitions)}
+	linked := s.finder.Linked()
+	for p := range s.owned() {
+		r.Partitions = append(r.Partitions, p)
+		r.Linked[p] = max(linked[p], s.since[p])
+	}
+	return r
+}
+
+// replay offers the links of a partition's records after number from, up to number to, and then goes on. How has what
+// is to be known of them: again, they are decided and stored, and the test must know them; unsent, others must.
+func (s *Shard) replay(p weburl.Partition, from, to uint64, how offered, then func() error) error {
 	const atOnce = 256
 	n, errEnd := 0, errors.New("end")
-	err := s.rows.Records(p, from, func(number uint64, r store.Record) error {
+	err := s.rows.Records(p, from, func(number uint64, r store.Record) (err error) {
 		if number > to || n == atOnce {
 			return errEnd
 		}
 		from = number
 		n++
-		links, cash, err := s.recordLinks(r)
-		if err == nil {
-			s.offers.add(offered{mark: seen.Mark{Partition: p, Record: number}, links: links, cash: cash, again: again})
+		l := how
+		l.mark = seen.Mark{Partition: p, Record: number}
+		if l.links, l.cash, err = s.recordLinks(r); err != nil {
+			return err
 		}
-		return err
+		if _, l.arrived = r.(*store.Arrived); !l.arrived || !l.unsent {
+			s.offers.add(l)
+		}
+		return nil
 	})
 	if err != nil && !errors.Is(err, errEnd) {
 		return fmt.Errorf("crawl: records of partition %d: %w", p, err)
 	}
 	if n == atOnce {
-		s.offers.whenPlaced(func() error { return s.replay(p, from, to, again, then) })
+		s.offers.whenPlaced(func() error { return s.replay(p, from, to, how, then) })
 		return nil
 	}
 	s.offers.whenPlaced(then)

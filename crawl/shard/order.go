@@ -58,6 +58,17 @@ type (
 	// before at the next start.
 	Reload struct{ Settings Settings }
 
+	// Give hands a partition over: nothing more of it is asked for, and when the reply comes another shard may Take it.
+	Give struct{ Partition weburl.Partition }
+
+	// Take takes a partition over. Clean says that its last owner has given it; else the node knows that this one
+	// neither asks for pages nor appends records any more, and each of the partition's hosts waits out its own
+	// interval. When the reply comes its pages are being asked for.
+	Take struct {
+		Partition weburl.Partition
+		Clean     bool
+	}
+
 	// Strike tells of pages that were being processed when the last run was cut off, with the visits that they had.
 	Strike struct{ Pages []Struck }
 )
@@ -80,6 +91,8 @@ func (Purge) isOrder()       {}
 func (Ping) isOrder()        {}
 func (Reload) isOrder()      {}
 func (Strike) isOrder()      {}
+func (Give) isOrder()        {}
+func (Take) isOrder()        {}
 
 // ErrUnknown is the reply for a page or site that the crawl does not know.
 var ErrUnknown = errors.New("crawl: unknown")

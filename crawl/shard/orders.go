@@ -24,7 +24,7 @@ func (s *Shard) ordered(e Ordered) {
 	}
 	s.whenFree(func() error {
 		err := s.carryOut(e.Order, reply)
-		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrOrder) {
+		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrOrder) || errors.Is(err, ErrElsewhere) {
 			return reply(Reply{Err: err})
 		}
 		return err
@@ -61,6 +61,10 @@ func (s *Shard) carryOut(order Order, reply replier) error {
 		return s.ping(o.URLs, reply)
 	case Reload:
 		return s.reload(o.Settings, done)
+	case Give:
+		return s.giveAway(o.Partition, reply)
+	case Take:
+		return s.takeOver(o, reply)
 	case Strike:
 		return s.strike(o.Pages, done)
 	}
@@ -73,6 +77,10 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 	return s.addSeeds(seeds, func() error {
 		refused := map[string]string{}
 		for _, u := range seeds {
+			if !s.serves(s.home(u.Site())) {
+				refused[u.String()] = elsewhereReason
+				continue
+			}
 			_, _, err := s.rows.PageOf(u)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
@@ -94,7 +102,7 @@ func (s *Shard) whyRefused(u weburl.URL) string {
 }
 
 // addSeeds takes seeds to the seen test, has it decide, and makes seeds of those pages that were known as something
-// else.
+// else. Those of other shards widen the scope here, too.
 func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 	met := make(map[weburl.URL]bool, len(seeds))
 	var known []store.Record
@@ -103,6 +111,10 @@ func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 			continue
 		}
 		met[u] = true
+		if !s.serves(s.home(u.Site())) {
+			s.finder.Bounds().Scope.AddSeed(u)
+			continue
+		}
 		link, record, err := s.finder.Seed(u, s.now)
 		if err != nil {
 			return err
@@ -119,8 +131,8 @@ func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 // pauseAll lets nothing more be asked for, or lets the crawl go on.
 func (s *Shard) pauseAll(paused bool, then func() error) error {
 	var records []store.Record
-	for p := range s.settings.Partitions {
-		records = append(records, &store.Paused{Partition: weburl.Partition(p), Since: s.since(paused)})
+	for p := range s.owned() {
+		records = append(records, &store.Paused{Partition: p, Since: s.pausedSince(paused)})
 	}
 	return s.propose(records, func() error {
 		s.setPaused(paused)
@@ -133,7 +145,7 @@ func (s *Shard) setPaused(paused bool) {
 	s.front.PauseAll(paused)
 }
 
-func (s *Shard) since(paused bool) int64 {
+func (s *Shard) pausedSince(paused bool) int64 {
 	if !paused {
 		return 0
 	}
@@ -144,7 +156,7 @@ func (s *Shard) pause(o Pause, then func() error) error {
 	if err := s.known(o.Site); err != nil {
 		return err
 	}
-	paused := &store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.since(o.Paused)}
+	paused := &store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.pausedSince(o.Paused)}
 	return s.propose([]store.Record{paused}, func() error {
 		s.front.Pause(o.Site, o.Paused, s.now)
 		return then()
@@ -158,6 +170,9 @@ func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) e
 		return fmt.Errorf("%w: host %q: want a name in lower case or an address, such as example.org", ErrOrder, host)
 	}
 	site := root.Site()
+	if err := s.here(site); err != nil {
+		return err
+	}
 	stored, err := s.rows.Gate(s.home(site), host)
 	switch {
 	case err == nil:
@@ -169,6 +184,9 @@ func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) e
 }
 
 func (s *Shard) recrawl(u weburl.URL, then func() error) error {
+	if err := s.here(u.Site()); err != nil {
+		return err
+	}
 	row, fp, err := s.rows.PageOf(u)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -204,6 +222,8 @@ func (s *Shard) purge(target store.Target, reply replier) error {
 		if err := s.known(target.Site); err != nil {
 			return err
 		}
+	} else if err := s.here(target.URL.Site()); err != nil {
+		return err
 	} else if _, _, err := s.rows.PageOf(target.URL); errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: page %s", ErrUnknown, target.URL)
 	} else if err != nil {
@@ -222,15 +242,8 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	for p := range s.settings.Partitions {
-		for row, err := range s.rows.Sites(weburl.Partition(p)) {
-			if err != nil {
-				return fmt.Errorf("crawl: reload: %w", err)
-			}
-			if row.Seed {
-				scope.AddSite(row.Site)
-			}
-		}
+	if err := s.addSites(scope); err != nil {
+		return err
 	}
 	for _, seed := range s.settings.Seeds {
 		scope.AddSeed(seed)
@@ -258,7 +271,7 @@ func (s *Shard) reload(next Settings, then func() error) error {
 func (s *Shard) strike(pages []Struck, then func() error) error {
 	var records []store.Record
 	for _, page := range pages {
-		if int(page.Partition) >= s.settings.Partitions {
+		if int(page.Partition) >= s.settings.Partitions || !s.owns(page.Partition) {
 			continue
 		}
 		row, err := s.rows.Page(page.Partition, page.Fingerprint)
@@ -280,6 +293,9 @@ func (s *Shard) strike(pages []Struck, then func() error) error {
 
 // known returns ErrUnknown for a site without a row.
 func (s *Shard) known(site weburl.Site) error {
+	if err := s.here(site); err != nil {
+		return err
+	}
 	_, err := s.rows.Site(site)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: site %s", ErrUnknown, site)
@@ -330,6 +346,10 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 	var due []store.Record
 	var unknown []weburl.Link
 	for _, u := range some {
+		if !s.serves(s.home(u.Site())) {
+			p.refused[u.String()] = elsewhereReason
+			continue
+		}
 		row, fp, err := s.rows.PageOf(u)
 		isUnknown := errors.Is(err, store.ErrNotFound)
 		if err != nil && !isUnknown {

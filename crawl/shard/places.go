@@ -160,7 +160,10 @@ func (s *Shard) place(moved []frontier.Waiting, size int) error {
 		return nil
 	}
 	some := moved[:min(len(moved), placesAtOnce)]
-	return s.propose(s.places.known.records(some), func() error {
+	records := slices.DeleteFunc(s.places.known.records(some), func(r store.Record) bool {
+		return !s.owns(r.(*store.Ranked).Partition)
+	})
+	return s.propose(records, func() error {
 		s.whenFree(func() error { return s.place(moved[len(some):], size) })
 		return nil
 	})

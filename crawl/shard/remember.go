@@ -26,11 +26,11 @@ type remembered struct {
 	claimed refresh.Source
 }
 
-// remember tells what keeps pages fresh all that is stored of visits, in order of time. It takes some microseconds a
+// remember tells what keeps pages fresh all that is stored of visits of partitions, in order of time. It takes some microseconds a
 // page and a visit.
-func (s *Shard) remember() error {
+func (s *Shard) remember(partitions ...weburl.Partition) error {
 	live := int64(0)
-	for p := range weburl.Partition(s.settings.Partitions) {
+	for _, p := range partitions {
 		total, err := s.rows.Counters(p)
 		if err != nil {
 			return fmt.Errorf("crawl: refresh: %w", err)
@@ -40,7 +40,7 @@ func (s *Shard) remember() error {
 	each := max(leastRemembered, int(rememberedVisits/max(1, live)))
 	var pages []kept
 	var visits []remembered
-	for p := range weburl.Partition(s.settings.Partitions) {
+	for _, p := range partitions {
 		for row, err := range s.rows.PagesFrom(p, 0) {
 			if err != nil {
 				return fmt.Errorf("crawl: refresh: page table: %w", err)
@@ -57,6 +57,7 @@ func (s *Shard) remember() error {
 		}
 	}
 	slices.SortStableFunc(visits, func(a, b remembered) int { return cmp.Compare(a.at, b.at) })
+	s.fresh.close() // what is being learned does not go on beside visits of the past
 	s.fresh.remember(pages, visits)
 	return nil
 }

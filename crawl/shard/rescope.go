@@ -22,13 +22,13 @@ type rescoping struct {
 // rescopes tells whether it is not over yet.
 func (s *Shard) rescopes() bool { return s.rescope.under }
 
-// beginRescope looks whether the scope is that of the last run. O(pages + links) where it is not, some pages at a time.
-func (s *Shard) beginRescope() {
+// beginRescope looks whether the scope is that under which partitions were crawled last. O(pages + links) where it is not, some pages at a time.
+func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 	s.rescope = rescoping{scope: s.finder.Bounds().Digest(), under: true}
 	s.whenFree(func() error {
 		r := &s.rescope
 		var records []store.Record
-		for p := range weburl.Partition(s.settings.Partitions) {
+		for _, p := range partitions {
 			total, err := s.rows.Counters(p)
 			if err != nil {
 				return fmt.Errorf("crawl: scope: %w", err)

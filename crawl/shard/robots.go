@@ -55,6 +55,9 @@ func (s *Shard) askRobots(t *turn) error {
 	request.URL = s.book.Where(site)
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
 	if other := request.URL.Site(); other.Name() != site.Name() {
+		if !s.serves(s.home(other)) {
+			return s.robotsAway(t)
+		}
 		claimed, free, ok := s.front.Claim(other, s.now)
 		if !ok {
 			s.front.AskRobots(site, free, s.now)
@@ -68,6 +71,17 @@ func (s *Shard) askRobots(t *turn) error {
 	return nil
 }
 
+// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had: who asks
+// a host keeps its intervals, and that is its owner alone. It is taken for out of reach, as if the host did not answer.
+func (s *Shard) robotsAway(t *turn) error {
+	if _, err := s.judge(t.page, robots.Answer{}); err != nil {
+		return err
+	}
+	s.front.Drop(t.page, s.now)
+	s.done(t)
+	return nil
+}
+
 // dropErrand gives back the host of a site whose robots.txt lies on another.
 func (s *Shard) dropErrand(t *turn) {
 	if t.asked != t.page {
@@ -78,18 +92,9 @@ func (s *Shard) dropErrand(t *turn) {
 // robotsEnded says what an answer to a request for a robots.txt means, and has it captured.
 func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	site := t.page.Site
-	older, err := s.olderRules(site, e.Robots.Answer)
+	v, err := s.judge(t.page, e.Robots.Answer)
 	if err != nil {
 		return err
-	}
-	patience := robots.Patience{First: s.settings.RetryDelay, Tries: max(0, s.settings.Retries)}
-	v := s.book.Judge(site, e.Robots.Answer, older, t.page.Failures, patience, s.now)
-	switch {
-	case !v.Retry.IsZero():
-		s.front.RobotsUnreachable(site, v.Retry, v.Shelved, s.now)
-	case !v.Until.IsZero():
-		delay, _ := v.Standing.Rules.CrawlDelay()
-		s.front.RobotsDone(site, v.Until, delay, s.now)
 	}
 	t.gate = s.front.Done(t.asked, answer, s.now)
 	s.dropErrand(t)
@@ -103,6 +108,25 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	}
 	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
 	return nil
+}
+
+// judge says what an answer means for the site of an errand, and tells the frontier.
+func (s *Shard) judge(errand frontier.Page, answer robots.Answer) (robots.Verdict, error) {
+	site := errand.Site
+	older, err := s.olderRules(site, answer)
+	if err != nil {
+		return robots.Verdict{}, err
+	}
+	patience := robots.Patience{First: s.settings.RetryDelay, Tries: max(0, s.settings.Retries)}
+	v := s.book.Judge(site, answer, older, errand.Failures, patience, s.now)
+	switch {
+	case !v.Retry.IsZero():
+		s.front.RobotsUnreachable(site, v.Retry, v.Shelved, s.now)
+	case !v.Until.IsZero():
+		delay, _ := v.Standing.Rules.CrawlDelay()
+		s.front.RobotsDone(site, v.Until, delay, s.now)
+	}
+	return v, nil
 }
 
 // olderRules returns the rules that a site's robots.txt had when it was had last, nil if the answer does without them

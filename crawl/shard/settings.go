@@ -39,7 +39,12 @@ type Settings struct {
 	// of those that were not decided once more.
 	OnLinks func(links []weburl.Link)
 
-	Partitions  int
+	Partitions int
+	// Owned are the partitions that the shard owns at first; nil: all there are, for ever.
+	Owned []weburl.Partition
+	// Name tells the shard, and its seen test, from all others that may own a partition of the crawl.
+	Name string
+
 	RobotsBytes int64 // of rules that are kept in memory
 	OfferBytes  int64 // of links that are offered to the seen test at once
 	GroupBytes  int   // of a group of records with their captures
@@ -96,12 +101,15 @@ type Rows interface {
 	Visits(weburl.Partition, weburl.Fingerprint) ([]store.Visit, error)
 	OutLinks(weburl.Partition, weburl.Fingerprint) ([]store.OutLink, error)
 	Site(weburl.Site) (store.SiteRow, error)
+	// Sites iterates over a partition's sites. Of a partition that is not owned the shard looks for seeds alone, and
+	// does without those that it cannot see.
 	Sites(weburl.Partition) iter.Seq2[store.SiteRow, error]
 	RobotsBody(weburl.Site) ([]byte, error)
 	Gate(weburl.Partition, string) (store.Gate, error)
 	ReadQueue(dst []store.Entry, site weburl.Site, q store.Queue, after store.Key, n int) ([]store.Entry, error)
 	Counters(weburl.Partition) (store.Counters, error)
 	Marks(weburl.Partition) ([]store.Mark, error)
+	Peers(weburl.Partition) ([]store.Peer, error)
 	// Records calls fn with the records of a partition after a number, in order, until it returns an error.
 	Records(p weburl.Partition, after uint64, fn func(n uint64, r store.Record) error) error
 	Start() store.Start

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"freshet/crawl/discovery"
@@ -34,6 +35,13 @@ type Shard struct {
 	appends appends
 	changes []func() error // that want the rows to themselves, in order
 	offers  offers
+	walks   map[weburl.Partition]int // that are under way
+
+	tenures  []tenure // by partition
+	since    []uint64 // by partition: number of the record by which it was taken
+	exchange exchange
+	moves    moves
+
 	rescope rescoping
 
 	ready   bool // caught up with the records
@@ -96,6 +104,12 @@ func (s *Shard) take(event Event) error {
 		s.ordered(e)
 	case Weighed:
 		s.fresh.weighed(e.Ranks)
+	case Arriving:
+		s.arriving(e.Parcel)
+	case Received:
+		s.received(e.Receipt)
+	case Resend:
+		s.resend(e.To)
 	case Sorted:
 		s.sorted(e.Places)
 	default:
@@ -106,12 +120,13 @@ func (s *Shard) take(event Event) error {
 
 // advance goes on with what can go on.
 func (s *Shard) advance() error {
-	for _, part := range [...]func() error{s.change, s.keepFresh, s.obey, s.offer, s.handOut, s.drainIfDue} {
+	for _, part := range [...]func() error{s.handOver, s.change, s.keepFresh, s.obey, s.offer, s.handOut, s.drainIfDue} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
 	s.sort()
+	s.ship()
 	s.appendGroup()
 	s.finish()
 	return nil
@@ -123,7 +138,7 @@ func (s *Shard) begin() {
 	if s.settings.For > 0 {
 		s.until = s.now.Add(s.settings.For)
 	}
-	s.beginRescope()
+	s.beginRescope(slices.Collect(s.owned())...)
 	s.beginPlaces()
 }
 
@@ -137,7 +152,7 @@ func (s *Shard) end(reason Stop) {
 // finish tells when nothing is under way any more.
 func (s *Shard) finish() {
 	s.out.Ready = s.ready
-	idle := len(s.turns) == 0 && len(s.changes) == 0 && !s.appends.busy() && s.offers.idle()
+	idle := len(s.turns) == 0 && len(s.changes) == 0 && !s.appends.busy() && s.offers.idle() && !s.moves.busy()
 	if s.ending != "" && !s.over && idle {
 		s.over = true
 		s.out.Over = s.ending

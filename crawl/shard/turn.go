@@ -82,7 +82,7 @@ func (s *Shard) whenStarved() {
 	queued := s.front.Stats()
 	switch {
 	case queued.QueuedNew+queued.QueuedDue > queued.Shelved:
-	case s.settings.Wait || s.fresh != nil || len(s.turns) > 0 || s.offers.undecided() || s.obeys.busy() || len(s.changes) > 0 ||
+	case s.settings.Wait || !s.alone() || s.fresh != nil || len(s.turns) > 0 || s.offers.undecided() || s.obeys.busy() || len(s.changes) > 0 ||
 		s.appends.busy():
 		s.offers.hurry = true
 	default:

@@ -20,9 +20,21 @@ type walk struct {
 	yields    bool         // the walk is left to the next run where the crawl ends
 }
 
-// walk goes on with a walk.
+// walk begins a walk.
 func (s *Shard) walk(w walk) error {
+	s.walks[w.partition]++
+	end := w.end
+	w.end = func() error {
+		s.walks[w.partition]--
+		return end()
+	}
+	return s.walkOn(w)
+}
+
+// walkOn goes on with a walk.
+func (s *Shard) walkOn(w walk) error {
 	if w.yields && s.ending != "" {
+		s.walks[w.partition]--
 		return nil
 	}
 	var records []store.Record
@@ -34,7 +46,7 @@ func (s *Shard) walk(w walk) error {
 		}
 		if rows == rowsAtOnce || len(records) >= changesAtOnce {
 			w.from = row.Fingerprint
-			on = func() error { return s.walk(w) }
+			on = func() error { return s.walkOn(w) }
 			break
 		}
 		rows++
