@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -52,6 +53,9 @@ func (b *batch) page(link weburl.Link) error {
 	if reason, ok := f.bounds.Guard(site).Admit(link, size, b.now); !ok {
 		f.refused[refusalKey{site, reason}]++
 		return nil
+	}
+	if link.Rel == weburl.RelSeed {
+		link.Cash += frontier.Pay(f.ordering, 1, 1)
 	}
 	f.siteSize[site]++
 	b.found.Pages++

@@ -101,17 +101,15 @@ func (f *Finder) admit(links []weburl.Link, cash float64, refuse func(weburl.Lin
 // Full says that refusals of so many sites are counted that it is time for a Settle.
 func (f *Finder) Full() bool { return len(f.refused) >= maxRefusals }
 
-// Seed returns the link by which the seen test learns of a seed, for Admit with cash 1. If the page is known as
-// something else, known is the record that makes a seed of it. The cash of a seed comes to a page when it becomes
-// one: once, however often it is given.
+// Seed returns the link by which the seen test learns of a seed. If the page is known as something else, known is the
+// record that makes a seed of it. The cash of a seed comes to a page when it becomes one: once, however often it is
+// given. Another link to the page may be decided with this one, and make it a page that is none: then asking again
+// makes a seed of it.
 func (f *Finder) Seed(u weburl.URL, now time.Time) (link weburl.Link, known store.Record, err error) {
 	link = weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
 	row, _, err := f.rows.PageOf(u)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		if f.byCash {
-			link.Cash = 1
-		}
 	case err != nil:
 		return link, nil, fmt.Errorf("crawl: seed %s: %w", u, err)
 	case !row.Seed && row.State != store.StatePurged:

@@ -66,7 +66,6 @@ type outbox struct {
 	noted   uint64 // the mark as records have it
 	marked  bool   // there is one
 	lanes   map[weburl.Partition]*lane
-	fresh   []store.Record // pairs that have parted and are to be noted
 }
 
 // lane is what is sent from one partition to another.
@@ -74,6 +73,7 @@ type lane struct {
 	after  uint64 // records up to this number were decided by the owner of both
 	parts  []Part // without a receipt
 	flying int    // how many of them are in the parcel that is on its way
+	noted  bool   // that links are sent is durable
 }
 
 // inbox says up to which record links have come.
@@ -99,7 +99,7 @@ func (s *Shard) openBoxes(p weburl.Partition, marks []store.Mark) error {
 	for _, peer := range peers {
 		in[peer.Partition] = &inbox{peer.Arrived, peer.Arrived}
 		if peer.Parted {
-			box.lanes[peer.Partition] = &lane{after: peer.After}
+			box.lanes[peer.Partition] = &lane{after: peer.After, noted: true}
 		}
 	}
 	s.exchange.out[p], s.exchange.in[p] = box, in
@@ -152,9 +152,7 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 			if mark.Record <= b.decided {
 				continue
 			}
-			l = &lane{after: mark.Record - 1}
-			b.lanes[to] = l
-			b.fresh = append(b.fresh, &store.Parted{Partition: mark.Partition, To: to, Record: l.after})
+			l = s.openLane(b, pair{mark.Partition, to}, mark.Record-1)
 		}
 		if mark.Record > l.after {
 			l.parts = append(l.parts, Part{mark.Record, away[to]})
@@ -163,13 +161,32 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 	}
 }
 
-// noteSent returns the records that say which pairs have parted, and up to which record all links have been taken in.
+// openLane begins to send links of records after a number. No parcel leaves before that is durable: whoever owns the
+// partition then must know that a link may be on its way.
+func (s *Shard) openLane(b *outbox, p pair, after uint64) *lane {
+	l := &lane{after: after}
+	b.lanes[p.to] = l
+	parted := &store.Parted{Partition: p.from, To: p.to, Record: after}
+	s.proposeAside(parted, func() {
+		l.noted = true
+		s.exchange.due = append(s.exchange.due, p)
+	})
+	return l
+}
+
+// proposeAside has a record made durable that depends on no row and changes none but its own.
+func (s *Shard) proposeAside(r store.Record, then func()) {
+	s.appends.others = append(s.appends.others, proposal{Append{Records: []store.Record{r}}, 0, func(stored) error {
+		then()
+		return nil
+	}})
+}
+
+// noteSent returns the records that say up to which record all links have been taken in.
 // They are stored before the links of a record count as decided: what is not taken in is not forgotten.
 func (s *Shard) noteSent() (records []store.Record) {
 	for p := range s.owned() {
 		box := s.exchange.out[p]
-		records = append(records, box.fresh...)
-		box.fresh = nil
 		sent := box.passed
 		for _, l := range box.lanes {
 			if len(l.parts) > 0 {
@@ -186,12 +203,14 @@ func (s *Shard) noteSent() (records []store.Record) {
 
 // ship sends off what waits to be sent.
 func (s *Shard) ship() {
-	for _, due := range s.exchange.due {
+	for len(s.exchange.due) > 0 {
+		due := s.exchange.due[0]
+		s.exchange.due = s.exchange.due[1:]
 		if !s.owns(due.from) {
 			continue
 		}
 		l := s.exchange.out[due.from].lanes[due.to]
-		if l == nil || l.flying > 0 || len(l.parts) == 0 {
+		if l == nil || !l.noted || l.flying > 0 || len(l.parts) == 0 {
 			continue
 		}
 		l.flying = l.load(s.settings.OfferBytes)
@@ -202,7 +221,6 @@ func (s *Shard) ship() {
 			s.out.Parcels = append(s.out.Parcels, parcel)
 		}
 	}
-	s.exchange.due = s.exchange.due[:0]
 }
 
 // load returns how many parts go with the next parcel.
@@ -256,12 +274,11 @@ func (s *Shard) arriving(parcel Parcel) {
 	}
 	from.taken = last
 	record := &store.Arrived{Partition: parcel.To, From: parcel.From, Record: last, Links: discovery.Arrive(links)}
-	s.appends.others = append(s.appends.others, proposal{Append{Records: []store.Record{record}}, 0, func(stored) error {
+	s.proposeAside(record, func() {
 		from.durable = last
 		s.offers.add(offered{mark: seen.Mark{Partition: record.Partition, Record: record.Number}, links: links, arrived: true})
 		s.receipt(Receipt{parcel.From, parcel.To, last})
-		return nil
-	}})
+	})
 }
 
 // receipt tells the owner of the source that its links are taken in.

@@ -30,35 +30,36 @@ type moves struct {
 
 func (m *moves) busy() bool { return m.under || len(m.waiting) > 0 }
 
-// handOver goes on with a hand-over.
+// canMove tells whether a hand-over can begin or go on.
+func (s *Shard) canMove() bool {
+	m := &s.moves
+	return !m.under && len(m.waiting) > 0 && s.ready || m.when != nil && m.when()
+}
+
+// handOver goes on with hand-overs.
 func (s *Shard) handOver() error {
 	m := &s.moves
-	for {
+	for s.canMove() {
 		var do func() error
-		switch {
-		case !m.under && len(m.waiting) > 0 && s.ready:
-			m.under = true
-			do, m.waiting = m.waiting[0], m.waiting[1:]
-		case m.when != nil && m.when():
+		if m.when != nil {
 			do = m.then
 			m.when, m.then = nil, nil
-		default:
-			return nil
+		} else {
+			m.under = true
+			do, m.waiting = m.waiting[0], m.waiting[1:]
 		}
 		if err := do(); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // await goes on with a hand-over as soon as something is true.
 func (s *Shard) await(when func() bool, then func() error) { s.moves.when, s.moves.then = when, then }
 
 // moved ends a hand-over.
-func (s *Shard) moved() {
-	s.moves.under = false
-	s.wakeAt(s.now)
-}
+func (s *Shard) moved() { s.moves.under = false }
 
 // quiet makes a change when nothing that was offered is undecided, and something else is true. What comes meanwhile
 // is held back: the change releases it.
@@ -69,7 +70,6 @@ func (s *Shard) quiet(when func() bool, do func() error) {
 		s.whenFree(func() error {
 			if !isQuiet() {
 				s.quiet(when, do)
-				s.wakeAt(s.now)
 				return nil
 			}
 			return do()
@@ -181,7 +181,6 @@ func (s *Shard) takeOver(o Take, reply replier) error {
 			return reply(Reply{})
 		}
 		s.quiet(func() bool { return !s.rescopes() }, func() error {
-			s.tenures[p] = coming
 			s.front.AfterStop(s.now)
 			taken := &store.Taken{Partition: p, By: s.settings.Name}
 			return s.propose([]store.Record{taken}, func() error {
@@ -202,6 +201,7 @@ func (s *Shard) learn(p weburl.Partition, then func() error) error {
 	if err := s.resume(p); err != nil {
 		return err
 	}
+	s.tenures[p] = coming
 	if err := s.recallCash(p, s.settings.Recalled/max(1, int(s.counts.Sites))); err != nil {
 		return err
 	}

@@ -106,6 +106,7 @@ func (s *Shard) whyRefused(u weburl.URL) string {
 func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 	met := make(map[weburl.URL]bool, len(seeds))
 	var known []store.Record
+	var unknown []weburl.URL
 	for _, u := range seeds {
 		if met[u] {
 			continue
@@ -121,10 +122,23 @@ func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 		}
 		if record != nil {
 			known = append(known, record)
+		} else {
+			unknown = append(unknown, u)
 		}
-		s.offers.add(offered{links: []weburl.Link{link}, cash: 1})
+		s.offers.add(offered{links: []weburl.Link{link}})
 	}
-	s.offers.whenDecided(func() error { return s.propose(known, then) })
+	s.offers.whenDecided(func() error {
+		for _, u := range unknown { // another link may have come first
+			_, record, err := s.finder.Seed(u, s.now)
+			if err != nil {
+				return err
+			}
+			if record != nil {
+				known = append(known, record)
+			}
+		}
+		return s.propose(known, then)
+	})
 	return nil
 }
 

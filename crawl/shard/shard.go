@@ -152,6 +152,9 @@ func (s *Shard) end(reason Stop) {
 // finish tells when nothing is under way any more.
 func (s *Shard) finish() {
 	s.out.Ready = s.ready
+	if s.canMove() {
+		s.wakeAt(s.now)
+	}
 	idle := len(s.turns) == 0 && len(s.changes) == 0 && !s.appends.busy() && s.offers.idle() && !s.moves.busy()
 	if s.ending != "" && !s.over && idle {
 		s.over = true

@@ -29,13 +29,26 @@ import (
 //	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
 //	reload                      the settings are put in force
 //	rows                        prints the pages
+//	shards NAME...              from here on these crawl together; the first one owns all, see crew.command
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
 		w := newWorld(t)
+		var c *crew
 		return func(commands []string) string {
-			for _, c := range commands {
-				words := strings.Fields(c)
-				w.command(words[0], words[1:])
+			for _, line := range commands {
+				words := strings.Fields(line)
+				switch {
+				case words[0] == "shards":
+					c = crewOf(w, words[1:]...)
+				case c != nil:
+					c.command(w, words[0], words[1:])
+				default:
+					w.command(words[0], words[1:])
+				}
+			}
+			if c != nil {
+				w.lines = append(w.lines, c.lines...)
+				c.lines = nil
 			}
 			lines := w.lines
 			w.lines = nil

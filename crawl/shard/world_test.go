@@ -3,6 +3,7 @@ package shard
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,7 +30,7 @@ type world struct {
 	t        *testing.T
 	fs       *vfs.MemFS
 	store    *store.Store
-	seen     *seen.Test
+	seen     seenSet
 	shard    *Shard
 	settings Settings
 	web      map[string]*page
@@ -40,8 +41,18 @@ type world struct {
 	lines    []string // what happened
 	orders   uint64
 	over     Stop
+	crew     *crew // that the shard belongs to; nil: it is alone
 
 	seenLinks int // that may wait for the seen test
+}
+
+// seenSet is a seen test as a node has it.
+type seenSet interface {
+	Links
+	Drain([]seen.Verdict) ([]seen.Verdict, []seen.Mark, error)
+	Keep() error
+	Rebuild(iter.Seq[weburl.Link], []seen.Mark) error
+	Close() error
 }
 
 // page is what a URL answers.
@@ -230,6 +241,10 @@ func (w *world) do(work Work) {
 	if len(work.Weigh) > 0 {
 		w.after(diskTakes, Weighed{})
 	}
+	if w.crew != nil {
+		w.crew.carry(w, work)
+		work.Replies = nil
+	}
 	for _, r := range work.Replies {
 		text := fmt.Sprintf("reply %d", r.Count)
 		for _, u := range slices.Sorted(maps.Keys(r.Refused)) {
@@ -250,6 +265,10 @@ func (w *world) do(work Work) {
 }
 
 func (w *world) log(text string) {
+	if w.crew != nil {
+		w.crew.log(w.settings.Name + " " + text)
+		return
+	}
 	w.lines = append(w.lines, fmt.Sprintf("%s %s", w.now.Sub(begin).Round(time.Millisecond), text))
 }
 
@@ -288,6 +307,9 @@ func (w *world) answer(f Fetch) {
 		}
 	}
 	w.log(fmt.Sprintf("GET %s %s", f.URL, said))
+	if w.crew != nil {
+		w.crew.asked(w, f.URL.Site().Host(), e)
+	}
 	w.after(answerTakes, e)
 }
 
@@ -374,12 +396,12 @@ func (w *world) append(group []Append) {
 
 func (w *world) rebuild(r *Rebuild) {
 	var marks []seen.Mark
-	for p, n := range r.Linked {
-		marks = append(marks, seen.Mark{Partition: weburl.Partition(p), Record: n})
+	for _, p := range r.Partitions {
+		marks = append(marks, seen.Mark{Partition: p, Record: r.Linked[p]})
 	}
 	known := func(yield func(weburl.Link) bool) {
-		for p := range w.settings.Partitions {
-			for row, err := range w.store.Pages(weburl.Partition(p)) {
+		for _, p := range r.Partitions {
+			for row, err := range w.store.Pages(p) {
 				w.check(err)
 				if !yield(weburl.Link{URL: row.URL, Fingerprint: row.URL.Fingerprint(), Depth: row.Depth}) {
 					return
