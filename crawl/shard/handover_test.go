@@ -81,7 +81,7 @@ func (c *crew) settled() {
 	c.check(err)
 }
 
-const quietEnough = 20 * time.Minute // for all retries
+const quietEnough = 12 * time.Hour // for all retries
 
 // TestHandOvers holds that a crawl of some shards, which hand partitions to one another while they are cut off now and
 // then, comes to what one shard alone comes to: the same pages, each with the same cash, no host asked too soon.
