@@ -78,6 +78,7 @@ type Book struct {
 type way struct {
 	at        weburl.URL // where a redirect led
 	redirects int
+	since     time.Time
 	skipped   bool // its owner has opted out: it is not asked for
 }
 
@@ -154,13 +155,12 @@ func At(site weburl.Site) weburl.URL {
 func (b *Book) Judge(site weburl.Site, a Answer, older *Rules, failures int, patience Patience, now time.Time) Verdict {
 	w, _ := b.ways.get(site)
 	b.ways.drop(site)
-	if !a.Redirect.IsZero() && w.redirects < redirects {
-		b.ways.put(site, way{at: a.Redirect, redirects: w.redirects + 1})
-		return Verdict{Next: a.Redirect}
-	}
 	v := Verdict{Until: now.Add(Life)}
+	led := !a.Redirect.IsZero() && w.redirects < redirects
 	switch {
-	case a.Reached || !a.Redirect.IsZero(): // a ring of redirects is none at all
+	case led && b.follow(site, way{at: a.Redirect, redirects: w.redirects + 1, since: now}, now):
+		return Verdict{Next: a.Redirect}
+	case !led && (a.Reached || !a.Redirect.IsZero()): // a ring of redirects is none at all
 		v.Standing, v.Fresh = Standing{Rules: Parse(a.Body, b.agent)}, true
 	case older != nil:
 		v.Standing, v.Until = Standing{Rules: older}, now.Add(again)
@@ -171,6 +171,21 @@ func (b *Book) Judge(site weburl.Site, a Answer, older *Rules, failures int, pat
 	}
 	b.Keep(site, v.Standing)
 	return v
+}
+
+// follow notes where a redirect led. Ways that others are on stay: two sites that pushed each other out would ask for
+// ever. Where there is no room it is as if nothing had been had, and the site waits. A way that nobody has come back to
+// for so long that its answer would not hold any more goes.
+func (b *Book) follow(site weburl.Site, w way, now time.Time) bool {
+	for !b.ways.fits(site, w) {
+		oldest, other, ok := b.ways.oldest()
+		if !ok || !other.skipped && now.Sub(other.since) < Life {
+			return false
+		}
+		b.ways.drop(oldest)
+	}
+	b.ways.put(site, w)
+	return true
 }
 
 // wait returns how long a robots.txt that was out of reach is left alone. It is shifted by up to a

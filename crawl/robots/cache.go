@@ -39,7 +39,7 @@ func (c *cache[V]) get(site weburl.Site) (value V, ok bool) {
 // put keeps a value, unless it is larger than the whole cache, and lets go of those used longest ago.
 func (c *cache[V]) put(site weburl.Site, value V) {
 	c.drop(site)
-	e := &entry[V]{site, value, c.size(value) + int64(len(site)) + entryBytes}
+	e := &entry[V]{site, value, c.bytesOf(site, value)}
 	if e.bytes > c.most {
 		return
 	}
@@ -47,6 +47,25 @@ func (c *cache[V]) put(site weburl.Site, value V) {
 	for c.bytes += e.bytes; c.bytes > c.most; {
 		c.drop(c.order.Back().Value.(*entry[V]).site)
 	}
+}
+
+func (c *cache[V]) bytesOf(site weburl.Site, value V) int64 {
+	return c.size(value) + int64(len(site)) + entryBytes
+}
+
+// fits tells whether a value can be put without letting go of others.
+func (c *cache[V]) fits(site weburl.Site, value V) bool {
+	return c.bytes+c.bytesOf(site, value) <= c.most
+}
+
+// oldest returns the value that was used longest ago.
+func (c *cache[V]) oldest() (site weburl.Site, value V, ok bool) {
+	last := c.order.Back()
+	if last == nil {
+		return site, value, false
+	}
+	e := last.Value.(*entry[V])
+	return e.site, e.value, true
 }
 
 func (c *cache[V]) drop(site weburl.Site) {

@@ -110,6 +110,7 @@ func (s *Shard) appended(e Appended) error {
 		return err
 	}
 	for i, p := range group {
+		s.fresh.withdrawn(p.Records, s.now)
 		if p.then == nil {
 			continue
 		}

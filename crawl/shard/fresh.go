@@ -130,6 +130,20 @@ func (f *fresh) forget(id refresh.ID, now time.Time) {
 	f.free = append(f.free, id)
 }
 
+// withdrawn forgets the pages that records withdraw: nobody asks for them any more.
+func (f *fresh) withdrawn(records []store.Record, now time.Time) {
+	if f == nil {
+		return
+	}
+	for _, r := range records {
+		if w, ok := r.(*store.Withdrawn); ok {
+			if id, known := f.ids[PageKey{w.Partition, w.Fingerprint}]; known {
+				f.forget(id, now)
+			}
+		}
+	}
+}
+
 // takenDown forgets the page or the site that was purged. O(pages).
 func (f *fresh) takenDown(target store.Target, now time.Time) {
 	if f == nil {

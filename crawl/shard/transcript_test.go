@@ -29,6 +29,7 @@ import (
 //	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
 //	reload                      the settings are put in force
 //	rows                        prints the pages
+//	kept                        prints how many pages are kept fresh
 //	shards NAME...              from here on these crawl together; the first one owns all, see crew.command
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
@@ -97,6 +98,8 @@ func (w *world) command(name string, args []string) {
 		w.stop(name == "stop")
 	case "rows":
 		w.rows()
+	case "kept":
+		w.lines = append(w.lines, fmt.Sprintf("%d pages are kept fresh", w.shard.Status(w.now).Kept))
 	default:
 		w.order(w.orderOf(name, args))
 	}
