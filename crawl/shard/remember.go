@@ -52,7 +52,7 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 			if err != nil {
 				return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
 			}
-			visits = appendRemembered(visits, int32(len(pages)), seen, each)
+			visits = appendRemembered(visits, int32(len(pages)), &row.Page, seen, each)
 			pages = append(pages, kept{key: PageKey{p, row.Fingerprint}, url: row.URL})
 		}
 	}
@@ -84,9 +84,17 @@ func (f *fresh) remember(pages []kept, visits []remembered) {
 }
 
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
-// when the copy was fresh.
-func appendRemembered(dst []remembered, page int32, visits []store.Visit, most int) []remembered {
-	for _, v := range visits[max(0, len(visits)-most):] {
+// when the copy was fresh. Where none of them did, a visit before them is told in its place.
+func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int) []remembered {
+	cut := max(0, len(visits)-most)
+	if !slices.ContainsFunc(visits[cut:], isComplete) {
+		at := cmp.Or(row.Folded.Last, row.LastChanged)
+		if i := lastComplete(visits[:cut]); i >= 0 {
+			at = visits[i].At
+		}
+		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, outcome: refresh.Unchanged})
+	}
+	for _, v := range visits[cut:] {
 		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
@@ -97,4 +105,16 @@ func appendRemembered(dst []remembered, page int32, visits []store.Visit, most i
 		dst = append(dst, told)
 	}
 	return dst
+}
+
+func isComplete(v store.Visit) bool { return v.Complete }
+
+// lastComplete returns the place of the last visit that saw the page whole, -1 if none did.
+func lastComplete(visits []store.Visit) int {
+	for i, v := range slices.Backward(visits) {
+		if v.Complete {
+			return i
+		}
+	}
+	return -1
 }

@@ -1,9 +1,11 @@
 package shard
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -50,4 +52,31 @@ func TestCountsOnce(t *testing.T) {
 		return
 	}
 	t.Fatal("the links are not discovered")
+}
+
+// TestRemembersFailing holds that a page whose kept visits have all failed is kept fresh after a restart.
+func TestRemembersFailing(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "1000", true)
+	w.set("interval", "1h", true)
+	w.settings.Retries = 0
+	root := parse(t, "http://a.test/")
+	w.settings.Seeds = []weburl.URL{root}
+	w.web[root.String()] = &page{status: 200}
+	w.open()
+	w.run(time.Minute)
+	w.web[root.String()].status = 500
+	w.run(time.Hour)
+	row, fp, err := w.store.PageOf(root)
+	w.check(err)
+	visits, err := w.store.Visits(w.store.Home(root.Site()), fp)
+	w.check(err)
+	if slices.ContainsFunc(visits, func(v store.Visit) bool { return v.Complete }) {
+		t.Fatalf("after %d visits one of those kept has not failed", row.Visits)
+	}
+	w.stop(true)
+	w.open()
+	if _, kept := w.shard.Refreshing(root, fp, w.now); !kept {
+		t.Error("the page is not kept fresh any more")
+	}
 }
