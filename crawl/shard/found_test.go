@@ -80,3 +80,20 @@ func TestRemembersFailing(t *testing.T) {
 		t.Error("the page is not kept fresh any more")
 	}
 }
+
+// TestDecidedMeanwhile holds that links which a drain has decided, though they were offered after it was asked for, are
+// not waited for.
+func TestDecidedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Wait = true
+	w.open()
+	w.run(time.Minute)
+	for range 3 {
+		w.shard.offers.fresh, w.shard.offers.offered = true, w.shard.now.Add(-time.Minute)
+		w.shard.offers.hurry = false
+		w.check(w.shard.drainIfDue())
+	}
+	if w.shard.offers.undecided() {
+		t.Error("nothing waits in the seen test, and links are taken for undecided")
+	}
+}

@@ -24,6 +24,7 @@ type offers struct {
 	passing []func() error // decided, of the drain that is under way
 	rebuilt func() error   // the test is to be filled from the page table, and then this is done; nil: not
 	fresh   bool           // something was offered since the last drain began
+	offered time.Time      // when
 	hurry   bool           // decide what waits now
 	drop    bool           // what is decided is stored already: drop the verdicts
 	began   time.Time      // of the last drain
@@ -149,7 +150,7 @@ func (s *Shard) offerSome(l *offered) (room bool, err error) {
 	if l.unsent {
 		return true, nil
 	}
-	s.offers.fresh = true
+	s.offers.fresh, s.offers.offered = true, s.now
 	for {
 		some, mark := fewLinks(l.links, s.settings.OfferBytes), seen.Mark{Partition: l.mark.Partition}
 		if len(some) == len(l.links) {
@@ -219,6 +220,9 @@ func (s *Shard) drainIfDue() error {
 		rest = 0
 	}
 	if !o.hurry && o.held == nil && len(o.decided) == 0 && s.ending == "" && !s.finder.Full() && !s.seen.Due(s.now, rest) {
+		if s.now.Sub(o.offered) > s.of(time.Second) && !s.seen.Due(s.now, 0) {
+			o.fresh = false // the drain that was under way has decided what was offered meanwhile
+		}
 		s.wakeAt(s.now.Add(s.of(lookEvery)))
 		return nil
 	}
