@@ -26,3 +26,10 @@ func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Tim
 	f.book(h, &p, t)
 	return p, time.Time{}, true
 }
+
+// Unbind tells that the host of a page that is handed out is not asked itself, but another in its place, which may have
+// the same address: that is free again. The page is given back as ever. O(log hosts + hosts waiting for the address).
+func (f *Frontier) Unbind(p Page, now time.Time) {
+	t := f.tick(now)
+	f.release(f.inFlight(p, "Unbind").host, t)
+}

@@ -377,6 +377,37 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// TestClaimOfNeighbour holds that a host may be asked in place of another that has the same address.
+func TestClaimOfNeighbour(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	there := netip.MustParseAddr("192.0.2.1")
+	f, _ := New(Options{AddressDelay: time.Minute}, &MemoryQueues{})
+	for _, unbind := range []bool{false, true} {
+		f.Discovered("http://a.example", []Entry{{Key: Key{1, 1}, Fingerprint: 1}}, now)
+		page, _, ok := f.Next(now)
+		if !ok {
+			t.Fatal("no robots.txt is asked for")
+		}
+		if ok, _ := f.Bind(page, there, now); !ok {
+			t.Fatal("its address is taken")
+		}
+		if unbind {
+			f.Unbind(page, now)
+		}
+		errand, _, ok := f.Claim("http://b.example", now)
+		if !ok {
+			t.Fatal("the other host is refused")
+		}
+		if ok, _ := f.Bind(errand, there, now); ok != unbind {
+			t.Errorf("unbound %v: the other host may be asked: %v", unbind, ok)
+		}
+		if unbind {
+			f.Done(errand, Answer{}, now)
+		}
+		f.Drop(page, now)
+	}
+}
+
 // TestForgets holds that a crawl of ever more sites does not keep those it is done with, but does keep
 // what it must: a robots.txt that is valid, a host that waits, a block.
 func TestForgets(t *testing.T) {

@@ -58,6 +58,7 @@ func (s *Shard) askRobots(t *turn) error {
 		if !s.serves(s.home(other)) {
 			return s.robotsAway(t)
 		}
+		s.front.Unbind(t.page, s.now)
 		claimed, free, ok := s.front.Claim(other, s.now)
 		if !ok {
 			s.front.AskRobots(site, free, s.now)
