@@ -53,7 +53,7 @@ func crawlOnce(b *testing.B, web *sim.Web, resolve map[string]netip.AddrPort) Su
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := Open(Options{Dir: dir, FS: vfs.Default, AllowPrivate: true, Resolve: resolve, Seeds: web.Homes(), UserAgent: "freshet-bench", Retries: -1})
+	e, err := Open(Options{Dir: dir, FS: vfs.Default, AllowPrivate: true, Resolve: resolve, Seeds: web.Homes(), UserAgent: "freshet-bench", Retries: new(0)})
 	if err != nil {
 		b.Fatal(err)
 	}

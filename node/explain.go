@@ -130,7 +130,7 @@ type explaining struct {
 }
 
 func (x *explaining) about(hosts explain.Hosts, rules explain.Robots) explain.About {
-	options := explain.Options{ScopeName: x.opt.Scope, Retries: x.opt.Retries, MaxStrikes: shard.MaxStrikes}
+	options := explain.Options{ScopeName: x.opt.Scope, Retries: *x.opt.Retries, MaxStrikes: shard.MaxStrikes}
 	if !x.opt.AllowPrivate {
 		options.Guard = fetch.Guard
 	}

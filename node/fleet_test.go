@@ -181,7 +181,7 @@ func (s slowed) simulated(t *testing.T) (f figures) {
 		serving.Go(func() { _ = server.Serve(network) }) // ends with http.ErrServerClosed
 		o := Options{
 			Dir: "data", FS: vfs.NewMem(), Clock: c, AllowPrivate: true, Resolve: map[string]netip.AddrPort{}, Seeds: web.Homes(),
-			UserAgent: "freshet-test", Retries: -1, Fetch: fetch.Options{Dial: network.dial},
+			UserAgent: "freshet-test", Retries: new(0), Fetch: fetch.Options{Dial: network.dial},
 		}
 		for i, host := range web.Hosts() {
 			o.Resolve[host] = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 1, byte(i)}), 80)
@@ -227,7 +227,7 @@ func BenchmarkFleet(b *testing.B) {
 				}
 				var serving sync.WaitGroup
 				serving.Go(func() { _ = server.Serve(listener) })
-				o := Options{Dir: b.TempDir(), Clock: clock.Real(), AllowPrivate: true, Resolve: map[string]netip.AddrPort{}, Seeds: web.Homes(), UserAgent: "freshet-bench", Retries: -1}
+				o := Options{Dir: b.TempDir(), Clock: clock.Real(), AllowPrivate: true, Resolve: map[string]netip.AddrPort{}, Seeds: web.Homes(), UserAgent: "freshet-bench", Retries: new(0)}
 				for _, host := range web.Hosts() {
 					o.Resolve[host] = netip.MustParseAddrPort(listener.Addr().String())
 				}

@@ -222,7 +222,7 @@ func TestCrashInFetch(t *testing.T) {
 		}
 		return new(net.Dialer).DialContext(ctx, network, to)
 	}
-	o.Retries = -1
+	o.Retries = new(0)
 	e, err := Open(o)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ type Options struct {
 	Memory       int64         // bytes that the crawl may hold in memory; default 1 GiB
 	For          time.Duration // how long to crawl; 0: no limit
 
-	Retries    int           // attempts after a failed one; default 2, -1: none
+	Retries    *int          // attempts after a failed one; nil: 2
 	RetryDelay time.Duration // before the first of them, doubled each time; default 30 s
 
 	Resolve      map[string]netip.AddrPort // connections to a host, at any port, go there
@@ -61,8 +61,8 @@ type Options struct {
 	FS       vfs.FS       // default the machine's
 	Logger   *slog.Logger // default: discards
 	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
-	// WARCLevel is the gzip level of WARC records, 1 to 9; default 1, -1: as they are, in gzip's frame.
-	WARCLevel int
+	// WARCLevel is the gzip level of WARC records, 1 to 9; 0: as they are, in gzip's frame; nil: 1.
+	WARCLevel *int
 	OnRecord  func(p weburl.Partition, number uint64, record []byte)
 	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
 	// one goroutine at a time; after a crash, of those that were not decided once more.
@@ -77,7 +77,7 @@ type Options struct {
 	Suffixes weburl.Suffixes // tells domains apart in the data directory; default the program's list
 	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
-	DiscoveryShare float64        // share of the requests owed to new pages; default 0.2
+	DiscoveryShare *float64       // share of the requests owed to new pages; nil: 0.2
 	Refresh        *shard.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
 	Version        string         // of the program, for warcinfo
 
@@ -108,10 +108,10 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.PagesPerSite, 25_000)
 	setDefault(&o.MaxBody, 16<<20)
 	setDefault(&o.Memory, defaultMemory)
-	setDefault(&o.Retries, 2)
+	setDefault(&o.Retries, new(2))
 	setDefault(&o.RetryDelay, 30*time.Second)
-	setDefault(&o.DiscoveryShare, 0.2)
-	setDefault(&o.WARCLevel, warc.FastLevel)
+	setDefault(&o.DiscoveryShare, new(0.2))
+	setDefault(&o.WARCLevel, new(warc.FastLevel))
 	setDefault(&o.Version, "devel")
 	setDefault(&o.Agent, "freshet")
 	setDefault(&o.UserAgent, "freshet")
@@ -128,14 +128,14 @@ func (o Options) withDefaults() (Options, error) {
 		{"per-connection", float64(o.PerConnection)}, {"connections", float64(o.Connections)},
 		{"max-pages", float64(o.MaxPages)}, {"max-depth", float64(o.MaxDepth)}, {"pages-per-site", float64(o.PagesPerSite)},
 		{"max-body", float64(o.MaxBody)}, {"memory", float64(o.Memory)}, {"for", o.For.Seconds()},
-		{"min-free", float64(o.MinFree)}, {"retry-delay", o.RetryDelay.Seconds()}, {"gamma", o.Gamma},
+		{"min-free", float64(o.MinFree)}, {"retries", float64(*o.Retries)}, {"retry-delay", o.RetryDelay.Seconds()}, {"gamma", o.Gamma},
 	} {
 		if !(number.value >= 0) {
 			fault("%s %v is negative", number.name, number.value)
 		}
 	}
-	if o.WARCLevel < -1 || o.WARCLevel > 9 {
-		fault("warc-level %d: want -1 to 9", o.WARCLevel)
+	if *o.WARCLevel < 0 || *o.WARCLevel > 9 {
+		fault("warc-level %d: want 0 to 9", *o.WARCLevel)
 	}
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
 		fault("user-agent %q has a line break", o.UserAgent)
@@ -162,8 +162,8 @@ func (o Options) settings() shard.Settings {
 	return shard.Settings{
 		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Wait: o.Wait, Ordering: o.ordering,
 		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
-		DiscoveryShare: o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
-		For: o.For, Retries: max(0, o.Retries), RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
+		DiscoveryShare: *o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
+		For: o.For, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
 		OnLinks: o.OnLinks,
 	}
 }

@@ -52,7 +52,7 @@ func (w *worker) equip() {
 		Agent: w.opt.Agent, MaxDocument: w.plan.document, MaxUnpacked: w.plan.unpacked,
 		MaxLinkBytes: w.plan.links, Room: w.room,
 	})
-	w.encoder = warc.NewEncoder(max(w.opt.WARCLevel, 0))
+	w.encoder = warc.NewEncoder(*w.opt.WARCLevel)
 }
 
 // work makes the record, members and links of a visit. A crash costs it all but its record.

@@ -21,7 +21,7 @@ import (
 // narrow are the options of a crawl of the first host alone, logged to told.
 func narrow(t *testing.T, web *testWeb, fs vfs.FS, told *strings.Builder) Options {
 	o := web.options(t, fs, "data")
-	o.Seeds, o.Retries = o.Seeds[:1], -1
+	o.Seeds, o.Retries = o.Seeds[:1], new(0)
 	o.Resolve["elsewhere.test"] = netip.MustParseAddrPort("127.0.0.1:1")
 	o.Logger = slog.New(slog.NewTextHandler(told, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return o

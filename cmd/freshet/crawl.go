@@ -94,10 +94,11 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.bandwidthIn, "bandwidth", "most that is read a second, such as 2MiB or 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no cap")
 	flags.Var(&s.bandwidthOut, "bandwidth-out", "most that is written a second, as --bandwidth")
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
-	flags.IntVar(&o.Retries, "retries", 2, "times a page that failed is tried again")
+	o.Retries, o.DiscoveryShare, o.WARCLevel = new(0), new(0.0), new(0)
+	flags.IntVar(o.Retries, "retries", 2, "times a page that failed is tried again")
 	flags.Var(&s.retryDelay, "retry-delay", "before the first of these, doubled each time")
 	s.refresh.declare(flags)
-	flags.Float64Var(&o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that new pages are owed while pages are due too")
+	flags.Float64Var(o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that new pages are owed while pages are due too")
 	flags.Var(s.resolve, "resolve", "connect to HOST, at any port, at ADDR:PORT (repeatable)")
 	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
@@ -117,7 +118,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
-	flags.IntVar(&o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
+	flags.IntVar(o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
 	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
 	flags.Var(&s.clock, "clock", "how many seconds of the crawl's clock go into one, for trials on a web of your own; with @TIME since then, so that every run agrees")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
@@ -219,15 +220,8 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if o.Refresh, err = s.refresh.options(); err != nil {
 		return o, command.Usage(err)
 	}
-	// What is 0 here is the default there.
-	if o.DiscoveryShare == 0 {
-		o.DiscoveryShare = 1e-9
-	}
-	if o.RetryDelay = max(time.Duration(s.retryDelay), 1); o.Retries == 0 {
-		o.Retries = -1
-	}
-	if o.WARCLevel == 0 {
-		o.WARCLevel = -1
+	if o.RetryDelay = time.Duration(s.retryDelay); o.RetryDelay <= 0 {
+		return o, command.Usage(errors.New("--retry-delay: want more than 0s"))
 	}
 	if o.MaxBody == 0 || o.WARCSize == 0 {
 		return o, command.Usage(errors.New("--max-body and --warc-size: want at least a byte"))

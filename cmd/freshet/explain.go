@@ -106,8 +106,5 @@ func explainStopped(s *store.Store, query url.Values, raw string) (explain.Expla
 	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = time.Duration(settings.delay)
 	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
-	if o.Retries == 0 {
-		o.Retries = -1 // 0 is the default there
-	}
 	return node.Explain(s, o, raw)
 }

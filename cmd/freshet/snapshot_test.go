@@ -33,7 +33,7 @@ func TestSnapshotCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine, err := node.Open(node.Options{
-		Dir: "data", FS: disk, Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: -1,
+		Dir: "data", FS: disk, Partitions: 2, Seeds: []weburl.URL{u}, Wait: true, AllowPrivate: true, Retries: new(0),
 		Resolve: map[string]netip.AddrPort{"site.test": netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))},
 	})
 	if err != nil {

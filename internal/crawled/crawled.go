@@ -44,7 +44,7 @@ func New(t *testing.T, sites, pages int) *Web {
 	t.Cleanup(server.Close)
 	address := netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
 	o := node.Options{
-		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: -1,
+		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: new(0),
 		UserAgent: "freshet-test", Resolve: map[string]netip.AddrPort{},
 		OnRecord: func(weburl.Partition, uint64, []byte) { w.Bell.Ring() },
 	}

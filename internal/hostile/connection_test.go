@@ -37,7 +37,7 @@ func perConnection(t *testing.T, seed uint64) {
 		n.host(name, server{answer: honest})
 	}
 	c := trial{delay: delay, options: func(o *node.Options) {
-		o.PerConnection, o.Scope, o.Retries, o.MaxPages = k, "domain", 5, 12
+		o.PerConnection, o.Scope, o.Retries, o.MaxPages = k, "domain", new(5), 12
 	}}
 	for _, spelling := range []string{"http://a.test", "http://A.TEST.:80", "http://a.test.", "http://a.test:8080"} {
 		c.seeds = append(c.seeds, spelling+"/")

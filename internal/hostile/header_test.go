@@ -63,6 +63,6 @@ func TestResets(t *testing.T) {
 			"http://refuses.test/": "robots: robots-unreachable", "http://unreachable.test/": "robots: robots-unreachable",
 			"http://accepts.test/": "robots: robots-unreachable", "https://accepts.test/": "robots: robots-unreachable",
 		},
-		options: func(o *node.Options) { o.Retries = 1 },
+		options: func(o *node.Options) { o.Retries = new(1) },
 	}.run(t)
 }

@@ -110,7 +110,7 @@ func TestEveryOtherRequestUnheard(t *testing.T) {
 		evil: server{answer: func(out io.Writer, r *http.Request) bool {
 			return asked.Add(1)%2 == 1 && answers(out, r)
 		}},
-		options:  func(o *node.Options) { o.Retries = -1 },
+		options:  func(o *node.Options) { o.Retries = new(0) },
 		explains: map[string]string{"/": "", "/a": "", "/b": ""},
 	}.run(t)
 	if n := asked.Load(); n != 7 { // robots.txt, and each page twice

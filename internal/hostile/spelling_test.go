@@ -51,7 +51,7 @@ func TestSpellingsAreOneHost(t *testing.T) {
 				}
 			},
 			seeds: seeds, rate: 1000, delay: 10 * time.Second,
-			options:  func(o *node.Options) { o.Scope = "domain"; o.Retries = -1 },
+			options:  func(o *node.Options) { o.Scope = "domain"; o.Retries = new(0) },
 			explains: explains,
 			check: func(t *testing.T, n *network, _ *store.Store) {
 				n.apart(byAddress, 10*time.Second)

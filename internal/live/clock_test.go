@@ -62,7 +62,7 @@ func runStepped(t *testing.T, steps []time.Duration) {
 	n := newNetworkOf(s, "a.test")
 	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 1, UserAgent: "freshet-test", Seeds: []weburl.URL{mustParse(t, "http://a.test/")},
-		Delay: delay, For: 3 * day, WARCLevel: -1, Refresh: &crawl.Refresh{Budget: 240, Policy: "uniform"},
+		Delay: delay, For: 3 * day, WARCLevel: new(0), Refresh: &crawl.Refresh{Budget: 240, Policy: "uniform"},
 		Fetch: fetch.Options{Resolver: n, Dial: n.dial},
 	}
 	set := time.Duration(0)

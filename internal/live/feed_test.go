@@ -152,7 +152,7 @@ func (l *live) close() {
 func (l *live) crawl() (end func()) {
 	o := node.Options{
 		Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: l.clock, UserAgent: "freshet-test", Connections: 16, Seeds: l.web.Homes(),
-		RetryDelay: time.Hour, WARCLevel: -1, DiscoveryShare: 0.5,
+		RetryDelay: time.Hour, WARCLevel: new(0), DiscoveryShare: new(0.5),
 		Refresh:  &crawl.Refresh{Budget: int64(2 * l.pages), OnVisit: l.visited},
 		OnRecord: func(weburl.Partition, uint64, []byte) { l.bell.Ring() },
 	}

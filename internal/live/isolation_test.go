@@ -120,8 +120,8 @@ func (n *neighbourhood) run(t *testing.T) {
 		net := newNetworkOf(n, hosts...)
 		engine, err := node.Open(node.Options{
 			Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: n.clock, UserAgent: "freshet-test", Connections: 16,
-			Seeds: seeds, Rules: rules, RetryDelay: time.Hour, For: foundBy + time.Duration(n.days)*day, WARCLevel: -1,
-			Delay: 15 * time.Second, DiscoveryShare: 0.5,
+			Seeds: seeds, Rules: rules, RetryDelay: time.Hour, For: foundBy + time.Duration(n.days)*day, WARCLevel: new(0),
+			Delay: 15 * time.Second, DiscoveryShare: new(0.5),
 			Refresh: &crawl.Refresh{Budget: n.budget, Policy: "uniform", OnVisit: func(u weburl.URL, at time.Time, _, _ bool) {
 				if at.Sub(n.start) >= foundBy {
 					n.visits[siteOf(u.Host())]++

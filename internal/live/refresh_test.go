@@ -44,7 +44,7 @@ func (m month) run(t *testing.T, fs vfs.FS) score {
 	n := newNetwork(web)
 	engine, err := node.Open(node.Options{
 		Dir: "data", FS: fs, Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
-		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: -1, DiscoveryShare: 0.5,
+		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: new(0), DiscoveryShare: new(0.5),
 		Refresh: &crawl.Refresh{Budget: m.budget, Policy: m.policy, OnVisit: judge.Visited},
 		Fetch:   fetch.Options{Resolver: n, Dial: n.dial},
 	})
@@ -121,7 +121,7 @@ func TestRestart(t *testing.T) {
 		n := newNetwork(web)
 		options := node.Options{
 			Dir: "data", FS: vfs.NewMem(), Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
-			RetryDelay: time.Hour, For: 6 * day, WARCLevel: -1, DiscoveryShare: 0.5,
+			RetryDelay: time.Hour, For: 6 * day, WARCLevel: new(0), DiscoveryShare: new(0.5),
 			Refresh: &crawl.Refresh{Budget: 160}, Fetch: fetch.Options{Resolver: n, Dial: n.dial},
 		}
 		all := func(weburl.URL) bool { return true }

@@ -73,7 +73,7 @@ func (s *ruled) open(t *testing.T, change func(*node.Options)) *node.Node {
 	t.Helper()
 	o := node.Options{
 		Dir: "data", FS: s.fs, Partitions: 1, Clock: s.clock, UserAgent: "freshet-test", Seeds: []weburl.URL{s.home},
-		WARCLevel: -1, Fetch: fetch.Options{Resolver: s.network, Dial: s.network.dial},
+		WARCLevel: new(0), Fetch: fetch.Options{Resolver: s.network, Dial: s.network.dial},
 	}
 	change(&o)
 	engine, err := node.Open(o)

@@ -73,7 +73,7 @@ func TestLyingValidators(t *testing.T) {
 				fs := vfs.NewMem()
 				engine, err := node.Open(node.Options{
 					Dir: "data", FS: fs, Partitions: 1, Clock: c, UserAgent: "freshet-test", Seeds: []weburl.URL{home},
-					For: 24 * day, WARCLevel: -1, Refresh: &crawl.Refresh{Budget: 40, Policy: "uniform"},
+					For: 24 * day, WARCLevel: new(0), Refresh: &crawl.Refresh{Budget: 40, Policy: "uniform"},
 					Fetch: fetch.Options{Resolver: n, Dial: n.dial},
 				})
 				if err != nil {
