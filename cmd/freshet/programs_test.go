@@ -76,7 +76,7 @@ var costly = []string{
 	"allocate HundredMillion", "allocate Mixture/algorithm=multiplier",
 	"bench/cache .", // and needs modules that are not ours
 	"feed/broadcast/scheduler Decisions",
-	"crawl Crawl$", "crawl CrawlTLS", "crawl Fleet", "crawl Memory", "crawl Polite$", "crawl PoliteRestarts", "crawl Reorder", "crawl Soak",
+	"node Crawl$", "node CrawlTLS", "node Fleet", "node Memory", "node Places", "node Polite$", "node PoliteRestarts", "node Soak",
 	"frontier .", "frontier Orderings",
 	"importance PageRank",
 	"internal/e2e Prediction", "internal/honesty Honesty", "internal/live Feed",
