@@ -2,6 +2,8 @@ package shard
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -74,6 +76,8 @@ type lane struct {
 	parts  []Part // without a receipt
 	flying int    // how many of them are in the parcel that is on its way
 	noted  bool   // that links are sent is durable
+	bytes  int64  // that parts take
+	rest   uint64 // the first record that there was no room for; 0: parts are all there is
 }
 
 // inbox says up to which record links have come.
@@ -154,11 +158,60 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 			}
 			l = s.openLane(b, pair{mark.Partition, to}, mark.Record-1)
 		}
-		if mark.Record > l.after {
-			l.parts = append(l.parts, Part{mark.Record, away[to]})
+		if mark.Record > l.after && l.add(Part{mark.Record, away[to]}, s.laneBytes()) {
 			s.exchange.due = append(s.exchange.due, pair{mark.Partition, to})
 		}
 	}
+}
+
+// laneBytes bounds what waits for one receipt after the other. What goes beyond is read from its records again.
+func (s *Shard) laneBytes() int64 { return s.settings.OfferBytes / int64(s.settings.Partitions) }
+
+// add takes in the links of a further record, unless there are as many bytes already. It reports whether it did.
+func (l *lane) add(p Part, most int64) bool {
+	bytes := int64(seen.Bytes(p.Links))
+	if l.rest == 0 && len(l.parts) > 0 && l.bytes+bytes > most {
+		l.rest = p.Record
+	}
+	if l.rest > 0 {
+		return false
+	}
+	l.parts = append(l.parts, p)
+	l.bytes += bytes
+	return true
+}
+
+// refill reads some of what there was no room for.
+func (s *Shard) refill(p pair, l *lane) error {
+	box, from := s.exchange.out[p.from], l.rest
+	l.rest = 0
+	errFull := errors.New("full")
+	err := s.rows.Records(p.from, from-1, func(number uint64, r store.Record) error {
+		if number > box.passed {
+			return errFull
+		}
+		if _, arrived := r.(*store.Arrived); arrived {
+			return nil
+		}
+		links, cash, err := s.recordLinks(r)
+		if err != nil {
+			return err
+		}
+		var some []weburl.Link
+		for _, link := range s.finder.AdmitUnsent(links, cash) {
+			if s.home(link.URL.Site()) == p.to {
+				some = append(some, link)
+			}
+		}
+		if len(some) > 0 && !l.add(Part{number, some}, s.laneBytes()) {
+			return errFull
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFull) {
+		return fmt.Errorf("crawl: records of partition %d: %w", p.from, err)
+	}
+	return nil
 }
 
 // openLane begins to send links of records after a number. No parcel leaves before that is durable: whoever owns the
@@ -191,6 +244,8 @@ func (s *Shard) noteSent() (records []store.Record) {
 		for _, l := range box.lanes {
 			if len(l.parts) > 0 {
 				sent = min(sent, l.parts[0].Record-1)
+			} else if l.rest > 0 {
+				sent = min(sent, l.rest-1)
 			}
 		}
 		if box.marked && sent > box.noted || !box.marked && len(box.lanes) > 0 {
@@ -202,7 +257,7 @@ func (s *Shard) noteSent() (records []store.Record) {
 }
 
 // ship sends off what waits to be sent.
-func (s *Shard) ship() {
+func (s *Shard) ship() error {
 	for len(s.exchange.due) > 0 {
 		due := s.exchange.due[0]
 		s.exchange.due = s.exchange.due[1:]
@@ -210,7 +265,15 @@ func (s *Shard) ship() {
 			continue
 		}
 		l := s.exchange.out[due.from].lanes[due.to]
-		if l == nil || !l.noted || l.flying > 0 || len(l.parts) == 0 {
+		if l == nil || !l.noted || l.flying > 0 {
+			continue
+		}
+		if len(l.parts) == 0 && l.rest > 0 {
+			if err := s.refill(due, l); err != nil {
+				return err
+			}
+		}
+		if len(l.parts) == 0 {
 			continue
 		}
 		l.flying = l.load(s.settings.OfferBytes)
@@ -221,6 +284,7 @@ func (s *Shard) ship() {
 			s.out.Parcels = append(s.out.Parcels, parcel)
 		}
 	}
+	return nil
 }
 
 // load returns how many parts go with the next parcel.
@@ -300,20 +364,22 @@ func (s *Shard) received(r Receipt) {
 		return
 	}
 	n, _ := slices.BinarySearchFunc(l.parts, r.Record+1, func(p Part, record uint64) int { return cmp.Compare(p.Record, record) })
+	for _, part := range l.parts[:n] {
+		l.bytes -= int64(seen.Bytes(part.Links))
+	}
 	l.parts = slices.Delete(l.parts, 0, n)
 	if l.flying = max(0, l.flying-n); l.flying == 0 {
 		s.exchange.due = append(s.exchange.due, pair{r.From, r.To})
 	}
 }
 
-// Unsent returns how many links wait for a receipt of another shard. O(pairs of partitions).
-func (s *Shard) Unsent() (links int) {
+// Unsent returns how many records have links that wait for a receipt of another shard, at least. O(pairs of
+// partitions).
+func (s *Shard) Unsent() (records int) {
 	for p := range s.owned() {
 		for _, l := range s.exchange.out[p].lanes {
-			for _, part := range l.parts {
-				links += len(part.Links)
-			}
+			records += len(l.parts) + int(min(l.rest, 1))
 		}
 	}
-	return links
+	return records
 }

@@ -304,5 +304,8 @@ func (s *Shard) joinable() (pairs []pair) {
 
 // allArrived tells whether nothing is on its way between owned partitions.
 func (s *Shard) allArrived() bool {
-	return !slices.ContainsFunc(s.joinable(), func(p pair) bool { return len(s.exchange.out[p.from].lanes[p.to].parts) > 0 })
+	return !slices.ContainsFunc(s.joinable(), func(p pair) bool {
+		l := s.exchange.out[p.from].lanes[p.to]
+		return len(l.parts) > 0 || l.rest > 0
+	})
 }

@@ -68,7 +68,7 @@ func (c *crew) settled() {
 	for _, w := range c.members {
 		s := w.shard
 		if !s.offers.idle() || s.moves.busy() || len(s.turns) > 0 || s.appends.busy() || s.Unsent() > 0 || len(s.joinable()) > 0 {
-			c.t.Errorf("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d links unsent, %d pairs to join", w.settings.Name,
+			c.t.Errorf("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d records unsent, %d pairs to join", w.settings.Name,
 				s.offers.idle(), s.moves.busy(), len(s.turns), s.appends.busy(), s.Unsent(), len(s.joinable()))
 		}
 		for p, tenure := range s.tenures {
@@ -124,6 +124,7 @@ func handOvers(t *testing.T, seed uint64) (moved int) {
 
 	c := newCrew(t, []string{"a", "b", "c"}[:2+rng.IntN(2)]...)
 	prepare(c)
+	c.set.OfferBytes = []int64{1 << 20, 1 << 10}[seed%2]
 	c.wire = rand.New(rand.NewPCG(seed, 3))
 	for p := range c.owner {
 		c.owner[p] = c.members[rng.IntN(len(c.members))]

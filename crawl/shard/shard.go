@@ -126,7 +126,9 @@ func (s *Shard) advance() error {
 		}
 	}
 	s.sort()
-	s.ship()
+	if err := s.ship(); err != nil {
+		return err
+	}
 	s.appendGroup()
 	s.finish()
 	return nil
