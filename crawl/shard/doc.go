@@ -27,6 +27,9 @@
 // left them: while a group of records is on its way, none is made (Shard.change). What depends on a record goes on
 // when that is durable: it is the proposal's then.
 //
+// A shard may own some partitions only. Links to pages of the others leave as parcels (exchange.go), and partitions are
+// given and taken while it runs (handover.go).
+//
 // Where a new rule belongs: whether a link is followed, in package discovery; what robots.txt means, in package
 // robots; what is visited when, in packages refresh and keepfresh; what an order does, in orders.go; in which order
 // sites and pages go, in package frontier. A Shard joins them.

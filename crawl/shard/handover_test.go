@@ -171,11 +171,8 @@ func (c *crew) act(rng *rand.Rand) {
 		}
 		c.crash(rng)
 	case 1: // one is cut off, and comes back
-		c.midway(rng, w)
 		c.log(w.settings.Name + " cut off")
-		c.stop(w)
-		c.run(time.Duration(rng.IntN(300)) * time.Millisecond)
-		c.start(w, true)
+		c.cutOff(w, rng)
 	case 2: // one is cut off, and others take what it had
 		c.midway(rng, w)
 		c.log(w.settings.Name + " cut off, its partitions go to others")
@@ -188,12 +185,30 @@ func (c *crew) act(rng *rand.Rand) {
 		}
 		c.run(time.Duration(rng.IntN(300)) * time.Millisecond)
 		c.start(w, true)
+	case 3, 4: // giver or taker is cut off on the way
+		from := c.owner[p]
+		c.hand(p, w)
+		c.run(time.Duration(rng.IntN(200)) * time.Millisecond)
+		ends := []*world{from, w}[rng.IntN(2)]
+		if ends == nil || ends.shard == nil {
+			return
+		}
+		c.log(ends.settings.Name + " cut off as " + from.settings.Name + " hands over to " + w.settings.Name)
+		c.cutOff(ends, rng)
 	default:
 		c.hand(p, w)
 	}
 	for p := range c.owner {
 		c.resend(weburl.Partition(p))
 	}
+}
+
+// cutOff cuts somebody off, who comes back soon.
+func (c *crew) cutOff(w *world, rng *rand.Rand) {
+	c.midway(rng, w)
+	c.stop(w)
+	c.run(time.Duration(rng.IntN(300)) * time.Millisecond)
+	c.start(w, true)
 }
 
 // midway lets things go on for a while. What somebody who is to be cut off wants done next may not be done any more.

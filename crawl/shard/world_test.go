@@ -302,6 +302,9 @@ func (w *world) answer(f Fetch) {
 		}
 		e.Robots = &RobotsAnswer{Record: record}
 		e.Robots.Reached = status != 0 && status < 500 && status != http.StatusTooManyRequests
+		if status == http.StatusMovedPermanently {
+			e.Robots.Reached, e.Robots.Redirect = false, parse(w.t, at.links[0])
+		}
 		if status == http.StatusOK {
 			e.Robots.Body = []byte(at.body)
 		}
