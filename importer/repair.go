@@ -10,6 +10,7 @@ import (
 
 	"freshet/store"
 	"freshet/store/repair"
+	"freshet/store/retain"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -32,13 +33,13 @@ func Repair(ctx context.Context, dir string, o store.Options, report func(store.
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.Repair(ctx, lost, report), s.Close()); err != nil {
+	if err := errors.Join(repair.Repair(ctx, s, lost, report), s.Close()); err != nil {
 		return err
 	}
 	if s, err = store.Open(dir, o); err != nil { // what it holds decoded is that of before
 		return err
 	}
-	_, err = s.FinishPurges(ctx)
+	_, err = retain.FinishPurges(ctx, s)
 	if err == nil {
 		err = New(s).reread(ctx, o.FS, report)
 	}

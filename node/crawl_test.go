@@ -14,6 +14,7 @@ import (
 
 	"freshet/crawl/shard"
 	"freshet/store"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
@@ -231,10 +232,10 @@ func movePartitions(t *testing.T, from, to Options) {
 	defer target.Close()
 	for p := range source.Partitions() {
 		var stream bytes.Buffer
-		if err := source.ExportPartition(weburl.Partition(p), &stream); err != nil {
+		if err := transfer.ExportPartition(source, weburl.Partition(p), &stream); err != nil {
 			t.Fatalf("export partition %d: %v", p, err)
 		}
-		if got, err := target.ImportPartition(&stream); err != nil || int(got) != p {
+		if got, err := transfer.ImportPartition(target, &stream); err != nil || int(got) != p {
 			t.Fatalf("import partition %d: %d, %v", p, got, err)
 		}
 	}

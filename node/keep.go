@@ -8,6 +8,7 @@ import (
 
 	"freshet/crawl/shard"
 	"freshet/store"
+	"freshet/store/retain"
 )
 
 // keepEvery is how often the past is cut down to what Options.Keep asks for, in the crawl's time, but
@@ -23,7 +24,7 @@ type keeper struct {
 	purge chan struct{} // one token: a purge has begun
 
 	mu     sync.Mutex
-	sum    store.Swept // of all sweeps of this run; FileBytes and LiveBytes as the last one found them
+	sum    retain.Swept // of all sweeps of this run; FileBytes and LiveBytes as the last one found them
 	sweeps int64
 	faults int64
 }
@@ -64,7 +65,7 @@ func (n *Node) keep(ctx context.Context) {
 // finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the next run
 // if need be.
 func (n *Node) finishPurges(ctx context.Context) error {
-	report, err := n.store.FinishPurges(ctx)
+	report, err := retain.FinishPurges(ctx, n.store)
 	if err == nil && len(report.Targets) > 0 {
 		n.opt.Logger.Info("purged", "targets", report.Targets, "files", report.Files, "freed_bytes", report.FreedBytes)
 	}
@@ -81,10 +82,10 @@ func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 
 // sweep cuts the past down, and finishes purges.
 func (n *Node) sweep(ctx context.Context) error {
-	if n.opt.Keep == (store.Keep{}) {
+	if n.opt.Keep == (retain.Keep{}) {
 		return n.finishPurges(ctx)
 	}
-	swept, err := n.store.Sweep(ctx, n.opt.Keep, n.opt.Clock.Now())
+	swept, err := retain.Sweep(ctx, n.store, n.opt.Keep, n.opt.Clock.Now())
 	k := &n.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -104,7 +105,7 @@ func (n *Node) sweep(ctx context.Context) error {
 }
 
 // swept returns what the sweeps of this run did, their number, and how many of them failed.
-func (k *keeper) swept() (sum store.Swept, sweeps, faults int64) {
+func (k *keeper) swept() (sum retain.Swept, sweeps, faults int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.sum, k.sweeps, k.faults

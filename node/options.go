@@ -16,7 +16,7 @@ import (
 	"freshet/fetch"
 	"freshet/fleet"
 	"freshet/frontier"
-	"freshet/store"
+	"freshet/store/retain"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -73,7 +73,7 @@ type Options struct {
 	// above that concern fetches are put into it.
 	Fetch fetch.Options
 
-	Keep     store.Keep      // how much of the past is kept; default all
+	Keep     retain.Keep     // how much of the past is kept; default all
 	Suffixes weburl.Suffixes // tells domains apart in the data directory; default the program's list
 	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
 

@@ -13,6 +13,8 @@ import (
 
 	"freshet/importer"
 	"freshet/store"
+	"freshet/store/retain"
+	"freshet/store/transfer"
 )
 
 // fullAt is a disk on which nothing more can be written once it is set.
@@ -61,11 +63,11 @@ func TestFullDiskIsToldOf(t *testing.T) {
 		},
 		"migrate": func(o Options, begun func()) error {
 			begun()
-			_, err := store.Migrate(o.FS, "old")
+			_, err := transfer.Migrate(o.FS, "old")
 			return err
 		},
 		"purge": inStore(func(s *store.Store) error {
-			_, err := s.Purge(t.Context(), time.Unix(1.9e9, 0), store.Target{URL: mustParse(t, page)})
+			_, err := retain.Purge(t.Context(), s, time.Unix(1.9e9, 0), store.Target{URL: mustParse(t, page)})
 			return err
 		}),
 		"records": inStore(func(s *store.Store) error { // as an import writes them

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"freshet/store"
+	"freshet/store/repair"
 	"freshet/weburl"
 )
 
@@ -175,7 +176,7 @@ func verify(t *testing.T, o Options) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Verify(context.Background(), func(p store.Problem) { t.Errorf("verify: %s", p.Text) }); err != nil {
+	if err := repair.Verify(context.Background(), s, func(p store.Problem) { t.Errorf("verify: %s", p.Text) }); err != nil {
 		t.Errorf("verify: %v", err)
 	}
 }

@@ -249,7 +249,7 @@ func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 		switch q {
 		case NewQueue:
 			site.New += n
-			site.Cash += CashUnits(n) * unitsOf(cash)
+			site.Cash += CashUnits(n) * UnitsOf(cash)
 			total.New += n
 		case DueQueue:
 			site.Due += n

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet/store/internal/format"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store/internal/format"
 )
 
 // TestCopiedBallast opens a directory whose ballast was copied, and so has a length and no blocks: it has them

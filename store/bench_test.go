@@ -1,9 +1,11 @@
-package store
+package store_test
 
 import (
 	"fmt"
 	"testing"
 
+	"freshet/store"
+	"freshet/store/internal/storetest"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -14,9 +16,9 @@ import (
 func BenchmarkCommit(b *testing.B) {
 	for _, pages := range []int{0, 1 << 20} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
-			o := testOptions(nil)
+			o := storetest.Options(nil)
 			o.Partitions, o.CacheBytes = 16, 0
-			s, err := Open(b.TempDir(), o)
+			s, err := store.Open(b.TempDir(), o)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -42,9 +44,9 @@ func BenchmarkCommit(b *testing.B) {
 
 // BenchmarkApplyFetched measures apply alone, of pages whose rows are at hand.
 func BenchmarkApplyFetched(b *testing.B) {
-	o := testOptions(nil)
+	o := storetest.Options(nil)
 	o.Partitions = 16
-	s, err := Open(b.TempDir(), o)
+	s, err := store.Open(b.TempDir(), o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,18 +55,12 @@ func BenchmarkApplyFetched(b *testing.B) {
 	group := bench.group(64)
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, f := range group {
-			s.stage(s.state, f.Record)
-		}
-		s.state.flush()
-		if err := s.state.batch.Close(); err != nil {
+		if err := s.ApplyInVain(group); err != nil {
 			b.Fatal(err)
 		}
-		s.state.batch = nil
-		s.applied, s.records, s.state.moves = s.applied[:0], s.records[:0], nil
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(64*b.N), "µs/page")
-	s.state = newState(s.keys, s.db, s.large)
+	s.Renew()
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -72,17 +68,17 @@ func BenchmarkApplyFetched(b *testing.B) {
 
 type bench struct {
 	b     *testing.B
-	s     *Store
+	s     *store.Store
 	n     int // pages discovered
 	at    int // … and fetched
-	links []OutLink
+	links []store.OutLink
 	body  [][]byte
 }
 
-func newBench(b *testing.B, s *Store) *bench {
+func newBench(b *testing.B, s *store.Store) *bench {
 	x := &bench{b: b, s: s}
 	for i := range 40 {
-		x.links = append(x.links, OutLink{URL: x.url(i * 977), Rel: weburl.RelAnchor})
+		x.links = append(x.links, store.OutLink{URL: x.url(i * 977), Rel: weburl.RelAnchor})
 	}
 	for _, size := range []int{5 << 10, 600} { // response, request, compressed
 		x.body = append(x.body, make([]byte, size))
@@ -99,17 +95,17 @@ func (x *bench) url(i int) weburl.URL {
 }
 
 func (x *bench) discover(n int) {
-	records := make([]*Discovered, x.s.Partitions())
+	records := make([]*store.Discovered, x.s.Partitions())
 	for range n {
 		u := x.url(x.n)
 		p := u.Partition(x.s.Partitions())
 		if records[p] == nil {
-			records[p] = &Discovered{Partition: p, At: at(0)}
+			records[p] = &store.Discovered{Partition: p, At: storetest.At(0)}
 		}
-		records[p].New = append(records[p].New, NewPage{URL: u, Depth: 3, Order: 3, Rel: weburl.RelAnchor, Via: 12345})
+		records[p].New = append(records[p].New, store.NewPage{URL: u, Depth: 3, Order: 3, Rel: weburl.RelAnchor, Via: 12345})
 		x.n++
 	}
-	var list []Record
+	var list []store.Record
 	for _, r := range records {
 		if r != nil {
 			list = append(list, r)
@@ -120,17 +116,17 @@ func (x *bench) discover(n int) {
 	}
 }
 
-func (x *bench) group(n int) []Fetch {
-	group := make([]Fetch, n)
+func (x *bench) group(n int) []store.Fetch {
+	group := make([]store.Fetch, n)
 	for i := range group {
 		u := x.url(x.at)
 		x.at++
-		group[i] = Fetch{
-			Record: &Fetched{
-				URL: u, At: at(1), End: at(1), Outcome: OutcomeStored, Status: 200, ContentType: "text/html; charset=utf-8", Size: 20000,
+		group[i] = store.Fetch{
+			Record: &store.Fetched{
+				URL: u, At: storetest.At(1), End: storetest.At(1), Outcome: store.OutcomeStored, Status: 200, ContentType: "text/html; charset=utf-8", Size: 20000,
 				WireBytes: 20500, DNSNs: 1000, ConnectNs: 20000, FirstByteNs: 1e6, TotalNs: 2e6, Address: "127.0.0.1:80",
-				BodyDigest: BodyDigest{byte(i), 1}, TextDigest: TextDigest{byte(i), 1}, ETag: `"abcdef-1234"`, LastModified: "Mon, 04 May 2026 10:00:00 GMT",
-				Links: EncodeLinks(x.links), Gate: &Gate{End: at(1), Next: at(2), IntervalNs: 15e9}, RetryAt: at(1440),
+				BodyDigest: store.BodyDigest{byte(i), 1}, TextDigest: store.TextDigest{byte(i), 1}, ETag: `"abcdef-1234"`, LastModified: "Mon, 04 May 2026 10:00:00 GMT",
+				Links: store.EncodeLinks(x.links), Gate: &store.Gate{End: storetest.At(1), Next: storetest.At(2), IntervalNs: 15e9}, RetryAt: storetest.At(1440),
 			},
 			Members: x.body, ID: warc.ID{1, 2, 3},
 		}

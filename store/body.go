@@ -84,16 +84,6 @@ func captureError(err error) error {
 	return fmt.Errorf("store: read capture: %w", err)
 }
 
-// openFile opens a WARC file by a path of Files, also if the file was being written then and has been ended
-// since.
-func (s *Store) openFile(path string) (*warc.Reader, error) {
-	r, err := warc.Open(s.fs, path)
-	if ended, was := strings.CutSuffix(path, ".open"); was && errors.Is(err, fs.ErrNotExist) {
-		return warc.Open(s.fs, ended)
-	}
-	return r, err
-}
-
 // Files returns the paths of the WARC files, in the order in which they were begun. The one that is
 // being written ends in ".open".
 func (s *Store) Files() ([]string, error) {
@@ -110,4 +100,13 @@ func (s *Store) Files() ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// Revisit makes the record of an answer one that refers to v, a version of the page at u, whose payload it has.
+func (v Version) Revisit(answer *warc.Record, profile string, u weburl.URL) {
+	answer.Type, answer.Profile = warc.Revisit, profile
+	answer.PayloadDigest = v.BodyDigest
+	answer.RefersTo = v.Capture.ID
+	answer.RefersToURI = u.String()
+	answer.RefersToDate = time.Unix(0, v.At)
 }

@@ -231,7 +231,7 @@ func (s *Store) checkRecord(r Record) error {
 // partition. Captures are taken for granted: pointers are stored as they are. The records of a crawl
 // replayed into an empty directory of as many partitions give the same keys and values.
 func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
-	r, err := decodeRecord(record)
+	r, err := DecodeRecord(record)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (s *Store) stage(st *state, r Record) (weburl.Partition, uint64) {
 	p := r.home(s.homes)
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
-	s.records = appendRecord(s.records, r)
+	s.records = AppendRecord(s.records, r)
 	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records)})
 	st.apply(p, n, r, s.records[from:])
 	return p, n

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -10,34 +10,23 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/powercut"
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
 	"freshet/weburl"
 )
-
-// promising returns options for a store on a disk, and where the records will be that the store has shown: so many
-// are promised.
-func promising(disk *powercut.Disk) (Options, *[]captured) {
-	var log []captured
-	o := testOptions(disk)
-	o.OnRecord = func(p weburl.Partition, n uint64, raw []byte) {
-		log = append(log, captured{p, n, bytes.Clone(raw)})
-		disk.Promise(len(log))
-	}
-	return o, &log
-}
 
 // TestCrash cuts a crawl before every change of the disk. After each cut the directory opens and
 // verifies clean; every record that was acknowledged is there; the state is what a prefix of each
 // partition's records makes; and the crawl goes on.
 func TestCrash(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
-	o, log := promising(disk)
+	o, log := storetest.Promising(disk)
 	o.WARC.MaxBytes = 4 << 10 // so that files are changed
-	s := openTest(t, o)
-	newWorkload(t, 1, 40).run(s, 40)
+	s := storetest.Open(t, o)
+	storetest.NewWorkload(t, 1, 40).Run(s, 40)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,55 +39,10 @@ func TestCrash(t *testing.T) {
 		if testing.Short() && i%7 != 0 {
 			continue
 		}
-		if !checkCut(t, *log, cut) {
+		if !storetest.CheckCut(t, (*log)[:cut.Promised], *log, cut.Disk) {
 			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
 	}
-}
-
-func checkCut(t *testing.T, log []captured, cut powercut.Cut) bool {
-	s, err := Open("data", testOptions(cut.Disk))
-	if err != nil {
-		t.Error(err)
-		return false
-	}
-	defer s.Close()
-	verify(t, s)
-	kept := map[weburl.Partition]uint64{}
-	for p := range weburl.Partition(testPartitions) {
-		counters, err := s.Counters(p)
-		if err != nil {
-			t.Error(err)
-		}
-		kept[p] = counters.Records
-	}
-	for _, r := range log[:cut.Promised] {
-		if r.n > kept[r.p] {
-			t.Errorf("record %d of partition %d was acknowledged: the cut left %d", r.n, r.p, kept[r.p])
-		}
-	}
-	if diff := cmp.Diff(replayed(t, log, kept), dump(t, s)); diff != "" {
-		t.Errorf("state (-replayed +after the crash):\n%s", diff)
-	}
-	newWorkload(t, 2, 40).run(s, 3)
-	verify(t, s)
-	return !t.Failed()
-}
-
-// replayed returns the state that each partition's first records make.
-func replayed(t *testing.T, log []captured, kept map[weburl.Partition]uint64) []string {
-	t.Helper()
-	s := openTest(t, testOptions(vfs.NewMem()))
-	defer s.Close()
-	for _, r := range log {
-		if r.n > kept[r.p] {
-			continue
-		}
-		if err := s.Replay(r.p, r.n, r.raw); err != nil {
-			t.Error(err)
-		}
-	}
-	return dump(t, s)
 }
 
 // fullDisk has no space left after some writes; with a ballast it has some again once that is
@@ -146,22 +90,22 @@ func TestDiskFull(t *testing.T) {
 		for n := range writes {
 			t.Run(fmt.Sprintf("ballast=%v/write=%d", ballast, n), func(t *testing.T) {
 				disk := vfs.NewMem()
-				if s, err := Open("data", testOptions(disk)); err != nil || s.Close() != nil {
+				if s, err := store.Open("data", storetest.Options(disk)); err != nil || s.Close() != nil {
 					t.Fatal(err)
 				}
 				full := &fullDisk{disk: disk, ballast: ballast, left: -1}
 				if ballast {
 					full.set(n)
 				}
-				var log []captured
-				o := testOptions(errorfs.Wrap(disk, full))
+				var log []storetest.Applied
+				o := storetest.Options(errorfs.Wrap(disk, full))
 				o.OnRecord = func(p weburl.Partition, n uint64, raw []byte) {
-					log = append(log, captured{p, n, bytes.Clone(raw)})
+					log = append(log, storetest.Applied{Partition: p, Number: n, Raw: bytes.Clone(raw)})
 				}
 				fill(t, o, full, n)
 
-				s := openTest(t, testOptions(disk))
-				verify(t, s)
+				s := storetest.Open(t, storetest.Options(disk))
+				storetest.Verify(t, s)
 				if s.Start().Clean {
 					t.Error("a crawl that met a full disk ended with a clean stop")
 				}
@@ -169,22 +113,22 @@ func TestDiskFull(t *testing.T) {
 					t.Error(err)
 				}
 				for _, r := range log {
-					if c, err := s.Counters(r.p); err != nil || c.Records < r.n {
-						t.Errorf("record %d of partition %d was acknowledged: %d are left, %v", r.n, r.p, c.Records, err)
+					if c, err := s.Counters(r.Partition); err != nil || c.Records < r.Number {
+						t.Errorf("record %d of partition %d was acknowledged: %d are left, %v", r.Number, r.Partition, c.Records, err)
 					}
 				}
-				newWorkload(t, 2, 40).run(s, 3)
+				storetest.NewWorkload(t, 2, 40).Run(s, 3)
 			})
 		}
 	}
 }
 
 // fill crawls until the disk is full.
-func fill(t *testing.T, o Options, full *fullDisk, n int) {
+func fill(t *testing.T, o store.Options, full *fullDisk, n int) {
 	t.Helper()
-	s, err := Open("data", o)
+	s, err := store.Open("data", o)
 	if err != nil {
-		if !errors.Is(err, ErrDiskFull) {
+		if !errors.Is(err, store.ErrDiskFull) {
 			t.Errorf("open: %v: want ErrDiskFull", err)
 		}
 		return
@@ -192,22 +136,22 @@ func fill(t *testing.T, o Options, full *fullDisk, n int) {
 	if !full.ballast {
 		full.set(n)
 	}
-	w := newWorkload(t, 3, 40)
+	w := storetest.NewWorkload(t, 3, 40)
 	for range 200 {
-		if err = w.step(s); err != nil {
+		if err = w.Step(s); err != nil {
 			break
 		}
 	}
-	if !errors.Is(err, ErrDiskFull) {
+	if !errors.Is(err, store.ErrDiskFull) {
 		t.Errorf("crawl: %v: want ErrDiskFull", err)
 	}
-	if _, again := s.Apply(&Planned{}); !errors.Is(again, ErrDiskFull) {
+	if _, again := s.Apply(&store.Planned{}); !errors.Is(again, store.ErrDiskFull) {
 		t.Errorf("write after a full disk: %v: want ErrDiskFull", again)
 	}
 	if _, err := s.Counters(0); err != nil {
 		t.Errorf("read after a full disk: %v", err)
 	}
-	if err := s.Close(); !errors.Is(err, ErrDiskFull) {
+	if err := s.Close(); !errors.Is(err, store.ErrDiskFull) {
 		t.Errorf("close: %v: want ErrDiskFull", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/store/internal/format"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
 )
 
 // TestDamageIsNamed opens a directory with a table that cannot be read: the error names the file, and neither it nor
@@ -16,8 +18,8 @@ import (
 func TestDamageIsNamed(t *testing.T) {
 	disk := vfs.NewMem()
 	for range 2 { // the second opening writes the table
-		s := openTest(t, testOptions(disk))
-		discover(t, s, "http://a.test/1", "http://a.test/2")
+		s := storetest.Open(t, storetest.Options(disk))
+		storetest.Discover(t, s, "http://a.test/1", "http://a.test/2")
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -41,10 +43,10 @@ func TestDamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	o := testOptions(disk)
+	o := storetest.Options(disk)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	_, err = Open("data", o)
-	if err == nil || !IsDamage(err) || !strings.Contains(err.Error(), table) {
+	_, err = store.Open("data", o)
+	if err == nil || !store.IsDamage(err) || !strings.Contains(err.Error(), table) {
 		t.Errorf("open: %v: want damage of %s", err, table)
 	}
 	if !strings.Contains(log.String(), table) || strings.Contains(log.String(), "goroutine") || strings.Contains(log.String(), "stack") {

@@ -22,10 +22,8 @@
 // disk: close it and open it again. Some disk space is held back so that a full disk
 // (ErrDiskFull) still lets it end in order.
 //
-// The past may go (keep.go): old versions and captures by records, then the space they took by copying
-// what is left of a WARC file and deleting the file (rewrite.go). A purge (purge.go) takes a page or a
-// site out of every file, the database's included. Snapshot, Restore, Migrate and Repair are for whoever
-// operates a directory.
+// Below it, store/retain lets go of the past and takes down what is purged, store/repair verifies a directory and mends
+// it, store/transfer takes it elsewhere. They work with Inside (inside.go), which nobody else asks for.
 //
 // The formats are in docs/format: keys.md, records.md, partition.md, warc.md. Start reading at
 // commit.go (CommitPages), then apply.go and fate.go.

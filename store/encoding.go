@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"freshet/store/internal/format"
-
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/s2"
+
+	"freshet/store/internal/format"
 )
 
 // EncodeLinks returns links as Fetched.Links wants them: an array of them, or a byte string which is that array
@@ -127,14 +127,14 @@ func unpack(raw cbor.RawMessage) ([]byte, error) {
 	return s2.Decode(nil, packed)
 }
 
-// appendRecord appends the encoding of a record: its kind's byte, then the value.
-func appendRecord(dst []byte, r Record) []byte {
+// AppendRecord appends the encoding of a record: its kind's byte, then the value.
+func AppendRecord(dst []byte, r Record) []byte {
 	return format.AppendValue(append(dst, byte(r.kind())), r)
 }
 
-// decodeRecord is the inverse of appendRecord for a record of any partition; it does not keep raw,
+// DecodeRecord is the inverse of AppendRecord for a record of any partition; it does not keep raw,
 // but may point into it. Its errors are ErrCorrupt.
-func decodeRecord(raw []byte) (Record, error) {
+func DecodeRecord(raw []byte) (Record, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("%w: empty record", ErrCorrupt)
 	}

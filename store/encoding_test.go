@@ -67,7 +67,11 @@ func TestDecodeLinksRefuses(t *testing.T) {
 func FuzzLinks(f *testing.F) {
 	links := make([]OutLink, 20)
 	for i := range links {
-		links[i] = OutLink{URL: parse(f, fmt.Sprintf("http://page.test/%d", i)), Rel: weburl.RelAnchor}
+		u, err := weburl.Parse(fmt.Sprintf("http://page.test/%d", i))
+		if err != nil {
+			f.Fatal(err)
+		}
+		links[i] = OutLink{URL: u, Rel: weburl.RelAnchor}
 	}
 	f.Add([]byte(EncodeLinks(links)))
 	f.Add([]byte(EncodeLinks(links[:1])))

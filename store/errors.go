@@ -21,3 +21,12 @@ var (
 	// all further writes; it can still be read, closed, and opened again.
 	ErrDiskFull = format.ErrDiskFull
 )
+
+// Problem is something that is wrong with a directory, or was, and is mended.
+type Problem struct {
+	Place string // a URL, site, file or partition
+	Text  string
+}
+
+// String returns "place: text".
+func (p Problem) String() string { return p.Place + ": " + p.Text }

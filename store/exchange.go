@@ -141,11 +141,3 @@ func readPeers(db pebble.Reader, keys format.Keyspace, p weburl.Partition) (peer
 	})
 	return peers, err
 }
-
-// checkPeer checks a key of a Peer, given its end and value.
-func checkPeer(rest, value []byte) error {
-	if _, err := format.PeerTail(rest); err != nil {
-		return err
-	}
-	return format.DecodeValue(value, new(uint64))
-}

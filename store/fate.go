@@ -5,8 +5,8 @@ import (
 	"freshet/weburl"
 )
 
-// keptVisits is how many visits of a page are kept one by one.
-const keptVisits = 64
+// KeptVisits is how many visits of a page are kept one by one.
+const KeptVisits = 64
 
 // fetched applies a visit: the page leaves its queue, its fate is decided, and it may be queued
 // again.
@@ -245,11 +245,11 @@ func (st *state) addVisit(row *pageRow, v *Visit) {
 	row.Visits++
 	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits)
 	st.set(v)
-	if row.Visits <= keptVisits {
+	if row.Visits <= KeptVisits {
 		return
 	}
 	var old Visit
-	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits-keptVisits)
+	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits-KeptVisits)
 	if st.load(&old) {
 		row.Folded.add(&old)
 		st.delete()

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/store"
+	"freshet/store/internal/storetest"
 	"freshet/weburl"
 )
 
@@ -15,25 +17,29 @@ import (
 // page: its state, its number of versions, and the kind of its entry in the change log, at the
 // number of the visit that made it.
 func TestFates(t *testing.T) {
-	visits := map[string]func(f *Fetched){
-		"a":         func(f *Fetched) { f.BodyDigest, f.TextDigest = BodyDigest{1}, TextDigest{1} },
-		"a-noise":   func(f *Fetched) { f.BodyDigest, f.TextDigest = BodyDigest{2}, TextDigest{1} },
-		"b":         func(f *Fetched) { f.BodyDigest, f.TextDigest = BodyDigest{3}, TextDigest{3} },
-		"image":     func(f *Fetched) { f.BodyDigest = BodyDigest{4} },
-		"image2":    func(f *Fetched) { f.BodyDigest = BodyDigest{5} },
-		"noarchive": func(f *Fetched) { f.BodyDigest, f.TextDigest, f.NoArchive = BodyDigest{1}, TextDigest{1}, true },
-		"noarch-b":  func(f *Fetched) { f.BodyDigest, f.TextDigest, f.NoArchive = BodyDigest{3}, TextDigest{3}, true },
-		"cut":       func(f *Fetched) { f.BodyDigest, f.Truncated = BodyDigest{9}, "length" },
-		"soft":      func(f *Fetched) { f.BodyDigest, f.SoftError = BodyDigest{9}, true },
-		"304":       func(f *Fetched) { f.Outcome, f.Status = OutcomeNotModified, 304 },
-		"404":       func(f *Fetched) { f.Outcome, f.Status = OutcomeMissing, 404 },
-		"403":       func(f *Fetched) { f.Outcome, f.Status = OutcomeClientError, 403 },
-		"500":       func(f *Fetched) { f.Outcome, f.Status = OutcomeServerError, 500 },
-		"timeout":   func(f *Fetched) { f.Outcome, f.Status = OutcomeFailed, 0 },
-		"denied":    func(f *Fetched) { f.Outcome, f.Status = OutcomeDenied, 0 },
-		"301x":      func(f *Fetched) { redirect(f, "http://x.test/", true) },
-		"301y":      func(f *Fetched) { redirect(f, "http://y.test/", true) },
-		"302x":      func(f *Fetched) { redirect(f, "http://x.test/", false) },
+	visits := map[string]func(f *store.Fetched){
+		"a":       func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{1}, store.TextDigest{1} },
+		"a-noise": func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{2}, store.TextDigest{1} },
+		"b":       func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{3}, store.TextDigest{3} },
+		"image":   func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{4} },
+		"image2":  func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{5} },
+		"noarchive": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.NoArchive = store.BodyDigest{1}, store.TextDigest{1}, true
+		},
+		"noarch-b": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.NoArchive = store.BodyDigest{3}, store.TextDigest{3}, true
+		},
+		"cut":     func(f *store.Fetched) { f.BodyDigest, f.Truncated = store.BodyDigest{9}, "length" },
+		"soft":    func(f *store.Fetched) { f.BodyDigest, f.SoftError = store.BodyDigest{9}, true },
+		"304":     func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeNotModified, 304 },
+		"404":     func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeMissing, 404 },
+		"403":     func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeClientError, 403 },
+		"500":     func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeServerError, 500 },
+		"timeout": func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeFailed, 0 },
+		"denied":  func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeDenied, 0 },
+		"301x":    func(f *store.Fetched) { redirect(f, "http://x.test/", true) },
+		"301y":    func(f *store.Fetched) { redirect(f, "http://y.test/", true) },
+		"302x":    func(f *store.Fetched) { redirect(f, "http://x.test/", false) },
 	}
 	tests := []struct{ name, visits, want string }{
 		{"first version", "a", "live/1/new@1"},
@@ -73,13 +79,13 @@ func TestFates(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openTest(t, testOptions(vfs.NewMem()))
-			u := parse(t, "http://page.test/")
+			s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+			u := storetest.Parse(t, "http://page.test/")
 			var got []string
 			for i, name := range strings.Fields(test.visits) {
-				f := &Fetched{URL: u, At: at(i), Outcome: OutcomeStored, Status: 200, Capture: Pointer{File: "f", Offset: int64(i), Length: 1}}
+				f := &store.Fetched{URL: u, At: storetest.At(i), Outcome: store.OutcomeStored, Status: 200, Capture: store.Pointer{File: "f", Offset: int64(i), Length: 1}}
 				visits[name](f)
-				commitPages(t, s, Fetch{Record: f})
+				storetest.Commit(t, s, store.Fetch{Record: f})
 				got = append(got, fate(t, s, u))
 			}
 			if diff := cmp.Diff(strings.Fields(test.want), got); diff != "" {
@@ -89,22 +95,22 @@ func TestFates(t *testing.T) {
 	}
 }
 
-func redirect(f *Fetched, target string, permanent bool) {
+func redirect(f *store.Fetched, target string, permanent bool) {
 	u, err := weburl.Parse(target)
 	if err != nil {
 		panic(err)
 	}
-	f.Outcome, f.Status, f.Redirect, f.Permanent = OutcomeRedirected, 302, u, permanent
+	f.Outcome, f.Status, f.Redirect, f.Permanent = store.OutcomeRedirected, 302, u, permanent
 }
 
 // fate says what became of a page: state/versions/last change@record.
-func fate(t *testing.T, s *Store, u weburl.URL) string {
+func fate(t *testing.T, s *store.Store, u weburl.URL) string {
 	t.Helper()
 	page, fp, err := s.PageOf(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := s.Changes(home(u), 0, 10)
+	changes, err := s.Changes(storetest.Home(u), 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,30 +126,30 @@ func fate(t *testing.T, s *Store, u weburl.URL) string {
 
 // TestVisitsFold holds that the last 64 visits are kept and the older ones summed up.
 func TestVisitsFold(t *testing.T) {
-	s := openTest(t, testOptions(vfs.NewMem()))
-	u := parse(t, "http://page.test/")
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	u := storetest.Parse(t, "http://page.test/")
 	const n = 70
 	for i := range n {
-		f := status(u, i, 500)
+		f := storetest.Status(u, i, 500)
 		if i != 2 {
-			f = Fetch{Record: &Fetched{URL: u, At: at(i), Outcome: OutcomeStored, Status: 200, BodyDigest: BodyDigest{byte(i / 2)}}}
+			f = store.Fetch{Record: &store.Fetched{URL: u, At: storetest.At(i), Outcome: store.OutcomeStored, Status: 200, BodyDigest: store.BodyDigest{byte(i / 2)}}}
 		}
-		commitPages(t, s, f)
+		storetest.Commit(t, s, f)
 	}
 	page, fp, err := s.PageOf(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	visits, err := s.Visits(home(u), fp)
+	visits, err := s.Visits(storetest.Home(u), fp)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(visits) != keptVisits || visits[0].At != at(n-keptVisits) || page.Visits != n {
-		t.Errorf("%d visits kept from %d, %d in all; want %d from %d, %d in all", len(visits), visits[0].At, page.Visits, keptVisits, at(n-keptVisits), n)
+	if len(visits) != store.KeptVisits || visits[0].At != storetest.At(n-store.KeptVisits) || page.Visits != n {
+		t.Errorf("%d visits kept from %d, %d in all; want %d from %d, %d in all", len(visits), visits[0].At, page.Visits, store.KeptVisits, storetest.At(n-store.KeptVisits), n)
 	}
 	// Folded: visits 0 to 5, of which 2 failed; contents 0 0 - 1 2 2, so changes at 0, 3 and 4.
-	minute := at(1) - at(0)
-	want := Folded{Visits: 6, Complete: 5, Changes: 3, ElapsedNs: 5 * minute, ChangedNs: 3 * minute, First: at(0), Last: at(5)}
+	minute := storetest.At(1) - storetest.At(0)
+	want := store.Folded{Visits: 6, Complete: 5, Changes: 3, ElapsedNs: 5 * minute, ChangedNs: 3 * minute, First: storetest.At(0), Last: storetest.At(5)}
 	if diff := cmp.Diff(want, page.Folded); diff != "" {
 		t.Errorf("folded visits (-want +got):\n%s", diff)
 	}

@@ -1,13 +1,8 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io/fs"
-	"strconv"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,39 +11,13 @@ import (
 	"freshet/weburl"
 )
 
-// The high-water file says how many records each partition of each crawl had on disk at some moment: at the last
-// heartbeat or the last close. A database that has fewer has been rolled back, by a log that was cut or an older copy of a file.
-// The file also repeats the number of partitions. It is a line: the CRC-32C of what follows it, a space, and JSON.
-
-// heights are the numbers of the partitions' last records.
-type heights struct {
-	Partitions int                 `json:"partitions"`
-	Crawls     map[string][]uint64 `json:"crawls"` // by partition
-}
-
-// highwater keeps the file.
+// highwater keeps the high-water file.
 type highwater struct {
-	fs   vfs.FS
-	path string
+	fs  vfs.FS
+	dir string
 
 	mu  sync.Mutex
-	now heights
-}
-
-// readHighwater reads the file; found is false where there is none. The errors are ErrCorrupt and the file system's.
-func readHighwater(fsys vfs.FS, path string) (h heights, found bool, err error) {
-	raw, err := format.ReadFile(fsys, path, 1<<28)
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, false, nil
-	} else if err != nil {
-		return h, false, fmt.Errorf("store: %w", err)
-	}
-	sum, text, ok := bytes.Cut(bytes.TrimSuffix(raw, []byte("\n")), []byte(" "))
-	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if !ok || err != nil || crc32.Checksum(text, castagnoli) != uint32(want) || json.Unmarshal(text, &h) != nil {
-		return heights{}, true, fmt.Errorf("%w: %s: the checksum differs", ErrCorrupt, path)
-	}
-	return h, true, nil
+	now format.Heights
 }
 
 // reached notes that a record of a partition is on disk.
@@ -66,21 +35,14 @@ func (h *highwater) reached(crawl string, p weburl.Partition, n uint64) {
 // write puts the file in the place of the one before.
 func (h *highwater) write() error {
 	h.mu.Lock()
-	text, err := json.Marshal(h.now)
+	line := format.AppendLine(nil, h.now)
 	h.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	raw := append(fmt.Appendf(nil, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n')
-	if err := errors.Join(format.WriteFile(h.fs, h.path+".new", raw), h.fs.Rename(h.path+".new", h.path)); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+	return format.WriteHeights(h.fs, h.dir, line)
 }
 
 // heightsOf returns what a database has; of totals that cannot be read, what was noted.
-func (s *Store) heightsOf(noted heights) (h heights, err error) {
-	h = heights{Partitions: s.dir.partitions, Crawls: map[string][]uint64{}}
+func (s *Store) heightsOf(noted format.Heights) (h format.Heights, err error) {
+	h = format.Heights{Partitions: s.dir.partitions, Crawls: map[string][]uint64{}}
 	names, err := s.Crawls()
 	if err != nil {
 		return h, err
@@ -92,7 +54,7 @@ func (s *Store) heightsOf(noted heights) (h heights, err error) {
 			err := s.row(format.NewKeyspace(crawl).AppendKind(nil, weburl.Partition(p), format.KeyCounters), &total)
 			switch {
 			case errors.Is(err, ErrCorrupt):
-				total.Records = noted.of(crawl, p)
+				total.Records = noted.Of(crawl, p)
 			case err != nil && !errors.Is(err, ErrNotFound):
 				return h, err
 			}
@@ -103,26 +65,10 @@ func (s *Store) heightsOf(noted heights) (h heights, err error) {
 	return h, nil
 }
 
-// behind returns how many records of h another has not.
-func (h *heights) behind(other heights) (lost uint64) {
-	for crawl, all := range h.Crawls {
-		had := other.Crawls[crawl]
-		for p, n := range all {
-			if p >= len(had) {
-				lost += n
-			} else if n > had[p] {
-				lost += n - had[p]
-			}
-		}
-	}
-	return lost
-}
-
 // checkHighwater compares the database with what it has had. Its error is ErrCorrupt if records are missing, unless the
 // directory is opened to be repaired.
 func (s *Store) checkHighwater() error {
-	path := s.dir.join(format.HighwaterFile)
-	noted, _, err := readHighwater(s.fs, path)
+	noted, err := format.ReadHeights(s.fs, s.dir.path)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
@@ -134,8 +80,8 @@ func (s *Store) checkHighwater() error {
 	if err != nil {
 		return err
 	}
-	s.rolledBack = noted.behind(now)
-	s.highwater = &highwater{fs: s.fs, path: path, now: now}
+	s.rolledBack = noted.Behind(now)
+	s.highwater = &highwater{fs: s.fs, dir: s.dir.path, now: now}
 	if s.rolledBack == 0 {
 		return nil
 	}
@@ -154,17 +100,9 @@ func (s *Store) checkHighwater() error {
 	return nil
 }
 
-// of returns the number of a partition's last record.
-func (h *heights) of(crawl string, p int) uint64 {
-	if all := h.Crawls[crawl]; p < len(all) {
-		return all[p]
-	}
-	return 0
-}
-
 // height returns the number that a partition's records have come to, also those that were lost.
 func (h *highwater) height(crawl string, p weburl.Partition) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.now.of(crawl, int(p))
+	return h.now.Of(crawl, int(p))
 }

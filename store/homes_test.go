@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store"
+	"freshet/store/repair"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
@@ -22,8 +25,8 @@ func suffixesOf(labels int) weburl.Suffixes {
 }
 
 // discovered returns a record of a new page where a store has its site's home.
-func discoveredAt(s *Store, u weburl.URL) *Discovered {
-	return &Discovered{Partition: s.Home(u.Site()), At: 1, New: []NewPage{{URL: u}}}
+func discoveredAt(s *store.Store, u weburl.URL) *store.Discovered {
+	return &store.Discovered{Partition: s.Home(u.Site()), At: 1, New: []store.NewPage{{URL: u}}}
 }
 
 // TestAnotherSuffixListMovesNothing opens a directory under one list of public suffixes after the other, older and
@@ -36,8 +39,8 @@ func TestAnotherSuffixListMovesNothing(t *testing.T) {
 		blocked := map[string]int64{}
 		for round := range 8 {
 			list := suffixesOf(1 + random.IntN(4))
-			o := Options{FS: fs, Suffixes: list}
-			s, err := Open("data", o)
+			o := store.Options{FS: fs, Suffixes: list}
+			s, err := store.Open("data", o)
 			if err != nil {
 				t.Fatalf("seed %d, round %d: %v", seed, round, err)
 			}
@@ -63,10 +66,10 @@ func TestAnotherSuffixListMovesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				records := []Record{discoveredAt(s, u), &Refused{URL: u, At: 2, Reason: "test"}}
+				records := []store.Record{discoveredAt(s, u), &store.Refused{URL: u, At: 2, Reason: "test"}}
 				if random.IntN(4) == 0 {
 					blocked[host] = int64(100 + round)
-					records = []Record{&Gated{Partition: s.Home(u.Site()), Host: host, Gate: Gate{Blocked: blocked[host]}}}
+					records = []store.Record{&store.Gated{Partition: s.Home(u.Site()), Host: host, Gate: store.Gate{Blocked: blocked[host]}}}
 				} else if _, known := homes[u]; !known {
 					homes[u] = s.Home(u.Site())
 				}
@@ -74,7 +77,7 @@ func TestAnotherSuffixListMovesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := s.Verify(context.Background(), func(p Problem) { t.Errorf("seed %d, round %d: verify: %s", seed, round, p) }); err != nil {
+			if err := repair.Verify(context.Background(), s, func(p store.Problem) { t.Errorf("seed %d, round %d: verify: %s", seed, round, p) }); err != nil {
 				t.Error(err)
 			}
 			if err := s.Close(); err != nil {
@@ -92,7 +95,7 @@ func TestPartitionKeepsItsHosts(t *testing.T) {
 	}
 	var number uint64
 	var raw []byte
-	from, err := Open("data", Options{FS: vfs.NewMem(), Suffixes: suffixesOf(2), OnRecord: func(_ weburl.Partition, n uint64, record []byte) {
+	from, err := store.Open("data", store.Options{FS: vfs.NewMem(), Suffixes: suffixesOf(2), OnRecord: func(_ weburl.Partition, n uint64, record []byte) {
 		number, raw = n, bytes.Clone(record)
 	}})
 	if err != nil {
@@ -104,18 +107,18 @@ func TestPartitionKeepsItsHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stream bytes.Buffer
-	if err := from.ExportPartition(p, &stream); err != nil {
+	if err := transfer.ExportPartition(from, p, &stream); err != nil {
 		t.Fatal(err)
 	}
 	for _, take := range []struct {
 		how string
-		do  func(s *Store) error
+		do  func(s *store.Store) error
 	}{
-		{"import", func(s *Store) error { _, err := s.ImportPartition(&stream); return err }},
-		{"replay", func(s *Store) error { return s.Replay(p, number, raw) }},
+		{"import", func(s *store.Store) error { _, err := transfer.ImportPartition(s, &stream); return err }},
+		{"replay", func(s *store.Store) error { return s.Replay(p, number, raw) }},
 	} {
 		fs := vfs.NewMem()
-		to, err := Open("data", Options{FS: fs, Suffixes: suffixesOf(3)})
+		to, err := store.Open("data", store.Options{FS: fs, Suffixes: suffixesOf(3)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +135,7 @@ func TestPartitionKeepsItsHosts(t *testing.T) {
 			if err := to.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if to, err = Open("data", Options{FS: fs, Suffixes: suffixesOf(3)}); err != nil {
+			if to, err = store.Open("data", store.Options{FS: fs, Suffixes: suffixesOf(3)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // TestLarge holds that the store learns that its database has become large at a write after a table was written, and at
 // the next opening.
 func TestLarge(t *testing.T) {
-	o := testOptions(vfs.NewMem())
-	s := openTest(t, o)
+	fs := vfs.NewMem()
+	s := openFor(t, fs)
 	value, rng := make([]byte, 1<<20), rand.NewChaCha8([32]byte{1})
 	for i := range byte(database.SmallBytes>>20 + 1) {
 		if s.large.Load() {
@@ -43,16 +43,30 @@ func TestLarge(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s = openTest(t, o); !s.large.Load() {
+	if s = openFor(t, fs); !s.large.Load() {
 		t.Error("not large at the next opening")
 	}
+}
+
+func openFor(t *testing.T, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("data", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // TestFilters holds that the first level and the last have filters and those between have none, by the options that the
 // database says it has.
 func TestFilters(t *testing.T) {
 	fs := vfs.NewMem()
-	s := openTest(t, testOptions(fs))
+	s := openFor(t, fs)
 	dir := s.dir.join(format.DatabaseDir)
 	names, err := fs.List(dir)
 	if err != nil {

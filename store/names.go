@@ -50,11 +50,11 @@ func (s *Store) dropLeftovers() error {
 	return s.dropFolder(format.TempDir)
 }
 
-// dropCopies deletes the folders in which there may be copies of captures and rows that no row names.
-func (s *Store) dropCopies() error {
-	s.files.Lock()
-	defer s.files.Unlock()
-	return errors.Join(s.dropFolder(format.TempDir), s.dropFolder(format.AsideDir))
+// DropCopies deletes the folders in which there may be copies of captures and rows that no row names.
+func (in Inside) DropCopies() error {
+	in.files.Lock()
+	defer in.files.Unlock()
+	return errors.Join(in.dropFolder(format.TempDir), in.dropFolder(format.AsideDir))
 }
 
 // dropFolder deletes a folder of the directory, durably, if it is there.
@@ -68,22 +68,22 @@ func (s *Store) dropFolder(name string) error {
 	return format.SyncDir(s.fs, s.dir.path)
 }
 
-// strangers returns the names in the directory, and in its folder of captures, that no program of ours has given.
-func (s *Store) strangers() (names []string, err error) {
-	top, err := s.fs.List(s.dir.path)
+// Strangers returns the names in the directory, and in its folder of captures, that no program of ours has given.
+func (in Inside) Strangers() (names []string, err error) {
+	top, err := in.fs.List(in.dir.path)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range top {
 		as := name
-		if info, err := s.fs.Stat(s.dir.join(name)); err == nil && info.IsDir() {
+		if info, err := in.fs.Stat(in.Path(name)); err == nil && info.IsDir() {
 			as += "/"
 		}
 		if !slices.Contains(topNames, as) && !leftover(name) && !strings.HasPrefix(as, InFlightPrefix) {
 			names = append(names, name)
 		}
 	}
-	captures, err := s.fs.List(s.dir.join(format.CapturesDir))
+	captures, err := in.fs.List(in.Path(format.CapturesDir))
 	for _, name := range captures {
 		if !strings.HasSuffix(strings.TrimSuffix(name, ".open"), ".warc.gz") {
 			names = append(names, format.CapturesDir+"/"+name)

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -10,7 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
 	"freshet/store/warc"
 )
 
@@ -18,21 +20,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStart(t *testing.T) {
 	disk := vfs.NewCrashableMem()
-	u := parse(t, "http://page.test/")
-	s := openTest(t, testOptions(disk))
+	u := storetest.Parse(t, "http://page.test/")
+	s := storetest.Open(t, storetest.Options(disk))
 	if start := s.Start(); !start.Fresh || !start.Clean || !start.LastAlive.IsZero() {
 		t.Errorf("new directory: %+v", start)
 	}
-	if err := s.Heartbeat(begin); err != nil {
+	if err := s.Heartbeat(storetest.Begin); err != nil {
 		t.Fatal(err)
 	}
-	commitPages(t, s, answer(t, u, 1, "one"))
+	storetest.Commit(t, s, storetest.Answer(t, u, 1, "one"))
 
-	crashed := openTest(t, testOptions(disk.CrashClone(vfs.CrashCloneCfg{})))
-	if start := crashed.Start(); start.Fresh || start.Clean || !start.LastAlive.Equal(begin) || len(start.Truncated) > 0 {
+	crashed := storetest.Open(t, storetest.Options(disk.CrashClone(vfs.CrashCloneCfg{})))
+	if start := crashed.Start(); start.Fresh || start.Clean || !start.LastAlive.Equal(storetest.Begin) || len(start.Truncated) > 0 {
 		t.Errorf("after a crash: %+v", start)
 	}
-	verify(t, crashed)
+	storetest.Verify(t, crashed)
 	if err := crashed.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,19 +46,19 @@ func TestStart(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("second close: %v", err)
 	}
-	if _, err := s.Apply(&Gated{Host: "x"}); !errors.Is(err, ErrClosed) {
+	if _, err := s.Apply(&store.Gated{Host: "x"}); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("write after close: %v", err)
 	}
-	s = openTest(t, testOptions(disk))
-	if start := s.Start(); start.Fresh || !start.Clean || !start.LastAlive.Equal(begin) {
+	s = storetest.Open(t, storetest.Options(disk))
+	if start := s.Start(); start.Fresh || !start.Clean || !start.LastAlive.Equal(storetest.Begin) {
 		t.Errorf("after a clean stop: %+v", start)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := testOptions(disk)
+	o := storetest.Options(disk)
 	o.Crawl = "other"
-	if start := openTest(t, o).Start(); !start.Fresh {
+	if start := storetest.Open(t, o).Start(); !start.Fresh {
 		t.Errorf("another crawl of the directory: %+v", start)
 	}
 }
@@ -64,9 +66,9 @@ func TestStart(t *testing.T) {
 // TestTornCapture holds that the tail of a capture that was cut is dropped, and said.
 func TestTornCapture(t *testing.T) {
 	disk := vfs.NewMem()
-	s := openTest(t, testOptions(disk))
-	u := parse(t, "http://page.test/")
-	commitPages(t, s, answer(t, u, 1, "one"))
+	s := storetest.Open(t, storetest.Options(disk))
+	u := storetest.Parse(t, "http://page.test/")
+	storetest.Commit(t, s, storetest.Answer(t, u, 1, "one"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,20 +90,20 @@ func TestTornCapture(t *testing.T) {
 	if err := errors.Join(f.Close(), disk.Rename(paths[0], paths[0]+".open")); err != nil {
 		t.Fatal(err)
 	}
-	s = openTest(t, testOptions(disk))
+	s = storetest.Open(t, storetest.Options(disk))
 	if got := s.Start().Truncated; len(got) != 1 || "data/warc/"+got[0] != paths[0] {
 		t.Errorf("truncated %v: want %s", got, paths[0])
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }
 
 func TestOpenRefuses(t *testing.T) {
 	t.Run("a newer format", func(t *testing.T) {
 		disk := vfs.NewMem()
-		if err := errors.Join(disk.MkdirAll("data", 0o755), format.WriteFile(disk, "data/freshet.json", fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1))); err != nil {
+		if err := errors.Join(disk.MkdirAll("data", 0o755), format.WriteFile(disk, "data/freshet.json", fmt.Appendf(nil, `{"format":%d,"partitions":4}`, store.Format+1))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
+		if _, err := store.Open("data", storetest.Options(disk)); !errors.Is(err, store.ErrFormat) {
 			t.Errorf("open: %v: want ErrFormat", err)
 		}
 	})
@@ -111,27 +113,27 @@ func TestOpenRefuses(t *testing.T) {
 			if err := errors.Join(disk.MkdirAll("data", 0o755), format.WriteFile(disk, "data/freshet.json", []byte(text))); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrCorrupt) {
+			if _, err := store.Open("data", storetest.Options(disk)); !errors.Is(err, store.ErrCorrupt) {
 				t.Errorf("open with %q: %v: want ErrCorrupt", text, err)
 			}
 		}
 	})
 	t.Run("a directory in use", func(t *testing.T) {
 		disk := vfs.NewMem()
-		openTest(t, testOptions(disk))
-		if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrLocked) {
+		storetest.Open(t, storetest.Options(disk))
+		if _, err := store.Open("data", storetest.Options(disk)); !errors.Is(err, store.ErrLocked) {
 			t.Errorf("open: %v: want ErrLocked", err)
 		}
 	})
 	t.Run("read-only where there is none", func(t *testing.T) {
-		o := testOptions(vfs.NewMem())
+		o := storetest.Options(vfs.NewMem())
 		o.ReadOnly = true
-		if _, err := Open("data", o); err == nil {
+		if _, err := store.Open("data", o); err == nil {
 			t.Error("open: no error")
 		}
 	})
 	t.Run("wrong options", func(t *testing.T) {
-		if _, err := Open("data", Options{Crawl: "A/b", Partitions: -1, CacheBytes: -1}); err == nil {
+		if _, err := store.Open("data", store.Options{Crawl: "A/b", Partitions: -1, CacheBytes: -1}); err == nil {
 			t.Error("open: no error")
 		}
 	})
@@ -139,45 +141,45 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	disk := vfs.NewMem()
-	s := openTest(t, testOptions(disk))
-	u := parse(t, "http://page.test/")
-	commitPages(t, s, answer(t, u, 1, "one"))
+	s := storetest.Open(t, storetest.Options(disk))
+	u := storetest.Parse(t, "http://page.test/")
+	storetest.Commit(t, s, storetest.Answer(t, u, 1, "one"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := testOptions(disk)
+	o := storetest.Options(disk)
 	o.ReadOnly, o.Partitions = true, 9
-	s = openTest(t, o)
-	if s.Partitions() != testPartitions {
-		t.Errorf("%d partitions: want the directory's %d", s.Partitions(), testPartitions)
+	s = storetest.Open(t, o)
+	if s.Partitions() != storetest.Partitions {
+		t.Errorf("%d partitions: want the directory's %d", s.Partitions(), storetest.Partitions)
 	}
-	if _, err := s.Apply(&Gated{Host: "x"}); !errors.Is(err, ErrReadOnly) {
+	if _, err := s.Apply(&store.Gated{Host: "x"}); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("write: %v: want ErrReadOnly", err)
 	}
-	if err := s.Heartbeat(begin); !errors.Is(err, ErrReadOnly) {
+	if err := s.Heartbeat(storetest.Begin); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("heartbeat: %v: want ErrReadOnly", err)
 	}
 	if page, _, err := s.PageOf(u); err != nil || page.Versions != 1 {
 		t.Errorf("page %+v, %v", page, err)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }
 
 // TestRealFiles opens a directory of the machine's file system, twice.
 func TestRealFiles(t *testing.T) {
-	o := testOptions(nil)
-	u := parse(t, "http://page.test/")
+	o := storetest.Options(nil)
+	u := storetest.Parse(t, "http://page.test/")
 	dir := t.TempDir() + "/a/b"
 	for i := range 2 {
-		s, err := Open(dir, o)
+		s, err := store.Open(dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir, o); !errors.Is(err, ErrLocked) {
+		if _, err := store.Open(dir, o); !errors.Is(err, store.ErrLocked) {
 			t.Errorf("second open: %v: want ErrLocked", err)
 		}
-		commitPages(t, s, answer(t, u, i, fmt.Sprint("content ", i)))
-		verify(t, s)
+		storetest.Commit(t, s, storetest.Answer(t, u, i, fmt.Sprint("content ", i)))
+		storetest.Verify(t, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func TestRealFiles(t *testing.T) {
 }
 
 func TestBody(t *testing.T) {
-	s := openTest(t, testOptions(vfs.NewMem()))
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	if _, err := w.Write([]byte("hello, content")); err != nil {
@@ -196,16 +198,16 @@ func TestBody(t *testing.T) {
 	}
 	block := "HTTP/1.1 203 Fine\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", packed.Len(), packed.Bytes())
-	u := parse(t, "http://page.test/")
+	u := storetest.Parse(t, "http://page.test/")
 	member, err := warc.NewEncoder(warc.FastLevel).AppendMember(nil, &warc.Record{
-		Type: warc.Response, Date: begin, TargetURI: u.String(), ContentType: warc.TypeResponse, Block: []byte(block),
+		Type: warc.Response, Date: storetest.Begin, TargetURI: u.String(), ContentType: warc.TypeResponse, Block: []byte(block),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := Fetch{Record: &Fetched{URL: u, At: at(0), Outcome: OutcomeStored, Status: 203, BodyDigest: warc.DigestOf(packed.Bytes())}, Members: [][]byte{member}}
-	commitPages(t, s, f)
-	version, err := s.Version(home(u), u.Fingerprint(), 1)
+	f := store.Fetch{Record: &store.Fetched{URL: u, At: storetest.At(0), Outcome: store.OutcomeStored, Status: 203, BodyDigest: warc.DigestOf(packed.Bytes())}, Members: [][]byte{member}}
+	storetest.Commit(t, s, f)
+	version, err := s.Version(storetest.Home(u), u.Fingerprint(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,14 +215,14 @@ func TestBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body.Status != 203 || !bytes.Equal(body.Payload, packed.Bytes()) || !body.At.Equal(begin) {
+	if body.Status != 203 || !bytes.Equal(body.Payload, packed.Bytes()) || !body.At.Equal(storetest.Begin) {
 		t.Errorf("body %+v", body)
 	}
-	if _, err := s.Body(Pointer{}); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Body(store.Pointer{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("body of nothing: %v: want ErrNotFound", err)
 	}
-	if _, err := s.Body(Pointer{File: version.Capture.File, Offset: 1, Length: 9}); !errors.Is(err, ErrCorrupt) {
+	if _, err := s.Body(store.Pointer{File: version.Capture.File, Offset: 1, Length: 9}); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("body of a wrong place: %v: want ErrCorrupt", err)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }

@@ -2,13 +2,11 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -67,8 +65,8 @@ func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err err
 		}
 		raws[i] = raw
 		for line := range bytes.Lines(raw) {
-			o, ok := decodeOrder(line)
-			if !ok {
+			var o order
+			if !format.DecodeLine(line, &o) || o.Number == 0 {
 				faults = append(faults, Problem{name, "a line cannot be read"})
 				continue
 			}
@@ -91,25 +89,6 @@ func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err err
 	return all, faults, nil
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func appendOrder(dst []byte, o *order) []byte {
-	text, err := json.Marshal(o)
-	if err != nil {
-		panic(fmt.Sprintf("store: encode order: %v", err)) // one of our own types
-	}
-	return append(fmt.Appendf(dst, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n')
-}
-
-func decodeOrder(line []byte) (o order, ok bool) {
-	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
-	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if !ok || err != nil || crc32.Checksum(text, castagnoli) != uint32(want) {
-		return o, false
-	}
-	return o, json.Unmarshal(text, &o) == nil && o.Number > 0
-}
-
 // openOrders reads the orders and makes both files whole and equal, unless it is only to look.
 func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error) {
 	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, format.OrdersFile), fsys.PathJoin(dir, format.OrdersCopy)}}
@@ -127,7 +106,7 @@ func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error
 	var raw []byte
 	for i := range all {
 		all[i].Number = uint64(i) + 1 // the database knows of more where one was lost
-		raw = appendOrder(raw, &all[i])
+		raw = format.AppendLine(raw, &all[i])
 	}
 	l.last = uint64(len(all))
 	for _, path := range l.paths {
@@ -145,7 +124,7 @@ func (l *orders) note(all ...order) error {
 	var raw []byte
 	for i := range all {
 		all[i].Number = l.last + uint64(i) + 1
-		raw = appendOrder(raw, &all[i])
+		raw = format.AppendLine(raw, &all[i])
 	}
 	for _, path := range l.paths {
 		if err := l.append(path, raw); err != nil {
@@ -351,7 +330,7 @@ func (s *Store) obey(all []order) error {
 				}
 				continue
 			}
-			if err := s.put(purgeKey(o), &purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}, pebble.NoSync); err != nil {
+			if err := s.put(purgeKey(o), &Purging{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}, pebble.NoSync); err != nil {
 				return err
 			}
 			if _, err := s.takeDown(o.target(), o.At); err != nil {
@@ -381,5 +360,58 @@ func (s *Store) obey(all []order) error {
 }
 
 func purgeKey(o order) []byte {
-	return (&purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site}).key()
+	return (&Purging{Crawl: o.Crawl, URL: o.URL, Site: o.Site}).key()
+}
+
+// TakenDown returns all that was ever ordered to be taken down.
+func (in Inside) TakenDown() (down []Purging, err error) {
+	all, _, err := readOrders(in.fs, in.dir.path)
+	for _, o := range all {
+		if o.Do == orderPurge {
+			down = append(down, Purging{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At})
+		}
+	}
+	return down, err
+}
+
+// OrderAgain does again what was ordered of the crawl that is open, rows having been lost, and calls report for each order.
+func (in Inside) OrderAgain(report func(Problem)) error {
+	all, _, err := readOrders(in.fs, in.dir.path)
+	if err != nil {
+		return err
+	}
+	if err := in.completeOrders(all); err != nil {
+		return err
+	}
+	if all, _, err = readOrders(in.fs, in.dir.path); err != nil {
+		return err
+	}
+	mine := slices.DeleteFunc(all, func(o order) bool { return o.Crawl != in.Crawl })
+	for _, o := range mine {
+		place := cmp.Or(o.target().String(), o.Host, fmt.Sprintf("partition %d", o.Partition))
+		report(Problem{place, o.Do + " ordered by an operator: done again"})
+	}
+	if err := in.pausable(mine); err != nil {
+		return err
+	}
+	return in.obey(mine)
+}
+
+// pausable makes rows of sites that were paused and whose rows are lost: only a site with a row can be.
+func (in Inside) pausable(all []order) error {
+	batch := in.db.NewBatch()
+	for _, o := range all {
+		if o.Do != orderPause || o.Site == "" || int(o.Partition) >= in.dir.partitions {
+			continue
+		}
+		key := in.keys.AppendText(nil, o.Partition, format.KeySite, string(o.Site))
+		found, err := database.Get(in.db, key, func([]byte) error { return nil })
+		if err == nil && !found {
+			err = batch.Set(key, format.AppendValue(nil, &SiteRow{}), nil)
+		}
+		if err != nil {
+			return errors.Join(err, batch.Close())
+		}
+	}
+	return in.Commit(batch)
 }

@@ -1,6 +1,7 @@
-package store
+package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
+	"freshet/store/retain"
 	"freshet/weburl"
 )
 
@@ -17,18 +21,18 @@ import (
 func ordered(t *testing.T) (before, after *vfs.MemFS) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
-	s := openTest(t, testOptions(disk))
-	discover(t, s, "http://a.test/1", "http://a.test/2", "http://b.test/", "http://c.test/")
-	commitPages(t, s, answer(t, parse(t, "http://a.test/1"), 1, "one"), answer(t, parse(t, "http://b.test/"), 2, "two"))
+	s := storetest.Open(t, storetest.Options(disk))
+	storetest.Discover(t, s, "http://a.test/1", "http://a.test/2", "http://b.test/", "http://c.test/")
+	storetest.Commit(t, s, storetest.Answer(t, storetest.Parse(t, "http://a.test/1"), 1, "one"), storetest.Answer(t, storetest.Parse(t, "http://b.test/"), 2, "two"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	before = disk.CrashClone(vfs.CrashCloneCfg{})
-	s = openTest(t, testOptions(disk))
-	c := parse(t, "http://c.test/")
-	_, err1 := s.Purge(context.Background(), time.Unix(0, at(3)), Target{URL: parse(t, "http://a.test/1")}, Target{Site: "http://b.test"})
-	_, err2 := s.Apply(&Paused{Partition: home(c), Site: c.Site(), Since: at(4)})
-	_, err3 := s.Apply(&Gated{Partition: home(c), Host: "c.test", Gate: Gate{Blocked: at(90)}})
+	s = storetest.Open(t, storetest.Options(disk))
+	c := storetest.Parse(t, "http://c.test/")
+	_, err1 := retain.Purge(context.Background(), s, time.Unix(0, storetest.At(3)), store.Target{URL: storetest.Parse(t, "http://a.test/1")}, store.Target{Site: "http://b.test"})
+	_, err2 := s.Apply(&store.Paused{Partition: storetest.Home(c), Site: c.Site(), Since: storetest.At(4)})
+	_, err3 := s.Apply(&store.Gated{Partition: storetest.Home(c), Host: "c.test", Gate: store.Gate{Blocked: storetest.At(90)}})
 	if err := errors.Join(err1, err2, err3, s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -63,29 +67,36 @@ func TestOrdersOutliveTheDatabase(t *testing.T) {
 				}
 			}
 			for range 2 { // the second opening does no more
-				s := openTest(t, testOptions(disk))
-				if page, _, err := s.PageOf(parse(t, "http://a.test/1")); err != nil || page.State != StatePurged {
+				s := storetest.Open(t, storetest.Options(disk))
+				if page, _, err := s.PageOf(storetest.Parse(t, "http://a.test/1")); err != nil || page.State != store.StatePurged {
 					t.Errorf("page: %v, %v", page.State, err)
 				}
 				if row, err := s.Site("http://b.test"); err != nil || !row.Purged {
 					t.Errorf("site: %+v, %v", row, err)
 				}
-				if row, err := s.Site("http://c.test"); err != nil || row.Paused != at(4) {
+				if row, err := s.Site("http://c.test"); err != nil || row.Paused != storetest.At(4) {
 					t.Errorf("paused site: %+v, %v", row, err)
 				}
-				if gate, err := s.Gate(weburl.Site("http://c.test").Partition(testPartitions), "c.test"); err != nil || gate.Blocked != at(90) {
+				if gate, err := s.Gate(weburl.Site("http://c.test").Partition(storetest.Partitions), "c.test"); err != nil || gate.Blocked != storetest.At(90) {
 					t.Errorf("gate: %+v, %v", gate, err)
 				}
-				if _, err := s.FinishPurges(context.Background()); err != nil {
+				if _, err := retain.FinishPurges(context.Background(), s); err != nil {
 					t.Error(err)
 				}
-				verify(t, s)
+				storetest.Verify(t, s)
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}
 			}
-			if all, faults, err := readOrders(disk, "data"); err != nil || len(all) != 4 || len(faults) > 0 {
-				t.Errorf("orders %v, %v, %v", all, faults, err)
+			for _, name := range []string{format.OrdersFile, format.OrdersCopy} {
+				raw, err := format.ReadFile(disk, "data/"+name, 1<<20)
+				if lines := bytes.Count(raw, []byte("\n")); err != nil || lines != 4 {
+					t.Errorf("%s: %d orders, %v: want 4", name, lines, err)
+				}
+			}
+			s := storetest.Open(t, storetest.Options(disk))
+			if faults := s.Inside().Damage().Orders; len(faults) > 0 {
+				t.Errorf("orders: %v", faults)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -7,18 +7,20 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store"
+	"freshet/store/internal/storetest"
 	"freshet/weburl"
 )
 
 // TestPagesFrom holds that the pages from each one on are the rest of all.
 func TestPagesFrom(t *testing.T) {
-	s := openTest(t, testOptions(vfs.NewMem()))
-	p := weburl.Site("http://site.test").Partition(testPartitions)
-	var pages []NewPage
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	p := weburl.Site("http://site.test").Partition(storetest.Partitions)
+	var pages []store.NewPage
 	for i := range 20 {
-		pages = append(pages, NewPage{URL: parse(t, fmt.Sprintf("http://site.test/%d", i))})
+		pages = append(pages, store.NewPage{URL: storetest.Parse(t, fmt.Sprintf("http://site.test/%d", i))})
 	}
-	if _, err := s.Apply(&Discovered{Partition: p, New: pages}); err != nil {
+	if _, err := s.Apply(&store.Discovered{Partition: p, New: pages}); err != nil {
 		t.Fatal(err)
 	}
 	fingerprints := func(from weburl.Fingerprint) (found []weburl.Fingerprint) {

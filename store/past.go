@@ -24,7 +24,7 @@ func (st *state) pruned(p weburl.Partition, r *Pruned) {
 		st.total(p).Pruned += int64(last - row.Pruned)
 		row.Pruned = last
 	}
-	for number := row.firstVisit(); number <= row.Visits && number != 0; number++ {
+	for number := row.FirstVisit(); number <= row.Visits && number != 0; number++ {
 		var visit Visit
 		st.key = st.keys.AppendOfPage(st.key[:0], p, format.KeyVisit, row.id.fp, number)
 		if !st.load(&visit) || visit.Capture.IsZero() || number > r.Visits && visit.Version > last {
@@ -35,10 +35,10 @@ func (st *state) pruned(p weburl.Partition, r *Pruned) {
 	}
 }
 
-// firstVisit returns the number of the first visit that is kept.
-func (p *Page) firstVisit() uint32 {
-	if p.Visits > keptVisits {
-		return p.Visits - keptVisits + 1
+// FirstVisit returns the number of the first visit that is kept.
+func (p *Page) FirstVisit() uint32 {
+	if p.Visits > KeptVisits {
+		return p.Visits - KeptVisits + 1
 	}
 	return 1
 }

@@ -1,11 +1,9 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -29,13 +27,12 @@ func (t Target) String() string {
 	return t.URL.String()
 }
 
-// Purge takes pages and sites down for good: BeginPurge and FinishPurges in one, for a directory in
-// which no crawl runs.
-func (s *Store) Purge(ctx context.Context, at time.Time, targets ...Target) (PurgeReport, error) {
-	if _, err := s.BeginPurge(at, targets...); err != nil {
-		return PurgeReport{}, err
+// Of returns the site, or that of the page.
+func (t Target) Of() weburl.Site {
+	if t.URL.IsZero() {
+		return t.Site
 	}
-	return s.FinishPurges(ctx)
+	return t.URL.Site()
 }
 
 // BeginPurge takes pages and sites down in the database, in every crawl of the directory: a take-down is
@@ -90,18 +87,19 @@ func (s *Store) count(keys format.Keyspace, site weburl.Site) (pages int64, err 
 	return pages, nil
 }
 
-// purge is a purge that has begun. It lies outside of every crawl until it is finished.
-type purge struct {
+// Purging is a purge that has begun. It lies outside of every crawl until it is finished.
+type Purging struct {
 	Crawl string      `cbor:"1,keyasint,omitempty"` // of the key of one that an older program began
 	URL   weburl.URL  `cbor:"2,keyasint,omitzero"`
 	Site  weburl.Site `cbor:"3,keyasint,omitempty"`
 	At    int64       `cbor:"4,keyasint,omitempty"`
 }
 
-func (p *purge) target() Target { return Target{URL: p.URL, Site: p.Site} }
+// Target returns what is taken down.
+func (p *Purging) Target() Target { return Target{URL: p.URL, Site: p.Site} }
 
-func (p *purge) key() []byte {
-	return append(purgePrefix(), p.Crawl+"\x00"+p.target().String()...)
+func (p *Purging) key() []byte {
+	return append(purgePrefix(), p.Crawl+"\x00"+p.Target().String()...)
 }
 
 func purgePrefix() []byte { return format.Outside("purge/") }
@@ -126,7 +124,7 @@ func (s *Store) notePurges(at int64, targets []Target) error {
 	batch := s.db.NewBatch()
 	err := batch.Set(ordersKey(s.options.Crawl), format.AppendValue(nil, s.orders.last), nil)
 	for _, o := range all {
-		p := purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}
+		p := Purging{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At}
 		err = errors.Join(err, batch.Set(p.key(), format.AppendValue(nil, &p), nil))
 	}
 	if err != nil {
@@ -139,10 +137,10 @@ func (s *Store) notePurges(at int64, targets []Target) error {
 }
 
 // begun returns the purges that are not finished, of all crawls.
-func (s *Store) begun() (all []purge, err error) {
+func (s *Store) begun() (all []Purging, err error) {
 	from, to := format.Span(purgePrefix())
 	err = database.Scan(s.db, from, to, func(_, value []byte) error {
-		var p purge
+		var p Purging
 		err := format.DecodeValue(value, &p)
 		all = append(all, p)
 		return err
@@ -155,7 +153,7 @@ func (s *Store) resumePurges() error {
 	all, err := s.begun()
 	for i := range all {
 		if err == nil {
-			_, err = s.takeDown(all[i].target(), all[i].At)
+			_, err = s.takeDown(all[i].Target(), all[i].At)
 		}
 	}
 	return err
@@ -208,7 +206,7 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 		if err != nil {
 			return moves, err
 		}
-		t := takedown{Store: s, crawl: crawl, keys: format.NewKeyspace(crawl), p: s.homes.ofTarget(target), at: at}
+		t := takedown{Store: s, crawl: crawl, keys: format.NewKeyspace(crawl), p: s.homes.of(target.Of()), at: at}
 		if !target.URL.IsZero() {
 			err = t.page(target.URL)
 		} else {
@@ -217,14 +215,6 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 		moves = append(moves, t.moves...)
 	}
 	return moves, err
-}
-
-// ofTarget returns the partition of what is taken down.
-func (h *homes) ofTarget(t Target) weburl.Partition {
-	if t.URL.IsZero() {
-		return h.of(t.Site)
-	}
-	return h.of(t.URL.Site())
 }
 
 // purgeBatch is how many pages of a site go in one batch.
@@ -288,128 +278,4 @@ func (t *takedown) site(site weburl.Site) error {
 		}
 	}
 	return t.apply(group...)
-}
-
-// PurgeReport is what FinishPurges did.
-type PurgeReport struct {
-	Targets    []string // what is now gone
-	Files      int      // WARC files rewritten
-	FreedBytes int64    // of them
-}
-
-// FinishPurges takes the bytes of everything whose purge has begun off the disk. The WARC files that hold any
-// of it are rewritten without it, whoever recorded it, and so are the database's tables and log files.
-// Snapshots on their way out of the directory are cut off. What a repair has set aside goes whole: nobody can
-// tell what of it is not of the page. It may be called while a crawl runs; it then ends the WARC file being
-// written. It reads every WARC file once. After an error, or ctx's end, the next call does it again.
-//
-// Copies that were made of the directory (snapshots, exports) are not its to change.
-func (s *Store) FinishPurges(ctx context.Context) (report PurgeReport, err error) {
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	all, err := s.begun()
-	if err != nil || len(all) == 0 {
-		return report, err
-	}
-	if err := s.endFile(); err != nil {
-		return report, err
-	}
-	if err := s.dropCopies(); err != nil {
-		return report, err
-	}
-	hit := searchFor(all)
-	files, err := s.filesWith(ctx, hit)
-	if err != nil {
-		return report, err
-	}
-	if report.Files, report.FreedBytes, err = s.rewrite(ctx, files, hit, 0); err != nil {
-		return report, err
-	}
-	if err := s.scrub(ctx, s.partitionsOf(all)); err != nil {
-		return report, err
-	}
-	if s.options.OnPurge != nil {
-		if err := s.options.OnPurge(ctx, hit); err != nil {
-			return report, fmt.Errorf("store: purge: %w", err)
-		}
-	}
-	for i := range all {
-		report.Targets = append(report.Targets, all[i].target().String())
-		if err := s.endPurge(&all[i]); err != nil {
-			return report, err
-		}
-	}
-	return report, nil
-}
-
-// partitionsOf returns where the targets of purges are.
-func (s *Store) partitionsOf(all []purge) (places []weburl.Partition) {
-	for i := range all {
-		places = append(places, s.homes.ofTarget(all[i].target()))
-	}
-	slices.Sort(places)
-	return slices.Compact(places)
-}
-
-// endFile ends the WARC file being written, so that it can be rewritten.
-func (s *Store) endFile() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writable(); err != nil {
-		return err
-	}
-	if err := s.warc.Close(); err != nil {
-		return s.fail(fmt.Errorf("store: end captures: %w", err))
-	}
-	return nil
-}
-
-// searchFor returns what tells a record's target that is being purged.
-func searchFor(all []purge) func(target string) bool {
-	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
-	for _, p := range all {
-		if p.URL.IsZero() {
-			sites[p.Site] = true
-		} else {
-			urls[p.URL] = true
-		}
-	}
-	return func(target string) bool {
-		u, err := weburl.Parse(strings.TrimSpace(target))
-		return err == nil && (urls[u] || sites[u.Site()])
-	}
-}
-
-// filesWith returns the closed files that hold a record with such a target.
-func (s *Store) filesWith(ctx context.Context, hit func(target string) bool) (with []string, err error) {
-	files, err := s.closedFiles()
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		members, err := s.members(ctx, s.fs.PathJoin(s.dir.join(format.CapturesDir), file), hit)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(members, func(m member) bool { return m.hit }) {
-			with = append(with, file)
-		}
-	}
-	return with, nil
-}
-
-func (s *Store) endPurge(p *purge) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writable(); err != nil {
-		return err
-	}
-	batch := s.db.NewBatch()
-	if err := batch.Delete(p.key(), nil); err != nil {
-		return errors.Join(err, batch.Close())
-	}
-	if err := database.Commit(batch, pebble.Sync); err != nil {
-		return s.fail(err)
-	}
-	return nil
 }

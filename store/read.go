@@ -20,13 +20,7 @@ type PageAt struct {
 }
 
 // row decodes the value at key into v; ErrNotFound if there is none.
-func (s *Store) row(key []byte, v any) error {
-	found, err := database.Get(s.db, key, func(raw []byte) error { return format.DecodeValue(raw, v) })
-	if err == nil && !found {
-		err = ErrNotFound
-	}
-	return err
-}
+func (s *Store) row(key []byte, v any) error { return format.Read(s.db, key, v) }
 
 // Crawls returns the names of the crawls that have records in the directory, sorted. It takes a look a
 // crawl, however large they are.
@@ -102,12 +96,8 @@ func (s *Store) siteOf(keys format.Keyspace, site weburl.Site) (SiteRow, error) 
 // Sites iterates over a partition's sites by name, as they are when the iteration begins. It ends
 // after an error.
 func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
-	return sitesIn(s.db, s.keys, p)
-}
-
-func sitesIn(db pebble.Reader, keys format.Keyspace, p weburl.Partition) iter.Seq2[SiteRow, error] {
-	from, to := keys.KindSpan(p, format.KeySite)
-	return rows(db, from, to, func(key, value []byte, row *SiteRow) error {
+	from, to := s.keys.KindSpan(p, format.KeySite)
+	return rows(s.db, from, to, func(key, value []byte, row *SiteRow) error {
 		row.Site = weburl.Site(key[len(from):])
 		return format.DecodeValue(value, row)
 	})
@@ -116,16 +106,7 @@ func sitesIn(db pebble.Reader, keys format.Keyspace, p weburl.Partition) iter.Se
 // RobotsBody returns the robots.txt kept for a site; ErrNotFound if none is.
 func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 	key := s.keys.AppendText(nil, s.homes.of(site), format.KeyRobots, string(site))
-	return s.raw(key)
-}
-
-// raw returns a copy of the value at key.
-func (s *Store) raw(key []byte) (value []byte, err error) {
-	found, err := database.Get(s.db, key, func(raw []byte) error { value = append([]byte{}, raw...); return nil })
-	if err == nil && !found {
-		err = ErrNotFound
-	}
-	return value, err
+	return format.ReadRaw(s.db, key)
 }
 
 // Gate returns the politeness kept for a host of partition p, zero if none is. A final dot of the host makes no
@@ -205,7 +186,7 @@ func (s *Store) Version(p weburl.Partition, fp weburl.Fingerprint, number uint32
 
 // OutLinks returns the links of a page's last complete capture.
 func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, error) {
-	raw, err := s.raw(s.keys.AppendPage(nil, p, format.KeyLinks, fp))
+	raw, err := format.ReadRaw(s.db, s.keys.AppendPage(nil, p, format.KeyLinks, fp))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -251,7 +232,7 @@ func (s *Store) Records(p weburl.Partition, after uint64, fn func(n uint64, r Re
 		if err != nil {
 			return err
 		}
-		r, err := decodeRecord(value)
+		r, err := DecodeRecord(value)
 		if err != nil {
 			return err
 		}

@@ -253,7 +253,7 @@ type Withdrawn struct {
 }
 
 // Purged takes a page down for good: versions and out-links go, the row stays as a tombstone. With a
-// URL a page that is not known gets a tombstone too. See Store.Purge for the captures.
+// URL a page that is not known gets a tombstone too. See store/retain for the captures.
 type Purged struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"` // of the row; without meaning if there is a URL
@@ -325,8 +325,8 @@ type Rank struct {
 	Cash        float64
 }
 
-// maxListed bounds the list of a Relocated, Forgotten or Ranked record.
-const maxListed = 4096
+// MaxListed bounds the list of a Relocated, Forgotten or Ranked record.
+const MaxListed = 4096
 
 // Mark says that a consumer has taken in a partition's records up to and with Record. Records that
 // every consumer has passed are trimmed. A mark never goes back.
@@ -539,8 +539,8 @@ func (r *Forgotten) check() error { return checkListed("forgotten", len(r.Change
 func (r *Ranked) check() error    { return checkListed("ranked", len(r.Pages)) }
 
 func checkListed(what string, n int) error {
-	if n > maxListed {
-		return fmt.Errorf("store: %s: a list of %d: want at most %d", what, n, maxListed)
+	if n > MaxListed {
+		return fmt.Errorf("store: %s: a list of %d: want at most %d", what, n, MaxListed)
 	}
 	return nil
 }

@@ -84,6 +84,9 @@ const (
 
 const states = 11
 
+// Known reports whether s is one of the states.
+func (s State) Known() bool { return s < states }
+
 // Queue names one of a site's two queues.
 type Queue uint8
 
@@ -133,8 +136,8 @@ type Move struct {
 // CashUnits is an amount of cash in units of 2⁻⁴⁰: sums of it do not depend on the order of adding.
 type CashUnits int64
 
-// unitsOf returns an amount in units, at most 2²⁰ of cash.
-func unitsOf(cash float64) CashUnits { return CashUnits(min(max(cash, 0), 1<<20) * (1 << 40)) }
+// UnitsOf returns an amount in units, at most 2²⁰ of cash.
+func UnitsOf(cash float64) CashUnits { return CashUnits(min(max(cash, 0), 1<<20) * (1 << 40)) }
 
 // Cash returns the amount.
 func (u CashUnits) Cash() float64 { return float64(u) / (1 << 40) }

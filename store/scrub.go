@@ -36,48 +36,48 @@ func (r *reusing) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // Unwrap implements vfs.FS.
 func (r *reusing) Unwrap() vfs.FS { return r.FS }
 
-// scrub makes the bytes of what has been taken down in some partitions, of any crawl, vanish from the
+// Scrub makes the bytes of what has been taken down in some partitions, of any crawl, vanish from the
 // database's files: its tables and every log file kept for reuse are replaced, and the old files are gone when
 // it returns. It waits for readers that hold on to the old state.
-func (s *Store) scrub(ctx context.Context, places []weburl.Partition) error {
+func (in Inside) Scrub(ctx context.Context, places []weburl.Partition) error {
 	// A table that was written while a snapshot was held may have what was deleted before. From here on
 	// snapshots are of the state without it, and Scrubbed deletes all of it once more: the compaction below
 	// brings those deletions to wherever there is anything left of their keys.
-	s.files.Lock()
-	s.files.Unlock() // all who held a snapshot are done
-	names, err := s.everyCrawl()
+	in.files.Lock()
+	in.files.Unlock() // all who held a snapshot are done
+	names, err := in.everyCrawl()
 	if err != nil {
 		return err
 	}
 	for _, crawl := range names {
 		for _, p := range places {
-			if _, err := s.applyTo(crawl, &Scrubbed{Partition: p}); err != nil {
+			if _, err := in.applyTo(crawl, &Scrubbed{Partition: p}); err != nil {
 				return err
 			}
 		}
 	}
-	if err := s.replaceLogs(); err != nil {
+	if err := in.replaceLogs(); err != nil {
 		return err
 	}
 	from := []byte{format.Oldest}
 	for _, crawl := range names {
-		for p := range s.dir.partitions {
+		for p := range in.dir.partitions {
 			_, to := format.NewKeyspace(crawl).PartitionSpan(weburl.Partition(p))
-			if err := s.db.Compact(ctx, from, to, false); err != nil {
+			if err := in.db.Compact(ctx, from, to, false); err != nil {
 				return err
 			}
 			from = to
 		}
 	}
-	if err := s.db.Compact(ctx, from, []byte{format.KeyFormat + 1}, false); err != nil {
+	if err := in.db.Compact(ctx, from, []byte{format.KeyFormat + 1}, false); err != nil {
 		return err
 	}
 	for {
-		m := s.db.Metrics()
+		m := in.db.Metrics()
 		if m.Table.ObsoleteCount == 0 && m.Table.ZombieCount == 0 {
 			return nil
 		}
-		if err := s.options.Clock.Sleep(ctx, s.options.Clock.Span(10*time.Millisecond)); err != nil {
+		if err := in.Clock.Sleep(ctx, in.Clock.Span(10*time.Millisecond)); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,12 @@ func newState(keys format.Keyspace, db pebble.Reader, large *atomic.Bool) *state
 	}
 }
 
+// renew forgets all that is decoded: rows have changed without a record.
+func (s *Store) renew() {
+	s.state.release()
+	s.state = newState(s.keys, s.db, s.large)
+}
+
 func (st *state) fail(err error) {
 	if st.err == nil {
 		st.err = err

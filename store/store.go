@@ -123,8 +123,7 @@ type Store struct {
 	settled atomic.Bool // Close notes a clean stop
 	flushed atomic.Bool // a table was written since large was last looked after
 	logs    *reusing
-	orders  *orders      // what an operator has ordered, beside the database
-	streams atomic.Int64 // snapshots that were written as tar files
+	orders  *orders // what an operator has ordered, beside the database
 
 	highwater  *highwater
 	rolledBack uint64 // records that were on disk once, and were not at Open
@@ -321,7 +320,7 @@ func (s *Store) readStart() error {
 	if s.options.ReadOnly {
 		return nil
 	}
-	if err := errors.Join(dropOlder(s.db), s.undoImport()); err != nil {
+	if err := errors.Join(format.DropOlder(s.db), s.undoIntake()); err != nil {
 		return err
 	}
 	return s.putHeartbeat(heartbeat{At: last.At})

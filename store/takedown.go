@@ -49,13 +49,13 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 
 // scrubbed strips the kept records of fetches of what has been taken down, and deletes once more what
 // purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
-// database lets go of every older value (see Store.scrub).
+// database lets go of every older value (see Inside.Scrub).
 func (st *state) scrubbed(p weburl.Partition) {
 	from, to := st.keys.KindSpan(p, format.KeyRecord)
 	st.deleteSpan(from, st.keys.AppendNumber(nil, p, format.KeyRecord, st.peekTotal(p).Trimmed+1))
 	st.scrubPages(p)
 	err := database.Scan(st.db, from, to, func(key, value []byte) error {
-		record, err := decodeRecord(value)
+		record, err := DecodeRecord(value)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (st *state) scrubbed(p weburl.Partition) {
 		}
 		strip(record)
 		st.key = append(st.key[:0], key...)
-		st.value = appendRecord(st.value[:0], record)
+		st.value = AppendRecord(st.value[:0], record)
 		st.setRaw(st.value)
 		return nil
 	})

@@ -1,10 +1,13 @@
-package store
+package store_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/store/internal/storetest"
 )
 
 // TestValidators gives a page visits and checks what is then thought of its site's validators. Of a visit,
@@ -12,29 +15,29 @@ import (
 func TestValidators(t *testing.T) {
 	tests := []struct {
 		name, visits string
-		want         Validators
+		want         store.Validators
 	}{
-		{"honest", "aA bB ?bB ?cC 304", Validators{Audits: 2, Hidden: 1}},
-		{"nothing to judge", "a b ?c", Validators{}},
-		{"another text under the same ETag", "aA ?bA", Validators{Audits: 1, Lies: 1, Until: at(1) + int64(distrust)}},
-		{"the same in an answer to a condition", "aA bA", Validators{Lies: 1, Until: at(1) + int64(distrust)}},
-		{"changes that only audits find", "aA ?bB ?cC 304 ?dD ?eE", Validators{Audits: 4, Until: at(5) + int64(distrust)}},
-		{"a change that another visit finds too", "aA ?bB ?cC ?dD eE ?fF", Validators{Audits: 4, Hidden: 1}},
-		{"audits while they are not trusted prove nothing", "aA bA ?cC ?dD ?eE ?fF", Validators{Audits: 4, Lies: 1, Until: at(1) + int64(distrust)}},
+		{"honest", "aA bB ?bB ?cC 304", store.Validators{Audits: 2, Hidden: 1}},
+		{"nothing to judge", "a b ?c", store.Validators{}},
+		{"another text under the same ETag", "aA ?bA", store.Validators{Audits: 1, Lies: 1, Until: storetest.At(1) + store.Distrust}},
+		{"the same in an answer to a condition", "aA bA", store.Validators{Lies: 1, Until: storetest.At(1) + store.Distrust}},
+		{"changes that only audits find", "aA ?bB ?cC 304 ?dD ?eE", store.Validators{Audits: 4, Until: storetest.At(5) + store.Distrust}},
+		{"a change that another visit finds too", "aA ?bB ?cC ?dD eE ?fF", store.Validators{Audits: 4, Hidden: 1}},
+		{"audits while they are not trusted prove nothing", "aA bA ?cC ?dD ?eE ?fF", store.Validators{Audits: 4, Lies: 1, Until: storetest.At(1) + store.Distrust}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openTest(t, testOptions(vfs.NewMem()))
-			u := parse(t, "http://page.test/")
+			s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+			u := storetest.Parse(t, "http://page.test/")
 			for i, visit := range strings.Fields(test.visits) {
-				f := &Fetched{URL: u, At: at(i), Outcome: OutcomeStored, Status: 200, Capture: Pointer{File: "f", Offset: int64(i), Length: 1}}
+				f := &store.Fetched{URL: u, At: storetest.At(i), Outcome: store.OutcomeStored, Status: 200, Capture: store.Pointer{File: "f", Offset: int64(i), Length: 1}}
 				if visit == "304" {
-					f.Outcome, f.Status = OutcomeNotModified, 304
+					f.Outcome, f.Status = store.OutcomeNotModified, 304
 				} else {
 					visit, f.Unconditional = strings.CutPrefix(visit, "?")
-					f.BodyDigest, f.TextDigest, f.ETag = BodyDigest{visit[0]}, TextDigest{visit[0]}, visit[1:]
+					f.BodyDigest, f.TextDigest, f.ETag = store.BodyDigest{visit[0]}, store.TextDigest{visit[0]}, visit[1:]
 				}
-				commitPages(t, s, Fetch{Record: f})
+				storetest.Commit(t, s, store.Fetch{Record: f})
 			}
 			row, err := s.Site(u.Site())
 			if err != nil || row.Validators != test.want {

@@ -29,6 +29,7 @@ import (
 	"freshet/node"
 	"freshet/seen/trace"
 	"freshet/store"
+	"freshet/store/retain"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -212,7 +213,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if err := memory.Check(o.Memory); err != nil {
 		return o, command.Usage(fmt.Errorf("--memory: %w", err))
 	}
-	o.Keep = store.Keep(s.keep)
+	o.Keep = retain.Keep(s.keep)
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()

@@ -12,6 +12,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/store"
+	"freshet/store/transfer"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -88,7 +89,7 @@ func exportCommand() *cobra.Command {
 		if *partition >= s.Partitions() {
 			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
 		}
-		return command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return s.ExportPartition(weburl.Partition(*partition), w) })
+		return command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
 	}
 	return cmd
 }

@@ -24,6 +24,7 @@ import (
 	"freshet/cmd/freshet/table"
 	"freshet/importer"
 	"freshet/store"
+	"freshet/store/transfer"
 	"freshet/store/warc"
 )
 
@@ -134,7 +135,7 @@ func (i importing) file(name string, in io.Reader) error {
 	}
 	source := bufio.NewReaderSize(in, 1<<20)
 	if start, _ := source.Peek(18); bytes.HasPrefix(start, []byte("freshet partition ")) {
-		p, err := i.store.ImportPartition(source)
+		p, err := transfer.ImportPartition(i.store, source)
 		if err == nil {
 			fmt.Fprintf(i.say, "partition %d imported\n", p)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/store"
+	"freshet/store/transfer"
 )
 
 // snapshotPath is where the control socket, and only it, takes the order to make a snapshot: it names a
@@ -38,13 +39,13 @@ func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 			return
 		}
 		if to := r.FormValue("to"); to != toOutput {
-			if err := s.Snapshot(r.Context(), to); err != nil {
+			if err := transfer.Snapshot(r.Context(), s, to); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
 			return
 		}
 		answer := &begun{Writer: w}
-		if err := s.WriteSnapshot(r.Context(), answer); err != nil && !answer.is {
+		if err := transfer.WriteSnapshot(r.Context(), s, answer); err != nil && !answer.is {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		} else if err != nil {
 			panic(http.ErrAbortHandler) // the connection breaks, so that nobody takes it for whole
@@ -88,9 +89,9 @@ func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err erro
 			return struct{}{}, err
 		}
 		if to == toOutput {
-			return struct{}{}, errors.Join(s.WriteSnapshot(ctx, out), s.Close())
+			return struct{}{}, errors.Join(transfer.WriteSnapshot(ctx, s, out), s.Close())
 		}
-		return struct{}{}, errors.Join(s.Snapshot(ctx, to), s.Close())
+		return struct{}{}, errors.Join(transfer.Snapshot(ctx, s, to), s.Close())
 	})
 	return err
 }
@@ -166,7 +167,7 @@ func restoreCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to := filepath.Clean(*data)
 		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-			return store.Restore(vfs.Default, args[0], to)
+			return transfer.Restore(vfs.Default, args[0], to)
 		}
 		source := cmd.InOrStdin()
 		if args[0] != "-" {
@@ -185,7 +186,7 @@ func restoreCommand() *cobra.Command {
 		if err := untar(source, temp); err != nil {
 			return err
 		}
-		return store.Restore(vfs.Default, temp, to)
+		return transfer.Restore(vfs.Default, temp, to)
 	}
 	return cmd
 }
@@ -244,7 +245,7 @@ func migrateCommand() *cobra.Command {
 		if err := checkDirectory(*data); err != nil {
 			return err
 		}
-		from, err := patiently(cmd.Context(), *data, func() (int, error) { return store.Migrate(vfs.Default, *data) })
+		from, err := patiently(cmd.Context(), *data, func() (int, error) { return transfer.Migrate(vfs.Default, *data) })
 		if err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "format %d is now %d\n", from, store.Format)
 		}

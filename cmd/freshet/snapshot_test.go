@@ -17,6 +17,8 @@ import (
 	"freshet/internal/powercut"
 	"freshet/node"
 	"freshet/store"
+	"freshet/store/repair"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
@@ -80,13 +82,13 @@ func TestSnapshotCrash(t *testing.T) {
 		checkStored(t, cut.Disk, "data")
 		if _, err := cut.Disk.Stat("copy"); err != nil {
 			s := openMem(t, cut.Disk, "data")
-			if err := errors.Join(s.Snapshot(t.Context(), "copy"), s.Close()); err != nil {
+			if err := errors.Join(transfer.Snapshot(t.Context(), s, "copy"), s.Close()); err != nil {
 				t.Errorf("a snapshot after the crash: %v", err)
 			}
 		} else {
 			whole++
 		}
-		if err := store.Restore(cut.Disk, "copy", "restored"); err != nil {
+		if err := transfer.Restore(cut.Disk, "copy", "restored"); err != nil {
 			t.Errorf("restore: %v", err)
 		} else {
 			checkStored(t, cut.Disk, "restored")
@@ -117,7 +119,7 @@ func checkStored(t *testing.T, disk vfs.FS, dir string) {
 	if err != nil || total.Versions < 3 {
 		t.Errorf("%s: %d versions, %v: want the three that were stored before", dir, total.Versions, err)
 	}
-	err = s.Verify(t.Context(), func(p store.Problem) { t.Errorf("%s: %v", dir, p) })
+	err = repair.Verify(t.Context(), s, func(p store.Problem) { t.Errorf("%s: %v", dir, p) })
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Error(err)
 	}

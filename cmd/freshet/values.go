@@ -15,7 +15,7 @@ import (
 	"freshet/cmd/freshet/command"
 	"freshet/fetch"
 	"freshet/frontier"
-	"freshet/store"
+	"freshet/store/retain"
 	"freshet/weburl"
 )
 
@@ -195,7 +195,7 @@ func (m resolveMap) Replace(texts []string) error {
 }
 
 // keep is a flag of what is kept of the past: versions=N,age=D,bytes=B,tombstones=D.
-type keep store.Keep
+type keep retain.Keep
 
 // Set changes the parts that the text names; 0 is for no limit.
 func (k *keep) Set(text string) error {

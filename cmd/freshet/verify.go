@@ -14,6 +14,7 @@ import (
 	"freshet/cmd/freshet/command"
 	"freshet/importer"
 	"freshet/store"
+	"freshet/store/repair"
 )
 
 func verifyCommand() *cobra.Command {
@@ -26,9 +27,9 @@ func verifyCommand() *cobra.Command {
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
 	data, name := directoryFlags(cmd)
-	repair := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
+	mends := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *repair {
+		if *mends {
 			if err := mend(cmd.Context(), *data, *name, cmd.OutOrStdout()); err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func verifyCommand() *cobra.Command {
 			return err
 		}
 		problems := 0
-		err = s.Verify(cmd.Context(), func(p store.Problem) {
+		err = repair.Verify(cmd.Context(), s, func(p store.Problem) {
 			problems++
 			fmt.Fprintln(cmd.OutOrStdout(), p)
 		})

@@ -21,6 +21,7 @@ import (
 	"freshet/importer"
 	"freshet/node"
 	"freshet/store"
+	"freshet/store/repair"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -290,7 +291,7 @@ func findings(t *testing.T, disk *vfs.MemFS) int {
 	n := 0
 	s, err := store.Open("data", store.Options{FS: disk, Partitions: 4})
 	if err == nil {
-		err = s.Verify(context.Background(), func(p store.Problem) { n++; t.Log("verify:", p) })
+		err = repair.Verify(context.Background(), s, func(p store.Problem) { n++; t.Log("verify:", p) })
 		err = errors.Join(err, s.Close())
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/store"
+	"freshet/store/repair"
 	"freshet/weburl"
 )
 
@@ -227,7 +228,7 @@ func (c *trial) left(t *testing.T, n *network, o node.Options) {
 			}
 		}
 	}
-	if err := s.Verify(t.Context(), func(p store.Problem) { t.Error(p) }); err != nil {
+	if err := repair.Verify(t.Context(), s, func(p store.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}
 	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return node.Explain(s, o, raw) })

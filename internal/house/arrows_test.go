@@ -23,6 +23,12 @@ var rooms = map[string]string{
 	"store/internal/format":   "weburl store/internal/database", // how it lies on disk, whoever reads it
 	"store/internal/database": "",
 
+	"store/internal/storetest": "weburl clock store store/warc store/repair store/internal/format store/internal/database", // for tests
+
+	"store/retain":   "weburl store store/warc store/internal/format store/internal/database",
+	"store/repair":   "weburl store store/warc store/retain store/internal/format store/internal/database",
+	"store/transfer": "weburl store store/warc store/internal/format store/internal/database",
+
 	"frontier":      "weburl",
 	"fetch":         "weburl clock memory",
 	"extract":       "weburl",
@@ -35,10 +41,10 @@ var rooms = map[string]string{
 	"weights":       "",
 	"feed":          "weburl store clock",
 	"crawl/shard":   "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory store store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"node":          "weburl clock memory store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
-	"importer":      "weburl store store/warc fetch extract",
+	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",

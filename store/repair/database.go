@@ -15,11 +15,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// database reads what can be read of the damaged database in the folder from, and makes a sound one of it in the new
+// gather reads what can be read of the damaged database in the folder from, and makes a sound one of it in the new
 // folder to. It reads every table and log that it finds, whatever the database's own list of files says. Of two
 // entries of a key it takes the later one. say is called for each file of which something is lost.
 // Memory is that of the largest table; disk space twice that of the rows.
-func database(ctx context.Context, fsys vfs.FS, from, to string, say func(file, what string)) error {
+func gather(ctx context.Context, fsys vfs.FS, from, to string, say func(file, what string)) error {
 	sorted := to + ".sorted"
 	if err := errors.Join(fsys.RemoveAll(sorted), fsys.RemoveAll(to)); err != nil {
 		return err

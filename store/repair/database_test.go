@@ -90,7 +90,7 @@ func TestDatabaseWhole(t *testing.T) {
 	for seed := range uint64(5) {
 		disk, want := filled(t, seed)
 		removeManifest(t, disk)
-		err := database(context.Background(), disk, "db", "new", func(file, what string) { t.Errorf("seed %d: %s: %s", seed, file, what) })
+		err := gather(context.Background(), disk, "db", "new", func(file, what string) { t.Errorf("seed %d: %s: %s", seed, file, what) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestDatabaseDamaged(t *testing.T) {
 		}
 		f.Close()
 		said := 0
-		if err := database(context.Background(), disk, "db", "new", func(file, what string) { said++; t.Log(path, len(raw), file, what) }); err != nil {
+		if err := gather(context.Background(), disk, "db", "new", func(file, what string) { said++; t.Log(path, len(raw), file, what) }); err != nil {
 			t.Fatal(err)
 		}
 		got, missing := held(t, disk, "new"), 0

@@ -43,7 +43,7 @@ func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.P
 			return lost, fmt.Errorf("repair: %w", err)
 		}
 	}
-	wrote, err := store.MendFormat(fsys, dir)
+	wrote, err := mendFormat(fsys, dir)
 	if wrote {
 		report(store.Problem{Place: format.InfoFile, Text: "it could not be read, and is written again"})
 	}
@@ -72,7 +72,7 @@ func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Pro
 	if err := fsys.MkdirAll(fsys.PathDir(part), 0o700); err != nil {
 		return err
 	}
-	err := database(ctx, fsys, db, part, func(file, what string) { report(store.Problem{Place: file, Text: what}) })
+	err := gather(ctx, fsys, db, part, func(file, what string) { report(store.Problem{Place: file, Text: what}) })
 	if err != nil {
 		return err
 	}

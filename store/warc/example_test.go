@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/store/warc"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store/warc"
 )
 
 // A response is compressed, appended, made durable and read back.

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/zeebo/xxh3"
 
 	"freshet/store/internal/database"
 	"freshet/weburl"
@@ -203,4 +202,33 @@ func Crawls(db pebble.Reader) (names []string, err error) {
 		names = append(names, string(name))
 		_, from = Span(NewKeyspace(string(name)).Prefix)
 	}
+}
+
+// Read decodes the value at key into v; ErrNotFound if there is none.
+func Read(db pebble.Reader, key []byte, v any) error {
+	found, err := database.Get(db, key, func(raw []byte) error { return DecodeValue(raw, v) })
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return err
+}
+
+// ReadRaw returns a copy of the value at key; ErrNotFound if there is none.
+func ReadRaw(db pebble.Reader, key []byte) (value []byte, err error) {
+	found, err := database.Get(db, key, func(raw []byte) error { value = append([]byte{}, raw...); return nil })
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return value, err
+}
+
+// DropOlder deletes the keys of older formats, if there are any.
+func DropOlder(db *pebble.DB) error {
+	from, to := []byte{Oldest}, []byte{KeyFormat}
+	found := false
+	err := database.Scan(db, from, to, func(_, _ []byte) error { found = true; return database.ErrStop })
+	if err != nil || !found {
+		return err
+	}
+	return database.Drop(db, from, to)
 }

@@ -1,4 +1,4 @@
-package store
+package transfer_test
 
 import (
 	"context"
@@ -13,33 +13,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/powercut"
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
+	"freshet/store/retain"
+	"freshet/store/transfer"
 )
 
 // TestSnapshot copies a directory while it is written to and swept, destroys it, and restores it twice:
 // each time it is what it was, and goes on.
 func TestSnapshot(t *testing.T) {
 	disk := vfs.NewMem()
-	o := testOptions(disk)
+	o := storetest.Options(disk)
 	o.WARC.MaxBytes = 16 << 10
-	s := openTest(t, o)
-	web := newRefreshed(t, 12)
+	s := storetest.Open(t, o)
+	web := storetest.NewRefreshed(t, 12)
 	for range 60 {
-		web.visit(s)
+		web.Visit(s)
 	}
-	want := dump(t, s)
+	want := storetest.Dump(t, s)
 	ctx := context.Background()
-	if err := s.Snapshot(ctx, "copy"); err != nil {
+	if err := transfer.Snapshot(ctx, s, "copy"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Snapshot(ctx, "copy"); err == nil {
+	if err := transfer.Snapshot(ctx, s, "copy"); err == nil {
 		t.Error("a second snapshot in one folder: no error")
 	}
 	for range 30 {
-		web.visit(s)
+		web.Visit(s)
 	}
-	if _, err := s.Sweep(ctx, Keep{Versions: 1}, begin.Add(90*time.Minute)); err != nil {
+	if _, err := retain.Sweep(ctx, s, retain.Keep{Versions: 1}, storetest.Begin.Add(90*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -49,19 +53,19 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := Restore(disk, "copy", "data"); err != nil {
+		if err := transfer.Restore(disk, "copy", "data"); err != nil {
 			t.Fatal(err)
 		}
-		if err := Restore(disk, "copy", "data"); err == nil {
+		if err := transfer.Restore(disk, "copy", "data"); err == nil {
 			t.Error("restored into a directory that is there: no error")
 		}
-		s := openTest(t, o)
-		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+		s := storetest.Open(t, o)
+		if diff := cmp.Diff(want, storetest.Dump(t, s)); diff != "" {
 			t.Errorf("state (-at the snapshot +restored):\n%s", diff)
 		}
-		verify(t, s)
-		newWorkload(t, 9, 40).run(s, 20)
-		verify(t, s)
+		storetest.Verify(t, s)
+		storetest.NewWorkload(t, 9, 40).Run(s, 20)
+		storetest.Verify(t, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +80,7 @@ func TestSnapshot(t *testing.T) {
 	if err := disk.Remove("copy/warc/" + paths[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := Restore(disk, "copy", "data"); !errors.Is(err, ErrCorrupt) || Exists(disk, "data") {
+	if err := transfer.Restore(disk, "copy", "data"); !errors.Is(err, store.ErrCorrupt) || store.Exists(disk, "data") {
 		t.Errorf("restored from a snapshot that lacks a file: %v: want ErrCorrupt and no directory", err)
 	}
 }
@@ -86,26 +90,26 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotOfOneMoment(t *testing.T) {
 	disk := vfs.NewMem()
 	meanwhile := func() {}
-	o := testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	o := storetest.Options(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if strings.HasPrefix(op.Path, "copy.part/warc") && op.Kind == errorfs.OpCreate {
 			meanwhile()
 		}
 		return nil
 	})))
 	o.WARC.MaxBytes = 16 << 10
-	s := openTest(t, o)
-	web := newRefreshed(t, 12)
+	s := storetest.Open(t, o)
+	web := storetest.NewRefreshed(t, 12)
 	for range 20 {
-		web.visit(s)
+		web.Visit(s)
 	}
-	want, files := dump(t, s), warcSizes(t, disk, "data")
+	want, files := storetest.Dump(t, s), warcSizes(t, disk, "data")
 	meanwhile = func() {
 		meanwhile = func() {}
 		for range 60 {
-			web.visit(s)
+			web.Visit(s)
 		}
 	}
-	if err := s.Snapshot(context.Background(), "copy"); err != nil {
+	if err := transfer.Snapshot(context.Background(), s, "copy"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -117,18 +121,18 @@ func TestSnapshotOfOneMoment(t *testing.T) {
 	if diff := cmp.Diff(files, warcSizes(t, disk, "copy")); diff != "" {
 		t.Errorf("WARC files (-at the snapshot +in it):\n%s", diff)
 	}
-	if err := Restore(disk, "copy", "restored"); err != nil {
+	if err := transfer.Restore(disk, "copy", "restored"); err != nil {
 		t.Fatal(err)
 	}
 	o.FS = disk
-	r, err := Open("restored", o)
+	r, err := store.Open("restored", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, dump(t, r)); diff != "" {
+	if diff := cmp.Diff(want, storetest.Dump(t, r)); diff != "" {
 		t.Errorf("state (-at the snapshot +restored):\n%s", diff)
 	}
-	verify(t, r)
+	storetest.Verify(t, r)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
@@ -156,7 +160,7 @@ func warcSizes(t *testing.T, disk vfs.FS, dir string) map[string]int64 {
 func oldDirectory(t testing.TB, from int) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
-	if found, err := vfs.Clone(vfs.Default, disk, fmt.Sprintf("testdata/format%d", from), "data", vfs.CloneSync); err != nil || !found {
+	if found, err := vfs.Clone(vfs.Default, disk, fmt.Sprintf("../testdata/format%d", from), "data", vfs.CloneSync); err != nil || !found {
 		t.Fatalf("fixture: %v, %v", found, err)
 	}
 	if err := errors.Join(format.SyncDir(disk, "data"), format.SyncDir(disk, "/")); err != nil {
@@ -170,21 +174,21 @@ func oldDirectory(t testing.TB, from int) *vfs.MemFS {
 func TestMigrate(t *testing.T) {
 	for old := format.Oldest; old < format.KeyFormat; old++ {
 		disk := oldDirectory(t, old)
-		if _, err := Open("data", Options{FS: disk}); !errors.Is(err, ErrOutdated) {
+		if _, err := store.Open("data", store.Options{FS: disk}); !errors.Is(err, store.ErrOutdated) {
 			t.Fatalf("open of format %d: %v: want ErrOutdated", old, err)
 		}
 		watched := powercut.Watch(disk, 0)
-		if from, err := Migrate(watched, "data"); err != nil || from != old {
+		if from, err := transfer.Migrate(watched, "data"); err != nil || from != old {
 			t.Fatalf("migrate from %d: %d, %v", old, from, err)
 		}
-		if from, err := Migrate(disk, "data"); err != nil || from != Format {
+		if from, err := transfer.Migrate(disk, "data"); err != nil || from != store.Format {
 			t.Errorf("migrate again: from %d, %v", from, err)
 		}
 		checkMigrated(t, disk)
 		cuts := watched.Take()
 		t.Logf("%d cuts", len(cuts))
 		for _, cut := range cuts {
-			if _, err := Migrate(cut.Disk, "data"); err != nil {
+			if _, err := transfer.Migrate(cut.Disk, "data"); err != nil {
 				t.Fatalf("migrate after a cut before %s: %v", cut.Before, err)
 			}
 			checkMigrated(t, cut.Disk)
@@ -197,13 +201,13 @@ func TestMigrate(t *testing.T) {
 
 func checkMigrated(t *testing.T, disk vfs.FS) {
 	t.Helper()
-	s := openTest(t, Options{FS: disk})
-	verify(t, s)
+	s := storetest.Open(t, store.Options{FS: disk})
+	storetest.Verify(t, s)
 	total, err := s.Total()
 	if err != nil || total.Pages != 435 || total.Versions != 12 { // as the program of that format said
 		t.Errorf("%d pages, %d versions, %v: want 435 and 12", total.Pages, total.Versions, err)
 	}
-	err = database.Scan(s.db, []byte{format.Oldest}, []byte{format.KeyFormat}, func(key, _ []byte) error {
+	err = database.Scan(s.Inside().DB, []byte{format.Oldest}, []byte{format.KeyFormat}, func(key, _ []byte) error {
 		return fmt.Errorf("key %x is left of an older format", key)
 	})
 	if err != nil {
@@ -218,10 +222,10 @@ func checkMigrated(t *testing.T, disk vfs.FS) {
 // to be written it becomes one of this format, which an older program refuses.
 func TestSameKeys(t *testing.T) {
 	disk := vfs.NewMem()
-	o := testOptions(disk)
-	s := openTest(t, o)
-	newWorkload(t, 3, 40).run(s, 20)
-	want := dump(t, s)
+	o := storetest.Options(disk)
+	s := storetest.Open(t, o)
+	storetest.NewWorkload(t, 3, 40).Run(s, 20)
+	want := storetest.Dump(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -232,10 +236,10 @@ func TestSameKeys(t *testing.T) {
 	for _, c := range []struct {
 		readOnly bool
 		format   int // once opened
-	}{{true, format.KeyFormat}, {false, Format}} {
+	}{{true, format.KeyFormat}, {false, store.Format}} {
 		o.ReadOnly = c.readOnly
-		s := openTest(t, o)
-		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+		s := storetest.Open(t, o)
+		if diff := cmp.Diff(want, storetest.Dump(t, s)); diff != "" {
 			t.Errorf("read only %t: state (-written +read):\n%s", c.readOnly, diff)
 		}
 		if err := s.Close(); err != nil {
@@ -250,16 +254,16 @@ func TestSameKeys(t *testing.T) {
 // TestNewerFormat holds that a directory of a newer format is refused by whatever opens it.
 func TestNewerFormat(t *testing.T) {
 	disk := vfs.NewMem()
-	if err := openTest(t, testOptions(disk)).Close(); err != nil {
+	if err := storetest.Open(t, storetest.Options(disk)).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := format.WriteFile(disk, "data/"+format.InfoFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, Format+1)); err != nil {
+	if err := format.WriteFile(disk, "data/"+format.InfoFile, fmt.Appendf(nil, `{"format":%d,"partitions":4}`, store.Format+1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open("data", testOptions(disk)); !errors.Is(err, ErrFormat) {
+	if _, err := store.Open("data", storetest.Options(disk)); !errors.Is(err, store.ErrFormat) {
 		t.Errorf("open: %v: want ErrFormat", err)
 	}
-	if _, err := Migrate(disk, "data"); !errors.Is(err, ErrFormat) {
+	if _, err := transfer.Migrate(disk, "data"); !errors.Is(err, store.ErrFormat) {
 		t.Errorf("migrate: %v: want ErrFormat", err)
 	}
 }

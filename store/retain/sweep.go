@@ -1,4 +1,4 @@
-package store
+package retain
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/store"
 	"freshet/store/internal/format"
 	"freshet/weburl"
 )
@@ -67,20 +68,20 @@ const (
 //
 // It reads all rows of visits and versions three times, each closed WARC file once in its life and once
 // when it is rewritten.
-func (s *Store) Sweep(ctx context.Context, keep Keep, now time.Time) (done Swept, err error) {
+func Sweep(ctx context.Context, st *store.Store, keep Keep, now time.Time) (done Swept, err error) {
 	if err := keep.Validate(); err != nil {
 		return done, err
 	}
-	if _, err := s.FinishPurges(ctx); err != nil {
+	if _, err := FinishPurges(ctx, st); err != nil {
 		return done, err
 	}
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
+	s := directory{st.Inside()}
+	defer s.Alone()()
 	cut, err := s.cut(ctx, keep, now)
 	if err != nil {
 		return done, err
 	}
-	for p := range s.dir.partitions {
+	for p := range s.Partitions() {
 		if err := s.prune(ctx, weburl.Partition(p), keep.Versions, cut, &done); err != nil {
 			return done, err
 		}
@@ -95,7 +96,7 @@ func (s *Store) Sweep(ctx context.Context, keep Keep, now time.Time) (done Swept
 }
 
 // cut returns the time, unix nanoseconds, before which the past goes, by age or for want of bytes.
-func (s *Store) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
+func (s directory) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
 	if keep.Age > 0 {
 		cut = now.Add(-keep.Age).UnixNano()
 	}
@@ -126,13 +127,13 @@ func (s *Store) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, e
 }
 
 // past returns the bytes of what may go, of this crawl, by the hour before which it would.
-func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error) {
+func (s directory) past(ctx context.Context, use fileUse) (map[int64]float64, error) {
 	past := map[int64]float64{}
 	var last pointing // the version before, which the next one replaces
-	for p := range s.dir.partitions {
-		at := place{crawl: s.options.Crawl, p: weburl.Partition(p), kind: format.KeyVersion}
+	for p := range s.Partitions() {
+		at := place{crawl: s.Crawl, p: weburl.Partition(p), kind: format.KeyVersion}
 		last = pointing{}
-		err := capturesOf(ctx, s.db, at, func(v pointing) error {
+		err := capturesOf(ctx, s.DB, at, func(v pointing) error {
 			if v.page == last.page && last.number != 0 {
 				past[v.at/int64(time.Hour)] += use.bytes(last.capture)
 			}
@@ -143,7 +144,7 @@ func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error
 			return nil, err
 		}
 		at.kind = format.KeyVisit
-		err = capturesOf(ctx, s.db, at, func(v pointing) error {
+		err = capturesOf(ctx, s.DB, at, func(v pointing) error {
 			if !v.shared {
 				past[v.at/int64(time.Hour)] += use.bytes(v.capture)
 			}
@@ -156,12 +157,15 @@ func (s *Store) past(ctx context.Context, use fileUse) (map[int64]float64, error
 	return past, nil
 }
 
+// pruneBatch is how many pages are pruned in one batch.
+const pruneBatch = 512
+
 // prune lets go of a partition's past before cut and beyond a number of versions.
-func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut int64, done *Swept) error {
+func (s directory) prune(ctx context.Context, p weburl.Partition, versions int, cut int64, done *Swept) error {
 	if versions == 0 && cut == 0 {
 		return nil
 	}
-	var group []Record
+	var group []store.Record
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
@@ -178,7 +182,7 @@ func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		if page.State == StatePurged || page.FirstSeen >= cut && (versions == 0 || int64(page.Versions-page.Pruned) <= int64(versions)) {
+		if page.State == store.StatePurged || page.FirstSeen >= cut && (versions == 0 || int64(page.Versions-page.Pruned) <= int64(versions)) {
 			continue
 		}
 		record, captures, err := s.excess(p, &page, versions, cut)
@@ -189,7 +193,7 @@ func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut
 			continue
 		}
 		done.Captures += captures
-		if group = append(group, record); len(group) == purgeBatch {
+		if group = append(group, record); len(group) == pruneBatch {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -204,8 +208,8 @@ func (s *Store) prune(ctx context.Context, p weburl.Partition, versions int, cut
 }
 
 // excess returns what a page has too much, nil for nothing, and the visits' captures that go with it.
-func (s *Store) excess(p weburl.Partition, page *PageAt, keep int, cut int64) (*Pruned, int64, error) {
-	r := &Pruned{Partition: p, Fingerprint: page.Fingerprint, Versions: page.Pruned}
+func (s directory) excess(p weburl.Partition, page *store.PageAt, keep int, cut int64) (*store.Pruned, int64, error) {
+	r := &store.Pruned{Partition: p, Fingerprint: page.Fingerprint, Versions: page.Pruned}
 	versions, err := s.Versions(p, page.Fingerprint)
 	if err != nil {
 		return nil, 0, err
@@ -220,7 +224,7 @@ func (s *Store) excess(p weburl.Partition, page *PageAt, keep int, cut int64) (*
 		return nil, 0, err
 	}
 	captures := int64(0)
-	for i, number := 0, page.firstVisit(); i < len(visits); i, number = i+1, number+1 {
+	for i, number := 0, page.FirstVisit(); i < len(visits); i, number = i+1, number+1 {
 		v := &visits[i]
 		if v.At < cut {
 			r.Visits = number
@@ -236,18 +240,18 @@ func (s *Store) excess(p weburl.Partition, page *PageAt, keep int, cut int64) (*
 }
 
 // forget drops entries of the change log of pages that ended too long ago.
-func (s *Store) forget(ctx context.Context, p weburl.Partition, horizon time.Duration, now time.Time, done *Swept) error {
+func (s directory) forget(ctx context.Context, p weburl.Partition, horizon time.Duration, now time.Time, done *Swept) error {
 	if horizon == 0 {
 		return nil
 	}
 	before := now.Add(-horizon).UnixNano()
 	for after := uint64(0); ; {
-		changes, err := s.Changes(p, after, maxListed)
+		changes, err := s.Changes(p, after, store.MaxListed)
 		if err = errors.Join(err, ctx.Err()); err != nil || len(changes) == 0 {
 			return err
 		}
 		after = changes[len(changes)-1].Record
-		r := &Forgotten{Partition: p}
+		r := &store.Forgotten{Partition: p}
 		for i := range changes {
 			if changes[i].Kind.Ended() && changes[i].At < before {
 				r.Changes = append(r.Changes, changes[i].Record)
@@ -264,7 +268,7 @@ func (s *Store) forget(ctx context.Context, p weburl.Partition, horizon time.Dur
 }
 
 // reclaim rewrites WARC files that hold much that no row points at.
-func (s *Store) reclaim(ctx context.Context, limit int64, done *Swept) error {
+func (s directory) reclaim(ctx context.Context, limit int64, done *Swept) error {
 	tried := map[string]bool{}
 	for {
 		use, err := s.fileUse(ctx)
@@ -289,7 +293,7 @@ func (s *Store) reclaim(ctx context.Context, limit int64, done *Swept) error {
 }
 
 // victims returns some files to be rewritten, those with the least in use first.
-func (s *Store) victims(use fileUse, limit int64, tried map[string]bool) (group []string) {
+func (s directory) victims(use fileUse, limit int64, tried map[string]bool) (group []string) {
 	total, _ := use.total()
 	fill := int64(fillShare * float64(limit))
 	names := slices.SortedFunc(maps.Keys(use), func(a, b string) int {
@@ -340,7 +344,7 @@ func (f fileUse) total() (size, live int64) {
 }
 
 // bytes returns what a capture takes in its file, with what goes with it.
-func (f fileUse) bytes(at Pointer) float64 {
+func (f fileUse) bytes(at store.Pointer) float64 {
 	u := f[at.File]
 	if u == nil || u.main == 0 {
 		return float64(at.Length)
@@ -349,16 +353,16 @@ func (f fileUse) bytes(at Pointer) float64 {
 }
 
 // fileUse looks at all files and all rows that point into them.
-func (s *Store) fileUse(ctx context.Context) (fileUse, error) {
+func (s directory) fileUse(ctx context.Context) (fileUse, error) {
 	use := fileUse{}
 	paths, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
-		name, open := strings.CutSuffix(s.fs.PathBase(path), ".open")
+		name, open := strings.CutSuffix(s.FS.PathBase(path), ".open")
 		if open {
-			info, err := s.fs.Stat(path)
+			info, err := s.FS.Stat(path)
 			if err != nil {
 				continue // it has been closed
 			}
@@ -371,7 +375,7 @@ func (s *Store) fileUse(ctx context.Context) (fileUse, error) {
 		}
 		use[name] = &inUse{size: sum.Size, main: sum.Main}
 	}
-	return use, s.captures(ctx, s.db, func(at pointing) error {
+	return use, s.captures(ctx, s.DB, func(at pointing) error {
 		if u := use[at.capture.File]; u != nil && !at.shared {
 			u.live += at.capture.Length
 		}

@@ -1,15 +1,18 @@
-package store
+package transfer
 
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
-
-	"freshet/store/internal/database"
-	"freshet/store/internal/format"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
 )
 
 // Migrate brings the data directory at path, which an older program has left, to this program's format,
@@ -19,18 +22,18 @@ import (
 //
 // The errors are ErrLocked, ErrDiskFull before anything is written, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
 func Migrate(fsys vfs.FS, path string) (from int, err error) {
-	d, f, err := lockDirectory(fsys, path)
+	lock, f, err := lockDirectory(fsys, path)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, d.lock.Close()) }()
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if f.Format >= format.KeyFormat {
-		return f.Format, format.WriteInfo(fsys, path, format.Info{Format: Format, Partitions: f.Partitions})
+		return f.Format, format.WriteInfo(fsys, path, format.Info{Format: store.Format, Partitions: f.Partitions})
 	}
-	if err := Room(fsys, path, SizeOf(fsys, d.join(format.DatabaseDir))); err != nil {
+	if err := store.Room(fsys, path, store.SizeOf(fsys, fsys.PathJoin(path, format.DatabaseDir))); err != nil {
 		return f.Format, err
 	}
-	db, err := database.Open(d.join(format.DatabaseDir), database.Options{FS: fsys, Log: slog.New(slog.DiscardHandler)})
+	db, err := database.Open(fsys.PathJoin(path, format.DatabaseDir), database.Options{FS: fsys, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return f.Format, fmt.Errorf("store: migrate: open database: %w", err)
 	}
@@ -38,26 +41,28 @@ func Migrate(fsys vfs.FS, path string) (from int, err error) {
 	if err := copyKeys(db, byte(f.Format)); err != nil {
 		return f.Format, fmt.Errorf("store: migrate: %w", err)
 	}
-	if err := format.WriteInfo(fsys, path, format.Info{Format: Format, Partitions: f.Partitions}); err != nil {
+	if err := format.WriteInfo(fsys, path, format.Info{Format: store.Format, Partitions: f.Partitions}); err != nil {
 		return f.Format, err
 	}
-	return f.Format, dropOlder(db)
+	return f.Format, format.DropOlder(db)
 }
 
 // lockDirectory locks an existing directory of this format or an older one.
-func lockDirectory(fsys vfs.FS, path string) (d *directory, f format.Info, err error) {
-	d = &directory{fs: fsys, path: path}
-	if _, err := fsys.Stat(d.join(format.InfoFile)); err != nil {
-		return nil, f, fmt.Errorf("store: %s is no data directory: %w", path, err)
+func lockDirectory(fsys vfs.FS, path string) (lock io.Closer, f format.Info, err error) {
+	if !store.Exists(fsys, path) {
+		return nil, f, fmt.Errorf("store: %s is no data directory: %w", path, fs.ErrNotExist)
 	}
-	if d.lock, err = fsys.Lock(d.join(format.LockFile)); err != nil {
-		return nil, f, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	if lock, err = fsys.Lock(fsys.PathJoin(path, format.LockFile)); err != nil {
+		return nil, f, fmt.Errorf("%w: %s: %w", store.ErrLocked, path, err)
 	}
-	if f, err = format.ReadInfo(fsys, path); err != nil && !errors.Is(err, ErrOutdated) {
-		return nil, f, errors.Join(err, d.lock.Close())
+	if f, err = format.ReadInfo(fsys, path); err != nil && !errors.Is(err, store.ErrOutdated) {
+		return nil, f, errors.Join(err, lock.Close())
 	}
-	return d, f, nil
+	return lock, f, nil
 }
+
+// copyBatch is how many bytes of keys and values are copied at once.
+const copyBatch = 1 << 20
 
 // copyKeys puts every key of an older format beside it under keyFormat; the values are the same.
 func copyKeys(db *pebble.DB, from byte) error {
@@ -67,7 +72,7 @@ func copyKeys(db *pebble.DB, from byte) error {
 	batch := db.NewBatch()
 	err := database.Scan(db, []byte{from}, []byte{from + 1}, func(key, value []byte) error {
 		copied := append([]byte{format.KeyFormat}, key[1:]...)
-		if err := batch.Set(copied, value, nil); err != nil || batch.Len() < importBatch {
+		if err := batch.Set(copied, value, nil); err != nil || batch.Len() < copyBatch {
 			return err
 		}
 		full := batch
@@ -78,15 +83,4 @@ func copyKeys(db *pebble.DB, from byte) error {
 		return errors.Join(err, batch.Close())
 	}
 	return database.Commit(batch, pebble.Sync)
-}
-
-// dropOlder deletes the keys of older formats, if there are any.
-func dropOlder(db *pebble.DB) error {
-	from, to := []byte{format.Oldest}, []byte{format.KeyFormat}
-	found := false
-	err := database.Scan(db, from, to, func(_, _ []byte) error { found = true; return database.ErrStop })
-	if err != nil || !found {
-		return err
-	}
-	return database.Drop(db, from, to)
 }

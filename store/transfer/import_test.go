@@ -1,4 +1,4 @@
-package store
+package transfer_test
 
 import (
 	"bytes"
@@ -9,18 +9,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/powercut"
+	"freshet/store"
+	"freshet/store/internal/storetest"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
+// streamMagic begins a stream.
+const streamMagic = "freshet partition 1\n"
+
 // crawled returns a store with a random crawl, and the partition that has most of it.
-func crawled(t testing.TB, o Options) (*Store, *workload, weburl.Partition) {
+func crawled(t testing.TB, o store.Options) (*store.Store, *storetest.Workload, weburl.Partition) {
 	t.Helper()
-	s := openTest(t, o)
-	w := newWorkload(t, 7, 40)
-	w.run(s, 150)
+	s := storetest.Open(t, o)
+	w := storetest.NewWorkload(t, 7, 40)
+	w.Run(s, 150)
 	var busiest weburl.Partition
 	var records uint64
-	for p := range weburl.Partition(testPartitions) {
+	for p := range weburl.Partition(storetest.Partitions) {
 		c, err := s.Counters(p)
 		if err != nil {
 			t.Fatal(err)
@@ -32,10 +38,10 @@ func crawled(t testing.TB, o Options) (*Store, *workload, weburl.Partition) {
 	return s, w, busiest
 }
 
-func export(t testing.TB, s *Store, p weburl.Partition) []byte {
+func export(t testing.TB, s *store.Store, p weburl.Partition) []byte {
 	t.Helper()
 	var stream bytes.Buffer
-	if err := s.ExportPartition(p, &stream); err != nil {
+	if err := transfer.ExportPartition(s, p, &stream); err != nil {
 		t.Fatal(err)
 	}
 	return stream.Bytes()
@@ -44,19 +50,19 @@ func export(t testing.TB, s *Store, p weburl.Partition) []byte {
 // TestTransfer moves a partition into another directory, under another crawl's name, and back: the
 // rows are the same but for where captures lie, every body is there, and the crawl goes on.
 func TestTransfer(t *testing.T) {
-	s, w, p := crawled(t, testOptions(vfs.NewMem()))
-	o := testOptions(vfs.NewMem())
+	s, w, p := crawled(t, storetest.Options(vfs.NewMem()))
+	o := storetest.Options(vfs.NewMem())
 	o.Crawl, o.WARC.Host = "other", "elsewhere"
-	other := openTest(t, o)
-	got, err := other.ImportPartition(bytes.NewReader(export(t, s, p)))
+	other := storetest.Open(t, o)
+	got, err := transfer.ImportPartition(other, bytes.NewReader(export(t, s, p)))
 	if err != nil || got != p {
 		t.Fatalf("import: partition %d, %v: want %d", got, err, p)
 	}
-	verify(t, other)
+	storetest.Verify(t, other)
 	compareBodies(t, s, other, p)
 
-	back := openTest(t, testOptions(vfs.NewMem()))
-	if _, err := back.ImportPartition(bytes.NewReader(export(t, other, p))); err != nil {
+	back := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	if _, err := transfer.ImportPartition(back, bytes.NewReader(export(t, other, p))); err != nil {
 		t.Fatal(err)
 	}
 	a, err1 := s.Counters(p)
@@ -64,15 +70,15 @@ func TestTransfer(t *testing.T) {
 	if diff := cmp.Diff(a, b); diff != "" || err1 != nil || err2 != nil {
 		t.Errorf("totals (-here +moved twice): %v %v\n%s", err1, err2, diff)
 	}
-	w.run(other, 30)
-	verify(t, other)
+	w.Run(other, 30)
+	storetest.Verify(t, other)
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	verify(t, openTest(t, o))
+	storetest.Verify(t, storetest.Open(t, o))
 }
 
-func compareBodies(t *testing.T, s, other *Store, p weburl.Partition) {
+func compareBodies(t *testing.T, s, other *store.Store, p weburl.Partition) {
 	t.Helper()
 	pages, bodies := 0, 0
 	for page, err := range s.Pages(p) {
@@ -111,7 +117,7 @@ func compareBodies(t *testing.T, s, other *Store, p weburl.Partition) {
 
 // TestImportRefuses holds that a stream that cannot be taken in whole leaves nothing.
 func TestImportRefuses(t *testing.T) {
-	s, _, p := crawled(t, testOptions(vfs.NewMem()))
+	s, _, p := crawled(t, storetest.Options(vfs.NewMem()))
 	stream := export(t, s, p)
 	changed := bytes.Clone(stream)
 	changed[len(changed)-30] ^= 1
@@ -120,40 +126,40 @@ func TestImportRefuses(t *testing.T) {
 		stream []byte
 		want   error
 	}{
-		{"nothing", nil, ErrCorrupt},
-		{"another file", []byte("PK\x03\x04 a long enough beginning"), ErrCorrupt},
-		{"a cut header", stream[:30], ErrCorrupt},
-		{"a cut capture", stream[:len(stream)/5], ErrCorrupt},
-		{"a missing end", stream[:len(stream)-21], ErrCorrupt},
-		{"a cut end", stream[:len(stream)-1], ErrCorrupt},
-		{"a changed byte", changed, ErrCorrupt},
-		{"a length too large", append(bytes.Clone(stream[:len(streamMagic)]), 'H', 0xff, 0xff, 0xff, 0xff), ErrCorrupt},
+		{"nothing", nil, store.ErrCorrupt},
+		{"another file", []byte("PK\x03\x04 a long enough beginning"), store.ErrCorrupt},
+		{"a cut header", stream[:30], store.ErrCorrupt},
+		{"a cut capture", stream[:len(stream)/5], store.ErrCorrupt},
+		{"a missing end", stream[:len(stream)-21], store.ErrCorrupt},
+		{"a cut end", stream[:len(stream)-1], store.ErrCorrupt},
+		{"a changed byte", changed, store.ErrCorrupt},
+		{"a length too large", append(bytes.Clone(stream[:len(streamMagic)]), 'H', 0xff, 0xff, 0xff, 0xff), store.ErrCorrupt},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			to := openTest(t, testOptions(vfs.NewMem()))
-			if _, err := to.ImportPartition(bytes.NewReader(test.stream)); !errors.Is(err, test.want) {
+			to := storetest.Open(t, storetest.Options(vfs.NewMem()))
+			if _, err := transfer.ImportPartition(to, bytes.NewReader(test.stream)); !errors.Is(err, test.want) {
 				t.Errorf("import: %v: want %v", err, test.want)
 			}
-			if lines := dump(t, to); len(lines) > 0 {
+			if lines := storetest.Dump(t, to); len(lines) > 0 {
 				t.Errorf("%d keys were left", len(lines))
 			}
-			if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
+			if _, err := transfer.ImportPartition(to, bytes.NewReader(stream)); err != nil {
 				t.Errorf("whole stream after it: %v", err)
 			}
-			verify(t, to)
+			storetest.Verify(t, to)
 		})
 	}
 	t.Run("into itself", func(t *testing.T) {
-		if _, err := s.ImportPartition(bytes.NewReader(stream)); err == nil {
+		if _, err := transfer.ImportPartition(s, bytes.NewReader(stream)); err == nil {
 			t.Error("import into a partition that is not empty: no error")
 		}
-		verify(t, s)
+		storetest.Verify(t, s)
 	})
 	t.Run("another number of partitions", func(t *testing.T) {
-		o := testOptions(vfs.NewMem())
-		o.Partitions = 2 * testPartitions
-		if _, err := openTest(t, o).ImportPartition(bytes.NewReader(stream)); err == nil {
+		o := storetest.Options(vfs.NewMem())
+		o.Partitions = 2 * storetest.Partitions
+		if _, err := transfer.ImportPartition(storetest.Open(t, o), bytes.NewReader(stream)); err == nil {
 			t.Error("import: no error")
 		}
 	})
@@ -162,29 +168,29 @@ func TestImportRefuses(t *testing.T) {
 // TestImportCrash cuts an import before every change of the disk: the partition is then empty, or
 // whole.
 func TestImportCrash(t *testing.T) {
-	s, _, p := crawled(t, testOptions(vfs.NewMem()))
+	s, _, p := crawled(t, storetest.Options(vfs.NewMem()))
 	stream := export(t, s, p)
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
-	to := openTest(t, testOptions(disk))
-	if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
+	to := storetest.Open(t, storetest.Options(disk))
+	if _, err := transfer.ImportPartition(to, bytes.NewReader(stream)); err != nil {
 		t.Fatal(err)
 	}
-	whole := len(dump(t, to))
+	whole := len(storetest.Dump(t, to))
 	if err := to.Close(); err != nil {
 		t.Fatal(err)
 	}
 	cuts := disk.Take()
 	empty := 0
 	for _, cut := range cuts {
-		after := openTest(t, testOptions(cut.Disk))
-		switch n := len(dump(t, after)); n {
+		after := storetest.Open(t, storetest.Options(cut.Disk))
+		switch n := len(storetest.Dump(t, after)); n {
 		case 0:
 			empty++
 		case whole:
 		default:
 			t.Errorf("cut before %s left %d keys of %d", cut.Before, n, whole)
 		}
-		verify(t, after)
+		storetest.Verify(t, after)
 		if err := after.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -196,15 +202,15 @@ func TestImportCrash(t *testing.T) {
 
 // FuzzImport holds that no stream makes an import panic or leave keys behind when it fails.
 func FuzzImport(f *testing.F) {
-	s, _, p := crawled(f, testOptions(vfs.NewMem()))
+	s, _, p := crawled(f, storetest.Options(vfs.NewMem()))
 	stream := export(f, s, p)
 	f.Add(stream[:200])
 	f.Add([]byte(streamMagic))
 	f.Add(append([]byte(streamMagic), 'H', 0, 0, 0, 0))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		to := openTest(t, testOptions(vfs.NewMem()))
-		if _, err := to.ImportPartition(bytes.NewReader(stream)); err != nil {
-			if lines := dump(t, to); len(lines) > 0 {
+		to := storetest.Open(t, storetest.Options(vfs.NewMem()))
+		if _, err := transfer.ImportPartition(to, bytes.NewReader(stream)); err != nil {
+			if lines := storetest.Dump(t, to); len(lines) > 0 {
 				t.Errorf("%v left %d keys", err, len(lines))
 			}
 		}

@@ -1,4 +1,4 @@
-package store
+package retain
 
 import (
 	"context"
@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 
+	"freshet/store"
 	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -39,8 +38,8 @@ func reference(id []byte) uint64 { return binary.BigEndian.Uint64(id) }
 // members returns the records of a WARC file in order, but for those that describe the file.
 // Memory is some hundred bytes a record; time is that of reading the file. With an error it returns
 // those before it.
-func (s *Store) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {
-	r, err := s.openFile(path)
+func (s directory) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {
+	r, err := s.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ func (s *Store) members(ctx context.Context, path string, hit func(target string
 			return all, err
 		}
 		if m.length == 0 {
-			return nil, fmt.Errorf("%w: %s: records share a gzip member, which cannot be parted", ErrCorrupt, s.fs.PathBase(path))
+			return nil, fmt.Errorf("%w: %s: records share a gzip member, which cannot be parted", store.ErrCorrupt, s.FS.PathBase(path))
 		}
 		if !described {
 			all = append(all, m)
@@ -92,7 +91,7 @@ func memberOf(record *warc.Record) member {
 
 // rewriting is one file on its way to be replaced.
 type rewriting struct {
-	*Store
+	directory
 	file   string
 	places map[int64][]place // by offset
 	copies map[int64]warc.Pointer
@@ -102,13 +101,13 @@ type rewriting struct {
 // revisit record elsewhere refers to, and that drop does not take away. A file of which less than a part
 // would become free is left as it is. It returns how many were replaced and the bytes that became free.
 // The caller holds s.keeping.
-func (s *Store) rewrite(ctx context.Context, files []string, drop func(target string) bool, part float64) (done int, freed int64, err error) {
+func (s directory) rewrite(ctx context.Context, files []string, drop func(target string) bool, part float64) (done int, freed int64, err error) {
 	places, err := s.placesIn(ctx, files)
 	if err != nil {
 		return 0, 0, err
 	}
 	for _, file := range files {
-		r := &rewriting{Store: s, file: file, places: places[file], copies: map[int64]warc.Pointer{}}
+		r := &rewriting{directory: s, file: file, places: places[file], copies: map[int64]warc.Pointer{}}
 		rewritten, n, err := r.run(ctx, drop, part)
 		if err != nil {
 			return done, freed, fmt.Errorf("store: rewrite %s: %w", file, err)
@@ -122,12 +121,12 @@ func (s *Store) rewrite(ctx context.Context, files []string, drop func(target st
 }
 
 // placesIn finds what points into the given files, by file and offset.
-func (s *Store) placesIn(ctx context.Context, files []string) (map[string]map[int64][]place, error) {
+func (s directory) placesIn(ctx context.Context, files []string) (map[string]map[int64][]place, error) {
 	found := map[string]map[int64][]place{}
 	for _, file := range files {
 		found[file] = map[int64][]place{}
 	}
-	snapshot := s.db.NewSnapshot()
+	snapshot := s.DB.NewSnapshot()
 	err := s.captures(ctx, snapshot, func(at pointing) error {
 		if in := found[at.capture.File]; in != nil {
 			in[at.capture.Offset] = append(in[at.capture.Offset], at.place)
@@ -138,8 +137,8 @@ func (s *Store) placesIn(ctx context.Context, files []string) (map[string]map[in
 }
 
 func (r *rewriting) run(ctx context.Context, drop func(target string) bool, part float64) (done bool, freed int64, err error) {
-	path := r.fs.PathJoin(r.dir.join(format.CapturesDir), r.file)
-	before, err := r.fs.Stat(path)
+	path := r.FS.PathJoin(r.Path(format.CapturesDir), r.file)
+	before, err := r.FS.Stat(path)
 	if err != nil {
 		return false, 0, err
 	}
@@ -165,7 +164,7 @@ func (r *rewriting) run(ctx context.Context, drop func(target string) bool, part
 	if err := r.point(); err != nil {
 		return false, 0, err
 	}
-	return true, freed, r.remove(path)
+	return true, freed, r.Replaced(r.file, r.copies)
 }
 
 // staying returns the groups that are to be copied.
@@ -222,7 +221,7 @@ func (r *rewriting) pinned(ctx context.Context, members []member, stay map[warc.
 
 // copy writes the members that stay into new files, which it closes.
 func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID]bool) (err error) {
-	w, err := r.newWARC("_kept") // a name that the crawl's own files never have
+	w, err := r.NewFiles("_kept") // a name that the crawl's own files never have
 	if err != nil {
 		return err
 	}
@@ -249,7 +248,7 @@ func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		raw, err := warc.ReadMember(nil, r.fs, r.dir.join(format.CapturesDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
+		raw, err := warc.ReadMember(nil, r.FS, r.Path(format.CapturesDir), warc.Pointer{File: r.file, Offset: m.offset, Length: m.length})
 		if err != nil {
 			return err
 		}
@@ -278,29 +277,29 @@ func (r *rewriting) point() error {
 		crawl string
 		p     weburl.Partition
 	}
-	waiting := map[home]*Relocated{}
+	waiting := map[home]*store.Relocated{}
 	var order []home
 	for _, offset := range offsets {
 		for _, at := range r.places[offset] {
 			to := r.copies[offset]
 			h := home{at.crawl, at.p}
 			if waiting[h] == nil {
-				waiting[h] = &Relocated{Partition: at.p, File: r.file}
+				waiting[h] = &store.Relocated{Partition: at.p, File: r.file}
 				order = append(order, h)
 			}
 			record := waiting[h]
 			record.Captures = append(record.Captures, at.relocation(offset, to))
-			if len(record.Captures) == maxListed {
-				if _, err := r.applyTo(at.crawl, record); err != nil {
+			if len(record.Captures) == store.MaxListed {
+				if err := r.ApplyTo(at.crawl, record); err != nil {
 					return err
 				}
-				waiting[h] = &Relocated{Partition: at.p, File: r.file}
+				waiting[h] = &store.Relocated{Partition: at.p, File: r.file}
 			}
 		}
 	}
 	for _, h := range order {
 		if record := waiting[h]; len(record.Captures) > 0 {
-			if _, err := r.applyTo(h.crawl, record); err != nil {
+			if err := r.ApplyTo(h.crawl, record); err != nil {
 				return err
 			}
 		}
@@ -308,8 +307,8 @@ func (r *rewriting) point() error {
 	return nil
 }
 
-func (at place) relocation(offset int64, to warc.Pointer) Relocation {
-	moved := Relocation{Offset: offset, File: to.File, NewOffset: to.Offset}
+func (at place) relocation(offset int64, to warc.Pointer) store.Relocation {
+	moved := store.Relocation{Offset: offset, File: to.File, NewOffset: to.Offset}
 	switch at.kind {
 	case format.KeySite:
 		moved.Site = at.site
@@ -321,53 +320,11 @@ func (at place) relocation(offset int64, to warc.Pointer) Relocation {
 	return moved
 }
 
-// remove deletes the old file. Readers that hold a pointer into it are led to the copy.
-func (r *rewriting) remove(path string) error {
-	r.moved.set(r.file, r.copies)
-	r.files.Lock()
-	defer r.files.Unlock()
-	if err := r.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return format.SyncDir(r.fs, r.dir.join(format.CapturesDir))
-}
-
-// moved leads readers that have read a row before a rewrite to where its capture is now. It remembers
-// the last rewritten files.
-type moved struct {
-	mu    sync.Mutex
-	files [8]struct {
-		name   string
-		copies map[int64]warc.Pointer
-	}
-	next int
-}
-
-func (m *moved) set(file string, copies map[int64]warc.Pointer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.files[m.next].name, m.files[m.next].copies = file, copies
-	m.next = (m.next + 1) % len(m.files)
-}
-
-// follow returns where a capture was copied to.
-func (m *moved) follow(p warc.Pointer) (warc.Pointer, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i := range m.files {
-		if m.files[i].name == p.File {
-			to, found := m.files[i].copies[p.Offset]
-			return to, found
-		}
-	}
-	return p, false
-}
-
 // closedFiles returns the names of the WARC files that nothing is written to any more.
-func (s *Store) closedFiles() (names []string, err error) {
+func (s directory) closedFiles() (names []string, err error) {
 	paths, err := s.Files()
 	for _, path := range paths {
-		if name := s.fs.PathBase(path); !strings.HasSuffix(name, ".open") {
+		if name := s.FS.PathBase(path); !strings.HasSuffix(name, ".open") {
 			names = append(names, name)
 		}
 	}

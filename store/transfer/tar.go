@@ -1,4 +1,4 @@
-package store
+package transfer
 
 import (
 	"archive/tar"
@@ -7,30 +7,36 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-
-	"freshet/store/internal/format"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/store/internal/format"
 )
+
+// streams counts the snapshots that this process has written as tar files: their copies have names of their own.
+var streams atomic.Int64
 
 // WriteSnapshot writes a Snapshot as a tar file. Until it is written, the copy lies in the directory's folder for
 // what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are ErrCut for that, and
 // as Snapshot's and w's.
-func (s *Store) WriteSnapshot(ctx context.Context, w io.Writer) (err error) {
-	if err := format.MakeDir(s.fs, s.dir.join(format.TempDir)); err != nil {
+func WriteSnapshot(ctx context.Context, st *store.Store, w io.Writer) (err error) {
+	s := st.Inside()
+	if err := format.MakeDir(s.FS, s.Path(format.TempDir)); err != nil {
 		return err
 	}
-	copied := s.fs.PathJoin(s.dir.join(format.TempDir), fmt.Sprintf("snapshot-%d", s.streams.Add(1)))
+	copied := s.FS.PathJoin(s.Path(format.TempDir), fmt.Sprintf("snapshot-%d", streams.Add(1)))
 	defer func() {
-		err = errors.Join(err, s.fs.RemoveAll(copied))
+		err = errors.Join(err, s.FS.RemoveAll(copied))
 	}()
-	if err := s.Snapshot(ctx, copied); err != nil {
+	if err := Snapshot(ctx, st, copied); err != nil {
 		return err
 	}
 	archive := tar.NewWriter(w)
-	err = addFolder(ctx, archive, s.fs, copied, "")
+	err = addFolder(ctx, archive, s.FS, copied, "")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrCut, err)
+		return fmt.Errorf("%w: %w", store.ErrCut, err)
 	}
 	if err == nil {
 		err = archive.Close()

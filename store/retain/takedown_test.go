@@ -1,4 +1,4 @@
-package store
+package retain_test
 
 import (
 	"bytes"
@@ -15,7 +15,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
+	"freshet/store/repair"
+	"freshet/store/retain"
+	"freshet/store/transfer"
 )
 
 // seeds returns how many seeds a test of random cases takes: FRESHET_SEEDS, or few.
@@ -33,7 +38,7 @@ func seeds(t testing.TB, few uint64) uint64 {
 }
 
 // asCrawl returns the options of another crawl of the same directory.
-func asCrawl(o Options, name string) Options {
+func asCrawl(o store.Options, name string) store.Options {
 	o.Crawl = name
 	return o
 }
@@ -44,24 +49,24 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 	disk := vfs.NewMem()
 	o := purgeOptions(disk)
 	for _, name := range []string{"first", "second", "third"} {
-		s := openTest(t, asCrawl(o, name))
+		s := storetest.Open(t, asCrawl(o, name))
 		secretWeb(t, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := openTest(t, asCrawl(o, "first"))
-	if _, err := s.Sweep(context.Background(), Keep{Versions: 1, Age: time.Hour}, begin.Add(24*time.Hour)); err != nil {
+	s := storetest.Open(t, asCrawl(o, "first"))
+	if _, err := retain.Sweep(context.Background(), s, retain.Keep{Versions: 1, Age: time.Hour}, storetest.Begin.Add(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.BeginPurge(begin, Target{Site: "http://bad.test"}); err != nil {
+	if _, err := s.BeginPurge(storetest.Begin, store.Target{Site: "http://bad.test"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openTest(t, asCrawl(o, "second"))
-	if _, err := s.FinishPurges(context.Background()); err != nil {
+	s = storetest.Open(t, asCrawl(o, "second"))
+	if _, err := retain.FinishPurges(context.Background(), s); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -71,14 +76,14 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 		t.Errorf("what was purged is still in %q", found)
 	}
 	for _, name := range []string{"first", "second", "third"} {
-		s := openTest(t, asCrawl(o, name))
-		verify(t, s)
-		if page, _, err := s.PageOf(parse(t, "http://bad.test/page")); err != nil || page.State != StatePurged {
+		s := storetest.Open(t, asCrawl(o, name))
+		storetest.Verify(t, s)
+		if page, _, err := s.PageOf(storetest.Parse(t, "http://bad.test/page")); err != nil || page.State != store.StatePurged {
 			t.Errorf("%s: row of the purged page: %v, %v", name, page.State, err)
 		}
-		if page, fp, err := s.PageOf(parse(t, "http://good.test/1")); err != nil || page.State != StateLive {
+		if page, fp, err := s.PageOf(storetest.Parse(t, "http://good.test/1")); err != nil || page.State != store.StateLive {
 			t.Errorf("%s: row of another page: %v, %v", name, page.State, err)
-		} else if v, err := s.Version(home(page.URL), fp, page.Versions); err != nil {
+		} else if v, err := s.Version(storetest.Home(page.URL), fp, page.Versions); err != nil {
 			t.Error(err)
 		} else if _, err := s.Body(v.Capture); err != nil {
 			t.Error(err)
@@ -90,24 +95,24 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 }
 
 // leftovers leaves in a directory, in which s is open, what a program that dies can leave there: each with the secret.
-func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
+func leftovers(t *testing.T, s *store.Store, disk vfs.FS, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
-	if err := errors.Join(s.endFile(), format.MakeDir(disk, "data/"+format.TempDir)); err != nil {
+	if err := errors.Join(s.Inside().EndFile(), format.MakeDir(disk, "data/"+format.TempDir)); err != nil {
 		t.Fatal(err)
 	}
 	// A snapshot that is being read, one of an older program, and one that was cut.
-	for _, to := range []string{format.TempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(maxPID)), "snapshot-7.part"} {
-		if err := s.Snapshot(ctx, "data/"+to); err != nil {
+	for _, to := range []string{format.TempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(1<<22)), "snapshot-7.part"} {
+		if err := transfer.Snapshot(ctx, s, "data/"+to); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// A damaged file that a repair has set aside.
-	files, err := s.closedFiles()
+	files, err := s.Files() // all are closed
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	path := "data/warc/" + files[rng.IntN(len(files))]
+	path := files[rng.IntN(len(files))]
 	raw, err := format.ReadFile(disk, path, 1<<30)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +121,7 @@ func leftovers(t *testing.T, s *Store, disk vfs.FS, rng *rand.Rand) {
 	if err := format.WriteFile(disk, path, raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Repair(ctx, false, func(Problem) {}); err != nil {
+	if err := repair.Repair(ctx, s, false, func(store.Problem) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := format.WriteFile(disk, "data/aside/rows-0.jsonl", []byte(secret)); err != nil {
@@ -142,10 +147,10 @@ func takeDownSearch(t *testing.T, seed uint64) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), rng.IntN(101))
 	o := purgeOptions(disk)
 	for _, i := range rng.Perm(2) {
-		s := openTest(t, asCrawl(o, crawls[i]))
+		s := storetest.Open(t, asCrawl(o, crawls[i]))
 		secretWeb(t, s)
 		if rng.IntN(2) == 0 {
-			if err := s.db.Flush(); err != nil {
+			if err := s.Inside().DB.Flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -153,33 +158,33 @@ func takeDownSearch(t *testing.T, seed uint64) {
 			t.Fatal(err)
 		}
 	}
-	s := openTest(t, asCrawl(o, crawls[rng.IntN(2)]))
+	s := storetest.Open(t, asCrawl(o, crawls[rng.IntN(2)]))
 	leftovers(t, s, disk, rng)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openTest(t, asCrawl(o, crawls[rng.IntN(2)]))
+	s = storetest.Open(t, asCrawl(o, crawls[rng.IntN(2)]))
 	if len(filesWithSecret(t, disk, "data")) < 4 {
 		t.Fatal("the secret is not where it is looked for")
 	}
-	targets := []Target{{Site: "http://bad.test"}}
+	targets := []store.Target{{Site: "http://bad.test"}}
 	if rng.IntN(2) == 0 {
-		targets = []Target{{URL: parse(t, "http://bad.test/page")}, {URL: parse(t, "http://bad.test/other")}}
+		targets = []store.Target{{URL: storetest.Parse(t, "http://bad.test/page")}, {URL: storetest.Parse(t, "http://bad.test/other")}}
 		// What robots.txt says is the site's.
-		targets = append(targets, Target{Site: "http://bad.test"})
+		targets = append(targets, store.Target{Site: "http://bad.test"})
 	}
 	disk.Take()
 	// A snapshot of the database makes a compaction keep what was deleted.
-	held := s.db.NewSnapshot()
-	if _, err := s.BeginPurge(begin, targets...); err != nil {
+	held := s.Inside().DB.NewSnapshot()
+	if _, err := s.BeginPurge(storetest.Begin, targets...); err != nil {
 		t.Fatal(err)
 	}
 	begun := len(disk.Take())
 	from, to := []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}
-	if err := errors.Join(s.db.Flush(), s.db.Compact(context.Background(), from, to, false), held.Close()); err != nil {
+	if err := errors.Join(s.Inside().DB.Flush(), s.Inside().DB.Compact(context.Background(), from, to, false), held.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.FinishPurges(context.Background()); err != nil {
+	if _, err := retain.FinishPurges(context.Background(), s); err != nil {
 		t.Fatal(err)
 	}
 	checkTakenDown(t, disk, "")
@@ -190,15 +195,15 @@ func takeDownSearch(t *testing.T, seed uint64) {
 	for range min(len(cuts), 3) {
 		cut := cuts[rng.IntN(len(cuts))]
 		o := asCrawl(purgeOptions(cut.Disk), crawls[rng.IntN(2)])
-		after := openTest(t, o)
-		_, err := after.FinishPurges(context.Background())
+		after := storetest.Open(t, o)
+		_, err := retain.FinishPurges(context.Background(), after)
 		if err = errors.Join(err, after.Close()); err != nil {
 			t.Fatal(err)
 		}
 		checkTakenDown(t, cut.Disk, cut.Before)
 		for _, name := range crawls {
-			s := openTest(t, asCrawl(o, name))
-			verify(t, s)
+			s := storetest.Open(t, asCrawl(o, name))
+			storetest.Verify(t, s)
 			checkGood(t, s)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -219,14 +224,14 @@ func checkTakenDown(t *testing.T, disk vfs.FS, cut string) {
 }
 
 // checkGood holds that the pages that nobody has taken down can be read.
-func checkGood(t *testing.T, s *Store) {
+func checkGood(t *testing.T, s *store.Store) {
 	t.Helper()
 	for n := range 7 {
-		page, fp, err := s.PageOf(parse(t, fmt.Sprintf("http://good.test/%d", n)))
+		page, fp, err := s.PageOf(storetest.Parse(t, fmt.Sprintf("http://good.test/%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := s.Version(home(page.URL), fp, page.Versions)
+		v, err := s.Version(storetest.Home(page.URL), fp, page.Versions)
 		if err == nil && !v.Capture.IsZero() { // one may be lost by the damage
 			_, err = s.Body(v.Capture)
 		}
@@ -239,21 +244,21 @@ func checkGood(t *testing.T, s *Store) {
 // TestSnapshotCutOff has a reader take its time over a snapshot while a page is taken down.
 func TestSnapshotCutOff(t *testing.T) {
 	disk := vfs.NewMem()
-	s := openTest(t, purgeOptions(disk))
+	s := storetest.Open(t, purgeOptions(disk))
 	secretWeb(t, s)
 	w := &slow{purge: func() error {
-		_, err := s.Purge(context.Background(), begin, Target{Site: "http://bad.test"})
+		_, err := retain.Purge(context.Background(), s, storetest.Begin, store.Target{Site: "http://bad.test"})
 		return err
 	}}
-	if err := s.WriteSnapshot(context.Background(), w); !errors.Is(err, ErrCut) || w.err != nil {
+	if err := transfer.WriteSnapshot(context.Background(), s, w); !errors.Is(err, store.ErrCut) || w.err != nil {
 		t.Errorf("the snapshot: %v; the purge: %v", err, w.err)
 	}
 	checkTakenDown(t, disk, "")
 	var whole bytes.Buffer
-	if err := s.WriteSnapshot(context.Background(), &whole); err != nil || whole.Len() == 0 {
+	if err := transfer.WriteSnapshot(context.Background(), s, &whole); err != nil || whole.Len() == 0 {
 		t.Errorf("the next snapshot: %d bytes, %v", whole.Len(), err)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }
 
 // slow purges at the first byte.
@@ -274,14 +279,14 @@ func (w *slow) Write(p []byte) (int, error) {
 // TestStrangers has verify name what does not belong into a directory.
 func TestStrangers(t *testing.T) {
 	disk := vfs.NewMem()
-	s := openTest(t, testOptions(disk))
+	s := storetest.Open(t, storetest.Options(disk))
 	for _, name := range []string{"data/notes.txt", "data/warc/copy.cdx", "data/snapshot-20260101"} {
 		if err := format.WriteFile(disk, name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var named []string
-	if err := s.Verify(context.Background(), func(p Problem) { named = append(named, p.Place) }); err != nil {
+	if err := repair.Verify(context.Background(), s, func(p store.Problem) { named = append(named, p.Place) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"notes.txt", "snapshot-20260101", "warc/copy.cdx"}; !slices.Equal(named, want) {

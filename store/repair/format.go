@@ -1,4 +1,4 @@
-package store
+package repair
 
 import (
 	"errors"
@@ -8,23 +8,23 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
-// MendFormat writes the freshet.json of a directory again where it is lost, cannot be read, or says another number of
+// mendFormat writes the freshet.json of a directory again where it is lost, cannot be read, or says another number of
 // partitions than the high-water file, which has a checksum. The number of partitions
 // comes from the high-water file, else from the pages in the database, which must be sound. It reports whether it did.
 // A directory of another format is left alone.
-func MendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
-	d := &directory{fs: fsys, path: dir}
+func mendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 	f, formatErr := format.ReadInfo(fsys, dir)
-	if formatErr != nil && !errors.Is(formatErr, ErrCorrupt) && !errors.Is(formatErr, fs.ErrNotExist) {
+	if formatErr != nil && !errors.Is(formatErr, store.ErrCorrupt) && !errors.Is(formatErr, fs.ErrNotExist) {
 		return false, formatErr
 	}
-	noted, _, err := readHighwater(fsys, d.join(format.HighwaterFile))
-	if err != nil && !errors.Is(err, ErrCorrupt) {
+	noted, err := format.ReadHeights(fsys, dir)
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return false, err
 	}
 	partitions := noted.Partitions
@@ -32,11 +32,11 @@ func MendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 		return false, nil
 	}
 	if partitions < 1 || partitions > weburl.MaxPartitions {
-		if partitions, err = partitionsOf(fsys, d.join(format.DatabaseDir)); err != nil {
+		if partitions, err = partitionsOf(fsys, fsys.PathJoin(dir, format.DatabaseDir)); err != nil {
 			return false, err
 		}
 	}
-	return true, format.WriteInfo(fsys, dir, format.Info{Format: Format, Partitions: partitions})
+	return true, format.WriteInfo(fsys, dir, format.Info{Format: format.Current, Partitions: partitions})
 }
 
 // likelyPartitions are tried before others.
@@ -59,7 +59,7 @@ func partitionsOf(fsys vfs.FS, path string) (n int, err error) {
 		keys := format.NewKeyspace(crawl)
 		from, to := format.Span(keys.Prefix)
 		more := database.Scan(db, from, to, func(key, value []byte) error {
-			var page Page
+			var page store.Page
 			rest := key[len(keys.Prefix):]
 			if len(rest) != 11 || format.Kind(rest[2]) != format.KeyPage || format.DecodeValue(value, &page) != nil {
 				return nil
@@ -96,5 +96,5 @@ func partitionsOf(fsys vfs.FS, path string) (n int, err error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%w: %s: no number of partitions fits its pages", ErrCorrupt, path)
+	return 0, fmt.Errorf("%w: %s: no number of partitions fits its pages", store.ErrCorrupt, path)
 }

@@ -1,4 +1,4 @@
-package store
+package retain
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 // summary is what is remembered of a closed WARC file, so that it is read once. It lies outside of every
@@ -27,13 +28,13 @@ func summaryKey(file string) []byte {
 }
 
 // summaryOf returns a closed file's summary and stores it if it is new.
-func (s *Store) summaryOf(ctx context.Context, file string) (sum summary, err error) {
-	err = s.row(summaryKey(file), &sum)
-	if !errors.Is(err, ErrNotFound) {
+func (s directory) summaryOf(ctx context.Context, file string) (sum summary, err error) {
+	err = format.Read(s.DB, summaryKey(file), &sum)
+	if !errors.Is(err, store.ErrNotFound) {
 		return sum, err
 	}
-	path := s.fs.PathJoin(s.dir.join(format.CapturesDir), file)
-	info, err := s.fs.Stat(path)
+	path := s.FS.PathJoin(s.Path(format.CapturesDir), file)
+	info, err := s.FS.Stat(path)
 	if err != nil {
 		return sum, err
 	}
@@ -55,19 +56,19 @@ func (s *Store) summaryOf(ctx context.Context, file string) (sum summary, err er
 			sum.Refers = binary.BigEndian.AppendUint64(sum.Refers, n)
 		}
 	}
-	return sum, s.put(summaryKey(file), &sum, pebble.NoSync)
+	return sum, database.Set(s.DB, summaryKey(file), format.AppendValue(nil, &sum), pebble.NoSync)
 }
 
 // eachReference calls fn for what the revisits of every WARC file refer to. The file that is being
 // written is read, as are closed files that are new.
-func (s *Store) eachReference(ctx context.Context, fn func(file string, n uint64)) error {
+func (s directory) eachReference(ctx context.Context, fn func(file string, n uint64)) error {
 	paths, err := s.Files()
 	if err != nil {
 		return err
 	}
 	there := map[string]bool{}
 	for _, path := range paths {
-		file := s.fs.PathBase(path)
+		file := s.FS.PathBase(path)
 		if strings.HasSuffix(file, ".open") {
 			members, err := s.members(ctx, path, nothing)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // its end is being written, of pages that are not stored yet
@@ -94,10 +95,10 @@ func (s *Store) eachReference(ctx context.Context, fn func(file string, n uint64
 func nothing(string) bool { return false }
 
 // forgetSummaries deletes the summaries of files that have gone.
-func (s *Store) forgetSummaries(gone func(file string) bool) error {
-	batch := s.db.NewBatch()
+func (s directory) forgetSummaries(gone func(file string) bool) error {
+	batch := s.DB.NewBatch()
 	from, to := format.Span(summaryKey(""))
-	err := database.Scan(s.db, from, to, func(key, _ []byte) error {
+	err := database.Scan(s.DB, from, to, func(key, _ []byte) error {
 		if gone(string(key[len(from):])) {
 			return batch.Delete(key, nil)
 		}

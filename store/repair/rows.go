@@ -1,20 +1,20 @@
-package store
+package repair
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
+	"freshet/store/retain"
 	"freshet/weburl"
 )
 
@@ -37,126 +37,95 @@ import (
 // The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the
 // store meanwhile; after Repair it has to be closed and opened again. Memory is by page of a
 // partition.
-func (s *Store) Repair(ctx context.Context, lost bool, report func(Problem)) error {
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	if err := s.endFile(); err != nil {
+func Repair(ctx context.Context, s *store.Store, lost bool, report func(store.Problem)) error {
+	in := s.Inside()
+	defer in.Alone()()
+	if err := in.EndFile(); err != nil {
 		return err
 	}
-	r := &repair{Store: s, ctx: ctx, report: report, lost: lost || s.rolledBack > 0}
-	if s.rolledBack > 0 {
-		r.say(format.DatabaseDir, "%d records that were on disk are missing: the database had been rolled back", s.rolledBack)
+	damage := in.Damage()
+	r := &repair{Inside: in, ctx: ctx, report: report, lost: lost || damage.RolledBack > 0}
+	if damage.RolledBack > 0 {
+		r.say(format.DatabaseDir, "%d records that were on disk are missing: the database had been rolled back", damage.RolledBack)
 	}
-	if s.unreadable != nil {
+	if damage.Heights != nil {
 		r.say(format.HighwaterFile, "it could not be read, and is written again")
 	}
 	if err := r.partitions(r.counters); err != nil {
 		return err
 	}
-	if err := r.orders(); err != nil {
-		return fmt.Errorf("store: repair orders: %w", err)
+	for _, p := range damage.Orders {
+		report(p)
 	}
-	if err := r.files(); err != nil {
+	if r.lost {
+		if err := in.OrderAgain(report); err != nil {
+			return fmt.Errorf("store: repair orders: %w", err)
+		}
+	}
+	if err := retain.Salvage(ctx, s, r.setFileAside); err != nil {
 		return fmt.Errorf("store: repair: %w", err)
 	}
 	if err := r.partitions(r.rows); err != nil {
 		return err
 	}
-	return errors.Join(r.returned(), s.highwater.write())
+	return errors.Join(r.returned(), in.NoteHeights())
 }
 
-// returned has the next FinishPurges take off the disk what was taken down and is there again: an older copy of a file
-// of captures brings it back.
+// returned has the next end of all purges take off the disk what was taken down and is there again: an older copy of a
+// file of captures brings it back.
 func (r *repair) returned() error {
-	all, _, err := readOrders(r.fs, r.dir.path)
+	down, err := r.TakenDown()
 	if err != nil {
 		return err
 	}
-	var down []purge
-	for _, o := range all {
-		if o.Do == orderPurge {
-			down = append(down, purge{Crawl: o.Crawl, URL: o.URL, Site: o.Site, At: o.At})
-		}
-	}
-	with, err := r.filesWith(r.ctx, searchFor(down))
+	with, err := retain.Holding(r.ctx, r.Store, down)
 	if err != nil || len(with) == 0 {
 		return err
 	}
 	for _, file := range with {
 		r.say(file, "it holds what was taken down: that is taken off the disk again")
 	}
-	for i := range down {
-		if err := r.put(down[i].key(), &down[i], pebble.Sync); err != nil {
+	for _, p := range down {
+		if err := r.BeginAgain(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// orders makes files and rows agree on what was ordered.
-func (r *repair) orders() error {
-	for _, p := range r.Store.orders.faults {
-		r.report(p)
-	}
-	if !r.lost {
-		return nil
-	}
-	all, _, err := readOrders(r.fs, r.dir.path)
-	if err != nil {
+// setFileAside takes a damaged WARC file out of the directory.
+func (r *repair) setFileAside(name string, copied, lost int) error {
+	dir := r.Path(format.AsideDir)
+	if err := format.MakeDir(r.FS, dir); err != nil {
 		return err
 	}
-	if err := r.completeOrders(all); err != nil {
+	if err := r.FS.Rename(r.Path(format.CapturesDir, name), r.FS.PathJoin(dir, name)); err != nil {
 		return err
 	}
-	if all, _, err = readOrders(r.fs, r.dir.path); err != nil {
+	if err := errors.Join(format.SyncDir(r.FS, dir), format.SyncDir(r.FS, r.Path(format.CapturesDir))); err != nil {
 		return err
 	}
-	mine := slices.DeleteFunc(all, func(o order) bool { return o.Crawl != r.options.Crawl })
-	for _, o := range mine {
-		r.say(cmp.Or(o.target().String(), o.Host, fmt.Sprintf("partition %d", o.Partition)), "%s ordered by an operator: done again", o.Do)
-	}
-	if err := r.pausable(mine); err != nil {
-		return err
-	}
-	return r.obey(mine)
-}
-
-// pausable makes rows of sites that were paused and whose rows are lost: only a site with a row can be.
-func (r *repair) pausable(all []order) error {
-	batch := r.db.NewBatch()
-	for _, o := range all {
-		if o.Do != orderPause || o.Site == "" || int(o.Partition) >= r.dir.partitions {
-			continue
-		}
-		key := r.keys.AppendText(nil, o.Partition, format.KeySite, string(o.Site))
-		found, err := database.Get(r.db, key, func([]byte) error { return nil })
-		if err == nil && !found {
-			err = batch.Set(key, format.AppendValue(nil, &SiteRow{}), nil)
-		}
-		if err != nil {
-			return errors.Join(err, batch.Close())
-		}
-	}
-	return r.commitRows(batch)
+	r.say(name, "damaged: %d records were copied out of it, %d captures that rows point at are lost; set aside", copied, lost)
+	return nil
 }
 
 type repair struct {
-	*Store
+	store.Inside
 	ctx    context.Context // of the one call of Repair
-	report func(Problem)
+	report func(store.Problem)
 	p      weburl.Partition
 	batch  *pebble.Batch
 	lost   bool   // rows have been lost without a trace
 	aside  []byte // lines of rows set aside, of the partition
 }
 
-func (r *repair) say(place, format string, args ...any) {
-	r.report(Problem{place, fmt.Sprintf(format, args...)})
+func (r *repair) say(place, text string, args ...any) {
+	r.report(store.Problem{Place: place, Text: fmt.Sprintf(text, args...)})
 }
 
 // partitions mends something of every partition, in one batch each.
 func (r *repair) partitions(mend func() error) error {
-	for p := range r.dir.partitions {
+	for p := range r.Partitions() {
 		if err := r.partition(weburl.Partition(p), mend); err != nil {
 			return fmt.Errorf("store: repair partition %d: %w", p, err)
 		}
@@ -165,7 +134,7 @@ func (r *repair) partitions(mend func() error) error {
 }
 
 func (r *repair) partition(p weburl.Partition, mend func() error) error {
-	r.p, r.batch, r.aside = p, r.db.NewBatch(), nil
+	r.p, r.batch, r.aside = p, r.DB.NewBatch(), nil
 	if err := mend(); err != nil {
 		return errors.Join(err, r.batch.Close())
 	}
@@ -175,35 +144,23 @@ func (r *repair) partition(p weburl.Partition, mend func() error) error {
 	if r.batch.Empty() {
 		return r.batch.Close()
 	}
-	return r.commitRows(r.batch)
-}
-
-// commitRows commits rows that no record has made, and forgets the decoded ones.
-func (r *repair) commitRows(batch *pebble.Batch) error {
-	if err := database.Commit(batch, pebble.Sync); err != nil {
-		return r.fail(err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.release()
-	r.state = newState(r.keys, r.db, r.large)
-	return nil
+	return r.Commit(r.batch)
 }
 
 func (r *repair) writeAside() error {
 	if len(r.aside) == 0 {
 		return nil
 	}
-	dir := r.dir.join(format.AsideDir)
-	if err := format.MakeDir(r.fs, dir); err != nil {
+	dir := r.Path(format.AsideDir)
+	if err := format.MakeDir(r.FS, dir); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		name := r.fs.PathJoin(dir, fmt.Sprintf("%s-%d-%d.jsonl", r.options.Crawl, r.p, n))
-		if _, err := r.fs.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		name := r.FS.PathJoin(dir, fmt.Sprintf("%s-%d-%d.jsonl", r.Crawl, r.p, n))
+		if _, err := r.FS.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		return errors.Join(format.WriteFile(r.fs, name, r.aside), format.SyncDir(r.fs, dir))
+		return errors.Join(format.WriteFile(r.FS, name, r.aside), format.SyncDir(r.FS, dir))
 	}
 }
 
@@ -249,8 +206,8 @@ func (r *repair) rows() error {
 // dropUnreadable sets aside the values that are none.
 func (r *repair) dropUnreadable() error {
 	for kind := format.KeyCounters; kind <= format.LastKind; kind++ {
-		from, to := r.keys.KindSpan(r.p, kind)
-		err := database.Scan(r.db, from, to, func(key, value []byte) error {
+		from, to := r.Keys.KindSpan(r.p, kind)
+		err := database.Scan(r.DB, from, to, func(key, value []byte) error {
 			if err := decodes(kind, value); err != nil {
 				return r.drop(bytes.Clone(key), value, err.Error())
 			}
@@ -267,27 +224,27 @@ func (r *repair) dropUnreadable() error {
 func decodes(kind format.Kind, value []byte) error {
 	switch kind {
 	case format.KeyCounters:
-		return format.DecodeValue(value, new(Counters))
+		return format.DecodeValue(value, new(store.Counters))
 	case format.KeySite:
-		return format.DecodeValue(value, new(SiteRow))
+		return format.DecodeValue(value, new(store.SiteRow))
 	case format.KeyGate:
-		return format.DecodeValue(value, new(Gate))
+		return format.DecodeValue(value, new(store.Gate))
 	case format.KeyPage:
-		return format.DecodeValue(value, new(Page))
+		return format.DecodeValue(value, new(store.Page))
 	case format.KeyVisit:
-		return format.DecodeValue(value, new(Visit))
+		return format.DecodeValue(value, new(store.Visit))
 	case format.KeyVersion:
-		return format.DecodeValue(value, new(Version))
+		return format.DecodeValue(value, new(store.Version))
 	case format.KeyChange:
-		return format.DecodeValue(value, new(Change))
+		return format.DecodeValue(value, new(store.Change))
 	case format.KeyLinks:
-		_, err := DecodeLinks(value)
+		_, err := store.DecodeLinks(value)
 		return err
 	case format.KeyNew, format.KeyDue:
 		_, _, err := format.EntryValue(value)
 		return err
 	case format.KeyRecord:
-		_, err := decodeRecord(value)
+		_, err := store.DecodeRecord(value)
 		return err
 	case format.KeyMark, format.KeyArrived, format.KeyParted:
 		return format.DecodeValue(value, new(uint64))

@@ -1,4 +1,4 @@
-package store
+package retain_test
 
 import (
 	"context"
@@ -11,7 +11,10 @@ import (
 
 	"freshet/internal/powercut"
 	"freshet/internal/remains"
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
+	"freshet/store/retain"
 	"freshet/weburl"
 )
 
@@ -20,31 +23,31 @@ import (
 const secret = "quagmire-7713"
 
 // secretAnswer is an answer that has the secret in every place that may hold a page's words.
-func secretAnswer(t testing.TB, u weburl.URL, minutes int, text string) Fetch {
-	f := answer(t, u, minutes, "<p>"+secret+" "+text+"</p>")
-	r := f.Record.(*Fetched)
-	r.ETag, r.Charset, r.RetryAt = secret, secret, at(minutes+60)
-	links := []OutLink{{URL: parse(t, "http://elsewhere.test/"+secret), Rel: weburl.RelAnchor}}
+func secretAnswer(t testing.TB, u weburl.URL, minutes int, text string) store.Fetch {
+	f := storetest.Answer(t, u, minutes, "<p>"+secret+" "+text+"</p>")
+	r := f.Record.(*store.Fetched)
+	r.ETag, r.Charset, r.RetryAt = secret, secret, storetest.At(minutes+60)
+	links := []store.OutLink{{URL: storetest.Parse(t, "http://elsewhere.test/"+secret), Rel: weburl.RelAnchor}}
 	for n := range 200 * (minutes % 2) { // enough to be compressed
-		links = append(links, OutLink{URL: parse(t, fmt.Sprintf("http://elsewhere.test/%d", n)), Rel: weburl.RelAnchor})
+		links = append(links, store.OutLink{URL: storetest.Parse(t, fmt.Sprintf("http://elsewhere.test/%d", n)), Rel: weburl.RelAnchor})
 	}
-	r.Links = EncodeLinks(links)
+	r.Links = store.EncodeLinks(links)
 	return f
 }
 
 // secretWeb crawls a site whose pages are to be purged and one whose pages are not, in WARC files of a
 // few captures; some of the captures are of visits long folded.
-func secretWeb(t testing.TB, s *Store) {
+func secretWeb(t testing.TB, s *store.Store) {
 	t.Helper()
-	bad, worse := parse(t, "http://bad.test/page"), parse(t, "http://bad.test/other")
+	bad, worse := storetest.Parse(t, "http://bad.test/page"), storetest.Parse(t, "http://bad.test/other")
 	for minute := range 70 {
-		good := parse(t, fmt.Sprintf("http://good.test/%d", minute%7))
-		commitPages(t, s, secretAnswer(t, bad, 2*minute, fmt.Sprint(minute)), answer(t, good, 2*minute, fmt.Sprint("good ", minute)))
+		good := storetest.Parse(t, fmt.Sprintf("http://good.test/%d", minute%7))
+		storetest.Commit(t, s, secretAnswer(t, bad, 2*minute, fmt.Sprint(minute)), storetest.Answer(t, good, 2*minute, fmt.Sprint("good ", minute)))
 	}
-	commitPages(t, s, secretAnswer(t, worse, 200, "other"))
-	robots := answer(t, bad.Site().Root(), 201, "User-agent: *\n# "+secret)
-	robots.Record = &Robots{Site: bad.Site(), At: at(201), Outcome: OutcomeStored, Status: 200, Body: []byte("# " + secret), Keep: true}
-	commitPages(t, s, robots)
+	storetest.Commit(t, s, secretAnswer(t, worse, 200, "other"))
+	robots := storetest.Answer(t, bad.Site().Root(), 201, "User-agent: *\n# "+secret)
+	robots.Record = &store.Robots{Site: bad.Site(), At: storetest.At(201), Outcome: store.OutcomeStored, Status: 200, Body: []byte("# " + secret), Keep: true}
+	storetest.Commit(t, s, robots)
 }
 
 // filesWithSecret returns the files of a disk in which the secret can be found, however it is packed.
@@ -57,8 +60,8 @@ func filesWithSecret(t testing.TB, disk vfs.FS, dir string) (found []string) {
 	return found
 }
 
-func purgeOptions(disk vfs.FS) Options {
-	o := testOptions(disk)
+func purgeOptions(disk vfs.FS) store.Options {
+	o := storetest.Options(disk)
 	o.WARC.MaxBytes = 8 << 10
 	return o
 }
@@ -67,59 +70,59 @@ func purgeOptions(disk vfs.FS) Options {
 // while everything else is as it was, and neither can come back.
 func TestTakeDown(t *testing.T) {
 	disk := vfs.NewMem()
-	s := openTest(t, purgeOptions(disk))
+	s := storetest.Open(t, purgeOptions(disk))
 	secretWeb(t, s)
 	if len(filesWithSecret(t, disk, "data")) < 3 {
 		t.Fatal("the test's pages are not where they are looked for")
 	}
-	bad, worse := parse(t, "http://bad.test/page"), parse(t, "http://bad.test/other")
+	bad, worse := storetest.Parse(t, "http://bad.test/page"), storetest.Parse(t, "http://bad.test/other")
 	ctx := context.Background()
-	report, err := s.Purge(ctx, begin, Target{URL: bad})
+	report, err := retain.Purge(ctx, s, storetest.Begin, store.Target{URL: bad})
 	if err != nil || report.Files == 0 || report.FreedBytes <= 0 {
 		t.Fatalf("purge of a page: %+v, %v", report, err)
 	}
-	verify(t, s)
-	if page, _, err := s.PageOf(bad); err != nil || page.State != StatePurged || page.ETag != "" {
+	storetest.Verify(t, s)
+	if page, _, err := s.PageOf(bad); err != nil || page.State != store.StatePurged || page.ETag != "" {
 		t.Errorf("row of the purged page: %+v, %v", page, err)
 	}
-	if page, fp, err := s.PageOf(worse); err != nil || page.State != StateLive {
+	if page, fp, err := s.PageOf(worse); err != nil || page.State != store.StateLive {
 		t.Errorf("row of its neighbour: %+v, %v", page, err)
-	} else if v, err := s.Version(home(worse), fp, 1); err != nil {
+	} else if v, err := s.Version(storetest.Home(worse), fp, 1); err != nil {
 		t.Error(err)
 	} else if _, err := s.Body(v.Capture); err != nil {
 		t.Errorf("body of its neighbour: %v", err)
 	}
 
-	if report, err = s.Purge(ctx, begin, Target{Site: bad.Site()}); err != nil || len(report.Targets) != 1 {
+	if report, err = retain.Purge(ctx, s, storetest.Begin, store.Target{Site: bad.Site()}); err != nil || len(report.Targets) != 1 {
 		t.Fatalf("purge of a site: %+v, %v", report, err)
 	}
 	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
 		t.Errorf("what was purged is still in %q", found)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 
 	// Nothing brings them back: a fetch that was under way, a link, a plan.
-	commitPages(t, s, secretAnswer(t, bad, 300, "again"), secretAnswer(t, parse(t, "http://bad.test/new"), 301, "new"))
-	discover(t, s, "http://bad.test/newer")
+	storetest.Commit(t, s, secretAnswer(t, bad, 300, "again"), secretAnswer(t, storetest.Parse(t, "http://bad.test/new"), 301, "new"))
+	storetest.Discover(t, s, "http://bad.test/newer")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
 		t.Errorf("what was purged came back into %q", found)
 	}
-	s = openTest(t, purgeOptions(disk))
-	verify(t, s)
-	kinds := map[ChangeKind]int{}
-	changes, err := s.Changes(home(bad), 0, 100)
+	s = storetest.Open(t, purgeOptions(disk))
+	storetest.Verify(t, s)
+	kinds := map[store.ChangeKind]int{}
+	changes, err := s.Changes(storetest.Home(bad), 0, 100)
 	for _, c := range changes {
 		if c.URL.Site() == bad.Site() {
 			kinds[c.Kind]++
 		}
 	}
-	if err != nil || kinds[ChangePurged] != 2 || len(kinds) != 1 {
+	if err != nil || kinds[store.ChangePurged] != 2 || len(kinds) != 1 {
 		t.Errorf("changes of the site: %v, %v: want two pages purged", kinds, err)
 	}
-	if _, _, err := s.PageOf(parse(t, "http://bad.test/newer")); err == nil {
+	if _, _, err := s.PageOf(storetest.Parse(t, "http://bad.test/newer")); err == nil {
 		t.Error("a new page of a purged site was let in")
 	}
 }
@@ -149,45 +152,47 @@ func (b *busy) String() string { return "busy" }
 // TestTakeDownWhileFilesEnd takes a site down while the crawl begins a file and ends it.
 func TestTakeDownWhileFilesEnd(t *testing.T) {
 	disk, b := vfs.NewMem(), &busy{}
-	s := openTest(t, purgeOptions(errorfs.Wrap(disk, b)))
+	s := storetest.Open(t, purgeOptions(errorfs.Wrap(disk, b)))
 	secretWeb(t, s)
-	b.begin = func() { commitPages(t, s, answer(t, parse(t, "http://good.test/1"), 300, "meanwhile")) }
+	b.begin = func() {
+		storetest.Commit(t, s, storetest.Answer(t, storetest.Parse(t, "http://good.test/1"), 300, "meanwhile"))
+	}
 	b.end = func() {
-		if err := s.endFile(); err != nil {
+		if err := s.Inside().EndFile(); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := s.Purge(context.Background(), begin, Target{Site: "http://bad.test"}); err != nil || b.ended == 0 {
+	if _, err := retain.Purge(context.Background(), s, storetest.Begin, store.Target{Site: "http://bad.test"}); err != nil || b.ended == 0 {
 		t.Fatalf("purge: %v; %d files ended", err, b.ended)
 	}
 	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
 		t.Errorf("what was purged is still in %q", found)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }
 
 // TestTakeDownUnknown holds that a page can be taken down before it is known.
 func TestTakeDownUnknown(t *testing.T) {
-	s := openTest(t, testOptions(vfs.NewMem()))
-	u := parse(t, "http://page.test/x")
-	if _, err := s.Purge(context.Background(), begin, Target{URL: u}); err != nil {
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	u := storetest.Parse(t, "http://page.test/x")
+	if _, err := retain.Purge(context.Background(), s, storetest.Begin, store.Target{URL: u}); err != nil {
 		t.Fatal(err)
 	}
-	discover(t, s, u.String())
-	if page, _, err := s.PageOf(u); err != nil || page.State != StatePurged || page.Queue != NoQueue {
+	storetest.Discover(t, s, u.String())
+	if page, _, err := s.PageOf(u); err != nil || page.State != store.StatePurged || page.Queue != store.NoQueue {
 		t.Errorf("row: %+v, %v", page, err)
 	}
-	verify(t, s)
+	storetest.Verify(t, s)
 }
 
 // TestTakeDownCrash cuts a purge before every third change of the disk. After each cut the next opening and FinishPurges complete it; before it began, nothing is lost.
 func TestTakeDownCrash(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
-	s := openTest(t, purgeOptions(disk))
+	s := storetest.Open(t, purgeOptions(disk))
 	secretWeb(t, s)
-	bad := parse(t, "http://bad.test/page")
+	bad := storetest.Parse(t, "http://bad.test/page")
 	disk.Take()
-	if _, err := s.Purge(context.Background(), begin, Target{Site: bad.Site()}); err != nil {
+	if _, err := retain.Purge(context.Background(), s, storetest.Begin, store.Target{Site: bad.Site()}); err != nil {
 		t.Fatal(err)
 	}
 	cuts := disk.Take()
@@ -199,13 +204,13 @@ func TestTakeDownCrash(t *testing.T) {
 		if i%3 != 0 || testing.Short() && i%21 != 0 {
 			continue
 		}
-		after := openTest(t, purgeOptions(cut.Disk))
-		verify(t, after)
-		report, err := after.FinishPurges(context.Background())
+		after := storetest.Open(t, purgeOptions(cut.Disk))
+		storetest.Verify(t, after)
+		report, err := retain.FinishPurges(context.Background(), after)
 		if err != nil {
 			t.Fatalf("cut %d, before %s: %v", i, cut.Before, err)
 		}
-		verify(t, after)
+		storetest.Verify(t, after)
 		site, err := after.Site(bad.Site())
 		if err != nil {
 			t.Fatal(err)
@@ -216,11 +221,11 @@ func TestTakeDownCrash(t *testing.T) {
 				t.Errorf("cut %d, before %s: purged %q, and still in %q", i, cut.Before, report.Targets, found)
 			}
 		}
-		for page, err := range after.Pages(home(parse(t, "http://good.test/"))) {
+		for page, err := range after.Pages(storetest.Home(storetest.Parse(t, "http://good.test/"))) {
 			if err != nil || page.URL.Site() != "http://good.test" {
 				continue
 			}
-			versions, err := after.Versions(home(page.URL), page.Fingerprint)
+			versions, err := after.Versions(storetest.Home(page.URL), page.Fingerprint)
 			if err != nil || len(versions) == 0 {
 				t.Errorf("%s: %d versions, %v", page.URL, len(versions), err)
 			}

@@ -1,4 +1,4 @@
-package store
+package repair
 
 import (
 	"bytes"
@@ -7,22 +7,23 @@ import (
 	"maps"
 	"slices"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
 	"freshet/weburl"
 )
 
 // queues makes both queues what the rows say.
-func (r *repair) queues(pages map[weburl.Fingerprint]*Page) error {
+func (r *repair) queues(pages map[weburl.Fingerprint]*store.Page) error {
 	wanted := map[string]weburl.Fingerprint{}
 	for fp, page := range pages {
-		if page.Queue == NewQueue || page.Queue == DueQueue {
-			wanted[string(r.keys.AppendEntry(nil, r.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival))] = fp
+		if page.Queue == store.NewQueue || page.Queue == store.DueQueue {
+			wanted[string(r.Keys.AppendEntry(nil, r.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival))] = fp
 		}
 	}
 	for _, kind := range []format.Kind{format.KeyNew, format.KeyDue} {
-		from, to := r.keys.KindSpan(r.p, kind)
-		err := database.Scan(r.db, from, to, func(key, value []byte) error {
+		from, to := r.Keys.KindSpan(r.p, kind)
+		err := database.Scan(r.DB, from, to, func(key, value []byte) error {
 			fp, _, err := format.EntryValue(value)
 			if err != nil {
 				return nil
@@ -48,11 +49,11 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*Page) error {
 }
 
 // changes makes the change log agree with the rows.
-func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
+func (r *repair) changes(pages map[weburl.Fingerprint]*store.Page) error {
 	there := map[weburl.Fingerprint]bool{}
-	from, to := r.keys.KindSpan(r.p, format.KeyChange)
-	err := database.Scan(r.db, from, to, func(key, value []byte) error {
-		var change Change
+	from, to := r.Keys.KindSpan(r.p, format.KeyChange)
+	err := database.Scan(r.DB, from, to, func(key, value []byte) error {
+		var change store.Change
 		n, err := format.NumberTail(key[len(from):])
 		if err != nil || format.DecodeValue(value, &change) != nil {
 			return nil
@@ -73,7 +74,7 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
 		}
 		r.say(page.URL.String(), "its change %d is lost", page.LastChange)
 		page.LastChange = 0
-		if err := r.set(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), page); err != nil {
+		if err := r.set(r.Keys.AppendPage(nil, r.p, format.KeyPage, fp), page); err != nil {
 			return err
 		}
 	}
@@ -82,13 +83,13 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*Page) error {
 
 // totals makes the numbers of sites and of the partition what the rows make them, and the records follow
 // one another: those before a gap are taken for read.
-func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
-	var total Counters
-	if err := r.row(r.keys.AppendKind(nil, r.p, format.KeyCounters), &total); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
+func (r *repair) totals(pages map[weburl.Fingerprint]*store.Page) error {
+	var total store.Counters
+	if err := format.Read(r.DB, r.Keys.AppendKind(nil, r.p, format.KeyCounters), &total); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
 	before := format.AppendValue(nil, &total)
-	total.Sites, total.Pages, total.New, total.Due, total.States = 0, 0, 0, 0, [states]int64{}
+	total.Sites, total.Pages, total.New, total.Due, total.States = 0, 0, 0, 0, store.Counters{}.States
 	sites, err := r.sites(pages, &total)
 	if err != nil {
 		return err
@@ -101,13 +102,13 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*Page) error {
 		return nil // nothing has ever been here
 	}
 	if r.lost {
-		total.Scoped, total.Horizon = Scoped{Scope: offerAgain}, max(total.Horizon, total.Records)
+		total.Scoped, total.Horizon = store.Scoped{Scope: offerAgain}, max(total.Horizon, total.Records)
 	}
 	if after := format.AppendValue(nil, &total); bytes.Equal(before, after) {
 		return nil
 	}
 	r.say(fmt.Sprintf("partition %d", r.p), "its totals are counted anew: %d pages of %d sites", total.Pages, total.Sites)
-	return r.set(r.keys.AppendKind(nil, r.p, format.KeyCounters), &total)
+	return r.set(r.Keys.AppendKind(nil, r.p, format.KeyCounters), &total)
 }
 
 // offerAgain is the digest of no scope: the next crawl takes its own for another one, and offers all links.
@@ -116,14 +117,14 @@ const offerAgain = 1
 // counters replaces totals that cannot be read by ones that only number the records, without which none
 // could be applied. What else they say totals counts.
 func (r *repair) counters() error {
-	key := r.keys.AppendKind(nil, r.p, format.KeyCounters)
-	height := r.highwater.height(r.options.Crawl, r.p)
-	var had Counters
-	value, err := r.raw(key)
+	key := r.Keys.AppendKind(nil, r.p, format.KeyCounters)
+	height := r.Height(r.p)
+	var had store.Counters
+	value, err := format.ReadRaw(r.DB, key)
 	switch fault := decodes(format.KeyCounters, value); {
-	case errors.Is(err, ErrNotFound) && height == 0 && !r.lost:
+	case errors.Is(err, store.ErrNotFound) && height == 0 && !r.lost:
 		return nil
-	case err != nil && !errors.Is(err, ErrNotFound):
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return err
 	case err != nil: // not there
 	case fault != nil:
@@ -137,17 +138,17 @@ func (r *repair) counters() error {
 		had.Records, had.Trimmed = height, height // no number is given twice
 		return r.set(key, &had)
 	}
-	marks, err := readMarks(r.db, r.keys, r.p)
+	marks, err := r.Marks(r.p)
 	if err != nil {
 		return err
 	}
-	var total Counters
+	var total store.Counters
 	for _, m := range marks {
 		total.Records = max(total.Records, m.Record)
 	}
 	total.Trimmed = total.Records
-	from, to := r.keys.KindSpan(r.p, format.KeyRecord)
-	err = database.Scan(r.db, from, to, func(key, _ []byte) error {
+	from, to := r.Keys.KindSpan(r.p, format.KeyRecord)
+	err = database.Scan(r.DB, from, to, func(key, _ []byte) error {
 		n, err := format.NumberTail(key[len(from):])
 		if err == nil {
 			total.Trimmed = min(total.Trimmed, n-1)
@@ -165,11 +166,11 @@ func (r *repair) counters() error {
 }
 
 // sites mends the sites' rows, adds them up, and returns them.
-func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map[weburl.Site]*SiteRow, error) {
-	sites, was := map[weburl.Site]*SiteRow{}, map[weburl.Site]SiteRow{}
-	from, to := r.keys.KindSpan(r.p, format.KeySite)
-	err := database.Scan(r.db, from, to, func(key, value []byte) error {
-		row := &SiteRow{}
+func (r *repair) sites(pages map[weburl.Fingerprint]*store.Page, total *store.Counters) (map[weburl.Site]*store.SiteRow, error) {
+	sites, was := map[weburl.Site]*store.SiteRow{}, map[weburl.Site]store.SiteRow{}
+	from, to := r.Keys.KindSpan(r.p, format.KeySite)
+	err := database.Scan(r.DB, from, to, func(key, value []byte) error {
+		row := &store.SiteRow{}
 		if format.DecodeValue(value, row) != nil {
 			return nil
 		}
@@ -185,7 +186,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 		page := pages[fp]
 		row := sites[page.URL.Site()]
 		if row == nil {
-			row = &SiteRow{}
+			row = &store.SiteRow{}
 			sites[page.URL.Site()] = row
 		}
 		row.Pages++
@@ -195,11 +196,11 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 			row.Fetched++
 		}
 		switch page.Queue {
-		case NewQueue:
+		case store.NewQueue:
 			row.New++
-			row.Cash += unitsOf(page.Cash)
+			row.Cash += store.UnitsOf(page.Cash)
 			total.New++
-		case DueQueue:
+		case store.DueQueue:
 			row.Due++
 			total.Due++
 		}
@@ -210,7 +211,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 			continue
 		}
 		r.say(string(name), "its row is counted anew: %d pages, %d fetched", row.Pages, row.Fetched)
-		if err := r.set(r.keys.AppendText(nil, r.p, format.KeySite, string(name)), row); err != nil {
+		if err := r.set(r.Keys.AppendText(nil, r.p, format.KeySite, string(name)), row); err != nil {
 			return nil, err
 		}
 	}
@@ -218,11 +219,11 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*Page, total *Counters) (map
 }
 
 // records sets aside the kept records before the last gap.
-func (r *repair) records(total *Counters) error {
-	from, to := r.keys.KindSpan(r.p, format.KeyRecord)
+func (r *repair) records(total *store.Counters) error {
+	from, to := r.Keys.KindSpan(r.p, format.KeyRecord)
 	gap, last := total.Trimmed, total.Trimmed // everything up to gap is taken for trimmed
-	kept := r.keys.AppendNumber(nil, r.p, format.KeyRecord, total.Trimmed+1)
-	err := database.Scan(r.db, kept, to, func(key, value []byte) error {
+	kept := r.Keys.AppendNumber(nil, r.p, format.KeyRecord, total.Trimmed+1)
+	err := database.Scan(r.DB, kept, to, func(key, value []byte) error {
 		n, err := format.NumberTail(key[len(from):])
 		if err != nil || decodes(format.KeyRecord, value) != nil {
 			return nil
@@ -239,7 +240,7 @@ func (r *repair) records(total *Counters) error {
 	if last < total.Records && last > total.Trimmed {
 		gap = last // the newest are lost: none can be told to follow
 	}
-	err = database.Scan(r.db, from, r.keys.AppendNumber(nil, r.p, format.KeyRecord, gap+1), func(key, value []byte) error {
+	err = database.Scan(r.DB, from, r.Keys.AppendNumber(nil, r.p, format.KeyRecord, gap+1), func(key, value []byte) error {
 		if decodes(format.KeyRecord, value) != nil {
 			return nil
 		}
@@ -252,11 +253,11 @@ func (r *repair) records(total *Counters) error {
 	if total.Records = max(total.Records, last); last < total.Records {
 		total.Trimmed = total.Records
 	}
-	marks, err := readMarks(r.db, r.keys, r.p)
+	marks, err := r.Marks(r.p)
 	for _, m := range marks {
 		if at := min(max(m.Record, total.Trimmed), total.Records); at != m.Record && err == nil {
 			r.say(fmt.Sprintf("partition %d", r.p), "the mark of %s at %d is now at %d", m.Consumer, m.Record, at)
-			err = r.set(r.keys.AppendText(nil, r.p, format.KeyMark, m.Consumer), at)
+			err = r.set(r.Keys.AppendText(nil, r.p, format.KeyMark, m.Consumer), at)
 		}
 	}
 	return err

@@ -1,4 +1,4 @@
-package store
+package transfer
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"freshet/store/internal/format"
-
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/store/internal/format"
 )
 
 // snapshotFile says, in a snapshot, what it is of: its presence makes a folder a snapshot.
@@ -21,14 +21,9 @@ const snapshotFile = "snapshot.json"
 
 // snapshotList is the content of snapshot.json.
 type snapshotList struct {
-	Format int            `json:"format"` // of the directory
-	At     time.Time      `json:"at"`
-	Files  []snapshotPart `json:"files"` // the WARC files, by name
-}
-
-type snapshotPart struct {
-	Name  string `json:"name"`
-	Bytes int64  `json:"size_bytes"`
+	Format int              `json:"format"` // of the directory
+	At     time.Time        `json:"at"`
+	Files  []store.FileSize `json:"files"` // the WARC files, by name
 }
 
 // Snapshot makes a copy of the directory, as it is at one moment during the call, in the new folder to,
@@ -38,85 +33,63 @@ type snapshotPart struct {
 // copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
 // of seen URLs, which the next crawl rebuilds. It is not changed by Restore, which may be called any
 // number of times; nor by a later purge of the directory.
-func (s *Store) Snapshot(ctx context.Context, to string) error {
-	s.files.RLock()
-	defer s.files.RUnlock()
-	if _, err := s.fs.Stat(to); err == nil {
+func Snapshot(ctx context.Context, st *store.Store, to string) error {
+	s := st.Inside()
+	defer s.HoldFiles()()
+	if _, err := s.FS.Stat(to); err == nil {
 		return fmt.Errorf("store: snapshot: %s is there already", to)
 	}
 	temp := to + ".part"
-	if err := s.fs.RemoveAll(temp); err != nil {
+	if err := s.FS.RemoveAll(temp); err != nil {
 		return fmt.Errorf("store: snapshot: %w", err)
 	}
-	if err := s.snapshot(ctx, temp); err != nil {
-		return errors.Join(fmt.Errorf("store: snapshot: %w", err), s.fs.RemoveAll(temp))
+	if err := snapshot(ctx, s, temp); err != nil {
+		return errors.Join(fmt.Errorf("store: snapshot: %w", err), s.FS.RemoveAll(temp))
 	}
-	if err := s.fs.Rename(temp, to); err != nil {
+	if err := s.FS.Rename(temp, to); err != nil {
 		return fmt.Errorf("store: snapshot: %w", err)
 	}
-	return format.SyncDir(s.fs, s.fs.PathDir(to))
+	return format.SyncDir(s.FS, s.FS.PathDir(to))
 }
 
-func (s *Store) snapshot(ctx context.Context, to string) error {
-	if err := s.fs.MkdirAll(s.fs.PathJoin(to, format.CapturesDir), 0o755); err != nil {
+func snapshot(ctx context.Context, s store.Inside, to string) error {
+	if err := s.FS.MkdirAll(s.FS.PathJoin(to, format.CapturesDir), 0o755); err != nil {
 		return err
 	}
-	list := snapshotList{Format: Format, At: s.options.Clock.Now().UTC()}
+	list := snapshotList{Format: store.Format, At: s.Clock.Now().UTC()}
 	var err error
-	if list.Files, err = s.checkpoint(s.fs.PathJoin(to, format.DatabaseDir)); err != nil {
+	if list.Files, err = s.Checkpoint(s.FS.PathJoin(to, format.DatabaseDir)); err != nil {
 		return err
 	}
 	for _, part := range list.Files {
-		if err := errors.Join(ctx.Err(), s.snapshotWARC(part, s.fs.PathJoin(to, format.CapturesDir))); err != nil {
+		if err := errors.Join(ctx.Err(), snapshotWARC(s, part, s.FS.PathJoin(to, format.CapturesDir))); err != nil {
 			return err
 		}
 	}
-	if err := copySmall(s.fs, s.dir.path, to); err != nil {
+	if err := copySmall(s.FS, s.Path(), to); err != nil {
 		return err
 	}
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := format.WriteFile(s.fs, s.fs.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
+	if err := format.WriteFile(s.FS, s.FS.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
 		return err
 	}
-	return errors.Join(format.SyncDir(s.fs, s.fs.PathJoin(to, format.CapturesDir)), format.SyncDir(s.fs, to))
-}
-
-// checkpoint copies the database, and returns the WARC files as they are then: nothing is committed in between, so
-// that they hold what the rows point at, and no capture that is newer.
-func (s *Store) checkpoint(to string) (files []snapshotPart, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.db.Checkpoint(to, pebble.WithFlushedWAL()); err != nil {
-		return nil, err
-	}
-	paths, err := s.Files()
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		info, err := s.fs.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, snapshotPart{s.fs.PathBase(path), info.Size()})
-	}
-	return files, nil
+	return errors.Join(format.SyncDir(s.FS, s.FS.PathJoin(to, format.CapturesDir)), format.SyncDir(s.FS, to))
 }
 
 // snapshotWARC links a file that was closed, and copies as much of an open one as was in it: the restored directory
 // cuts what may be torn off its end.
-func (s *Store) snapshotWARC(part snapshotPart, dir string) error {
-	path, into := s.fs.PathJoin(s.dir.join(format.CapturesDir), part.Name), s.fs.PathJoin(dir, part.Name)
+func snapshotWARC(s store.Inside, part store.FileSize, dir string) error {
+	path, into := s.FS.PathJoin(s.Path(format.CapturesDir), part.Name), s.FS.PathJoin(dir, part.Name)
 	closed, open := strings.CutSuffix(path, ".open")
 	if !open {
-		return vfs.LinkOrCopy(s.fs, path, into)
+		return vfs.LinkOrCopy(s.FS, path, into)
 	}
-	err := copyPrefix(s.fs, path, into, part.Bytes)
+	err := copyPrefix(s.FS, path, into, part.Bytes)
 	if errors.Is(err, fs.ErrNotExist) { // it has been closed meanwhile
-		err = copyPrefix(s.fs, closed, into, part.Bytes)
+		err = copyPrefix(s.FS, closed, into, part.Bytes)
 	}
 	return err
 }
@@ -158,22 +131,22 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 		return list, fmt.Errorf("store: restore: %w", err)
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return list, fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err)
+		return list, fmt.Errorf("%w: %s: %w", store.ErrCorrupt, name, err)
 	}
-	if list.Format > Format {
-		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, list.Format, Format)
+	if list.Format > store.Format {
+		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", store.ErrFormat, name, list.Format, store.Format)
 	}
 	for _, part := range list.Files {
 		path := fsys.PathJoin(snapshot, format.CapturesDir, part.Name)
 		if part.Name != fsys.PathBase(part.Name) {
-			return list, fmt.Errorf("%w: %s: file %q: want a name", ErrCorrupt, name, part.Name)
+			return list, fmt.Errorf("%w: %s: file %q: want a name", store.ErrCorrupt, name, part.Name)
 		}
 		info, err := fsys.Stat(path)
 		if err != nil {
-			return list, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return list, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 		}
 		if info.Size() != part.Bytes {
-			return list, fmt.Errorf("%w: %s: %d bytes: want %d", ErrCorrupt, path, info.Size(), part.Bytes)
+			return list, fmt.Errorf("%w: %s: %d bytes: want %d", store.ErrCorrupt, path, info.Size(), part.Bytes)
 		}
 	}
 	return list, nil

@@ -1,4 +1,4 @@
-package store
+package repair
 
 import (
 	"context"
@@ -10,20 +10,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
-
-// Problem is something that Verify found wrong.
-type Problem struct {
-	Place string // a URL, site, file or partition
-	Text  string
-}
-
-// String returns "place: text".
-func (p Problem) String() string { return p.Place + ": " + p.Text }
 
 // Verify checks the crawl, as it is when it begins, against itself and against its captures, and
 // calls report for every fault. It holds that
@@ -39,29 +31,29 @@ func (p Problem) String() string { return p.Place + ": " + p.Text }
 //
 // Its error is one that kept it from checking: ctx's, or the file system's. Memory is by site and
 // partition; time is that of reading every byte once, captures at random.
-func (s *Store) Verify(ctx context.Context, report func(Problem)) error {
-	s.files.RLock()
-	defer s.files.RUnlock()
-	snapshot := s.db.NewSnapshot()
-	err := errors.Join(s.verifyNames(report), s.verifyFiles(ctx, report))
-	for p := 0; p < s.dir.partitions && err == nil; p++ {
-		v := &verifier{Store: s, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*SiteRow{}}
+func Verify(ctx context.Context, st *store.Store, report func(store.Problem)) error {
+	s := st.Inside()
+	defer s.HoldFiles()()
+	snapshot := s.DB.NewSnapshot()
+	err := errors.Join(verifyNames(s, report), verifyFiles(ctx, s, report))
+	for p := 0; p < s.Partitions() && err == nil; p++ {
+		v := &verifier{Inside: s, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*store.SiteRow{}}
 		err = v.verify()
 	}
 	return errors.Join(err, snapshot.Close())
 }
 
 // verifyNames names what is in the directory and does not belong there: no purge looks into it.
-func (s *Store) verifyNames(report func(Problem)) error {
-	names, err := s.strangers()
+func verifyNames(s store.Inside, report func(store.Problem)) error {
+	names, err := s.Strangers()
 	for _, name := range names {
-		report(Problem{name, "is no file of a data directory, and no purge looks into it: move it elsewhere"})
+		report(store.Problem{Place: name, Text: "is no file of a data directory, and no purge looks into it: move it elsewhere"})
 	}
 	return err
 }
 
 // verifyFiles reads all WARC files.
-func (s *Store) verifyFiles(ctx context.Context, report func(Problem)) error {
+func verifyFiles(ctx context.Context, s store.Inside, report func(store.Problem)) error {
 	paths, err := s.Files()
 	if err != nil {
 		return err
@@ -72,7 +64,7 @@ func (s *Store) verifyFiles(ctx context.Context, report func(Problem)) error {
 			continue // its end is being written
 		}
 		if errors.Is(err, warc.ErrCorrupt) {
-			report(Problem{s.fs.PathBase(path), err.Error()})
+			report(store.Problem{Place: s.FS.PathBase(path), Text: err.Error()})
 		} else if err != nil {
 			return err
 		}
@@ -80,8 +72,8 @@ func (s *Store) verifyFiles(ctx context.Context, report func(Problem)) error {
 	return nil
 }
 
-func verifyFile(ctx context.Context, s *Store, path string) (err error) {
-	r, err := s.openFile(path)
+func verifyFile(ctx context.Context, s store.Inside, path string) (err error) {
+	r, err := s.OpenFile(path)
 	if err != nil {
 		return err
 	}
@@ -103,22 +95,22 @@ func verifyFile(ctx context.Context, s *Store, path string) (err error) {
 
 // verifier checks one partition.
 type verifier struct {
-	*Store
+	store.Inside
 	db     pebble.Reader
 	ctx    context.Context // of the one call of Verify
-	report func(Problem)
+	report func(store.Problem)
 	p      weburl.Partition
 
-	stored Counters // as they are stored
-	found  Counters // as the rows make them
-	sites  map[weburl.Site]*SiteRow
-	page   PageAt // the one last looked up by a visit or version
-	known  bool   // … and it exists
-	next   uint32 // … and the number expected
+	stored store.Counters // as they are stored
+	found  store.Counters // as the rows make them
+	sites  map[weburl.Site]*store.SiteRow
+	page   store.PageAt // the one last looked up by a visit or version
+	known  bool         // … and it exists
+	next   uint32       // … and the number expected
 }
 
 func (v *verifier) verify() (err error) {
-	if err := v.row(v.key(format.KeyCounters), &v.stored); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := format.Read(v.db, v.key(format.KeyCounters), &v.stored); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	for kind := format.KeyCounters; kind <= format.LastKind; kind++ {
@@ -126,13 +118,13 @@ func (v *verifier) verify() (err error) {
 		if check == nil {
 			continue
 		}
-		v.page = PageAt{}
-		from, to := v.keys.KindSpan(v.p, kind)
+		v.page = store.PageAt{}
+		from, to := v.Keys.KindSpan(v.p, kind)
 		err := database.Scan(v.db, from, to, func(key, value []byte) error {
 			if err := v.ctx.Err(); err != nil {
 				return err
 			}
-			if err := check(key[len(from):], value); errors.Is(err, ErrCorrupt) {
+			if err := check(key[len(from):], value); errors.Is(err, store.ErrCorrupt) {
 				v.fault("partition %d, key %x: %v", v.p, key, err)
 			} else if err != nil {
 				return err
@@ -149,20 +141,11 @@ func (v *verifier) verify() (err error) {
 	return nil
 }
 
-func (v *verifier) key(kind format.Kind) []byte { return v.keys.AppendKind(nil, v.p, kind) }
-
-// row reads through the snapshot.
-func (v *verifier) row(key []byte, value any) error {
-	found, err := database.Get(v.db, key, func(raw []byte) error { return format.DecodeValue(raw, value) })
-	if err == nil && !found {
-		err = ErrNotFound
-	}
-	return err
-}
+func (v *verifier) key(kind format.Kind) []byte { return v.Keys.AppendKind(nil, v.p, kind) }
 
 func (v *verifier) fault(format string, args ...any) {
 	place, text, _ := strings.Cut(fmt.Sprintf(format, args...), ": ")
-	v.report(Problem{place, text})
+	v.report(store.Problem{Place: place, Text: text})
 }
 
 // checker returns the check of a kind's keys, given their ends and values.
@@ -171,9 +154,9 @@ func (v *verifier) checker(kind format.Kind) func(rest, value []byte) error {
 	case format.KeyPage:
 		return v.checkPage
 	case format.KeyNew:
-		return func(rest, value []byte) error { return v.checkEntry(NewQueue, rest, value) }
+		return func(rest, value []byte) error { return v.checkEntry(store.NewQueue, rest, value) }
 	case format.KeyDue:
-		return func(rest, value []byte) error { return v.checkEntry(DueQueue, rest, value) }
+		return func(rest, value []byte) error { return v.checkEntry(store.DueQueue, rest, value) }
 	case format.KeyVisit:
 		return v.checkVisit
 	case format.KeyVersion:
@@ -195,14 +178,14 @@ func (v *verifier) checkPage(rest, value []byte) error {
 	if err != nil {
 		return err
 	}
-	page := PageAt{Fingerprint: weburl.Fingerprint(n)}
+	page := store.PageAt{Fingerprint: weburl.Fingerprint(n)}
 	if err := format.DecodeValue(value, &page.Page); err != nil {
 		return err
 	}
-	if page.State >= states {
-		return fmt.Errorf("%w: state %d", ErrCorrupt, page.State)
+	if !page.State.Known() {
+		return fmt.Errorf("%w: state %d", store.ErrCorrupt, page.State)
 	}
-	if home := v.homes.of(page.URL.Site()); home != v.p {
+	if home := v.Home(page.URL.Site()); home != v.p {
 		v.fault("%s: in partition %d: want %d", page.URL, v.p, home)
 	}
 	if err := v.checkPlace(&page); err != nil {
@@ -215,7 +198,7 @@ func (v *verifier) checkPage(rest, value []byte) error {
 	v.found.States[page.State]++
 	site := v.sites[page.URL.Site()]
 	if site == nil {
-		site = &SiteRow{}
+		site = &store.SiteRow{}
 		v.sites[page.URL.Site()] = site
 	}
 	site.Pages++
@@ -226,10 +209,10 @@ func (v *verifier) checkPage(rest, value []byte) error {
 }
 
 // checkPlace checks that a page lies where a look-up of its URL finds it.
-func (v *verifier) checkPlace(page *PageAt) error {
+func (v *verifier) checkPlace(page *store.PageAt) error {
 	for fp := page.URL.Fingerprint(); fp != page.Fingerprint; fp = format.Probe(fp) {
-		var other Page
-		if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &other); errors.Is(err, ErrNotFound) {
+		var other store.Page
+		if err := format.Read(v.db, v.Keys.AppendPage(nil, v.p, format.KeyPage, fp), &other); errors.Is(err, store.ErrNotFound) {
 			v.fault("%s: stored at %v, where no look-up finds it", page.URL, page.Fingerprint)
 			return nil
 		} else if err != nil {
@@ -239,11 +222,11 @@ func (v *verifier) checkPlace(page *PageAt) error {
 	return nil
 }
 
-func (v *verifier) checkQueued(page *PageAt) error {
-	if page.Queue == NoQueue {
+func (v *verifier) checkQueued(page *store.PageAt) error {
+	if page.Queue == store.NoQueue {
 		return nil
 	}
-	key := v.keys.AppendEntry(nil, v.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival)
+	key := v.Keys.AppendEntry(nil, v.p, page.Queue.KeyKind(), page.URL.Site(), page.Key.Order, page.Key.Arrival)
 	found, err := database.Get(v.db, key, func(value []byte) error {
 		fp, _, err := format.EntryValue(value)
 		if err == nil && fp != page.Fingerprint {
@@ -258,7 +241,7 @@ func (v *verifier) checkQueued(page *PageAt) error {
 }
 
 // checkHistory checks that a page's last visits, its versions and its change entry are there.
-func (v *verifier) checkHistory(page *PageAt) error {
+func (v *verifier) checkHistory(page *store.PageAt) error {
 	exists := func(key []byte, what string, n uint64) error {
 		found, err := database.Get(v.db, key, func([]byte) error { return nil })
 		if err == nil && !found {
@@ -268,46 +251,46 @@ func (v *verifier) checkHistory(page *PageAt) error {
 	}
 	var errs []error
 	if page.Visits > 0 {
-		errs = append(errs, exists(v.keys.AppendOfPage(nil, v.p, format.KeyVisit, page.Fingerprint, page.Visits), "visit", uint64(page.Visits)))
+		errs = append(errs, exists(v.Keys.AppendOfPage(nil, v.p, format.KeyVisit, page.Fingerprint, page.Visits), "visit", uint64(page.Visits)))
 	}
 	if page.Versions > 0 {
-		errs = append(errs, exists(v.keys.AppendOfPage(nil, v.p, format.KeyVersion, page.Fingerprint, page.Versions), "version", uint64(page.Versions)))
+		errs = append(errs, exists(v.Keys.AppendOfPage(nil, v.p, format.KeyVersion, page.Fingerprint, page.Versions), "version", uint64(page.Versions)))
 	}
 	if page.LastChange > 0 {
-		errs = append(errs, exists(v.keys.AppendNumber(nil, v.p, format.KeyChange, page.LastChange), "change entry", page.LastChange))
+		errs = append(errs, exists(v.Keys.AppendNumber(nil, v.p, format.KeyChange, page.LastChange), "change entry", page.LastChange))
 	}
 	return errors.Join(errs...)
 }
 
-func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
+func (v *verifier) checkEntry(q store.Queue, rest, value []byte) error {
 	_, order, arrival, err := format.QueueTail(rest)
 	if err != nil {
 		return err
 	}
-	key := Key{order, arrival}
+	key := store.Key{Order: order, Arrival: arrival}
 	fp, _, err := format.EntryValue(value)
 	if err != nil {
 		return err
 	}
-	var page Page
-	err = v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &page)
+	var page store.Page
+	err = format.Read(v.db, v.Keys.AppendPage(nil, v.p, format.KeyPage, fp), &page)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		v.fault("partition %d: entry of the %v queue for %v, which has no row", v.p, q, fp)
 		return nil
 	case err != nil:
 		return err
 	}
-	if want := v.keys.AppendEntry(nil, v.p, q.KeyKind(), page.URL.Site(), key.Order, key.Arrival); page.Queue != q || page.Key != key || string(want[len(want)-len(rest):]) != string(rest) {
+	if want := v.Keys.AppendEntry(nil, v.p, q.KeyKind(), page.URL.Site(), key.Order, key.Arrival); page.Queue != q || page.Key != key || string(want[len(want)-len(rest):]) != string(rest) {
 		v.fault("%s: in the %v queue at %d, %d: its row says %v at %d, %d", page.URL, q, key.Order, key.Arrival, page.Queue, page.Key.Order, page.Key.Arrival)
 	}
 	site := v.sites[page.URL.Site()]
 	if site == nil {
 		return nil // the row could not be read and has been reported
 	}
-	if q == NewQueue {
+	if q == store.NewQueue {
 		site.New++
-		site.Cash += unitsOf(page.Cash)
+		site.Cash += store.UnitsOf(page.Cash)
 		v.found.New++
 	} else {
 		site.Due++
@@ -318,16 +301,16 @@ func (v *verifier) checkEntry(q Queue, rest, value []byte) error {
 
 // of looks up the page of a visit or version and checks that these are numbered without a gap, from
 // the page's first.
-func (v *verifier) of(rest []byte, what string, first func(*Page) uint32) (bool, error) {
+func (v *verifier) of(rest []byte, what string, first func(*store.Page) uint32) (bool, error) {
 	fp, number, err := format.PageTail(rest)
 	if err != nil {
 		return false, err
 	}
 	if fp != v.page.Fingerprint {
-		v.page = PageAt{Fingerprint: fp}
-		err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, fp), &v.page.Page)
+		v.page = store.PageAt{Fingerprint: fp}
+		err := format.Read(v.db, v.Keys.AppendPage(nil, v.p, format.KeyPage, fp), &v.page.Page)
 		v.known = err == nil
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return false, err
 		}
 		v.next = first(&v.page.Page)
@@ -344,16 +327,11 @@ func (v *verifier) of(rest []byte, what string, first func(*Page) uint32) (bool,
 }
 
 func (v *verifier) checkVisit(rest, value []byte) error {
-	known, err := v.of(rest, "visit", func(p *Page) uint32 {
-		if p.Visits > keptVisits {
-			return p.Visits - keptVisits + 1
-		}
-		return 1
-	})
+	known, err := v.of(rest, "visit", (*store.Page).FirstVisit)
 	if !known || err != nil {
 		return err
 	}
-	var visit Visit
+	var visit store.Visit
 	if err := format.DecodeValue(value, &visit); err != nil {
 		return err
 	}
@@ -364,11 +342,11 @@ func (v *verifier) checkVisit(rest, value []byte) error {
 }
 
 func (v *verifier) checkVersion(rest, value []byte) error {
-	known, err := v.of(rest, "version", func(p *Page) uint32 { return p.Pruned + 1 })
+	known, err := v.of(rest, "version", func(p *store.Page) uint32 { return p.Pruned + 1 })
 	if !known || err != nil {
 		return err
 	}
-	var version Version
+	var version store.Version
 	if err := format.DecodeValue(value, &version); err != nil {
 		return err
 	}
@@ -379,10 +357,10 @@ func (v *verifier) checkVersion(rest, value []byte) error {
 }
 
 // checkCapture reads a capture of u and, for a version, its payload.
-func (v *verifier) checkCapture(u weburl.URL, at Pointer, version *Version) error {
+func (v *verifier) checkCapture(u weburl.URL, at store.Pointer, version *store.Version) error {
 	body, err := v.Body(at)
 	switch {
-	case errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, store.ErrCorrupt) || errors.Is(err, fs.ErrNotExist):
 		v.fault("%s: capture at %s:%d: %v", u, at.File, at.Offset, err)
 		return nil
 	case err != nil:
@@ -400,13 +378,13 @@ func (v *verifier) checkLinks(rest, value []byte) error {
 	if err != nil {
 		return err
 	}
-	var page Page
-	if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, weburl.Fingerprint(n)), &page); errors.Is(err, ErrNotFound) {
+	var page store.Page
+	if err := format.Read(v.db, v.Keys.AppendPage(nil, v.p, format.KeyPage, weburl.Fingerprint(n)), &page); errors.Is(err, store.ErrNotFound) {
 		v.fault("partition %d: out-links of %v, which has no row", v.p, weburl.Fingerprint(n))
 	} else if err != nil {
 		return err
 	}
-	_, err = DecodeLinks(value)
+	_, err = store.DecodeLinks(value)
 	return err
 }
 
@@ -415,12 +393,12 @@ func (v *verifier) checkChange(rest, value []byte) error {
 	if err != nil {
 		return err
 	}
-	var change Change
+	var change store.Change
 	if err := format.DecodeValue(value, &change); err != nil {
 		return err
 	}
-	var page Page
-	if err := v.row(v.keys.AppendPage(nil, v.p, format.KeyPage, change.Fingerprint), &page); err != nil && !errors.Is(err, ErrNotFound) {
+	var page store.Page
+	if err := format.Read(v.db, v.Keys.AppendPage(nil, v.p, format.KeyPage, change.Fingerprint), &page); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	if page.LastChange != n {
@@ -438,7 +416,7 @@ func (v *verifier) checkRecord(rest, value []byte) error {
 	if want := v.stored.Trimmed + v.found.Records; n != want {
 		v.fault("partition %d: record %d: want %d", v.p, n, want)
 	}
-	_, err = decodeRecord(value)
+	_, err = store.DecodeRecord(value)
 	return err
 }
 
@@ -446,38 +424,51 @@ func (v *verifier) checkRecords() {
 	if v.stored.Trimmed+v.found.Records != v.stored.Records {
 		v.fault("partition %d: %d records kept after %d: want %d in all", v.p, v.found.Records, v.stored.Trimmed, v.stored.Records)
 	}
-	marks, err := readMarks(v.db, v.keys, v.p)
+	from, to := v.Keys.KindSpan(v.p, format.KeyMark)
+	err := database.Scan(v.db, from, to, func(key, value []byte) error {
+		var at uint64
+		if err := format.DecodeValue(value, &at); err != nil {
+			return err
+		}
+		if at < v.stored.Trimmed || at > v.stored.Records {
+			v.fault("partition %d: mark of %s at %d: want one from %d to %d", v.p, key[len(from):], at, v.stored.Trimmed, v.stored.Records)
+		}
+		return nil
+	})
 	if err != nil {
 		v.fault("partition %d: %v", v.p, err)
-	}
-	for _, m := range marks {
-		if m.Record < v.stored.Trimmed || m.Record > v.stored.Records {
-			v.fault("partition %d: mark of %s at %d: want one from %d to %d", v.p, m.Consumer, m.Record, v.stored.Trimmed, v.stored.Records)
-		}
 	}
 }
 
 // checkSites compares the stored sites with what their pages make of them.
 func (v *verifier) checkSites() {
-	for row, err := range sitesIn(v.db, v.keys, v.p) {
-		if err != nil {
-			v.fault("partition %d: sites: %v", v.p, err)
-			return
+	from, to := v.Keys.KindSpan(v.p, format.KeySite)
+	err := database.Scan(v.db, from, to, func(key, value []byte) error {
+		row := store.SiteRow{Site: weburl.Site(key[len(from):])}
+		if err := format.DecodeValue(value, &row); err != nil {
+			return err
 		}
-		v.found.Sites++
-		found := v.sites[row.Site]
-		if found == nil {
-			found = &SiteRow{}
-		}
-		if row.Pages != found.Pages || row.Fetched != found.Fetched || row.New != found.New || row.Due != found.Due || row.Cash != found.Cash {
-			v.fault("%s: row counts %d pages, %d fetched, %d new with cash of %g, %d due: found %d, %d, %d with %g, %d", row.Site,
-				row.Pages, row.Fetched, row.New, row.Cash.Cash(), row.Due, found.Pages, found.Fetched, found.New, found.Cash.Cash(), found.Due)
-		}
-		delete(v.sites, row.Site)
-	}
-	if len(v.sites) > 0 {
+		v.checkSite(&row)
+		return nil
+	})
+	if err != nil {
+		v.fault("partition %d: sites: %v", v.p, err)
+	} else if len(v.sites) > 0 {
 		v.fault("partition %d: %d sites with pages have no row", v.p, len(v.sites))
 	}
+}
+
+func (v *verifier) checkSite(row *store.SiteRow) {
+	v.found.Sites++
+	found := v.sites[row.Site]
+	if found == nil {
+		found = &store.SiteRow{}
+	}
+	if row.Pages != found.Pages || row.Fetched != found.Fetched || row.New != found.New || row.Due != found.Due || row.Cash != found.Cash {
+		v.fault("%s: row counts %d pages, %d fetched, %d new with cash of %g, %d due: found %d, %d, %d with %g, %d", row.Site,
+			row.Pages, row.Fetched, row.New, row.Cash.Cash(), row.Due, found.Pages, found.Fetched, found.New, found.Cash.Cash(), found.Due)
+	}
+	delete(v.sites, row.Site)
 }
 
 func (v *verifier) checkTotals() {
@@ -486,4 +477,12 @@ func (v *verifier) checkTotals() {
 		v.fault("partition %d: totals of %d pages %v, %d sites, %d new, %d due: found %d %v, %d, %d, %d",
 			v.p, a.Pages, a.States, a.Sites, a.New, a.Due, b.Pages, b.States, b.Sites, b.New, b.Due)
 	}
+}
+
+// checkPeer checks a key of a Peer, given its end and value.
+func checkPeer(rest, value []byte) error {
+	if _, err := format.PeerTail(rest); err != nil {
+		return err
+	}
+	return format.DecodeValue(value, new(uint64))
 }

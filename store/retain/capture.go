@@ -1,15 +1,14 @@
-package store
+package retain
 
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
-	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -26,7 +25,7 @@ type place struct {
 // pointing is what a look at all captures learns of a row beside its pointer.
 type pointing struct {
 	place
-	capture Pointer
+	capture store.Pointer
 	at      int64 // of the visit or version
 	shared  bool  // it is a visit's, and a version's too
 }
@@ -34,13 +33,13 @@ type pointing struct {
 // captures calls fn for every row of the directory, of all crawls, that points at a capture, as db has
 // them. A page's come in the order of their numbers, its visits apart from its versions. It ends early
 // with fn's error or ctx's.
-func (s *Store) captures(ctx context.Context, db pebble.Reader, fn func(pointing) error) error {
+func (s directory) captures(ctx context.Context, db pebble.Reader, fn func(pointing) error) error {
 	names, err := format.Crawls(db)
 	if err != nil {
 		return err
 	}
 	for _, crawl := range names {
-		for p := range s.dir.partitions {
+		for p := range s.Partitions() {
 			at := place{crawl: crawl, p: weburl.Partition(p)}
 			for _, at.kind = range []format.Kind{format.KeySite, format.KeyVisit, format.KeyVersion} {
 				if err := capturesOf(ctx, db, at, fn); err != nil {
@@ -72,7 +71,7 @@ func capturesOf(ctx context.Context, db pebble.Reader, at place, fn func(pointin
 // pointingOf decodes a row of at's kind from the end of its key and its value.
 func pointingOf(at place, rest, value []byte) (pointing, error) {
 	if at.kind == format.KeySite {
-		var row SiteRow
+		var row store.SiteRow
 		err := format.DecodeValue(value, &row)
 		at.site = weburl.Site(rest)
 		return pointing{place: at, capture: row.Robots.Capture, at: row.Robots.Fetched}, err
@@ -80,20 +79,11 @@ func pointingOf(at place, rest, value []byte) (pointing, error) {
 	var err1, err2 error
 	at.page, at.number, err1 = format.PageTail(rest)
 	if at.kind == format.KeyVisit {
-		var visit Visit
+		var visit store.Visit
 		err2 = format.DecodeValue(value, &visit)
 		return pointing{place: at, capture: visit.Capture, at: visit.At, shared: visit.Changed || visit.Noise}, errors.Join(err1, err2)
 	}
-	var version Version
+	var version store.Version
 	err2 = format.DecodeValue(value, &version)
 	return pointing{place: at, capture: version.Capture, at: version.At}, errors.Join(err1, err2)
-}
-
-// Revisit makes the record of an answer one that refers to v, a version of the page at u, whose payload it has.
-func (v Version) Revisit(answer *warc.Record, profile string, u weburl.URL) {
-	answer.Type, answer.Profile = warc.Revisit, profile
-	answer.PayloadDigest = v.BodyDigest
-	answer.RefersTo = v.Capture.ID
-	answer.RefersToURI = u.String()
-	answer.RefersToDate = time.Unix(0, v.At)
 }

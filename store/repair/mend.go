@@ -1,4 +1,4 @@
-package store
+package repair
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
 	"freshet/store/warc"
@@ -16,10 +17,10 @@ import (
 
 // found is what a page has beside its row.
 type found struct {
-	first, last [2]uint32 // numbers of visits, of versions
-	lost        bool      // the last version's capture is gone
-	visit       Visit     // the last
-	version     Version   // the last
+	first, last [2]uint32     // numbers of visits, of versions
+	lost        bool          // the last version's capture is gone
+	visit       store.Visit   // the last
+	version     store.Version // the last
 	url         weburl.URL
 }
 
@@ -27,8 +28,8 @@ const ofVisits, ofVersions = 0, 1
 
 // history looks at all visits or versions and lets go of captures that are lost.
 func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) error {
-	from, to := r.keys.KindSpan(r.p, kind)
-	return database.Scan(r.db, from, to, func(key, value []byte) error {
+	from, to := r.Keys.KindSpan(r.p, kind)
+	return database.Scan(r.DB, from, to, func(key, value []byte) error {
 		fp, number, err := format.PageTail(key[len(from):])
 		if err != nil || decodes(kind, value) != nil {
 			return nil // set aside already
@@ -40,21 +41,21 @@ func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) e
 		if h == nil {
 			h = &found{}
 			have[fp] = h
-			var page Page
-			if r.row(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), &page) == nil {
+			var page store.Page
+			if format.Read(r.DB, r.Keys.AppendPage(nil, r.p, format.KeyPage, fp), &page) == nil {
 				h.url = page.URL
 			}
 		}
 		of := ofVisits
-		var capture *Pointer
+		var capture *store.Pointer
 		var row any
 		if kind == format.KeyVisit {
-			h.visit = Visit{}
+			h.visit = store.Visit{}
 			err = format.DecodeValue(value, &h.visit)
 			capture, row = &h.visit.Capture, &h.visit
 		} else {
 			of = ofVersions
-			h.version = Version{}
+			h.version = store.Version{}
 			err = format.DecodeValue(value, &h.version)
 			capture, row = &h.version.Capture, &h.version
 			h.lost = false
@@ -65,7 +66,7 @@ func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) e
 			}
 			h.first[of] = 0
 		}
-		if of == ofVisits && h.last[of] != 0 && number-h.last[of] <= keptVisits {
+		if of == ofVisits && h.last[of] != 0 && number-h.last[of] <= store.KeptVisits {
 			if err := r.fillVisits(fp, h.last[of]+1, number-1); err != nil {
 				return err
 			}
@@ -85,12 +86,12 @@ func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) e
 				h.url = u
 				return nil
 			}
-		case err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist):
+		case err != nil && !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		r.say(fp.String(), "the capture of %s %d is lost (%s:%d)", []string{"visit", "version"}[of], number, capture.File, capture.Offset)
 		h.lost = h.lost || of == ofVersions
-		*capture = Pointer{}
+		*capture = store.Pointer{}
 		return r.set(bytes.Clone(key), row)
 	})
 }
@@ -98,8 +99,8 @@ func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) e
 // dropVersions sets aside versions before one that is missing: a page's are numbered without a gap.
 func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
-		key := r.keys.AppendOfPage(nil, r.p, format.KeyVersion, fp, n)
-		value, err := r.raw(key)
+		key := r.Keys.AppendOfPage(nil, r.p, format.KeyVersion, fp, n)
+		value, err := format.ReadRaw(r.DB, key)
 		if err == nil {
 			err = r.drop(key, value, "a version before one that is lost")
 		}
@@ -114,7 +115,7 @@ func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
 		r.say(fp.String(), "visit %d is lost: it counts as one that told nothing", n)
-		if err := r.set(r.keys.AppendOfPage(nil, r.p, format.KeyVisit, fp, n), &Visit{Outcome: OutcomeFailed, Reason: "lost"}); err != nil {
+		if err := r.set(r.Keys.AppendOfPage(nil, r.p, format.KeyVisit, fp, n), &store.Visit{Outcome: store.OutcomeFailed, Reason: "lost"}); err != nil {
 			return err
 		}
 	}
@@ -123,12 +124,12 @@ func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 
 // pages mends rows by what belongs to them, makes those that are missing, and sets aside what belongs to
 // none.
-func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerprint]*Page, error) {
-	pages := map[weburl.Fingerprint]*Page{}
-	from, to := r.keys.KindSpan(r.p, format.KeyPage)
-	err := database.Scan(r.db, from, to, func(key, value []byte) error {
+func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerprint]*store.Page, error) {
+	pages := map[weburl.Fingerprint]*store.Page{}
+	from, to := r.Keys.KindSpan(r.p, format.KeyPage)
+	err := database.Scan(r.DB, from, to, func(key, value []byte) error {
 		n, err := format.NumberTail(key[len(from):])
-		var page Page
+		var page store.Page
 		if err != nil || format.DecodeValue(value, &page) != nil {
 			return nil
 		}
@@ -139,14 +140,14 @@ func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerpri
 		return nil, err
 	}
 	for _, fp := range sortedKeys(have) {
-		if pages[fp] == nil && !have[fp].url.IsZero() && r.homes.of(have[fp].url.Site()) == r.p {
+		if pages[fp] == nil && !have[fp].url.IsZero() && r.Home(have[fp].url.Site()) == r.p {
 			pages[fp] = madeOf(have[fp])
 			r.say(have[fp].url.String(), "its row was missing and is made anew from its captures")
 		}
 	}
 	for _, kind := range []format.Kind{format.KeyVisit, format.KeyVersion, format.KeyLinks} {
-		from, to := r.keys.KindSpan(r.p, kind)
-		err := database.Scan(r.db, from, to, func(key, value []byte) error {
+		from, to := r.Keys.KindSpan(r.p, kind)
+		err := database.Scan(r.DB, from, to, func(key, value []byte) error {
 			rest := key[len(from):]
 			if len(rest) >= 8 && pages[weburl.Fingerprint(binary.BigEndian.Uint64(rest))] == nil && decodes(kind, value) == nil {
 				return r.drop(bytes.Clone(key), value, "belongs to no page, and no capture tells of which it was")
@@ -170,11 +171,11 @@ func sortedKeys[V any](m map[weburl.Fingerprint]V) []weburl.Fingerprint {
 }
 
 // madeOf returns a row of what a page's visits and versions tell.
-func madeOf(h *found) *Page {
-	page := &Page{URL: h.url, Visited: h.last[ofVisits] > 0, FirstSeen: h.visit.At}
+func madeOf(h *found) *store.Page {
+	page := &store.Page{URL: h.url, Visited: h.last[ofVisits] > 0, FirstSeen: h.visit.At}
 	if h.last[ofVersions] > 0 {
 		v := &h.version
-		page.State, page.FirstSeen, page.LastChanged = StateLive, v.At, v.At
+		page.State, page.FirstSeen, page.LastChanged = store.StateLive, v.At, v.At
 		page.ContentType, page.Size, page.BodyDigest, page.TextDigest = v.ContentType, v.Size, v.BodyDigest, v.TextDigest
 	}
 	if page.Visited {
@@ -185,32 +186,32 @@ func madeOf(h *found) *Page {
 
 // page makes a row agree with its history, and stores it. A page whose body is lost forgets its
 // validators, so that the next visit brings it again, and waits for that visit.
-func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
+func (r *repair) page(fp weburl.Fingerprint, page *store.Page, h *found) error {
 	if h == nil {
 		h = &found{}
 	}
 	before := *page
-	if page.State != StatePurged {
+	if page.State != store.StatePurged {
 		page.Visits, page.Versions = max(h.last[ofVisits], visitsWithout(page, h)), h.last[ofVersions]
 		if page.Pruned = 0; h.first[ofVersions] > 0 {
 			page.Pruned = h.first[ofVersions] - 1
 		}
 	}
-	if page.State >= states || page.Versions == 0 && before.Versions > 0 {
-		page.State = StatePending
+	if !page.State.Known() || page.Versions == 0 && before.Versions > 0 {
+		page.State = store.StatePending
 	}
 	again, err := r.linkless(fp, page)
 	if err != nil {
 		return err
 	}
 	if h.lost || again || page.Versions == 0 && before.Versions > 0 {
-		page.ETag, page.LastModified, page.BodyDigest, page.TextDigest = "", "", BodyDigest{}, TextDigest{}
+		page.ETag, page.LastModified, page.BodyDigest, page.TextDigest = "", "", store.BodyDigest{}, store.TextDigest{}
 		again = true
 	}
-	if page.Queue == NoQueue && (again || page.State == StatePending) { // what nothing has decided of waits
-		page.Queue, page.Key = DueQueue, Key{uint64(max(0, page.LastFetched)), uint64(fp)}
+	if page.Queue == store.NoQueue && (again || page.State == store.StatePending) { // what nothing has decided of waits
+		page.Queue, page.Key = store.DueQueue, store.Key{Order: uint64(max(0, page.LastFetched)), Arrival: uint64(fp)}
 	}
-	if first := page.firstVisit(); page.State != StatePurged && h.first[ofVisits] > first {
+	if first := page.FirstVisit(); page.State != store.StatePurged && h.first[ofVisits] > first {
 		if err := r.fillVisits(fp, first, h.first[ofVisits]-1); err != nil {
 			return err
 		}
@@ -224,16 +225,16 @@ func (r *repair) page(fp weburl.Fingerprint, page *Page, h *found) error {
 	if before.Visits != page.Visits || before.Versions != page.Versions {
 		r.say(page.URL.String(), "its row said %d visits, %d versions: it has %d and %d", before.Visits, before.Versions, page.Visits, page.Versions)
 	}
-	return r.set(r.keys.AppendPage(nil, r.p, format.KeyPage, fp), page)
+	return r.set(r.Keys.AppendPage(nil, r.p, format.KeyPage, fp), page)
 }
 
 // linkless reports whether the out-links of a page may have been lost: it is fetched again for them.
-func (r *repair) linkless(fp weburl.Fingerprint, page *Page) (bool, error) {
-	if !r.lost || page.State != StateLive || page.NoFollow {
+func (r *repair) linkless(fp weburl.Fingerprint, page *store.Page) (bool, error) {
+	if !r.lost || page.State != store.StateLive || page.NoFollow {
 		return false, nil
 	}
-	found, err := database.Get(r.db, r.keys.AppendPage(nil, r.p, format.KeyLinks, fp), func([]byte) error { return nil })
-	if err == nil && !found && page.Queue == NoQueue {
+	found, err := database.Get(r.DB, r.Keys.AppendPage(nil, r.p, format.KeyLinks, fp), func([]byte) error { return nil })
+	if err == nil && !found && page.Queue == store.NoQueue {
 		r.say(page.URL.String(), "it has no links: they may be lost, and it is fetched again")
 	}
 	return !found, err
@@ -241,7 +242,7 @@ func (r *repair) linkless(fp weburl.Fingerprint, page *Page) (bool, error) {
 
 // visitsWithout returns the number of the last visit of a page that has none left: that which the row says if
 // all of them have been folded, else 0.
-func visitsWithout(page *Page, h *found) uint32 {
+func visitsWithout(page *store.Page, h *found) uint32 {
 	if h.last[ofVisits] == 0 && page.Folded.Visits == int64(page.Visits) {
 		return page.Visits
 	}

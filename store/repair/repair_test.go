@@ -1,4 +1,4 @@
-package store
+package repair_test
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/internal/storetest"
+	"freshet/store/repair"
 )
 
 // damaged returns the disk of a directory whose first WARC file has a changed byte in the middle of a
@@ -19,38 +22,38 @@ import (
 func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	t.Helper()
 	disk = vfs.NewCrashableMem()
-	o := testOptions(disk)
+	o := storetest.Options(disk)
 	o.WARC.MaxBytes = 4 << 10
-	s := openTest(t, o)
+	s := storetest.Open(t, o)
 	for minute := range 40 {
-		u := parse(t, fmt.Sprintf("http://site%d.test/%d", minute%3, minute%10))
-		f := answer(t, u, minute, fmt.Sprintf("minute %d", minute))
-		f.Record.(*Fetched).RetryAt = at(minute + 60)
-		commitPages(t, s, f)
+		u := storetest.Parse(t, fmt.Sprintf("http://site%d.test/%d", minute%3, minute%10))
+		f := storetest.Answer(t, u, minute, fmt.Sprintf("minute %d", minute))
+		f.Record.(*store.Fetched).RetryAt = storetest.At(minute + 60)
+		storetest.Commit(t, s, f)
 	}
 	if err := s.Close(); err != nil { // ends the last file
 		t.Fatal(err)
 	}
-	s = openTest(t, o)
+	s = storetest.Open(t, o)
 	paths, err := s.Files()
 	if err != nil || len(paths) < 3 {
 		t.Fatal(paths, err)
 	}
 	file = disk.PathBase(paths[0])
-	first, second, third := parse(t, "http://site0.test/0"), parse(t, "http://site1.test/1"), parse(t, "http://site2.test/2")
-	version, err1 := s.Version(home(first), first.Fingerprint(), 1)
-	page, err2 := s.Page(home(third), third.Fingerprint())
+	first, second, third := storetest.Parse(t, "http://site0.test/0"), storetest.Parse(t, "http://site1.test/1"), storetest.Parse(t, "http://site2.test/2")
+	version, err1 := s.Version(storetest.Home(first), first.Fingerprint(), 1)
+	page, err2 := s.Page(storetest.Home(third), third.Fingerprint())
 	f, err3 := disk.OpenReadWrite(paths[0], vfs.WriteCategoryUnspecified)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	_, err = f.WriteAt([]byte("xxxx"), version.Capture.Offset+version.Capture.Length/2)
-	b := s.db.NewBatch()
+	b := s.Inside().DB.NewBatch()
 	err = errors.Join(err, f.Sync(), f.Close(),
-		b.Delete(s.keys.AppendPage(nil, home(first), format.KeyPage, first.Fingerprint()), nil),
-		b.Delete(s.keys.AppendOfPage(nil, home(second), format.KeyVersion, second.Fingerprint(), 2), nil),
-		b.Delete(s.keys.AppendEntry(nil, home(third), page.Queue.KeyKind(), third.Site(), page.Key.Order, page.Key.Arrival), nil),
-		b.Set(s.keys.AppendKind(nil, home(third), format.KeyCounters), []byte{0xff}, nil),
+		b.Delete(s.Inside().Keys.AppendPage(nil, storetest.Home(first), format.KeyPage, first.Fingerprint()), nil),
+		b.Delete(s.Inside().Keys.AppendOfPage(nil, storetest.Home(second), format.KeyVersion, second.Fingerprint(), 2), nil),
+		b.Delete(s.Inside().Keys.AppendEntry(nil, storetest.Home(third), page.Queue.KeyKind(), third.Site(), page.Key.Order, page.Key.Arrival), nil),
+		b.Set(s.Inside().Keys.AppendKind(nil, storetest.Home(third), format.KeyCounters), []byte{0xff}, nil),
 		b.Commit(pebble.Sync), s.Close())
 	if err != nil {
 		t.Fatal(err)
@@ -63,12 +66,12 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 func TestRepairCrash(t *testing.T) {
 	disk, file, urls := damaged(t)
 	watched := powercut.Watch(disk, 0)
-	s, err := Open("data", testOptions(watched))
+	s, err := store.Open("data", storetest.Options(watched))
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := 0
-	if err := errors.Join(s.Repair(context.Background(), false, func(Problem) { said++ }), s.Close()); err != nil || said < 5 {
+	if err := errors.Join(repair.Repair(context.Background(), s, false, func(store.Problem) { said++ }), s.Close()); err != nil || said < 5 {
 		t.Fatalf("repair: %d things done, %v", said, err)
 	}
 	cuts := watched.Take()
@@ -80,23 +83,23 @@ func TestRepairCrash(t *testing.T) {
 		if testing.Short() && i%7 != 0 {
 			continue
 		}
-		s := openTest(t, testOptions(cut.Disk))
-		if err := errors.Join(s.Repair(context.Background(), false, func(Problem) {}), s.Close()); err != nil {
+		s := storetest.Open(t, storetest.Options(cut.Disk))
+		if err := errors.Join(repair.Repair(context.Background(), s, false, func(store.Problem) {}), s.Close()); err != nil {
 			t.Fatalf("after cut %d, before %s: %v", i, cut.Before, err)
 		}
 		if _, err := cut.Disk.Stat("data/" + format.AsideDir + "/" + file); err != nil {
 			t.Errorf("the damaged file is not aside: %v", err)
 		}
-		s = openTest(t, testOptions(cut.Disk))
-		verify(t, s)
+		s = storetest.Open(t, storetest.Options(cut.Disk))
+		storetest.Verify(t, s)
 		for _, url := range urls {
-			u := parse(t, url)
+			u := storetest.Parse(t, url)
 			if page, _, err := s.PageOf(u); err != nil || page.Visits == 0 {
 				t.Errorf("row of %s: %+v, %v", u, page, err)
 			}
-			commitPages(t, s, answer(t, u, 200, "again"))
+			storetest.Commit(t, s, storetest.Answer(t, u, 200, "again"))
 		}
-		verify(t, s)
+		storetest.Verify(t, s)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

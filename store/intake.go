@@ -1,0 +1,137 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// Intake takes in the rows and captures of a whole partition, beside its records. Nothing else is written to the store
+// from BeginIntake until End or Drop. Whatever goes wrong, a crash included, leaves the partition empty; captures
+// that were taken in by then stay, named by nothing.
+type Intake struct {
+	s      *Store
+	p      weburl.Partition
+	prefix []byte // of its keys
+	batch  *pebble.Batch
+}
+
+// intakeBatch is how many bytes of rows a batch of an intake holds.
+const intakeBatch = 1 << 20
+
+// intakeKey, outside of every crawl, holds what the keys of a partition that is being taken in begin
+// with. Found at Open, it says that the intake was cut off: the partition is emptied again.
+func intakeKey() []byte { return format.Outside("import") }
+
+// BeginIntake begins to take in a partition, which must be empty.
+func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
+	in.mu.Lock()
+	i := &Intake{s: in.Store, p: p, prefix: in.keys.AppendPartition(nil, p)}
+	if err := i.begin(); err != nil {
+		in.mu.Unlock()
+		return nil, err
+	}
+	i.batch = in.db.NewBatch()
+	return i, nil
+}
+
+// begin refuses a partition with keys and notes that an intake has begun.
+func (i *Intake) begin() error {
+	if err := i.s.writable(); err != nil {
+		return err
+	}
+	from, to := format.Span(i.prefix)
+	err := database.Scan(i.s.db, from, to, func(_, _ []byte) error {
+		return fmt.Errorf("store: import: partition %d is not empty", i.p)
+	})
+	if err != nil {
+		return err
+	}
+	return database.Set(i.s.db, intakeKey(), i.prefix, pebble.Sync)
+}
+
+// Capture takes in a capture and returns where it is now.
+func (i *Intake) Capture(member []byte) (warc.Pointer, error) {
+	at, err := i.s.warc.Append(nil, member)
+	if err != nil {
+		return warc.Pointer{}, i.s.fail(fmt.Errorf("store: import: %w", err))
+	}
+	return at[0], nil
+}
+
+// Row takes in a row, given the part of its key that follows the partition.
+func (i *Intake) Row(rest, value []byte) error {
+	if err := i.batch.Set(append(i.prefix[:len(i.prefix):len(i.prefix)], rest...), value, nil); err != nil {
+		return err
+	}
+	if i.batch.Len() < intakeBatch {
+		return nil
+	}
+	full := i.batch
+	i.batch = i.s.db.NewBatch()
+	return i.commit(full)
+}
+
+func (i *Intake) commit(batch *pebble.Batch) error {
+	if err := database.Commit(batch, pebble.NoSync); err != nil {
+		return i.s.fail(err)
+	}
+	return nil
+}
+
+// End makes all that was taken in final. After an error too the intake has ended.
+func (i *Intake) End() error {
+	if err := i.s.warc.Sync(); err != nil {
+		return i.Drop(i.s.fail(fmt.Errorf("store: import: %w", err)))
+	}
+	last := i.batch
+	i.batch = nil
+	if err := i.commit(last); err != nil {
+		return i.Drop(err)
+	}
+	defer i.s.mu.Unlock()
+	batch := i.s.db.NewBatch()
+	if err := batch.Delete(intakeKey(), nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := database.Commit(batch, pebble.Sync); err != nil {
+		return i.s.fail(err)
+	}
+	i.s.renew()
+	if err := i.s.findStrays(i.s.keys, i.p); err != nil {
+		return err
+	}
+	return i.s.keepHomes(false)
+}
+
+// Drop ends an intake that cannot be completed and leaves the partition empty. It returns why, and what went wrong
+// with that.
+func (i *Intake) Drop(why error) error {
+	defer i.s.mu.Unlock()
+	if i.batch != nil {
+		why = errors.Join(why, i.batch.Close())
+	}
+	return errors.Join(why, i.s.undoIntake())
+}
+
+// undoIntake empties the partition that intakeKey names, if it is there.
+func (s *Store) undoIntake() error {
+	prefix, err := format.ReadRaw(s.db, intakeKey())
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	from, to := format.Span(prefix)
+	batch := s.db.NewBatch()
+	if err := errors.Join(batch.DeleteRange(from, to, nil), batch.Delete(intakeKey(), nil)); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return database.Commit(batch, pebble.Sync)
+}

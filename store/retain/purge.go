@@ -1,0 +1,120 @@
+package retain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/store"
+	"freshet/store/internal/format"
+	"freshet/weburl"
+)
+
+// Purge takes pages and sites down for good: store.BeginPurge and FinishPurges in one, for a directory in
+// which no crawl runs.
+func Purge(ctx context.Context, s *store.Store, at time.Time, targets ...store.Target) (PurgeReport, error) {
+	if _, err := s.BeginPurge(at, targets...); err != nil {
+		return PurgeReport{}, err
+	}
+	return FinishPurges(ctx, s)
+}
+
+// PurgeReport is what FinishPurges did.
+type PurgeReport struct {
+	Targets    []string // what is now gone
+	Files      int      // WARC files rewritten
+	FreedBytes int64    // of them
+}
+
+// FinishPurges takes the bytes of everything whose purge has begun off the disk. The WARC files that hold any
+// of it are rewritten without it, whoever recorded it, and so are the database's tables and log files.
+// Snapshots on their way out of the directory are cut off. What a repair has set aside goes whole: nobody can
+// tell what of it is not of the page. It may be called while a crawl runs; it then ends the WARC file being
+// written. It reads every WARC file once. After an error, or ctx's end, the next call does it again.
+//
+// Copies that were made of the directory (snapshots, exports) are not its to change.
+func FinishPurges(ctx context.Context, st *store.Store) (report PurgeReport, err error) {
+	s := directory{st.Inside()}
+	defer s.Alone()()
+	all, err := s.Begun()
+	if err != nil || len(all) == 0 {
+		return report, err
+	}
+	if err := s.EndFile(); err != nil {
+		return report, err
+	}
+	if err := s.DropCopies(); err != nil {
+		return report, err
+	}
+	hit := searchFor(all)
+	files, err := s.filesWith(ctx, hit)
+	if err != nil {
+		return report, err
+	}
+	if report.Files, report.FreedBytes, err = s.rewrite(ctx, files, hit, 0); err != nil {
+		return report, err
+	}
+	if err := s.Scrub(ctx, s.partitionsOf(all)); err != nil {
+		return report, err
+	}
+	if err := s.OnPurge(ctx, hit); err != nil {
+		return report, fmt.Errorf("store: purge: %w", err)
+	}
+	for i := range all {
+		report.Targets = append(report.Targets, all[i].Target().String())
+		if err := s.End(all[i]); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// partitionsOf returns where the targets of purges are.
+func (s directory) partitionsOf(all []store.Purging) (places []weburl.Partition) {
+	for i := range all {
+		places = append(places, s.Home(all[i].Target().Of()))
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// searchFor returns what tells a record's target that is being purged.
+func searchFor(all []store.Purging) func(target string) bool {
+	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
+	for _, p := range all {
+		if p.URL.IsZero() {
+			sites[p.Site] = true
+		} else {
+			urls[p.URL] = true
+		}
+	}
+	return func(target string) bool {
+		u, err := weburl.Parse(strings.TrimSpace(target))
+		return err == nil && (urls[u] || sites[u.Site()])
+	}
+}
+
+// filesWith returns the closed files that hold a record with such a target.
+func (s directory) filesWith(ctx context.Context, hit func(target string) bool) (with []string, err error) {
+	files, err := s.closedFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		members, err := s.members(ctx, s.FS.PathJoin(s.Path(format.CapturesDir), file), hit)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(members, func(m member) bool { return m.hit }) {
+			with = append(with, file)
+		}
+	}
+	return with, nil
+}
+
+// Holding returns the closed WARC files that hold anything of what was to be taken down.
+func Holding(ctx context.Context, s *store.Store, down []store.Purging) ([]string, error) {
+	return directory{s.Inside()}.filesWith(ctx, searchFor(down))
+}

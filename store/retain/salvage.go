@@ -1,0 +1,83 @@
+package retain
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"freshet/store"
+	"freshet/store/internal/format"
+	"freshet/store/warc"
+)
+
+// Salvage looks for WARC files that cannot be read to their end. What can be read of one it copies into a new file, those captures
+// that rows point at beyond the damage included, and points the rows at the copies. Then it calls aside, which takes the file
+// out of the directory, with the number of records that were copied and of captures that are lost.
+func Salvage(ctx context.Context, st *store.Store, aside func(file string, copied, lost int) error) error {
+	s := directory{st.Inside()}
+	files, err := s.closedFiles()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		members, err := s.members(ctx, s.Path(format.CapturesDir, file), nothing)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, warc.ErrCorrupt) && !errors.Is(err, store.ErrCorrupt) {
+			return err
+		}
+		copied, lost, err := s.salvage(ctx, file, members)
+		if err == nil {
+			err = aside(file, copied, lost)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// salvage copies what can be read of a damaged file, of which the first members can, into a new one.
+func (s directory) salvage(ctx context.Context, file string, members []member) (copied, lost int, err error) {
+	places, err := s.placesIn(ctx, []string{file})
+	if err != nil {
+		return 0, 0, err
+	}
+	rw := &rewriting{directory: s, file: file, places: places[file], copies: map[int64]warc.Pointer{}}
+	lengths, err := s.lengthsIn(ctx, file)
+	if err != nil {
+		return 0, 0, err
+	}
+	stay := map[warc.ID]bool{}
+	for i := range members {
+		stay[members[i].group] = true
+		delete(lengths, members[i].offset)
+	}
+	for offset, length := range lengths {
+		at := warc.Pointer{File: file, Offset: offset, Length: length}
+		record, err := warc.ReadAt(s.FS, s.Path(format.CapturesDir), at)
+		if err != nil {
+			lost++
+			continue
+		}
+		members = append(members, member{offset: offset, length: length, id: record.ID, group: record.ID})
+		stay[record.ID] = true
+	}
+	slices.SortFunc(members, func(a, b member) int { return int(a.offset - b.offset) })
+	if err := rw.copy(ctx, members, stay); err != nil {
+		return 0, 0, err
+	}
+	return len(members), lost, rw.point()
+}
+
+// lengthsIn returns the lengths of the captures of a file that rows point at, by offset.
+func (s directory) lengthsIn(ctx context.Context, file string) (map[int64]int64, error) {
+	lengths := map[int64]int64{}
+	return lengths, s.captures(ctx, s.DB, func(at pointing) error {
+		if at.capture.File == file {
+			lengths[at.capture.Offset] = at.capture.Length
+		}
+		return nil
+	})
+}

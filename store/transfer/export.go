@@ -1,0 +1,110 @@
+package transfer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"freshet/store"
+	"freshet/store/internal/database"
+	"freshet/store/internal/format"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// ExportPartition writes partition p, as it is when the call begins, with its captures as one
+// stream for ImportPartition. Captures are found by reading every WARC file once: those of the
+// partition's URLs are copied, as compressed members. Writing may go on meanwhile.
+func ExportPartition(st *store.Store, p weburl.Partition, w io.Writer) error {
+	s := st.Inside()
+	if int(p) >= s.Partitions() {
+		return fmt.Errorf("store: export: partition %d: want one below %d", p, s.Partitions())
+	}
+	defer s.HoldFiles()()
+	snapshot := s.DB.NewSnapshot()
+	err := export(s, snapshot, p, w)
+	return errors.Join(err, snapshot.Close())
+}
+
+func export(s store.Inside, db pebble.Reader, p weburl.Partition, w io.Writer) error {
+	out := newFrameWriter(w)
+	out.write([]byte(streamMagic))
+	out.frame(frameHeader, format.AppendValue(nil, streamHeader{store.Format, s.Crawl, s.Partitions(), p}))
+	if err := exportCaptures(s, p, out); err != nil {
+		return err
+	}
+	from, to := s.Keys.PartitionSpan(p)
+	var pair []byte
+	err := database.Scan(db, from, to, func(key, value []byte) error {
+		key = key[len(from):]
+		pair = binary.BigEndian.AppendUint16(pair[:0], uint16(len(key)))
+		pair = append(append(pair, key...), value...)
+		out.frame(framePair, pair)
+		return out.err
+	})
+	if err != nil {
+		return err
+	}
+	return out.end()
+}
+
+// exportCaptures writes the members of p's URLs, of all WARC files.
+func exportCaptures(s store.Inside, p weburl.Partition, out *frameWriter) error {
+	paths, err := s.Files()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		err := exportFile(s, p, path, out)
+		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
+			continue // its end is being written, of pages later than the snapshot
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exportFile(s store.Inside, p weburl.Partition, path string, out *frameWriter) (err error) {
+	r, err := s.OpenFile(path)
+	if err != nil {
+		return fmt.Errorf("store: export: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var frame []byte
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("store: export: %w", err)
+		}
+		target, _ := weburl.Parse(record.TargetURI)
+		length, err := r.Finish()
+		if err != nil {
+			return fmt.Errorf("store: export: %w", err)
+		}
+		if target.IsZero() || s.Home(target.Site()) != p {
+			continue
+		}
+		at := warc.Pointer{File: strings.TrimSuffix(s.FS.PathBase(path), ".open"), Offset: r.Offset(), Length: length}
+		if frame, err = appendCapture(s, frame[:0], at); err != nil {
+			return err
+		}
+		if out.frame(frameCapture, frame); out.err != nil {
+			return out.err
+		}
+	}
+}
+
+func appendCapture(s store.Inside, frame []byte, at warc.Pointer) ([]byte, error) {
+	pointer := format.AppendValue(nil, store.Pointer{File: at.File, Offset: at.Offset, Length: at.Length})
+	frame = binary.BigEndian.AppendUint16(frame, uint16(len(pointer)))
+	return s.Member(append(frame, pointer...), at)
+}

@@ -1,0 +1,177 @@
+package transfer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"freshet/store"
+	"freshet/store/internal/format"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// ImportPartition takes in what ExportPartition wrote and returns the partition, which must be empty;
+// the directories must have the same number of partitions. Captures go into this directory's WARC
+// files, and everything that points at them is written anew. Whatever goes wrong, a crash included,
+// leaves the partition empty; captures that were taken in by then stay, named by nothing. Memory is
+// some hundred bytes a capture. Errors are store.ErrCorrupt for a stream that is cut or changed.
+func ImportPartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {
+	in := newFrameReader(r)
+	header, err := readHeader(in, s.Partitions())
+	if err != nil {
+		return 0, err
+	}
+	intake, err := s.Inside().BeginIntake(header.Partition)
+	if err != nil {
+		return 0, err
+	}
+	i := importer{intake, map[warc.Pointer]warc.Pointer{}}
+	if err := i.take(in); err != nil {
+		return 0, intake.Drop(err)
+	}
+	return header.Partition, intake.End()
+}
+
+func readHeader(in *frameReader, partitions int) (h streamHeader, err error) {
+	if err := in.magic(); err != nil {
+		return h, err
+	}
+	kind, content, err := in.next()
+	if err != nil {
+		return h, err
+	}
+	if kind != frameHeader {
+		return h, fmt.Errorf("%w: import: frame %q: want the header", store.ErrCorrupt, kind)
+	}
+	if err := format.DecodeValue(content, &h); err != nil {
+		return h, err
+	}
+	switch {
+	case h.Format > store.Format:
+		return h, fmt.Errorf("%w: import: stream of format %d: this program knows up to %d", store.ErrFormat, h.Format, store.Format)
+	case h.Partitions != partitions:
+		return h, fmt.Errorf("store: import: stream of a directory of %d partitions: want %d", h.Partitions, partitions)
+	case int(h.Partition) >= partitions:
+		return h, fmt.Errorf("%w: import: partition %d of %d", store.ErrCorrupt, h.Partition, h.Partitions)
+	}
+	return h, nil
+}
+
+// importer takes in one partition.
+type importer struct {
+	*store.Intake
+	moved map[warc.Pointer]warc.Pointer // captures, from where to where
+}
+
+// take reads frames up to the end, of which the hash must be right.
+func (i *importer) take(in *frameReader) error {
+	for {
+		kind, content, err := in.next()
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case frameCapture:
+			err = i.capture(content)
+		case framePair:
+			err = i.pair(content)
+		case frameEnd:
+			return nil
+		default:
+			err = fmt.Errorf("%w: import: frame %q", store.ErrCorrupt, kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (i *importer) capture(content []byte) error {
+	pointer, member, err := cutPrefixed(content)
+	if err != nil {
+		return err
+	}
+	var old store.Pointer
+	if err := format.DecodeValue(pointer, &old); err != nil {
+		return err
+	}
+	i.moved[warc.Pointer{File: old.File, Offset: old.Offset, Length: old.Length}], err = i.Capture(member)
+	return err
+}
+
+// cutPrefixed cuts content after a first part whose length stands before it.
+func cutPrefixed(content []byte) (first, rest []byte, err error) {
+	if len(content) < 2 || len(content)-2 < int(binary.BigEndian.Uint16(content)) {
+		return nil, nil, fmt.Errorf("%w: import: frame of %d bytes is too short", store.ErrCorrupt, len(content))
+	}
+	n := 2 + int(binary.BigEndian.Uint16(content))
+	return content[2:n], content[n:], nil
+}
+
+func (i *importer) pair(content []byte) error {
+	key, value, err := cutPrefixed(content)
+	if err != nil {
+		return err
+	}
+	if len(key) == 0 {
+		return fmt.Errorf("%w: import: empty key", store.ErrCorrupt)
+	}
+	if value, err = i.repoint(format.Kind(key[0]), value); err != nil {
+		return err
+	}
+	return i.Row(key, value)
+}
+
+// repoint returns a value with its pointer, if it has one, to where the capture is now.
+func (i *importer) repoint(kind format.Kind, value []byte) ([]byte, error) {
+	switch kind {
+	case format.KeySite:
+		return repointed(value, new(store.SiteRow), func(v *store.SiteRow) error { return i.repointTo(&v.Robots.Capture) })
+	case format.KeyVisit:
+		return repointed(value, new(store.Visit), func(v *store.Visit) error { return i.repointTo(&v.Capture) })
+	case format.KeyVersion:
+		return repointed(value, new(store.Version), func(v *store.Version) error { return i.repointTo(&v.Capture) })
+	case format.KeyRecord:
+		return i.repointRecord(value)
+	}
+	return value, nil
+}
+
+func repointed[T any](value []byte, v *T, repoint func(*T) error) ([]byte, error) {
+	if err := format.DecodeValue(value, v); err != nil {
+		return nil, err
+	}
+	if err := repoint(v); err != nil {
+		return nil, err
+	}
+	return format.AppendValue(nil, v), nil
+}
+
+func (i *importer) repointRecord(value []byte) ([]byte, error) {
+	record, err := store.DecodeRecord(value)
+	if err != nil {
+		return nil, err
+	}
+	switch r := record.(type) {
+	case *store.Fetched:
+		err = i.repointTo(&r.Capture)
+	case *store.Robots:
+		err = i.repointTo(&r.Capture)
+	default:
+		return value, nil
+	}
+	return store.AppendRecord(nil, record), err
+}
+
+func (i *importer) repointTo(p *store.Pointer) error {
+	if p.IsZero() {
+		return nil
+	}
+	to, found := i.moved[warc.Pointer{File: p.File, Offset: p.Offset, Length: p.Length}]
+	if !found {
+		return fmt.Errorf("%w: import: no capture for %s:%d", store.ErrCorrupt, p.File, p.Offset)
+	}
+	p.File, p.Offset, p.Length = to.File, to.Offset, to.Length
+	return nil
+}
