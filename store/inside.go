@@ -17,8 +17,8 @@ import (
 	"freshet/weburl"
 )
 
-// Inside is the store as the rooms below it work with it: store/retain, store/repair and store/transfer. Nobody else
-// asks for it.
+// Inside is the store as the rooms below it work with it: store/retain, store/repair and store/transfer. A test
+// of the house holds that nobody else asks for it.
 type Inside struct {
 	*Store
 	DB    *pebble.DB // the rows of all crawls; no row of a crawl is written but by ApplyTo, Commit and an Intake

@@ -374,7 +374,8 @@ func (in Inside) TakenDown() (down []Purging, err error) {
 	return down, err
 }
 
-// OrderAgain does again what was ordered of the crawl that is open, rows having been lost, and calls report for each order.
+// OrderAgain does again what was ordered of the crawl that is open, rows having been lost, and calls report for each
+// order.
 func (in Inside) OrderAgain(report func(Problem)) error {
 	all, _, err := readOrders(in.fs, in.dir.path)
 	if err != nil {

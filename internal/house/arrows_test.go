@@ -1,6 +1,7 @@
 package house
 
 import (
+	"go/ast"
 	"path"
 	"slices"
 	"strings"
@@ -85,6 +86,21 @@ func TestArrows(t *testing.T) {
 					s.line(spec.Pos()), s.dir(), to, roomOf(s.dir()), rooms[roomOf(s.dir())])
 			}
 		}
+	}
+}
+
+// TestInside holds that the rooms below the store alone work with its inside.
+func TestInside(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || first(s.dir()) == "store" {
+			continue
+		}
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Inside" {
+				t.Errorf("%s: the inside of the store is for the rooms below it", s.line(sel.Pos()))
+			}
+			return true
+		})
 	}
 }
 

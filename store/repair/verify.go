@@ -31,21 +31,21 @@ import (
 //
 // Its error is one that kept it from checking: ctx's, or the file system's. Memory is by site and
 // partition; time is that of reading every byte once, captures at random.
-func Verify(ctx context.Context, st *store.Store, report func(store.Problem)) error {
-	s := st.Inside()
-	defer s.HoldFiles()()
-	snapshot := s.DB.NewSnapshot()
-	err := errors.Join(verifyNames(s, report), verifyFiles(ctx, s, report))
-	for p := 0; p < s.Partitions() && err == nil; p++ {
-		v := &verifier{Inside: s, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*store.SiteRow{}}
+func Verify(ctx context.Context, s *store.Store, report func(store.Problem)) error {
+	in := s.Inside()
+	defer in.HoldFiles()()
+	snapshot := in.DB.NewSnapshot()
+	err := errors.Join(verifyNames(in, report), verifyFiles(ctx, in, report))
+	for p := 0; p < in.Partitions() && err == nil; p++ {
+		v := &verifier{Inside: in, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*store.SiteRow{}}
 		err = v.verify()
 	}
 	return errors.Join(err, snapshot.Close())
 }
 
 // verifyNames names what is in the directory and does not belong there: no purge looks into it.
-func verifyNames(s store.Inside, report func(store.Problem)) error {
-	names, err := s.Strangers()
+func verifyNames(in store.Inside, report func(store.Problem)) error {
+	names, err := in.Strangers()
 	for _, name := range names {
 		report(store.Problem{Place: name, Text: "is no file of a data directory, and no purge looks into it: move it elsewhere"})
 	}
@@ -53,18 +53,18 @@ func verifyNames(s store.Inside, report func(store.Problem)) error {
 }
 
 // verifyFiles reads all WARC files.
-func verifyFiles(ctx context.Context, s store.Inside, report func(store.Problem)) error {
-	paths, err := s.Files()
+func verifyFiles(ctx context.Context, in store.Inside, report func(store.Problem)) error {
+	paths, err := in.Files()
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		err := verifyFile(ctx, s, path)
+		err := verifyFile(ctx, in, path)
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
 			continue // its end is being written
 		}
 		if errors.Is(err, warc.ErrCorrupt) {
-			report(store.Problem{Place: s.FS.PathBase(path), Text: err.Error()})
+			report(store.Problem{Place: in.FS.PathBase(path), Text: err.Error()})
 		} else if err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func verifyFiles(ctx context.Context, s store.Inside, report func(store.Problem)
 	return nil
 }
 
-func verifyFile(ctx context.Context, s store.Inside, path string) (err error) {
-	r, err := s.OpenFile(path)
+func verifyFile(ctx context.Context, in store.Inside, path string) (err error) {
+	r, err := in.OpenFile(path)
 	if err != nil {
 		return err
 	}

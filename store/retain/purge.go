@@ -35,36 +35,36 @@ type PurgeReport struct {
 // written. It reads every WARC file once. After an error, or ctx's end, the next call does it again.
 //
 // Copies that were made of the directory (snapshots, exports) are not its to change.
-func FinishPurges(ctx context.Context, st *store.Store) (report PurgeReport, err error) {
-	s := directory{st.Inside()}
-	defer s.Alone()()
-	all, err := s.Begun()
+func FinishPurges(ctx context.Context, s *store.Store) (report PurgeReport, err error) {
+	d := directory{s.Inside()}
+	defer d.Alone()()
+	all, err := d.Begun()
 	if err != nil || len(all) == 0 {
 		return report, err
 	}
-	if err := s.EndFile(); err != nil {
+	if err := d.EndFile(); err != nil {
 		return report, err
 	}
-	if err := s.DropCopies(); err != nil {
+	if err := d.DropCopies(); err != nil {
 		return report, err
 	}
 	hit := searchFor(all)
-	files, err := s.filesWith(ctx, hit)
+	files, err := d.filesWith(ctx, hit)
 	if err != nil {
 		return report, err
 	}
-	if report.Files, report.FreedBytes, err = s.rewrite(ctx, files, hit, 0); err != nil {
+	if report.Files, report.FreedBytes, err = d.rewrite(ctx, files, hit, 0); err != nil {
 		return report, err
 	}
-	if err := s.Scrub(ctx, s.partitionsOf(all)); err != nil {
+	if err := d.Scrub(ctx, d.partitionsOf(all)); err != nil {
 		return report, err
 	}
-	if err := s.OnPurge(ctx, hit); err != nil {
+	if err := d.OnPurge(ctx, hit); err != nil {
 		return report, fmt.Errorf("store: purge: %w", err)
 	}
 	for i := range all {
 		report.Targets = append(report.Targets, all[i].Target().String())
-		if err := s.End(all[i]); err != nil {
+		if err := d.End(all[i]); err != nil {
 			return report, err
 		}
 	}

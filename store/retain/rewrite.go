@@ -100,7 +100,7 @@ type rewriting struct {
 // rewrite replaces closed files by ones that hold only those captures that rows point at, or that a
 // revisit record elsewhere refers to, and that drop does not take away. A file of which less than a part
 // would become free is left as it is. It returns how many were replaced and the bytes that became free.
-// The caller holds s.keeping.
+// The caller is Alone.
 func (s directory) rewrite(ctx context.Context, files []string, drop func(target string) bool, part float64) (done int, freed int64, err error) {
 	places, err := s.placesIn(ctx, files)
 	if err != nil {

@@ -10,24 +10,25 @@ import (
 	"freshet/store/warc"
 )
 
-// Salvage looks for WARC files that cannot be read to their end. What can be read of one it copies into a new file, those captures
-// that rows point at beyond the damage included, and points the rows at the copies. Then it calls aside, which takes the file
-// out of the directory, with the number of records that were copied and of captures that are lost.
-func Salvage(ctx context.Context, st *store.Store, aside func(file string, copied, lost int) error) error {
-	s := directory{st.Inside()}
-	files, err := s.closedFiles()
+// Salvage looks for WARC files that cannot be read to their end. What can be read of one it copies into a new file,
+// those captures that rows point at beyond the damage included, and points the rows at the copies. Then it calls
+// aside, which takes the file out of the directory, with the number of records that were copied and of captures that
+// are lost.
+func Salvage(ctx context.Context, s *store.Store, aside func(file string, copied, lost int) error) error {
+	d := directory{s.Inside()}
+	files, err := d.closedFiles()
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		members, err := s.members(ctx, s.Path(format.CapturesDir, file), nothing)
+		members, err := d.members(ctx, d.Path(format.CapturesDir, file), nothing)
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, warc.ErrCorrupt) && !errors.Is(err, store.ErrCorrupt) {
 			return err
 		}
-		copied, lost, err := s.salvage(ctx, file, members)
+		copied, lost, err := d.salvage(ctx, file, members)
 		if err == nil {
 			err = aside(file, copied, lost)
 		}

@@ -62,37 +62,37 @@ const (
 
 // Sweep lets go, at now, of what keep does not ask to be kept, and then, if keep limits versions, age or
 // bytes, reclaims space: WARC files of which less than half is still pointed at are rewritten, and,
-// while there are more bytes than keep.Bytes, others too, those with the least in use first. It also does what FinishPurges does. It may
-// be called while a crawl runs, whose writes go between its own; ctx ends it at the next step. After an
-// error or a crash nothing is lost, and the next call does the rest.
+// while there are more bytes than keep.Bytes, others too, those with the least in use first. It also does
+// what FinishPurges does. It may be called while a crawl runs, whose writes go between its own; ctx ends it
+// at the next step. After an error or a crash nothing is lost, and the next call does the rest.
 //
 // It reads all rows of visits and versions three times, each closed WARC file once in its life and once
 // when it is rewritten.
-func Sweep(ctx context.Context, st *store.Store, keep Keep, now time.Time) (done Swept, err error) {
+func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done Swept, err error) {
 	if err := keep.Validate(); err != nil {
 		return done, err
 	}
-	if _, err := FinishPurges(ctx, st); err != nil {
+	if _, err := FinishPurges(ctx, s); err != nil {
 		return done, err
 	}
-	s := directory{st.Inside()}
-	defer s.Alone()()
-	cut, err := s.cut(ctx, keep, now)
+	d := directory{s.Inside()}
+	defer d.Alone()()
+	cut, err := d.cut(ctx, keep, now)
 	if err != nil {
 		return done, err
 	}
-	for p := range s.Partitions() {
-		if err := s.prune(ctx, weburl.Partition(p), keep.Versions, cut, &done); err != nil {
+	for p := range d.Partitions() {
+		if err := d.prune(ctx, weburl.Partition(p), keep.Versions, cut, &done); err != nil {
 			return done, err
 		}
-		if err := s.forget(ctx, weburl.Partition(p), keep.Tombstones, now, &done); err != nil {
+		if err := d.forget(ctx, weburl.Partition(p), keep.Tombstones, now, &done); err != nil {
 			return done, err
 		}
 	}
 	if keep.Versions == 0 && keep.Age == 0 && keep.Bytes == 0 {
 		return done, nil
 	}
-	return done, s.reclaim(ctx, keep.Bytes, &done)
+	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
 // cut returns the time, unix nanoseconds, before which the past goes, by age or for want of bytes.

@@ -19,25 +19,25 @@ import (
 // ExportPartition writes partition p, as it is when the call begins, with its captures as one
 // stream for ImportPartition. Captures are found by reading every WARC file once: those of the
 // partition's URLs are copied, as compressed members. Writing may go on meanwhile.
-func ExportPartition(st *store.Store, p weburl.Partition, w io.Writer) error {
-	s := st.Inside()
-	if int(p) >= s.Partitions() {
-		return fmt.Errorf("store: export: partition %d: want one below %d", p, s.Partitions())
+func ExportPartition(s *store.Store, p weburl.Partition, w io.Writer) error {
+	in := s.Inside()
+	if int(p) >= in.Partitions() {
+		return fmt.Errorf("store: export: partition %d: want one below %d", p, in.Partitions())
 	}
-	defer s.HoldFiles()()
-	snapshot := s.DB.NewSnapshot()
-	err := export(s, snapshot, p, w)
+	defer in.HoldFiles()()
+	snapshot := in.DB.NewSnapshot()
+	err := export(in, snapshot, p, w)
 	return errors.Join(err, snapshot.Close())
 }
 
-func export(s store.Inside, db pebble.Reader, p weburl.Partition, w io.Writer) error {
+func export(in store.Inside, db pebble.Reader, p weburl.Partition, w io.Writer) error {
 	out := newFrameWriter(w)
 	out.write([]byte(streamMagic))
-	out.frame(frameHeader, format.AppendValue(nil, streamHeader{store.Format, s.Crawl, s.Partitions(), p}))
-	if err := exportCaptures(s, p, out); err != nil {
+	out.frame(frameHeader, format.AppendValue(nil, streamHeader{store.Format, in.Crawl, in.Partitions(), p}))
+	if err := exportCaptures(in, p, out); err != nil {
 		return err
 	}
-	from, to := s.Keys.PartitionSpan(p)
+	from, to := in.Keys.PartitionSpan(p)
 	var pair []byte
 	err := database.Scan(db, from, to, func(key, value []byte) error {
 		key = key[len(from):]
@@ -53,13 +53,13 @@ func export(s store.Inside, db pebble.Reader, p weburl.Partition, w io.Writer) e
 }
 
 // exportCaptures writes the members of p's URLs, of all WARC files.
-func exportCaptures(s store.Inside, p weburl.Partition, out *frameWriter) error {
-	paths, err := s.Files()
+func exportCaptures(in store.Inside, p weburl.Partition, out *frameWriter) error {
+	paths, err := in.Files()
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		err := exportFile(s, p, path, out)
+		err := exportFile(in, p, path, out)
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
 			continue // its end is being written, of pages later than the snapshot
 		}
@@ -70,8 +70,8 @@ func exportCaptures(s store.Inside, p weburl.Partition, out *frameWriter) error 
 	return nil
 }
 
-func exportFile(s store.Inside, p weburl.Partition, path string, out *frameWriter) (err error) {
-	r, err := s.OpenFile(path)
+func exportFile(in store.Inside, p weburl.Partition, path string, out *frameWriter) (err error) {
+	r, err := in.OpenFile(path)
 	if err != nil {
 		return fmt.Errorf("store: export: %w", err)
 	}
@@ -90,11 +90,11 @@ func exportFile(s store.Inside, p weburl.Partition, path string, out *frameWrite
 		if err != nil {
 			return fmt.Errorf("store: export: %w", err)
 		}
-		if target.IsZero() || s.Home(target.Site()) != p {
+		if target.IsZero() || in.Home(target.Site()) != p {
 			continue
 		}
-		at := warc.Pointer{File: strings.TrimSuffix(s.FS.PathBase(path), ".open"), Offset: r.Offset(), Length: length}
-		if frame, err = appendCapture(s, frame[:0], at); err != nil {
+		at := warc.Pointer{File: strings.TrimSuffix(in.FS.PathBase(path), ".open"), Offset: r.Offset(), Length: length}
+		if frame, err = appendCapture(in, frame[:0], at); err != nil {
 			return err
 		}
 		if out.frame(frameCapture, frame); out.err != nil {
@@ -103,8 +103,8 @@ func exportFile(s store.Inside, p weburl.Partition, path string, out *frameWrite
 	}
 }
 
-func appendCapture(s store.Inside, frame []byte, at warc.Pointer) ([]byte, error) {
+func appendCapture(in store.Inside, frame []byte, at warc.Pointer) ([]byte, error) {
 	pointer := format.AppendValue(nil, store.Pointer{File: at.File, Offset: at.Offset, Length: at.Length})
 	frame = binary.BigEndian.AppendUint16(frame, uint16(len(pointer)))
-	return s.Member(append(frame, pointer...), at)
+	return in.Member(append(frame, pointer...), at)
 }

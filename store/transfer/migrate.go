@@ -20,7 +20,8 @@ import (
 // format or the new one, whole; a migration that was cut is begun anew by the next call. It takes about
 // as much space as the database has, until it ends, and time to copy it; nothing if the keys stay as they are.
 //
-// The errors are ErrLocked, ErrDiskFull before anything is written, ErrFormat for a newer directory, ErrCorrupt and those of the file system.
+// The errors are store.ErrLocked, store.ErrDiskFull before anything is written, store.ErrFormat for a newer directory,
+// store.ErrCorrupt and those of the file system.
 func Migrate(fsys vfs.FS, path string) (from int, err error) {
 	lock, f, err := lockDirectory(fsys, path)
 	if err != nil {

@@ -33,70 +33,70 @@ type snapshotList struct {
 // copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
 // of seen URLs, which the next crawl rebuilds. It is not changed by Restore, which may be called any
 // number of times; nor by a later purge of the directory.
-func Snapshot(ctx context.Context, st *store.Store, to string) error {
-	s := st.Inside()
-	defer s.HoldFiles()()
-	if _, err := s.FS.Stat(to); err == nil {
+func Snapshot(ctx context.Context, s *store.Store, to string) error {
+	in := s.Inside()
+	defer in.HoldFiles()()
+	if _, err := in.FS.Stat(to); err == nil {
 		return fmt.Errorf("store: snapshot: %s is there already", to)
 	}
 	temp := to + ".part"
-	if err := s.FS.RemoveAll(temp); err != nil {
+	if err := in.FS.RemoveAll(temp); err != nil {
 		return fmt.Errorf("store: snapshot: %w", err)
 	}
-	if err := snapshot(ctx, s, temp); err != nil {
-		return errors.Join(fmt.Errorf("store: snapshot: %w", err), s.FS.RemoveAll(temp))
+	if err := snapshot(ctx, in, temp); err != nil {
+		return errors.Join(fmt.Errorf("store: snapshot: %w", err), in.FS.RemoveAll(temp))
 	}
-	if err := s.FS.Rename(temp, to); err != nil {
+	if err := in.FS.Rename(temp, to); err != nil {
 		return fmt.Errorf("store: snapshot: %w", err)
 	}
-	return format.SyncDir(s.FS, s.FS.PathDir(to))
+	return format.SyncDir(in.FS, in.FS.PathDir(to))
 }
 
-func snapshot(ctx context.Context, s store.Inside, to string) error {
-	if err := s.FS.MkdirAll(s.FS.PathJoin(to, format.CapturesDir), 0o755); err != nil {
+func snapshot(ctx context.Context, in store.Inside, to string) error {
+	if err := in.FS.MkdirAll(in.FS.PathJoin(to, format.CapturesDir), 0o755); err != nil {
 		return err
 	}
-	list := snapshotList{Format: store.Format, At: s.Clock.Now().UTC()}
+	list := snapshotList{Format: store.Format, At: in.Clock.Now().UTC()}
 	var err error
-	if list.Files, err = s.Checkpoint(s.FS.PathJoin(to, format.DatabaseDir)); err != nil {
+	if list.Files, err = in.Checkpoint(in.FS.PathJoin(to, format.DatabaseDir)); err != nil {
 		return err
 	}
 	for _, part := range list.Files {
-		if err := errors.Join(ctx.Err(), snapshotWARC(s, part, s.FS.PathJoin(to, format.CapturesDir))); err != nil {
+		if err := errors.Join(ctx.Err(), snapshotWARC(in, part, in.FS.PathJoin(to, format.CapturesDir))); err != nil {
 			return err
 		}
 	}
-	if err := copySmall(s.FS, s.Path(), to); err != nil {
+	if err := copySmall(in.FS, in.Path(), to); err != nil {
 		return err
 	}
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := format.WriteFile(s.FS, s.FS.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
+	if err := format.WriteFile(in.FS, in.FS.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
 		return err
 	}
-	return errors.Join(format.SyncDir(s.FS, s.FS.PathJoin(to, format.CapturesDir)), format.SyncDir(s.FS, to))
+	return errors.Join(format.SyncDir(in.FS, in.FS.PathJoin(to, format.CapturesDir)), format.SyncDir(in.FS, to))
 }
 
 // snapshotWARC links a file that was closed, and copies as much of an open one as was in it: the restored directory
 // cuts what may be torn off its end.
-func snapshotWARC(s store.Inside, part store.FileSize, dir string) error {
-	path, into := s.FS.PathJoin(s.Path(format.CapturesDir), part.Name), s.FS.PathJoin(dir, part.Name)
+func snapshotWARC(in store.Inside, part store.FileSize, dir string) error {
+	path, into := in.FS.PathJoin(in.Path(format.CapturesDir), part.Name), in.FS.PathJoin(dir, part.Name)
 	closed, open := strings.CutSuffix(path, ".open")
 	if !open {
-		return vfs.LinkOrCopy(s.FS, path, into)
+		return vfs.LinkOrCopy(in.FS, path, into)
 	}
-	err := copyPrefix(s.FS, path, into, part.Bytes)
+	err := copyPrefix(in.FS, path, into, part.Bytes)
 	if errors.Is(err, fs.ErrNotExist) { // it has been closed meanwhile
-		err = copyPrefix(s.FS, closed, into, part.Bytes)
+		err = copyPrefix(in.FS, closed, into, part.Bytes)
 	}
 	return err
 }
 
 // Restore makes a data directory at the new folder to of a snapshot, which stays as it is. It is there
 // whole or not at all. A snapshot that lacks a file, or has one of another size, is refused with
-// ErrCorrupt, one of a newer format with ErrFormat.
+// store.ErrCorrupt, one of a newer format with store.ErrFormat.
 func Restore(fsys vfs.FS, snapshot, to string) error {
 	list, err := readSnapshot(fsys, snapshot)
 	if err != nil {

@@ -19,22 +19,22 @@ import (
 var streams atomic.Int64
 
 // WriteSnapshot writes a Snapshot as a tar file. Until it is written, the copy lies in the directory's folder for
-// what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are ErrCut for that, and
+// what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are store.ErrCut for that, and
 // as Snapshot's and w's.
-func WriteSnapshot(ctx context.Context, st *store.Store, w io.Writer) (err error) {
-	s := st.Inside()
-	if err := format.MakeDir(s.FS, s.Path(format.TempDir)); err != nil {
+func WriteSnapshot(ctx context.Context, s *store.Store, w io.Writer) (err error) {
+	in := s.Inside()
+	if err := format.MakeDir(in.FS, in.Path(format.TempDir)); err != nil {
 		return err
 	}
-	copied := s.FS.PathJoin(s.Path(format.TempDir), fmt.Sprintf("snapshot-%d", streams.Add(1)))
+	copied := in.FS.PathJoin(in.Path(format.TempDir), fmt.Sprintf("snapshot-%d", streams.Add(1)))
 	defer func() {
-		err = errors.Join(err, s.FS.RemoveAll(copied))
+		err = errors.Join(err, in.FS.RemoveAll(copied))
 	}()
-	if err := Snapshot(ctx, st, copied); err != nil {
+	if err := Snapshot(ctx, s, copied); err != nil {
 		return err
 	}
 	archive := tar.NewWriter(w)
-	err = addFolder(ctx, archive, s.FS, copied, "")
+	err = addFolder(ctx, archive, in.FS, copied, "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", store.ErrCut, err)
 	}

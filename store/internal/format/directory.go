@@ -52,8 +52,8 @@ type Info struct {
 	Partitions int `json:"partitions"`
 }
 
-// ReadInfo reads the freshet.json of a directory. The errors are ErrFormat, ErrCorrupt and, of a directory whose keys are not
-// this program's, ErrOutdated: then what it says is returned too.
+// ReadInfo reads the freshet.json of a directory. The errors are ErrFormat, ErrCorrupt and, of a directory whose keys
+// are not this program's, ErrOutdated: then what it says is returned too.
 func ReadInfo(fsys vfs.FS, dir string) (f Info, err error) {
 	name := fsys.PathJoin(dir, InfoFile)
 	raw, err := ReadFile(fsys, name, 1<<16)
