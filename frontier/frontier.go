@@ -27,6 +27,7 @@ type Frontier struct {
 
 	paused       bool    // by an operator: nothing is handed out
 	addressFloor instant // before which no address not yet met may be asked
+	cutOff       instant // when the first run after an unclean stop began; 0: the last run ended clean
 	unsure       instant // until when hosts wait for what no stored gate tells of
 	sweepAt      int     // number of hosts at which the forgettable are looked for
 	queued       [2]int  // pages by Kind

@@ -377,6 +377,34 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// TestUnheardOwes holds that a request on an open connection which nobody heard does not shorten the wait after the
+// answer before it.
+func TestUnheardOwes(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{AdaptiveDelay: 3, PerConnection: 2}, q)
+	const site = "http://a.example"
+	f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+	for n := range uint64(3) {
+		q.Add(site, KindNew, Entry{Key: Key{n, n}, Fingerprint: weburl.Fingerprint(n + 1)})
+		f.Discovered(site, []Entry{{Key: Key{n, n}, Fingerprint: weburl.Fingerprint(n + 1)}}, now)
+	}
+	first, _, ok := f.Next(now)
+	if !ok {
+		t.Fatal("nothing to ask for")
+	}
+	now = now.Add(10 * time.Second)
+	f.Done(first, Answer{Took: 10 * time.Second, Kept: true}, now)
+	second, _, ok := f.Next(now)
+	if !ok || !second.Continues {
+		t.Fatalf("the connection does not go on: %+v, %v", second, ok)
+	}
+	f.Done(second, Answer{Took: time.Millisecond, Unheard: true}, now)
+	if _, wake, ok := f.Next(now); ok || wake.Before(now.Add(30*time.Second)) {
+		t.Errorf("asked again at %v, %v: want half a minute after the answer at %v", wake, ok, now)
+	}
+}
+
 // TestClaimOfNeighbour holds that a host may be asked in place of another that has the same address.
 func TestClaimOfNeighbour(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)

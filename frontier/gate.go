@@ -19,8 +19,14 @@ func (h *host) gate() Gate {
 		Blocked: h.blocked.time()}
 }
 
-// close shuts the host's gate after an answer.
+// close shuts the host's gate after an answer. A request that went unheard tells nothing of the host: what was to be
+// waited is waited still.
 func (h *host) close(o *Options, a Answer, end instant) {
+	if a.Unheard {
+		h.interval = max(h.interval, h.delay, h.crawlDelay)
+		h.end, h.next = end, max(h.next, end.after(h.interval))
+		return
+	}
 	h.interval = o.interval(max(h.delay, h.crawlDelay), a.Took)
 	wait := h.interval
 	h.failures = min(h.failures+1, 1<<20)

@@ -115,6 +115,9 @@ func (f *Frontier) lookupHost(name string, now instant) *host {
 		f.sweep(now)
 	}
 	h := &host{name: name, delay: f.options.Delay}
+	if f.cutOff != 0 {
+		f.holdOff(h, f.cutOff)
+	}
 	f.hosts[name] = h
 	f.hostsIn[idle]++
 	return h

@@ -30,6 +30,7 @@ type modelSite struct {
 	queues [2][]Entry // sorted; what Next may hand out
 	robots instant
 	retry  instant
+	failed int // times in a row that its robots.txt could not be had
 }
 
 type modelHost struct {
@@ -327,7 +328,9 @@ func (c *machine) next(t *rapid.T) {
 	}
 	robots := s.robots <= c.m.now
 	want := Page{Site: s.name, Kind: kind, Continues: continues, Robots: robots}
-	if !robots {
+	if robots {
+		want.Failures = s.failed
+	} else {
 		e := s.queues[kind][0]
 		s.queues[kind] = s.queues[kind][1:]
 		want.Key, want.Fingerprint = e.Key, e.Fingerprint
@@ -372,10 +375,10 @@ func (c *machine) end(t *rapid.T) {
 		Failed: rapid.IntRange(0, 4).Draw(t, "failed") == 0}
 	if p.Robots {
 		if a.Failed {
-			s.retry = now + 20e9
+			s.retry, s.failed = now+20e9, s.failed+1
 			c.f.RobotsUnreachable(s.name, s.retry.time(), false, now.time())
 		} else {
-			s.robots, s.retry = now+300e9, 0
+			s.robots, s.retry, s.failed = now+300e9, 0, 0
 			c.f.RobotsDone(s.name, s.robots.time(), 0, now.time())
 		}
 	} else {
@@ -452,6 +455,7 @@ func (c *machine) restart(t *rapid.T) {
 	c.f = f
 	hints := rapid.Bool().Draw(t, "hints")
 	for _, s := range c.m.sites {
+		s.failed = 0
 		s.host.busy, s.host.open, s.host.opens = false, nil, at(s.host.gate.Next)
 		info := SiteInfo{Site: s.name, New: len(s.queues[KindNew]), Due: len(s.queues[KindDue]),
 			RobotsUntil: s.robots.time(), RobotsRetry: s.retry.time(), Gate: s.host.gate}

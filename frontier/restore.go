@@ -38,7 +38,7 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
 	s.paused, s.watched = i.Paused, i.RobotsWatched
-	s.host.reopen(i.Gate, t)
+	f.reopen(s.host, i.Gate, t)
 	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
 	if i.CutOff {
 		f.holdOff(s.host, t)
@@ -62,20 +62,30 @@ func (f *Frontier) AfterStop(now time.Time) {
 	f.addressFloor = f.tick(now).after(f.options.AddressDelay)
 }
 
-// AfterUncleanStop makes every host held wait out its own interval from now: a request may have been
-// in flight when the last run was cut off. Call it after all Restores. O(hosts × log hosts).
+// AfterUncleanStop makes every host wait out its own interval from now, those that are met later too: a request
+// may have been in flight when the last run was cut off. O(hosts × log hosts).
 func (f *Frontier) AfterUncleanStop(now time.Time) {
-	t := f.tick(now)
+	f.cutOff = f.tick(now)
 	for _, h := range f.hosts {
-		f.holdOff(h, t)
-		f.update(h, t)
+		f.holdOff(h, f.cutOff)
+		f.update(h, f.cutOff)
 	}
 }
 
-// holdOff makes a host wait out its own interval from now.
-func (f *Frontier) holdOff(h *host, now instant) {
-	h.next = max(h.next, now.after(max(h.interval, h.crawlDelay, h.delay)))
-	f.unsure = max(f.unsure, h.next)
+// reopen takes over a host's stored gate.
+func (f *Frontier) reopen(h *host, g Gate, now instant) {
+	h.reopen(g, now)
+	if f.cutOff != 0 {
+		f.holdOff(h, f.cutOff)
+	}
+}
+
+// holdOff makes a host wait out its own interval from t.
+func (f *Frontier) holdOff(h *host, t instant) {
+	if next := t.after(max(h.interval, h.crawlDelay, h.delay)); next > h.next {
+		h.next = next
+		f.unsure = max(f.unsure, next)
+	}
 }
 
 // MayStopClean says whether a stop at now leaves in the stored gates all that the next run has to

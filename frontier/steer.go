@@ -60,7 +60,7 @@ func (f *Frontier) Block(host string, until, now time.Time) Gate {
 func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
 	t := f.tick(now)
 	if host = weburl.HostName(host); f.hosts[host] == nil {
-		f.lookupHost(host, t).reopen(g, t)
+		f.reopen(f.lookupHost(host, t), g, t)
 	}
 }
 

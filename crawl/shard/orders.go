@@ -187,14 +187,23 @@ func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) e
 	if err := s.here(site); err != nil {
 		return err
 	}
-	stored, err := s.rows.Gate(s.home(site), host)
-	switch {
-	case err == nil:
-		s.front.Reopen(host, loadedGate(stored), s.now)
-	case !errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("crawl: gate of %s: %w", host, err)
+	if err := s.reopen(site); err != nil {
+		return err
 	}
 	return s.propose([]store.Record{&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(set())}}, then)
+}
+
+// reopen has the frontier take over the stored gate of a site's host, if it does not hold the host.
+func (s *Shard) reopen(site weburl.Site) error {
+	stored, err := s.rows.Gate(s.home(site), site.Host())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("crawl: gate of %s: %w", site.Host(), err)
+	}
+	s.front.Reopen(site.Host(), loadedGate(stored), s.now)
+	return nil
 }
 
 func (s *Shard) recrawl(u weburl.URL, then func() error) error {

@@ -58,6 +58,9 @@ func (s *Shard) askRobots(t *turn) error {
 		if !s.serves(s.home(other)) {
 			return s.robotsAway(t)
 		}
+		if err := s.reopen(other); err != nil {
+			return err
+		}
 		s.front.Unbind(t.page, s.now)
 		claimed, free, ok := s.front.Claim(other, s.now)
 		if !ok {
