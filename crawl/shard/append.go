@@ -141,30 +141,28 @@ func (s *Shard) committed(p proposal) error {
 	return nil
 }
 
-// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue. A site that is
-// restored has all of them.
+// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue. Of each site all
+// is told together, as the rows have all of it already.
 func (s *Shard) tellMoves(moves []store.Move) error {
-	restored := map[weburl.Site]bool{}
-	for len(moves) > 0 {
-		site := moves[0].Site
-		n := slices.IndexFunc(moves, func(m store.Move) bool { return m.Site != site })
-		if n < 0 {
-			n = len(moves)
+	of := map[weburl.Site][]store.Move{}
+	var sites []weburl.Site
+	for _, m := range moves {
+		if of[m.Site] == nil {
+			sites = append(sites, m.Site)
 		}
-		if !restored[site] {
-			known := s.front.Known(site)
-			if err := s.tellSite(site, moves[:n]); err != nil {
-				return err
-			}
-			restored[site] = !known && s.front.Known(site)
+		of[m.Site] = append(of[m.Site], m)
+	}
+	for _, site := range sites {
+		if err := s.tellSite(site, of[site]); err != nil {
+			return err
 		}
-		moves = moves[n:]
 	}
 	return nil
 }
 
 // tellSite tells the frontier of one site's moves; pages that wait in no queue are nothing to it. A site that it
-// does not hold is restored from the rows, which have the moves already.
+// does not hold is restored from the rows, which have the moves already. New pages are told first: the frontier reads
+// the queue when it is told of others, and would find them there uncounted.
 func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
 		return nil
@@ -183,24 +181,28 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 		s.front.Restore(info, s.now)
 		return nil
 	}
-	entries := make([]frontier.Entry, 0, len(moves))
+	var entries []frontier.Entry
+	for _, m := range moves {
+		if m.From == store.NoQueue && m.To == store.NewQueue {
+			entries = append(entries, entryOf(m))
+		}
+	}
+	if len(entries) > 0 {
+		s.front.Discovered(site, entries, s.now)
+	}
 	for _, m := range moves {
 		switch {
-		case m.From == store.NoQueue && m.To == store.NewQueue:
-			entries = append(entries, entryOf(m))
 		case m.From == store.NoQueue && m.To == store.DueQueue:
 			s.front.Planned(site, entryOf(m), s.now)
-		case m.From != store.NoQueue && m.To == m.From:
+		case m.From == store.NoQueue:
+		case m.To == m.From:
 			s.front.Moved(site, kindOf(m.From), fromEntry(m), entryOf(m), s.now)
-		case m.From != store.NoQueue:
+		default:
 			s.front.Removed(site, kindOf(m.From), fromEntry(m), s.now)
 			if m.To == store.DueQueue {
 				s.front.Planned(site, entryOf(m), s.now)
 			}
 		}
-	}
-	if len(entries) > 0 {
-		s.front.Discovered(site, entries, s.now)
 	}
 	return nil
 }
