@@ -2,8 +2,9 @@
 
 FUZZTIME ?= 60s
 TRIALS ?= 500
+SEEDS ?= 1000
 
-# Of make adversary: which web, for how long, within how much memory.
+# Of make adversary: which web (and of make sim: the first seed), for how long, within how much memory.
 SEED ?= 1
 MINUTES ?= 3
 MEMORY ?= 256MiB
@@ -13,7 +14,7 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary
+.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary sim
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +52,9 @@ fuzz: ## fuzz every target for FUZZTIME, 60s unless told
 
 adversary: build ## crawl 200 hosts that mean harm beside 20 honest ones: SEED, MINUTES, MEMORY, CGROUP
 	go run ./internal/adversary/run -seed $(SEED) -minutes $(MINUTES) -memory $(MEMORY) -cgroup $(CGROUP)
+
+sim: ## put the shard on trial in SEEDS simulated crawls with faults, 1000 unless told, from SEED on
+	go run ./sim/trial/run -seed $(SEED) -seeds $(SEEDS)
 
 bench: ## run all benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,79 @@
+package trial
+
+import (
+	"fmt"
+	"strings"
+
+	"freshet/crawl/shard"
+	"freshet/store"
+)
+
+// described returns an event as a trace has it.
+func described(e shard.Event) string {
+	name := strings.TrimPrefix(fmt.Sprintf("%T", e), "shard.")
+	switch e := e.(type) {
+	case shard.End:
+		return fmt.Sprintf("%s %s", name, e.Reason)
+	case shard.Room:
+		return fmt.Sprintf("%s %d", name, e.Turns)
+	case shard.Resolved:
+		return fmt.Sprintf("%s %d %v", name, e.Turn, e.Address)
+	case shard.Ended:
+		return fmt.Sprintf("%s %d given=%d failed=%v kept=%v retry-after=%v", name, e.Turn, e.Given, e.Failed, e.Kept, e.RetryAfter)
+	case shard.Processed:
+		if e.Page == nil {
+			return fmt.Sprintf("%s %d", name, e.Turn)
+		}
+		return fmt.Sprintf("%s %d %v %d, %d links", name, e.Turn, e.Page.Outcome, e.Page.Status, len(e.Links))
+	case shard.Appended:
+		return fmt.Sprintf("%s %d and %d moves, %d purged", name, len(e.Turns), len(e.Others), e.Purged)
+	case shard.Decided:
+		return fmt.Sprintf("%s %d verdicts, marks %v, durable %v", name, len(e.Verdicts), e.Marks, e.Durable)
+	case shard.Ordered:
+		return fmt.Sprintf("%s %d", name, e.Number)
+	case shard.Weighed:
+		return fmt.Sprintf("%s %d", name, len(e.Ranks))
+	case shard.Sorted:
+		return fmt.Sprintf("%s %v", name, e.Places != nil)
+	}
+	return name
+}
+
+func describedOrder(o shard.Order) string {
+	name := strings.TrimPrefix(fmt.Sprintf("%T", o), "shard.")
+	if o, ok := o.(shard.Reload); ok {
+		return fmt.Sprintf("%s delay %v", name, o.Settings.Delay)
+	}
+	return fmt.Sprintf("%s %v", name, o)
+}
+
+// recordsOf returns what is appended together.
+func recordsOf(a shard.Append) string {
+	var b strings.Builder
+	if a.Turn != 0 {
+		fmt.Fprintf(&b, "%d:", a.Turn)
+	}
+	if a.Purge != nil {
+		fmt.Fprintf(&b, " purge %s", a.Purge)
+	}
+	for _, r := range a.Records {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", r), "*store.")
+		switch r := r.(type) {
+		case *store.Fetched:
+			fmt.Fprintf(&b, " %s %s %d retry=%v", name, r.URL, r.Status, r.RetryAt != 0)
+		case *store.Robots:
+			fmt.Fprintf(&b, " %s %s %d keep=%v", name, r.Site, r.Status, r.Keep)
+		case *store.Discovered:
+			fmt.Fprintf(&b, " %s %d new, %d repeats", name, len(r.New), len(r.Repeats))
+		case *store.Refused:
+			fmt.Fprintf(&b, " %s %s %s", name, r.URL, r.Reason)
+		case *store.Planned:
+			fmt.Fprintf(&b, " %s %v", name, r.Fingerprint)
+		case *store.Mark:
+			fmt.Fprintf(&b, " %s %s %d/%d", name, r.Consumer, r.Partition, r.Record)
+		default:
+			fmt.Fprintf(&b, " %s", name)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,140 @@
+package trial
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"freshet/crawl/shard"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// strike lets a fault happen.
+func (t *trial) strike(f *Fault) {
+	t.result.Done[string(f.Kind)]++
+	t.trace("fault %s: %s for %v", f.Label, f.Kind, f.For)
+	switch f.Kind {
+	case crash:
+		if t.node != nil {
+			t.watch.dieNext = f.Again
+			t.node.crash(f.For)
+			t.turnClock(f.Step)
+		}
+	case stop:
+		if t.node != nil {
+			t.node.stop(func() {
+				t.turnClock(f.Step)
+				t.after(f.For, t.start)
+			})
+		}
+	case slowDisk:
+		t.watch.slowDisk++
+		t.after(f.For, func() { t.watch.slowDisk-- })
+	case refusing, silent, overloaded, failing, noRobots, noName:
+		site := f.Site
+		t.watch.troubles[site][f.Kind]++
+		t.after(f.For, func() {
+			t.watch.troubles[site][f.Kind]--
+			t.watch.shared(f)
+			t.trace("fault %s is over", f.Label)
+		})
+	default:
+		if t.node == nil || !t.node.begun || t.node.ending != nil {
+			t.trace("nobody takes orders now")
+			return
+		}
+		t.node.command(f)
+	}
+}
+
+// turnClock steps the machine's clock, between two lives.
+func (t *trial) turnClock(by time.Duration) {
+	t.skew += by
+	t.watch.turned(by)
+}
+
+// command gives the shard the order that a fault is.
+func (n *node) command(f *Fault) {
+	site := n.c.Sites[f.Site].Name
+	u := n.web.url(f.Site, f.Page%n.c.Sites[f.Site].Pages)
+	switch f.Kind {
+	case pauseAll:
+		n.order(shard.PauseAll{Paused: true}, nil)
+		n.undo(f.For, func(n *node) { n.order(shard.PauseAll{}, nil) })
+	case pauseSite:
+		n.order(shard.Pause{Site: site, Paused: true}, nil)
+		n.undo(f.For, func(n *node) {
+			n.watch.shared(f)
+			n.order(shard.Pause{Site: site}, nil)
+		})
+	case blockHost:
+		block := shard.Block{Host: site.Host()}
+		if f.Value%2 == 0 {
+			block.Until = n.clock().Add(f.For)
+			if f.For <= 0 {
+				block.Until = n.clock().Add(-time.Hour) // makes no sense
+			}
+		}
+		n.order(block, nil)
+		n.undo(f.For, func(n *node) { n.order(shard.Unblock{Host: site.Host()}, nil) })
+	case addSeed:
+		n.order(shard.Add{Seeds: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/given/%d", f.Value))}}, nil)
+	case recrawl:
+		n.order(shard.Recrawl{URL: u}, nil)
+	case recrawlSite:
+		n.order(shard.RecrawlSite{Site: site}, nil)
+	case purgePage:
+		n.order(shard.Purge{Target: store.Target{URL: u}}, nil)
+	case purgeSite:
+		n.order(shard.Purge{Target: store.Target{Site: site}}, nil)
+	case ping:
+		n.order(shard.Ping{URLs: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/word/%d", f.Value))}}, nil)
+	case reload, changeBudget:
+		next := n.watch.crawl
+		if f.Kind == changeBudget && next.Budget > 0 {
+			next.Budget = max(20, next.Budget*int64(1+f.Value%5)/2)
+		} else {
+			next.Delay = []time.Duration{0, time.Second, 30 * time.Second}[f.Value%3]
+			next.Excluded = f.Value%2 == 0
+			next.PagesPerSite = []int64{0, 12}[f.Value/3%2]
+		}
+		n.watch.reloading(next)
+		n.settings = n.settingsOf(next)
+		n.order(shard.Reload{Settings: n.settings}, nil)
+	}
+}
+
+// undo has something done after a while, in whichever life that is, as soon as it takes orders.
+func (t *trial) undo(d time.Duration, do func(*node)) {
+	t.after(d, func() {
+		if t.node == nil || !t.node.begun || t.node.ending != nil {
+			if !t.ended && t.now < t.c.Calm() {
+				t.undo(10*time.Minute, do)
+			}
+			return
+		}
+		do(t.node)
+	})
+}
+
+// lift undoes what operators have ordered, for the calm.
+func (n *node) lift() {
+	if !n.begun || n.ending != nil {
+		return // it does so when it begins
+	}
+	for _, key := range n.watch.toggled() {
+		what, name, _ := strings.Cut(key, " ")
+		switch what {
+		case "all":
+			n.order(shard.PauseAll{}, nil)
+		case "site":
+			n.order(shard.Pause{Site: weburl.Site(name)}, nil)
+		case "host":
+			n.order(shard.Unblock{Host: name}, nil)
+		}
+		if n.trial.node != n {
+			return
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package trial
+
+import (
+	"math"
+	"time"
+
+	"freshet/crawl/shard"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A Plant is a fault that is put into the crawl on purpose.
+type Plant struct {
+	Name, Says string
+	ends       faultKind // it takes lives that end so at a bad moment to find it; "": it does not
+}
+
+// Plants are all faults that can be planted.
+var Plants = []Plant{
+	{"early-ack", "a group is acknowledged before it is synced", ""},
+	{"gate-forgotten", "hosts' gates are lost at a restart", stop},
+	{"unclean-as-clean", "a crash is taken for a stop", crash},
+	{"cash-twice", "a page hands on all its cash at each visit", ""},
+	{"cash-doubled", "links carry twice the cash", ""},
+	{"purge-misses", "of a site only the root is taken down", ""},
+	{"place-kept", "a page that is due does not come to its site's queue in memory", ""},
+	{"link-dropped", "a link of a page is lost on its way", ""},
+	{"verdict-lost", "a verdict of the seen test is lost", ""},
+	{"kept-early", "the seen test keeps what is not stored yet", crash},
+	{"interval-from-start", "the interval begins with the answer", ""},
+	{"retry-after-ignored", "a server's Retry-After is not heard", ""},
+	{"outage-allows", "a robots.txt that cannot be had allows all", ""},
+	{"leave-ignored", "a request is made that was not granted leave", ""},
+	{"pause-not-stored", "a pause is acknowledged and not stored", ""},
+	{"hours-ignored", "visiting hours are not kept", ""},
+	{"budget-exceeded", "half as much again as the budget is asked for", ""},
+	{"visits-forgotten", "only the last two visits of a page are remembered at a restart", ""},
+}
+
+// rows returns what the shard reads.
+func (n *node) rows() shard.Rows {
+	switch n.plant {
+	case "gate-forgotten", "unclean-as-clean", "visits-forgotten":
+		return plantedRows{n.store, n}
+	}
+	return n.store
+}
+
+// links returns the seen test as the shard has it.
+func (n *node) links() shard.Links {
+	if n.plant == "cash-doubled" {
+		return plantedLinks{n.seen}
+	}
+	return n.seen
+}
+
+type plantedRows struct {
+	shard.Rows
+	node *node
+}
+
+func (r plantedRows) Gate(p weburl.Partition, host string) (store.Gate, error) {
+	if r.node.plant == "gate-forgotten" {
+		return store.Gate{}, nil
+	}
+	return r.Rows.Gate(p, host)
+}
+
+func (r plantedRows) Start() store.Start {
+	start := r.Rows.Start()
+	start.Clean = start.Clean || r.node.plant == "unclean-as-clean"
+	return start
+}
+
+func (r plantedRows) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]store.Visit, error) {
+	visits, err := r.Rows.Visits(p, fp)
+	if r.node.plant == "visits-forgotten" {
+		visits = visits[max(0, len(visits)-2):]
+	}
+	return visits, err
+}
+
+type plantedLinks struct{ shard.Links }
+
+func (l plantedLinks) Offer(mark seen.Mark, links []weburl.Link, now time.Time) error {
+	doubled := append([]weburl.Link(nil), links...)
+	for i := range doubled {
+		doubled[i].Cash *= 2
+	}
+	return l.Links.Offer(mark, doubled, now)
+}
+
+// readOnly is the seen test as a second shard has it, which only looks.
+type readOnly struct{ shard.Links }
+
+func (readOnly) Offer(seen.Mark, []weburl.Link, time.Time) error { return nil }
+func (readOnly) Due(time.Time, time.Duration) bool               { return false }
+func (readOnly) Collect(weburl.Link) float64                     { return 0 }
+func (readOnly) Recall(weburl.Fingerprint, float64)              {}
+
+// near says whether two numbers differ by no more than so much.
+func near(a, b, by float64) bool { return math.Abs(a-b) <= by }

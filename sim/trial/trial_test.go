@@ -1,0 +1,95 @@
+package trial
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// short is how long the cases of tests are: some hours with faults, and the calm.
+const short = calmTime + 14*time.Hour
+
+// TestClean holds that nothing is found in the crawl as it is.
+func TestClean(t *testing.T) {
+	for seed := range uint64(20) {
+		c := Draw(seed, short)
+		if seed%4 == 0 {
+			c.endOften(crash)
+		}
+		if r := Run(c, Options{}); r.Failure != nil {
+			t.Errorf("seed %d, of %v: %v", seed, short, r.Failure)
+		}
+	}
+}
+
+// TestSameTrace holds that a case makes the same trace each time.
+func TestSameTrace(t *testing.T) {
+	for seed := range uint64(5) {
+		c := Draw(seed, short)
+		if first, second := Run(c, Options{}), Run(c, Options{}); first.Trace != second.Trace || first.Steps != second.Steps {
+			t.Errorf("seed %d: %d and %d steps, traces %x and %x", seed, first.Steps, second.Steps, first.Trace, second.Trace)
+		}
+	}
+}
+
+// TestPlants holds that each planted fault is found, and by what it does.
+func TestPlants(t *testing.T) {
+	const within = 120
+	for _, plant := range Plants {
+		t.Run(plant.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(within) {
+				c := Draw(seed, short)
+				if plant.ends != "" {
+					c.endOften(plant.ends)
+				}
+				r := Run(c, Options{Plant: plant.Name})
+				if r.Failure == nil {
+					continue
+				}
+				t.Logf("seed %d: %v", seed, r.Failure)
+				if r := Run(c, Options{}); r.Failure != nil {
+					t.Errorf("seed %d fails without it too: %v", seed, r.Failure)
+				}
+				return
+			}
+			t.Errorf("not found within %d seeds: %s", within, plant.Says)
+		})
+	}
+}
+
+// endOften lets lives end one after the other while a crawl begins. It takes that to see what a restart forgets.
+func (c *Case) endOften(how faultKind) {
+	c.Faults = nil
+	for i := range 10 {
+		c.Faults = append(c.Faults, Fault{Label: fmt.Sprintf("f%d", i), Kind: how, At: time.Duration(i+1) * 37 * time.Second})
+	}
+	for i := range c.Sites {
+		c.Sites[i].Seed = true
+	}
+	r := &c.Crawl
+	r.Delay, r.StrikesAtCrash, r.CancelAtStop, r.AppendTook = 5*time.Second, false, false, time.Second
+	r.Scope, r.Budget, r.Rank, r.MaxPages, r.MaxDepth, r.PagesPerSite = "site", 0, 0, 0, 0, 0
+}
+
+// TestShrink holds that what is left of a case fails as the whole did, without what it does not need.
+func TestShrink(t *testing.T) {
+	o := Options{Plant: "outage-allows"}
+	for seed := range uint64(50) {
+		c := Draw(seed, short)
+		failed := Run(c, o)
+		if failed.Failure == nil || len(c.Faults) < 3 {
+			continue
+		}
+		labels, small, result := Shrink(c, o, failed)
+		again, err := c.Without(labels...)
+		if err != nil || again.String() != small.String() {
+			t.Errorf("without %v: %v\n%v\n%v", labels, err, again, small)
+		}
+		if result.Failure == nil || result.Failure.Check != failed.Failure.Check || len(small.Faults)+len(small.Sites) > 3 {
+			t.Errorf("of %d faults and %d sites, %d and %d are left: %v", len(c.Faults), len(c.Sites), len(small.Faults), len(small.Sites), result.Failure)
+		}
+		return
+	}
+	t.Error("no case to shrink")
+}
