@@ -15,6 +15,7 @@ import (
 
 	"freshet/frontier"
 	"freshet/store"
+	"freshet/store/repair"
 	"freshet/weburl"
 )
 
@@ -77,7 +78,7 @@ func (c *crew) settled() {
 			}
 		}
 	}
-	err := c.store.Verify(context.Background(), func(p store.Problem) { c.t.Errorf("verify: %v", p) })
+	err := repair.Verify(context.Background(), c.store, func(p store.Problem) { c.t.Errorf("verify: %v", p) })
 	c.check(err)
 }
 
