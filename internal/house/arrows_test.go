@@ -47,7 +47,7 @@ var rooms = map[string]string{
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
-	"sim/trial":     "weburl store store/retain seen frontier crawl/shard crawl/robots crawl/discovery sim",
+	"sim/trial":     "weburl store store/retain store/warc seen frontier crawl/shard crawl/robots crawl/discovery sim",
 	"sim/trial/run": "clock sim/trial", // it tells how fast trials go
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",

@@ -19,6 +19,7 @@ type Failure struct {
 	Stack string // of a panic
 }
 
+// Error says when, what and why.
 func (f *Failure) Error() string { return fmt.Sprintf("%v: %s: %s", clockOf(f.At), f.Check, f.Text) }
 
 // Result is what became of a trial.
