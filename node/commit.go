@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/seen"
 	"freshet/store"
 )
 
 // group is some records that are made durable at once, and the visits of those that are of one.
 type group struct {
-	appends []shard.Append
+	appends []crawl.Append
 	visits  []*visit // nil: of none
 }
 
@@ -38,7 +38,7 @@ func (n *Node) commit() {
 }
 
 // keepGroup makes a group durable: first what was fetched, then the other records of turns, then those of changes.
-func (n *Node) keepGroup(g *group) (done shard.Appended, err error) {
+func (n *Node) keepGroup(g *group) (done crawl.Appended, err error) {
 	done.At = make([]seen.Mark, len(g.appends))
 	var fetches []store.Fetch
 	var whose []int
@@ -111,7 +111,7 @@ func (n *Node) takeDown(target store.Target) (moves []store.Move, pages int64, e
 }
 
 // logAppend logs what was stored of a turn.
-func (n *Node) logAppend(a *shard.Append, v *visit) {
+func (n *Node) logAppend(a *crawl.Append, v *visit) {
 	var line logLine
 	switch {
 	case a.Refused != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 	"freshet/store/transfer"
 	"freshet/weburl"
@@ -27,8 +27,8 @@ func TestCrawl(t *testing.T) {
 		t.Errorf("stored pages (-want +got):\n%s", diff)
 	}
 	verify(t, o)
-	if want := int64(len(web.want())); summary.Pages != want || summary.StoppedBy != shard.FrontierEmpty {
-		t.Errorf("summary %+v: want %d pages, stopped by %s", summary, want, shard.FrontierEmpty)
+	if want := int64(len(web.want())); summary.Pages != want || summary.StoppedBy != crawl.FrontierEmpty {
+		t.Errorf("summary %+v: want %d pages, stopped by %s", summary, want, crawl.FrontierEmpty)
 	}
 	for url, n := range web.requests {
 		if n != 1 {
@@ -78,7 +78,7 @@ func TestStopAndGoOn(t *testing.T) {
 	o := web.options(t, vfs.NewMem(), "data")
 	o.MaxPages = 17
 	runs := 0
-	for stop := shard.MaxPages; stop == shard.MaxPages; runs++ {
+	for stop := crawl.MaxPages; stop == crawl.MaxPages; runs++ {
 		stop = run(t, o).StoppedBy
 		verify(t, o)
 		if runs > 50 {
@@ -295,8 +295,8 @@ func TestInterrupt(t *testing.T) {
 	}
 	web.mu.Unlock()
 	summary, err := e.Run(ctx, ctx)
-	if err != nil || summary.StoppedBy != shard.Signal {
-		t.Errorf("stopped by %s, error %v: want %s", summary.StoppedBy, err, shard.Signal)
+	if err != nil || summary.StoppedBy != crawl.Signal {
+		t.Errorf("stopped by %s, error %v: want %s", summary.StoppedBy, err, crawl.Signal)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

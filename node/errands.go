@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -40,7 +40,7 @@ func (n *Node) drain() {
 		n.fail(fmt.Errorf("crawl: seen test: %w", err))
 		return
 	}
-	n.mail.put(letter{event: shard.Decided{Verdicts: verdicts, Marks: marks, Durable: n.seen.Marks()}})
+	n.mail.put(letter{event: crawl.Decided{Verdicts: verdicts, Marks: marks, Durable: n.seen.Marks()}})
 }
 
 // keepSeen makes durable what was decided. All of that is stored, so that a set which turns out to be
@@ -54,13 +54,13 @@ func (n *Node) keepSeen() {
 		n.fail(fmt.Errorf("crawl: keep the seen set: %w", err))
 		return
 	}
-	n.mail.put(letter{event: shard.Kept{}})
+	n.mail.put(letter{event: crawl.Kept{}})
 }
 
 // mendSeen makes a damaged set again, as of what is decided now.
 func (n *Node) mendSeen() error {
 	var linked []uint64
-	if !n.ask(func(s *shard.Shard, _ time.Time) { linked = s.Linked() }) {
+	if !n.ask(func(s *crawl.Shard, _ time.Time) { linked = s.Linked() }) {
 		return errClosed
 	}
 	n.warnOfRebuild(false)
@@ -76,7 +76,7 @@ func (n *Node) rebuild(linked []uint64, again bool) {
 		n.fail(err)
 		return
 	}
-	n.mail.put(letter{event: shard.Rebuilt{}})
+	n.mail.put(letter{event: crawl.Rebuilt{}})
 }
 
 // warnOfRebuild says why the set is made anew, which takes time.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"freshet/crawl"
 	"freshet/crawl/discovery"
 	"freshet/crawl/explain"
 	"freshet/crawl/robots"
-	"freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/store"
@@ -35,19 +35,19 @@ type running struct{ node *Node }
 
 // Obstacles implements explain.Hosts.
 func (r running) Obstacles(site weburl.Site, now time.Time) (all []frontier.Obstacle, err error) {
-	r.node.ask(func(s *shard.Shard, _ time.Time) { all = s.Obstacles(site, now) })
+	r.node.ask(func(s *crawl.Shard, _ time.Time) { all = s.Obstacles(site, now) })
 	return all, nil
 }
 
 // Holds implements explain.Robots.
 func (r running) Holds(site weburl.Site) (holds bool) {
-	r.node.ask(func(s *shard.Shard, _ time.Time) { holds = s.Holds(site) })
+	r.node.ask(func(s *crawl.Shard, _ time.Time) { holds = s.Holds(site) })
 	return holds
 }
 
 // Rules implements explain.Robots.
 func (r running) Rules(site weburl.Site) (rules robots.Standing, err error) {
-	if !r.node.ask(func(s *shard.Shard, _ time.Time) { rules, err = s.Standing(site) }) {
+	if !r.node.ask(func(s *crawl.Shard, _ time.Time) { rules, err = s.Standing(site) }) {
 		return rules, errClosed
 	}
 	return rules, err
@@ -61,7 +61,7 @@ func (r running) Visits(u weburl.URL) (explain.Visits, bool) {
 
 // Remaining implements explain.Ranking.
 func (r running) Remaining() (pages int, ok bool) {
-	r.node.ask(func(s *shard.Shard, _ time.Time) { pages, ok = s.Remaining() })
+	r.node.ask(func(s *crawl.Shard, _ time.Time) { pages, ok = s.Remaining() })
 	return pages, ok
 }
 
@@ -86,11 +86,11 @@ type stopped struct {
 
 // Obstacles implements explain.Hosts.
 func (x *stopped) Obstacles(site weburl.Site, now time.Time) ([]frontier.Obstacle, error) {
-	front, err := frontier.New(x.settings.FrontierOptions(nil), shard.Queues(x.store))
+	front, err := frontier.New(x.settings.FrontierOptions(nil), crawl.Queues(x.store))
 	if err != nil {
 		return nil, err
 	}
-	info, err := shard.ReadSite(x.store, x.Rules, site)
+	info, err := crawl.ReadSite(x.store, x.Rules, site)
 	if errors.Is(err, store.ErrNotFound) {
 		return front.Explain(site, now), nil
 	}
@@ -115,7 +115,7 @@ func (x *stopped) Rules(site weburl.Site) (robots.Standing, error) {
 	if standing, ok := x.book.Standing(site); ok {
 		return standing, nil
 	}
-	standing, err := shard.ReadRobots(x.store, x.book, site)
+	standing, err := crawl.ReadRobots(x.store, x.book, site)
 	if err == nil {
 		x.book.Keep(site, standing)
 	}
@@ -125,12 +125,12 @@ func (x *stopped) Rules(site weburl.Site) (robots.Standing, error) {
 // explaining is what explain asks of a data directory and a crawl's options. It is explain's Rows and Scope.
 type explaining struct {
 	opt      Options
-	settings shard.Settings
+	settings crawl.Settings
 	store    *store.Store
 }
 
 func (x *explaining) about(hosts explain.Hosts, rules explain.Robots) explain.About {
-	options := explain.Options{ScopeName: x.opt.Scope, Retries: *x.opt.Retries, MaxStrikes: shard.MaxStrikes}
+	options := explain.Options{ScopeName: x.opt.Scope, Retries: *x.opt.Retries, MaxStrikes: crawl.MaxStrikes}
 	if !x.opt.AllowPrivate {
 		options.Guard = fetch.Guard
 	}
@@ -144,7 +144,7 @@ func (x *explaining) Page(u weburl.URL) (explain.Page, error) {
 	if err != nil {
 		return explain.Page{}, err
 	}
-	page := explain.Page{Page: row, OutOfCrawl: discovery.Outside(row), RefusedByRobots: shard.RefusedByRobots(row)}
+	page := explain.Page{Page: row, OutOfCrawl: discovery.Outside(row), RefusedByRobots: crawl.RefusedByRobots(row)}
 	if row.Outcome == store.OutcomeFailed && row.Reason != "" {
 		page.Failure = failure(row.Reason)
 	}

@@ -3,8 +3,8 @@ package node
 import (
 	"net/http"
 
+	"freshet/crawl"
 	"freshet/crawl/robots"
-	"freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/memory"
 	"freshet/store/warc"
@@ -14,8 +14,8 @@ import (
 // visit is a turn that has a request. It is in one hand at a time: the fetch's, a worker's, the committer's, and the
 // loop's in between.
 type visit struct {
-	fetch   shard.Fetch
-	process shard.Process // from the answer on
+	fetch   crawl.Fetch
+	process crawl.Process // from the answer on
 	asking  bool          // the request has not ended: the loop's
 
 	result *fetch.Result
@@ -50,14 +50,14 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 		result = &fetch.Result{URL: request.URL, Started: started, Ended: now}
 		n.crashed(result, crash)
 	}
-	ended := shard.Ended{Turn: v.fetch.Turn, Started: started, At: now}
+	ended := crawl.Ended{Turn: v.fetch.Turn, Started: started, At: now}
 	switch {
 	case result.Outcome == fetch.Canceled:
-		ended.Given = shard.Nothing
+		ended.Given = crawl.Nothing
 	case result.Unheard():
-		ended.Given = shard.Unheard
+		ended.Given = crawl.Unheard
 	}
-	if ended.Given != shard.Answer {
+	if ended.Given != crawl.Answer {
 		result.Drop()
 		n.fleet.ended()
 		n.mail.put(letter{event: ended})
@@ -77,18 +77,18 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 
 // mayAsk asks leave for an address. After a fault there is none.
 func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool {
-	n.mail.put(letter{event: shard.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
+	n.mail.put(letter{event: crawl.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
 	select {
 	case granted := <-leave:
 		return granted
 	case <-n.failed:
-		n.mail.put(letter{event: shard.Ended{Turn: v.fetch.Turn, Given: shard.Nothing}})
+		n.mail.put(letter{event: crawl.Ended{Turn: v.fetch.Turn, Given: crawl.Nothing}})
 		return false
 	}
 }
 
 // request returns the request of a turn as the rules of the site that is asked have it.
-func (n *Node) request(f *shard.Fetch) fetch.Request {
+func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	rule := n.current().rules.of(f.URL.Site())
 	request := fetch.Request{
 		URL: f.URL, ETag: f.ETag, LastModified: f.LastModified, KeepAlive: f.KeepAlive, Once: f.Once, MaxBody: f.MaxBody,
@@ -112,8 +112,8 @@ func backsOff(r *fetch.Result) bool {
 }
 
 // robotsAnswer tells what came of a request for a site's robots.txt.
-func (n *Node) robotsAnswer(site weburl.Site, r *fetch.Result) *shard.RobotsAnswer {
-	answer := &shard.RobotsAnswer{}
+func (n *Node) robotsAnswer(site weburl.Site, r *fetch.Result) *crawl.RobotsAnswer {
+	answer := &crawl.RobotsAnswer{}
 	if crash := contain(func() { answer.Answer = n.readRobots(r) }); crash != nil {
 		n.crashed(r, crash)
 		answer.Answer = robots.Answer{}

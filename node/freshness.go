@@ -3,19 +3,19 @@ package node
 import (
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/weburl"
 )
 
 // Freshness returns what is believed now of the pages that a filter lets pass. O(pages); nil if the crawl
 // does not refresh.
-func (n *Node) Freshness(of func(weburl.URL) bool) *shard.Freshness {
+func (n *Node) Freshness(of func(weburl.URL) bool) *crawl.Freshness {
 	if n.opt.Refresh == nil {
 		return nil
 	}
-	var sums shard.Beliefs
+	var sums crawl.Beliefs
 	for done := false; !done; {
-		if !n.ask(func(s *shard.Shard, now time.Time) { done = s.SumUp(&sums, of, now) }) {
+		if !n.ask(func(s *crawl.Shard, now time.Time) { done = s.SumUp(&sums, of, now) }) {
 			return nil
 		}
 	}
@@ -23,7 +23,7 @@ func (n *Node) Freshness(of func(weburl.URL) bool) *shard.Freshness {
 }
 
 // Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
-func (n *Node) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p shard.Refreshing, ok bool) {
-	n.ask(func(s *shard.Shard, now time.Time) { p, ok = s.Refreshing(u, fingerprint, now) })
+func (n *Node) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p crawl.Refreshing, ok bool) {
+	n.ask(func(s *crawl.Shard, now time.Time) { p, ok = s.Refreshing(u, fingerprint, now) })
 	return p, ok
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/weburl"
 )
 
@@ -19,7 +19,7 @@ func TestAnotherSuffixList(t *testing.T) {
 	o.MaxPages = 17
 	lists := []weburl.Suffixes{weburl.PublicSuffixes(), {Version: "one owner", Domain: func(weburl.Site) string { return "test" }},
 		{Version: "others", Domain: func(s weburl.Site) string { return "of." + strings.Repeat("x", len(s)) + s.Name() }}}
-	for i, stop := 0, shard.MaxPages; stop == shard.MaxPages; i++ {
+	for i, stop := 0, crawl.MaxPages; stop == crawl.MaxPages; i++ {
 		o.Suffixes = lists[i%len(lists)]
 		stop = run(t, o).StoppedBy
 		verify(t, o)

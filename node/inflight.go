@@ -12,7 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -72,15 +72,15 @@ func openInFlight(fs vfs.FS, dir, crawl string, log *slog.Logger) (*inFlight, er
 const maxMarks = 1 << 16
 
 // left returns the marks that the last run has left.
-func (f *inFlight) left() (pages []shard.Struck) {
+func (f *inFlight) left() (pages []crawl.Struck) {
 	for m := range slices.Chunk(f.image, markBytes) {
 		p := binary.LittleEndian.Uint32(m[8:])
 		if p == 0 || p > weburl.MaxPartitions {
 			continue
 		}
 		fp := weburl.Fingerprint(binary.LittleEndian.Uint64(m))
-		pages = append(pages, shard.Struck{
-			PageKey: shard.PageKey{Partition: weburl.Partition(p - 1), Fingerprint: fp},
+		pages = append(pages, crawl.Struck{
+			PageKey: crawl.PageKey{Partition: weburl.Partition(p - 1), Fingerprint: fp},
 			Visits:  binary.LittleEndian.Uint32(m[12:]),
 		})
 	}
@@ -101,7 +101,7 @@ func (f *inFlight) clear() {
 
 // begin marks a page. It waits if the page is to be processed alone and another such page is. When ctx ends there are
 // no more marks.
-func (f *inFlight) begin(ctx context.Context, page shard.Struck, alone bool) mark {
+func (f *inFlight) begin(ctx context.Context, page crawl.Struck, alone bool) mark {
 	if alone {
 		select {
 		case f.lane <- struct{}{}:
@@ -177,7 +177,7 @@ func (f *inFlight) close(orderly bool) error {
 func (n *Node) strike() error {
 	struck := n.inFlight.left()
 	if len(struck) > 0 {
-		if _, err := n.order(shard.Strike{Pages: struck}); err != nil {
+		if _, err := n.order(crawl.Strike{Pages: struck}); err != nil {
 			return err
 		}
 		if err := n.warnOfStruck(struck); err != nil {
@@ -189,13 +189,13 @@ func (n *Node) strike() error {
 }
 
 // warnOfStruck says which pages are set aside now.
-func (n *Node) warnOfStruck(pages []shard.Struck) error {
+func (n *Node) warnOfStruck(pages []crawl.Struck) error {
 	for _, page := range pages {
 		if int(page.Partition) >= n.store.Partitions() {
 			continue
 		}
 		row, err := n.store.Page(page.Partition, page.Fingerprint)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (row.Visits != page.Visits || row.Strikes < shard.MaxStrikes) {
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.Visits != page.Visits || row.Strikes < crawl.MaxStrikes) {
 			continue
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -62,14 +62,14 @@ func TestPageThatKills(t *testing.T) {
 		if !killed {
 			break
 		}
-		if kills > shard.MaxStrikes {
+		if kills > crawl.MaxStrikes {
 			t.Fatal("the page goes on killing")
 		}
 		o.FS = left
 		verify(t, o)
 	}
-	if kills != shard.MaxStrikes {
-		t.Errorf("%d kills, want %d", kills, shard.MaxStrikes)
+	if kills != crawl.MaxStrikes {
+		t.Errorf("%d kills, want %d", kills, crawl.MaxStrikes)
 	}
 	want := slices.DeleteFunc(web.want(), func(url string) bool { return url == killer.String() }) // others link to its children too
 	if diff := cmp.Diff(want, stored(t, o)); diff != "" {
@@ -128,8 +128,8 @@ func TestInnocentPagesAreNotSetAside(t *testing.T) {
 	}
 }
 
-func struck(p weburl.Partition, fp weburl.Fingerprint, visits uint32) shard.Struck {
-	return shard.Struck{PageKey: shard.PageKey{Partition: p, Fingerprint: fp}, Visits: visits}
+func struck(p weburl.Partition, fp weburl.Fingerprint, visits uint32) crawl.Struck {
+	return crawl.Struck{PageKey: crawl.PageKey{Partition: p, Fingerprint: fp}, Visits: visits}
 }
 
 // TestStruckPagesGoAlone holds that of the pages with a strike never two are processed at once, and that a second
@@ -143,7 +143,7 @@ func TestStruckPagesGoAlone(t *testing.T) {
 	beside := f.begin(t.Context(), struck(2, 12, 0), false)
 	second := make(chan mark)
 	go func() { second <- f.begin(t.Context(), struck(3, 13, 9), true) }()
-	if diff := cmp.Diff([]shard.Struck{struck(1, 11, 7), struck(2, 12, 0)}, f.left()); diff != "" {
+	if diff := cmp.Diff([]crawl.Struck{struck(1, 11, 7), struck(2, 12, 0)}, f.left()); diff != "" {
 		t.Errorf("in flight (-want +got):\n%s", diff)
 	}
 	f.end([]mark{first, beside})
@@ -155,7 +155,7 @@ func TestStruckPagesGoAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]shard.Struck{struck(3, 13, 9)}, again.left()); diff != "" {
+	if diff := cmp.Diff([]crawl.Struck{struck(3, 13, 9)}, again.left()); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	again.clear()

@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"freshet/clock"
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store/warc"
 )
 
@@ -26,11 +26,11 @@ func TestLowDisk(t *testing.T) {
 	o := web.options(t, disk, "data")
 	o.MinFree = 1 << 30
 	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1, TotalBytes: 1 << 40})
-	if summary := run(t, o); summary.StoppedBy != shard.DiskFull || summary.Pages > 0 {
-		t.Errorf("with too little space: %+v: want nothing fetched, stopped by %s", summary, shard.DiskFull)
+	if summary := run(t, o); summary.StoppedBy != crawl.DiskFull || summary.Pages > 0 {
+		t.Errorf("with too little space: %+v: want nothing fetched, stopped by %s", summary, crawl.DiskFull)
 	}
 	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 30, TotalBytes: 1 << 40})
-	if summary := run(t, o); summary.StoppedBy != shard.FrontierEmpty || summary.Pages == 0 {
+	if summary := run(t, o); summary.StoppedBy != crawl.FrontierEmpty || summary.Pages == 0 {
 		t.Errorf("with space: %+v: want it to go on to its end", summary)
 	}
 }

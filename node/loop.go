@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 )
 
 // A letter tells the loop of something that has happened.
 type letter struct {
-	event shard.Event
-	reply chan<- shard.Reply // where the reply to an order goes; it has room
+	event crawl.Event
+	reply chan<- crawl.Reply // where the reply to an order goes; it has room
 }
 
 // mailbox holds letters until the loop takes them. Nobody waits who puts one in.
@@ -45,12 +45,12 @@ func (m *mailbox) take() []letter {
 
 // A question is put to the shard between two of its steps. It should be a short one: the crawl waits.
 type question struct {
-	ask      func(s *shard.Shard, now time.Time)
+	ask      func(s *crawl.Shard, now time.Time)
 	answered chan struct{} // closed then
 }
 
 // ask puts a question to the shard and waits for the answer. It reports whether there was one: not after Close.
-func (n *Node) ask(do func(s *shard.Shard, now time.Time)) bool {
+func (n *Node) ask(do func(s *crawl.Shard, now time.Time)) bool {
 	q := question{do, make(chan struct{})}
 	select {
 	case n.questions <- q:
@@ -62,14 +62,14 @@ func (n *Node) ask(do func(s *shard.Shard, now time.Time)) bool {
 }
 
 // counts returns what the shard has counted.
-func (n *Node) counts() (c shard.Counts) {
-	n.ask(func(s *shard.Shard, _ time.Time) { c = s.Counts() })
+func (n *Node) counts() (c crawl.Counts) {
+	n.ask(func(s *crawl.Shard, _ time.Time) { c = s.Counts() })
 	return c
 }
 
 // look returns what the shard has counted, and has it sum up what it believes, for those who ask next.
-func (n *Node) look() (c shard.Counts) {
-	n.ask(func(s *shard.Shard, now time.Time) {
+func (n *Node) look() (c crawl.Counts) {
+	n.ask(func(s *crawl.Shard, now time.Time) {
 		c = s.Counts()
 		s.Freshness(now)
 	})
@@ -80,11 +80,11 @@ func (n *Node) look() (c shard.Counts) {
 // shard goes through the mailbox, or is a question. It runs from Open to Close.
 type loop struct {
 	*Node
-	shard *shard.Shard
+	shard *crawl.Shard
 
-	visits  map[shard.Turn]*visit         // of turns with a request
-	leaves  map[shard.Turn]chan<- bool    // where the answers to Resolved go
-	replies map[uint64]chan<- shard.Reply // to orders
+	visits  map[crawl.Turn]*visit         // of turns with a request
+	leaves  map[crawl.Turn]chan<- bool    // where the answers to Resolved go
+	replies map[uint64]chan<- crawl.Reply // to orders
 	waiting []*visit                      // to be processed, while there is no place for them
 	room    int                           // as the shard was told
 	wake    time.Time                     // when to step if nothing happens; zero: not
@@ -92,10 +92,10 @@ type loop struct {
 	done    bool                          // nothing is under way any more
 }
 
-func newLoop(n *Node, s *shard.Shard) *loop {
+func newLoop(n *Node, s *crawl.Shard) *loop {
 	return &loop{
-		Node: n, shard: s, visits: map[shard.Turn]*visit{}, leaves: map[shard.Turn]chan<- bool{},
-		replies: map[uint64]chan<- shard.Reply{},
+		Node: n, shard: s, visits: map[crawl.Turn]*visit{}, leaves: map[crawl.Turn]chan<- bool{},
+		replies: map[uint64]chan<- crawl.Reply{},
 	}
 }
 
@@ -158,13 +158,13 @@ func (l *loop) step() {
 	if l.broken() {
 		l.wake, l.waiting = time.Time{}, nil
 		if l.fetchesUnderWay() == 0 {
-			l.finish(shard.Failed)
+			l.finish(crawl.Failed)
 		}
 		return
 	}
 	if room := l.fleet.room(); room != l.room {
 		l.room = room
-		events = append(events, shard.Room{Turns: room})
+		events = append(events, crawl.Room{Turns: room})
 	}
 	work, err := l.shard.Step(l.opt.Clock.Now(), events...)
 	if err != nil {
@@ -184,7 +184,7 @@ func (l *loop) step() {
 }
 
 // finish tells Run that nothing is under way any more.
-func (l *loop) finish(why shard.Stop) {
+func (l *loop) finish(why crawl.Stop) {
 	if !l.done {
 		l.done, l.stop = true, why
 		close(l.over)
@@ -192,15 +192,15 @@ func (l *loop) finish(why shard.Stop) {
 }
 
 // read returns the events of letters, having taken note of what is the node's in them.
-func (l *loop) read(letters []letter) []shard.Event {
-	events := make([]shard.Event, 0, len(letters)+1)
+func (l *loop) read(letters []letter) []crawl.Event {
+	events := make([]crawl.Event, 0, len(letters)+1)
 	for _, letter := range letters {
 		switch e := letter.event.(type) {
-		case shard.Ended:
+		case crawl.Ended:
 			if v, ok := l.visits[e.Turn]; ok { // after a fault it may have had no leave all the same
 				v.asking = false
 			}
-		case shard.Ordered:
+		case crawl.Ordered:
 			l.replies[e.Number] = letter.reply
 		}
 		events = append(events, letter.event)
@@ -219,7 +219,7 @@ func (l *loop) fetchesUnderWay() (n int) {
 }
 
 // carryOut has done what the shard decides.
-func (l *loop) carryOut(work shard.Work) {
+func (l *loop) carryOut(work crawl.Work) {
 	for _, f := range work.Fetches {
 		l.beginFetch(f)
 	}
@@ -260,7 +260,7 @@ func (l *loop) carryOut(work shard.Work) {
 }
 
 // beginFetch has a request made.
-func (l *loop) beginFetch(f shard.Fetch) {
+func (l *loop) beginFetch(f crawl.Fetch) {
 	v := &visit{fetch: f, asking: true}
 	l.visits[f.Turn] = v
 	leave := make(chan bool, 1)
@@ -272,7 +272,7 @@ func (l *loop) beginFetch(f shard.Fetch) {
 }
 
 // groupOf returns records that are to be stored, with their captures.
-func (l *loop) groupOf(appends []shard.Append) *group {
+func (l *loop) groupOf(appends []crawl.Append) *group {
 	g := &group{appends: appends, visits: make([]*visit, len(appends))}
 	for i, a := range appends {
 		g.visits[i] = l.visits[a.Turn]
@@ -281,7 +281,7 @@ func (l *loop) groupOf(appends []shard.Append) *group {
 }
 
 // letGo gives up what is held for turns that are over.
-func (l *loop) letGo(turns []shard.Turn) {
+func (l *loop) letGo(turns []crawl.Turn) {
 	var marks []mark
 	for _, turn := range turns {
 		v, ok := l.visits[turn]

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/extract"
 	"freshet/fetch"
 	"freshet/memory"
@@ -190,8 +190,8 @@ const (
 )
 
 // held returns how much the shard holds.
-func (n *Node) held() (h shard.Held) {
-	n.ask(func(s *shard.Shard, _ time.Time) { h = s.Held() })
+func (n *Node) held() (h crawl.Held) {
+	n.ask(func(s *crawl.Shard, _ time.Time) { h = s.Held() })
 	return h
 }
 

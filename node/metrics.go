@@ -3,7 +3,7 @@ package node
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 )
 
 // Collector returns the node's Prometheus metrics. They are read off the same counters as Status, at
@@ -132,7 +132,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectFreshness tells of the copy, if it is kept fresh and was looked at.
-func (collector) collectFreshness(out chan<- prometheus.Metric, f *shard.Freshness) {
+func (collector) collectFreshness(out chan<- prometheus.Metric, f *crawl.Freshness) {
 	if f == nil {
 		return
 	}

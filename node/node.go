@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/memory"
@@ -59,7 +59,7 @@ type Node struct {
 
 	ready   chan struct{} // closed when the shard has caught up
 	over    chan struct{} // closed when nothing is under way any more
-	stop    shard.Stop    // why; set before over
+	stop    crawl.Stop    // why; set before over
 	quit    chan struct{} // closed by Close: the loop ends
 	ended   chan struct{} // closed when it has
 	started bool          // the loop was
@@ -73,7 +73,7 @@ type Node struct {
 }
 
 // ErrNothing is returned by Open where there is neither a seed nor a crawl to go on with.
-var ErrNothing = shard.ErrNothing
+var ErrNothing = crawl.ErrNothing
 
 // Open opens the data directory and brings back the crawl in it, or begins one. It returns an error if an option
 // is wrong, if there is nothing to crawl, and as store.Open does.
@@ -176,7 +176,7 @@ const idlePerFetch = 8
 
 // start makes the shard and all that works for it, and waits until it has caught up with its records.
 func (n *Node) start() error {
-	decides, err := shard.New(n.store, n.seen, n.settings(), n.opt.Clock.Now())
+	decides, err := crawl.New(n.store, n.seen, n.settings(), n.opt.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (n *Node) start() error {
 }
 
 // settings returns what the shard decides by.
-func (n *Node) settings() shard.Settings {
+func (n *Node) settings() crawl.Settings {
 	s := n.opt.settings()
 	s.Partitions, s.RobotsBytes = n.store.Partitions(), n.plan.robots
 	s.OfferBytes, s.GroupBytes = n.plan.waiting/2, n.plan.group
@@ -277,9 +277,9 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { n.keep(keeping) })
 	defer context.AfterFunc(hard, n.giveUp)()
 
-	n.mail.put(letter{event: shard.Begin{}})
+	n.mail.put(letter{event: crawl.Begin{}})
 	n.watchDisk()
-	defer context.AfterFunc(ctx, func() { n.mail.put(letter{event: shard.End{Reason: shard.Signal}}) })()
+	defer context.AfterFunc(ctx, func() { n.mail.put(letter{event: crawl.End{Reason: crawl.Signal}}) })()
 	<-n.over
 
 	n.giveUp()
@@ -292,12 +292,12 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	}
 	stop := n.stop
 	if n.broken() {
-		stop = shard.Failed
+		stop = crawl.Failed
 		if errors.Is(n.err, store.ErrDiskFull) {
-			stop = shard.DiskFull
+			stop = crawl.DiskFull
 		}
 	} else {
-		n.ask(func(s *shard.Shard, now time.Time) {
+		n.ask(func(s *crawl.Shard, now time.Time) {
 			if s.MayStopClean(now) {
 				n.store.Settle()
 			}

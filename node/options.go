@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/fleet"
 	"freshet/frontier"
@@ -78,7 +78,7 @@ type Options struct {
 	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
 	DiscoveryShare *float64       // share of the requests owed to new pages; nil: 0.2
-	Refresh        *shard.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
+	Refresh        *crawl.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
 	Version        string         // of the program, for warcinfo
 
 	// BeforeProcess is called by a worker before each page or robots.txt that it processes. It is for experiments,
@@ -158,8 +158,8 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // settings returns what a shard decides by, as far as the options say it.
-func (o Options) settings() shard.Settings {
-	return shard.Settings{
+func (o Options) settings() crawl.Settings {
+	return crawl.Settings{
 		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Wait: o.Wait, Ordering: o.ordering,
 		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
 		DiscoveryShare: *o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,

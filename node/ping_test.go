@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/frontier"
 	"freshet/weburl"
 )
@@ -20,7 +20,7 @@ func TestPing(t *testing.T) {
 	o.Seeds = o.Seeds[:1]
 	o.Rules = &Rules{
 		URLs:  frontier.Rules{Exclude: patterns(t, "~/secret/"), Include: patterns(t, "http://h1.test/p/3")},
-		Sites: []SiteRule{{Match: pattern(t, "h1.test"), Refresh: shard.ContentTypes{"image/*"}}},
+		Sites: []SiteRule{{Match: pattern(t, "h1.test"), Refresh: crawl.ContentTypes{"image/*"}}},
 	}
 	e := waiting(t, o)
 	asked := func(url string) int {
@@ -67,7 +67,7 @@ func TestPingsHaveARate(t *testing.T) {
 	web := newTestWeb(t, 1, 5)
 	o := web.options(t, vfs.NewMem(), "data")
 	run(t, o)
-	o.Refresh = &shard.Refresh{Budget: 2}
+	o.Refresh = &crawl.Refresh{Budget: 2}
 	e, err := Open(o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"freshet/crawl"
 	"freshet/crawl/discovery"
-	"freshet/crawl/shard"
 	"freshet/extract"
 	"freshet/fetch"
 	"freshet/memory"
@@ -56,13 +56,13 @@ func (w *worker) equip() {
 }
 
 // work makes the record, members and links of a visit. A crash costs it all but its record.
-func (w *worker) work(v *visit) shard.Processed {
+func (w *worker) work(v *visit) crawl.Processed {
 	p := &v.process
-	done := shard.Processed{Turn: p.Turn}
+	done := crawl.Processed{Turn: p.Turn}
 	w.hold = w.pages.Hold()
 	v.hold = w.hold
 	if p.Robots == nil {
-		v.mark = w.inFlight.begin(w.life, shard.Struck{PageKey: p.Page, Visits: p.Row.Visits}, p.Alone)
+		v.mark = w.inFlight.begin(w.life, crawl.Struck{PageKey: p.Page, Visits: p.Row.Visits}, p.Alone)
 	}
 	crash := contain(func() {
 		if w.opt.BeforeProcess != nil {

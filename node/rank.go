@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/frontier"
 	"freshet/importance"
 	"freshet/store"
@@ -24,7 +24,7 @@ const (
 
 // weigh computes the ranks of pages, from those of the last time on. When there is no more to be done beside the
 // crawl it leaves off. O(pages + links), two reads of the store for each page among them, and some 60 bytes a page.
-func (n *Node) weigh(pages []shard.PageKey) {
+func (n *Node) weigh(pages []crawl.PageKey) {
 	var ranks []float64
 	err := n.inBackground(n.fetching, "ranking", func() error {
 		graph, err := n.graphOf(n.fetching, pages)
@@ -41,12 +41,12 @@ func (n *Node) weigh(pages []shard.PageKey) {
 	} else {
 		n.weights = ranks
 	}
-	n.mail.put(letter{event: shard.Weighed{Ranks: ranks}})
+	n.mail.put(letter{event: crawl.Weighed{Ranks: ranks}})
 }
 
 // graphOf returns the links between pages, which are numbered by their place in the list. Where there would be
 // too many, the first of each page count. A page that forbids to follow its links has none.
-func (n *Node) graphOf(ctx context.Context, pages []shard.PageKey) (*importance.Graph, error) {
+func (n *Node) graphOf(ctx context.Context, pages []crawl.PageKey) (*importance.Graph, error) {
 	number := numbered(pages)
 	return n.graph(ctx, len(pages), func(i int) ([]store.OutLink, error) { return n.followed(pages[i]) }, number)
 }
@@ -55,7 +55,7 @@ func (n *Node) graphOf(ctx context.Context, pages []shard.PageKey) (*importance.
 type linked func(page int) ([]store.OutLink, error)
 
 // numbers says which number a page has, if any.
-type numbers func(shard.PageKey) (number uint32, known bool)
+type numbers func(crawl.PageKey) (number uint32, known bool)
 
 // graph returns the links between so many pages.
 func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) (*importance.Graph, error) {
@@ -72,7 +72,7 @@ func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) 
 		}
 		targets = targets[:0]
 		for _, link := range links[:min(most, len(links))] {
-			key := shard.PageKey{Partition: n.store.Home(link.URL.Site()), Fingerprint: link.URL.Fingerprint()}
+			key := crawl.PageKey{Partition: n.store.Home(link.URL.Site()), Fingerprint: link.URL.Fingerprint()}
 			if target, ok := number(key); ok {
 				targets = append(targets, target)
 			}
@@ -85,7 +85,7 @@ func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) 
 }
 
 // followed returns the links of a stored page that may be followed, none if it is no longer there.
-func (n *Node) followed(page shard.PageKey) ([]store.OutLink, error) {
+func (n *Node) followed(page crawl.PageKey) ([]store.OutLink, error) {
 	row, err := n.store.Page(page.Partition, page.Fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.NoFollow || row.Versions == 0) {
 		return nil, nil
@@ -97,17 +97,17 @@ func (n *Node) followed(page shard.PageKey) ([]store.OutLink, error) {
 }
 
 // numbered returns how the places of pages in a list are found. O(log pages) each, and 4 bytes a page.
-func numbered(pages []shard.PageKey) numbers {
+func numbered(pages []crawl.PageKey) numbers {
 	order := make([]uint32, len(pages))
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	compare := func(a, b shard.PageKey) int {
+	compare := func(a, b crawl.PageKey) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	}
 	slices.SortFunc(order, func(a, b uint32) int { return compare(pages[a], pages[b]) })
-	return func(page shard.PageKey) (uint32, bool) {
-		i, found := slices.BinarySearchFunc(order, page, func(place uint32, page shard.PageKey) int {
+	return func(page crawl.PageKey) (uint32, bool) {
+		i, found := slices.BinarySearchFunc(order, page, func(place uint32, page crawl.PageKey) int {
 			return compare(pages[place], page)
 		})
 		if !found {
@@ -119,7 +119,7 @@ func numbered(pages []shard.PageKey) numbers {
 
 // ranked are the pages of the last ranking for the ordering, and their ranks.
 type ranked struct {
-	known *shard.Census
+	known *crawl.Census
 	ranks []float64
 }
 
@@ -127,7 +127,7 @@ type ranked struct {
 // it leaves off. O(pages + links), and two reads of the store for each page among them; where there would be too many
 // links, the first of each page count. Memory is some 9 bytes a link and 120 a page at its peak, 16 a page after it.
 func (n *Node) sort() {
-	var places *shard.Places
+	var places *crawl.Places
 	err := n.inBackground(n.fetching, "ordering", func() (err error) {
 		places, err = n.findPlaces(n.fetching)
 		return err
@@ -135,17 +135,17 @@ func (n *Node) sort() {
 	if err != nil {
 		places = nil
 	}
-	n.mail.put(letter{event: shard.Sorted{Places: places}})
+	n.mail.put(letter{event: crawl.Sorted{Places: places}})
 }
 
 // findPlaces returns where the known pages stand.
-func (n *Node) findPlaces(ctx context.Context) (*shard.Places, error) {
+func (n *Node) findPlaces(ctx context.Context) (*crawl.Places, error) {
 	known, err := n.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pages := known.census.Pages
-	graph, err := n.graph(ctx, len(pages), known.links(n.store), func(page shard.PageKey) (uint32, bool) {
+	graph, err := n.graph(ctx, len(pages), known.links(n.store), func(page crawl.PageKey) (uint32, bool) {
 		return known.census.Number(page.Partition, page.Fingerprint)
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (n *Node) findPlaces(ctx context.Context) (*shard.Places, error) {
 	}
 	n.ranked = ranked{known.census, ranks}
 	ordering := n.opt.ordering.(frontier.Ranked)
-	places := &shard.Places{Known: known.census, Size: ordering.Size(len(ranks), len(known.waiting))}
+	places := &crawl.Places{Known: known.census, Size: ordering.Size(len(ranks), len(known.waiting))}
 	places.Moved = frontier.Places(ordering, known.waiting, places.Size)
 	slices.SortFunc(places.Moved, func(a, b frontier.Waiting) int { return cmp.Compare(a.Page, b.Page) })
 	return places, nil
@@ -168,13 +168,13 @@ func (n *Node) findPlaces(ctx context.Context) (*shard.Places, error) {
 
 // survey is what one look at the page table tells.
 type survey struct {
-	census   *shard.Census
+	census   *crawl.Census
 	followed []bool             // by number: the page is stored and its links may be followed
 	waiting  []frontier.Waiting // pages, without their ranks
 }
 
 func (n *Node) survey(ctx context.Context) (*survey, error) {
-	s := &survey{census: &shard.Census{First: []uint32{0}}}
+	s := &survey{census: &crawl.Census{First: []uint32{0}}}
 	sites := map[weburl.Site]uint32{}
 	for p := range n.store.Partitions() {
 		for row, err := range n.store.Pages(weburl.Partition(p)) {
@@ -221,7 +221,7 @@ func (s *survey) links(rows *store.Store) linked {
 }
 
 // by returns the ranks by the numbers of a later census; nil before the first. Pages never go.
-func (r *ranked) by(now *shard.Census) []float64 {
+func (r *ranked) by(now *crawl.Census) []float64 {
 	if r.known == nil || len(r.known.Pages) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -25,7 +25,7 @@ func TestRank(t *testing.T) {
 	web := newTestWeb(t, 2, 40)
 	o := web.options(t, vfs.NewMem(), "data")
 	run(t, o)
-	o.Refresh = &shard.Refresh{Budget: 1, Rank: time.Hour}
+	o.Refresh = &crawl.Refresh{Budget: 1, Rank: time.Hour}
 	n, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestRankBeside(t *testing.T) {
 	for _, policy := range []string{"default", "lambdacrawl"} {
 		t.Run(policy, func(t *testing.T) {
 			o := web.options(t, vfs.NewMem(), "data")
-			o.Refresh = &shard.Refresh{Budget: 500, Interval: time.Second, Policy: policy, Rank: time.Hour}
+			o.Refresh = &crawl.Refresh{Budget: 500, Interval: time.Second, Policy: policy, Rank: time.Hour}
 			n := waiting(t, o)
 			home := mustParse(t, "http://h0.test/")
 			await(t, n, "the home is weighed", func() bool {
@@ -89,9 +89,9 @@ func TestRankBeside(t *testing.T) {
 // TestNumbered holds that pages are found by their place in a list, whatever its order, and no others.
 func TestNumbered(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	pages := make([]shard.PageKey, 500)
+	pages := make([]crawl.PageKey, 500)
 	for i := range pages {
-		pages[i] = shard.PageKey{Partition: weburl.Partition(random.IntN(4)), Fingerprint: weburl.Fingerprint(random.Uint64())}
+		pages[i] = crawl.PageKey{Partition: weburl.Partition(random.IntN(4)), Fingerprint: weburl.Fingerprint(random.Uint64())}
 	}
 	number := numbered(pages)
 	for i, page := range pages {

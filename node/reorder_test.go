@@ -17,8 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"freshet/crawl"
 	"freshet/crawl/explain"
-	"freshet/crawl/shard"
 	"freshet/importance"
 	"freshet/store"
 	"freshet/weburl"
@@ -88,7 +88,7 @@ func sorted(t *testing.T, o Options) (n *Node, stop func()) {
 		ended <- err
 	}()
 	await(t, n, "the ranking", func() (done bool) {
-		n.ask(func(s *shard.Shard, _ time.Time) { _, done = s.Remaining() })
+		n.ask(func(s *crawl.Shard, _ time.Time) { _, done = s.Remaining() })
 		return done
 	})
 	return n, func() {
@@ -229,7 +229,7 @@ func TestRefusedBatch(t *testing.T) {
 	for _, path := range []string{"private/1", "private/2", "private/3", "p/0"} {
 		o.Seeds = append(o.Seeds, mustParse(t, "http://h0.test/"+path))
 	}
-	if s := run(t, o); s.Pages != 1 || s.StoppedBy != shard.FrontierEmpty {
+	if s := run(t, o); s.Pages != 1 || s.StoppedBy != crawl.FrontierEmpty {
 		t.Errorf("%+v", s)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/weburl"
@@ -33,17 +33,17 @@ type SiteRule struct {
 	In, Out *fetch.Pace
 	// Fetch are the types of content whose bodies are read at all, Store those that are kept in WARC
 	// files (of others the history and the digests are), Refresh those that are fetched again.
-	Fetch, Store, Refresh shard.ContentTypes
+	Fetch, Store, Refresh crawl.ContentTypes
 }
 
 // decide returns what of the rules a shard decides by. How a site is spoken to is not among it, nor are credentials.
-func (r *Rules) decide() shard.Rules {
+func (r *Rules) decide() crawl.Rules {
 	if r == nil {
-		return shard.Rules{}
+		return crawl.Rules{}
 	}
-	rules := shard.Rules{URLs: r.URLs}
+	rules := crawl.Rules{URLs: r.URLs}
 	for _, one := range r.Sites {
-		rules.Sites = append(rules.Sites, shard.SiteRule{
+		rules.Sites = append(rules.Sites, crawl.SiteRule{
 			Match: one.Match, Manners: one.Manners, Pages: one.Pages, Depth: one.Depth,
 			Fetch: one.Fetch, Store: one.Store, Refresh: one.Refresh,
 		})

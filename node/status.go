@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/memory"
 )
 
@@ -22,7 +22,7 @@ type Summary struct {
 	Bytes          int64      `json:"bytes"`           // received by this run, on the wire
 	DurationS      float64    `json:"duration_s"`
 	PagesPerS      float64    `json:"pages_per_s"`
-	StoppedBy      shard.Stop `json:"stopped_by"`
+	StoppedBy      crawl.Stop `json:"stopped_by"`
 	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
 	// crawl does not wait for them, and asks again.
 	RobotsWaiting int64 `json:"robots_unreachable_pages,omitempty"`
@@ -57,7 +57,7 @@ type Status struct {
 	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
 	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
 	Memory        memory.Usage     `json:"memory"`            // who holds how much
-	Refresh       *shard.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
+	Refresh       *crawl.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
 }
 
 // Line returns the status as one line of progress. Who watches a crawl by a fast clock sees rates by the
@@ -116,8 +116,8 @@ func span(seconds float64) string {
 // Status returns what the crawl is doing. It may be called at any time until Close.
 func (n *Node) Status() Status {
 	now := n.opt.Clock.Now()
-	var known shard.Status
-	n.ask(func(decides *shard.Shard, now time.Time) { known = decides.Status(now) })
+	var known crawl.Status
+	n.ask(func(decides *crawl.Shard, now time.Time) { known = decides.Status(now) })
 	s := Status{
 		State: "crawling", ClockRate: n.opt.Clock.Rate(), Fleet: n.fleet.status(), Processing: known.UnderWay,
 		SitesReady: known.Queues.Ready, SitesWaiting: known.Queues.Waiting,
@@ -160,7 +160,7 @@ type look struct {
 	pages, bytes, fetched, discovered int64
 }
 
-func lookAt(c shard.Counts, now time.Time) look {
+func lookAt(c crawl.Counts, now time.Time) look {
 	return look{at: now, pages: c.Pages, bytes: c.Bytes, fetched: c.Pages + c.Failed + c.NotModified, discovered: c.Known}
 }
 
@@ -181,7 +181,7 @@ func (t *tally) countBackground(work string) {
 }
 
 // tick takes a look at the counters; called each second.
-func (t *tally) tick(now time.Time, c shard.Counts) {
+func (t *tally) tick(now time.Time, c crawl.Counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recent[t.looks%recentLooks] = lookAt(c, now)
@@ -215,7 +215,7 @@ func (t *tally) from() look {
 }
 
 // past returns what the last seconds showed.
-func (t *tally) past(now time.Time, c shard.Counts) recentPast {
+func (t *tally) past(now time.Time, c crawl.Counts) recentPast {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	from, to := t.from(), lookAt(c, now)

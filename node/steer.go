@@ -5,79 +5,79 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
 )
 
-// What an operator may ask of a crawl, whether it runs or is only open, see shard.Order. An order outlives a crash from
+// What an operator may ask of a crawl, whether it runs or is only open, see crawl.Order. An order outlives a crash from
 // the moment its method returns. All methods are safe for concurrent use until Close.
 
 // order has an order carried out, and waits until it is.
-func (n *Node) order(o shard.Order) (shard.Reply, error) {
-	reply := make(chan shard.Reply, 1)
-	n.mail.put(letter{event: shard.Ordered{Number: n.orders.Add(1), Order: o}, reply: reply})
+func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
+	reply := make(chan crawl.Reply, 1)
+	n.mail.put(letter{event: crawl.Ordered{Number: n.orders.Add(1), Order: o}, reply: reply})
 	select {
 	case r := <-reply:
 		return r, r.Err
 	case <-n.failed:
-		return shard.Reply{}, fmt.Errorf("crawl: it has stopped: %w", n.err)
+		return crawl.Reply{}, fmt.Errorf("crawl: it has stopped: %w", n.err)
 	case <-n.ended:
-		return shard.Reply{}, errClosed
+		return crawl.Reply{}, errClosed
 	}
 }
 
 // Add adds seeds and returns how many of them were not known. A seed that the rules refuse, or a guard,
 // is in refused with the reason. Known pages become seeds too and are not fetched again for it.
 func (n *Node) Add(seeds []weburl.URL) (added int64, refused map[string]string, err error) {
-	r, err := n.order(shard.Add{Seeds: seeds})
+	r, err := n.order(crawl.Add{Seeds: seeds})
 	return r.Count, r.Refused, err
 }
 
 // PauseAll lets nothing more be asked for, or lets the crawl go on.
 func (n *Node) PauseAll(paused bool) error {
-	_, err := n.order(shard.PauseAll{Paused: paused})
+	_, err := n.order(crawl.PauseAll{Paused: paused})
 	return err
 }
 
-// Pause lets nothing more of a site be asked for, or lets it be asked again. It returns shard.ErrUnknown for a
+// Pause lets nothing more of a site be asked for, or lets it be asked again. It returns crawl.ErrUnknown for a
 // site of which no page is known.
 func (n *Node) Pause(site weburl.Site, paused bool) error {
-	_, err := n.order(shard.Pause{Site: site, Paused: paused})
+	_, err := n.order(crawl.Pause{Site: site, Paused: paused})
 	return err
 }
 
 // Block lets nothing of a host be asked for until then, or ever if until is zero. The host need not be
 // known.
 func (n *Node) Block(host string, until time.Time) error {
-	_, err := n.order(shard.Block{Host: host, Until: until})
+	_, err := n.order(crawl.Block{Host: host, Until: until})
 	return err
 }
 
 // Unblock lifts a Block.
 func (n *Node) Unblock(host string) error {
-	_, err := n.order(shard.Unblock{Host: host})
+	_, err := n.order(crawl.Unblock{Host: host})
 	return err
 }
 
-// Recrawl makes a page due now, and lifts what set it aside (shard.MaxStrikes). It returns shard.ErrUnknown for a page
+// Recrawl makes a page due now, and lifts what set it aside (crawl.MaxStrikes). It returns crawl.ErrUnknown for a page
 // that is not known or was purged.
 func (n *Node) Recrawl(u weburl.URL) error {
-	_, err := n.order(shard.Recrawl{URL: u})
+	_, err := n.order(crawl.Recrawl{URL: u})
 	return err
 }
 
 // RecrawlSite makes all pages of a site due now, but for those that wait to be fetched for the first
 // time, were purged, or are of a type of content that the rules do not refresh. It returns how many.
 func (n *Node) RecrawlSite(site weburl.Site) (pages int64, err error) {
-	r, err := n.order(shard.RecrawlSite{Site: site})
+	r, err := n.order(crawl.RecrawlSite{Site: site})
 	return r.Count, err
 }
 
 // Purge takes a page down for good, in every crawl of the directory: its versions, visits and links go at once, a
 // tombstone keeps it from being found again, and soon after its bytes are in no file of the directory any more; see
-// store.Store.BeginPurge. It returns shard.ErrUnknown for a page that is not known.
+// store.Store.BeginPurge. It returns crawl.ErrUnknown for a page that is not known.
 func (n *Node) Purge(u weburl.URL) error {
 	_, err := n.purge(store.Target{URL: u})
 	return err
@@ -91,32 +91,32 @@ func (n *Node) PurgeSite(site weburl.Site) (pages int64, err error) {
 
 func (n *Node) purge(target store.Target) (pages int64, err error) {
 	defer signal(n.keeper.purge)
-	r, err := n.order(shard.Purge{Target: target})
+	r, err := n.order(crawl.Purge{Target: target})
 	return r.Count, err
 }
 
-// CountPurge returns how many pages a purge of a target would take down in this crawl. It returns shard.ErrUnknown for
+// CountPurge returns how many pages a purge of a target would take down in this crawl. It returns crawl.ErrUnknown for
 // a page or site that is not known.
 func (n *Node) CountPurge(target store.Target) (pages int64, err error) {
 	if target.URL.IsZero() {
 		if _, err := n.store.Site(target.Site); errors.Is(err, store.ErrNotFound) {
-			return 0, fmt.Errorf("%w: site %s", shard.ErrUnknown, target.Site)
+			return 0, fmt.Errorf("%w: site %s", crawl.ErrUnknown, target.Site)
 		} else if err != nil {
 			return 0, err
 		}
 	}
 	pages, err = n.store.Count(target)
 	if errors.Is(err, store.ErrNotFound) {
-		return 0, fmt.Errorf("%w: page %s", shard.ErrUnknown, target)
+		return 0, fmt.Errorf("%w: page %s", crawl.ErrUnknown, target)
 	}
 	return pages, err
 }
 
 // Ping takes word that pages have changed: those that were visited are due now, those that nobody knew are
 // discovered if the scope and the rules let them in, those that wait for their first visit go on waiting.
-// It returns of how many that is true. The others are in refused, with the reason, see shard.Ping.
+// It returns of how many that is true. The others are in refused, with the reason, see crawl.Ping.
 func (n *Node) Ping(urls []weburl.URL) (taken int64, refused map[string]string, err error) {
-	r, err := n.order(shard.Ping{URLs: urls})
+	r, err := n.order(crawl.Ping{URLs: urls})
 	return r.Count, r.Refused, err
 }
 
@@ -145,7 +145,7 @@ func (n *Node) Reload(opt Options) error {
 	if _, err := frontier.ParseScope(next.Scope); err != nil {
 		return err
 	}
-	if _, err := n.order(shard.Reload{Settings: next.settings()}); err != nil {
+	if _, err := n.order(crawl.Reload{Settings: next.settings()}); err != nil {
 		return err
 	}
 	n.inForce.Store(newCurrent(next))

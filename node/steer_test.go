@@ -16,8 +16,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/crawl"
 	"freshet/crawl/explain"
-	"freshet/crawl/shard"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
@@ -131,7 +131,7 @@ func waiting(t *testing.T, o Options) *Node {
 	done := make(chan error, 1)
 	go func() {
 		summary, err := e.Run(ctx, context.Background())
-		if err == nil && summary.StoppedBy != shard.Signal {
+		if err == nil && summary.StoppedBy != crawl.Signal {
 			err = fmt.Errorf("stopped by %s", summary.StoppedBy)
 		}
 		done <- err
@@ -173,7 +173,7 @@ func TestSteer(t *testing.T) {
 	await(t, e, "h0 is crawled", func() bool { return e.Status().Pages == 10 })
 
 	h1 := mustParse(t, "http://h1.test/")
-	if err := e.Pause("http://h1.test", true); !errors.Is(err, shard.ErrUnknown) {
+	if err := e.Pause("http://h1.test", true); !errors.Is(err, crawl.ErrUnknown) {
 		t.Errorf("pause of a site that is not known: %v", err)
 	}
 	if err := e.Block("h1.test", time.Time{}); err != nil {
@@ -229,13 +229,13 @@ func TestSteer(t *testing.T) {
 	if n, err := e.PurgeSite("http://h1.test"); err != nil || n < 11 {
 		t.Errorf("%d pages of h1 are purged, %v", n, err)
 	}
-	if err := e.Recrawl(h1); !errors.Is(err, shard.ErrUnknown) {
+	if err := e.Recrawl(h1); !errors.Is(err, crawl.ErrUnknown) {
 		t.Errorf("recrawl of what is purged: %v", err)
 	}
-	if err := e.Block("h0.test", time.Unix(1, 0)); !errors.Is(err, shard.ErrOrder) {
+	if err := e.Block("h0.test", time.Unix(1, 0)); !errors.Is(err, crawl.ErrOrder) {
 		t.Errorf("block until 1970: %v", err)
 	}
-	if err := e.Block("not a host/", time.Time{}); !errors.Is(err, shard.ErrOrder) {
+	if err := e.Block("not a host/", time.Time{}); !errors.Is(err, crawl.ErrOrder) {
 		t.Errorf("block of no host: %v", err)
 	}
 }
@@ -341,7 +341,7 @@ func TestSiteTerms(t *testing.T) {
 	t.Cleanup(server.Close)
 	fs := vfs.NewMem()
 	o := Options{Dir: "data", FS: fs, AllowPrivate: true, Partitions: 1, UserAgent: "freshet-test", Seeds: []weburl.URL{mustParse(t, server.URL+"/")},
-		Rules: &Rules{Sites: []SiteRule{{Match: pattern(t, "127.0.0.1"), Fetch: shard.ContentTypes{"text/*"}, Store: shard.ContentTypes{"text/html"},
+		Rules: &Rules{Sites: []SiteRule{{Match: pattern(t, "127.0.0.1"), Fetch: crawl.ContentTypes{"text/*"}, Store: crawl.ContentTypes{"text/html"},
 			Header: http.Header{"Authorization": {"Bearer swordfish"}, "X-Club": {"open"}}}}}}
 	run(t, o)
 	if header.Get("Authorization") != "Bearer swordfish" || header.Get("X-Club") != "open" {

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/memory"

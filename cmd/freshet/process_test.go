@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"freshet/cmd/freshet/command"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/node"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/crawl"
 	"freshet/crawl/explain"
-	crawl "freshet/crawl/shard"
 	"freshet/dashboard"
 	"freshet/fetch"
 	"freshet/memory"

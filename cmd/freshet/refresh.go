@@ -11,7 +11,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/cmd/freshet/plan"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/refresh/policies"
 	"freshet/weburl"
 )

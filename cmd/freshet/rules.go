@@ -22,7 +22,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"freshet/cmd/freshet/command"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/frontier"
 	"freshet/node"

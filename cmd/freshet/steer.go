@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/dashboard"
 	"freshet/node"
 	"freshet/store"

@@ -17,7 +17,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/importer"
 	"freshet/node"
 	"freshet/store"

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"freshet/clock"
+	"freshet/crawl"
 	"freshet/crawl/explain"
-	crawl "freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/store"

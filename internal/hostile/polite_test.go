@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/node"
 	"freshet/store"
 )

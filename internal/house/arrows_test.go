@@ -41,13 +41,13 @@ var rooms = map[string]string{
 	"importance":    "weburl",
 	"weights":       "",
 	"feed":          "weburl store clock",
-	"crawl/shard":   "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl/shard crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
+	"node":          "weburl clock memory store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
-	"sim/trial":     "weburl store store/retain store/warc seen frontier crawl/shard crawl/robots crawl/discovery sim",
+	"sim/trial":     "weburl store store/retain store/warc seen frontier crawl crawl/robots crawl/discovery sim",
 	"sim/trial/run": "clock sim/trial", // it tells how fast trials go
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",
@@ -69,10 +69,13 @@ var rooms = map[string]string{
 // everything names the folders whose packages may import any room.
 var everything = []string{"cmd", "internal"}
 
-// pure are the rooms that open no file, socket or process; sealed is what would let them.
+// pure are the rooms that open no file, socket or process, start no goroutine and hold no lock; sealed is what would
+// let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh", "crawl/shard"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh", "crawl"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
+	locks  = []string{"sync", "sync/atomic"}
+	shared = "importance" // the pure room that has goroutines: PageRank of a large graph takes all cores
 )
 
 // TestArrows holds which room imports which.
@@ -157,14 +160,23 @@ func mayImport(from, to string) bool {
 // TestPureRooms holds that a policy opens nothing.
 func TestPureRooms(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || !slices.Contains(pure, roomOf(s.dir())) {
+		room := roomOf(s.dir())
+		if s.test || !slices.Contains(pure, room) {
 			continue
 		}
 		for _, spec := range s.Imports {
-			if name := strings.Trim(spec.Path.Value, `"`); slices.Contains(sealed, name) {
-				t.Errorf("%s: %s imports %s: it is a pure room, which opens no file, socket or process", s.line(spec.Pos()), s.dir(), name)
+			name := strings.Trim(spec.Path.Value, `"`)
+			if slices.Contains(sealed, name) || slices.Contains(locks, name) && room != shared {
+				t.Errorf("%s: %s imports %s: it is a pure room, which opens no file, socket or process, and holds no lock",
+					s.line(spec.Pos()), s.dir(), name)
 			}
 		}
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok && room != shared {
+				t.Errorf("%s: %s starts a goroutine: it is a pure room", s.line(n.Pos()), s.dir())
+			}
+			return true
+		})
 	}
 }
 

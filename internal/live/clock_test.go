@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/weburl"

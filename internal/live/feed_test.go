@@ -19,7 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/scheduler"

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
-	crawl "freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/sim"

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/clock"
+	"freshet/crawl"
 	"freshet/crawl/robots"
-	crawl "freshet/crawl/shard"
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/store"

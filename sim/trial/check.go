@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
@@ -27,7 +27,7 @@ type watch struct {
 	troubles []map[faultKind]int // by site
 	slowDisk int
 	dieNext  int            // see Fault.Again
-	struck   []shard.Struck // what was being processed at the last crash
+	struck   []crawl.Struck // what was being processed at the last crash
 
 	hosts     map[string]*host
 	addresses map[netip.Addr]*place
@@ -66,7 +66,7 @@ type request struct {
 // host is what a host's servers see.
 type host struct {
 	busy     int
-	turn     shard.Turn // of the last request
+	turn     crawl.Turn // of the last request
 	last     time.Duration
 	met      bool
 	interval time.Duration // to be waited after it
@@ -334,7 +334,7 @@ func parsed(body string) rules {
 }
 
 // proposed looks at what is to be appended.
-func (w *watch) proposed(n *node, a shard.Append) {
+func (w *watch) proposed(n *node, a crawl.Append) {
 	if a.Turn == 0 {
 		return
 	}
@@ -345,7 +345,7 @@ func (w *watch) proposed(n *node, a shard.Append) {
 }
 
 // acknowledged notes what is durable from now on.
-func (w *watch) acknowledged(n *node, group []shard.Append) {
+func (w *watch) acknowledged(n *node, group []crawl.Append) {
 	for _, a := range group {
 		if a.Refused != nil {
 			delete(w.recrawls, a.Refused.URL)
@@ -376,38 +376,38 @@ func (w *watch) spared(u weburl.URL) bool {
 }
 
 // ordered notes an order that is given.
-func (w *watch) ordered(n *node, o shard.Order) {
+func (w *watch) ordered(n *node, o crawl.Order) {
 	if key, _, _ := switched(o); key != "" {
 		g := w.toggle(key)
 		g.pending++
 		g.sure, g.ever = false, true
 	}
-	if o, ok := o.(shard.Add); ok {
+	if o, ok := o.(crawl.Add); ok {
 		for _, u := range o.Seeds {
 			w.seeds[u] = true
 		}
 		w.reload = true
 	}
-	if o, ok := o.(shard.Ping); ok {
+	if o, ok := o.(crawl.Ping); ok {
 		for _, u := range o.URLs {
 			w.pinged[u] = true
 		}
 	}
-	if o, ok := o.(shard.Purge); ok { // from here on it may be gone
+	if o, ok := o.(crawl.Purge); ok { // from here on it may be gone
 		w.bury(n, o.Target)
 	}
 }
 
 // switched returns what an order switches.
-func switched(o shard.Order) (key string, on bool, until time.Time) {
+func switched(o crawl.Order) (key string, on bool, until time.Time) {
 	switch o := o.(type) {
-	case shard.PauseAll:
+	case crawl.PauseAll:
 		return "all", o.Paused, until
-	case shard.Pause:
+	case crawl.Pause:
 		return "site " + string(o.Site), o.Paused, until
-	case shard.Block:
+	case crawl.Block:
 		return "host " + o.Host, true, o.Until
-	case shard.Unblock:
+	case crawl.Unblock:
 		return "host " + o.Host, false, until
 	}
 	return "", false, until
@@ -427,7 +427,7 @@ func (w *watch) bury(n *node, target store.Target) {
 }
 
 // replied notes an order that is acknowledged.
-func (w *watch) replied(n *node, o shard.Order, r shard.Reply) {
+func (w *watch) replied(n *node, o crawl.Order, r crawl.Reply) {
 	if key, on, until := switched(o); key != "" {
 		g := w.toggle(key)
 		g.pending--
@@ -443,15 +443,15 @@ func (w *watch) replied(n *node, o shard.Order, r shard.Reply) {
 		return
 	}
 	switch o := o.(type) {
-	case shard.Reload:
+	case crawl.Reload:
 		if w.reloads--; w.reloads == 0 {
 			w.former = nil
 		}
-	case shard.Purge:
+	case crawl.Purge:
 		w.purged = append(w.purged, o.Target)
-	case shard.Recrawl:
+	case crawl.Recrawl:
 		w.recrawls[o.URL] = true
-	case shard.Add:
+	case crawl.Add:
 		for _, u := range o.Seeds {
 			if _, refused := r.Refused[u.String()]; !refused {
 				w.given[u] = true
@@ -501,8 +501,8 @@ func (w *watch) crashed(n *node) {
 		for _, turn := range slices.Sorted(maps.Keys(n.turns)) {
 			if e := n.turns[turn]; e.inProcess && !e.appended && e.process.Robots == nil {
 				row := e.process.Row
-				w.struck = append(w.struck, shard.Struck{
-					PageKey: shard.PageKey{Partition: n.store.Home(row.URL.Site()), Fingerprint: row.URL.Fingerprint()}, Visits: row.Visits,
+				w.struck = append(w.struck, crawl.Struck{
+					PageKey: crawl.PageKey{Partition: n.store.Home(row.URL.Site()), Fingerprint: row.URL.Fingerprint()}, Visits: row.Visits,
 				})
 			}
 		}
@@ -710,7 +710,7 @@ func (w *watch) rowsHold(n *node) {
 func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ordering == "cash-sum" }
 
 // over checks what a life leaves that has ended in order.
-func (w *watch) over(n *node, why shard.Stop) {
+func (w *watch) over(n *node, why crawl.Stop) {
 	if len(n.turns) > 0 || n.appending || n.draining {
 		w.fail("turns", "the crawl is over: %d turns are under way", len(n.turns))
 	}
@@ -822,7 +822,7 @@ func (w *watch) beliefsHold(n *node) {
 		return
 	}
 	now := n.clock()
-	other, err := shard.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
+	other, err := crawl.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
 	w.t.must(err)
 	defer other.Close()
 	for _, page := range n.pages() {
@@ -839,7 +839,7 @@ func (w *watch) beliefsHold(n *node) {
 }
 
 // alive checks that what could be done in the calm was done.
-func (w *watch) alive(n *node, why shard.Stop) {
+func (w *watch) alive(n *node, why crawl.Stop) {
 	c := &w.crawl
 	saturated := func() bool {
 		if c.Budget == 0 {
@@ -850,7 +850,7 @@ func (w *watch) alive(n *node, why shard.Stop) {
 	if c.MaxPages > 0 || saturated() {
 		return
 	}
-	if c.Budget == 0 && !c.Wait && why == shard.Signal {
+	if c.Budget == 0 && !c.Wait && why == crawl.Signal {
 		w.fail("ends", "nothing has happened for long, and the crawl goes on")
 	}
 	for _, page := range n.pages() {

@@ -4,51 +4,51 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 )
 
 // described returns an event as a trace has it.
-func described(e shard.Event) string {
+func described(e crawl.Event) string {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", e), "shard.")
 	switch e := e.(type) {
-	case shard.End:
+	case crawl.End:
 		return fmt.Sprintf("%s %s", name, e.Reason)
-	case shard.Room:
+	case crawl.Room:
 		return fmt.Sprintf("%s %d", name, e.Turns)
-	case shard.Resolved:
+	case crawl.Resolved:
 		return fmt.Sprintf("%s %d %v", name, e.Turn, e.Address)
-	case shard.Ended:
+	case crawl.Ended:
 		return fmt.Sprintf("%s %d given=%d failed=%v kept=%v retry-after=%v", name, e.Turn, e.Given, e.Failed, e.Kept, e.RetryAfter)
-	case shard.Processed:
+	case crawl.Processed:
 		if e.Page == nil {
 			return fmt.Sprintf("%s %d", name, e.Turn)
 		}
 		return fmt.Sprintf("%s %d %v %d, %d links", name, e.Turn, e.Page.Outcome, e.Page.Status, len(e.Links))
-	case shard.Appended:
+	case crawl.Appended:
 		return fmt.Sprintf("%s %d and %d moves, %d purged", name, len(e.Turns), len(e.Others), e.Purged)
-	case shard.Decided:
+	case crawl.Decided:
 		return fmt.Sprintf("%s %d verdicts, marks %v, durable %v", name, len(e.Verdicts), e.Marks, e.Durable)
-	case shard.Ordered:
+	case crawl.Ordered:
 		return fmt.Sprintf("%s %d", name, e.Number)
-	case shard.Weighed:
+	case crawl.Weighed:
 		return fmt.Sprintf("%s %d", name, len(e.Ranks))
-	case shard.Sorted:
+	case crawl.Sorted:
 		return fmt.Sprintf("%s %v", name, e.Places != nil)
 	}
 	return name
 }
 
-func describedOrder(o shard.Order) string {
+func describedOrder(o crawl.Order) string {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", o), "shard.")
-	if o, ok := o.(shard.Reload); ok {
+	if o, ok := o.(crawl.Reload); ok {
 		return fmt.Sprintf("%s delay %v", name, o.Settings.Delay)
 	}
 	return fmt.Sprintf("%s %v", name, o)
 }
 
 // recordsOf returns what is appended together.
-func recordsOf(a shard.Append) string {
+func recordsOf(a crawl.Append) string {
 	var b strings.Builder
 	if a.Turn != 0 {
 		fmt.Fprintf(&b, "%d:", a.Turn)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -60,16 +60,16 @@ func (n *node) command(f *Fault) {
 	u := n.web.url(f.Site, f.Page%n.c.Sites[f.Site].Pages)
 	switch f.Kind {
 	case pauseAll:
-		n.order(shard.PauseAll{Paused: true}, nil)
-		n.undo(f.For, func(n *node) { n.order(shard.PauseAll{}, nil) })
+		n.order(crawl.PauseAll{Paused: true}, nil)
+		n.undo(f.For, func(n *node) { n.order(crawl.PauseAll{}, nil) })
 	case pauseSite:
-		n.order(shard.Pause{Site: site, Paused: true}, nil)
+		n.order(crawl.Pause{Site: site, Paused: true}, nil)
 		n.undo(f.For, func(n *node) {
 			n.watch.shared(f)
-			n.order(shard.Pause{Site: site}, nil)
+			n.order(crawl.Pause{Site: site}, nil)
 		})
 	case blockHost:
-		block := shard.Block{Host: site.Host()}
+		block := crawl.Block{Host: site.Host()}
 		if f.Value%2 == 0 {
 			block.Until = n.clock().Add(f.For)
 			if f.For <= 0 {
@@ -77,19 +77,19 @@ func (n *node) command(f *Fault) {
 			}
 		}
 		n.order(block, nil)
-		n.undo(f.For, func(n *node) { n.order(shard.Unblock{Host: site.Host()}, nil) })
+		n.undo(f.For, func(n *node) { n.order(crawl.Unblock{Host: site.Host()}, nil) })
 	case addSeed:
-		n.order(shard.Add{Seeds: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/given/%d", f.Value))}}, nil)
+		n.order(crawl.Add{Seeds: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/given/%d", f.Value))}}, nil)
 	case recrawl:
-		n.order(shard.Recrawl{URL: u}, nil)
+		n.order(crawl.Recrawl{URL: u}, nil)
 	case recrawlSite:
-		n.order(shard.RecrawlSite{Site: site}, nil)
+		n.order(crawl.RecrawlSite{Site: site}, nil)
 	case purgePage:
-		n.order(shard.Purge{Target: store.Target{URL: u}}, nil)
+		n.order(crawl.Purge{Target: store.Target{URL: u}}, nil)
 	case purgeSite:
-		n.order(shard.Purge{Target: store.Target{Site: site}}, nil)
+		n.order(crawl.Purge{Target: store.Target{Site: site}}, nil)
 	case ping:
-		n.order(shard.Ping{URLs: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/word/%d", f.Value))}}, nil)
+		n.order(crawl.Ping{URLs: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/word/%d", f.Value))}}, nil)
 	case reload, changeBudget:
 		next := n.watch.crawl
 		if f.Kind == changeBudget && next.Budget > 0 {
@@ -101,7 +101,7 @@ func (n *node) command(f *Fault) {
 		}
 		n.watch.reloading(next)
 		n.settings = n.settingsOf(next)
-		n.order(shard.Reload{Settings: n.settings}, nil)
+		n.order(crawl.Reload{Settings: n.settings}, nil)
 	}
 }
 
@@ -127,11 +127,11 @@ func (n *node) lift() {
 		what, name, _ := strings.Cut(key, " ")
 		switch what {
 		case "all":
-			n.order(shard.PauseAll{}, nil)
+			n.order(crawl.PauseAll{}, nil)
 		case "site":
-			n.order(shard.Pause{Site: weburl.Site(name)}, nil)
+			n.order(crawl.Pause{Site: weburl.Site(name)}, nil)
 		case "host":
-			n.order(shard.Unblock{Host: name}, nil)
+			n.order(crawl.Unblock{Host: name}, nil)
 		}
 		if n.trial.node != n {
 			return

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"freshet/crawl"
 	"freshet/crawl/discovery"
 	"freshet/crawl/robots"
-	"freshet/crawl/shard"
 	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
@@ -28,19 +28,19 @@ type node struct {
 	*trial
 	store    *store.Store
 	seen     *seen.Test
-	shard    *shard.Shard
-	settings shard.Settings
+	shard    *crawl.Shard
+	settings crawl.Settings
 	life     int
 
-	inbox []shard.Event
+	inbox []crawl.Event
 	wakes bool
 	wake  time.Duration
 	steps int
 	dieAt int // the life is cut off at that step; 0: it is not
 
-	turns     map[shard.Turn]*errand
+	turns     map[crawl.Turn]*errand
 	begun     bool
-	over      shard.Stop
+	over      crawl.Stop
 	ending    func() // to be called when it is over
 	appending bool
 	draining  bool
@@ -57,7 +57,7 @@ type node struct {
 
 // errand is a turn on its way.
 type errand struct {
-	shard.Fetch
+	crawl.Fetch
 	started   time.Duration
 	ends      time.Duration
 	asked     bool // the request is under way
@@ -65,7 +65,7 @@ type errand struct {
 	answer    answer
 	failed    string // there was none, and why
 	unheard   bool   // the connection had been closed
-	process   shard.Process
+	process   crawl.Process
 	inProcess bool
 	processed bool
 	appended  bool
@@ -75,7 +75,7 @@ type errand struct {
 func (e *errand) heard() bool { return e.failed != "no name" && !e.unheard }
 
 func newNode(t *trial) *node {
-	n := &node{trial: t, life: t.result.Lives, turns: map[shard.Turn]*errand{}, orders: map[uint64]*sent{}}
+	n := &node{trial: t, life: t.result.Lives, turns: map[crawl.Turn]*errand{}, orders: map[uint64]*sent{}}
 	n.encoder = warc.NewEncoder(0)
 	return n
 }
@@ -107,7 +107,7 @@ func (n *node) open() {
 	n.must(err)
 	n.watch.opened(n)
 	n.heartbeat()
-	n.shard, err = shard.New(n.rows(), n.links(), n.settings, n.clock())
+	n.shard, err = crawl.New(n.rows(), n.links(), n.settings, n.clock())
 	n.must(err)
 	n.step()
 }
@@ -119,10 +119,10 @@ func (n *node) heartbeat() {
 }
 
 // settingsOf returns what a shard is told of a case.
-func (n *node) settingsOf(c Crawl) shard.Settings {
+func (n *node) settingsOf(c Crawl) crawl.Settings {
 	ordering, err := frontier.ParseOrdering(c.Ordering)
 	n.must(err)
-	s := shard.Settings{
+	s := crawl.Settings{
 		Scope: c.Scope, Wait: c.Wait, Ordering: ordering, Delay: c.Delay, AdaptiveDelay: c.Adaptive,
 		AddressDelay: c.AddressDelay, PerConnection: c.PerConnection, DiscoveryShare: 0.2, MaxPages: c.MaxPages,
 		MaxDepth: c.MaxDepth, PagesPerSite: cmp.Or(c.PagesPerSite, 1000), Retries: c.Retries, RetryDelay: c.RetryDelay,
@@ -139,7 +139,7 @@ func (n *node) settingsOf(c Crawl) shard.Settings {
 		n.must(err)
 		s.Rules.URLs.Exclude = frontier.NewPatterns([]frontier.Pattern{pattern})
 	}
-	rule := shard.SiteRule{Refresh: shard.ContentTypes{"text/*", "application/*"}}
+	rule := crawl.SiteRule{Refresh: crawl.ContentTypes{"text/*", "application/*"}}
 	match, err := frontier.ParsePattern("*")
 	n.must(err)
 	rule.Match = match
@@ -147,7 +147,7 @@ func (n *node) settingsOf(c Crawl) shard.Settings {
 	if c.Hours != "" || c.SiteDelay > 0 {
 		match, err := frontier.ParsePattern(string(n.c.Sites[0].Name))
 		n.must(err)
-		own := shard.SiteRule{Match: match}
+		own := crawl.SiteRule{Match: match}
 		if c.Hours != "" && n.plant != "hours-ignored" {
 			own.Manners.Hours, err = frontier.ParseHours(c.Hours)
 			n.must(err)
@@ -162,7 +162,7 @@ func (n *node) settingsOf(c Crawl) shard.Settings {
 		if n.plant == "budget-exceeded" {
 			budget = budget * 3 / 2
 		}
-		asked, err := shard.Refresh{Budget: budget, Interval: c.Interval, Policy: c.Policy, Rank: c.Rank}.WithDefaults()
+		asked, err := crawl.Refresh{Budget: budget, Interval: c.Interval, Policy: c.Policy, Rank: c.Rank}.WithDefaults()
 		n.must(err)
 		s.Refresh = &asked
 	}
@@ -170,7 +170,7 @@ func (n *node) settingsOf(c Crawl) shard.Settings {
 }
 
 // tell has the shard told of something. Things that come close together are at times told together.
-func (n *node) tell(e shard.Event) {
+func (n *node) tell(e crawl.Event) {
 	n.inbox = append(n.inbox, e)
 	if n.draw("together", n.result.Steps) < 0.2 {
 		n.soon(time.Duration(n.draw("later", n.result.Steps)*float64(50*time.Millisecond)), func() {
@@ -208,7 +208,7 @@ func (n *node) step() {
 }
 
 // do carries out work. What it tells the shard comes later.
-func (n *node) do(w shard.Work) {
+func (n *node) do(w crawl.Work) {
 	for _, r := range w.Replies {
 		n.replied(r)
 	}
@@ -231,7 +231,7 @@ func (n *node) do(w shard.Work) {
 		n.trace("< keep")
 		n.soon(n.took("keep"), func() {
 			n.must(n.seen.Keep())
-			n.soon(n.took("kept"), func() { n.draining = false; n.tell(shard.Kept{}) })
+			n.soon(n.took("kept"), func() { n.draining = false; n.tell(crawl.Kept{}) })
 		})
 	}
 	if w.Rebuild != nil {
@@ -271,10 +271,10 @@ func (n *node) begin() {
 	n.watch.ready(n)
 	if struck := n.watch.struck; len(struck) > 0 {
 		n.watch.struck = nil
-		n.order(shard.Strike{Pages: struck}, nil)
+		n.order(crawl.Strike{Pages: struck}, nil)
 	}
-	n.inbox = append(n.inbox, shard.Begin{})
-	n.tell(shard.Room{Turns: n.room()})
+	n.inbox = append(n.inbox, crawl.Begin{})
+	n.tell(crawl.Room{Turns: n.room()})
 	n.soon(time.Second, func() {
 		n.finishPurges()
 		if n.calm {
@@ -284,7 +284,7 @@ func (n *node) begin() {
 }
 
 // end ends the life in order.
-func (n *node) end(why shard.Stop) {
+func (n *node) end(why crawl.Stop) {
 	n.trace("over: %s", why)
 	n.over = why
 	n.watch.over(n, why)
@@ -339,7 +339,7 @@ func (n *node) stop(after func()) {
 		n.soon(time.Second, func() { n.ending = nil; n.stop(after) })
 		return
 	}
-	n.tell(shard.End{Reason: shard.Signal})
+	n.tell(crawl.End{Reason: crawl.Signal})
 	if n.c.Crawl.CancelAtStop {
 		n.soon(3*time.Second, n.cancel)
 	}
@@ -357,7 +357,7 @@ func (n *node) cancel() {
 			n.watch.canceled(n, e)
 		}
 		e.ended = true
-		n.tell(shard.Ended{Turn: turn, Started: n.timeOf(e.started), At: n.clock(), Given: shard.Nothing})
+		n.tell(crawl.Ended{Turn: turn, Started: n.timeOf(e.started), At: n.clock(), Given: crawl.Nothing})
 		if n.trial.node != n {
 			return
 		}
@@ -380,7 +380,7 @@ func (n *node) crash(down time.Duration) {
 func (n *node) timeOf(at time.Duration) time.Time { return epoch.Add(at + n.skew) }
 
 // fetch begins a request.
-func (n *node) fetch(f shard.Fetch) {
+func (n *node) fetch(f crawl.Fetch) {
 	if n.turns[f.Turn] != nil {
 		n.fail("turns", "turn %d is handed out twice", f.Turn)
 	}
@@ -393,12 +393,12 @@ func (n *node) fetch(f shard.Fetch) {
 			n.request(e)
 			return
 		}
-		n.tell(shard.Resolved{Turn: f.Turn, Address: n.watch.address(f.URL.Site())})
+		n.tell(crawl.Resolved{Turn: f.Turn, Address: n.watch.address(f.URL.Site())})
 	})
 }
 
 // leave goes on with a request, or does not.
-func (n *node) leave(l shard.Leave) {
+func (n *node) leave(l crawl.Leave) {
 	e := n.turns[l.Turn]
 	if e == nil || e.asked {
 		n.fail("turns", "turn %d is given leave and does not wait for it", l.Turn)
@@ -469,7 +469,7 @@ func (n *node) answered(e *errand) {
 	} else if e.Robots && !e.unheard {
 		n.watch.told(n, e)
 	}
-	event := shard.Ended{
+	event := crawl.Ended{
 		Turn: e.Turn, Started: n.timeOf(e.started), At: n.clock(), Bytes: 100, RetryAfter: a.retryAfter,
 		Kept: e.KeepAlive && e.failed == "" && n.watch.site(e.URL.Site()).Keeps,
 		Failed: e.failed != "" && e.failed != "no name" || a.status == http.StatusServiceUnavailable ||
@@ -482,7 +482,7 @@ func (n *node) answered(e *errand) {
 		event.RetryAfter = 0
 	}
 	if e.unheard {
-		event.Given = shard.Unheard
+		event.Given = crawl.Unheard
 		n.tell(event)
 		return
 	}
@@ -499,9 +499,9 @@ func (n *node) outcome(e *errand) store.Outcome {
 	return store.OutcomeOf(e.answer.status)
 }
 
-func (n *node) robotsAnswer(e *errand) *shard.RobotsAnswer {
+func (n *node) robotsAnswer(e *errand) *crawl.RobotsAnswer {
 	a := &e.answer
-	r := &shard.RobotsAnswer{Record: &store.Robots{
+	r := &crawl.RobotsAnswer{Record: &store.Robots{
 		Site: e.Page.Site(), At: n.timeOf(e.started).UnixNano(), End: n.clock().UnixNano(), Outcome: n.outcome(e),
 		Status: a.status, Reason: e.failed,
 	}}
@@ -517,7 +517,7 @@ func (n *node) robotsAnswer(e *errand) *shard.RobotsAnswer {
 }
 
 // process has an answer processed when a worker is free.
-func (n *node) process(p shard.Process) {
+func (n *node) process(p crawl.Process) {
 	e := n.turns[p.Turn]
 	if e == nil || !e.ended || e.process.Turn != 0 {
 		n.fail("turns", "turn %d is to be processed at a wrong moment", p.Turn)
@@ -532,7 +532,7 @@ func (n *node) process(p shard.Process) {
 func (n *node) makeRoom() {
 	if full := len(n.waiting) > 20 || n.full && len(n.waiting) > 5; full != n.full {
 		n.full = full
-		n.soon(0, func() { n.tell(shard.Room{Turns: n.room()}) })
+		n.soon(0, func() { n.tell(crawl.Room{Turns: n.room()}) })
 	}
 }
 
@@ -571,10 +571,10 @@ func (n *node) work() {
 }
 
 // learn makes of an answer what a worker makes of it.
-func (n *node) learn(e *errand) shard.Processed {
+func (n *node) learn(e *errand) crawl.Processed {
 	p := e.process
 	if p.Robots != nil {
-		return shard.Processed{Turn: e.Turn, Bytes: 100}
+		return crawl.Processed{Turn: e.Turn, Bytes: 100}
 	}
 	a := &e.answer
 	r := &store.Fetched{
@@ -582,7 +582,7 @@ func (n *node) learn(e *errand) shard.Processed {
 		Status: a.status, Reason: e.failed, Unconditional: p.Audit, ContentType: a.contentType, Size: int64(len(a.body)),
 		WireBytes: 100, TotalNs: int64(e.ends - e.started), ETag: a.etag, NoFollow: a.noFollow, NoArchive: a.noArchive,
 	}
-	done := shard.Processed{Turn: e.Turn, Page: r, Bytes: 100, Class: cmp.Or(e.failed, fmt.Sprint(a.status))}
+	done := crawl.Processed{Turn: e.Turn, Page: r, Bytes: 100, Class: cmp.Or(e.failed, fmt.Sprint(a.status))}
 	links := a.links
 	switch {
 	case r.Outcome == store.OutcomeStored:
@@ -620,7 +620,7 @@ func (n *node) members(e *errand) [][]byte {
 }
 
 // append makes a group of records durable.
-func (n *node) append(group []shard.Append) {
+func (n *node) append(group []crawl.Append) {
 	if n.appending {
 		n.fail("turns", "a group is to be appended while another is")
 	}
@@ -650,7 +650,7 @@ func (n *node) crashesSoon() bool {
 }
 
 // commit makes the records of a group durable: first those of fetches, then those of turns that had none, then others.
-func (n *node) commit(group []shard.Append) (done shard.Appended) {
+func (n *node) commit(group []crawl.Append) (done crawl.Appended) {
 	done.At = make([]seen.Mark, len(group))
 	var fetches []store.Fetch
 	var whose []int
@@ -710,7 +710,7 @@ func isPause(r store.Record) bool {
 }
 
 // purge takes something down in the database, and the bytes off the disk a while later.
-func (n *node) purge(target store.Target, done *shard.Appended) {
+func (n *node) purge(target store.Target, done *crawl.Appended) {
 	before, err := n.store.Total()
 	n.must(err)
 	if n.plant == "purge-misses" && target.URL.IsZero() {
@@ -752,13 +752,13 @@ func (n *node) drain() {
 			verdicts = verdicts[1:]
 		}
 		n.soon(n.took("decided"), func() {
-			n.tell(shard.Decided{Verdicts: verdicts, Marks: marks, Durable: n.seen.Marks()})
+			n.tell(crawl.Decided{Verdicts: verdicts, Marks: marks, Durable: n.seen.Marks()})
 		})
 	})
 }
 
 // rebuild fills the seen test from the page table.
-func (n *node) rebuild(r *shard.Rebuild) {
+func (n *node) rebuild(r *crawl.Rebuild) {
 	n.trace("< rebuild")
 	n.soon(n.took("rebuild"), func() {
 		marks := make([]seen.Mark, len(r.Linked))
@@ -766,7 +766,7 @@ func (n *node) rebuild(r *shard.Rebuild) {
 			marks[p] = seen.Mark{Partition: weburl.Partition(p), Record: record}
 		}
 		n.must(n.seen.Rebuild(n.known(), marks))
-		n.soon(n.took("rebuilt"), func() { n.tell(shard.Rebuilt{}) })
+		n.soon(n.took("rebuilt"), func() { n.tell(crawl.Rebuilt{}) })
 	})
 }
 
@@ -793,7 +793,7 @@ func (n *node) pages() (all []store.PageAt) {
 }
 
 // weigh ranks pages, or fails to.
-func (n *node) weigh(pages []shard.PageKey) {
+func (n *node) weigh(pages []crawl.PageKey) {
 	n.trace("< weigh %d", len(pages))
 	n.ranking++
 	var ranks []float64
@@ -802,7 +802,7 @@ func (n *node) weigh(pages []shard.PageKey) {
 			ranks = append(ranks, 2*n.draw("rank", int(page.Fingerprint)))
 		}
 	}
-	n.soon(n.some(10*time.Second, "weighed", n.result.Steps), func() { n.ranking--; n.tell(shard.Weighed{Ranks: ranks}) })
+	n.soon(n.some(10*time.Second, "weighed", n.result.Steps), func() { n.ranking--; n.tell(crawl.Weighed{Ranks: ranks}) })
 }
 
 // sort gives the waiting pages places by a rank that does not change.
@@ -813,15 +813,15 @@ func (n *node) sort() {
 	n.soon(n.some(5*time.Second, "sorted", n.result.Steps), func() {
 		n.ranking--
 		if failed {
-			n.tell(shard.Sorted{})
+			n.tell(crawl.Sorted{})
 			return
 		}
-		n.tell(shard.Sorted{Places: n.places()})
+		n.tell(crawl.Sorted{Places: n.places()})
 	})
 }
 
-func (n *node) places() *shard.Places {
-	census := &shard.Census{First: []uint32{0}}
+func (n *node) places() *crawl.Places {
+	census := &crawl.Census{First: []uint32{0}}
 	var waiting []frontier.Waiting
 	for p := range weburl.Partition(n.store.Partitions()) {
 		for page, err := range n.store.Pages(p) {
@@ -840,11 +840,11 @@ func (n *node) places() *shard.Places {
 	size := ranked.Size(len(census.Pages), len(waiting))
 	moved := frontier.Places(ranked, waiting, size)
 	slices.SortFunc(moved, func(a, b frontier.Waiting) int { return cmp.Compare(a.Page, b.Page) })
-	return &shard.Places{Known: census, Moved: moved, Size: size}
+	return &crawl.Places{Known: census, Moved: moved, Size: size}
 }
 
 // done forgets a turn.
-func (n *node) done(turn shard.Turn) {
+func (n *node) done(turn crawl.Turn) {
 	e := n.turns[turn]
 	n.trace("< done %d", turn)
 	if e != nil && e.process.Turn != 0 && !e.appended {
@@ -854,28 +854,28 @@ func (n *node) done(turn shard.Turn) {
 }
 
 // order gives the shard an order.
-func (n *node) order(o shard.Order, then func(shard.Reply)) {
+func (n *node) order(o crawl.Order, then func(crawl.Reply)) {
 	n.number++
 	n.orders[n.number] = &sent{order: o, then: then}
 	n.trace("order %d: %s", n.number, describedOrder(o))
 	n.watch.ordered(n, o)
-	n.tell(shard.Ordered{Number: n.number, Order: o})
+	n.tell(crawl.Ordered{Number: n.number, Order: o})
 }
 
 // sent is an order that has not been answered.
 type sent struct {
-	order shard.Order
-	then  func(shard.Reply)
+	order crawl.Order
+	then  func(crawl.Reply)
 }
 
-func (n *node) replied(r shard.Reply) {
+func (n *node) replied(r crawl.Reply) {
 	o := n.orders[r.Number]
 	if o == nil {
 		n.fail("orders", "reply %d answers no order", r.Number)
 	}
 	delete(n.orders, r.Number)
 	n.trace("< reply %d: %d pages, %d refused, %v", r.Number, r.Count, len(r.Refused), r.Err)
-	if r.Err != nil && !errors.Is(r.Err, shard.ErrUnknown) && !errors.Is(r.Err, shard.ErrOrder) {
+	if r.Err != nil && !errors.Is(r.Err, crawl.ErrUnknown) && !errors.Is(r.Err, crawl.ErrOrder) {
 		n.must(r.Err)
 	}
 	n.watch.replied(n, o.order, r)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet/crawl/shard"
+	"freshet/crawl"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -39,7 +39,7 @@ var Plants = []Plant{
 }
 
 // rows returns what the shard reads.
-func (n *node) rows() shard.Rows {
+func (n *node) rows() crawl.Rows {
 	switch n.plant {
 	case "gate-forgotten", "unclean-as-clean", "visits-forgotten":
 		return plantedRows{n.store, n}
@@ -48,7 +48,7 @@ func (n *node) rows() shard.Rows {
 }
 
 // links returns the seen test as the shard has it.
-func (n *node) links() shard.Links {
+func (n *node) links() crawl.Links {
 	if n.plant == "cash-doubled" {
 		return plantedLinks{n.seen}
 	}
@@ -56,7 +56,7 @@ func (n *node) links() shard.Links {
 }
 
 type plantedRows struct {
-	shard.Rows
+	crawl.Rows
 	node *node
 }
 
@@ -81,7 +81,7 @@ func (r plantedRows) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]store.
 	return visits, err
 }
 
-type plantedLinks struct{ shard.Links }
+type plantedLinks struct{ crawl.Links }
 
 func (l plantedLinks) Offer(mark seen.Mark, links []weburl.Link, now time.Time) error {
 	doubled := append([]weburl.Link(nil), links...)
@@ -92,7 +92,7 @@ func (l plantedLinks) Offer(mark seen.Mark, links []weburl.Link, now time.Time) 
 }
 
 // readOnly is the seen test as a second shard has it, which only looks.
-type readOnly struct{ shard.Links }
+type readOnly struct{ crawl.Links }
 
 func (readOnly) Offer(seen.Mark, []weburl.Link, time.Time) error { return nil }
 func (readOnly) Due(time.Time, time.Duration) bool               { return false }

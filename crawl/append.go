@@ -1,0 +1,319 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// groupTurns is how many turns a group of records has at most.
+const groupTurns = 128
+
+// appends are the records that are to be made durable. One group is on its way at a time; what comes meanwhile makes
+// the next.
+type appends struct {
+	turns   []proposal // records of turns that wait
+	others  []proposal
+	group   []proposal // that is on its way
+	changes int        // proposals of changes that are not durable
+}
+
+// A proposal is an Append that waits to be durable.
+type proposal struct {
+	Append
+	bytes int
+	then  func(stored) error // done when it is; nil: nothing
+}
+
+// stored says what came of a proposal.
+type stored struct {
+	at     seen.Mark // of its first record
+	purged int64     // pages that it took down
+}
+
+func (a *appends) flies() bool { return len(a.group) > 0 }
+func (a *appends) busy() bool  { return len(a.turns)+len(a.others)+len(a.group) > 0 }
+
+// proposeTurn has the records of a turn made durable, which have so many bytes with their captures.
+func (s *Shard) proposeTurn(a Append, bytes int, then func(stored) error) {
+	s.appends.turns = append(s.appends.turns, proposal{a, bytes, then})
+}
+
+// propose has records of a change made durable, and goes on with then, if any, after that. Without records it goes on
+// at once.
+func (s *Shard) propose(records []store.Record, then func() error) error {
+	if then == nil {
+		then = func() error { return nil }
+	}
+	if len(records) == 0 {
+		return then()
+	}
+	s.proposeChange(Append{Records: records}, func(stored) error { return then() })
+	return nil
+}
+
+// proposeChange has an Append of a change made durable.
+func (s *Shard) proposeChange(a Append, then func(stored) error) {
+	s.appends.changes++
+	s.appends.others = append(s.appends.others, proposal{a, 0, func(done stored) error {
+		s.appends.changes--
+		return then(done)
+	}})
+}
+
+// appendGroup sends off the next group, if none is on its way.
+func (s *Shard) appendGroup() {
+	a := &s.appends
+	if a.flies() || len(a.turns)+len(a.others) == 0 {
+		return
+	}
+	n, bytes := 0, 0
+	for n < len(a.turns) && n < groupTurns && (n == 0 || bytes < s.settings.GroupBytes) {
+		bytes += a.turns[n].bytes
+		n++
+	}
+	a.group = append(slices.Clone(a.turns[:n]), a.others...)
+	a.turns = slices.Delete(a.turns, 0, n)
+	a.others = nil
+	for i := range a.group {
+		s.out.Append = append(s.out.Append, a.group[i].Append)
+	}
+}
+
+// appended takes in that a group is durable: the frontier learns what it did to the queues, then whoever waits for it
+// goes on.
+func (s *Shard) appended(e Appended) error {
+	group := s.appends.group
+	s.appends.group = nil
+	s.places.count(e.Turns)
+	s.places.count(e.Others)
+	for _, p := range group {
+		if p.Turn != 0 {
+			if err := s.committed(p); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range e.Turns {
+		if m.To == store.DueQueue {
+			s.front.Planned(m.Site, entryOf(m), s.now)
+		}
+	}
+	if err := s.tellMoves(e.Others); err != nil {
+		return err
+	}
+	for i, p := range group {
+		s.fresh.withdrawn(p.Records, s.now)
+		if p.then == nil {
+			continue
+		}
+		if err := p.then(stored{e.At[i], e.Purged}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// committed tells the frontier that the page of a turn has left the queue in which it was, and takes note of a site
+// whose rules are others.
+func (s *Shard) committed(p proposal) error {
+	page := s.turns[p.Turn].page
+	if !page.Robots {
+		s.front.Committed(page)
+	}
+	switch r := p.Records[0].(type) {
+	case *store.Robots:
+		if r.Keep {
+			return s.obeyStored(r.Site)
+		}
+	case *store.Refused:
+		if r.Reason == robots.ReasonRobots || r.Reason == robots.ReasonUnreachable {
+			s.front.WatchRobots(page.Site, s.now)
+		}
+	}
+	return nil
+}
+
+// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue. Of each site all
+// is told together, as the rows have all of it already.
+func (s *Shard) tellMoves(moves []store.Move) error {
+	of := map[weburl.Site][]store.Move{}
+	var sites []weburl.Site
+	for _, m := range moves {
+		if of[m.Site] == nil {
+			sites = append(sites, m.Site)
+		}
+		of[m.Site] = append(of[m.Site], m)
+	}
+	for _, site := range sites {
+		if err := s.tellSite(site, of[site]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellSite tells the frontier of one site's moves; pages that wait in no queue are nothing to it. A site that it
+// does not hold is restored from the rows, which have the moves already. New pages are told first: the frontier reads
+// the queue when it is told of others, and would find them there uncounted.
+func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
+	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
+		return nil
+	}
+	switch p := s.home(site); {
+	case !s.owns(p) || s.tenures[p] == coming: // the rows have what is to be known
+		return nil
+	case s.tenures[p] == going && !s.front.Known(site):
+		return nil
+	}
+	if !s.front.Known(site) {
+		info, err := s.siteInfo(site)
+		if err != nil {
+			return err
+		}
+		s.front.Restore(info, s.now)
+		return nil
+	}
+	var entries []frontier.Entry
+	for _, m := range moves {
+		if m.From == store.NoQueue && m.To == store.NewQueue {
+			entries = append(entries, entryOf(m))
+		}
+	}
+	if len(entries) > 0 {
+		s.front.Discovered(site, entries, s.now)
+	}
+	for _, m := range moves {
+		switch {
+		case m.From == store.NoQueue && m.To == store.DueQueue:
+			s.front.Planned(site, entryOf(m), s.now)
+		case m.From == store.NoQueue:
+		case m.To == m.From:
+			s.front.Moved(site, kindOf(m.From), fromEntry(m), entryOf(m), s.now)
+		default:
+			s.front.Removed(site, kindOf(m.From), fromEntry(m), s.now)
+			if m.To == store.DueQueue {
+				s.front.Planned(site, entryOf(m), s.now)
+			}
+		}
+	}
+	return nil
+}
+
+// siteInfo returns what is stored of a site.
+func (s *Shard) siteInfo(site weburl.Site) (frontier.SiteInfo, error) {
+	return ReadSite(s.rows, s.standing, site)
+}
+
+// ReadSite returns what is stored of a site, as a frontier is told of it. Standing says what its robots.txt asks for.
+// Without a row the error is store.ErrNotFound.
+func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), site weburl.Site) (info frontier.SiteInfo, err error) {
+	fail := func(err error) (frontier.SiteInfo, error) {
+		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
+	}
+	row, err := rows.Site(site)
+	if err != nil {
+		return fail(err)
+	}
+	gate, err := rows.Gate(rows.Home(site), site.Host())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fail(err)
+	}
+	info = frontier.SiteInfo{
+		Site: site, New: int(row.New), Due: int(row.Due), Cash: row.Cash.Cash(), Paused: row.Paused != 0,
+		RobotsUntil: fromUnix(row.Robots.Expires), RobotsWatched: watched(row), Gate: loadedGate(gate),
+	}
+	if row.Robots.Kept == 0 {
+		info.RobotsUntil = time.Time{} // none was had, whatever the last answer was taken for: it is asked for again
+	}
+	for _, queue := range []struct {
+		name  store.Queue
+		count int
+		first *frontier.Key
+	}{{store.NewQueue, info.New, &info.FirstNew}, {store.DueQueue, info.Due, &info.FirstDue}} {
+		if queue.count == 0 {
+			continue
+		}
+		entries, err := rows.ReadQueue(nil, site, queue.name, store.Key{}, 1)
+		if err != nil {
+			return fail(err)
+		}
+		if len(entries) > 0 {
+			*queue.first = frontier.Key(entries[0].Key)
+		}
+	}
+	if row.Robots.Kept != 0 {
+		rules, err := standing(site)
+		if err != nil {
+			return fail(err)
+		}
+		info.CrawlDelay, _ = rules.Rules.CrawlDelay()
+	}
+	return info, nil
+}
+
+func entryOf(m store.Move) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key(m.ToKey), Fingerprint: m.Fingerprint, Cash: m.Cash}
+}
+
+// fromEntry returns the entry that a move replaced.
+func fromEntry(m store.Move) frontier.Entry {
+	return frontier.Entry{Key: frontier.Key(m.FromKey), Fingerprint: m.Fingerprint, Cash: m.FromCash}
+}
+
+func kindOf(q store.Queue) frontier.Kind {
+	if q == store.DueQueue {
+		return frontier.KindDue
+	}
+	return frontier.KindNew
+}
+
+// queues shows the stored queues to a frontier.
+type queues struct{ rows Rows }
+
+// Read implements frontier.Queues.
+func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind, after frontier.Key, n int) ([]frontier.Entry, error) {
+	queue := store.NewQueue
+	if kind == frontier.KindDue {
+		queue = store.DueQueue
+	}
+	entries, err := q.rows.ReadQueue(nil, site, queue, store.Key(after), n)
+	for _, e := range entries {
+		dst = append(dst, frontier.Entry{Key: frontier.Key(e.Key), Fingerprint: e.Fingerprint, Cash: e.Cash})
+	}
+	return dst, err
+}
+
+// storedGate is a host's gate as records hold it.
+func storedGate(g frontier.Gate) *store.Gate {
+	return &store.Gate{End: unix(g.End), Next: unix(g.Next), IntervalNs: int64(g.Interval), Failures: g.Failures, Blocked: unix(g.Blocked)}
+}
+
+// loadedGate is the inverse of storedGate.
+func loadedGate(g store.Gate) frontier.Gate {
+	return frontier.Gate{
+		End: fromUnix(g.End), Next: fromUnix(g.Next), Interval: time.Duration(g.IntervalNs), Failures: g.Failures,
+		Blocked: fromUnix(g.Blocked),
+	}
+}
+
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func fromUnix(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}

@@ -1,0 +1,451 @@
+package crawl
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A crew are some shards over one store and one web, each with a seen set of its own. It does what the nodes of a
+// cluster do: it knows who owns a partition, passes links on, and has partitions handed over.
+type crew struct {
+	t       testing.TB
+	fs      *vfs.MemFS
+	store   *store.Store
+	web     map[string]*page
+	set     Settings
+	now     time.Time
+	members []*world
+	owner   []*world // by partition; nil: nobody
+	replies map[order]func(Reply)
+	lines   []string
+	servers map[string]*server
+	wire    *rand.Rand // loses, repeats and delays what shards send one another; nil: it does not
+	exact   bool       // the seen sets hold no cash back
+	lost    *world     // that nothing comes to, nor from; nil: nobody
+	moved   int        // hand-overs that came to their end
+}
+
+// order names an order that was given.
+type order struct {
+	w      *world
+	number uint64
+}
+
+// server is what a host knows of the crawl's manners.
+type server struct {
+	end, opens time.Time // of the last answer, and from when on it wants to be asked
+	by         *world    // who asks, until end
+}
+
+func newCrew(t *testing.T, names ...string) *crew { return crewOf(newWorld(t), names...) }
+
+// crewOf returns a crew that crawls the web of a world by its settings.
+func crewOf(alone *world, names ...string) *crew {
+	t := alone.t
+	c := &crew{t: t, fs: vfs.NewCrashableMem(), web: alone.web, set: alone.settings, now: begin, replies: map[order]func(Reply){}, servers: map[string]*server{}}
+	c.set.Wait = true
+	c.owner = make([]*world, c.set.Partitions)
+	for _, name := range names {
+		w := &world{t: t, fs: c.fs, web: c.web, turns: map[Turn]Fetch{}, crew: c}
+		w.settings.Name = name
+		c.members = append(c.members, w)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+func (c *crew) check(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *crew) log(text string) {
+	c.lines = append(c.lines, fmt.Sprintf("%s %s", c.now.Sub(begin).Round(time.Millisecond), text))
+}
+
+// command carries out a line of a transcript: one of a world, or of
+//
+//	hand SITE NAME   the site's partition is handed to that shard; cut off, its owner has no say in it
+//	cut NAME         the shard is cut off
+//	back NAME        it comes back with what it owns
+//	lose NAME        what is for the shard's partitions, or from them, is lost on the wire, until found
+//	found NAME       it is no longer, and all is sent again
+//
+// An order goes to the owner of its site, or to all.
+func (c *crew) command(w *world, name string, args []string) {
+	switch name {
+	case "page", "robots", "later", "change", "set":
+		w.command(name, args)
+		c.set = w.settings
+		c.set.Wait = true
+	case "start":
+		c.set.Seeds = nil
+		for _, seed := range args {
+			c.set.Seeds = append(c.set.Seeds, w.url(seed))
+		}
+		for p := range c.owner {
+			c.owner[p] = c.members[0]
+		}
+		c.openStore()
+		for _, member := range c.members {
+			c.start(member, false)
+		}
+	case "run":
+		c.run(w.duration(args[0]))
+	case "hand":
+		c.hand(c.store.Home(w.url(args[0]).Site()), c.member(args[1]))
+	case "cut":
+		c.stop(c.member(args[0]))
+	case "back":
+		c.start(c.member(args[0]), true)
+	case "lose":
+		c.lost = c.member(args[0])
+	case "found":
+		c.lost = nil
+		for p := range c.owner {
+			c.resend(weburl.Partition(p))
+		}
+	case "rows":
+		w.store = c.store
+		before := len(w.lines)
+		w.rows()
+		c.lines = append(c.lines, w.lines[before:]...)
+		w.lines = w.lines[:before]
+	default:
+		o := w.orderOf(name, args)
+		if len(args) > 0 {
+			c.order(c.owner[c.store.Home(w.url(args[0]).Site())], o, nil)
+			return
+		}
+		for _, member := range c.members {
+			c.order(member, o, nil)
+		}
+	}
+}
+
+func (c *crew) member(name string) *world {
+	for _, w := range c.members {
+		if w.settings.Name == name {
+			return w
+		}
+	}
+	c.t.Fatalf("no shard %s", name)
+	return nil
+}
+
+// openStore opens what all members share.
+func (c *crew) openStore() {
+	var err error
+	c.store, err = store.Open("data", store.Options{
+		FS: c.fs, Partitions: c.set.Partitions, CacheBytes: 1 << 20, Clock: clock.New(c.now, 1),
+		WARC: store.WARCOptions{Host: "test"},
+	})
+	c.check(err)
+	c.check(c.store.Heartbeat(c.now))
+}
+
+func (c *crew) close() {
+	for _, w := range c.members {
+		c.stop(w)
+	}
+	if c.store != nil {
+		c.check(c.store.Close())
+		c.store = nil
+	}
+}
+
+// start starts a member, with the partitions that are its own. CutOff says that it, or who owned them before, may have
+// been asking for pages when it was cut off.
+func (c *crew) start(w *world, cutOff bool) {
+	w.store, w.now, w.over, w.fs = c.store, c.now, "", c.fs
+	name := w.settings.Name
+	w.settings = c.set
+	w.settings.Name = name
+	w.settings.Owned = []weburl.Partition{}
+	if name == "" {
+		w.settings.Owned = nil
+	}
+	for p, owner := range c.owner {
+		if owner == w && name != "" {
+			w.settings.Owned = append(w.settings.Owned, weburl.Partition(p))
+		}
+	}
+	set, err := seen.Open("data/seen/"+name, seen.Options{
+		FS: c.fs, Partitions: c.set.Partitions, Home: c.store.Home, CacheEntries: 1000, BufferLinks: 30, Cash: !c.exact,
+	})
+	c.check(err)
+	w.seen = set
+	if c.exact {
+		w.seen = &exactSet{Test: set, pending: map[weburl.Fingerprint]weburl.Link{}}
+	}
+	rows := Rows(c.store)
+	if cutOff {
+		rows = cutOffRows{c.store}
+	}
+	w.shard, err = New(rows, w.seen, w.settings, c.now)
+	c.check(err)
+	w.wake = c.now
+}
+
+// cutOffRows are those of a store of which another goes on using other partitions.
+type cutOffRows struct{ *store.Store }
+
+func (r cutOffRows) Start() store.Start { return store.Start{} }
+
+// stop cuts a member off. What it was asking for ends there.
+func (c *crew) stop(w *world) {
+	if w.shard == nil {
+		return
+	}
+	for _, f := range w.turns {
+		if host := c.servers[f.URL.Site().Host()]; host != nil && host.by == w {
+			if host.end.After(c.now) {
+				host.end = c.now
+			}
+			host.opens = host.end // what it said is known to nobody
+		}
+	}
+	for o := range c.replies {
+		if o.w == w {
+			delete(c.replies, o)
+		}
+	}
+	w.later, w.turns = nil, map[Turn]Fetch{}
+	w.shard.Close()
+	w.shard = nil
+	c.check(w.seen.Close())
+}
+
+// crash cuts the power: of what was not synced some is lost.
+func (c *crew) crash(rng *rand.Rand) {
+	left := c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+	c.close()
+	c.fs = left
+	c.openStore()
+	for _, w := range c.members {
+		c.start(w, true)
+	}
+}
+
+// asked takes note that a host is asked, and fails if that is too soon.
+func (c *crew) asked(w *world, name string, e Ended) {
+	host := c.servers[name]
+	if host == nil {
+		host = &server{}
+		c.servers[name] = host
+	}
+	switch {
+	case host.end.After(c.now):
+		c.t.Errorf("%s: %s asks %s while another request is under way until %s", c.now.Sub(begin), w.settings.Name, name, host.end.Sub(begin))
+	case !host.end.IsZero() && c.now.Before(host.end.Add(c.set.Delay)), c.now.Before(host.opens):
+		c.t.Errorf("%s: %s asks %s, which had its last answer at %s and opens at %s", c.now.Sub(begin), w.settings.Name, name,
+			host.end.Sub(begin), host.opens.Sub(begin))
+	}
+	*host = server{end: e.At, opens: e.At.Add(max(e.RetryAfter, 0)), by: w}
+}
+
+// run lets a length of time pass.
+func (c *crew) run(d time.Duration) {
+	end := c.now.Add(d)
+	for steps := 0; ; steps++ {
+		if steps > 200_000 {
+			c.t.Fatalf("%s: more than 200,000 steps", c.now.Sub(begin))
+		}
+		w, at := c.next()
+		if w == nil || !at.Before(end) {
+			break
+		}
+		if at.After(c.now) {
+			c.now = at
+		}
+		c.step(w, true)
+	}
+	c.now = end
+}
+
+// next returns who has something to do first, and when.
+func (c *crew) next() (first *world, at time.Time) {
+	for _, w := range c.members {
+		if w.shard == nil {
+			continue
+		}
+		if len(w.later) > 0 && (first == nil || w.later[0].at.Before(at)) {
+			first, at = w, w.later[0].at
+		}
+		if !w.wake.IsZero() && (first == nil || w.wake.Before(at)) {
+			first, at = w, w.wake
+		}
+	}
+	return first, at
+}
+
+// step tells a member's shard what has happened by now, and does what it asks for.
+func (c *crew) step(w *world, does bool) {
+	w.now = c.now
+	var events []Event
+	for len(w.later) > 0 && !w.later[0].at.After(c.now) {
+		events = append(events, w.later[0].event)
+		w.later = w.later[1:]
+	}
+	work, err := w.shard.Step(c.now, events...)
+	c.check(err)
+	w.wake = work.Wake
+	if !does {
+		return
+	}
+	w.do(work)
+	if work.Ready && !w.shard.begun {
+		w.tell(Begin{})
+		w.tell(Room{4})
+	}
+}
+
+// carry passes on what a member sends, and its replies.
+func (c *crew) carry(w *world, work Work) {
+	for _, parcel := range work.Parcels {
+		c.send(w, parcel.To, Arriving{parcel})
+	}
+	for _, receipt := range work.Receipts {
+		c.send(w, receipt.From, Received{receipt})
+	}
+	for _, r := range work.Replies {
+		if done := c.replies[order{w, r.Number}]; done != nil {
+			delete(c.replies, order{w, r.Number})
+			done(r)
+			continue
+		}
+		text := fmt.Sprintf("reply %d", r.Count)
+		if r.Err != nil {
+			text = r.Err.Error()
+		}
+		w.log(text)
+	}
+}
+
+// send sends something to the owner of a partition.
+func (c *crew) send(from *world, p weburl.Partition, e Event) {
+	const takes = 5 * time.Millisecond
+	times, delay := 1, takes
+	if c.wire != nil {
+		times = []int{0, 1, 1, 1, 1, 2}[c.wire.IntN(6)]
+	}
+	for range times {
+		if c.wire != nil {
+			delay = time.Duration(c.wire.IntN(500)) * time.Millisecond
+		}
+		if to := c.owner[p]; to != nil && to.shard != nil && c.lost != to && c.lost != from {
+			to.now = c.now
+			to.after(delay, e)
+		}
+	}
+}
+
+// order gives a member an order.
+func (c *crew) order(w *world, o Order, done func(Reply)) {
+	w.orders++
+	if done != nil {
+		c.replies[order{w, w.orders}] = done
+	}
+	w.now = c.now
+	w.tell(Ordered{w.orders, o})
+}
+
+// hand has a partition handed to a member, from its owner or, if that was cut off, from nobody.
+func (c *crew) hand(p weburl.Partition, to *world) {
+	from := c.owner[p]
+	if from == to {
+		return
+	}
+	if from == nil || from.shard == nil {
+		c.take(p, to, false)
+		return
+	}
+	c.order(from, Give{p}, func(r Reply) {
+		if r.Err != nil {
+			return // it is being given already
+		}
+		c.log(fmt.Sprintf("%s gave %d", from.settings.Name, p))
+		c.owner[p] = nil
+		if to.shard == nil {
+			to = from
+		}
+		c.take(p, to, true)
+	})
+}
+
+func (c *crew) take(p weburl.Partition, to *world, clean bool) {
+	c.owner[p] = to
+	c.order(to, Take{p, clean}, func(r Reply) {
+		c.check(r.Err)
+		c.log(fmt.Sprintf("%s took %d", to.settings.Name, p))
+		c.moved++
+		c.resend(p)
+	})
+}
+
+// resend has all members send again what is for a partition.
+func (c *crew) resend(p weburl.Partition) {
+	for _, w := range c.members {
+		if w.shard != nil {
+			w.now = c.now
+			w.tell(Resend{p})
+		}
+	}
+}
+
+// exactSet is a seen set that holds no cash back.
+type exactSet struct {
+	*seen.Test
+	pending map[weburl.Fingerprint]weburl.Link
+}
+
+func (e *exactSet) Offer(mark seen.Mark, links []weburl.Link, now time.Time) error {
+	bare := slices.Clone(links)
+	for i := range bare {
+		bare[i].Cash = 0
+	}
+	if err := e.Test.Offer(mark, bare, now); err != nil {
+		return err
+	}
+	for _, link := range links {
+		if link.Cash > 0 {
+			link.Cash += e.pending[link.Fingerprint].Cash
+			e.pending[link.Fingerprint] = link
+		}
+	}
+	return nil
+}
+
+func (e *exactSet) Drain(dst []seen.Verdict) ([]seen.Verdict, []seen.Mark, error) {
+	verdicts, marks, err := e.Test.Drain(dst)
+	for i := range verdicts {
+		link := &verdicts[i].Link
+		link.Cash = e.pending[link.Fingerprint].Cash
+		delete(e.pending, link.Fingerprint)
+	}
+	var left []weburl.Fingerprint
+	for fp := range e.pending {
+		left = append(left, fp)
+	}
+	slices.Sort(left)
+	for _, fp := range left {
+		verdicts = append(verdicts, seen.Verdict{Link: e.pending[fp]})
+	}
+	clear(e.pending)
+	return verdicts, marks, err
+}
+
+func (e *exactSet) Collect(weburl.Link) float64        { return 0 }
+func (e *exactSet) Recall(weburl.Fingerprint, float64) {}

@@ -1,0 +1,99 @@
+package crawl
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// TestPausedSleeps holds that a crawl that is paused waits for an order, and does not ask to be called at once.
+func TestPausedSleeps(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "100", true)
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.open()
+	w.run(time.Minute)
+	w.order(PauseAll{true})
+	for range 10 {
+		w.now = w.now.Add(time.Second)
+		w.step()
+	}
+	work, err := w.shard.Step(w.now)
+	w.check(err)
+	if !work.Wake.IsZero() && !work.Wake.After(w.now) {
+		t.Errorf("paused at %v, to be called again at %v", w.now, work.Wake)
+	}
+}
+
+// TestCountsOnce holds that pages which are discovered together are counted once, though links to sites that were not
+// known alternate.
+func TestCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Scope = "any"
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.web["http://a.test/"] = &page{status: 200, links: []string{
+		"http://b.test/1", "http://c.test/1", "http://b.test/2", "http://c.test/2", "http://b.test/3",
+	}}
+	w.open()
+	for range 1000 {
+		w.run(10 * time.Millisecond)
+		total, err := w.store.Total()
+		w.check(err)
+		if total.New < 5 {
+			continue
+		}
+		w.run(diskTakes)
+		if told := w.shard.Status(w.now).Queues.QueuedNew; told != 5 {
+			t.Errorf("5 pages wait, %d are counted", told)
+		}
+		return
+	}
+	t.Fatal("the links are not discovered")
+}
+
+// TestRemembersFailing holds that a page whose kept visits have all failed is kept fresh after a restart.
+func TestRemembersFailing(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "1000", true)
+	w.set("interval", "1h", true)
+	w.settings.Retries = 0
+	root := parse(t, "http://a.test/")
+	w.settings.Seeds = []weburl.URL{root}
+	w.web[root.String()] = &page{status: 200}
+	w.open()
+	w.run(time.Minute)
+	w.web[root.String()].status = 500
+	w.run(time.Hour)
+	row, fp, err := w.store.PageOf(root)
+	w.check(err)
+	visits, err := w.store.Visits(w.store.Home(root.Site()), fp)
+	w.check(err)
+	if slices.ContainsFunc(visits, func(v store.Visit) bool { return v.Complete }) {
+		t.Fatalf("after %d visits one of those kept has not failed", row.Visits)
+	}
+	w.stop(true)
+	w.open()
+	if _, kept := w.shard.Refreshing(root, fp, w.now); !kept {
+		t.Error("the page is not kept fresh any more")
+	}
+}
+
+// TestDecidedMeanwhile holds that links which a drain has decided, though they were offered after it was asked for, are
+// not waited for.
+func TestDecidedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Wait = true
+	w.open()
+	w.run(time.Minute)
+	for range 3 {
+		w.shard.offers.fresh, w.shard.offers.offered = true, w.shard.now.Add(-time.Minute)
+		w.shard.offers.hurry = false
+		w.check(w.shard.drainIfDue())
+	}
+	if w.shard.offers.undecided() {
+		t.Error("nothing waits in the seen test, and links are taken for undecided")
+	}
+}

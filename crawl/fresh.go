@@ -1,0 +1,372 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"freshet/crawl/keepfresh"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// fresh keeps the stored pages fresh: it tells a Keeper what comes of visits, and says which pages the Keeper picks.
+// Learning goes in bounded pieces, one a look. A nil fresh keeps nothing.
+type fresh struct {
+	asked  Refresh
+	second time.Duration // as Settings have it
+	pacer  *keepfresh.Pacer
+	policy refresh.Policy
+	belief *refresh.Index // what is believed of pages; the policy itself where that is an Index
+	keeper *keepfresh.Keeper
+
+	ids   map[PageKey]refresh.ID
+	pages []kept       // by ID
+	free  []refresh.ID // of no page
+
+	study func() (struct{}, bool) // does the next piece of learning; nil: nothing is being learned
+	stop  func()                  // ends it
+	last  time.Time               // look
+	wake  time.Time               // of the next
+	told  bool                    // something since the last look
+	stuck bool                    // picks are on their way to the due queues
+
+	calibration calibration
+	sums        Beliefs
+	wanted      bool      // the sums are
+	rest        time.Time // until then there are no further sums
+	known       *Freshness
+
+	ranking ranking
+}
+
+// kept is a page that is kept fresh.
+type kept struct {
+	key    PageKey
+	url    weburl.URL
+	weight float64
+	visits int32 // that were planned
+}
+
+// How often is looked, in machine time, and how many pages are picked then.
+const (
+	lookAhead   = 250 * time.Millisecond // what is picked beforehand
+	soonLooks   = 100 * time.Millisecond // until the next look after something was told
+	restLooks   = time.Second            // and after nothing was
+	picksAtOnce = 256
+)
+
+func newFresh(asked Refresh, hosts keepfresh.Hosts, delay, second time.Duration, now time.Time) (*fresh, error) {
+	policy, err := asked.newPolicy()
+	if err != nil {
+		return nil, err
+	}
+	f := &fresh{
+		asked: asked, second: second, policy: policy, pacer: keepfresh.NewPacer(asked.Budget, asked.Interval, now),
+		ids: map[PageKey]refresh.ID{},
+	}
+	if index, ok := policy.(*refresh.Index); ok {
+		f.belief = index
+		f.keeper = keepfresh.New(hosts, f.pace(delay), ranked{index})
+		return f, nil
+	}
+	f.belief = refresh.NewIndex(refresh.Default())
+	f.keeper = keepfresh.New(hosts, f.pace(delay), policy, f.belief)
+	return f, nil
+}
+
+// pace returns how far ahead pages are picked.
+func (f *fresh) pace(delay time.Duration) keepfresh.Pace {
+	return keepfresh.NewPace(f.asked.Budget, f.asked.Interval, f.of(lookAhead), delay)
+}
+
+// of returns a part of a second of the machine's, in the crawl's time.
+func (f *fresh) of(part time.Duration) time.Duration {
+	return time.Duration(float64(part) * f.second.Seconds())
+}
+
+// setBudget puts another budget in force, and another delay of the crawl.
+func (f *fresh) setBudget(budget int64, delay time.Duration, now time.Time) {
+	if budget != f.asked.Budget {
+		f.asked.Budget = budget
+		f.pacer.SetBudget(budget, now)
+	}
+	f.keeper.SetPace(f.pace(delay))
+}
+
+// ranked asks an Index for what it has ranked: it studies apart from its picks.
+type ranked struct{ *refresh.Index }
+
+// Next implements refresh.Policy.
+func (p ranked) Next(now float64) (refresh.ID, float64, bool) { return p.Pick(now) }
+
+// hosts tells from the frontier when sites may be asked.
+type hosts struct{ shard *Shard }
+
+// enter takes a page in.
+func (f *fresh) enter(key PageKey, u weburl.URL, at float64) refresh.ID {
+	var id refresh.ID
+	if n := len(f.free); n > 0 {
+		id, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		id = refresh.ID(len(f.pages))
+		f.pages = append(f.pages, kept{})
+	}
+	weight := math.Max(0, f.asked.Weight(u))
+	f.pages[id] = kept{key: key, url: u, weight: weight}
+	f.ids[key] = id
+	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at})
+	return id
+}
+
+// forget lets a page go.
+func (f *fresh) forget(id refresh.ID, now time.Time) {
+	f.keeper.Forget(id, now)
+	delete(f.ids, f.pages[id].key)
+	f.pages[id] = kept{}
+	f.free = append(f.free, id)
+}
+
+// withdrawn forgets the pages that records withdraw: nobody asks for them any more.
+func (f *fresh) withdrawn(records []store.Record, now time.Time) {
+	if f == nil {
+		return
+	}
+	for _, r := range records {
+		if w, ok := r.(*store.Withdrawn); ok {
+			if id, known := f.ids[PageKey{w.Partition, w.Fingerprint}]; known {
+				f.forget(id, now)
+			}
+		}
+	}
+}
+
+// takenDown forgets the page or the site that was purged. O(pages).
+func (f *fresh) takenDown(target store.Target, now time.Time) {
+	if f == nil {
+		return
+	}
+	for id := range f.pages {
+		u := f.pages[id].url
+		if !u.IsZero() && (u == target.URL || target.URL.IsZero() && u.Site() == target.Site) {
+			f.forget(refresh.ID(id), now)
+		}
+	}
+}
+
+// claimed takes word, as of a time that policies have, that a page has changed.
+func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
+	if f == nil {
+		return
+	}
+	if id, known := f.ids[page]; known {
+		f.told = true
+		f.belief.Claim(id, source, at)
+	}
+}
+
+// claimant returns who claims that a page has changed, 0 if nobody does.
+func (f *fresh) claimant(page PageKey) refresh.Source {
+	if f == nil {
+		return 0
+	}
+	if id, known := f.ids[page]; known {
+		return f.belief.Claimed(id)
+	}
+	return 0
+}
+
+// A visit is what came of a page's turn.
+type visit struct {
+	page    PageKey
+	url     weburl.URL
+	at      time.Time
+	outcome refresh.Outcome
+	fresh   bool // it was seen whole
+	gone    bool // it is no longer kept fresh
+	again   bool // its visit failed, and it is asked for again
+}
+
+// visited takes in what came of a turn.
+func (f *fresh) visited(v visit, now time.Time) {
+	f.told = true
+	id, known := f.ids[v.page]
+	switch {
+	case v.gone && known:
+		f.forget(id, now)
+	case v.gone:
+	case !known && v.fresh:
+		f.enter(v.page, v.url, keepfresh.Seconds(v.at))
+	case known && v.again:
+		f.keeper.Retrying(id, v.at)
+	case known:
+		seen := refresh.Visit{At: keepfresh.Seconds(v.at), Outcome: v.outcome}
+		if v.outcome != refresh.Unknown {
+			f.calibration.add(f.belief.Copy(id, seen.At).Stale, v.outcome == refresh.Changed)
+		}
+		f.keeper.Visited(id, seen)
+	}
+	if !v.again {
+		f.asked.OnVisit(v.url, v.at, v.fresh, !v.gone)
+	}
+}
+
+// learn does the next piece of learning, and tells whether there is more.
+func (f *fresh) learn(now time.Time) (more bool) {
+	if f.study == nil {
+		pieces := f.belief.Study(keepfresh.Seconds(now))
+		f.study, f.stop = iter.Pull(func(yield func(struct{}) bool) {
+			for range pieces {
+				if !yield(struct{}{}) {
+					return
+				}
+			}
+		})
+	}
+	if _, more = f.study(); !more {
+		f.close()
+	}
+	return more
+}
+
+// close ends what is being learned.
+func (f *fresh) close() {
+	if f != nil && f.stop != nil {
+		f.stop()
+		f.study, f.stop = nil, nil
+	}
+}
+
+// pick returns the records of the pages that are to be visited next, and when to pick again.
+func (f *fresh) pick(now time.Time) (records []store.Record, wake time.Time) {
+	picks, wake := f.keeper.Pick(nil, picksAtOnce, now)
+	for _, pick := range picks {
+		page := &f.pages[pick.ID]
+		page.visits++
+		records = append(records, &store.Planned{
+			Partition: page.key.Partition, Fingerprint: page.key.Fingerprint, Due: pick.Due.UnixNano(),
+		})
+	}
+	return records, wake
+}
+
+// Opens implements keepfresh.Hosts.
+func (h hosts) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
+	return h.shard.front.Opens(site, now)
+}
+
+// Rate implements keepfresh.Hosts.
+func (h hosts) Rate(site weburl.Site) float64 { return h.shard.front.Rate(site) }
+
+// keepFresh takes a look at the pages that are kept fresh, if it is time: it learns, picks, and sums up.
+func (s *Shard) keepFresh() error {
+	f := s.fresh
+	if f == nil || !s.begun || s.ending != "" {
+		return nil
+	}
+	s.rank()
+	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
+		f.wake = soon
+	}
+	if s.paused { // the order to go on is what helps
+		return nil
+	}
+	if s.now.Before(f.wake) {
+		s.wakeAt(f.wake)
+		return nil
+	}
+	f.wake, f.last, f.told = s.now.Add(f.of(restLooks)), s.now, false
+	if f.learn(s.now) {
+		f.wake = s.now
+	}
+	if !f.stuck {
+		records, again := f.pick(s.now)
+		if !again.IsZero() && again.Before(f.wake) {
+			f.wake = again
+		}
+		f.stuck = true
+		err := s.propose(records, func() error {
+			f.stuck = false
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	f.estimate(s.now)
+	if least := s.now.Add(time.Millisecond); f.wake.Before(least) && f.study == nil {
+		f.wake = least
+	}
+	s.wakeAt(f.wake)
+	return nil
+}
+
+// learned tells what keeps pages fresh what came of a turn that was committed: record is nil if it had no request.
+func (s *Shard) learned(t *turn, record *store.Fetched, links []weburl.Link) error {
+	f := s.fresh
+	if f == nil {
+		return nil
+	}
+	key := s.key(t.page)
+	row, err := s.rows.Page(key.Partition, key.Fingerprint)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("crawl: refresh: page %s: %w", t.page.Fingerprint, err)
+	}
+	f.visited(s.visit(key, &row, record), s.now)
+	s.takeClaims(t.page.Site, links)
+	return nil
+}
+
+// visit returns what came of a page's turn, of which row is the page's now.
+func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit {
+	v := visit{page: key, url: row.URL, at: s.now}
+	if record == nil || !s.refreshes(row) {
+		v.gone = true
+		return v
+	}
+	v.at = time.Unix(0, record.At)
+	v.fresh = record.Outcome == store.OutcomeNotModified ||
+		record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError
+	switch {
+	case !v.fresh && record.RetryAt != 0:
+		v.again = true
+	case v.fresh && row.LastChanged == record.At:
+		v.outcome = refresh.Changed
+	case v.fresh:
+		v.outcome = refresh.Unchanged
+	}
+	return v
+}
+
+// refreshes tells whether a page is kept fresh: it has a copy that may be served, is of a type that the rules
+// refresh, and was not set aside.
+func (s *Shard) refreshes(row *store.Page) bool {
+	return row.State == store.StateLive && row.Strikes < MaxStrikes && s.rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
+}
+
+// takeClaims takes word that pages of a site have changed: of a sitemap or a feed of its own. A date that lies ahead
+// claims nothing.
+func (s *Shard) takeClaims(site weburl.Site, links []weburl.Link) {
+	for i := range links {
+		link := &links[i]
+		var source refresh.Source
+		switch link.Rel {
+		case weburl.RelSitemap:
+			source = refresh.Sitemap
+		case weburl.RelFeed:
+			source = refresh.Feed
+		default:
+			continue
+		}
+		if link.LastMod <= 0 || link.LastMod > s.now.UnixNano() || link.URL.Site() != site {
+			continue
+		}
+		s.fresh.claimed(PageKey{s.home(site), link.Fingerprint}, source, keepfresh.Seconds(time.Unix(0, link.LastMod)))
+	}
+}

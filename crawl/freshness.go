@@ -1,0 +1,310 @@
+package crawl
+
+import (
+	"cmp"
+	"fmt"
+	"freshet/crawl/keepfresh"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"freshet/refresh"
+	"freshet/refresh/policies"
+	"freshet/weburl"
+)
+
+// Refresh says how a crawl keeps its copy fresh.
+type Refresh struct {
+	// Budget is how many pages are asked for in an interval, at most: new pages, visits, redirect hops,
+	// answers 304 and failures alike; not robots.txt. Required.
+	Budget   int64
+	Interval time.Duration // default 24 h
+	Policy   string        // one of policies.Names; default policies.Default
+	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
+	Weight func(weburl.URL) float64
+	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
+	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
+	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
+	Rank time.Duration
+	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
+	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.
+	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
+}
+
+// WithDefaults returns r with its zero fields set.
+func (r Refresh) WithDefaults() (Refresh, error) {
+	r.Interval = cmp.Or(r.Interval, 24*time.Hour)
+	r.Policy = cmp.Or(r.Policy, policies.Default, "default")
+	if r.Weight == nil {
+		r.Weight = func(weburl.URL) float64 { return 1 }
+	}
+	if r.OnVisit == nil {
+		r.OnVisit = func(weburl.URL, time.Time, bool, bool) {}
+	}
+	if r.Budget < 1 {
+		return r, fmt.Errorf("crawl: budget %d: want at least a request an interval", r.Budget)
+	}
+	if r.Interval < 0 {
+		return r, fmt.Errorf("crawl: interval %v is negative", r.Interval)
+	}
+	if r.Rank < 0 {
+		return r, fmt.Errorf("crawl: pages ranked every %v: want a positive duration", r.Rank)
+	}
+	if _, err := r.newPolicy(); err != nil {
+		return r, fmt.Errorf("crawl: %w", err)
+	}
+	return r, nil
+}
+
+func (r Refresh) perSecond() float64 { return float64(r.Budget) / r.Interval.Seconds() }
+
+// newPolicy returns the policy, without pages.
+func (r Refresh) newPolicy() (refresh.Policy, error) {
+	return policies.New(r.Policy, policies.Setting{
+		Budget: r.perSecond(), Interval: r.Interval.Seconds(), Random: rand.New(rand.NewPCG(1, 2)),
+	})
+}
+
+// Freshness is what is believed of the copy: no server was asked for it.
+type Freshness struct {
+	Pages     int64   `json:"pages"`      // kept fresh
+	Freshness float64 `json:"freshness"`  // expected share of them whose copy is up to date
+	Weighted  float64 `json:"weighted"`   // the same by weight
+	MeanAgeS  float64 `json:"mean_age_s"` // expected time since a copy's page first changed, 0 for the fresh
+	Policy    string  `json:"policy"`
+	Budget    int64   `json:"budget"` // requests an interval
+	IntervalS float64 `json:"interval_s"`
+	Requests  int64   `json:"requests_in_interval"` // of pages, so far
+	Last      int64   `json:"requests_last_interval"`
+	UnderWay  int     `json:"visits_planned"` // pages that are picked and may be asked for now
+	Waiting   int     `json:"visits_waiting"` // pages that are picked and wait: their site may not be asked now
+	// Of the last visits, thousand or so: the share that was expected to find a change, and that which did.
+	// Their distance tells how far Freshness can be trusted.
+	ExpectedChanged float64 `json:"visits_expected_changed"`
+	FoundChanged    float64 `json:"visits_found_changed"`
+	// Forecast is the freshness by weight that other budgets would keep in the long run.
+	Forecast []BudgetFreshness `json:"forecast"`
+	// Sites are those with the most pages, mostSites of them.
+	Sites map[string]SiteFreshness `json:"sites"`
+}
+
+// SiteFreshness is what is believed of a site's copy.
+type SiteFreshness struct {
+	Pages     int64   `json:"pages"`
+	Freshness float64 `json:"freshness"`
+	MeanAgeS  float64 `json:"mean_age_s"`
+}
+
+// BudgetFreshness is what a budget buys, all of it spent on visits.
+type BudgetFreshness struct {
+	Budget    int64   `json:"budget"` // requests an interval
+	Freshness float64 `json:"freshness"`
+}
+
+// mostSites bounds the sites that are told of one by one.
+const mostSites = 50
+
+// Beliefs sum up what is believed of pages. They are filled some pages at a time, see Shard.SumUp.
+type Beliefs struct {
+	next   refresh.ID
+	total  belief
+	bySite map[weburl.Site]*belief
+}
+
+// belief sums up what is believed of some pages.
+type belief struct {
+	pages                        int64
+	fresh, age, weight, weighted float64
+}
+
+func (b *belief) add(c refresh.Copy, weight float64) {
+	b.pages++
+	b.fresh += 1 - c.Stale
+	b.age += c.Age
+	b.weight += weight
+	b.weighted += weight * (1 - c.Stale)
+}
+
+func (b *belief) freshness() float64 { return b.fresh / float64(max(1, b.pages)) }
+func (b *belief) meanAge() float64   { return b.age / float64(max(1, b.pages)) }
+
+const (
+	summedAtOnce = 2048
+	sumEvery     = time.Second // of the machine's time
+)
+
+// estimate goes on with the sums over all pages, if somebody has asked for them since the last, and notes at their end
+// what they came to.
+func (f *fresh) estimate(now time.Time) {
+	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, nil, now) {
+		return
+	}
+	found := f.sums.Result()
+	found.Forecast = f.forecast()
+	found.ExpectedChanged, found.FoundChanged = f.calibration.shares()
+	found.UnderWay, found.Waiting = f.keeper.Counts()
+	f.known = found
+	f.sums, f.wanted, f.rest = Beliefs{}, false, now.Add(f.of(sumEvery))
+}
+
+// sumUp adds some further pages to sums, and reports whether they were the last. Of says which count; nil: all.
+func (f *fresh) sumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done bool) {
+	if b.bySite == nil {
+		b.bySite = map[weburl.Site]*belief{}
+	}
+	end := min(b.next+summedAtOnce, refresh.ID(len(f.pages)))
+	at := keepfresh.Seconds(now)
+	for ; b.next < end; b.next++ {
+		page := &f.pages[b.next]
+		if page.url.IsZero() || of != nil && !of(page.url) {
+			continue
+		}
+		c := f.belief.Copy(b.next, at)
+		b.total.add(c, page.weight)
+		site := page.url.Site()
+		if b.bySite[site] == nil {
+			b.bySite[site] = new(belief)
+		}
+		b.bySite[site].add(c, page.weight)
+	}
+	return b.next >= refresh.ID(len(f.pages))
+}
+
+// forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
+const forecastPages = 256
+
+// forecast returns what a quarter of the budget to four times as much would keep fresh.
+func (f *fresh) forecast() []BudgetFreshness {
+	some, share := f.outlooks()
+	var all []BudgetFreshness
+	var rates []float64
+	for _, times := range [...]float64{0.25, 0.5, 1, 2, 4} {
+		all = append(all, BudgetFreshness{Budget: int64(math.Round(times * float64(f.asked.Budget)))})
+		rates = append(rates, times*f.asked.perSecond()*share)
+	}
+	for i, fresh := range refresh.Forecast(some, rates) {
+		all[i].Freshness = fresh
+	}
+	return all
+}
+
+// outlooks returns the outlooks of some pages, and which share of all these are.
+func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
+	step := 1 + len(f.pages)/forecastPages
+	for id := 0; id < len(f.pages); id += step {
+		if !f.pages[id].url.IsZero() {
+			some = append(some, f.belief.Outlook(refresh.ID(id)))
+		}
+	}
+	return some, float64(len(some)) / float64(max(1, len(f.ids)))
+}
+
+// calibration holds what visits were expected to find beside what they found, the last ones most.
+type calibration struct{ visits, expected, changed float64 }
+
+// rememberedFindings is how many visits a calibration rests on.
+const rememberedFindings = 1000
+
+// add takes in a visit to a copy that was stale with a probability.
+func (c *calibration) add(stale float64, changed bool) {
+	const keep = 1 - 1.0/rememberedFindings
+	found := 0.0
+	if changed {
+		found = 1
+	}
+	c.visits, c.expected, c.changed = keep*c.visits+1, keep*c.expected+stale, keep*c.changed+found
+}
+
+// shares returns the share of changed pages that was expected and that which was found.
+func (c *calibration) shares() (expected, found float64) {
+	if c.visits == 0 {
+		return 0, 0
+	}
+	return c.expected / c.visits, c.changed / c.visits
+}
+
+// Result returns what the sums came to.
+func (b *Beliefs) Result() *Freshness {
+	f := &Freshness{Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{}}
+	if b.total.weight > 0 {
+		f.Weighted = b.total.weighted / b.total.weight
+	}
+	sites := make([]weburl.Site, 0, len(b.bySite))
+	for site := range b.bySite {
+		sites = append(sites, site)
+	}
+	slices.SortFunc(sites, func(x, y weburl.Site) int {
+		return cmp.Or(cmp.Compare(b.bySite[y].pages, b.bySite[x].pages), cmp.Compare(x, y))
+	})
+	for _, site := range sites[:min(len(sites), mostSites)] {
+		one := b.bySite[site]
+		f.Sites[string(site)] = SiteFreshness{Pages: one.pages, Freshness: one.freshness(), MeanAgeS: one.meanAge()}
+	}
+	return f
+}
+
+// Freshness returns what is believed of the copy, as it was summed up last, and has that done again; nil before the
+// first time, and where nothing is kept fresh.
+func (s *Shard) Freshness(now time.Time) *Freshness { return s.fresh.freshness(now) }
+
+// freshness returns what the last sums came to, and asks for further ones; nil before the first.
+func (f *fresh) freshness(now time.Time) *Freshness {
+	if f == nil {
+		return nil
+	}
+	f.wanted, f.told = true, true
+	if f.known == nil {
+		return nil
+	}
+	found := *f.known
+	found.Policy, found.Budget, found.IntervalS = f.asked.Policy, f.asked.Budget, f.asked.Interval.Seconds()
+	found.Last, found.Requests = f.pacer.Requests(now)
+	return &found
+}
+
+// SumUp adds what is believed now of some further pages to sums, and reports whether they were the last. Of says which
+// pages count; nil: all. A crawl that keeps nothing fresh has none.
+func (s *Shard) SumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done bool) {
+	return s.fresh == nil || s.fresh.sumUp(b, of, now)
+}
+
+// Refreshing is what is believed of a page that is kept fresh, and what follows from it.
+type Refreshing struct {
+	Weight     float64
+	Planned    int        // visits since the crawl began to run
+	NextDue    *time.Time // nil: never, or not known
+	RatePerDay float64    // changes expected
+	Stale      float64    // the probability that the copy is stale
+	AgeS       float64
+	Value, Bar float64 // of a visit now, and from which value on pages are visited
+	// PerInterval is how many visits an interval the page is worth at present.
+	PerInterval float64
+}
+
+// Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
+func (s *Shard) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint, now time.Time) (p Refreshing, ok bool) {
+	f := s.fresh
+	if f == nil {
+		return p, false
+	}
+	id, ok := f.ids[PageKey{s.home(u.Site()), fingerprint}]
+	if !ok {
+		return p, false
+	}
+	at := keepfresh.Seconds(now)
+	page, c := &f.pages[id], f.belief.Copy(id, at)
+	due := f.belief.Due(id, at)
+	p = Refreshing{Weight: page.weight, Planned: int(page.visits), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
+	if f.policy == refresh.Policy(f.belief) {
+		p.Value, p.Bar = due.Value, due.Bar
+		if due.Every > 0 {
+			p.PerInterval = f.asked.Interval.Seconds() / due.Every
+		}
+		if due.At < at+100*365*86400 {
+			when := now.Add(time.Duration((due.At - at) * 1e9)).UTC()
+			p.NextDue = &when
+		}
+	}
+	return p, true
+}

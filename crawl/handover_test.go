@@ -1,0 +1,232 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/store/repair"
+	"freshet/weburl"
+)
+
+// smallWeb makes a web of some sites with links between them, and returns its seeds.
+func smallWeb(t *testing.T, web map[string]*page, rng *rand.Rand) (seeds []weburl.URL) {
+	const sites, pages = 7, 9
+	name := func(site, n int) string {
+		if n == 0 {
+			return fmt.Sprintf("http://s%d.test/", site)
+		}
+		return fmt.Sprintf("http://s%d.test/%d", site, n)
+	}
+	anywhere := func() string { return name(rng.IntN(sites), rng.IntN(pages+1)) } // the last page is missing
+	for site := range sites {
+		for n := range pages {
+			at := &page{status: 200, body: name(site, n), links: []string{name(site, n+1)}}
+			for range rng.IntN(5) {
+				at.links = append(at.links, anywhere())
+			}
+			if rng.IntN(12) == 0 {
+				at.status, at.retryAfter = 503, time.Duration(rng.IntN(20))*time.Second
+			}
+			web[name(site, n)] = at
+		}
+		robots := &page{status: 200, body: "User-agent: *\nDisallow: /7\n"}
+		for range rng.IntN(3) {
+			robots.body += "Sitemap: " + anywhere() + "\n"
+		}
+		web[fmt.Sprintf("http://s%d.test/robots.txt", site)] = robots
+	}
+	for range 1 + rng.IntN(3) {
+		seeds = append(seeds, parse(t, anywhere()))
+	}
+	return seeds
+}
+
+// found returns what a crawl has come to: of each page its state and what came to it.
+func (c *crew) found() map[string]string {
+	pages := map[string]string{}
+	for p := range c.set.Partitions {
+		for row, err := range c.store.Pages(weburl.Partition(p)) {
+			c.check(err)
+			pages[row.URL.String()] = fmt.Sprintf("%s, cash %g of which %g is paid, queue %s", row.State, row.Cash, row.Paid, row.Queue)
+		}
+	}
+	return pages
+}
+
+// settled fails unless everything has come to its end.
+func (c *crew) settled() {
+	for _, w := range c.members {
+		s := w.shard
+		if !s.offers.idle() || s.moves.busy() || len(s.turns) > 0 || s.appends.busy() || s.Unsent() > 0 || len(s.joinable()) > 0 {
+			c.t.Errorf("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d records unsent, %d pairs to join", w.settings.Name,
+				s.offers.idle(), s.moves.busy(), len(s.turns), s.appends.busy(), s.Unsent(), len(s.joinable()))
+		}
+		for p, tenure := range s.tenures {
+			if (tenure == serving) != (c.owner[p] == w) || tenure == coming || tenure == going {
+				c.t.Errorf("%s stands to partition %d as %d", w.settings.Name, p, tenure)
+			}
+		}
+	}
+	err := repair.Verify(context.Background(), c.store, func(p store.Problem) { c.t.Errorf("verify: %v", p) })
+	c.check(err)
+}
+
+const quietEnough = 12 * time.Hour // for all retries
+
+// TestHandOvers holds that a crawl of some shards, which hand partitions to one another while they are cut off now and
+// then, comes to what one shard alone comes to: the same pages, each with the same cash, no host asked too soon.
+func TestHandOvers(t *testing.T) {
+	seeds := 12
+	if text := os.Getenv("FRESHET_SEEDS"); text != "" {
+		var err error
+		if seeds, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := 0
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { moved += handOvers(t, seed) })
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d hand-overs", moved)
+}
+
+func handOvers(t *testing.T, seed uint64) (moved int) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	prepare := func(c *crew) {
+		c.set.Seeds = smallWeb(t, c.web, rand.New(rand.NewPCG(seed, 2)))
+		c.set.Ordering, c.exact = frontier.InLinks{}, true
+		c.set.Scope = []string{"any", "site", "domain"}[seed%3]
+		if c.set.Scope != "any" {
+			for site := range 7 {
+				c.set.Seeds = append(c.set.Seeds, parse(t, fmt.Sprintf("http://s%d.test/%d", site, site)))
+			}
+		}
+	}
+	alone := newCrew(t, "")
+	prepare(alone)
+	alone.openStore()
+	alone.start(alone.members[0], false)
+	alone.run(quietEnough)
+	want := alone.found()
+
+	c := newCrew(t, []string{"a", "b", "c"}[:2+rng.IntN(2)]...)
+	prepare(c)
+	c.set.OfferBytes = []int64{1 << 20, 1 << 10}[seed%2]
+	c.wire = rand.New(rand.NewPCG(seed, 3))
+	for p := range c.owner {
+		c.owner[p] = c.members[rng.IntN(len(c.members))]
+	}
+	c.openStore()
+	for _, w := range c.members {
+		c.start(w, false)
+	}
+	for range 40 {
+		c.act(rng)
+		c.run(time.Duration(rng.IntN(1500)) * time.Millisecond)
+		if t.Failed() {
+			break
+		}
+	}
+	for range 100 { // what the wire has lost is sent again
+		for p := range c.owner {
+			c.resend(weburl.Partition(p))
+		}
+		c.run(quietEnough / 100)
+	}
+	c.settled()
+	if diff := cmp.Diff(want, c.found()); diff != "" {
+		t.Errorf("pages (-alone +together):\n%s", diff)
+	}
+	if t.Failed() {
+		t.Log("\n" + strings.Join(c.lines, "\n"))
+	}
+	return c.moved
+}
+
+// act hands over a partition, or cuts somebody off.
+func (c *crew) act(rng *rand.Rand) {
+	p := weburl.Partition(rng.IntN(len(c.owner)))
+	w := c.members[rng.IntN(len(c.members))]
+	switch rng.IntN(10) {
+	case 0: // the power fails
+		c.midway(rng, c.members...)
+		c.log("crash")
+		for p, owner := range c.owner {
+			if owner == nil {
+				c.owner[p] = w
+			}
+		}
+		c.crash(rng)
+	case 1: // one is cut off, and comes back
+		c.log(w.settings.Name + " cut off")
+		c.cutOff(w, rng)
+	case 2: // one is cut off, and others take what it had
+		c.midway(rng, w)
+		c.log(w.settings.Name + " cut off, its partitions go to others")
+		c.stop(w)
+		others := slices.DeleteFunc(slices.Clone(c.members), func(other *world) bool { return other == w })
+		for p, owner := range c.owner {
+			if owner == w {
+				c.take(weburl.Partition(p), others[rng.IntN(len(others))], false)
+			}
+		}
+		c.run(time.Duration(rng.IntN(300)) * time.Millisecond)
+		c.start(w, true)
+	case 3, 4: // giver or taker is cut off on the way
+		from := c.owner[p]
+		c.hand(p, w)
+		c.run(time.Duration(rng.IntN(200)) * time.Millisecond)
+		ends := []*world{from, w}[rng.IntN(2)]
+		if ends == nil || ends.shard == nil {
+			return
+		}
+		c.log(ends.settings.Name + " cut off as " + from.settings.Name + " hands over to " + w.settings.Name)
+		c.cutOff(ends, rng)
+	default:
+		c.hand(p, w)
+	}
+	for p := range c.owner {
+		c.resend(weburl.Partition(p))
+	}
+}
+
+// cutOff cuts somebody off, who comes back soon.
+func (c *crew) cutOff(w *world, rng *rand.Rand) {
+	c.midway(rng, w)
+	c.stop(w)
+	c.run(time.Duration(rng.IntN(300)) * time.Millisecond)
+	c.start(w, true)
+}
+
+// midway lets things go on for a while. What somebody who is to be cut off wants done next may not be done any more.
+func (c *crew) midway(rng *rand.Rand, ends ...*world) {
+	for range rng.IntN(30) {
+		w, at := c.next()
+		if w == nil || at.Sub(c.now) > time.Minute {
+			break
+		}
+		if at.After(c.now) {
+			c.now = at
+		}
+		c.step(w, true)
+	}
+	for _, w := range ends {
+		if w.shard != nil && rng.IntN(2) == 0 {
+			c.step(w, false)
+		}
+	}
+}

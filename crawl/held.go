@@ -1,0 +1,23 @@
+package crawl
+
+import "freshet/frontier"
+
+// Held says how much a shard keeps in memory.
+type Held struct {
+	Sites       int   // of which pages wait
+	Kept        int   // pages that are kept fresh
+	Known       int64 // pages
+	RobotsBytes int64 // of rules
+}
+
+// Held returns how much the shard keeps in memory. O(1).
+func (s *Shard) Held() Held {
+	h := Held{Sites: s.front.Stats().Sites, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
+	if s.fresh != nil {
+		h.Kept = len(s.fresh.pages)
+	}
+	return h
+}
+
+// Queues shows the stored queues to a frontier.
+func Queues(rows Rows) frontier.Queues { return queues{rows} }

@@ -1,0 +1,334 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Links pass in two steps. They are offered to the seen test, which takes them at once or, while it is full, not before
+// the next drain. A drain then decides which of all that were offered are new: the test is asked (Work.Drain), what it
+// says becomes records, and once these are durable the test keeps it (Work.Keep).
+
+// offers are links on their way through the seen test.
+type offers struct {
+	intake
+	held    *intake // what comes while a hand-over wants all decided; nil: there is none
+	phase   phase
+	passing []func() error // decided, of the drain that is under way
+	rebuilt func() error   // the test is to be filled from the page table, and then this is done; nil: not
+	fresh   bool           // something was offered since the last drain began
+	offered time.Time      // when
+	hurry   bool           // decide what waits now
+	drop    bool           // what is decided is stored already: drop the verdicts
+	began   time.Time      // of the last drain
+	took    time.Duration  // that one
+}
+
+// intake are links that are to be offered, and what waits for them.
+type intake struct {
+	waiting []offered      // that the test has no room for
+	placed  []func() error // to be done when none wait any more
+	decided []func() error // to be done when all that were offered by now are decided and stored
+}
+
+func (i *intake) add(links offered)           { i.waiting = append(i.waiting, links) }
+func (i *intake) whenPlaced(do func() error)  { i.placed = append(i.placed, do) }
+func (i *intake) whenDecided(do func() error) { i.decided = append(i.decided, do) }
+
+// phase is how far a drain has come.
+type phase uint8
+
+const (
+	resting  phase = iota
+	deciding       // the test is asked
+	storing        // its verdicts become records
+	keeping        // they are durable, and the test keeps them
+	filling        // the test is filled from the page table
+)
+
+// offered are links that are offered together.
+type offered struct {
+	mark  seen.Mark
+	links []weburl.Link
+	cash  float64      // that their page hands on
+	again bool         // they were offered before: their cash is paid, their refusals are counted
+	in    bool         // what is left of them was admitted
+	then  func() error // done when the test has taken them; nil: nothing
+
+	arrived bool // another partition's record brought them: each has its cash
+	unsent  bool // only those count that other shards have to take in
+}
+
+// in returns where what comes now belongs.
+func (o *offers) in() *intake {
+	if o.held != nil {
+		return o.held
+	}
+	return &o.intake
+}
+
+func (o *offers) add(links offered) { o.in().add(links) }
+
+// hold keeps back what comes from now on, until release.
+func (o *offers) hold() {
+	if o.held == nil {
+		o.held = &intake{}
+	}
+}
+
+func (o *offers) release() {
+	held := o.held
+	o.held = nil
+	o.waiting = append(o.waiting, held.waiting...)
+	o.placed = append(o.placed, held.placed...)
+	o.decided = append(o.decided, held.decided...)
+}
+
+// undecided tells whether links wait to be decided.
+func (o *offers) undecided() bool {
+	return len(o.waiting) > 0 || len(o.decided) > 0 || o.fresh || o.phase == deciding || o.phase == storing
+}
+
+// idle tells whether nothing is under way.
+func (o *offers) idle() bool { return !o.undecided() && o.phase == resting && o.rebuilt == nil }
+
+// whenPlaced does something when the test has taken all that waits.
+func (o *offers) whenPlaced(do func() error) { o.in().whenPlaced(do) }
+
+// whenDecided makes a change when all that was offered so far is decided and stored, and has that done now.
+func (o *offers) whenDecided(do func() error) { o.in().whenDecided(do) }
+
+// offer offers what waits to the seen test, as far as that has room.
+func (s *Shard) offer() error {
+	o := &s.offers
+	for len(o.waiting) > 0 || len(o.placed) > 0 {
+		if len(o.waiting) == 0 {
+			do := o.placed[0]
+			o.placed = o.placed[1:]
+			if err := do(); err != nil {
+				return err
+			}
+			continue
+		}
+		first := &o.waiting[0]
+		room, err := s.offerSome(first)
+		if err != nil {
+			return err
+		}
+		if !room {
+			o.hurry = true
+			return nil
+		}
+		then := first.then
+		*first = offered{}
+		if o.waiting = o.waiting[1:]; then == nil {
+			continue
+		}
+		if err := then(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offerSome offers links, and tells whether there was room for all of them. What is left is offered later.
+func (s *Shard) offerSome(l *offered) (room bool, err error) {
+	if l.mark.Record != 0 && !s.owns(l.mark.Partition) {
+		return true, nil // it was given away: its owner finds them in the record
+	}
+	if !l.in {
+		l.in = true
+		l.links = s.part(l, s.admit(l))
+	}
+	if l.unsent {
+		return true, nil
+	}
+	s.offers.fresh, s.offers.offered = true, s.now
+	for {
+		some, mark := fewLinks(l.links, s.settings.OfferBytes), seen.Mark{Partition: l.mark.Partition}
+		if len(some) == len(l.links) {
+			mark = l.mark // of a record of which only some links are offered nothing is marked
+		}
+		err := s.seen.Offer(mark, some, s.now)
+		if errors.Is(err, seen.ErrFull) {
+			l.links = slices.Clone(l.links) // the finder's until now
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("crawl: offer the links of record %d of partition %d: %w", l.mark.Record, l.mark.Partition, err)
+		}
+		if !l.again && s.settings.OnLinks != nil {
+			s.settings.OnLinks(some)
+		}
+		if l.links = l.links[len(some):]; len(l.links) == 0 {
+			return true, nil
+		}
+	}
+}
+
+// admit returns those of the links that may make pages.
+func (s *Shard) admit(l *offered) []weburl.Link {
+	switch {
+	case l.unsent:
+		return s.finder.AdmitUnsent(l.links, l.cash)
+	case l.again:
+		return s.finder.AdmitAgain(l.links)
+	case l.arrived:
+		return s.finder.AdmitArrived(l.links)
+	}
+	return s.finder.Admit(l.links, l.cash)
+}
+
+// fewLinks returns the first links that take no more than so many bytes while they wait, but one at least. Of a page
+// with more than that, a crash in between may pay the first ones' cash twice.
+func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
+	for i := range links {
+		if bytes -= int64(seen.Bytes(links[i : i+1])); bytes < 0 {
+			return links[:max(i, 1)]
+		}
+	}
+	return links
+}
+
+// How often links that wait are decided, where nothing hurries: while there are pages to be fetched, restAfterDrain
+// times as long after a drain as that took, so that it has a small part of the time, and what comes together is told of
+// its cash once. lookEvery is in machine time.
+const (
+	restAfterDrain = 30
+	lookEvery      = 50 * time.Millisecond
+)
+
+// drainIfDue begins a drain, if it is time, or a rebuild.
+func (s *Shard) drainIfDue() error {
+	o := &s.offers
+	if o.phase == resting && o.rebuilt != nil {
+		o.phase = filling
+		s.out.Rebuild = s.rebuildOf()
+	}
+	if o.phase != resting || !o.undecided() {
+		return nil
+	}
+	rest := restAfterDrain * o.took
+	if s.starved {
+		rest = 0
+	}
+	if !o.hurry && o.held == nil && len(o.decided) == 0 && s.ending == "" && !s.finder.Full() && !s.seen.Due(s.now, rest) {
+		if s.now.Sub(o.offered) > s.of(time.Second) && !s.seen.Due(s.now, 0) {
+			o.fresh = false // the drain that was under way has decided what was offered meanwhile
+		}
+		s.wakeAt(s.now.Add(s.of(lookEvery)))
+		return nil
+	}
+	o.phase, o.began, o.hurry, o.fresh = deciding, s.now, false, false
+	if len(o.waiting) == 0 {
+		o.passing, o.decided = o.decided, nil
+	}
+	s.out.Drain = true
+	return nil
+}
+
+// decided has what the seen test says stored.
+func (s *Shard) decided(e Decided) {
+	o := &s.offers
+	if o.drop {
+		s.keep()
+		return
+	}
+	o.phase = storing
+	s.whenFree(func() error { return s.settle(e) })
+}
+
+// settle makes records of the verdicts.
+func (s *Shard) settle(e Decided) error {
+	sent := s.noteSent()
+	found, err := s.finder.Settle(e.Verdicts, s.ownedMarks(e.Marks), s.ownedMarks(e.Durable), s.now)
+	if err != nil {
+		return err
+	}
+	s.counts.Known += int64(found.Pages)
+	s.counts.Sites += int64(found.Sites)
+	for _, r := range found.Refused {
+		s.counts.refuse(r.Reason, int64(r.Count))
+	}
+	return s.propose(append(sent, s.ownedRecords(found.Records)...), func() error {
+		s.keep()
+		return nil
+	})
+}
+
+// keep has the seen test keep what is decided.
+func (s *Shard) keep() {
+	s.offers.phase = keeping
+	s.out.Keep = true
+}
+
+// kept ends a drain. Whoever waited for it goes on when the rows are free.
+func (s *Shard) kept() {
+	o := &s.offers
+	o.phase, o.took = resting, s.now.Sub(o.began)
+	for _, do := range o.passing {
+		s.whenFree(do)
+	}
+	o.passing = nil
+}
+
+// rebuild has the seen test filled from the page table, and then makes a change.
+func (s *Shard) rebuild(then func() error) { s.offers.rebuilt = then }
+
+// filled goes on after a rebuild.
+func (s *Shard) filled() {
+	s.whenFree(s.offers.rebuilt)
+	s.offers.rebuilt, s.offers.phase = nil, resting
+}
+
+// rebuildOf says what the seen test is to know of the partitions that are owned.
+func (s *Shard) rebuildOf() *Rebuild {
+	r := &Rebuild{Linked: make([]uint64, s.settings.Partitions)}
+	linked := s.finder.Linked()
+	for p := range s.owned() {
+		r.Partitions = append(r.Partitions, p)
+		r.Linked[p] = max(linked[p], s.since[p])
+	}
+	return r
+}
+
+// replay offers the links of a partition's records after number from, up to number to, and then goes on. How has what
+// is to be known of them: again, they are decided and stored, and the test must know them; unsent, others must.
+func (s *Shard) replay(p weburl.Partition, from, to uint64, how offered, then func() error) error {
+	const atOnce = 256
+	n, errEnd := 0, errors.New("end")
+	err := s.rows.Records(p, from, func(number uint64, r store.Record) (err error) {
+		if number > to || n == atOnce {
+			return errEnd
+		}
+		from = number
+		n++
+		l := how
+		l.mark = seen.Mark{Partition: p, Record: number}
+		if l.links, l.cash, err = s.recordLinks(r); err != nil {
+			return err
+		}
+		if _, l.arrived = r.(*store.Arrived); !l.arrived || !l.unsent {
+			s.offers.add(l)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnd) {
+		return fmt.Errorf("crawl: records of partition %d: %w", p, err)
+	}
+	if n == atOnce {
+		s.offers.whenPlaced(func() error { return s.replay(p, from, to, how, then) })
+		return nil
+	}
+	s.offers.whenPlaced(then)
+	return nil
+}
+
+const allRecords = math.MaxUint64

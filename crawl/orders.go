@@ -1,0 +1,435 @@
+package crawl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"freshet/crawl/keepfresh"
+	"freshet/frontier"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// ordered carries out an order when the rows are free. An order that fails for what it says, or for what is known of
+// its page, is answered; a fault of the rows ends the crawl.
+func (s *Shard) ordered(e Ordered) {
+	reply := func(r Reply) error {
+		r.Number = e.Number
+		s.out.Replies = append(s.out.Replies, r)
+		return nil
+	}
+	s.whenFree(func() error {
+		err := s.carryOut(e.Order, reply)
+		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrOrder) || errors.Is(err, ErrElsewhere) {
+			return reply(Reply{Err: err})
+		}
+		return err
+	})
+}
+
+// replier answers an order.
+type replier func(Reply) error
+
+// carryOut carries out an order, and answers it when it is durable.
+func (s *Shard) carryOut(order Order, reply replier) error {
+	done := func() error { return reply(Reply{}) }
+	switch o := order.(type) {
+	case Add:
+		return s.add(o.Seeds, reply)
+	case PauseAll:
+		return s.pauseAll(o.Paused, done)
+	case Pause:
+		return s.pause(o, done)
+	case Block:
+		if !o.Until.IsZero() && !o.Until.After(s.now) {
+			return fmt.Errorf("%w: block %s until %s, which is past", ErrOrder, o.Host, o.Until.UTC().Format(time.RFC3339))
+		}
+		return s.gate(o.Host, func() frontier.Gate { return s.front.Block(o.Host, o.Until, s.now) }, done)
+	case Unblock:
+		return s.gate(o.Host, func() frontier.Gate { return s.front.Unblock(o.Host, s.now) }, done)
+	case Recrawl:
+		return s.recrawl(o.URL, done)
+	case RecrawlSite:
+		return s.recrawlSite(o.Site, reply)
+	case Purge:
+		return s.purge(o.Target, reply)
+	case Ping:
+		return s.ping(o.URLs, reply)
+	case Reload:
+		return s.reload(o.Settings, done)
+	case Give:
+		return s.giveAway(o.Partition, reply)
+	case Take:
+		return s.takeOver(o, reply)
+	case Strike:
+		return s.strike(o.Pages, done)
+	}
+	panic(fmt.Sprintf("crawl: no such order: %T", order))
+}
+
+// add adds seeds.
+func (s *Shard) add(seeds []weburl.URL, reply replier) error {
+	before := s.counts.Known
+	return s.addSeeds(seeds, func() error {
+		refused := map[string]string{}
+		for _, u := range seeds {
+			if !s.serves(s.home(u.Site())) {
+				refused[u.String()] = elsewhereReason
+				continue
+			}
+			_, _, err := s.rows.PageOf(u)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				refused[u.String()] = s.whyRefused(u)
+			case err != nil:
+				return fmt.Errorf("crawl: add %s: %w", u, err)
+			}
+		}
+		return reply(Reply{Count: s.counts.Known - before, Refused: refused})
+	})
+}
+
+// whyRefused returns why a seed did not become a page.
+func (s *Shard) whyRefused(u weburl.URL) string {
+	if reason, is := s.settings.Rules.URLs.Refuse(u); is {
+		return reason.String()
+	}
+	return "guard"
+}
+
+// addSeeds takes seeds to the seen test, has it decide, and makes seeds of those pages that were known as something
+// else. Those of other shards widen the scope here, too.
+func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
+	met := make(map[weburl.URL]bool, len(seeds))
+	var known []store.Record
+	var unknown []weburl.URL
+	for _, u := range seeds {
+		if met[u] {
+			continue
+		}
+		met[u] = true
+		if !s.serves(s.home(u.Site())) {
+			s.finder.Bounds().Scope.AddSeed(u)
+			continue
+		}
+		link, record, err := s.finder.Seed(u, s.now)
+		if err != nil {
+			return err
+		}
+		if record != nil {
+			known = append(known, record)
+		} else {
+			unknown = append(unknown, u)
+		}
+		s.offers.add(offered{links: []weburl.Link{link}})
+	}
+	s.offers.whenDecided(func() error {
+		for _, u := range unknown { // another link may have come first
+			_, record, err := s.finder.Seed(u, s.now)
+			if err != nil {
+				return err
+			}
+			if record != nil {
+				known = append(known, record)
+			}
+		}
+		return s.propose(known, then)
+	})
+	return nil
+}
+
+// pauseAll lets nothing more be asked for, or lets the crawl go on.
+func (s *Shard) pauseAll(paused bool, then func() error) error {
+	var records []store.Record
+	for p := range s.owned() {
+		records = append(records, &store.Paused{Partition: p, Since: s.pausedSince(paused)})
+	}
+	return s.propose(records, func() error {
+		s.setPaused(paused)
+		return then()
+	})
+}
+
+func (s *Shard) setPaused(paused bool) {
+	s.paused = paused
+	s.front.PauseAll(paused)
+}
+
+func (s *Shard) pausedSince(paused bool) int64 {
+	if !paused {
+		return 0
+	}
+	return s.now.UnixNano()
+}
+
+func (s *Shard) pause(o Pause, then func() error) error {
+	if err := s.known(o.Site); err != nil {
+		return err
+	}
+	paused := &store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.pausedSince(o.Paused)}
+	return s.propose([]store.Record{paused}, func() error {
+		s.front.Pause(o.Site, o.Paused, s.now)
+		return then()
+	})
+}
+
+// gate changes a host's gate.
+func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) error {
+	root, err := weburl.Parse("http://" + host + "/")
+	if err != nil || root.Host() != host {
+		return fmt.Errorf("%w: host %q: want a name in lower case or an address, such as example.org", ErrOrder, host)
+	}
+	site := root.Site()
+	if err := s.here(site); err != nil {
+		return err
+	}
+	if err := s.reopen(site); err != nil {
+		return err
+	}
+	return s.propose([]store.Record{&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(set())}}, then)
+}
+
+// reopen has the frontier take over the stored gate of a site's host, if it does not hold the host.
+func (s *Shard) reopen(site weburl.Site) error {
+	stored, err := s.rows.Gate(s.home(site), site.Host())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("crawl: gate of %s: %w", site.Host(), err)
+	}
+	s.front.Reopen(site.Host(), loadedGate(stored), s.now)
+	return nil
+}
+
+func (s *Shard) recrawl(u weburl.URL, then func() error) error {
+	if err := s.here(u.Site()); err != nil {
+		return err
+	}
+	row, fp, err := s.rows.PageOf(u)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("%w: page %s", ErrUnknown, u)
+	case err != nil:
+		return fmt.Errorf("crawl: recrawl %s: %w", u, err)
+	case row.State == store.StatePurged:
+		return fmt.Errorf("%w: page %s was purged", ErrUnknown, u)
+	}
+	due := &store.Planned{Partition: s.home(u.Site()), Fingerprint: fp, Due: s.now.UnixNano(), Lift: true}
+	return s.propose([]store.Record{due}, then)
+}
+
+func (s *Shard) recrawlSite(site weburl.Site, reply replier) error {
+	if err := s.known(site); err != nil {
+		return err
+	}
+	p, due, pages := s.home(site), s.now.UnixNano(), int64(0)
+	look := func(row store.PageAt) ([]store.Record, error) {
+		refreshes := row.Versions == 0 || s.rules.of(site).Refresh.Has(row.ContentType)
+		if row.URL.Site() != site || !row.Visited && row.Strikes == 0 || row.State == store.StatePurged || !refreshes {
+			return nil, nil
+		}
+		pages++
+		return []store.Record{&store.Planned{Partition: p, Fingerprint: row.Fingerprint, Due: due, Lift: true}}, nil
+	}
+	return s.walk(walk{partition: p, look: look, end: func() error { return reply(Reply{Count: pages}) }})
+}
+
+// purge takes down a page or a site in the rows.
+func (s *Shard) purge(target store.Target, reply replier) error {
+	if target.URL.IsZero() {
+		if err := s.known(target.Site); err != nil {
+			return err
+		}
+	} else if err := s.here(target.URL.Site()); err != nil {
+		return err
+	} else if _, _, err := s.rows.PageOf(target.URL); errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: page %s", ErrUnknown, target.URL)
+	} else if err != nil {
+		return fmt.Errorf("crawl: purge %s: %w", target.URL, err)
+	}
+	s.proposeChange(Append{Purge: &target}, func(done stored) error {
+		s.fresh.takenDown(target, s.now)
+		return reply(Reply{Count: done.purged})
+	})
+	return nil
+}
+
+// reload puts other settings in force.
+func (s *Shard) reload(next Settings, then func() error) error {
+	scope, err := frontier.ParseScope(next.Scope)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOrder, err)
+	}
+	if err := s.addSites(scope); err != nil {
+		return err
+	}
+	for _, seed := range s.settings.Seeds {
+		scope.AddSeed(seed)
+	}
+	now := s.settings
+	rules := newRulebook(next.Rules)
+	if err := s.front.Reload(next.FrontierOptions(rules.manners), s.now); err != nil {
+		return fmt.Errorf("%w: %w", ErrOrder, err)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(next.Seeds), func(u weburl.URL) bool { return slices.Contains(now.Seeds, u) })
+	now.Seeds, now.Scope, now.Rules = next.Seeds, next.Scope, next.Rules
+	now.Delay, now.AdaptiveDelay, now.AddressDelay = next.Delay, next.AdaptiveDelay, next.AddressDelay
+	now.Retries, now.RetryDelay = next.Retries, next.RetryDelay
+	now.MaxPages, now.MaxDepth, now.PagesPerSite = next.MaxPages, next.MaxDepth, next.PagesPerSite
+	s.settings, s.rules = now, rules
+	if s.fresh != nil && next.Refresh != nil {
+		s.fresh.setBudget(next.Refresh.Budget, next.Delay, s.now)
+	}
+	s.finder.SetBounds(now.Bounds(scope, rules.limits))
+	return s.addSeeds(fresh, then)
+}
+
+// strike gives a strike to each page that was being processed when the last run was cut off, and sets aside those
+// that have too many.
+func (s *Shard) strike(pages []Struck, then func() error) error {
+	var records []store.Record
+	for _, page := range pages {
+		if int(page.Partition) >= s.settings.Partitions || !s.owns(page.Partition) {
+			continue
+		}
+		row, err := s.rows.Page(page.Partition, page.Fingerprint)
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.Visits != page.Visits {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("crawl: strike page %s: %w", page.Fingerprint, err)
+		}
+		strikes := min(row.Strikes+1, MaxStrikes)
+		records = append(records, &store.Struck{Partition: page.Partition, Fingerprint: page.Fingerprint, Strikes: strikes})
+		if strikes == MaxStrikes {
+			records = append(records, &store.Refused{URL: row.URL, At: s.now.UnixNano(), Reason: store.ReasonCrashes})
+			s.counts.refuse(store.ReasonCrashes, 1)
+		}
+	}
+	return s.propose(records, then)
+}
+
+// known returns ErrUnknown for a site without a row.
+func (s *Shard) known(site weburl.Site) error {
+	if err := s.here(site); err != nil {
+		return err
+	}
+	_, err := s.rows.Site(site)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: site %s", ErrUnknown, site)
+	}
+	return err
+}
+
+// pingsPerSecond is the allowance of a crawl without a budget; of a budget it is half.
+const pingsPerSecond = 1
+
+// newPings returns the allowance of pings. It begins full. Who sends a ping, a site or a hub of its feeds, is believed
+// only as far as that costs little: a ping spends of an allowance, and neither widens the scope nor makes a seed.
+func newPings(refresh *Refresh, now time.Time) *keepfresh.Pacer {
+	const day = 24 * time.Hour
+	budget, interval := int64(pingsPerSecond*day/time.Second), day
+	if refresh != nil {
+		budget, interval = max(1, refresh.Budget/2), refresh.Interval
+	}
+	p := keepfresh.NewPacer(budget, interval, now)
+	p.Fill()
+	return p
+}
+
+// ping takes word that pages have changed.
+func (s *Shard) ping(urls []weburl.URL, reply replier) error {
+	urls = slices.SortedFunc(slices.Values(urls), func(a, b weburl.URL) int { return cmp.Compare(a.String(), b.String()) })
+	return s.pingSome(pinged{rest: slices.Compact(urls), refused: map[string]string{}}, reply)
+}
+
+// pinged is how far a ping has come.
+type pinged struct {
+	rest    []weburl.URL
+	taken   int64
+	refused map[string]string
+}
+
+// changesAtOnce bounds the pages that one change is about.
+const changesAtOnce = 256
+
+// pingSome takes in some URLs of a ping, and then the others.
+func (s *Shard) pingSome(p pinged, reply replier) error {
+	if len(p.rest) == 0 {
+		return reply(Reply{Count: p.taken - int64(len(p.refused)), Refused: p.refused})
+	}
+	some := p.rest[:min(len(p.rest), changesAtOnce)]
+	p.rest = p.rest[len(some):]
+	p.taken += int64(len(some))
+	var due []store.Record
+	var unknown []weburl.Link
+	for _, u := range some {
+		if !s.serves(s.home(u.Site())) {
+			p.refused[u.String()] = elsewhereReason
+			continue
+		}
+		row, fp, err := s.rows.PageOf(u)
+		isUnknown := errors.Is(err, store.ErrNotFound)
+		if err != nil && !isUnknown {
+			return fmt.Errorf("crawl: ping %s: %w", u, err)
+		}
+		reason, wants := s.pingable(u, row, isUnknown)
+		switch {
+		case reason != "":
+			p.refused[u.String()] = reason
+		case !wants:
+		case isUnknown: // it lies a link away from a seed, as far as a ping can tell
+			unknown = append(unknown, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1})
+		default:
+			key := PageKey{s.home(u.Site()), fp}
+			due = append(due, &store.Planned{Partition: key.Partition, Fingerprint: fp, Due: s.now.UnixNano()})
+			s.fresh.claimed(key, refresh.Ping, keepfresh.Seconds(s.now))
+		}
+	}
+	next := func() error {
+		return s.propose(due, func() error { s.whenFree(func() error { return s.pingSome(p, reply) }); return nil })
+	}
+	if len(unknown) == 0 {
+		return next()
+	}
+	s.offers.add(offered{links: unknown})
+	s.offers.whenDecided(func() error {
+		for _, link := range unknown {
+			_, _, err := s.rows.PageOf(link.URL)
+			if errors.Is(err, store.ErrNotFound) {
+				p.refused[link.URL.String()] = "guard"
+			} else if err != nil {
+				return err
+			}
+		}
+		return next()
+	})
+	return nil
+}
+
+// pingable tells whether a ping's URL is to be asked for, or why it is refused.
+func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused string, wants bool) {
+	if unknown {
+		if reason, ok := s.finder.Bounds().AdmitURL(u); !ok {
+			return reason.String(), false
+		}
+	} else {
+		switch {
+		case row.State == store.StatePurged:
+			return "purged", false
+		case !row.Visited:
+			return "", false
+		case row.Versions > 0 && !s.rules.of(u.Site()).Refresh.Has(row.ContentType):
+			return "type", false
+		}
+	}
+	if _, ok := s.pings.Take(s.now); !ok {
+		return "rate", false
+	}
+	return "", true
+}

@@ -1,0 +1,96 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"freshet/seen"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// ErrElsewhere is the reply to an order about a page, site or host of a partition that another shard owns, or that is
+// on its way.
+var ErrElsewhere = errors.New("crawl: another shard owns it")
+
+// elsewhereReason is the reason of a URL that an order names and that another shard owns.
+const elsewhereReason = "elsewhere"
+
+// tenure says how a shard stands to a partition.
+type tenure uint8
+
+const (
+	elsewhere tenure = iota // another shard owns it, or none
+	coming                  // it is owned, and nothing of it is handed out yet
+	serving                 // it is owned
+	going                   // it is owned, and nothing more of it is handed out
+)
+
+// tenures returns how a shard begins: without a list it owns all partitions.
+func tenures(s Settings) ([]tenure, error) {
+	all := make([]tenure, s.Partitions)
+	if s.Owned == nil {
+		for p := range all {
+			all[p] = serving
+		}
+		return all, nil
+	}
+	for _, p := range s.Owned {
+		if int(p) >= len(all) {
+			return nil, fmt.Errorf("crawl: owned partition %d: want one below %d", p, len(all))
+		}
+		all[p] = serving
+	}
+	return all, nil
+}
+
+func (s *Shard) owns(p weburl.Partition) bool { return s.tenures[p] != elsewhere }
+
+func (s *Shard) serves(p weburl.Partition) bool { return s.tenures[p] == serving }
+
+// alone tells whether the shard is the only one of its crawl.
+func (s *Shard) alone() bool { return s.settings.Owned == nil }
+
+// owned iterates over the partitions that the shard owns.
+func (s *Shard) owned() iter.Seq[weburl.Partition] {
+	return func(yield func(weburl.Partition) bool) {
+		for p := range weburl.Partition(len(s.tenures)) {
+			if s.owns(p) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// ownedMarks returns those marks that are of owned partitions. A seen test goes on having marks of those that were
+// given away.
+func (s *Shard) ownedMarks(marks []seen.Mark) []seen.Mark {
+	var owned []seen.Mark
+	for _, mark := range marks {
+		if s.owns(mark.Partition) {
+			owned = append(owned, mark)
+		}
+	}
+	return owned
+}
+
+// ownedRecords returns those records of a finder that are of owned partitions: refusals of links to sites of others are
+// counted nowhere else than here.
+func (s *Shard) ownedRecords(records []store.Record) []store.Record {
+	var owned []store.Record
+	for _, r := range records {
+		if found, ok := r.(*store.Discovered); !ok || s.owns(found.Partition) {
+			owned = append(owned, r)
+		}
+	}
+	return owned
+}
+
+// here returns ErrElsewhere for a site of a partition whose pages the shard does not hand out.
+func (s *Shard) here(site weburl.Site) error {
+	if s.serves(s.home(site)) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrElsewhere, site)
+}

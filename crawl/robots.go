@@ -1,0 +1,171 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"freshet/crawl/discovery"
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// standing returns the rules of a site, which it reads back if they are not at hand.
+func (s *Shard) standing(site weburl.Site) (robots.Standing, error) {
+	if standing, ok := s.book.Standing(site); ok {
+		return standing, nil
+	}
+	standing, err := ReadRobots(s.rows, s.book, site)
+	if err == nil {
+		s.book.Keep(site, standing)
+	}
+	return standing, err
+}
+
+// ReadRobots reads the rules of a site from what is stored. A site whose robots.txt was never fetched has none.
+func ReadRobots(rows Rows, book *robots.Book, site weburl.Site) (standing robots.Standing, err error) {
+	fail := func(err error) (robots.Standing, error) {
+		return standing, fmt.Errorf("crawl: rules of %s: %w", site, err)
+	}
+	body, err := rows.RobotsBody(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fail(err)
+	}
+	row, err := rows.Site(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fail(err)
+	}
+	return book.Read(body, row.Robots.Fetched != 0, row.Robots.Kept != 0), nil
+}
+
+// askRobots has a site's robots.txt asked for, or takes the next step of a redirect towards it.
+func (s *Shard) askRobots(t *turn) error {
+	site := t.page.Site
+	t.url = robots.At(site)
+	if reason, refused := s.settings.Rules.URLs.Refuse(site.Root()); refused && reason == frontier.OptedOut {
+		s.book.Skip(site, true) // no request at all: its pages are refused, each on its turn
+		s.front.RobotsDone(site, s.now.Add(robots.Life), 0, s.now)
+		s.front.Drop(t.page, s.now)
+		s.done(t)
+		return nil
+	}
+	request := s.request(t)
+	request.URL = s.book.Where(site)
+	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
+	if other := request.URL.Site(); other.Name() != site.Name() {
+		if !s.serves(s.home(other)) {
+			return s.robotsAway(t)
+		}
+		if err := s.reopen(other); err != nil {
+			return err
+		}
+		s.front.Unbind(t.page, s.now)
+		claimed, free, ok := s.front.Claim(other, s.now)
+		if !ok {
+			s.front.AskRobots(site, free, s.now)
+			s.front.Drop(t.page, s.now)
+			s.done(t)
+			return nil
+		}
+		t.asked = claimed
+	}
+	s.ask(request)
+	return nil
+}
+
+// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had: who asks
+// a host keeps its intervals, and that is its owner alone. It is taken for out of reach, as if the host did not answer.
+func (s *Shard) robotsAway(t *turn) error {
+	if _, err := s.judge(t.page, robots.Answer{}); err != nil {
+		return err
+	}
+	s.front.Drop(t.page, s.now)
+	s.done(t)
+	return nil
+}
+
+// dropErrand gives back the host of a site whose robots.txt lies on another.
+func (s *Shard) dropErrand(t *turn) {
+	if t.asked != t.page {
+		s.front.Drop(t.page, s.now)
+	}
+}
+
+// robotsEnded says what an answer to a request for a robots.txt means, and has it captured.
+func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
+	site := t.page.Site
+	v, err := s.judge(t.page, e.Robots.Answer)
+	if err != nil {
+		return err
+	}
+	t.gate = s.front.Done(t.asked, answer, s.now)
+	s.dropErrand(t)
+	t.record = e.Robots.Record
+	t.record.Expires = unix(v.Until)
+	if v.Fresh {
+		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
+	}
+	if t.asked.Site.Name() == site.Name() {
+		t.record.Gate = storedGate(t.gate)
+	}
+	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
+	return nil
+}
+
+// judge says what an answer means for the site of an errand, and tells the frontier.
+func (s *Shard) judge(errand frontier.Page, answer robots.Answer) (robots.Verdict, error) {
+	site := errand.Site
+	older, err := s.olderRules(site, answer)
+	if err != nil {
+		return robots.Verdict{}, err
+	}
+	patience := robots.Patience{First: s.settings.RetryDelay, Tries: max(0, s.settings.Retries)}
+	v := s.book.Judge(site, answer, older, errand.Failures, patience, s.now)
+	switch {
+	case !v.Retry.IsZero():
+		s.front.RobotsUnreachable(site, v.Retry, v.Shelved, s.now)
+	case !v.Until.IsZero():
+		delay, _ := v.Standing.Rules.CrawlDelay()
+		s.front.RobotsDone(site, v.Until, delay, s.now)
+	}
+	return v, nil
+}
+
+// olderRules returns the rules that a site's robots.txt had when it was had last, nil if the answer does without them
+// or it never was.
+func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, error) {
+	if a.Reached || !a.Redirect.IsZero() {
+		return nil, nil
+	}
+	row, err := s.rows.Site(site)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.Robots.Kept == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("crawl: rules of %s: %w", site, err)
+	}
+	standing, err := ReadRobots(s.rows, s.book, site)
+	return standing.Rules, err
+}
+
+// robotsProcessed has the record of a robots.txt made durable, with the gate of the host that was asked.
+func (s *Shard) robotsProcessed(t *turn, e Processed) {
+	records := []store.Record{t.record}
+	if asked := t.asked.Site; asked.Name() != t.page.Site.Name() {
+		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *storedGate(t.gate)})
+	}
+	var links []weburl.Link
+	if t.record.Keep {
+		links = discovery.SitemapLinks(t.page.Site, t.record.Body)
+	}
+	a := Append{Turn: t.number, Records: records, Owes: discovery.Owes(s.settings.Ordering, links)}
+	s.proposeTurn(a, e.Bytes, func(done stored) error {
+		s.offers.add(offered{mark: done.at, links: links, then: func() error {
+			s.done(t)
+			return nil
+		}})
+		return nil
+	})
+}

@@ -1,0 +1,203 @@
+package crawl
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"freshet/crawl/discovery"
+	"freshet/crawl/keepfresh"
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/weburl"
+)
+
+// A Shard decides everything about the pages of a crawl, see the package. It is not safe for concurrent use.
+type Shard struct {
+	settings Settings
+	rules    *rulebook
+	rows     Rows
+	seen     Links
+
+	front  *frontier.Frontier
+	book   *robots.Book
+	finder *discovery.Finder
+	fresh  *fresh  // nil: each page is fetched once
+	places *places // nil: the ordering does not go by ranks
+	obeys  obedience
+	pings  *keepfresh.Pacer
+
+	turns  map[Turn]*turn
+	last   Turn // that was handed out
+	asking int  // turns that are not Ended
+	room   int  // how many may be
+
+	appends appends
+	changes []func() error // that want the rows to themselves, in order
+	offers  offers
+	walks   map[weburl.Partition]int // that are under way
+
+	tenures  []tenure // by partition
+	since    []uint64 // by partition: number of the record by which it was taken
+	exchange exchange
+	moves    moves
+
+	rescope rescoping
+
+	ready   bool // caught up with the records
+	begun   bool
+	until   time.Time // settings.For is over then; zero: never
+	paused  bool      // by an operator: nothing is handed out
+	starved bool      // no page may be fetched now
+	lost    bool      // a request was given up: its host's gate does not know of it
+	ending  Stop      // no more turns are handed out; "": not
+	over    bool
+
+	counts Counts
+
+	now time.Time
+	out Work // of this Step
+}
+
+// Step takes in what has happened, and returns what is to be done. Now should not go back; if it does, the latest is
+// used in its stead. An error is a fault of the rows: the shard is of no use any more.
+func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
+	if now.After(s.now) {
+		s.now = now
+	}
+	s.out = Work{}
+	for _, event := range events {
+		if err := s.take(event); err != nil {
+			return Work{}, err
+		}
+	}
+	if err := s.advance(); err != nil {
+		return Work{}, err
+	}
+	return s.out, nil
+}
+
+// take takes in one event.
+func (s *Shard) take(event Event) error {
+	switch e := event.(type) {
+	case Begin:
+		s.begin()
+	case End:
+		s.end(e.Reason)
+	case Room:
+		s.room = e.Turns
+	case Resolved:
+		s.resolved(e)
+	case Ended:
+		return s.ended(e)
+	case Processed:
+		return s.processed(e)
+	case Appended:
+		return s.appended(e)
+	case Decided:
+		s.decided(e)
+	case Kept:
+		s.kept()
+	case Rebuilt:
+		s.filled()
+	case Ordered:
+		s.ordered(e)
+	case Weighed:
+		s.fresh.weighed(e.Ranks)
+	case Arriving:
+		s.arriving(e.Parcel)
+	case Received:
+		s.received(e.Receipt)
+	case Resend:
+		s.resend(e.To)
+	case Sorted:
+		s.sorted(e.Places)
+	default:
+		panic(fmt.Sprintf("crawl: no such event: %T", event))
+	}
+	return nil
+}
+
+// advance goes on with what can go on.
+func (s *Shard) advance() error {
+	for _, part := range [...]func() error{s.handOver, s.change, s.keepFresh, s.obey, s.offer, s.handOut, s.drainIfDue} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	s.sort()
+	if err := s.ship(); err != nil {
+		return err
+	}
+	s.appendGroup()
+	s.finish()
+	return nil
+}
+
+// begin lets turns be handed out.
+func (s *Shard) begin() {
+	s.begun = true
+	if s.settings.For > 0 {
+		s.until = s.now.Add(s.settings.For)
+	}
+	s.beginRescope(slices.Collect(s.owned())...)
+	s.beginPlaces()
+}
+
+// end lets no more turns be handed out. The first reason counts.
+func (s *Shard) end(reason Stop) {
+	if s.ending == "" {
+		s.ending = reason
+	}
+}
+
+// finish tells when nothing is under way any more.
+func (s *Shard) finish() {
+	s.out.Ready = s.ready
+	if s.canMove() {
+		s.wakeAt(s.now)
+	}
+	idle := len(s.turns) == 0 && len(s.changes) == 0 && !s.appends.busy() && s.offers.idle() && !s.moves.busy()
+	if s.ending != "" && !s.over && idle {
+		s.over = true
+		s.out.Over = s.ending
+	}
+}
+
+// wakeAt has Step called at that time, or before it. A zero time says nothing.
+func (s *Shard) wakeAt(at time.Time) {
+	if !at.IsZero() && (s.out.Wake.IsZero() || at.Before(s.out.Wake)) {
+		s.out.Wake = at
+	}
+}
+
+// of returns a part of a second of the machine's, in the crawl's time.
+func (s *Shard) of(part time.Duration) time.Duration {
+	return time.Duration(float64(part) * s.settings.Second.Seconds())
+}
+
+func (s *Shard) home(site weburl.Site) weburl.Partition { return s.rows.Home(site) }
+
+// key returns the key of a page that the frontier hands out.
+func (s *Shard) key(page frontier.Page) PageKey { return PageKey{s.home(page.Site), page.Fingerprint} }
+
+// change lets one change have the rows to itself: no record is on its way, and what it wants recorded will be stored
+// before the next change is made.
+func (s *Shard) change() error {
+	if len(s.changes) == 0 || s.appends.flies() || s.appends.changes > 0 {
+		return nil
+	}
+	do := s.changes[0]
+	s.changes[0] = nil
+	s.changes = s.changes[1:]
+	if err := do(); err != nil {
+		return err
+	}
+	if len(s.changes) > 0 && s.appends.changes == 0 {
+		s.wakeAt(s.now)
+	}
+	return nil
+}
+
+// whenFree has a change made when its turn comes.
+func (s *Shard) whenFree(do func() error) { s.changes = append(s.changes, do) }

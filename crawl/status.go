@@ -1,0 +1,99 @@
+package crawl
+
+import (
+	"maps"
+	"time"
+
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/weburl"
+)
+
+// Counts are what a shard has done since it was made.
+type Counts struct {
+	Pages       int64 // stored
+	Failed      int64 // fetches that brought no page
+	NotModified int64
+	Changed     int64
+	Audits      int64            // visits without the validators of a copy that has some, answered in full
+	Lies        int64            // visits that found another content under the same validator
+	Bytes       int64            // received
+	Errors      map[string]int64 // Failed, by class
+	Refused     map[string]int64 // links and pages, by reason
+	Known       int64            // pages, from the first run on
+	Sites       int64            // known
+}
+
+func (c *Counts) refuse(reason string, n int64) { c.Refused[reason] += n }
+
+// Status is what a shard tells of itself.
+type Status struct {
+	Counts
+	Queues     frontier.Stats
+	LowerBound time.Duration // in which politeness lets all new pages be fetched
+	Paused     bool
+	UnderWay   int        // turns that are not over
+	Kept       int        // pages that are kept fresh
+	Refresh    *Freshness // what is believed of the copy; nil where none is kept fresh
+}
+
+// Stop says why a crawl ended.
+type Stop string
+
+// The reasons to end.
+const (
+	FrontierEmpty Stop = "frontier_empty" // nothing is left to discover
+	MaxPages      Stop = "max_pages"
+	TimeUp        Stop = "time"
+	Signal        Stop = "signal"
+	DiskFull      Stop = "disk"
+	Failed        Stop = "error"
+)
+
+// Status returns what the shard is doing. O(sites).
+func (s *Shard) Status(now time.Time) Status {
+	status := Status{
+		Counts: s.Counts(), Queues: s.front.Stats(), LowerBound: s.front.LowerBound(now), Paused: s.paused,
+		UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
+	}
+	if s.fresh != nil {
+		status.Kept = len(s.fresh.ids)
+	}
+	return status
+}
+
+// Counts returns a copy of the counts.
+func (s *Shard) Counts() Counts {
+	c := s.counts
+	c.Errors, c.Refused = maps.Clone(c.Errors), maps.Clone(c.Refused)
+	return c
+}
+
+// MayStopClean says whether the stored gates have all that the next run has to know.
+func (s *Shard) MayStopClean(now time.Time) bool { return !s.lost && s.front.MayStopClean(now) }
+
+// RobotsBytes returns how much memory the rules of robots.txt files take.
+func (s *Shard) RobotsBytes() int64 { return s.book.Bytes() }
+
+// Obstacles returns what keeps a site's pages from being fetched at now.
+func (s *Shard) Obstacles(site weburl.Site, now time.Time) []frontier.Obstacle {
+	return s.front.Explain(site, now)
+}
+
+// Standing returns the rules of a site's robots.txt.
+func (s *Shard) Standing(site weburl.Site) (robots.Standing, error) { return s.standing(site) }
+
+// Holds tells whether the rules of a site are in memory.
+func (s *Shard) Holds(site weburl.Site) bool {
+	_, ok := s.book.Standing(site)
+	return ok
+}
+
+// Linked returns, by partition, the last record whose links are decided: what a Rebuild goes by.
+func (s *Shard) Linked() []uint64 { return s.finder.Linked() }
+
+// Settings returns the settings in force.
+func (s *Shard) Settings() Settings { return s.settings }
+
+// Close ends what is being learned.
+func (s *Shard) Close() { s.fresh.close() }

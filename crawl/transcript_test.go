@@ -1,0 +1,246 @@
+package crawl
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/frontier"
+	"freshet/internal/transcript"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// TestTranscripts holds what a shard decides, as testdata tells it: what happens to the web and to the crawl, and the
+// requests that follow, each with its time since the beginning.
+//
+//	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer
+//	robots SITE LINE; LINE...   the site's robots.txt; a status or "down" instead of lines
+//	later URL DURATION          its answers ask for so long a Retry-After
+//	change URL                  its content is another from now on
+//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, wait, hours
+//	start SEED...               the crawl begins, or goes on
+//	run DURATION                time passes: prints what happens
+//	count DURATION              time passes: prints how many requests each site gets
+//	stop, kill                  the crawl ends in order, or is cut off
+//	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
+//	reload                      the settings are put in force
+//	rows                        prints the pages
+//	kept                        prints how many pages are kept fresh
+//	shards NAME...              from here on these crawl together; the first one owns all, see crew.command
+func TestTranscripts(t *testing.T) {
+	transcript.Run(t, func(t *testing.T) func([]string) string {
+		w := newWorld(t)
+		var c *crew
+		return func(commands []string) string {
+			for _, line := range commands {
+				words := strings.Fields(line)
+				switch {
+				case words[0] == "shards":
+					c = crewOf(w, words[1:]...)
+				case c != nil:
+					c.command(w, words[0], words[1:])
+				default:
+					w.command(words[0], words[1:])
+				}
+			}
+			if c != nil {
+				w.lines = append(w.lines, c.lines...)
+				c.lines = nil
+			}
+			lines := w.lines
+			w.lines = nil
+			return strings.Join(append(lines, ""), "\n")
+		}
+	})
+}
+
+func (w *world) command(name string, args []string) {
+	switch name {
+	case "page":
+		at := w.page(args[0])
+		at.down = args[1] == "down"
+		at.status, _ = strconv.Atoi(args[1])
+		at.links = nil
+		for _, link := range args[2:] {
+			at.links = append(at.links, w.url(link).String())
+		}
+	case "robots":
+		at := w.page(args[0] + "/robots.txt")
+		at.down = args[1] == "down"
+		at.status = 200
+		if status, err := strconv.Atoi(args[1]); err == nil {
+			at.status = status
+		}
+		at.body = "User-agent: *\n" + strings.ReplaceAll(strings.Join(args[1:], " "), "; ", "\n")
+	case "later":
+		w.page(args[0]).retryAfter = w.duration(args[1])
+	case "change":
+		w.page(args[0]).body += "."
+	case "set":
+		for _, arg := range args {
+			w.set(strings.Cut(arg, "="))
+		}
+	case "start":
+		w.settings.Seeds = nil
+		for _, seed := range args {
+			w.settings.Seeds = append(w.settings.Seeds, w.url(seed))
+		}
+		w.open()
+	case "run":
+		w.run(w.duration(args[0]))
+	case "count":
+		w.count(w.duration(args[0]))
+	case "stop", "kill":
+		w.stop(name == "stop")
+	case "rows":
+		w.rows()
+	case "kept":
+		w.lines = append(w.lines, fmt.Sprintf("%d pages are kept fresh", w.shard.Status(w.now).Kept))
+	default:
+		w.order(w.orderOf(name, args))
+	}
+}
+
+func (w *world) orderOf(name string, args []string) Order {
+	var urls []weburl.URL
+	for _, arg := range args {
+		urls = append(urls, w.url(arg))
+	}
+	paused := name == "pause"
+	switch name {
+	case "add":
+		return Add{urls}
+	case "ping":
+		return Ping{urls}
+	case "recrawl":
+		return Recrawl{urls[0]}
+	case "recrawl-site":
+		return RecrawlSite{urls[0].Site()}
+	case "pause", "resume":
+		if len(args) == 0 {
+			return PauseAll{paused}
+		}
+		return Pause{urls[0].Site(), paused}
+	case "block":
+		return Block{Host: args[0]}
+	case "unblock":
+		return Unblock{args[0]}
+	case "purge":
+		return Purge{store.Target{URL: urls[0]}}
+	case "reload":
+		return Reload{w.settings}
+	}
+	w.t.Fatalf("no such command: %s", name)
+	return nil
+}
+
+// set changes a setting.
+func (w *world) set(name, value string, _ bool) {
+	o := &w.settings
+	number, _ := strconv.ParseInt(value, 10, 64)
+	refresh := func() *Refresh {
+		if o.Refresh == nil {
+			r, err := Refresh{Budget: 1}.WithDefaults()
+			w.check(err)
+			o.Refresh = &r
+		}
+		r := *o.Refresh
+		o.Refresh = &r
+		return o.Refresh
+	}
+	switch name {
+	case "delay":
+		o.Delay = w.duration(value)
+	case "budget":
+		refresh().Budget = number
+	case "interval":
+		refresh().Interval = w.duration(value)
+	case "pages":
+		o.MaxPages = number
+	case "retries":
+		o.Retries = int(number)
+	case "scope":
+		o.Scope = value
+	case "wait":
+		o.Wait = true
+	case "hours":
+		site, hours, _ := strings.Cut(value, "@")
+		match, err := frontier.ParsePattern(site)
+		w.check(err)
+		parsed, err := frontier.ParseHours(hours)
+		w.check(err)
+		o.Rules.Sites = append(slices.Clone(o.Rules.Sites), SiteRule{Match: match, Manners: frontier.Manners{Hours: parsed}})
+	default:
+		w.t.Fatalf("no such setting: %s", name)
+	}
+}
+
+// count lets time pass and prints how many requests for pages each site got.
+func (w *world) count(d time.Duration) {
+	before := len(w.lines)
+	w.run(d)
+	sites := map[string]int{}
+	for _, line := range w.lines[before:] {
+		if _, rest, ok := strings.Cut(line, " GET "); ok && !strings.Contains(rest, "/robots.txt") {
+			u, _, _ := strings.Cut(rest, " ")
+			sites[w.url(u).Site().Host()]++
+		}
+	}
+	w.lines = w.lines[:before]
+	var names []string
+	for name := range sites {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		w.lines = append(w.lines, fmt.Sprintf("%s: %d", name, sites[name]))
+	}
+}
+
+// rows prints the pages.
+func (w *world) rows() {
+	var lines []string
+	for p := range w.settings.Partitions {
+		for row, err := range w.store.Pages(weburl.Partition(p)) {
+			w.check(err)
+			line := fmt.Sprintf("%s %s", row.URL, row.State)
+			if row.Queue != store.NoQueue {
+				line += fmt.Sprintf(" queued %s", row.Queue)
+			}
+			if row.Reason != "" {
+				line += " " + row.Reason
+			}
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	w.lines = append(w.lines, lines...)
+}
+
+func (w *world) page(name string) *page {
+	u := w.url(name).String()
+	if w.web[u] == nil {
+		w.web[u] = &page{status: 200}
+	}
+	return w.web[u]
+}
+
+// url returns a URL, of which the scheme may be left out.
+func (w *world) url(text string) weburl.URL {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := weburl.Parse(text)
+	w.check(err)
+	return u
+}
+
+func (w *world) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	w.check(err)
+	return d
+}

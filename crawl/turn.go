@@ -1,0 +1,363 @@
+package crawl
+
+import (
+	"fmt"
+	"time"
+
+	"freshet/crawl/discovery"
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// MaxStrikes is how many unclean stops in a row may meet a page while it is processed before it is set aside.
+const MaxStrikes = 3
+
+// A turn is a page, or a site's robots.txt, on its way from the frontier to the disk.
+type turn struct {
+	number Turn
+	page   frontier.Page
+	url    weburl.URL
+	row    store.Page    // as it was when the page was handed out
+	asked  frontier.Page // whose host is asked: another than the page's where a robots.txt lies elsewhere
+	gate   frontier.Gate // of that host, after the answer
+	audit  bool          // asked for without the validators of the copy
+	record *store.Robots // of a robots.txt
+}
+
+// handOut hands out turns as long as there is room, and something to be asked for.
+func (s *Shard) handOut() error {
+	for s.mayHandOut() {
+		wake, paid := s.afford()
+		if !paid {
+			s.wakeAt(wake)
+			return nil
+		}
+		page, wake, ok := s.front.Next(s.now)
+		if err := s.front.Err(); err != nil {
+			return fmt.Errorf("crawl: %w", err)
+		}
+		if !ok || page.Robots {
+			s.refund()
+		}
+		if s.starved = !ok; !ok {
+			s.wakeAt(wake)
+			s.whenStarved()
+			return nil
+		}
+		s.last++
+		t := &turn{number: s.last, page: page, asked: page}
+		s.turns[s.last] = t
+		if err := s.start(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayHandOut tells whether a turn may be handed out, if there is one.
+func (s *Shard) mayHandOut() bool {
+	if !s.begun || s.ending != "" || s.places.holds() || s.rescopes() {
+		return false
+	}
+	if !s.until.IsZero() {
+		if !s.now.Before(s.until) {
+			s.end(TimeUp)
+			return false
+		}
+		s.wakeAt(s.until)
+	}
+	if most := s.settings.MaxPages; most > 0 && s.counts.Pages+int64(len(s.turns)) >= most {
+		if len(s.turns) == 0 {
+			s.end(MaxPages)
+		}
+		return false
+	}
+	return s.asking < s.room
+}
+
+// whenStarved ends a crawl that has nothing left to discover. Else links that wait may be what it waits for.
+func (s *Shard) whenStarved() {
+	queued := s.front.Stats()
+	switch {
+	case queued.QueuedNew+queued.QueuedDue > queued.Shelved:
+	case s.settings.Wait || !s.alone() || s.fresh != nil || len(s.turns) > 0 || s.offers.undecided() || s.obeys.busy() || len(s.changes) > 0 ||
+		s.appends.busy():
+		s.offers.hurry = true
+	default:
+		s.end(FrontierEmpty)
+	}
+}
+
+// afford takes a request out of the budget, if there is one. Else it tells when there will be one.
+func (s *Shard) afford() (wake time.Time, ok bool) {
+	if s.fresh == nil {
+		return wake, true
+	}
+	return s.fresh.pacer.Take(s.now)
+}
+
+// refund puts back into the budget what afford took, for a request that is not made.
+func (s *Shard) refund() {
+	if s.fresh != nil {
+		s.fresh.pacer.GiveBack()
+	}
+}
+
+// done ends a turn: all that is held for it may go.
+func (s *Shard) done(t *turn) {
+	delete(s.turns, t.number)
+	s.out.Done = append(s.out.Done, t.number)
+}
+
+// start has a turn's request made, if the page may be asked for.
+func (s *Shard) start(t *turn) error {
+	if t.page.Robots {
+		return s.askRobots(t)
+	}
+	row, err := s.rows.Page(s.home(t.page.Site), t.page.Fingerprint)
+	if err != nil {
+		return fmt.Errorf("crawl: page %s queued at %s: %w", t.page.Fingerprint, t.page.Site, err)
+	}
+	t.row, t.url = row, row.URL
+	standing, err := s.standing(t.page.Site)
+	if err != nil {
+		return err
+	}
+	if reason := s.refusal(row, standing); reason != "" {
+		s.refund()
+		s.refuse(t, reason)
+		return nil
+	}
+	if s.book.Skipped(t.page.Site) { // it opted out no longer: robots.txt comes first
+		s.book.Skip(t.page.Site, false)
+		s.front.AskRobots(t.page.Site, s.now, s.now)
+		s.refund()
+		s.front.Return(t.page, s.now)
+		s.done(t)
+		return nil
+	}
+	request := s.request(t)
+	if _, slow := standing.Rules.CrawlDelay(); slow {
+		request.Once = true
+	}
+	request.Wanted = s.rules.of(t.page.Site).Fetch
+	if row.State == store.StateLive && (row.ETag != "" || row.LastModified != "") {
+		if t.audit, err = s.audits(t.page, &row); err != nil {
+			return err
+		}
+		if !t.audit {
+			request.ETag, request.LastModified = row.ETag, row.LastModified
+		}
+	}
+	s.ask(request)
+	return nil
+}
+
+// ask has a request made.
+func (s *Shard) ask(f Fetch) {
+	s.asking++
+	s.out.Fetches = append(s.out.Fetches, f)
+}
+
+// request returns a turn's request as the rules of the site have it.
+func (s *Shard) request(t *turn) Fetch {
+	delay := s.settings.Delay
+	if own := s.rules.of(t.page.Site).Manners.Delay; own != nil {
+		delay = *own
+	}
+	return Fetch{
+		Turn: t.number, URL: t.url, Page: t.url, KeepAlive: s.keepsConnections(delay), Once: delay > 0,
+		AskLeave: s.settings.AddressDelay > 0,
+	}
+}
+
+// keepsConnections tells whether connections are worth keeping: not if the next request on one comes
+// after servers have closed it.
+func (s *Shard) keepsConnections(delay time.Duration) bool {
+	const serversWait = 5 * time.Second
+	return s.settings.PerConnection > 1 || delay < s.of(serversWait)
+}
+
+// auditEvery is how many visits of a page that has validators go to one that does not use them.
+const auditEvery = 16
+
+// audits tells whether a page is asked for without the validators of its copy: its site's have been found
+// wrong, or it is its turn to be looked at. A site that backs off is not asked for more than it has to send.
+func (s *Shard) audits(page frontier.Page, row *store.Page) (bool, error) {
+	site, err := s.rows.Site(page.Site)
+	if err != nil {
+		return false, fmt.Errorf("crawl: site of %s: %w", row.URL, err)
+	}
+	if !site.Validators.Trusted(s.now.UnixNano()) {
+		return true, nil
+	}
+	if (uint64(page.Fingerprint)+uint64(row.Visits))%auditEvery != 0 || row.FailedInRow > 0 {
+		return false, nil
+	}
+	gate, err := s.rows.Gate(s.home(page.Site), page.Site.Host())
+	if err != nil {
+		return false, fmt.Errorf("crawl: gate of %s: %w", page.Site, err)
+	}
+	return gate.Failures == 0, nil
+}
+
+// refusal returns why a page whose turn has come is not asked for, or "".
+func (s *Shard) refusal(page store.Page, standing robots.Standing) string {
+	if page.Strikes >= MaxStrikes {
+		return store.ReasonCrashes
+	}
+	if reason, ok := s.finder.Bounds().Admits(page); !ok {
+		return reason.String()
+	}
+	if !standing.Allowed(page.URL) {
+		return standing.Reason()
+	}
+	return ""
+}
+
+// refuse ends a turn without a request.
+func (s *Shard) refuse(t *turn, reason string) {
+	at := s.now.UnixNano()
+	records := []store.Record{&store.Refused{URL: t.url, At: at, Reason: reason}}
+	if reason == robots.ReasonRobots && served(t.row) {
+		records = append(records, &store.Withdrawn{
+			Partition: s.home(t.page.Site), Fingerprint: t.page.Fingerprint, At: at, Reason: reason,
+		})
+	}
+	s.front.Drop(t.page, s.now)
+	s.proposeTurn(Append{Turn: t.number, Records: records, Refused: &t.row}, 0, func(stored) error {
+		s.counts.refuse(reason, 1)
+		s.done(t)
+		return s.learned(t, nil, nil)
+	})
+}
+
+// resolved says whether a turn's request may go to the address of its host.
+func (s *Shard) resolved(e Resolved) {
+	t := s.turns[e.Turn]
+	free, _ := s.front.Bind(t.asked, e.Address, s.now)
+	s.out.Leaves = append(s.out.Leaves, Leave{e.Turn, free})
+	if free {
+		return
+	}
+	s.asking-- // the page is back in its queue
+	s.giveUp(t)
+}
+
+// giveUp ends a turn that was not asked for after all, and whose host is given back.
+func (s *Shard) giveUp(t *turn) {
+	if t.page.Robots {
+		s.dropErrand(t)
+	} else {
+		s.refund()
+	}
+	s.done(t)
+}
+
+// ended gives back the host of a turn whose request has ended, and has the answer processed.
+func (s *Shard) ended(e Ended) error {
+	t := s.turns[e.Turn]
+	s.asking--
+	took := e.At.Sub(e.Started)
+	switch e.Given {
+	case Nothing:
+		s.lost = true
+		s.front.Return(t.asked, s.now)
+		s.giveUp(t)
+		return nil
+	case Unheard:
+		s.front.Done(t.asked, frontier.Answer{End: e.At, Took: took, Unheard: true}, s.now)
+		s.giveUp(t)
+		return nil
+	}
+	s.counts.Bytes += e.Bytes
+	answer := frontier.Answer{End: e.At, Took: took, Kept: e.Kept, Failed: e.Failed, RetryAfter: e.RetryAfter}
+	if t.page.Robots {
+		return s.robotsEnded(t, e, answer)
+	}
+	t.gate = s.front.Done(t.asked, answer, s.now)
+	s.out.Process = append(s.out.Process, Process{
+		Turn: t.number, URL: t.url, Page: s.key(t.page), Row: t.row, Alone: t.row.Strikes > 0, Audit: t.audit,
+		Store: s.rules.of(t.page.Site).Store,
+	})
+	return nil
+}
+
+// processed has the record of a turn made durable.
+func (s *Shard) processed(e Processed) error {
+	t := s.turns[e.Turn]
+	if t.page.Robots {
+		s.robotsProcessed(t, e)
+		return nil
+	}
+	record := e.Page
+	record.Gate = storedGate(t.gate)
+	record.Unconditional = t.audit
+	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
+	s.setRetry(t, record)
+	if record.Links != nil {
+		held := s.seen.Collect(weburl.Link{URL: t.row.URL, Fingerprint: t.page.Fingerprint, Depth: t.row.Depth})
+		if !s.places.knows(s.home(t.page.Site), t.page.Fingerprint) { // else its rank is its cash
+			record.Collected = held
+		}
+	}
+	a := Append{Turn: t.number, Records: []store.Record{record}, Owes: discovery.Owes(s.settings.Ordering, e.Links)}
+	s.proposeTurn(a, e.Bytes+len(record.Links), func(done stored) error {
+		s.count(t, record, e.Class)
+		s.offers.add(offered{mark: done.at, links: e.Links, cash: record.Paid, then: func() error {
+			s.done(t)
+			return nil
+		}})
+		return s.learned(t, record, e.Links)
+	})
+	return nil
+}
+
+// setRetry sets when a page is asked for again before it is due. What is missing once may be back: gone is what is
+// missing twice.
+func (s *Shard) setRetry(t *turn, record *store.Fetched) {
+	switch record.Outcome {
+	case store.OutcomeFailed, store.OutcomeServerError:
+		record.RetryAt = s.retryAt(t.url, int(t.row.FailedInRow))
+	case store.OutcomeMissing:
+		if s.fresh != nil && t.row.State == store.StateLive && t.row.GoneSeen == 0 {
+			record.RetryAt = s.retryAt(t.url, 0)
+		}
+	}
+}
+
+// retryAt returns when a page that failed is tried again, 0 for never.
+func (s *Shard) retryAt(url weburl.URL, failures int) int64 {
+	retries := frontier.Retries{Most: s.settings.Retries, First: s.settings.RetryDelay}
+	wait, ok := retries.Wait(url.Fingerprint(), failures)
+	if !ok {
+		return 0
+	}
+	return s.now.Add(wait).UnixNano()
+}
+
+// count counts a page that was asked for.
+func (s *Shard) count(t *turn, record *store.Fetched, class string) {
+	c := &s.counts
+	switch {
+	case record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError:
+		c.Pages++
+		if record.Unconditional {
+			c.Audits++
+		}
+		if record.Lied(&t.row) {
+			c.Lies++
+		}
+		if t.row.Versions > 0 && record.TextDigest != t.row.TextDigest {
+			c.Changed++
+		}
+	case record.Outcome == store.OutcomeNotModified:
+		c.NotModified++
+	case record.Outcome == store.OutcomeRedirected:
+	default:
+		c.Failed++
+		c.Errors[class]++
+	}
+}
