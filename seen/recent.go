@@ -1,13 +1,12 @@
 package seen
 
 import (
-	"freshet/seen/cache"
 	"freshet/weburl"
 )
 
 // recent remembers the links that were offered lately, at which depth and, if asked to, their cash.
 type recent struct {
-	policy cache.Policy
+	policy *SetClock
 	lowest []uint16       // depth of what each slot holds
 	purses []weburl.Purse // of what each slot holds; nil: cash is of no account
 
@@ -15,7 +14,7 @@ type recent struct {
 }
 
 func newRecent(entries int, cash bool) recent {
-	r := recent{policy: cache.NewSetClock(entries)}
+	r := recent{policy: NewSetClock(entries)}
 	r.lowest = make([]uint16, r.policy.Slots())
 	if cash {
 		r.purses = make([]weburl.Purse, r.policy.Slots())
@@ -83,5 +82,5 @@ const (
 // CacheEntries returns the Options.CacheEntries of a crawl that makes at most so many fetches at once: the
 // more hosts take turns, the more must be remembered of each.
 func CacheEntries(fetchers int) int {
-	return min(max(entriesPerFetcher*fetchers, fewestEntries), cache.MaxSize)
+	return min(max(entriesPerFetcher*fetchers, fewestEntries), MaxCache)
 }

@@ -1,7 +1,6 @@
 package seen
 
 import (
-	"freshet/seen/cache"
 	"freshet/weburl"
 )
 
@@ -16,7 +15,7 @@ import (
 // back is added up by URL: it passes, as one link, when the URL has to leave the cache, or by Flush. A
 // Sender is a pure state machine and not for concurrent use.
 type Sender struct {
-	policy cache.Policy
+	policy *SetClock
 	lowest []uint16 // depth that each slot's link was sent with
 	sums   []sum    // of what each slot holds back; nil without repeats
 }
@@ -28,10 +27,10 @@ type sum struct {
 }
 
 // NewSender returns an empty Sender that remembers so many links, or panics unless they are 1 to
-// cache.MaxSize. repeats asks for the cash of what is held back. An entry takes 10 bytes, with repeats some
+// MaxCache. repeats asks for the cash of what is held back. An entry takes 10 bytes, with repeats some
 // 90 more and the URL.
 func NewSender(entries int, repeats bool) *Sender {
-	s := &Sender{policy: cache.NewSetClock(entries)}
+	s := &Sender{policy: NewSetClock(entries)}
 	s.lowest = make([]uint16, s.policy.Slots())
 	if repeats {
 		s.sums = make([]sum, s.policy.Slots())

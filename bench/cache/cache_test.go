@@ -11,7 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"freshet/clock"
-	"freshet/seen/cache"
+	"freshet/lab/broder/cache"
 	"freshet/seen/trace"
 	"freshet/weburl"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"freshet/seen/cache"
+	"freshet/seen"
 	"freshet/weburl"
 )
 
@@ -107,7 +107,7 @@ func (r *rival) set(fp weburl.Fingerprint) []byte {
 // batches returns what asks by decide in batches of so many URLs, behind a cache as the URL-seen test has it or, at
 // one entry, behind none.
 func batches(entries, urls int, decide func([]weburl.Fingerprint) error) func([]weburl.Link) error {
-	recent := cache.NewSetClock(entries)
+	recent := seen.NewSetClock(entries)
 	batch := make([]weburl.Fingerprint, 0, urls)
 	return func(links []weburl.Link) error {
 		for i := range links {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
-	"freshet/seen/cache"
+	"freshet/lab/broder/cache"
 	"freshet/seen/trace"
 	"freshet/weburl"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"freshet/lab"
-	"freshet/seen/cache"
+	"freshet/lab/broder/cache"
 	"freshet/weburl"
 )
 

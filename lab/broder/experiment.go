@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/lab"
+	"freshet/lab/broder/cache"
 	"freshet/lab/webs"
 	"freshet/seen"
-	"freshet/seen/cache"
 	recorded "freshet/seen/trace"
 	"freshet/sim/graph"
 	"freshet/weburl"

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"freshet/seen/cache"
+	"freshet/lab/broder/cache"
 	"freshet/sim/discovery"
 	"freshet/weburl"
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/seen"
 	"freshet/weburl"
 )
 
@@ -22,7 +23,7 @@ type Policy interface {
 }
 
 // MaxSize is the largest size of a policy.
-const MaxSize = 1<<31 - 1
+const MaxSize = seen.MaxCache
 
 // Names returns the names of the policies, as New takes them, in order of this package's table.
 func Names() []string {
@@ -43,7 +44,7 @@ func New(name string, size int, trace []weburl.Fingerprint, rng *rand.Rand) (Pol
 	case "clock":
 		return NewClock(size), nil
 	case "clock-set":
-		return NewSetClock(size), nil
+		return seen.NewSetClock(size), nil
 	case "lru":
 		return NewLRU(size), nil
 	case "random":

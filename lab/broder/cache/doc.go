@@ -7,8 +7,8 @@
 // forget, not to invent.
 //
 // A [Policy] only decides where a fingerprint is held. What is known of it (a depth, cash, a link) its
-// user keeps in slices of its own, by slot; so the same code serves the seen test, the sender of links
-// to other nodes, and the experiments.
+// user keeps in slices of its own, by slot. The seen test and the sender of links to other nodes use one of them,
+// clock-set, which is package seen's (SetClock). The others are here to be compared with it.
 //
 //	name        policy                                                            needs
 //	clock       second chance: a ring of slots, a mark each                       -

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"freshet/seen"
 	"freshet/weburl"
 )
 
@@ -191,7 +192,7 @@ func TestClockHand(t *testing.T) {
 func TestSetIsClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sets := rapid.IntRange(1, 5).Draw(t, "sets")
-		fast, slow := NewSetClock(8*sets), make([]func(weburl.Fingerprint) bool, sets)
+		fast, slow := seen.NewSetClock(8*sets), make([]func(weburl.Fingerprint) bool, sets)
 		for i := range slow {
 			slow[i] = textbookClock(8)
 		}

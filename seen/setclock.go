@@ -1,17 +1,21 @@
-package cache
+package seen
 
 import (
+	"fmt"
 	"math/bits"
 
 	"freshet/weburl"
 )
 
+// MaxCache is the largest number of slots of a SetClock.
+const MaxCache = 1<<31 - 1
+
 // ways is the number of slots of a set: eight fingerprints are one line of the processor's cache.
 const ways = 8
 
-// SetClock is CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes with the
+// SetClock is a cache of fingerprints: CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes with the
 // others of that set alone. There are no chains and no common hand, so that a request touches two lines
-// of memory. It misses a little more often than Clock (0.2 to 1.4 points on the paper's kind of trace),
+// of memory. It misses a little more often than one CLOCK (0.2 to 1.4 points on the paper's kind of trace),
 // and, where a set overflows, even when there are as many slots as fingerprints.
 //
 // Touch is O(1); memory is 8.25 bytes an entry.
@@ -27,17 +31,20 @@ type ring struct {
 }
 
 // NewSetClock returns an empty cache of size slots, rounded up to whole sets of eight, or panics unless
-// size is 1 to MaxSize.
+// size is 1 to MaxCache.
 func NewSetClock(size int) *SetClock {
-	checkSize("SetClock", size)
+	if size < 1 || size > MaxCache {
+		panic(fmt.Sprintf("seen: NewSetClock: size %d: want 1 to %d", size, MaxCache))
+	}
 	n := (size + ways - 1) / ways
 	return &SetClock{make([][ways]weburl.Fingerprint, n), make([]ring, n)}
 }
 
-// Slots implements Policy.
+// Slots returns the number of slots.
 func (c *SetClock) Slots() int { return ways * len(c.sets) }
 
-// Touch implements Policy.
+// Touch asks for fp, which is not 0, and makes it held. hit says that it was held before. slot is where it is held
+// until it leaves; after a miss the slot's former tenant, if it had one, has left.
 func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	// The middle 32 bits, scaled to the number of sets.
 	n := int(uint64(uint32(fp>>16)) * uint64(len(c.sets)) >> 32)
