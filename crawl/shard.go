@@ -141,6 +141,9 @@ func (s *Shard) begin() {
 		s.until = s.now.Add(s.settings.For)
 	}
 	s.beginRescope(slices.Collect(s.owned())...)
+	for p := range s.owned() {
+		s.askAgain(p)
+	}
 	s.beginPlaces()
 }
 

@@ -148,11 +148,13 @@ func (s *Shard) restoreSite(row store.SiteRow, cutOff bool) error {
 		return nil
 	}
 	info, err := s.siteInfo(row.Site)
-	if err == nil {
-		info.CutOff = cutOff
-		s.front.Restore(info, s.now)
+	if err != nil {
+		return err
 	}
-	return err
+	info.CutOff = cutOff
+	begunAnew(&info, row)
+	s.front.Restore(info, s.now)
+	return s.obeyAnew(row)
 }
 
 // recallCash tells the seen test of the cash that the first new pages of each site of a partition have. Links to them will

@@ -17,11 +17,12 @@ import (
 // TestTranscripts holds what a shard decides, as testdata tells it: what happens to the web and to the crawl, and the
 // requests that follow, each with its time since the beginning.
 //
-//	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer
-//	robots SITE LINE; LINE...   the site's robots.txt; a status or "down" instead of lines
+//	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
+//	                            address that may not be asked
+//	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
 //	later URL DURATION          its answers ask for so long a Retry-After
 //	change URL                  its content is another from now on
-//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, wait, hours
+//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent, wait, hours
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints what happens
 //	count DURATION              time passes: prints how many requests each site gets
@@ -62,7 +63,7 @@ func (w *world) command(name string, args []string) {
 	switch name {
 	case "page":
 		at := w.page(args[0])
-		at.down = args[1] == "down"
+		at.down, at.barred = args[1] == "down", args[1] == "barred"
 		at.status, _ = strconv.Atoi(args[1])
 		at.links = nil
 		for _, link := range args[2:] {
@@ -70,7 +71,7 @@ func (w *world) command(name string, args []string) {
 		}
 	case "robots":
 		at := w.page(args[0] + "/robots.txt")
-		at.down = args[1] == "down"
+		at.down, at.barred = args[1] == "down", args[1] == "barred"
 		at.status = 200
 		if status, err := strconv.Atoi(args[1]); err == nil {
 			at.status = status
@@ -165,6 +166,8 @@ func (w *world) set(name, value string, _ bool) {
 		o.Retries = int(number)
 	case "scope":
 		o.Scope = value
+	case "agent":
+		o.Agent = value
 	case "wait":
 		o.Wait = true
 	case "hours":

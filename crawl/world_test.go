@@ -62,6 +62,7 @@ type page struct {
 	body       string // robots.txt; else a version of the page
 	retryAfter time.Duration
 	down       bool
+	barred     bool // its address is none that may be asked
 }
 
 type later struct {
@@ -294,13 +295,20 @@ func (w *world) answer(f Fetch) {
 	if at != nil && at.down {
 		status, said = 0, "down"
 	}
-	e.Failed = status == 0 || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
+	barred := at != nil && at.barred
+	if barred {
+		status, said = 0, "barred"
+	}
+	e.Failed = status == 0 && !barred || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 	if f.Robots {
 		record := &store.Robots{Site: f.Page.Site(), At: e.Started.UnixNano(), End: e.At.UnixNano(), Status: status, Outcome: store.OutcomeOf(status)}
 		if status == 0 {
 			record.Outcome = store.OutcomeFailed
 		}
 		e.Robots = &RobotsAnswer{Record: record}
+		if barred {
+			record.Outcome, e.Robots.Barred = store.OutcomeDenied, true
+		}
 		e.Robots.Reached = status != 0 && status < 500 && status != http.StatusTooManyRequests
 		if status == http.StatusMovedPermanently {
 			e.Robots.Reached, e.Robots.Redirect = false, parse(w.t, at.links[0])
@@ -328,6 +336,9 @@ func (w *world) process(p Process) {
 			Outcome: store.OutcomeOf(at.status), Unconditional: p.Audit}
 		if at.down {
 			record.Status, record.Outcome, record.Reason = 0, store.OutcomeFailed, "down"
+		}
+		if at.barred {
+			record.Status, record.Outcome, record.Reason = 0, store.OutcomeDenied, "barred"
 		}
 		if record.Outcome == store.OutcomeStored {
 			record.ContentType = "text/html"

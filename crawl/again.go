@@ -1,0 +1,74 @@
+package crawl
+
+import (
+	"fmt"
+
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A run asks again for what the last one could not have: its settings may be others now, and the servers up. What a
+// server did answer is remembered.
+
+// begunAnew drops what stands between a site and a new run: the wait after robots.txt could not be had, and a robots.txt
+// that has let nothing through so far. The host's own interval stays.
+func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
+	if row.Fetched == 0 && watched(row) {
+		info.RobotsUntil = fromUnix(0)
+	}
+	if row.Robots.Kept == 0 && unanswered(row.Robots.Outcome, row.Robots.Status) {
+		info.Gate.Failures = 0
+		if free := info.Gate.End.Add(info.Gate.Interval); free.Before(info.Gate.Next) {
+			info.Gate.Next = free
+		}
+	}
+}
+
+// obeyAnew has the refused pages of a site looked at again if its stored robots.txt asks something else of this run: it
+// goes by another name.
+func (s *Shard) obeyAnew(row store.SiteRow) error {
+	if row.Robots.Kept == 0 || !watched(row) {
+		return nil
+	}
+	standing, err := s.standing(row.Site)
+	if err == nil && standing.Rules.Digest() != row.Robots.Rules {
+		s.obeys.waiting[row.Site] = true
+	}
+	return err
+}
+
+// unanswered tells whether a request got no answer, or was not made for the address guard.
+func unanswered(outcome store.Outcome, status int) bool {
+	return status == 0 && (outcome == store.OutcomeFailed || outcome == store.OutcomeDenied)
+}
+
+// askAgain makes those pages of a partition due that no earlier run has reached, if it has some. O(pages).
+func (s *Shard) askAgain(p weburl.Partition) {
+	s.whenFree(func() error {
+		total, err := s.rows.Counters(p)
+		if err != nil {
+			return fmt.Errorf("crawl: pages that were not reached: %w", err)
+		}
+		if total.States[store.StateUnreached] == 0 && total.Outcomes[store.OutcomeDenied] == 0 {
+			return nil
+		}
+		now := s.now
+		look := func(row store.PageAt) ([]store.Record, error) {
+			if !unreached(row.Page) || row.LastFetched > now.UnixNano() {
+				return nil, nil
+			}
+			return []store.Record{&store.Planned{Partition: p, Fingerprint: row.Fingerprint, Due: now.UnixNano()}}, nil
+		}
+		return s.walk(walk{partition: p, look: look, end: func() error { return nil }, yields: true})
+	})
+}
+
+// unreached tells whether a page was asked for and never answered.
+func unreached(row store.Page) bool {
+	switch row.State {
+	case store.StateUnreached, store.StateDenied:
+		return row.Visited && row.Strikes < MaxStrikes && row.Reason != store.ReasonType && unanswered(row.Outcome, row.Status)
+	}
+	return false
+}
