@@ -100,14 +100,18 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	if err != nil {
 		return err
 	}
-	t.gate = s.front.Done(t.asked, answer, s.now)
+	if t.unasked = e.Robots.Barred; t.unasked {
+		s.front.Drop(t.asked, s.now)
+	} else {
+		t.gate = s.front.Done(t.asked, answer, s.now)
+	}
 	s.dropErrand(t)
 	t.record = e.Robots.Record
 	t.record.Expires = unix(v.Until)
 	if v.Fresh {
 		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
 	}
-	if t.asked.Site.Name() == site.Name() {
+	if t.asked.Site.Name() == site.Name() && !t.unasked {
 		t.record.Gate = storedGate(t.gate)
 	}
 	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
@@ -153,7 +157,7 @@ func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, er
 // robotsProcessed has the record of a robots.txt made durable, with the gate of the host that was asked.
 func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	records := []store.Record{t.record}
-	if asked := t.asked.Site; asked.Name() != t.page.Site.Name() {
+	if asked := t.asked.Site; asked.Name() != t.page.Site.Name() && !t.unasked {
 		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *storedGate(t.gate)})
 	}
 	var links []weburl.Link

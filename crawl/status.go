@@ -32,6 +32,7 @@ type Status struct {
 	Queues     frontier.Stats
 	LowerBound time.Duration // in which politeness lets all new pages be fetched
 	Paused     bool
+	Next       time.Time  // when the next host may be asked, if politeness lets none be asked now; zero: not known
 	UnderWay   int        // turns that are not over
 	Kept       int        // pages that are kept fresh
 	Refresh    *Freshness // what is believed of the copy; nil where none is kept fresh
@@ -54,7 +55,7 @@ const (
 func (s *Shard) Status(now time.Time) Status {
 	status := Status{
 		Counts: s.Counts(), Queues: s.front.Stats(), LowerBound: s.front.LowerBound(now), Paused: s.paused,
-		UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
+		Next: s.next, UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
 	}
 	if s.fresh != nil {
 		status.Kept = len(s.fresh.ids)

@@ -24,6 +24,8 @@ type turn struct {
 	gate   frontier.Gate // of that host, after the answer
 	audit  bool          // asked for without the validators of the copy
 	record *store.Robots // of a robots.txt
+	// unasked: of a robots.txt, no request was made for the address guard; its host owes no interval.
+	unasked bool
 }
 
 // handOut hands out turns as long as there is room, and something to be asked for.
@@ -41,7 +43,7 @@ func (s *Shard) handOut() error {
 		if !ok || page.Robots {
 			s.refund()
 		}
-		if s.starved = !ok; !ok {
+		if s.starved, s.next = !ok, wake; !ok {
 			s.wakeAt(wake)
 			s.whenStarved()
 			return nil

@@ -305,6 +305,12 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	}
 	status := n.Status()
 	status.StoppedBy = stop
+	if !n.broken() && status.Pages == 0 {
+		var err error
+		if status.Trouble, err = n.Trouble(); err != nil {
+			return status.Summary, err
+		}
+	}
 	return status.Summary, n.err
 }
 

@@ -1,15 +1,12 @@
 package node
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
-	"sort"
-	"strings"
 	"sync"
 	"time"
 
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/memory"
 )
 
@@ -26,6 +23,8 @@ type Summary struct {
 	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
 	// crawl does not wait for them, and asks again.
 	RobotsWaiting int64 `json:"robots_unreachable_pages,omitempty"`
+	// Trouble is why nothing was ever stored, at the end of a run.
+	Trouble *explain.Trouble `json:"trouble,omitempty"`
 }
 
 // Status is what a running crawl tells of itself: the progress line, the control socket's answer and
@@ -38,6 +37,7 @@ type Status struct {
 	Connections  int         `json:"connections_active"`
 	SitesReady   int         `json:"sites_ready"`
 	SitesWaiting int         `json:"sites_waiting"`
+	NextRequestS float64     `json:"next_request_in_s"` // of the first host that waits, if there is nothing to do before; else 0
 	QueuedNew    int64       `json:"queued_new"`
 	QueuedDue    int64       `json:"queued_due"`
 	Processing   int         `json:"pages_processing"` // fetched, not yet on disk
@@ -60,59 +60,6 @@ type Status struct {
 	Refresh       *crawl.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
 }
 
-// Line returns the status as one line of progress. Who watches a crawl by a fast clock sees rates by the
-// machine's: by its own nearly nothing happens in a second.
-func (s Status) Line() string {
-	var b strings.Builder
-	rate := cmp.Or(s.ClockRate, 1)
-	fmt.Fprintf(&b, "%d pages  %.1f pages/s (now %.1f)  %.2f MB/s  %s  sites %d ready %d waiting  queued %d",
-		s.Pages, s.PagesPerS*rate, s.RecentPagesS*rate, s.RecentBytesS*rate/1e6, s.Fleet,
-		s.SitesReady, s.SitesWaiting, s.QueuedNew+s.QueuedDue)
-	if s.RobotsWaiting > 0 {
-		fmt.Fprintf(&b, " (%d wait for a robots.txt out of reach)", s.RobotsWaiting)
-	}
-	if s.QueuedDue > 0 {
-		fmt.Fprintf(&b, " (%d to retry)", s.QueuedDue)
-	}
-	if s.URLsFailed > 0 {
-		fmt.Fprintf(&b, "  failed %d (%s)", s.URLsFailed, counts(s.Errors))
-	}
-	if s.QueuedNew+s.QueuedDue > 0 {
-		fmt.Fprintf(&b, "  end in %s (%s to %s)", span(s.RemainingS), span(s.EarliestS), span(s.LatestS))
-	}
-	return b.String()
-}
-
-// counts lists m's entries by name.
-func counts(m map[string]int64) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, m[name])
-	}
-	return strings.Join(names, ", ")
-}
-
-// span prints a number of seconds as people say it.
-func span(seconds float64) string {
-	if !(seconds < 100*365*86400) {
-		return "unknown"
-	}
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%.0fs", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%.0fm", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.1fh", d.Hours())
-	}
-	return fmt.Sprintf("%.1fd", d.Hours()/24)
-}
-
 // Status returns what the crawl is doing. It may be called at any time until Close.
 func (n *Node) Status() Status {
 	now := n.opt.Clock.Now()
@@ -121,7 +68,8 @@ func (n *Node) Status() Status {
 	s := Status{
 		State: "crawling", ClockRate: n.opt.Clock.Rate(), Fleet: n.fleet.status(), Processing: known.UnderWay,
 		SitesReady: known.Queues.Ready, SitesWaiting: known.Queues.Waiting,
-		QueuedNew: int64(known.Queues.QueuedNew), QueuedDue: int64(known.Queues.QueuedDue),
+		NextRequestS: max(0, known.Next.Sub(now).Seconds()),
+		QueuedNew:    int64(known.Queues.QueuedNew), QueuedDue: int64(known.Queues.QueuedDue),
 		NotModified: known.NotModified, Changed: known.Changed, Audits: known.Audits, Lies: known.Lies,
 		Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
 		Memory: n.budget.Usage(), Refresh: known.Refresh,

@@ -448,7 +448,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
 	collectEarly()
-	progress := startProgress(engine, options.Clock, quiet)
+	progress := startProgress(engine, options, quiet)
 	if d != nil {
 		d.begin()
 	}
@@ -473,20 +473,15 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 			err = encoding
 		}
 	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pages of %d sites stored in %s, %d URLs known, %d failed; stopped by %s\n",
-			summary.Pages, summary.Sites, span(summary, status.ClockRate), summary.URLsDiscovered, summary.URLsFailed, summary.StoppedBy)
-		if n := summary.RobotsWaiting; n > 0 {
-			fmt.Fprintf(cmd.OutOrStdout(), "%d pages wait for the robots.txt of their sites, which could not be had; the next run asks for it again\n", n)
-		}
-	}
-	if err == nil && summary.Pages == 0 && len(status.Refused) > 0 && !quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was stored, as URLs were refused: freshet pages --skipped --data %s has the reasons, freshet explain URL the whole story\n", options.Dir)
+		printSummary(cmd.OutOrStdout(), summary, status.ClockRate)
 	}
 	switch {
 	case err != nil:
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
+	case summary.Trouble != nil:
+		return fmt.Errorf("nothing was stored: %s", summary.Trouble)
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
 		return nil
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp || summary.StoppedBy == crawl.DiskFull:

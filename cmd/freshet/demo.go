@@ -99,7 +99,7 @@ func (d *demo) run(cmd *cobra.Command) error {
 	if d.quiet {
 		say = io.Discard
 	}
-	fmt.Fprintf(say, "a web of %d sites and %d pages is up\n", d.config.Sites, web.Pages())
+	fmt.Fprintf(say, "a web of %s and %s is up\n", command.Plural(int64(d.config.Sites), "site"), command.Plural(int64(web.Pages()), "page"))
 	if d.webOnly {
 		interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -136,13 +136,22 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 		fmt.Fprintf(say, "status at http://%s/\n", s.listen)
 	}
 	err = s.recorded(options, func(options node.Options) error {
-		return runCrawl(cmd, options, s, nil, d.asJSON, d.quiet)
+		return runCrawl(cmd, options, s, nil, d.asJSON, d.quiet || options.Refresh != nil) // the table is the progress
 	})
 	if !d.asJSON {
-		fmt.Fprintf(say, "look at it: freshet pages --data %s\n", options.Dir)
+		fmt.Fprintf(say, whatNext, options.Dir)
 	}
 	return err
 }
+
+// whatNext says what may be done after the demo.
+const whatNext = `
+What next?
+  look at it         freshet pages --data %[1]s
+                     freshet view %[1]s
+  crawl a site       freshet crawl https://example.org/ --contact mailto:you@example.org
+  keep it fresh      the same with --refresh --budget 1000
+`
 
 // setFlagDefault gives a setting another default than a crawl's.
 func setFlagDefault(cmd *cobra.Command, name, value string) {

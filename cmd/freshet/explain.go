@@ -68,6 +68,9 @@ func printExplanation(out io.Writer, e explain.Explanation) {
 		fmt.Fprintf(out, "%s: %s. ", e.StoppedBy, e.Reason)
 	}
 	fmt.Fprintln(out, e.Why)
+	if e.Trouble != nil {
+		fmt.Fprintln(out, e.Trouble)
+	}
 	for _, g := range e.Gates {
 		fmt.Fprintf(out, "  %-8s %-8s %s\n", g.Gate, g.Verdict, strings.TrimSpace(strings.Join([]string{g.Reason, g.Detail}, "  ")))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/node"
 	"freshet/sim"
 )
@@ -23,11 +24,26 @@ type scoreboard struct {
 	scored                   int
 }
 
+const (
+	scoreboardHead = `
+The web changes all the time, and the copy with it. A line a day, which takes %s: how much of the copy is current,
+  estimate   as Freshet believes, who knows no more than its visits show
+  true       as it is: the demo asks its web
+  uniform    as it would be, were the same visits spent on all pages alike
+
+  day   pages   estimate       true    uniform
+`
+	scoreboardRow = "%5s %7s %9.1f%% %9.1f%% %9.1f%%\n"
+	scoreboardEnd = `
+Over the last %d days %.1f%% of the copy was current; Freshet believed %.1f%%; visits to all alike would have kept %.1f%%.
+`
+)
+
 // watch prints a line a day until stop is called, then the means.
 func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 	done := make(chan struct{})
 	var printing sync.WaitGroup
-	fmt.Fprintf(s.out, "%5s %7s %10s %10s %10s\n", "day", "pages", "estimate", "true", "uniform")
+	fmt.Fprintf(s.out, scoreboardHead, command.Span(s.clock.Machine(24*time.Hour)))
 	printing.Go(func() {
 		timer := s.clock.NewTimer(24 * time.Hour)
 		defer timer.Stop()
@@ -45,7 +61,8 @@ func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 		close(done)
 		printing.Wait()
 		if n := float64(s.scored); n > 0 {
-			fmt.Fprintf(s.out, "%5s %7s %10.4f %10.4f %10.4f   over the last %d days\n", "mean", "", s.believed/n, s.truth/n, s.uniform/n, s.scored)
+			fmt.Fprintf(s.out, scoreboardRow, "mean", "", 100*s.believed/n, 100*s.truth/n, 100*s.uniform/n)
+			fmt.Fprintf(s.out, scoreboardEnd, s.scored, 100*s.truth/n, 100*s.believed/n, 100*s.uniform/n)
 		}
 	}
 }
@@ -54,7 +71,7 @@ func (s *scoreboard) line(e *node.Node, days int) {
 	believed := e.Freshness(s.judge.Knows)
 	truth, uniform := s.judge.Verdicts(s.clock.Now())
 	s.days++
-	fmt.Fprintf(s.out, "%5d %7d %10.4f %10.4f %10.4f\n", s.days, truth.Pages, believed.Freshness, truth.Freshness, uniform.Freshness)
+	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), command.Count(int64(truth.Pages)), 100*believed.Freshness, 100*truth.Freshness, 100*uniform.Freshness)
 	if s.days > days/3 {
 		s.believed += believed.Freshness
 		s.truth += truth.Freshness

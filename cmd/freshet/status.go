@@ -14,9 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"golang.org/x/term"
 
-	"freshet/clock"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/feed"
@@ -163,59 +161,4 @@ func (f *front) stop() {
 	f.done.Wait()
 	f.running.Wait()
 	os.Remove(f.socket)
-}
-
-// progress prints a line on standard error: rewritten each second on a terminal, a new one every five
-// seconds elsewhere.
-type progress struct {
-	end  chan struct{}
-	done sync.WaitGroup
-}
-
-func startProgress(engine *node.Node, c *clock.Clock, quiet bool) *progress {
-	p := &progress{end: make(chan struct{})}
-	if quiet {
-		return p
-	}
-	terminal := term.IsTerminal(int(os.Stderr.Fd()))
-	every := 5 * time.Second
-	if terminal {
-		every = time.Second
-	}
-	p.done.Go(func() {
-		timer := c.NewTimer(c.Span(every))
-		defer timer.Stop()
-		for {
-			select {
-			case <-p.end:
-				if terminal {
-					fmt.Fprintln(os.Stderr)
-				}
-				return
-			case <-timer.C:
-			}
-			line := engine.Status().Line()
-			if terminal {
-				fmt.Fprintf(os.Stderr, "\r\x1b[K%s", fit(line))
-			} else {
-				fmt.Fprintln(os.Stderr, line)
-			}
-			c.Reset(timer, c.Span(every))
-		}
-	})
-	return p
-}
-
-// fit cuts a line to the terminal's width, so that it can be rewritten.
-func fit(line string) string {
-	width, _, err := term.GetSize(int(os.Stderr.Fd()))
-	if err != nil || width < 20 || len(line) < width {
-		return line
-	}
-	return line[:width-1]
-}
-
-func (p *progress) stop() {
-	close(p.end)
-	p.done.Wait()
 }

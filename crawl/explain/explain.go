@@ -23,6 +23,7 @@ type explainer struct {
 
 	url  weburl.URL
 	held bool // for the next batch
+	hops int  // redirects that led here
 	out  Explanation
 }
 
@@ -92,5 +93,6 @@ func (x *explainer) known(row Page) (Explanation, error) {
 			fate = x.refresh(p, row)
 		}
 	}
+	x.out.Trouble = x.trouble(row, site)
 	return x.conclude(fate), nil
 }

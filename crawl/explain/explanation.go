@@ -12,8 +12,9 @@ type Explanation struct {
 	// empty for a page that is stored. Reason is that gate's.
 	StoppedBy string     `json:"stopped_by"`
 	Reason    string     `json:"reason"`
-	NextDue   *time.Time `json:"next_due"` // when it may be fetched next; absent: not at all, or not known
-	Why       string     `json:"why"`      // a sentence for people
+	NextDue   *time.Time `json:"next_due"`          // when it may be fetched next; absent: not at all, or not known
+	Why       string     `json:"why"`               // a sentence for people
+	Trouble   *Trouble   `json:"trouble,omitempty"` // absent: it is stored, or waits for its turn
 	Gates     []Checked  `json:"gates"`
 }
 

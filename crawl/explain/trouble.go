@@ -1,0 +1,189 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Trouble is what keeps a page from being stored, and what helps, in a few words each.
+type Trouble struct {
+	Cause  string `json:"cause"`
+	Remedy string `json:"remedy,omitempty"` // in the words of the command line; empty: nothing that an operator could do
+}
+
+// String returns both in one line.
+func (t Trouble) String() string {
+	if t.Remedy == "" {
+		return t.Cause
+	}
+	return t.Cause + ": " + t.Remedy
+}
+
+// redirectsFollowed bounds the redirects at whose end the trouble is looked for.
+const redirectsFollowed = 5
+
+// trouble returns what keeps a page from being stored that has no version; nil where nothing more than time does.
+func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
+	switch {
+	case row.Versions > 0 || row.State == store.StatePurged:
+		return nil
+	case row.RefusedByRobots || !row.Visited && row.Queue != store.NoQueue:
+		return x.robotsTrouble(site.Robots)
+	case row.Strikes >= x.MaxStrikes:
+		return &Trouble{"the crawl was cut off each time it processed " + x.url.String(), "freshet recrawl has it tried again"}
+	case !row.Visited:
+		return &Trouble{fmt.Sprintf("%s is outside of the crawl (%s)", x.url, row.Reason), "see --scope, --opt-out and the limits"}
+	case !row.Redirect.IsZero():
+		return x.redirected(row.Redirect)
+	case row.SoftError:
+		return &Trouble{x.url.String() + " says 200, and is an error page", "check the address"}
+	case row.Status != 0:
+		return statusTrouble(x.url, row.Status)
+	}
+	return x.unanswered(row.Reason)
+}
+
+// steered returns what an operator has told the crawl to leave alone, if that stands in the way.
+func (x *explainer) steered() *Trouble {
+	for _, g := range x.out.Gates {
+		switch {
+		case g.Gate != "host":
+		case g.Reason == "paused":
+			return &Trouble{"the crawl of " + string(x.url.Site()) + " is paused", "freshet resume lets it go on"}
+		case g.Reason == "blocked":
+			return &Trouble{x.url.Host() + " is blocked", "freshet unblock " + x.url.Host() + " lifts that"}
+		case g.Reason == "hours":
+			return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file of --scope"}
+		}
+	}
+	return nil
+}
+
+// robotsTrouble returns what the last request for robots.txt keeps from the site's pages.
+func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
+	site := x.url.Site()
+	switch {
+	case state.Fetched == 0:
+		return x.steered()
+	case state.Kept == 0 && state.Status == 0:
+		return x.unanswered(state.Reason)
+	case state.Kept == 0:
+		cause := fmt.Sprintf("robots.txt of %s answers %s, so that nothing may be asked for", site, status(state.Status))
+		return &Trouble{cause, "run again when it can be had"}
+	}
+	rules, err := x.Robots.Rules(site)
+	if err != nil || rules.Allowed(x.url) {
+		return x.steered()
+	}
+	cause := "robots.txt of " + string(site) + " forbids " + x.url.RequestURI()
+	if !rules.Allowed(site.Root()) {
+		cause = "robots.txt of " + string(site) + " forbids all"
+	}
+	return &Trouble{cause, "ask its owner, or crawl what it allows"}
+}
+
+// redirected returns the trouble at the end of a redirect.
+func (x *explainer) redirected(to weburl.URL) *Trouble {
+	if x.hops == redirectsFollowed {
+		return &Trouble{x.url.String() + " is redirected again and again", "crawl the address that a browser ends at"}
+	}
+	next := explainer{About: x.About, now: x.now, hops: x.hops + 1}
+	target, err := next.explain(to.String())
+	switch {
+	case err != nil || target.StoppedBy == "":
+		return nil
+	case target.Trouble != nil:
+		return target.Trouble
+	case target.StoppedBy == "scope":
+		return &Trouble{fmt.Sprintf("%s is redirected to %s, which is out of scope", x.url, to), fmt.Sprintf("crawl %s, or widen --scope", to)}
+	}
+	return nil
+}
+
+// unanswered returns why a request got no answer. The text of a failure is that of fetch.Result.Err, "fetch: phase:
+// outcome: …".
+func (x *explainer) unanswered(failure string) *Trouble {
+	host, words := x.url.Host(), strings.SplitN(failure, ": ", 4)
+	if len(words) < 4 || words[0] != "fetch" {
+		return &Trouble{"no answer from " + host, "see freshet explain " + x.url.String()}
+	}
+	detail := words[3]
+	switch words[2] {
+	case "refused-address":
+		if x.Guard == nil { // an earlier run's: it is asked for again
+			return nil
+		}
+		return &Trouble{barredBy(host, detail), "add --allow-private if that is meant"}
+	case "dns-failed":
+		if strings.HasSuffix(detail, "no address") {
+			return &Trouble{host + " has no address (DNS)", "check its spelling"}
+		}
+		return &Trouble{"no name server tells the address of " + host, "check the network, or give --resolve " + host + "=ADDR:PORT"}
+	case "connect-failed":
+		if address, refused := strings.CutSuffix(detail, ": connect: connection refused"); refused {
+			return &Trouble{"connection refused by " + strings.TrimPrefix(address, "dial tcp "), "is the server up, and the port right?"}
+		}
+		return &Trouble{"no connection to " + host + " (" + last(detail) + ")", "check the network"}
+	case "tls-failed":
+		return &Trouble{"no TLS with " + host + " (" + last(detail) + ")", "check the certificate, or try http://"}
+	case "timed-out":
+		return &Trouble{host + " did not answer in time", "run again later"}
+	case "disconnected":
+		return &Trouble{host + " closed the connection without an answer", "is it http:// or https://?"}
+	case "malformed":
+		return &Trouble{"what " + host + " answers is not HTTP", "is it http:// or https://, and the port right?"}
+	case "header-too-large":
+		return &Trouble{"the header that " + host + " answers is too large", ""}
+	case "unwanted-type":
+		return &Trouble{fmt.Sprintf("%s is of type %s, which the rules do not want", x.url, detail), "see its rule in the file of --scope"}
+	}
+	return &Trouble{"no answer from " + host, "see freshet explain " + x.url.String()}
+}
+
+// barredBy says what the address guard has against a host, by its error "fetch: address 127.0.0.1 (loopback): …".
+func barredBy(host, text string) string {
+	_, text, _ = strings.Cut(text, "address ")
+	address, kind, _ := strings.Cut(text, " (")
+	kind, _, _ = strings.Cut(kind, ")")
+	if address != host {
+		host += " (" + address + ")"
+	}
+	if kind == "" {
+		return host + " is not an address of the public internet"
+	}
+	return fmt.Sprintf("%s is a %s address", host, kind)
+}
+
+// statusTrouble returns what an answer means that brought no page.
+func statusTrouble(u weburl.URL, code int) *Trouble {
+	cause := fmt.Sprintf("%s answers %s", u, status(code))
+	switch code {
+	case 404, 410:
+		return &Trouble{cause, "check the address"}
+	case 401, 407:
+		return &Trouble{cause, "give credentials in a header of its rule, in the file of --scope"}
+	case 403:
+		return &Trouble{cause, "ask its owner whether " + u.Host() + " lets crawlers in"}
+	case 429, 503:
+		return &Trouble{cause, "run again later, with a longer --delay"}
+	case 400:
+		return &Trouble{cause, "is it http:// or https://?"}
+	}
+	if code >= 500 {
+		return &Trouble{cause, "run again later"}
+	}
+	return &Trouble{cause, "check the address"}
+}
+
+// status returns a code with its name, if that is one of those met most.
+func status(code int) string {
+	names := map[int]string{400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Requests",
+		500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout"}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, names[code]))
+}
+
+// last returns what an error says after the last colon.
+func last(text string) string { return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:]) }

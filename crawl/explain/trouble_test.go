@@ -1,0 +1,84 @@
+package explain
+
+import (
+	"testing"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+func TestTrouble(t *testing.T) {
+	pending := func(p *Page) { p.Visited, p.Queue, p.Outcome, p.Status = false, store.NewQueue, 0, 0 }
+	failed := func(reason string) *Page {
+		return known(func(p *Page) {
+			p.State, p.Outcome, p.Status, p.Reason = store.StateUnreached, store.OutcomeFailed, 0, reason
+		})
+	}
+	answered := func(status int) *Page {
+		return known(func(p *Page) { p.State, p.Outcome, p.Status = store.StateError, store.OutcomeOf(status), status })
+	}
+	robots := func(status int, reason string) store.SiteRow {
+		return store.SiteRow{Robots: store.RobotsState{Fetched: 1, Outcome: store.OutcomeFailed, Status: status, Reason: reason}}
+	}
+	tests := []struct {
+		name  string
+		world world
+		want  string
+	}{
+		{"stored", world{site: asked, page: known(func(p *Page) { p.State, p.Versions = store.StateLive, 1 })}, ""},
+		{"waits", world{site: asked, page: known(pending)}, ""},
+		{"not asked yet", world{page: known(pending)}, ""},
+		{"loopback", world{site: robots(0, "fetch: dns: refused-address: fetch: address 127.0.0.3 (loopback): not an address of the public internet"), page: known(pending)},
+			"a.test (127.0.0.3) is a loopback address: add --allow-private if that is meant"},
+		{"no address", world{site: robots(0, "fetch: dns: dns-failed: fetch: look up a.test: host has no address"), page: known(pending)},
+			"a.test has no address (DNS): check its spelling"},
+		{"no name server", world{site: robots(0, "fetch: dns: dns-failed: fetch: look up a.test: server misbehaving"), page: known(pending)},
+			"no name server tells the address of a.test: check the network, or give --resolve a.test=ADDR:PORT"},
+		{"refused", world{site: robots(0, "fetch: connect: connect-failed: dial tcp 192.0.2.1:81: connect: connection refused"), page: known(pending)},
+			"connection refused by 192.0.2.1:81: is the server up, and the port right?"},
+		{"no route", world{site: asked, page: failed("fetch: connect: connect-failed: dial tcp 192.0.2.1:81: connect: no route to host")},
+			"no connection to a.test (no route to host): check the network"},
+		{"TLS", world{site: asked, page: failed("fetch: tls: tls-failed: tls: first record does not look like a TLS handshake")},
+			"no TLS with a.test (first record does not look like a TLS handshake): check the certificate, or try http://"},
+		{"slow", world{site: asked, page: failed("fetch: request: timed-out: nothing came")}, "a.test did not answer in time: run again later"},
+		{"closed", world{site: asked, page: failed("fetch: request: disconnected: EOF")}, "a.test closed the connection without an answer: is it http:// or https://?"},
+		{"another text", world{site: asked, page: failed("it broke")}, "no answer from a.test: see freshet explain http://a.test/x"},
+		{"robots.txt out of order", world{site: robots(503, ""), page: known(pending)},
+			"robots.txt of http://a.test answers 503 Service Unavailable, so that nothing may be asked for: run again when it can be had"},
+		{"robots.txt forbids all", world{site: asked, robots: "user-agent: *\ndisallow: /", page: known(func(p *Page) { p.RefusedByRobots, p.Reason = true, "robots" })},
+			"robots.txt of http://a.test forbids all: ask its owner, or crawl what it allows"},
+		{"robots.txt forbids it", world{site: asked, robots: "user-agent: *\ndisallow: /x", page: known(func(p *Page) { p.RefusedByRobots, p.Reason = true, "robots" })},
+			"robots.txt of http://a.test forbids /x: ask its owner, or crawl what it allows"},
+		{"missing", world{site: asked, page: answered(404)}, "http://a.test/x answers 404 Not Found: check the address"},
+		{"forbidden", world{site: asked, page: answered(403)}, "http://a.test/x answers 403 Forbidden: ask its owner whether a.test lets crawlers in"},
+		{"broken", world{site: asked, page: answered(500)}, "http://a.test/x answers 500 Internal Server Error: run again later"},
+		{"goes round", world{site: asked, page: known(func(p *Page) {
+			p.State, p.Outcome, p.Status, p.Redirect = store.StateRedirect, store.OutcomeRedirected, 302, mustParse(t, "http://a.test/x")
+		})},
+			"http://a.test/x is redirected again and again: crawl the address that a browser ends at"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			x, err := test.world.about().Explain("http://a.test/x", now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if x.Trouble != nil {
+				got = x.Trouble.String()
+			}
+			if got != test.want {
+				t.Errorf("trouble %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func mustParse(t *testing.T, text string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
