@@ -124,6 +124,7 @@ func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 			known = append(known, record)
 		} else {
 			unknown = append(unknown, u)
+			s.seen.Recall(link.Fingerprint, s.finder.SeedCash())
 		}
 		s.offers.add(offered{links: []weburl.Link{link}})
 	}

@@ -30,6 +30,7 @@ import (
 //	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
 //	reload                      the settings are put in force
 //	rows                        prints the pages
+//	cash                        prints what the pages that wait were told of their cash
 //	kept                        prints how many pages are kept fresh
 //	shards NAME...              from here on these crawl together; the first one owns all, see crew.command
 func TestTranscripts(t *testing.T) {
@@ -99,6 +100,8 @@ func (w *world) command(name string, args []string) {
 		w.stop(name == "stop")
 	case "rows":
 		w.rows()
+	case "cash":
+		w.cash()
 	case "kept":
 		w.lines = append(w.lines, fmt.Sprintf("%d pages are kept fresh", w.shard.Status(w.now).Kept))
 	default:
@@ -160,6 +163,10 @@ func (w *world) set(name, value string, _ bool) {
 		refresh().Budget = number
 	case "interval":
 		refresh().Interval = w.duration(value)
+	case "order":
+		ordering, err := frontier.ParseOrdering(value)
+		w.check(err)
+		o.Ordering = ordering
 	case "pages":
 		o.MaxPages = number
 	case "retries":
@@ -218,6 +225,21 @@ func (w *world) rows() {
 				line += " " + row.Reason
 			}
 			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	w.lines = append(w.lines, lines...)
+}
+
+// cash prints the cash of the pages that wait.
+func (w *world) cash() {
+	var lines []string
+	for p := range w.settings.Partitions {
+		for row, err := range w.store.Pages(weburl.Partition(p)) {
+			w.check(err)
+			if row.Queue != store.NoQueue {
+				lines = append(lines, fmt.Sprintf("%s %g", row.URL, row.Cash))
+			}
 		}
 	}
 	slices.Sort(lines)

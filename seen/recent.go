@@ -10,7 +10,7 @@ type recent struct {
 	lowest []uint16       // depth of what each slot holds
 	purses []weburl.Purse // of what each slot holds; nil: cash is of no account
 
-	recalled map[weburl.Fingerprint]float32 // cash told in an earlier run, of URLs not offered since
+	recalled map[weburl.Fingerprint]float32 // cash that no link of this run brought, of URLs not offered since
 }
 
 func newRecent(entries int, cash bool) recent {
@@ -23,7 +23,7 @@ func newRecent(entries int, cash bool) recent {
 	return r
 }
 
-// recall notes which cash a URL was told in an earlier run, as long as there is room for it in the cache.
+// recall notes which cash a URL has beside what links of this run bring, as long as there is room for it in the cache.
 func (r *recent) recall(fp weburl.Fingerprint, cash float64) {
 	if r.purses != nil && len(r.recalled) < len(r.purses) {
 		r.recalled[fp] = float32(cash)

@@ -207,10 +207,10 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	return nil
 }
 
-// Recall tells which cash a known URL was told in an earlier run, so that its further cash is held back
-// until it is as much: else all known URLs would be told of the first link to them after a restart. Of more
-// URLs than the cache has entries, those that come first are recalled. Without Options.Cash it does nothing.
-// O(1), and some 20 bytes for a URL until it is offered.
+// Recall tells which cash a URL has that no link of this run brings: what it was told in an earlier run, or what it
+// has as a seed. Its further cash is held back until it is as much: else all known URLs would be told of the first
+// link to them after a restart. Call it before the URL is offered. Of more URLs than the cache has entries, those that
+// come first are recalled. Without Options.Cash it does nothing. O(1), and some 20 bytes for a URL until it is offered.
 func (t *Test) Recall(fp weburl.Fingerprint, cash float64) {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -55,7 +54,7 @@ func (b *batch) page(link weburl.Link) error {
 		return nil
 	}
 	if link.Rel == weburl.RelSeed {
-		link.Cash += frontier.Pay(f.ordering, 1, 1)
+		link.Cash += f.SeedCash()
 	}
 	f.siteSize[site]++
 	b.found.Pages++

@@ -118,11 +118,15 @@ func (f *Finder) Seed(u weburl.URL, now time.Time) (link weburl.Link, known stor
 	return link, known, nil
 }
 
+// SeedCash returns the cash that comes to a page when it becomes a seed. The record that makes it one brings it, and no
+// link: the seen test is to be told of it.
+func (f *Finder) SeedCash() float64 { return frontier.Pay(f.ordering, 1, 1) }
+
 func (f *Finder) knownSeed(link weburl.Link, row store.Page, now time.Time) store.Record {
 	p := f.rows.Home(link.URL.Site())
 	page := store.NewPage{URL: link.URL, Depth: row.Depth, Hops: row.Hops, Order: row.Key.Order, Seed: true}
 	if !f.ranked(p, link.Fingerprint) {
-		page.Cash = frontier.Pay(f.ordering, 1, 1)
+		page.Cash = f.SeedCash()
 	}
 	return &store.Discovered{Partition: p, At: now.UnixNano(), ByCash: f.byCash, New: []store.NewPage{page}}
 }
