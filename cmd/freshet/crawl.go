@@ -140,7 +140,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, oneOf("clients", "data"), "over")
 	check(flags, validGroup, "feed-multicast")
 	check(flags, validAgent, "user-agent")
-	check(flags, printable, "contact")
+	check(flags, validContact, "contact")
 	return s
 }
 
@@ -158,14 +158,17 @@ func validScope(name string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w, or a file of rules such as rules.yaml", err)
+		return fmt.Errorf("%w, or a file of rules such as rules.yaml%s", err, meant(name, []string{"page", "site", "domain", "any"}))
 	}
 	return nil
 }
 
 func validOrder(name string) error {
 	_, err := frontier.ParseOrdering(name)
-	return err
+	if err != nil {
+		return fmt.Errorf("%w%s", err, meant(name, strings.FieldsFunc(frontier.OrderingNames(), func(r rune) bool { return r == ' ' || r == ',' })))
+	}
+	return nil
 }
 
 func validFleet(text string) error {
@@ -320,18 +323,6 @@ func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
 	return seeds, nil
 }
 
-// parseURL reads a URL that somebody typed.
-func parseURL(text string) (weburl.URL, error) {
-	u, err := weburl.Parse(text)
-	if err == nil {
-		return u, nil
-	}
-	if guess, guessErr := weburl.Parse("https://" + text); guessErr == nil && !strings.Contains(text, ":") {
-		return u, fmt.Errorf("%w (did you mean %s?)", err, guess)
-	}
-	return u, err
-}
-
 func crawlCommand() *cobra.Command {
 	var config string
 	var asJSON, quiet bool
@@ -353,8 +344,8 @@ func crawlCommand() *cobra.Command {
 			if err != nil {
 				return command.Usage(err)
 			}
-			if s.data == "" {
-				return command.Usage(errors.New("--data: want a directory"))
+			if info, err := os.Stat(s.data); s.data == "" || err == nil && !info.IsDir() {
+				return command.Usage(fmt.Errorf("--data %q: want a directory", s.data))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
 				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, or with --data the directory of a crawl to go on with: there is none in %s (see freshet crawl --help)", s.data))
@@ -484,7 +475,10 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return fmt.Errorf("nothing was stored: %s", summary.Trouble)
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
 		return nil
-	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp || summary.StoppedBy == crawl.DiskFull:
+	case summary.StoppedBy == crawl.DiskFull:
+		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk has %s left, and --min-free asks for %s: free some space and run again",
+			command.Bytes(status.DiskFreeBytes), command.Bytes(options.MinFree))}
+	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
 		return &command.Error{Code: command.ExitLimit}
 	}
 	return nil

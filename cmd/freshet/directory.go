@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,9 +59,30 @@ func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 // checkDirectory returns an error if there is no data directory at a path.
 func checkDirectory(data string) error {
 	if !store.Exists(vfs.Default, data) {
-		return fmt.Errorf("there is no data directory at %q (--data names it)", data)
+		hint := "--data names it"
+		if near := command.Nearest(data, directories()); near != "" {
+			hint = fmt.Sprintf("did you mean --data %s?", near)
+		}
+		return fmt.Errorf("there is no data directory at %q (%s)", data, hint)
 	}
 	return nil
+}
+
+// directories returns the data directories in the folder where a command is typed, out of the first hundred names.
+func directories() (names []string) {
+	here, err := os.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer here.Close()
+	found, _ := here.Readdirnames(100) // what cannot be read is no hint
+	for _, name := range found {
+		if store.Exists(vfs.Default, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // openStore opens a data directory and the crawl in it, both of which must be there. A directory that

@@ -215,6 +215,8 @@ func pagesCommand() *cobra.Command {
 	} {
 		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
+	check(cmd.Flags(), validState, "state")
+	check(cmd.Flags(), validSite, "site")
 	skipped := cmd.Flags().Bool("skipped", false, "instead: what was not fetched or not kept, by reason, with counts and samples")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, an object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -223,18 +225,44 @@ func pagesCommand() *cobra.Command {
 		}
 		query := url.Values{}
 		for name, text := range filters {
+			if name == "site" && *text != "" {
+				site, _ := siteOf(*text) // checked when it was set
+				*text = string(site)
+			}
 			query.Set(strings.ReplaceAll(name, "-", "_"), *text)
 		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			return errors.Join(printPages(out, body, *asJSON), out.Flush())
+			n, err := printPages(out, body, *asJSON)
+			if n == 0 && err == nil && slices.ContainsFunc(slices.Collect(maps.Keys(query)), func(name string) bool { return query.Get(name) != "" }) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "no page matches")
+			}
+			return errors.Join(err, out.Flush())
 		})
 	}
 	return cmd
 }
 
-// printPages prints the lines of the page table, as they are or for people.
-func printPages(out io.Writer, body io.Reader, asJSON bool) error {
+// validState takes the name of a state that a page may be in.
+func validState(name string) error {
+	var names []string
+	for s := store.State(0); s.Known(); s++ {
+		names = append(names, s.String())
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return fmt.Errorf("%q: want one of %s%s", name, strings.Join(names, ", "), meant(name, names))
+}
+
+// validSite takes the name of a site.
+func validSite(name string) error {
+	_, err := siteOf(name)
+	return err
+}
+
+// printPages prints the lines of the page table, as they are or for people, and counts them.
+func printPages(out io.Writer, body io.Reader, asJSON bool) (n int, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -243,22 +271,22 @@ func printPages(out io.Writer, body io.Reader, asJSON bool) error {
 			Error string `json:"error"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
-			return err
+			return n, err
 		}
 		if page.Error != "" {
-			return errors.New(page.Error)
+			return n, errors.New(page.Error)
 		}
-		var err error
+		n++
 		if asJSON {
 			_, err = fmt.Fprintf(out, "%s\n", lines.Bytes())
 		} else {
 			_, err = fmt.Fprintf(out, "%s\t%d\tv%d\t%s\t%s\n", page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
 		}
 		if err != nil {
-			return err
+			return n, err
 		}
 	}
-	return lines.Err()
+	return n, lines.Err()
 }
 
 // printSkipped prints what was not fetched, as it is or for people.

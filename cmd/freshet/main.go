@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) int {
 		if store.IsDamage(coded.Err) {
 			coded.Err = damageError(coded.Err)
 		}
-		for line := range strings.SplitSeq(coded.Err.Error(), "\n") {
+		for line := range strings.SplitSeq(plainly(coded.Err), "\n") {
 			fmt.Fprintf(os.Stderr, "freshet: %s\n", line)
 		}
 	}

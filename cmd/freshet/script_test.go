@@ -12,9 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"freshet/clock"
 )
 
 // TestMain lets the test binary be freshet itself, for the scripts and for tests that start processes.
@@ -28,19 +31,27 @@ func TestMain(m *testing.M) {
 // they are told: flags, exit codes, both streams. Beside testscript's own commands they have
 //
 //	exits CODE freshet ARG…   the exit code, whatever it is
+//	awaits FILE               until there is one
 //	damage DIR                zeroes the middle third of every file of a folder
 //
-// and in each one's folder web.yaml, the settings for a crawl of http://site.test/ (see smallWeb).
+// and in each one's folder web.yaml, the settings for a crawl of http://site.test/ (see smallWeb), and the variables
+// WEB, the address of its server, and CLOSED, one at which nobody listens.
 func TestScripts(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)
-	config := fmt.Sprintf("resolve: site.test=%s\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n", strings.TrimPrefix(web.URL, "http://"))
+	address := strings.TrimPrefix(web.URL, "http://")
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, locked.test=%s, ring.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
+		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("WEB", address)
+			env.Setenv("CLOSED", strings.TrimPrefix(closed.URL, "http://"))
 			return os.WriteFile(filepath.Join(env.WorkDir, "web.yaml"), []byte(config), 0o600)
 		},
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "damage": damage},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "awaits": awaits, "damage": damage},
 		RequireUniqueNames: true,
 	})
 }
@@ -63,6 +74,17 @@ func exits(script *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+func awaits(script *testscript.TestScript, _ bool, args []string) {
+	file := script.MkAbs(args[0])
+	for range 1000 {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		script.Check(clock.Real().Sleep(context.Background(), 10*time.Millisecond))
+	}
+	script.Fatalf("there is no %s", args[0])
+}
+
 func damage(script *testscript.TestScript, _ bool, args []string) {
 	dir := script.MkAbs(args[0])
 	files, err := os.ReadDir(dir)
@@ -78,9 +100,24 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 }
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
-// redirects.
+// redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of broken.test
+// is out of order, locked.test forbids all by its answers, and ring.test redirects to itself.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
+	says := func(pattern string, status int, text string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", r.URL.Path)
+			w.WriteHeader(status)
+			fmt.Fprint(w, text)
+		})
+	}
+	says("forbids.test/robots.txt", http.StatusOK, "User-agent: friend\nDisallow:\n\nUser-agent: *\nDisallow: /\n")
+	says("forbids.test/", http.StatusOK, "come in")
+	says("broken.test/robots.txt", http.StatusServiceUnavailable, "")
+	says("locked.test/robots.txt", http.StatusNotFound, "")
+	says("locked.test/", http.StatusForbidden, "")
+	says("ring.test/robots.txt", http.StatusNotFound, "")
+	says("ring.test/", http.StatusFound, "")
 	page := func(path, text string) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -47,7 +47,7 @@ func oneOf(words ...string) func(string) error {
 		if slices.Contains(words, text) {
 			return nil
 		}
-		return fmt.Errorf("%q: want %s", text, strings.Join(words, " or "))
+		return fmt.Errorf("%q: want %s%s", text, strings.Join(words, " or "), meant(text, words))
 	}
 }
 
@@ -130,7 +130,11 @@ func (c *byteCount) Set(text string) error {
 		*c = byteCount(value * unit.bytes)
 		return nil
 	}
-	return fmt.Errorf("%q: want a size such as 500, 64KiB or 16MiB", text)
+	hint := ""
+	if last := len(text) - 1; last > 0 && strings.Contains("kKmMgGtT", text[last:]) && c.Set(text[:last]) == nil {
+		hint = fmt.Sprintf(" (did you mean %s%siB?)", text[:last], strings.ToUpper(text[last:]))
+	}
+	return fmt.Errorf("%q: want a size such as 500, 64KiB or 16MiB%s", text, hint)
 }
 
 // String returns the size as Set reads it.

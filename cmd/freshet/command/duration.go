@@ -13,7 +13,11 @@ type Duration time.Duration
 
 // Set reads the flag's text: Go's units and d for a day of 24 hours.
 func (d *Duration) Set(text string) error {
-	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d", text)
+	hint := ""
+	if number, err := strconv.ParseFloat(text, 64); err == nil && number > 0 {
+		hint = fmt.Sprintf(" (did you mean %ss?)", text)
+	}
+	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d%s", text, hint)
 	rest, days := text, 0.0
 	if number, after, ok := strings.Cut(text, "d"); ok {
 		var err error

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"freshet/cmd/freshet/command"
+	"freshet/weburl"
+)
+
+// rooms are the names of packages with which their errors begin. People who type commands know none of them.
+var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
+	`robots|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
+
+// plainly returns what an error says without the packages that it came through.
+func plainly(err error) string { return rooms.ReplaceAllString(err.Error(), "$1") }
+
+// parseURL reads a URL that somebody typed.
+func parseURL(text string) (weburl.URL, error) {
+	u, err := weburl.Parse(text)
+	if err == nil {
+		return u, nil
+	}
+	if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() {
+		return u, fmt.Errorf("%q is a file: give it by --seeds %s", text, text)
+	}
+	if guess, ok := guessURL(text); ok {
+		return u, fmt.Errorf("%q is no URL (did you mean %s?)", text, guess)
+	}
+	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return u, fmt.Errorf("%q: want a URL of http or https, such as https://example.org/", text)
+	}
+	_, cause, _ := strings.Cut(err.Error(), "not a valid URL: ")
+	cause, _, _ = strings.Cut(strings.TrimPrefix(cause, "Error: "), " Url: ")
+	cause = strings.TrimSuffix(cause, ".")
+	if cause == "" || cause == "neither scheme nor base" {
+		return u, fmt.Errorf("%q is no URL: want one such as https://example.org/", text)
+	}
+	return u, fmt.Errorf("%q is no URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
+}
+
+// guessURL returns what was meant by a text that is no URL, if that is easy to guess.
+func guessURL(text string) (weburl.URL, bool) {
+	guess := strings.Join(strings.Fields(text), "")
+	switch scheme, rest, ok := strings.Cut(guess, ":/"); {
+	case ok:
+		near := command.Nearest(strings.ToLower(scheme), []string{"http", "https"})
+		if near == "" || strings.EqualFold(scheme, near) && guess == text {
+			return weburl.URL{}, false
+		}
+		guess = near + "://" + strings.TrimLeft(rest, "/")
+	case strings.Contains(guess, ":") || strings.HasPrefix(guess, "/") || strings.HasPrefix(guess, "."):
+		return weburl.URL{}, false
+	default:
+		guess = "https://" + guess
+	}
+	u, err := weburl.Parse(guess)
+	return u, err == nil
+}
+
+// validContact takes a URL of a page, or a mail address, by which an operator can be reached.
+func validContact(text string) error {
+	if err := printable(text); err != nil || text == "" {
+		return err
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err == nil && u.Scheme == "mailto" && strings.Contains(strings.Trim(u.Opaque, "@"), "@"):
+		return nil
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		return nil
+	}
+	hint := ""
+	switch {
+	case strings.Contains(strings.Trim(text, "@"), "@") && !strings.ContainsAny(text, " :/"):
+		hint = " (did you mean mailto:" + text + "?)"
+	case strings.Contains(text, ".") && !strings.ContainsAny(text, " :@"):
+		hint = " (did you mean https://" + text + "?)"
+	}
+	return fmt.Errorf("%q: want a URL or mailto: by which you can be reached, such as mailto:you@example.org%s", text, hint)
+}
