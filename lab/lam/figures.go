@@ -342,14 +342,14 @@ func (f *figures) ours(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// contest claims that ours is ahead of a rival by a margin, within a standard error.
+// contest claims that ours is ahead of a rival by a margin.
 func contest(out *lab.Result, subscribers int, what string, summaries []summary, ours, rival string, of metric, low bool, margin float64) {
 	a, b := find(summaries, ours), find(summaries, rival)
 	ahead, standardError := a.ahead(b, of)
 	if low {
 		ahead = -ahead
 	}
-	out.Claim(fmt.Sprintf("%d subscribers: %s", subscribers, what), ahead+standardError >= margin,
+	out.Claim(fmt.Sprintf("%d subscribers: %s", subscribers, what), ahead >= margin,
 		"%s; ahead by %.3g ± %.2g (standard error)", listed([]summary{a, b}, of), ahead, standardError)
 }
 
