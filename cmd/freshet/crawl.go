@@ -23,6 +23,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
+	"freshet/feed/broadcast/scheduler"
 	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/memory"
@@ -112,6 +113,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
 	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
 	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
+	flags.StringVar(&s.feed.scheduler, "feed-scheduler", scheduler.Default, "what decides what the feed sends next: "+strings.Join(scheduler.Names(), ", "))
 	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
 	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface on which it does; empty: the machine's choice")
 	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
@@ -138,6 +140,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, validLevel, "log")
 	check(flags, oneOf("freshness", "age"), "objective")
 	check(flags, oneOf("clients", "data"), "over")
+	check(flags, oneOf(scheduler.Names()...), "feed-scheduler")
 	check(flags, validGroup, "feed-multicast")
 	check(flags, validAgent, "user-agent")
 	check(flags, validContact, "contact")

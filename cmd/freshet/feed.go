@@ -23,6 +23,7 @@ import (
 
 // feedSettings are what an operator says of the feed.
 type feedSettings struct {
+	scheduler       string
 	objective, over string
 	rate            byteCount
 	group, on       string // of the multicast, and its interface
@@ -128,6 +129,7 @@ func (p *publisher) start(s *store.Store) (http.Handler, error) {
 	}
 	server, err := broadcast.NewServer(broadcast.Options{
 		Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger, Rate: float64(p.settings.rate), Transport: transport,
+		Scheduler: p.settings.scheduler,
 		Objective: scheduler.Objective{Age: p.settings.objective == "age", OverData: p.settings.over == "data"},
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ type Options struct {
 	Bell       *feed.Bell   // rung when the log has grown
 	Clock      *clock.Clock // default clock.Real()
 	Logger     *slog.Logger // default: none
-	Scheduler  string       // one of scheduler.Kinds; default the last of them
+	Scheduler  string       // one of scheduler.Names; default scheduler.Default
 	Objective  scheduler.Objective
 	Rate       float64       // bytes/s that may leave; 0: as fast as the clients take them
 	ChunkBytes int           // of a chunk, unless it is one page; default 256 KiB
@@ -120,9 +120,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Transport == nil {
 		o.Transport = Streams{}
 	}
-	if kinds := scheduler.Kinds(); o.Scheduler == "" {
-		o.Scheduler = kinds[len(kinds)-1].Name
-	}
+	setDefault(&o.Scheduler, scheduler.Default)
 	setDefault(&o.ChunkBytes, 256<<10)
 	setDefault(&o.QueueBytes, 4<<20)
 	setDefault(&o.MaxClients, 4096)

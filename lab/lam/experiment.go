@@ -153,6 +153,7 @@ func (p *parameters) declare(flags *pflag.FlagSet) {
 	p.length = lab.Duration(flags, "duration", 75*day*time.Second, "length of a run")
 	flags.IntVar(&p.pagesPerChunk, "pages-per-chunk", 15, "pages that are sent as one")
 	flags.Float64Var(&p.skew, "skew", 0, "share of requests that go to the hot twentieth of the sites, 0 to 1")
+	flags.BoolVar(&p.unicast, "unicast", false, "send each client a copy of its own, of the pages that somebody lacks")
 	flags.IntVar(&p.seeds, "seeds", 3, "runs, each with clients and changes of its own, the same for every scheduler")
 	flags.Uint64Var(&p.seed, "seed", 1, "seed of all runs")
 	flags.StringVar(&p.schedulers, "scheduler", "all", "all, or some of "+strings.Join(all, ", ")+", with commas between")

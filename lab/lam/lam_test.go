@@ -59,6 +59,15 @@ func TestDownloaders(t *testing.T) {
 	}
 }
 
+// TestUnicast holds Lifetime to be ahead of RxC for subscribers who each get a copy of their own, as over HTTP.
+func TestUnicast(t *testing.T) {
+	result := run(t, Experiment(), "--unicast", "--subscribers=40", "--duration=10d", "--change-interval=5d", "--seeds=1", "--scheduler=rxc,lifetime")
+	rxc, ours := result.Rows[0], result.Rows[1]
+	if !(ours.Get("freshness_over_clients").(float64) > rxc.Get("freshness_over_clients").(float64)) {
+		t.Errorf("RxC: %v\nLifetime: %v", rxc, ours)
+	}
+}
+
 // TestStaleTimes holds the mean times to those of a pure birth process, 1/((n-j)λ), for equal rates.
 func TestStaleTimes(t *testing.T) {
 	means := make([]float64, 15)

@@ -123,7 +123,7 @@ func references() []reference {
 
 // base reports whether all but the clients is as in Table 1.
 func (l load) base() bool {
-	return l.interval == 75*day && l.duration == 75*day && l.pagesPerChunk == 15 && l.skew == 0 && !l.same
+	return l.interval == 75*day && l.duration == 75*day && l.pagesPerChunk == 15 && l.skew == 0 && !l.same && !l.unicast
 }
 
 // compare puts the references of a load beside what was measured.
@@ -163,6 +163,9 @@ func (l load) String() string {
 	}
 	if l.skew != 0 {
 		text += fmt.Sprintf(", skew %g", l.skew)
+	}
+	if l.unicast {
+		text += ", unicast"
 	}
 	if l.pagesPerChunk != 15 {
 		text += fmt.Sprintf(", %d pages a chunk", l.pagesPerChunk)

@@ -20,7 +20,7 @@ type facility struct {
 
 // open returns a facility without clients.
 func (w *world) open(s scheduler.Scheduler) *facility {
-	d := scheduler.NewDemand(s, scheduler.Options{})
+	d := scheduler.NewDemand(s, scheduler.Options{Copies: w.unicast})
 	for _, chunk := range w.chunks {
 		d.AddChunk(chunk, 0)
 	}
@@ -47,7 +47,7 @@ func (f *facility) step(tick int, now float64) {
 	f.demand.Changes(f.world.at(tick), now)
 	if f.underWay < 0 {
 		if i, ok := f.demand.Pick(now); ok {
-			f.underWay, f.done = i, tick+f.world.ticksFor(i)
+			f.underWay, f.done = i, tick+f.ticksFor(i)
 		}
 	}
 }

@@ -16,6 +16,7 @@ const (
 	smallSites, smallPages   = 16_800, 15
 	sites                    = largeSites + mediumSites + smallSites
 
+	overhead = 0.1   // of a sending by unicast, in pages
 	pageTime = 20    // s to send a page: a chunk of 15 takes five minutes
 	day      = 86400 // s
 	hotPart  = 0.05  // of the sites of each class are hot
@@ -31,6 +32,7 @@ type load struct {
 	duration                 float64 // s
 	pagesPerChunk            int
 	skew                     float64 // the share of requests that go to hot sites
+	unicast                  bool    // each client gets a copy of its own, of the pages that somebody lacks
 }
 
 // tick is the time in which the smallest whole chunk is sent, in s; everything happens at multiples.
@@ -80,7 +82,14 @@ func (w *world) layOut(rng *rand.Rand) (first []int32) {
 		first[site] = int32(len(w.chunks))
 		for left := pagesOf(site); left > 0; left -= w.pagesPerChunk {
 			pages := min(left, w.pagesPerChunk)
-			w.chunks = append(w.chunks, scheduler.Chunk{Pages: pages, Bytes: float64(pages)})
+			chunk := scheduler.Chunk{Pages: pages, Bytes: float64(pages)}
+			if w.unicast {
+				chunk.Bytes, chunk.Sizes = overhead, make([]int32, pages)
+				for page := range chunk.Sizes {
+					chunk.Sizes[page] = 1
+				}
+			}
+			w.chunks = append(w.chunks, chunk)
 		}
 	}
 	return first
@@ -176,8 +185,8 @@ func (w *world) drawChanges(rng *rand.Rand) {
 }
 
 // ticksFor returns how many ticks sending a chunk takes.
-func (w *world) ticksFor(i int) int {
-	return int(math.Ceil(float64(w.chunks[i].Pages*pageTime) / w.tick()))
+func (f *facility) ticksFor(i int) int {
+	return int(math.Ceil(f.demand.Cost(i) * pageTime / f.world.tick()))
 }
 
 // downloader reports whether a client is one: they come after the subscribers.

@@ -1,8 +1,11 @@
 package scheduler_test
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,9 +42,9 @@ type naiveCopy struct {
 	waits []float64       // by how many pages were missing: how long until one more is
 }
 
-// miss takes in that a page is missing since then.
-func (n *naive) miss(copy *naiveCopy, i, page int, since float64) {
-	copy.waits = append(copy.waits, n.known(i, since)/n.fresh(copy, i))
+// miss takes in that a page is missing since then, by the changes counted until now.
+func (n *naive) miss(copy *naiveCopy, i, page int, since, now float64) {
+	copy.waits = append(copy.waits, n.known(i, now)/n.fresh(copy, i))
 	copy.since[page] = since
 }
 
@@ -220,10 +223,13 @@ func (n *naive) Change(i, page int, now float64) {
 		}
 		wanted = true
 		if _, missing := copy.since[page]; !missing {
-			n.miss(copy, i, page, now)
+			n.miss(copy, i, page, now, now)
 		}
 	}
 	n.seen[i][page]++
+	if seen := n.seen[i][page]; seen&(seen+1) == 0 {
+		n.reckon(i, page, now)
+	}
 	if wanted && now != n.last[i] {
 		if math.IsInf(n.mean[i], 1) {
 			n.mean[i] = now - n.last[i]
@@ -231,6 +237,27 @@ func (n *naive) Change(i, page int, now float64) {
 			n.mean[i] = n.mean[i]*2/3 + (now-n.last[i])/3
 		}
 		n.last[i] = now
+	}
+}
+
+// reckon works out anew how long the copies that lack a page took to lack what they do.
+func (n *naive) reckon(i, page int, now float64) {
+	for _, c := range n.clients {
+		copy := c.copies[i]
+		if copy == nil || c.Downloader {
+			continue
+		}
+		if _, missing := copy.since[page]; !missing {
+			continue
+		}
+		went := slices.SortedFunc(maps.Keys(copy.since), func(a, b int) int {
+			return cmp.Or(cmp.Compare(copy.since[a], copy.since[b]), a-b)
+		})
+		since := copy.since
+		copy.since, copy.waits = map[int]float64{}, nil
+		for _, page := range went {
+			n.miss(copy, i, page, since[page], now)
+		}
 	}
 }
 
@@ -265,9 +292,9 @@ func (n *naive) Extend(k int, wants []scheduler.Want, now float64) {
 			if c.Downloader {
 				copy.since[page] = now
 			} else if want.Missing>>page&1 == 1 && want.Since != nil {
-				n.miss(copy, want.Chunk, page, want.Since[page])
+				n.miss(copy, want.Chunk, page, want.Since[page], want.Since[page])
 			} else if want.Missing>>page&1 == 1 {
-				n.miss(copy, want.Chunk, page, now)
+				n.miss(copy, want.Chunk, page, now, now)
 			}
 		}
 		n.settle(c, want.Chunk)

@@ -328,7 +328,7 @@ func (d *Demand) Change(i, page int, now float64) {
 	if lacked>>page&1 == 0 {
 		d.alter(i, page, now)
 	}
-	d.count(i, page)
+	d.count(i, page, now)
 }
 
 // Changes says that pages have new versions, all at now: the same as Change for each, in order. What a change
@@ -348,7 +348,7 @@ func (d *Demand) Changes(pages []Page, now float64) {
 		}
 	}
 	for _, p := range pages {
-		d.count(int(p.Chunk), int(p.Page))
+		d.count(int(p.Chunk), int(p.Page), now)
 	}
 }
 
@@ -367,14 +367,25 @@ func (d *Demand) altering(pages []Page) []Page {
 	return d.altered[:n]
 }
 
-// count takes in that a page was seen to change.
-func (d *Demand) count(i, page int) {
+// count takes in that a page was seen to change. When its changes have doubled, those who lack it are reckoned
+// anew: it went missing when less was known of it.
+func (d *Demand) count(i, page int, now float64) {
 	if d.seen == nil {
 		return
 	}
-	if n := &d.seen[int(d.marks[i].first)+page]; *n < math.MaxUint16 {
-		*n++
+	n := &d.seen[int(d.marks[i].first)+page]
+	if *n == math.MaxUint16 {
+		return
 	}
+	if *n++; *n&(*n+1) != 0 {
+		return
+	}
+	for g := &d.chunks[i].head; g != nil; g = g.next {
+		if g.missing>>page&1 == 1 && !g.downloads {
+			g.reckon(d, i, now)
+		}
+	}
+	d.policy.Touch(i, now)
 }
 
 // alter takes in a change of a page that not all lack.

@@ -49,9 +49,37 @@ func (g *group) miss(d *Demand, i, page int, since float64) {
 	life := since - g.taken
 	g.square += life * life
 	if d.seen != nil {
-		g.wait += float32(d.known(i, since)) / float32(g.fresh)
-		g.lives += g.wait
-		g.fresh -= 1 + int32(d.changesOf(i)[page])
+		g.wear(d, i, page, since)
+	}
+}
+
+// wear takes in that one page more is missing, in the order in which they went, by the changes counted until now.
+func (g *group) wear(d *Demand, i, page int, now float64) {
+	g.wait += float32(d.known(i, now)) / float32(g.fresh)
+	g.lives += g.wait
+	g.fresh -= 1 + int32(d.changesOf(i)[page])
+}
+
+// reckon works out the lives of the missing pages by the changes that are counted now. O(missing²).
+func (g *group) reckon(d *Demand, i int, now float64) {
+	g.renew(d.changesOf(i))
+	for left := g.missing; left != 0; {
+		next := -1
+		for m := left; m != 0; m &= m - 1 {
+			if page := bits.TrailingZeros64(m); next < 0 || g.since[page] < g.since[next] {
+				next = page
+			}
+		}
+		g.wear(d, i, next, now)
+		left &^= 1 << next
+	}
+}
+
+// renew takes in that no page is missing. seen are the changes of the chunk's pages, if they are counted.
+func (g *group) renew(seen []uint16) {
+	g.fresh, g.wait, g.lives = 0, 0, 0
+	for _, changes := range seen {
+		g.fresh += 1 + int32(changes)
 	}
 }
 
@@ -69,15 +97,11 @@ func (g *group) waitFor(c *client) {
 	}
 }
 
-// clear takes in that all have the version of now. seen are the changes of the chunk's pages, if they are
-// counted.
+// clear takes in that all have the version of now.
 func (g *group) clear(now float64, seen []uint16) {
 	g.missing, g.sum, g.square = 0, 0, 0
 	g.taken = now
-	g.fresh, g.wait, g.lives = 0, 0, 0
-	for _, changes := range seen {
-		g.fresh += 1 + int32(changes)
-	}
+	g.renew(seen)
 }
 
 // empty returns the same group without its members.

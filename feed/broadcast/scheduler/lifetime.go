@@ -18,7 +18,8 @@ import "math/bits"
 //	(1 + changes seen)/(Interval + time known),
 //
 // so a page that goes missing adds a term to sums that its group keeps (see group.lives), and nobody looks at
-// the others. Nothing but a touch moves the index, and one ranking holds it.
+// the others. A page that changes on while it is missing is better known: whenever its changes have doubled, the
+// sums of those who lack it are reckoned anew. Nothing but a touch moves the index, and one ranking holds it.
 //
 // Where pages have sizes, only the missing are sent, and one that will go missing while the chunk waits costs
 // its bytes then. The same steps put into w, for the bytes of the missing pages, those times

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -53,6 +52,18 @@ type Kind struct {
 	New func(Objective) Scheduler
 }
 
+// Default is the name of the scheduler that a feed follows unless told otherwise.
+const Default = "lifetime"
+
+// Names returns the names of Kinds.
+func Names() []string {
+	var names []string
+	for _, kind := range Kinds() {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
 // Kinds returns the schedulers that need to know no more than a server does, in the paper's order, ours
 // last. RxC with the true rates, which only an experiment knows, is NewIdealRxC.
 func Kinds() []Kind {
@@ -68,12 +79,10 @@ func Kinds() []Kind {
 
 // New returns the scheduler of that name, one of Kinds.
 func New(name string, objective Objective) (Scheduler, error) {
-	var names []string
 	for _, kind := range Kinds() {
 		if kind.Name == name {
 			return kind.New(objective), nil
 		}
-		names = append(names, kind.Name)
 	}
-	return nil, fmt.Errorf("scheduler: %q is none of %s", name, strings.Join(slices.Clip(names), ", "))
+	return nil, fmt.Errorf("scheduler: %q is none of %s", name, strings.Join(Names(), ", "))
 }
