@@ -3,12 +3,13 @@ package crawl
 import (
 	"cmp"
 	"fmt"
-	"freshet/crawl/keepfresh"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/refresh"
 	"freshet/refresh/policies"
 	"freshet/weburl"
@@ -87,6 +88,8 @@ type Freshness struct {
 	Forecast []BudgetFreshness `json:"forecast"`
 	// Sites are those with the most pages, mostSites of them.
 	Sites map[string]SiteFreshness `json:"sites"`
+
+	weight float64 // of the pages
 }
 
 // SiteFreshness is what is believed of a site's copy.
@@ -111,6 +114,9 @@ type Beliefs struct {
 	total  belief
 	bySite map[weburl.Site]*belief
 }
+
+// Next goes on with the pages of another shard.
+func (b *Beliefs) Next() { b.next = 0 }
 
 // belief sums up what is believed of some pages.
 type belief struct {
@@ -226,7 +232,10 @@ func (c *calibration) shares() (expected, found float64) {
 
 // Result returns what the sums came to.
 func (b *Beliefs) Result() *Freshness {
-	f := &Freshness{Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{}}
+	f := &Freshness{
+		Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{},
+		weight: b.total.weight,
+	}
 	if b.total.weight > 0 {
 		f.Weighted = b.total.weighted / b.total.weight
 	}
@@ -242,6 +251,47 @@ func (b *Beliefs) Result() *Freshness {
 		f.Sites[string(site)] = SiteFreshness{Pages: one.pages, Freshness: one.freshness(), MeanAgeS: one.meanAge()}
 	}
 	return f
+}
+
+// And returns what two shards believe of their parts of a copy; nil is of a shard that has not summed up yet.
+func (f *Freshness) And(o *Freshness) *Freshness {
+	if f == nil || o == nil {
+		return cmp.Or(f, o)
+	}
+	mean := func(x, y, ofX, ofY float64) float64 {
+		if ofX+ofY == 0 {
+			return x
+		}
+		return (x*ofX + y*ofY) / (ofX + ofY)
+	}
+	pages := func(x, y float64) float64 { return mean(x, y, float64(f.Pages), float64(o.Pages)) }
+	sum := Freshness{
+		Pages: f.Pages + o.Pages, Freshness: pages(f.Freshness, o.Freshness), MeanAgeS: pages(f.MeanAgeS, o.MeanAgeS),
+		Weighted: mean(f.Weighted, o.Weighted, f.weight, o.weight), weight: f.weight + o.weight,
+		Policy: f.Policy, Budget: f.Budget + o.Budget, IntervalS: f.IntervalS,
+		Requests: f.Requests + o.Requests, Last: f.Last + o.Last,
+		UnderWay: f.UnderWay + o.UnderWay, Waiting: f.Waiting + o.Waiting,
+		ExpectedChanged: pages(f.ExpectedChanged, o.ExpectedChanged), FoundChanged: pages(f.FoundChanged, o.FoundChanged),
+		Sites: mostPages(f.Sites, o.Sites),
+	}
+	for i := range min(len(f.Forecast), len(o.Forecast)) {
+		x, y := f.Forecast[i], o.Forecast[i]
+		sum.Forecast = append(sum.Forecast, BudgetFreshness{x.Budget + y.Budget, mean(x.Freshness, y.Freshness, f.weight, o.weight)})
+	}
+	return &sum
+}
+
+// mostPages returns those of some sites that have the most pages.
+func mostPages(some, others map[string]SiteFreshness) map[string]SiteFreshness {
+	all := maps.Clone(some)
+	maps.Copy(all, others)
+	names := slices.SortedFunc(maps.Keys(all), func(x, y string) int {
+		return cmp.Or(cmp.Compare(all[y].Pages, all[x].Pages), cmp.Compare(x, y))
+	})
+	for _, name := range names[min(len(names), mostSites):] {
+		delete(all, name)
+	}
+	return all
 }
 
 // Freshness returns what is believed of the copy, as it was summed up last, and has that done again; nil before the

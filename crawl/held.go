@@ -19,5 +19,10 @@ func (s *Shard) Held() Held {
 	return h
 }
 
+// And returns what two shards hold.
+func (h Held) And(o Held) Held {
+	return Held{h.Sites + o.Sites, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
+}
+
 // Queues shows the stored queues to a frontier.
 func Queues(rows Rows) frontier.Queues { return queues{rows} }

@@ -78,7 +78,7 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 		refused := map[string]string{}
 		for _, u := range seeds {
 			if !s.serves(s.home(u.Site())) {
-				refused[u.String()] = elsewhereReason
+				refused[u.String()] = Elsewhere
 				continue
 			}
 			_, _, err := s.rows.PageOf(u)
@@ -371,7 +371,7 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 	var unknown []weburl.Link
 	for _, u := range some {
 		if !s.serves(s.home(u.Site())) {
-			p.refused[u.String()] = elsewhereReason
+			p.refused[u.String()] = Elsewhere
 			continue
 		}
 		row, fp, err := s.rows.PageOf(u)

@@ -14,8 +14,8 @@ import (
 // on its way.
 var ErrElsewhere = errors.New("crawl: another shard owns it")
 
-// elsewhereReason is the reason of a URL that an order names and that another shard owns.
-const elsewhereReason = "elsewhere"
+// Elsewhere is the reason in a Reply for a URL of a partition that another shard owns.
+const Elsewhere = "elsewhere"
 
 // tenure says how a shard stands to a partition.
 type tenure uint8

@@ -24,6 +24,26 @@ type Counts struct {
 	Sites       int64            // known
 }
 
+// And returns what two shards have done.
+func (c Counts) And(o Counts) Counts {
+	return Counts{
+		Pages: c.Pages + o.Pages, Failed: c.Failed + o.Failed, NotModified: c.NotModified + o.NotModified,
+		Changed: c.Changed + o.Changed, Audits: c.Audits + o.Audits, Lies: c.Lies + o.Lies, Bytes: c.Bytes + o.Bytes,
+		Errors: sumOf(c.Errors, o.Errors), Refused: sumOf(c.Refused, o.Refused),
+		Known: c.Known + o.Known, Sites: c.Sites + o.Sites,
+	}
+}
+
+func sumOf(a, b map[string]int64) map[string]int64 {
+	sum := map[string]int64{}
+	for _, m := range []map[string]int64{a, b} {
+		for name, n := range m {
+			sum[name] += n
+		}
+	}
+	return sum
+}
+
 func (c *Counts) refuse(reason string, n int64) { c.Refused[reason] += n }
 
 // Status is what a shard tells of itself.
@@ -36,6 +56,18 @@ type Status struct {
 	UnderWay   int        // turns that are not over
 	Kept       int        // pages that are kept fresh
 	Refresh    *Freshness // what is believed of the copy; nil where none is kept fresh
+}
+
+// And returns what two shards of one crawl tell.
+func (s Status) And(o Status) Status {
+	s.Counts = s.Counts.And(o.Counts)
+	s.Queues = s.Queues.And(o.Queues)
+	s.LowerBound = max(s.LowerBound, o.LowerBound)
+	s.Paused = s.Paused || o.Paused
+	s.UnderWay += o.UnderWay
+	s.Kept += o.Kept
+	s.Refresh = s.Refresh.And(o.Refresh)
+	return s
 }
 
 // Stop says why a crawl ended.

@@ -18,6 +18,15 @@ type Stats struct {
 	Shelved      int // of both: pages of sites whose robots.txt is out of reach, see RobotsUnreachable
 }
 
+// And returns the counts of two frontiers with different hosts.
+func (s Stats) And(o Stats) Stats {
+	return Stats{
+		Sites: s.Sites + o.Sites, Hosts: s.Hosts + o.Hosts,
+		Ready: s.Ready + o.Ready, Waiting: s.Waiting + o.Waiting, InFlight: s.InFlight + o.InFlight,
+		QueuedNew: s.QueuedNew + o.QueuedNew, QueuedDue: s.QueuedDue + o.QueuedDue, Shelved: s.Shelved + o.Shelved,
+	}
+}
+
 // Stats returns the counts as of the last call of Next. O(1).
 func (f *Frontier) Stats() Stats {
 	return Stats{

@@ -12,6 +12,7 @@ import (
 
 // group is some records that are made durable at once, and the visits of those that are of one.
 type group struct {
+	mail    *mailbox // of whose records they are
 	appends []crawl.Append
 	visits  []*visit // nil: of none
 }
@@ -33,7 +34,7 @@ func (n *Node) commit() {
 		for i := range g.appends {
 			n.logAppend(&g.appends[i], g.visits[i])
 		}
-		n.mail.put(letter{event: done})
+		g.mail.put(letter{event: done})
 	}
 }
 

@@ -8,75 +8,92 @@ import (
 	"time"
 
 	"freshet/crawl"
+	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
 
-// What the seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set that
+// What a shard's seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set that
 // turns out to be damaged is made again from the page table at once: the shard does not hear of it.
 
 // mostErrands is how many errands the shard may ask for beforehand.
 const mostErrands = 4
 
+// openSeen opens the shard's seen test.
+func (l *loop) openSeen() (*seen.Test, error) {
+	_, pays := l.opt.ordering.(frontier.Payer)
+	return seen.Open(l.opt.FS.PathJoin(l.opt.Dir, "seen", l.opt.Crawl), seen.Options{
+		FS: l.opt.FS, Partitions: l.store.Partitions(), Home: l.store.Home, DrainLinks: drainLinks,
+		CacheEntries: seen.CacheEntries(l.opt.Connections), BufferBytes: l.plan.waiting,
+		Logger: l.opt.Logger, Cash: pays,
+	})
+}
+
+// drainLinks is how many links that may be new are decided at once, where few of them repeat. What is new of
+// them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link, verdict,
+// decoded row and move; a larger batch takes no less of the processor's time, and above half a write buffer
+// the database would keep it as one more.
+const drainLinks = 2048
+
 // runErrands does errands until there are no more.
-func (n *Node) runErrands() {
-	for do := range n.errands {
-		if !n.broken() {
+func (l *loop) runErrands() {
+	for do := range l.errands {
+		if !l.broken() {
 			do()
 		}
 	}
 }
 
 // drain has the seen test decide.
-func (n *Node) drain() {
-	verdicts, marks, err := n.seen.Drain(nil)
+func (l *loop) drain() {
+	verdicts, marks, err := l.seen.Drain(nil)
 	if errors.Is(err, seen.ErrDamaged) {
-		if err = n.mendSeen(); err == nil {
-			verdicts, marks, err = n.seen.Drain(nil)
+		if err = l.mendSeen(); err == nil {
+			verdicts, marks, err = l.seen.Drain(nil)
 		}
 	}
 	if err != nil {
-		n.fail(fmt.Errorf("crawl: seen test: %w", err))
+		l.fail(fmt.Errorf("crawl: seen test: %w", err))
 		return
 	}
-	n.mail.put(letter{event: crawl.Decided{Verdicts: verdicts, Marks: marks, Durable: n.seen.Marks()}})
+	l.mail.put(letter{event: crawl.Decided{Verdicts: verdicts, Marks: marks, Durable: l.seen.Marks()}})
 }
 
 // keepSeen makes durable what was decided. All of that is stored, so that a set which turns out to be
 // damaged may be made again from the page table instead.
-func (n *Node) keepSeen() {
-	err := n.seen.Keep()
+func (l *loop) keepSeen() {
+	err := l.seen.Keep()
 	if errors.Is(err, seen.ErrDamaged) {
-		err = n.mendSeen()
+		err = l.mendSeen()
 	}
 	if err != nil {
-		n.fail(fmt.Errorf("crawl: keep the seen set: %w", err))
+		l.fail(fmt.Errorf("crawl: keep the seen set: %w", err))
 		return
 	}
-	n.mail.put(letter{event: crawl.Kept{}})
+	l.mail.put(letter{event: crawl.Kept{}})
 }
 
 // mendSeen makes a damaged set again, as of what is decided now.
-func (n *Node) mendSeen() error {
+func (l *loop) mendSeen() error {
 	var linked []uint64
-	if !n.ask(func(s *crawl.Shard, _ time.Time) { linked = s.Linked() }) {
+	if !l.ask(func(s *crawl.Shard, _ time.Time) { linked = s.Linked() }) {
 		return errClosed
 	}
-	n.warnOfRebuild(false)
-	return n.fillSeen(linked)
+	l.warnOfRebuild(false)
+	return l.fillSeen(linked)
 }
 
 var errClosed = errors.New("crawl: it is closed")
 
 // rebuild makes the set anew as the shard asks for it: again, because the scope has changed, or at the start.
-func (n *Node) rebuild(linked []uint64, again bool) {
-	n.warnOfRebuild(again)
-	if err := n.fillSeen(linked); err != nil {
-		n.fail(err)
+func (l *loop) rebuild(linked []uint64, again bool) {
+	l.warnOfRebuild(again)
+	if err := l.fillSeen(linked); err != nil {
+		l.fail(err)
 		return
 	}
-	n.mail.put(letter{event: crawl.Rebuilt{}})
+	l.mail.put(letter{event: crawl.Rebuilt{}})
 }
 
 // warnOfRebuild says why the set is made anew, which takes time.
@@ -93,8 +110,8 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 
 // fillSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
 // crawl would hold it for minutes.
-func (n *Node) fillSeen(linked []uint64) error {
-	if !n.store.Start().Fresh {
+func (l *loop) fillSeen(linked []uint64) error {
+	if !l.store.Start().Fresh {
 		defer debug.FreeOSMemory()
 	}
 	marks := make([]seen.Mark, len(linked))
@@ -102,17 +119,17 @@ func (n *Node) fillSeen(linked []uint64) error {
 		marks[p] = seen.Mark{Partition: weburl.Partition(p), Record: record}
 	}
 	var fault error
-	if err := n.seen.Rebuild(n.knownPages(&fault), marks); err != nil {
+	if err := l.seen.Rebuild(l.knownPages(&fault), marks); err != nil {
 		return fmt.Errorf("crawl: rebuild the seen set: %w", err)
 	}
 	return fault
 }
 
 // knownPages iterates over all pages, as links to them.
-func (n *Node) knownPages(fault *error) iter.Seq[weburl.Link] {
+func (l *loop) knownPages(fault *error) iter.Seq[weburl.Link] {
 	return func(yield func(weburl.Link) bool) {
-		for p := range n.store.Partitions() {
-			for row, err := range n.store.Pages(weburl.Partition(p)) {
+		for p := range l.store.Partitions() {
+			for row, err := range l.store.Pages(weburl.Partition(p)) {
 				if err != nil {
 					*fault = fmt.Errorf("crawl: page table: %w", err)
 					return

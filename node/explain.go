@@ -35,19 +35,19 @@ type running struct{ node *Node }
 
 // Obstacles implements explain.Hosts.
 func (r running) Obstacles(site weburl.Site, now time.Time) (all []frontier.Obstacle, err error) {
-	r.node.ask(func(s *crawl.Shard, _ time.Time) { all = s.Obstacles(site, now) })
+	r.node.owner(site).ask(func(s *crawl.Shard, _ time.Time) { all = s.Obstacles(site, now) })
 	return all, nil
 }
 
 // Holds implements explain.Robots.
 func (r running) Holds(site weburl.Site) (holds bool) {
-	r.node.ask(func(s *crawl.Shard, _ time.Time) { holds = s.Holds(site) })
+	r.node.owner(site).ask(func(s *crawl.Shard, _ time.Time) { holds = s.Holds(site) })
 	return holds
 }
 
 // Rules implements explain.Robots.
 func (r running) Rules(site weburl.Site) (rules robots.Standing, err error) {
-	if !r.node.ask(func(s *crawl.Shard, _ time.Time) { rules, err = s.Standing(site) }) {
+	if !r.node.owner(site).ask(func(s *crawl.Shard, _ time.Time) { rules, err = s.Standing(site) }) {
 		return rules, errClosed
 	}
 	return rules, err
@@ -61,7 +61,7 @@ func (r running) Visits(u weburl.URL) (explain.Visits, bool) {
 
 // Remaining implements explain.Ranking.
 func (r running) Remaining() (pages int, ok bool) {
-	r.node.ask(func(s *crawl.Shard, _ time.Time) { pages, ok = s.Remaining() })
+	r.node.each(func(s *crawl.Shard, _ time.Time) { pages, ok = s.Remaining() })
 	return pages, ok
 }
 

@@ -14,6 +14,7 @@ import (
 // visit is a turn that has a request. It is in one hand at a time: the fetch's, a worker's, the committer's, and the
 // loop's in between.
 type visit struct {
+	mail    *mailbox // of whose turn it is
 	fetch   crawl.Fetch
 	process crawl.Process // from the answer on
 	asking  bool          // the request has not ended: the loop's
@@ -60,7 +61,7 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 	if ended.Given != crawl.Answer {
 		result.Drop()
 		n.fleet.ended()
-		n.mail.put(letter{event: ended})
+		v.mail.put(letter{event: ended})
 		return
 	}
 	ended.Bytes, ended.Kept, ended.Failed = int64(len(result.ResponseBytes)), result.Kept, backsOff(result)
@@ -72,17 +73,17 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 	}
 	v.result = result
 	n.fleet.fetched()
-	n.mail.put(letter{event: ended})
+	v.mail.put(letter{event: ended})
 }
 
 // mayAsk asks leave for an address. After a fault there is none.
 func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool {
-	n.mail.put(letter{event: crawl.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
+	v.mail.put(letter{event: crawl.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
 	select {
 	case granted := <-leave:
 		return granted
 	case <-n.failed:
-		n.mail.put(letter{event: crawl.Ended{Turn: v.fetch.Turn, Given: crawl.Nothing}})
+		v.mail.put(letter{event: crawl.Ended{Turn: v.fetch.Turn, Given: crawl.Nothing}})
 		return false
 	}
 }

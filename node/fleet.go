@@ -109,7 +109,7 @@ func (n *Node) steerFleet() {
 			n.fleet.tell(func(c *fleet.Controller, _ float64) { c.Adopt(plan) })
 		}
 	}
-	n.mail.stir() // there may be other room
+	n.stir() // there may be other room
 }
 
 // FleetStatus is how many fetches there may be, and what that costs: γ times the share of time in which

@@ -14,16 +14,19 @@ func (n *Node) Freshness(of func(weburl.URL) bool) *crawl.Freshness {
 		return nil
 	}
 	var sums crawl.Beliefs
-	for done := false; !done; {
-		if !n.ask(func(s *crawl.Shard, now time.Time) { done = s.SumUp(&sums, of, now) }) {
-			return nil
+	for _, l := range n.loops {
+		for done := false; !done; {
+			if !l.ask(func(s *crawl.Shard, now time.Time) { done = s.SumUp(&sums, of, now) }) {
+				return nil
+			}
 		}
+		sums.Next()
 	}
 	return sums.Result()
 }
 
 // Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
 func (n *Node) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p crawl.Refreshing, ok bool) {
-	n.ask(func(s *crawl.Shard, now time.Time) { p, ok = s.Refreshing(u, fingerprint, now) })
+	n.owner(u.Site()).ask(func(s *crawl.Shard, now time.Time) { p, ok = s.Refreshing(u, fingerprint, now) })
 	return p, ok
 }

@@ -123,5 +123,5 @@ func (n *Node) watchDisk() {
 	n.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes,
 		"min_free_bytes", n.opt.MinFree)
 	n.short.Store(true)
-	n.mail.put(letter{event: crawl.End{Reason: crawl.DiskFull}})
+	n.tell(crawl.End{Reason: crawl.DiskFull})
 }

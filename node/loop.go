@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/crawl"
+	"freshet/seen"
 )
 
 // A letter tells the loop of something that has happened.
@@ -50,30 +51,15 @@ type question struct {
 }
 
 // ask puts a question to the shard and waits for the answer. It reports whether there was one: not after Close.
-func (n *Node) ask(do func(s *crawl.Shard, now time.Time)) bool {
+func (l *loop) ask(do func(s *crawl.Shard, now time.Time)) bool {
 	q := question{do, make(chan struct{})}
 	select {
-	case n.questions <- q:
+	case l.questions <- q:
 		<-q.answered
 		return true
-	case <-n.ended:
+	case <-l.ended:
 		return false
 	}
-}
-
-// counts returns what the shard has counted.
-func (n *Node) counts() (c crawl.Counts) {
-	n.ask(func(s *crawl.Shard, _ time.Time) { c = s.Counts() })
-	return c
-}
-
-// look returns what the shard has counted, and has it sum up what it believes, for those who ask next.
-func (n *Node) look() (c crawl.Counts) {
-	n.ask(func(s *crawl.Shard, now time.Time) {
-		c = s.Counts()
-		s.Freshness(now)
-	})
-	return c
 }
 
 // A loop tells a shard what has happened, and has done what it decides. All else of the node that has to do with the
@@ -81,6 +67,16 @@ func (n *Node) look() (c crawl.Counts) {
 type loop struct {
 	*Node
 	shard *crawl.Shard
+	seen  *seen.Test
+
+	mail      mailbox
+	questions chan question
+	errands   chan func() // the seen test's work on disk, in order
+
+	ready chan struct{} // closed when the shard has caught up
+	over  chan struct{} // closed when nothing is under way any more
+	stop  crawl.Stop    // why; set before over
+	ended chan struct{} // closed when the loop has ended
 
 	visits  map[crawl.Turn]*visit         // of turns with a request
 	leaves  map[crawl.Turn]chan<- bool    // where the answers to Resolved go
@@ -90,13 +86,35 @@ type loop struct {
 	wake    time.Time                     // when to step if nothing happens; zero: not
 	caught  bool                          // up with the records
 	done    bool                          // nothing is under way any more
+
+	weights []float64 // that the last weighing came to: its
+	ranked  ranked    // what the last sorting came to: its
 }
 
-func newLoop(n *Node, s *crawl.Shard) *loop {
+func newLoop(n *Node) *loop {
 	return &loop{
-		Node: n, shard: s, visits: map[crawl.Turn]*visit{}, leaves: map[crawl.Turn]chan<- bool{},
-		replies: map[uint64]chan<- crawl.Reply{},
+		Node: n, mail: newMailbox(), questions: make(chan question), errands: make(chan func(), mostErrands),
+		ready: make(chan struct{}), over: make(chan struct{}), ended: make(chan struct{}),
+		visits: map[crawl.Turn]*visit{}, leaves: map[crawl.Turn]chan<- bool{}, replies: map[uint64]chan<- crawl.Reply{},
 	}
+}
+
+// open opens the seen test and makes the shard.
+func (l *loop) open() (err error) {
+	if l.seen, err = l.openSeen(); err != nil {
+		return err
+	}
+	l.shard, err = crawl.New(l.store, l.seen, l.settings(), l.opt.Clock.Now())
+	return err
+}
+
+// settings returns what the shard decides by.
+func (l *loop) settings() crawl.Settings {
+	s := l.opt.settings()
+	s.Partitions, s.RobotsBytes = l.store.Partitions(), l.plan.robots
+	s.OfferBytes, s.GroupBytes = l.plan.waiting/2, l.plan.group
+	s.Recalled, s.Second = seen.CacheEntries(l.opt.Connections), l.opt.Clock.Span(time.Second)
+	return s
 }
 
 // run steps the shard whenever something has happened, or it asked for it, until quit.
@@ -143,11 +161,9 @@ func (l *loop) rest(timer <-chan time.Time) bool {
 	}
 }
 
-// end lets those end who do what the loop sends them.
+// end ends what goes on for the loop alone.
 func (l *loop) end() {
 	l.shard.Close()
-	close(l.fetched)
-	close(l.groups)
 	close(l.errands)
 }
 
@@ -261,7 +277,7 @@ func (l *loop) carryOut(work crawl.Work) {
 
 // beginFetch has a request made.
 func (l *loop) beginFetch(f crawl.Fetch) {
-	v := &visit{fetch: f, asking: true}
+	v := &visit{mail: &l.mail, fetch: f, asking: true}
 	l.visits[f.Turn] = v
 	leave := make(chan bool, 1)
 	if f.AskLeave {
@@ -273,7 +289,7 @@ func (l *loop) beginFetch(f crawl.Fetch) {
 
 // groupOf returns records that are to be stored, with their captures.
 func (l *loop) groupOf(appends []crawl.Append) *group {
-	g := &group{appends: appends, visits: make([]*visit, len(appends))}
+	g := &group{mail: &l.mail, appends: appends, visits: make([]*visit, len(appends))}
 	for i, a := range appends {
 		g.visits[i] = l.visits[a.Turn]
 	}

@@ -177,7 +177,7 @@ func (n *Node) holders() map[string]func() int64 {
 		"idle connections": func() int64 { return int64(n.fetcher.Idle()) * idleBytes },
 		"names":            func() int64 { return int64(n.fetcher.Names()) * nameBytes },
 		"robots rules":     func() int64 { return n.held().RobotsBytes },
-		"seen":             func() int64 { return n.seen.Held() },
+		"seen":             func() int64 { return n.seenHeld() },
 	}
 }
 
@@ -189,10 +189,18 @@ const (
 	knownBytes  = 2
 )
 
-// held returns how much the shard holds.
-func (n *Node) held() (h crawl.Held) {
-	n.ask(func(s *crawl.Shard, _ time.Time) { h = s.Held() })
-	return h
+// held returns how much the shards hold.
+func (n *Node) held() (sum crawl.Held) {
+	n.each(func(s *crawl.Shard, _ time.Time) { sum = sum.And(s.Held()) })
+	return sum
+}
+
+// seenHeld returns how much the seen tests hold.
+func (n *Node) seenHeld() (bytes int64) {
+	for _, l := range n.loops {
+		bytes += l.seen.Held()
+	}
+	return bytes
 }
 
 // NoMemory returns the usage of a crawl that does not run: everybody holds nothing.

@@ -10,9 +10,7 @@ import (
 
 	"freshet/crawl"
 	"freshet/fetch"
-	"freshet/frontier"
 	"freshet/memory"
-	"freshet/seen"
 	"freshet/store"
 )
 
@@ -23,7 +21,6 @@ type Node struct {
 	reloading sync.Mutex              // held by who puts others in force
 
 	store    *store.Store
-	seen     *seen.Test
 	fetcher  *fetch.Fetcher
 	in, out  *fetch.Pace // what all fetches together may read and write
 	log      *crawlLog
@@ -37,19 +34,17 @@ type Node struct {
 	bodies *memory.Account // of responses, until they are processed
 	pages  *memory.Account // of what becomes of them, until it is stored
 
-	mail      mailbox       // to the loop
-	questions chan question // to the loop
-	orders    atomic.Uint64 // the number of the last one
+	loops  []*loop        // one a shard
+	owners []atomic.Int32 // by partition: the place of its shard among the loops
+	moving sync.RWMutex   // held while a partition is handed over: orders go when none is
+	orders atomic.Uint64  // the number of the last one
 
-	fetched chan *visit   // fetched, to be processed; the loop sends
+	fetched chan *visit   // fetched, to be processed; the loops send
 	backlog chan struct{} // a token for each visit that is processed and not over
-	groups  chan *group   // to be stored; the loop sends
-	errands chan func()   // the seen test's work on disk, in order; the loop sends
+	groups  chan *group   // to be stored; the loops send
 
 	fetches sync.WaitGroup
 	jobs    sync.WaitGroup // rankings
-	weights []float64      // that the last weighing came to: its
-	ranked  ranked         // what the last sorting came to: its
 	hands   sync.WaitGroup // workers, committer, errands
 
 	life     context.Context // ends with the crawl's first fault, and with Close
@@ -57,12 +52,8 @@ type Node struct {
 	fetching context.Context // ends with life, and when what is under way is given up
 	giveUp   context.CancelFunc
 
-	ready   chan struct{} // closed when the shard has caught up
-	over    chan struct{} // closed when nothing is under way any more
-	stop    crawl.Stop    // why; set before over
-	quit    chan struct{} // closed by Close: the loop ends
-	ended   chan struct{} // closed when it has
-	started bool          // the loop was
+	quit    chan struct{} // closed by Close: the loops end
+	started bool          // the loops were
 	ran     atomic.Bool   // Run has been called
 
 	fault  sync.Once
@@ -83,21 +74,15 @@ func Open(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		opt:       opt,
-		in:        fetch.Uncapped(),
-		out:       fetch.Uncapped(),
-		tally:     newTally(),
-		keeper:    keeper{purge: make(chan struct{}, 1)},
-		mail:      newMailbox(),
-		questions: make(chan question),
-		backlog:   make(chan struct{}, mostBacklog),
-		groups:    make(chan *group, 1),
-		errands:   make(chan func(), mostErrands),
-		ready:     make(chan struct{}),
-		over:      make(chan struct{}),
-		quit:      make(chan struct{}),
-		ended:     make(chan struct{}),
-		failed:    make(chan struct{}),
+		opt:     opt,
+		in:      fetch.Uncapped(),
+		out:     fetch.Uncapped(),
+		tally:   newTally(),
+		keeper:  keeper{purge: make(chan struct{}, 1)},
+		backlog: make(chan struct{}, mostBacklog),
+		groups:  make(chan *group, 1),
+		quit:    make(chan struct{}),
+		failed:  make(chan struct{}),
 	}
 	if err := n.divide(); err != nil {
 		return nil, err
@@ -149,23 +134,8 @@ func (n *Node) open() (err error) {
 	if n.inFlight, err = openInFlight(n.opt.FS, n.opt.Dir, n.opt.Crawl, n.opt.Logger); err != nil {
 		return err
 	}
-	_, pays := n.opt.ordering.(frontier.Payer)
-	n.seen, err = seen.Open(n.opt.FS.PathJoin(n.opt.Dir, "seen", n.opt.Crawl), seen.Options{
-		FS: n.opt.FS, Partitions: n.store.Partitions(), Home: n.store.Home, DrainLinks: drainLinks,
-		CacheEntries: seen.CacheEntries(n.opt.Connections), BufferBytes: n.plan.waiting,
-		Logger: n.opt.Logger, Cash: pays,
-	})
-	if err != nil {
-		return err
-	}
 	return n.start()
 }
-
-// drainLinks is how many links that may be new are decided at once, where few of them repeat. What is new of
-// them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link, verdict,
-// decoded row and move; a larger batch takes no less of the processor's time, and above half a write buffer
-// the database would keep it as one more.
-const drainLinks = 2048
 
 // maxSessions is how many TLS sessions are kept for resumption, where there is memory for them.
 const maxSessions = 4096
@@ -174,26 +144,32 @@ const maxSessions = 4096
 // may be under way: with an interval of a second, most hosts of a large crawl wait.
 const idlePerFetch = 8
 
-// start makes the shard and all that works for it, and waits until it has caught up with its records.
+// start makes the shards and all that works for them, and waits until they have caught up with their records.
 func (n *Node) start() error {
-	decides, err := crawl.New(n.store, n.seen, n.settings(), n.opt.Clock.Now())
-	if err != nil {
+	n.owners = make([]atomic.Int32, n.store.Partitions())
+	l := newLoop(n)
+	n.loops = append(n.loops, l)
+	if err := l.open(); err != nil {
 		return err
 	}
 	for range n.fleet.control.Workers {
 		n.hands.Go(n.process)
 	}
 	n.hands.Go(n.commit)
-	n.hands.Go(n.runErrands)
 	n.started = true
-	go newLoop(n, decides).run()
+	for _, l := range n.loops {
+		n.hands.Go(l.runErrands)
+		go l.run()
+	}
 	if err := n.strike(); err != nil {
 		return err
 	}
-	select {
-	case <-n.ready:
-	case <-n.failed:
-		return n.err
+	for _, l := range n.loops {
+		select {
+		case <-l.ready:
+		case <-n.failed:
+			return n.err
+		}
 	}
 	if start := n.store.Start(); !start.Fresh {
 		counts := n.counts()
@@ -201,15 +177,6 @@ func (n *Node) start() error {
 			"last_alive", start.LastAlive, "mended", start.Truncated)
 	}
 	return nil
-}
-
-// settings returns what the shard decides by.
-func (n *Node) settings() crawl.Settings {
-	s := n.opt.settings()
-	s.Partitions, s.RobotsBytes = n.store.Partitions(), n.plan.robots
-	s.OfferBytes, s.GroupBytes = n.plan.waiting/2, n.plan.group
-	s.Recalled, s.Second = seen.CacheEntries(n.opt.Connections), n.opt.Clock.Span(time.Second)
-	return s
 }
 
 // current are the options in force and what follows from them. It is not changed: Reload puts another in
@@ -233,13 +200,19 @@ func (n *Node) Close() error {
 	n.kill()
 	close(n.quit)
 	if n.started {
-		<-n.ended
+		for _, l := range n.loops {
+			<-l.ended
+		}
+		close(n.fetched)
+		close(n.groups)
 	}
 	n.fetches.Wait()
 	n.jobs.Wait()
 	n.hands.Wait()
-	if n.seen != nil {
-		faults = append(faults, n.seen.Close())
+	for _, l := range n.loops {
+		if l.seen != nil {
+			faults = append(faults, l.seen.Close())
+		}
 	}
 	if n.store != nil {
 		faults = append(faults, n.store.Close())
@@ -277,10 +250,12 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { n.keep(keeping) })
 	defer context.AfterFunc(hard, n.giveUp)()
 
-	n.mail.put(letter{event: crawl.Begin{}})
+	n.tell(crawl.Begin{})
 	n.watchDisk()
-	defer context.AfterFunc(ctx, func() { n.mail.put(letter{event: crawl.End{Reason: crawl.Signal}}) })()
-	<-n.over
+	defer context.AfterFunc(ctx, func() { n.tell(crawl.End{Reason: crawl.Signal}) })()
+	for _, l := range n.loops {
+		<-l.over
+	}
 
 	n.giveUp()
 	close(stopTicking)
@@ -290,18 +265,18 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	if !n.broken() {
 		_ = n.inBackground(hard, "purge", func() error { return n.finishPurges(hard) })
 	}
-	stop := n.stop
+	stop := n.loops[0].stop
 	if n.broken() {
 		stop = crawl.Failed
 		if errors.Is(n.err, store.ErrDiskFull) {
 			stop = crawl.DiskFull
 		}
 	} else {
-		n.ask(func(s *crawl.Shard, now time.Time) {
-			if s.MayStopClean(now) {
-				n.store.Settle()
-			}
-		})
+		clean := true
+		n.each(func(s *crawl.Shard, now time.Time) { clean = clean && s.MayStopClean(now) })
+		if clean {
+			n.store.Settle()
+		}
 	}
 	status := n.Status()
 	status.StoppedBy = stop
@@ -323,7 +298,7 @@ func (n *Node) fail(err error) {
 		}
 		close(n.failed)
 		n.kill()
-		n.mail.stir()
+		n.stir()
 	})
 }
 

@@ -42,7 +42,7 @@ func (n *Node) process() {
 		case <-n.life.Done():
 		}
 		n.fleet.processed()
-		n.mail.put(letter{event: done})
+		v.mail.put(letter{event: done})
 	}
 }
 

@@ -24,14 +24,14 @@ const (
 
 // weigh computes the ranks of pages, from those of the last time on. When there is no more to be done beside the
 // crawl it leaves off. O(pages + links), two reads of the store for each page among them, and some 60 bytes a page.
-func (n *Node) weigh(pages []crawl.PageKey) {
+func (l *loop) weigh(pages []crawl.PageKey) {
 	var ranks []float64
-	err := n.inBackground(n.fetching, "ranking", func() error {
-		graph, err := n.graphOf(n.fetching, pages)
+	err := l.inBackground(l.fetching, "ranking", func() error {
+		graph, err := l.graphOf(l.fetching, pages)
 		if err != nil {
 			return err
 		}
-		o := importance.RankOptions{Start: n.weights, Tolerance: rankTolerance, Workers: 1}
+		o := importance.RankOptions{Start: l.weights, Tolerance: rankTolerance, Workers: 1}
 		found, err := importance.NewRanker(graph).Rank(o)
 		ranks = found.Of
 		return err
@@ -39,9 +39,9 @@ func (n *Node) weigh(pages []crawl.PageKey) {
 	if err != nil {
 		ranks = nil
 	} else {
-		n.weights = ranks
+		l.weights = ranks
 	}
-	n.mail.put(letter{event: crawl.Weighed{Ranks: ranks}})
+	l.mail.put(letter{event: crawl.Weighed{Ranks: ranks}})
 }
 
 // graphOf returns the links between pages, which are numbered by their place in the list. Where there would be
@@ -126,40 +126,40 @@ type ranked struct {
 // sort ranks the known pages and finds the places of those that wait; when there is no more to be done beside the crawl
 // it leaves off. O(pages + links), and two reads of the store for each page among them; where there would be too many
 // links, the first of each page count. Memory is some 9 bytes a link and 120 a page at its peak, 16 a page after it.
-func (n *Node) sort() {
+func (l *loop) sort() {
 	var places *crawl.Places
-	err := n.inBackground(n.fetching, "ordering", func() (err error) {
-		places, err = n.findPlaces(n.fetching)
+	err := l.inBackground(l.fetching, "ordering", func() (err error) {
+		places, err = l.findPlaces(l.fetching)
 		return err
 	})
 	if err != nil {
 		places = nil
 	}
-	n.mail.put(letter{event: crawl.Sorted{Places: places}})
+	l.mail.put(letter{event: crawl.Sorted{Places: places}})
 }
 
 // findPlaces returns where the known pages stand.
-func (n *Node) findPlaces(ctx context.Context) (*crawl.Places, error) {
-	known, err := n.survey(ctx)
+func (l *loop) findPlaces(ctx context.Context) (*crawl.Places, error) {
+	known, err := l.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pages := known.census.Pages
-	graph, err := n.graph(ctx, len(pages), known.links(n.store), func(page crawl.PageKey) (uint32, bool) {
+	graph, err := l.graph(ctx, len(pages), known.links(l.store), func(page crawl.PageKey) (uint32, bool) {
 		return known.census.Number(page.Partition, page.Fingerprint)
 	})
 	if err != nil {
 		return nil, err
 	}
-	ranks, err := importance.Rerank(graph, n.ranked.by(known.census), 1)
+	ranks, err := importance.Rerank(graph, l.ranked.by(known.census), 1)
 	if err != nil {
 		return nil, err
 	}
 	for i := range known.waiting {
 		known.waiting[i].Rank = ranks[known.waiting[i].Page]
 	}
-	n.ranked = ranked{known.census, ranks}
-	ordering := n.opt.ordering.(frontier.Ranked)
+	l.ranked = ranked{known.census, ranks}
+	ordering := l.opt.ordering.(frontier.Ranked)
 	places := &crawl.Places{Known: known.census, Size: ordering.Size(len(ranks), len(known.waiting))}
 	places.Moved = frontier.Places(ordering, known.waiting, places.Size)
 	slices.SortFunc(places.Moved, func(a, b frontier.Waiting) int { return cmp.Compare(a.Page, b.Page) })

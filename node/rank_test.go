@@ -133,7 +133,7 @@ func placesOnce(b *testing.B, o Options) {
 	}()
 	for b.Loop() {
 		start := clock.Processor()
-		places, err := n.findPlaces(b.Context())
+		places, err := n.loops[0].findPlaces(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func sorted(t *testing.T, o Options) (n *Node, stop func()) {
 		ended <- err
 	}()
 	await(t, n, "the ranking", func() (done bool) {
-		n.ask(func(s *crawl.Shard, _ time.Time) { _, done = s.Remaining() })
+		n.each(func(s *crawl.Shard, _ time.Time) { _, done = s.Remaining() })
 		return done
 	})
 	return n, func() {

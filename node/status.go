@@ -64,7 +64,7 @@ type Status struct {
 func (n *Node) Status() Status {
 	now := n.opt.Clock.Now()
 	var known crawl.Status
-	n.ask(func(decides *crawl.Shard, now time.Time) { known = decides.Status(now) })
+	n.each(func(decides *crawl.Shard, now time.Time) { known = known.And(decides.Status(now)) })
 	s := Status{
 		State: "crawling", ClockRate: n.opt.Clock.Rate(), Fleet: n.fleet.status(), Processing: known.UnderWay,
 		SitesReady: known.Queues.Ready, SitesWaiting: known.Queues.Waiting,

@@ -14,20 +14,6 @@ import (
 // What an operator may ask of a crawl, whether it runs or is only open, see crawl.Order. An order outlives a crash from
 // the moment its method returns. All methods are safe for concurrent use until Close.
 
-// order has an order carried out, and waits until it is.
-func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
-	reply := make(chan crawl.Reply, 1)
-	n.mail.put(letter{event: crawl.Ordered{Number: n.orders.Add(1), Order: o}, reply: reply})
-	select {
-	case r := <-reply:
-		return r, r.Err
-	case <-n.failed:
-		return crawl.Reply{}, fmt.Errorf("crawl: it has stopped: %w", n.err)
-	case <-n.ended:
-		return crawl.Reply{}, errClosed
-	}
-}
-
 // Add adds seeds and returns how many of them were not known. A seed that the rules refuse, or a guard,
 // is in refused with the reason. Known pages become seeds too and are not fetched again for it.
 func (n *Node) Add(seeds []weburl.URL) (added int64, refused map[string]string, err error) {

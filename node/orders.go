@@ -1,0 +1,118 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+
+	"freshet/crawl"
+	"freshet/weburl"
+)
+
+// Orders go to the shards that they are about, and their replies are joined.
+
+// order has an order carried out by all shards that it is about, and waits until it is.
+func (n *Node) order(o crawl.Order) (sum crawl.Reply, err error) {
+	n.moving.RLock()
+	defer n.moving.RUnlock()
+	replies := map[*loop]<-chan crawl.Reply{}
+	for l, part := range n.parts(o) {
+		replies[l] = l.order(part)
+	}
+	sum.Refused = map[string]string{}
+	for l, reply := range replies {
+		r, err := n.await(l, reply)
+		if err != nil {
+			return crawl.Reply{}, err
+		}
+		sum.Count += r.Count
+		maps.Copy(sum.Refused, r.Refused)
+	}
+	maps.DeleteFunc(sum.Refused, func(_, why string) bool { return why == crawl.Elsewhere })
+	return sum, nil
+}
+
+// order gives a shard an order.
+func (l *loop) order(o crawl.Order) <-chan crawl.Reply {
+	reply := make(chan crawl.Reply, 1)
+	l.mail.put(letter{event: crawl.Ordered{Number: l.orders.Add(1), Order: o}, reply: reply})
+	return reply
+}
+
+// await waits for a shard's reply.
+func (n *Node) await(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
+	select {
+	case r := <-reply:
+		return r, r.Err
+	case <-n.failed:
+		return crawl.Reply{}, fmt.Errorf("crawl: it has stopped: %w", n.err)
+	case <-l.ended:
+		return crawl.Reply{}, errClosed
+	}
+}
+
+// parts says what of an order is for which shard.
+func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
+	parts := map[*loop]crawl.Order{}
+	switch o := o.(type) {
+	case crawl.Add, crawl.PauseAll:
+		for _, l := range n.loops {
+			parts[l] = o
+		}
+	case crawl.Reload:
+		for _, l := range n.loops {
+			parts[l] = o
+		}
+	case crawl.Ping:
+		of := map[*loop][]weburl.URL{n.loops[0]: nil}
+		for _, u := range o.URLs {
+			l := n.owner(u.Site())
+			of[l] = append(of[l], u)
+		}
+		for l, urls := range of {
+			parts[l] = crawl.Ping{URLs: urls}
+		}
+	case crawl.Strike:
+		of := map[*loop][]crawl.Struck{}
+		for _, page := range o.Pages {
+			l := n.ownerOf(page.Partition)
+			of[l] = append(of[l], page)
+		}
+		for l, pages := range of {
+			parts[l] = crawl.Strike{Pages: pages}
+		}
+	default:
+		parts[n.owner(siteOf(o))] = o
+	}
+	return parts
+}
+
+// siteOf returns the site that an order is about.
+func siteOf(o crawl.Order) weburl.Site {
+	switch o := o.(type) {
+	case crawl.Pause:
+		return o.Site
+	case crawl.Block:
+		return siteOfHost(o.Host)
+	case crawl.Unblock:
+		return siteOfHost(o.Host)
+	case crawl.Recrawl:
+		return o.URL.Site()
+	case crawl.RecrawlSite:
+		return o.Site
+	case crawl.Purge:
+		if o.Target.URL.IsZero() {
+			return o.Target.Site
+		}
+		return o.Target.URL.Site()
+	}
+	panic(fmt.Sprintf("crawl: an order about no site: %T", o))
+}
+
+// siteOfHost returns a site of a host. Of what is no host any shard says so.
+func siteOfHost(host string) weburl.Site {
+	root, err := weburl.Parse("http://" + host + "/")
+	if err != nil {
+		return ""
+	}
+	return root.Site()
+}
