@@ -103,6 +103,10 @@ type (
 	// may be lost. Nothing is wrong with more of it than needed.
 	Resend struct{ To weburl.Partition }
 
+	// Budget says how many requests an interval the shard may make from now on, of those that the crawl may make. It
+	// is nothing to a shard that keeps no page fresh.
+	Budget struct{ Requests int64 }
+
 	// Sorted is what Work.Sort asked for. A nil Places says that ranking failed.
 	Sorted struct{ Places *Places }
 )
@@ -123,6 +127,7 @@ func (Sorted) isEvent()    {}
 func (Arriving) isEvent()  {}
 func (Received) isEvent()  {}
 func (Resend) isEvent()    {}
+func (Budget) isEvent()    {}
 
 // Given says what a request brought.
 type Given uint8

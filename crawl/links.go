@@ -210,7 +210,8 @@ func (s *Shard) drainIfDue() error {
 	o := &s.offers
 	if o.phase == resting && o.rebuilt != nil {
 		o.phase = filling
-		s.out.Rebuild = s.rebuildOf()
+		rebuild := s.Known()
+		s.out.Rebuild = &rebuild
 	}
 	if o.phase != resting || !o.undecided() {
 		return nil
@@ -288,9 +289,9 @@ func (s *Shard) filled() {
 	s.offers.rebuilt, s.offers.phase = nil, resting
 }
 
-// rebuildOf says what the seen test is to know of the partitions that are owned.
-func (s *Shard) rebuildOf() *Rebuild {
-	r := &Rebuild{Linked: make([]uint64, s.settings.Partitions)}
+// Known says what the seen test is to know of what is decided: that of the partitions which are owned.
+func (s *Shard) Known() Rebuild {
+	r := Rebuild{Linked: make([]uint64, s.settings.Partitions)}
 	linked := s.finder.Linked()
 	for p := range s.owned() {
 		r.Partitions = append(r.Partitions, p)

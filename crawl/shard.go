@@ -111,6 +111,10 @@ func (s *Shard) take(event Event) error {
 		s.received(e.Receipt)
 	case Resend:
 		s.resend(e.To)
+	case Budget:
+		if s.fresh != nil {
+			s.fresh.setBudget(e.Requests, s.settings.Delay, s.now)
+		}
 	case Sorted:
 		s.sorted(e.Places)
 	default:

@@ -122,8 +122,8 @@ func (s *Shard) Holds(site weburl.Site) bool {
 	return ok
 }
 
-// Linked returns, by partition, the last record whose links are decided: what a Rebuild goes by.
-func (s *Shard) Linked() []uint64 { return s.finder.Linked() }
+// Stored returns how many pages the shard has stored since it was made.
+func (s *Shard) Stored() int64 { return s.counts.Pages }
 
 // Settings returns the settings in force.
 func (s *Shard) Settings() Settings { return s.settings }

@@ -81,15 +81,26 @@ func (s *Shard) mayHandOut() bool {
 
 // whenStarved ends a crawl that has nothing left to discover. Else links that wait may be what it waits for.
 func (s *Shard) whenStarved() {
-	queued := s.front.Stats()
 	switch {
-	case queued.QueuedNew+queued.QueuedDue > queued.Shelved:
-	case s.settings.Wait || !s.alone() || s.fresh != nil || len(s.turns) > 0 || s.offers.undecided() || s.obeys.busy() || len(s.changes) > 0 ||
-		s.appends.busy():
+	case s.queues():
+	case s.settings.Wait || !s.alone() || s.fresh != nil || !s.Idle():
 		s.offers.hurry = true
 	default:
 		s.end(FrontierEmpty)
 	}
+}
+
+// queues tells whether pages are queued that the shard does not wait for in vain.
+func (s *Shard) queues() bool {
+	queued := s.front.Stats()
+	return queued.QueuedNew+queued.QueuedDue > queued.Shelved
+}
+
+// Idle tells whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way to
+// another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
+func (s *Shard) Idle() bool {
+	return s.begun && !s.queues() && len(s.turns) == 0 && !s.offers.undecided() && !s.obeys.busy() && len(s.changes) == 0 &&
+		!s.appends.busy() && !s.moves.busy() && !s.rescopes() && s.Unsent() == 0
 }
 
 // afford takes a request out of the budget, if there is one. Else it tells when there will be one.

@@ -23,9 +23,9 @@ const mostErrands = 4
 // openSeen opens the shard's seen test.
 func (l *loop) openSeen() (*seen.Test, error) {
 	_, pays := l.opt.ordering.(frontier.Payer)
-	return seen.Open(l.opt.FS.PathJoin(l.opt.Dir, "seen", l.opt.Crawl), seen.Options{
+	return seen.Open(l.opt.FS.PathJoin(l.opt.Dir, "seen", l.seenName()), seen.Options{
 		FS: l.opt.FS, Partitions: l.store.Partitions(), Home: l.store.Home, DrainLinks: drainLinks,
-		CacheEntries: seen.CacheEntries(l.opt.Connections), BufferBytes: l.plan.waiting,
+		CacheEntries: l.cacheEntries(), BufferBytes: l.plan.waiting / int64(l.opt.Shards),
 		Logger: l.opt.Logger, Cash: pays,
 	})
 }
@@ -76,20 +76,20 @@ func (l *loop) keepSeen() {
 
 // mendSeen makes a damaged set again, as of what is decided now.
 func (l *loop) mendSeen() error {
-	var linked []uint64
-	if !l.ask(func(s *crawl.Shard, _ time.Time) { linked = s.Linked() }) {
+	var known crawl.Rebuild
+	if !l.ask(func(s *crawl.Shard, _ time.Time) { known = s.Known() }) {
 		return errClosed
 	}
 	l.warnOfRebuild(false)
-	return l.fillSeen(linked)
+	return l.fillSeen(known)
 }
 
 var errClosed = errors.New("crawl: it is closed")
 
 // rebuild makes the set anew as the shard asks for it: again, because the scope has changed, or at the start.
-func (l *loop) rebuild(linked []uint64, again bool) {
+func (l *loop) rebuild(known crawl.Rebuild, again bool) {
 	l.warnOfRebuild(again)
-	if err := l.fillSeen(linked); err != nil {
+	if err := l.fillSeen(known); err != nil {
 		l.fail(err)
 		return
 	}
@@ -110,26 +110,26 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 
 // fillSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
 // crawl would hold it for minutes.
-func (l *loop) fillSeen(linked []uint64) error {
+func (l *loop) fillSeen(known crawl.Rebuild) error {
 	if !l.store.Start().Fresh {
 		defer debug.FreeOSMemory()
 	}
-	marks := make([]seen.Mark, len(linked))
-	for p, record := range linked {
-		marks[p] = seen.Mark{Partition: weburl.Partition(p), Record: record}
+	marks := make([]seen.Mark, len(known.Partitions))
+	for i, p := range known.Partitions {
+		marks[i] = seen.Mark{Partition: p, Record: known.Linked[p]}
 	}
 	var fault error
-	if err := l.seen.Rebuild(l.knownPages(&fault), marks); err != nil {
+	if err := l.seen.Rebuild(l.knownPages(known.Partitions, &fault), marks); err != nil {
 		return fmt.Errorf("crawl: rebuild the seen set: %w", err)
 	}
 	return fault
 }
 
-// knownPages iterates over all pages, as links to them.
-func (l *loop) knownPages(fault *error) iter.Seq[weburl.Link] {
+// knownPages iterates over all pages of some partitions, as links to them.
+func (l *loop) knownPages(of []weburl.Partition, fault *error) iter.Seq[weburl.Link] {
 	return func(yield func(weburl.Link) bool) {
-		for p := range l.store.Partitions() {
-			for row, err := range l.store.Pages(weburl.Partition(p)) {
+		for _, p := range of {
+			for row, err := range l.store.Pages(p) {
 				if err != nil {
 					*fault = fmt.Errorf("crawl: page table: %w", err)
 					return

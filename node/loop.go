@@ -66,8 +66,9 @@ func (l *loop) ask(do func(s *crawl.Shard, now time.Time)) bool {
 // shard goes through the mailbox, or is a question. It runs from Open to Close.
 type loop struct {
 	*Node
-	shard *crawl.Shard
-	seen  *seen.Test
+	number int // its place among the loops
+	shard  *crawl.Shard
+	seen   *seen.Test
 
 	mail      mailbox
 	questions chan question
@@ -82,7 +83,8 @@ type loop struct {
 	leaves  map[crawl.Turn]chan<- bool    // where the answers to Resolved go
 	replies map[uint64]chan<- crawl.Reply // to orders
 	waiting []*visit                      // to be processed, while there is no place for them
-	room    int                           // as the shard was told
+	asking  int                           // requests that have not ended
+	room    int                           // how many there may be, as the shard was told
 	wake    time.Time                     // when to step if nothing happens; zero: not
 	caught  bool                          // up with the records
 	done    bool                          // nothing is under way any more
@@ -91,9 +93,9 @@ type loop struct {
 	ranked  ranked    // what the last sorting came to: its
 }
 
-func newLoop(n *Node) *loop {
+func newLoop(n *Node, number int) *loop {
 	return &loop{
-		Node: n, mail: newMailbox(), questions: make(chan question), errands: make(chan func(), mostErrands),
+		Node: n, number: number, mail: newMailbox(), questions: make(chan question), errands: make(chan func(), mostErrands),
 		ready: make(chan struct{}), over: make(chan struct{}), ended: make(chan struct{}),
 		visits: map[crawl.Turn]*visit{}, leaves: map[crawl.Turn]chan<- bool{}, replies: map[uint64]chan<- crawl.Reply{},
 	}
@@ -106,15 +108,6 @@ func (l *loop) open() (err error) {
 	}
 	l.shard, err = crawl.New(l.store, l.seen, l.settings(), l.opt.Clock.Now())
 	return err
-}
-
-// settings returns what the shard decides by.
-func (l *loop) settings() crawl.Settings {
-	s := l.opt.settings()
-	s.Partitions, s.RobotsBytes = l.store.Partitions(), l.plan.robots
-	s.OfferBytes, s.GroupBytes = l.plan.waiting/2, l.plan.group
-	s.Recalled, s.Second = seen.CacheEntries(l.opt.Connections), l.opt.Clock.Span(time.Second)
-	return s
 }
 
 // run steps the shard whenever something has happened, or it asked for it, until quit.
@@ -173,12 +166,12 @@ func (l *loop) step() {
 	events := l.read(l.mail.take())
 	if l.broken() {
 		l.wake, l.waiting = time.Time{}, nil
-		if l.fetchesUnderWay() == 0 {
+		if l.asking == 0 {
 			l.finish(crawl.Failed)
 		}
 		return
 	}
-	if room := l.fleet.room(); room != l.room {
+	if room := l.shares.begin(l.number, l.share(), l.limits()); room != l.room {
 		l.room = room
 		events = append(events, crawl.Room{Turns: room})
 	}
@@ -188,6 +181,7 @@ func (l *loop) step() {
 		return
 	}
 	l.carryOut(work)
+	l.giveBack()
 	l.wake = work.Wake
 	l.fleet.look()
 	if work.Ready && !l.caught {
@@ -214,7 +208,7 @@ func (l *loop) read(letters []letter) []crawl.Event {
 		switch e := letter.event.(type) {
 		case crawl.Ended:
 			if v, ok := l.visits[e.Turn]; ok { // after a fault it may have had no leave all the same
-				v.asking = false
+				l.asked(v)
 			}
 		case crawl.Ordered:
 			l.replies[e.Number] = letter.reply
@@ -224,14 +218,12 @@ func (l *loop) read(letters []letter) []crawl.Event {
 	return events
 }
 
-// fetchesUnderWay counts the requests that have not ended.
-func (l *loop) fetchesUnderWay() (n int) {
-	for _, v := range l.visits {
-		if v.asking {
-			n++
-		}
+// asked takes note that a request has ended.
+func (l *loop) asked(v *visit) {
+	if v.asking {
+		v.asking = false
+		l.asking--
 	}
-	return n
 }
 
 // carryOut has done what the shard decides.
@@ -240,7 +232,9 @@ func (l *loop) carryOut(work crawl.Work) {
 		l.beginFetch(f)
 	}
 	for _, a := range work.Leaves {
-		l.visits[a.Turn].asking = a.Granted
+		if !a.Granted {
+			l.asked(l.visits[a.Turn])
+		}
 		l.leaves[a.Turn] <- a.Granted
 		delete(l.leaves, a.Turn)
 	}
@@ -254,7 +248,7 @@ func (l *loop) carryOut(work crawl.Work) {
 	}
 	if work.Rebuild != nil {
 		again := l.caught
-		l.errands <- func() { l.rebuild(work.Rebuild.Linked, again) }
+		l.errands <- func() { l.rebuild(*work.Rebuild, again) }
 	}
 	if work.Keep {
 		l.errands <- l.keepSeen
@@ -272,6 +266,12 @@ func (l *loop) carryOut(work crawl.Work) {
 		l.replies[r.Number] <- r
 		delete(l.replies, r.Number)
 	}
+	for _, parcel := range work.Parcels {
+		l.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
+	}
+	for _, receipt := range work.Receipts {
+		l.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
+	}
 	l.letGo(work.Done)
 }
 
@@ -279,6 +279,7 @@ func (l *loop) carryOut(work crawl.Work) {
 func (l *loop) beginFetch(f crawl.Fetch) {
 	v := &visit{mail: &l.mail, fetch: f, asking: true}
 	l.visits[f.Turn] = v
+	l.asking++
 	leave := make(chan bool, 1)
 	if f.AskLeave {
 		l.leaves[f.Turn] = leave

@@ -36,8 +36,9 @@ type Node struct {
 
 	loops  []*loop        // one a shard
 	owners []atomic.Int32 // by partition: the place of its shard among the loops
-	moving sync.RWMutex   // held while a partition is handed over: orders go when none is
-	orders atomic.Uint64  // the number of the last one
+	shares shares
+	moving sync.RWMutex  // held while a partition is handed over: orders go when none is
+	orders atomic.Uint64 // the number of the last one
 
 	fetched chan *visit   // fetched, to be processed; the loops send
 	backlog chan struct{} // a token for each visit that is processed and not over
@@ -80,7 +81,7 @@ func Open(opt Options) (*Node, error) {
 		tally:   newTally(),
 		keeper:  keeper{purge: make(chan struct{}, 1)},
 		backlog: make(chan struct{}, mostBacklog),
-		groups:  make(chan *group, 1),
+		groups:  make(chan *group, opt.Shards),
 		quit:    make(chan struct{}),
 		failed:  make(chan struct{}),
 	}
@@ -146,11 +147,13 @@ const idlePerFetch = 8
 
 // start makes the shards and all that works for them, and waits until they have caught up with their records.
 func (n *Node) start() error {
-	n.owners = make([]atomic.Int32, n.store.Partitions())
-	l := newLoop(n)
-	n.loops = append(n.loops, l)
-	if err := l.open(); err != nil {
+	if err := n.divideShards(); err != nil {
 		return err
+	}
+	for _, l := range n.loops {
+		if err := l.open(); err != nil {
+			return err
+		}
 	}
 	for range n.fleet.control.Workers {
 		n.hands.Go(n.process)
@@ -169,6 +172,11 @@ func (n *Node) start() error {
 		case <-l.ready:
 		case <-n.failed:
 			return n.err
+		}
+	}
+	if n.several() {
+		if err := n.join(); err != nil {
+			return err
 		}
 	}
 	if start := n.store.Start(); !start.Fresh {
@@ -332,6 +340,7 @@ func (n *Node) tick() {
 	now := n.opt.Clock.Now()
 	n.heartbeat(now)
 	n.tally.tick(now, n.look())
+	n.shareBudget()
 	n.watchDisk()
 	n.log.flush()
 }

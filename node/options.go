@@ -26,6 +26,9 @@ type Options struct {
 	Dir        string // data directory; required
 	Crawl      string // name of the crawl in it; default "main"
 	Partitions int    // partitions of a new directory; default 16
+	// Shards is how many shards decide, each of the pages of its part of the partitions; default 1. Several allow
+	// neither AddressDelay, OnLinks, Refresh.Rank nor an ordering by ranks.
+	Shards int
 
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any; default site
@@ -101,6 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	setDefault(&o.Crawl, "main")
 	setDefault(&o.Partitions, 16)
+	setDefault(&o.Shards, 1)
 	setDefault(&o.Scope, "site")
 	setDefault(&o.Order, DefaultOrder)
 	setDefault(&o.PerConnection, 1)
@@ -154,7 +158,35 @@ func (o Options) withDefaults() (Options, error) {
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
 		faults = append(faults, err)
 	}
+	faults = append(faults, o.checkShards())
 	return o, errors.Join(faults...)
+}
+
+// checkShards returns what several shards do not do.
+func (o *Options) checkShards() error {
+	if o.Shards < 1 {
+		return fmt.Errorf("crawl: %d shards: want one at least", o.Shards)
+	}
+	if o.Shards == 1 {
+		return nil
+	}
+	var faults []error
+	one := func(is bool, format string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("crawl: "+format+" asks for one shard", args...))
+		}
+	}
+	_, ranked := o.ordering.(frontier.Ranked)
+	one(o.AddressDelay > 0, "address-delay, which hosts of several shards may share,")
+	one(ranked, "order %s, which ranks all pages,", o.Order)
+	one(o.OnLinks != nil, "a trace of all links in their order")
+	if r := o.Refresh; r != nil {
+		one(r.Rank > 0, "a weight by importance, which ranks all pages,")
+		if r.Budget < int64(o.Shards) {
+			faults = append(faults, fmt.Errorf("crawl: budget %d for %d shards: want a request each", r.Budget, o.Shards))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // settings returns what a shard decides by, as far as the options say it.

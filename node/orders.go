@@ -59,7 +59,10 @@ func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 			parts[l] = o
 		}
 	case crawl.Reload:
+		all := o.Settings.Refresh
+		of := budgets(budgetOf(all), n.knownPages())
 		for _, l := range n.loops {
+			o.Settings.Refresh = l.part(all, of)
 			parts[l] = o
 		}
 	case crawl.Ping:

@@ -1,11 +1,112 @@
 package node
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"freshet/crawl"
+	"freshet/seen"
 	"freshet/weburl"
 )
+
+// Several shards of one node have a loop and a seen test each, and a part of the partitions. All else they share. Which
+// shard has which partition is said anew at each start; a shard fills its set from the page table where that does not
+// know a partition.
+
+// several tells whether there is more than one shard.
+func (n *Node) several() bool { return n.opt.Shards > 1 }
+
+// divideShards makes the loops, and divides the partitions among their shards.
+func (n *Node) divideShards() error {
+	partitions := n.store.Partitions()
+	if n.opt.Shards > partitions {
+		return fmt.Errorf("crawl: %d shards: the data directory has only %d partitions", n.opt.Shards, partitions)
+	}
+	for i := range n.opt.Shards {
+		n.loops = append(n.loops, newLoop(n, i))
+	}
+	n.shares.of = make([]share, n.opt.Shards)
+	n.owners = make([]atomic.Int32, partitions)
+	for p := range n.owners {
+		n.owners[p].Store(int32(p % n.opt.Shards))
+	}
+	return n.dropSets()
+}
+
+// name tells a shard from others that may own its partitions; "" is one that is alone.
+func (l *loop) name() string {
+	if !l.several() {
+		return ""
+	}
+	return strconv.Itoa(l.number + 1)
+}
+
+// settings returns what the shard decides by.
+func (l *loop) settings() crawl.Settings {
+	s := l.opt.settings()
+	s.Name, s.Partitions = l.name(), l.store.Partitions()
+	if l.several() {
+		for p := range l.owners {
+			if int(l.owners[p].Load()) == l.number {
+				s.Owned = append(s.Owned, weburl.Partition(p))
+			}
+		}
+		s.Refresh = l.part(s.Refresh, budgets(budgetOf(s.Refresh), make([]int64, l.opt.Shards)))
+	}
+	shards := int64(l.opt.Shards)
+	s.RobotsBytes, s.OfferBytes, s.GroupBytes = l.plan.robots/shards, l.plan.waiting/2/shards, l.plan.group
+	s.Recalled, s.Second = l.cacheEntries(), l.opt.Clock.Span(time.Second)
+	return s
+}
+
+func (l *loop) cacheEntries() int { return seen.CacheEntries(l.opt.Connections) / l.opt.Shards }
+
+// seenName returns the folder of the shard's set: CRAWL, or CRAWL@NAME where it is not alone. No crawl's name has an @.
+func (l *loop) seenName() string {
+	if !l.several() {
+		return l.opt.Crawl
+	}
+	return l.opt.Crawl + "@" + l.name()
+}
+
+// dropSets removes the sets of a crawl by another number of shards.
+func (n *Node) dropSets() error {
+	dir := n.opt.FS.PathJoin(n.opt.Dir, "seen")
+	names, err := n.opt.FS.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("crawl: sets of seen URLs: %w", err)
+	}
+	for _, name := range names {
+		ours := name == n.opt.Crawl || strings.HasPrefix(name, n.opt.Crawl+"@")
+		if !ours || slices.ContainsFunc(n.loops, func(l *loop) bool { return l.seenName() == name }) {
+			continue
+		}
+		if err := n.opt.FS.RemoveAll(n.opt.FS.PathJoin(dir, name)); err != nil {
+			return fmt.Errorf("crawl: remove an old set of seen URLs: %w", err)
+		}
+	}
+	return nil
+}
+
+// join has shards that have caught up work together: what they have sent one another before is sent again.
+func (n *Node) join() error {
+	if n.counts().Known == 0 && len(n.opt.Seeds) == 0 && !n.opt.Wait {
+		return ErrNothing
+	}
+	for p := range n.owners {
+		n.tell(crawl.Resend{To: weburl.Partition(p)})
+	}
+	return nil
+}
+
+// ends tells whether the crawl ends when nothing is left to discover.
+func (n *Node) ends() bool { return !n.opt.Wait && n.opt.Refresh == nil }
 
 // tell tells all shards of something that has happened.
 func (n *Node) tell(e crawl.Event) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
@@ -33,10 +34,13 @@ type testWeb struct {
 	total    int
 	now      map[string]int // requests being answered, by host
 	overlap  []string       // hosts that saw two at once
+	left     map[string]time.Time
+	soonest  time.Duration // from the end of an answer to the host's next request
 }
 
 func newTestWeb(t *testing.T, hosts, pages int) *testWeb {
-	w := &testWeb{hosts: hosts, pages: pages, requests: map[string]int{}, now: map[string]int{}}
+	w := &testWeb{hosts: hosts, pages: pages, requests: map[string]int{}, now: map[string]int{},
+		left: map[string]time.Time{}, soonest: time.Hour}
 	w.server = httptest.NewServer(w)
 	t.Cleanup(w.server.Close)
 	return w
@@ -80,6 +84,9 @@ func (w *testWeb) enter(r *http.Request) {
 	if w.onRequest != nil {
 		w.onRequest(w.total)
 	}
+	if left := w.left[r.Host]; !left.IsZero() {
+		w.soonest = min(w.soonest, time.Since(left))
+	}
 	w.now[r.Host]++
 	if w.now[r.Host] > 1 {
 		w.overlap = append(w.overlap, r.Host)
@@ -90,6 +97,7 @@ func (w *testWeb) leave(r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now[r.Host]--
+	w.left[r.Host] = time.Now()
 }
 
 // options returns the options of a crawl of the web in dir.

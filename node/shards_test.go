@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/crawl"
+	"freshet/weburl"
+)
+
+// TestShards crawls a web by several shards. It comes to the pages of one shard alone, and asks for each once.
+func TestShards(t *testing.T) {
+	for _, shards := range []int{1, 2, 4} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			web := newTestWeb(t, 9, 40)
+			o := web.fromOneSeed(t)
+			o.Shards = shards
+			if summary := run(t, o); summary.StoppedBy != crawl.FrontierEmpty {
+				t.Errorf("stopped by %s", summary.StoppedBy)
+			}
+			web.check(t, o)
+		})
+	}
+}
+
+// TestOtherNumberOfShards stops a crawl again and again, and goes on with another number of shards.
+func TestOtherNumberOfShards(t *testing.T) {
+	web := newTestWeb(t, 9, 40)
+	o := web.fromOneSeed(t)
+	o.MaxPages = 37
+	var sets []string
+	for i, stop := 0, crawl.MaxPages; stop == crawl.MaxPages; i++ {
+		o.Shards = []int{1, 4, 2, 3, 1}[i%5]
+		summary := run(t, o)
+		if stop = summary.StoppedBy; stop == crawl.MaxPages && summary.Pages != o.MaxPages {
+			t.Errorf("%d shards stored %d pages, want %d", o.Shards, summary.Pages, o.MaxPages)
+		}
+		sets, _ = o.FS.List(o.FS.PathJoin(o.Dir, "seen"))
+		if len(sets) != o.Shards {
+			t.Errorf("%d shards have the sets %s", o.Shards, sets)
+		}
+		verify(t, o)
+		if i > 50 {
+			t.Fatal("no end after 50 runs")
+		}
+	}
+	web.check(t, o)
+}
+
+// TestHandOver has partitions handed from shard to shard all the time that these crawl. Pages are those of one shard
+// alone, and no host is asked too soon.
+func TestHandOver(t *testing.T) {
+	web := newTestWeb(t, 9, 60)
+	o := web.fromOneSeed(t)
+	o.Shards, o.Partitions, o.Delay = 3, 8, 20*time.Millisecond
+	n, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, moved := make(chan struct{}), make(chan error, 1)
+	go func() { moved <- moveAround(n, over) }()
+	if _, err := n.Run(t.Context(), t.Context()); err != nil {
+		t.Error(err)
+	}
+	close(over)
+	if err := <-moved; err != nil {
+		t.Error(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	web.check(t, o)
+	if web.soonest < o.Delay {
+		t.Errorf("a host was asked %s after its last answer, want %s at least", web.soonest, o.Delay)
+	}
+	o.Shards = 1
+	run(t, o)
+	web.check(t, o)
+}
+
+// moveAround hands partitions over until a crawl is over, and a hundred times at least.
+func moveAround(n *Node, over <-chan struct{}) error {
+	for i := 0; ; i++ {
+		select {
+		case <-over:
+			if i >= 100 {
+				return nil
+			}
+		default:
+		}
+		p := weburl.Partition(i * 5 % len(n.owners))
+		if err := n.handOver(p, n.loops[(int(n.owners[p].Load())+1+i%2)%len(n.loops)]); err != nil {
+			return err
+		}
+	}
+}
+
+// fromOneSeed returns the options of a crawl that finds all hosts from the first one on.
+func (w *testWeb) fromOneSeed(t *testing.T) Options {
+	o := w.options(t, vfs.NewMem(), "data")
+	o.Seeds, o.Scope, o.Retries = o.Seeds[:1], "any", new(0)
+	o.Resolve["elsewhere.test"] = netip.MustParseAddrPort("127.0.0.1:1") // nobody is there
+	return o
+}
+
+// check fails if not all pages of the web are stored, if one was asked for twice, or a host while it answered.
+func (w *testWeb) check(t *testing.T, o Options) {
+	t.Helper()
+	verify(t, o)
+	want := slices.DeleteFunc(w.want(), func(u string) bool { // to which no link leads
+		return strings.HasSuffix(u, ".test/") && u != o.Seeds[0].String()
+	})
+	if diff := cmp.Diff(want, stored(t, o)); diff != "" {
+		t.Errorf("stored pages (-want +got):\n%s", diff)
+	}
+	for url, n := range w.requests {
+		if n != 1 && !strings.HasSuffix(url, "/robots.txt") {
+			t.Errorf("%s was asked for %d times", url, n)
+		}
+	}
+	if len(w.overlap) > 0 {
+		t.Errorf("asked twice at once: %s", w.overlap)
+	}
+}
