@@ -43,6 +43,7 @@ func (c *course) contenders() ([]contender, error) {
 	return []contender{
 		{"Freshet", false, freshet},
 		{"Freshet uncompressed", false, append(slices.Clone(freshet), "--warc-level", "0")},
+		{"Freshet 4 shards", false, append(slices.Clone(freshet), "--shards", "4")},
 		{"Colly", false, []string{self, "colly", "{dir}", "{seeds}"}},
 		{"wget --mirror", false, strings.Fields("wget --mirror -H -nv -o /dev/null -P {dir} {seed}")},
 		{"wget --warc-file", false, strings.Fields("wget -r -l inf -H -nv -o /dev/null --warc-file={dir}/crawl -P {dir} {seed}")},

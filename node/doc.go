@@ -1,6 +1,6 @@
-// Package node runs a crawl: it does what a shard decides (see package shard), and decides nothing.
+// Package node runs a crawl: it does what shards decide (see package crawl), and decides nothing.
 //
-// One goroutine, the loop, steps the shard. It tells it what has happened, and has done what the shard decides:
+// One goroutine, the loop, steps a shard. It tells it what has happened, and has done what the shard decides:
 //
 //	           ┌─────────────────── mailbox ◄──────────────────┐
 //	           ▼                                               │
@@ -20,6 +20,11 @@
 //
 // Whoever wants to know something of the shard asks it between two steps. Whoever finds a fault that nobody can go
 // on after calls Node.fail: the shard is not stepped any more, what is under way is given up, and Run returns.
+//
+// Several shards (Options.Shards) have a loop, a seen test and errands each, and share all else: fetches, workers, the
+// committer, memory, the disk. A loop puts what its shard sends another into the mailbox of that one's loop. The places
+// for fetches are divided step by step (shares), the budget by pages (budgets); orders go to the shards that they are
+// about (parts).
 //
 // All state is in the store's records, so that a crawl goes on where it stopped, however it stopped: what was in
 // flight is still queued.

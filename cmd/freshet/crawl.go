@@ -77,6 +77,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
 	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
+	flags.IntVar(&o.Shards, "shards", 1, "shards that decide, each of its part of the partitions; several allow no --address-delay, no --record-trace and nothing that goes by PageRank")
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
 	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
@@ -126,7 +127,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.clock, "clock", "how many seconds of the crawl's clock go into one, for trials on a web of your own; with @TIME since then, so that every run agrees")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
-	check(flags, wholeFrom(1), "partitions", "per-connection", "connections", "pages-per-site")
+	check(flags, wholeFrom(1), "partitions", "shards", "per-connection", "connections", "pages-per-site")
 	check(flags, wholeFrom(0), "max-pages", "max-depth", "retries")
 	check(flags, notNegative, "adaptive-delay", "gamma")
 	check(flags, validFleet, "fleet")

@@ -60,7 +60,7 @@ func unitOf(f *pflag.Flag) string {
 
 // units are those of settings that are plain numbers.
 var units = map[string]string{
-	"partitions": "partitions", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
+	"partitions": "partitions", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
 	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
 	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",
 }
