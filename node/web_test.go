@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"freshet/clock"
 	"freshet/store"
 	"freshet/store/repair"
 	"freshet/weburl"
@@ -34,13 +35,14 @@ type testWeb struct {
 	total    int
 	now      map[string]int // requests being answered, by host
 	overlap  []string       // hosts that saw two at once
+	clock    *clock.Clock
 	left     map[string]time.Time
 	soonest  time.Duration // from the end of an answer to the host's next request
 }
 
 func newTestWeb(t *testing.T, hosts, pages int) *testWeb {
 	w := &testWeb{hosts: hosts, pages: pages, requests: map[string]int{}, now: map[string]int{},
-		left: map[string]time.Time{}, soonest: time.Hour}
+		clock: clock.Real(), left: map[string]time.Time{}, soonest: time.Hour}
 	w.server = httptest.NewServer(w)
 	t.Cleanup(w.server.Close)
 	return w
@@ -85,7 +87,7 @@ func (w *testWeb) enter(r *http.Request) {
 		w.onRequest(w.total)
 	}
 	if left := w.left[r.Host]; !left.IsZero() {
-		w.soonest = min(w.soonest, time.Since(left))
+		w.soonest = min(w.soonest, w.clock.Now().Sub(left))
 	}
 	w.now[r.Host]++
 	if w.now[r.Host] > 1 {
@@ -97,7 +99,7 @@ func (w *testWeb) leave(r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now[r.Host]--
-	w.left[r.Host] = time.Now()
+	w.left[r.Host] = w.clock.Now()
 }
 
 // options returns the options of a crawl of the web in dir.
