@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"iter"
 	"net/http"
@@ -139,16 +138,17 @@ type Options struct {
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
-// Handler serves the status page at /, /healthz, /readyz, /metrics, stored versions under /web/,
+// Handler serves the status page at /, the window on what is stored at /find, /page and /diff (see window.go), /healthz, /readyz, /metrics, stored versions under /web/,
 // /timegate/ and /timemap/link/ (see memento.go), and the API under /api/v1/, which describes itself at
 // /api/v1/openapi.json.
 func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := server{reader: o.Reader, shows: make(shows, maxShows), key: newViewKey()}
+	s := server{reader: o.Reader, live: o.Steerer != nil, shows: make(shows, maxShows), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /{$}", s.page)
+	s.windows(mux)
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if o.Ready != nil {
@@ -221,6 +221,7 @@ func orders(s Steerer) []endpoint {
 
 type server struct {
 	reader Reader
+	live   bool // a crawl runs
 	key    viewKey
 	shows  shows
 }
@@ -360,14 +361,6 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 	sendBody(w, body)
 }
 
-var statusPage = template.Must(template.New("status").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>Freshet</title>
-<style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:46rem;padding:0 1rem}
-td{padding:.15rem 1.5rem .15rem 0;vertical-align:top}td:last-child{font-variant-numeric:tabular-nums}</style>
-<h1>Freshet</h1><table>{{range .}}<tr><td>{{.Name}}</td><td>{{.Value}}</td></tr>{{end}}</table>
-<p><a href="api/v1/status">status</a> · <a href="api/v1/pages">pages</a> · <a href="metrics">metrics</a></p></html>
-`))
-
 // page shows the status as a table.
 func (s server) page(w http.ResponseWriter, _ *http.Request) {
 	status, err := s.reader.Status()
@@ -385,7 +378,9 @@ func (s server) page(w http.ResponseWriter, _ *http.Request) {
 		fail(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	statusPage.Execute(w, rows)
+	showWindow(w, "status", struct {
+		Title, Query string
+		Live         bool
+		Rows         []Row
+	}{"Status", "", s.live, rows})
 }

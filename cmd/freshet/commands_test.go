@@ -88,6 +88,7 @@ var forms = map[string]form{
 	"snapshot":             {args: "copy"},
 	"subscribe":            {args: "ADDR --once"},
 	"subscribe ADDR":       {args: "--once"},
+	"view":                 {args: "--data=data --for=500ms --listen=127.0.0.1:0"},
 	"weights":              {args: "--log=queries.csv"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -110,6 +111,21 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	return s, nil
 }
 
+// atRest opens a directory for a command that wants it to itself, or says how else to do that while a crawl runs in it.
+func atRest(ctx context.Context, data, instead string, open func() (*store.Store, error)) (*store.Store, error) {
+	s, err := patiently(ctx, data, open)
+	if errors.Is(err, errTaken) {
+		if conn, dialing := dialSocket(ctx, filepath.Join(data, socketName)); dialing == nil {
+			conn.Close()
+			return nil, fmt.Errorf("a crawl is running in %[1]s: take a snapshot, freshet snapshot --data %[1]s COPY, and %[2]s", data, instead)
+		}
+	}
+	return s, err
+}
+
+// errTaken is the error of a directory that another process uses.
+var errTaken = errors.New("wait for its end or stop it, or give this one another directory (--data)")
+
 // patiently opens a data directory. While another process has it, that is tried again for some two
 // seconds: one that was killed gives the directory back when the system has cleared up after it, and one
 // that starts soon answers questions.
@@ -121,7 +137,7 @@ func patiently[T any](ctx context.Context, data string, open func() (T, error)) 
 		case !errors.Is(err, store.ErrLocked):
 			return opened, err
 		case try == 40 || c.Sleep(ctx, 50*time.Millisecond) != nil:
-			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: wait for its end or stop it, or give this one another directory (--data)", data)
+			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: %w", data, errTaken)
 		}
 	}
 }

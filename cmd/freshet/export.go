@@ -24,7 +24,7 @@ func exportCommand() *cobra.Command {
 			"the graph of pages and links, for the lab, or a partition, whole, for another data directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
 			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
-			"Run it when no crawl is running in the directory.",
+			"While a crawl is running in the directory, export a snapshot of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
@@ -43,7 +43,7 @@ func exportCommand() *cobra.Command {
 		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *partition < 0 {
 			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap, --graph or --partition"))
 		}
-		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
+		s, err := atRest(cmd.Context(), *data, "export that, with --data COPY", func() (*store.Store, error) {
 			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
 		})
 		if err != nil {

@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), statusCommand(),
+		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), viewCommand(), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),

@@ -26,7 +26,7 @@ import (
 // front is what a running crawl shows of itself: the control socket and the --listen address.
 type front struct {
 	servers []*http.Server
-	socket  string         // path of the control socket
+	socket  string         // path of the control socket; empty: none
 	done    sync.WaitGroup // of the listeners
 	running sync.WaitGroup // of the answers under way
 }
@@ -160,5 +160,7 @@ func (f *front) stop() {
 	}
 	f.done.Wait()
 	f.running.Wait()
-	os.Remove(f.socket)
+	if f.socket != "" {
+		os.Remove(f.socket)
+	}
 }

@@ -47,7 +47,7 @@ func verifyCommand() *cobra.Command {
 			return err
 		}
 		if problems > 0 {
-			return fmt.Errorf("%d problems", problems)
+			return errors.New(command.Plural(int64(problems), "problem"))
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
 		return nil
@@ -58,7 +58,7 @@ func verifyCommand() *cobra.Command {
 // openToMend opens a directory for writing, so that a crash's torn tails are mended first, as the next
 // crawl would.
 func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
-	return patiently(ctx, data, func() (*store.Store, error) {
+	return atRest(ctx, data, "verify what freshet restore --data OTHER COPY makes of it", func() (*store.Store, error) {
 		return openStore(data, store.Options{Crawl: crawl})
 	})
 }

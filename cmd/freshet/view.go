@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard"
+	"freshet/store"
+)
+
+func viewCommand() *cobra.Command {
+	var crawl, listen string
+	var length command.Duration
+	cmd := &cobra.Command{
+		Use: "view [DIR]", Short: "Show what is stored in a browser, without a crawl", Args: cobra.MaximumNArgs(1),
+		Long: "Serves the window on a data directory until Ctrl-C: find a page by a part of its URL, see its versions in a\n" +
+			"calendar, as they were and side by side, its visits and how it changes. Nothing is fetched and nothing is\n" +
+			"changed. Beside a crawl that runs in the directory it shows the same.",
+		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
+	}
+	flags := cmd.Flags()
+	data := flags.String("data", "data", "data directory, if DIR is not given")
+	flags.StringVar(&crawl, "crawl", "main", "name of the crawl in it")
+	flags.StringVar(&listen, "listen", defaultListen, "loopback address to listen on; if the default is taken another port is chosen")
+	flags.Var(&length, "for", "stop after this time; 0s: when it is interrupted")
+	check(flags, validCrawl, "crawl")
+	check(flags, validLoopback, "listen")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			*data = args[0]
+		}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if length > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, clock.Real().Deadline(time.Duration(length)))
+			defer cancel()
+		}
+		return view(ctx, cmd, *data, crawl, listen)
+	}
+	return cmd
+}
+
+// validLoopback takes an address that only this machine reaches.
+func validLoopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("%q: want HOST:PORT", listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%q is beyond loopback, where anybody could look in: put a reverse proxy before it, or use ssh -L", listen)
+	}
+	return nil
+}
+
+// view serves the window on a directory until ctx ends.
+func view(ctx context.Context, cmd *cobra.Command, data, crawl, listen string) error {
+	show, end, err := windowOn(ctx, data, crawl)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", listen)
+	if errors.Is(err, syscall.EADDRINUSE) && !cmd.Flags().Changed("listen") {
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("--listen: %w", err), end())
+	}
+	f := &front{}
+	f.serve(listener, show)
+	fmt.Fprintf(cmd.ErrOrStderr(), "http://%s/ shows %s; Ctrl-C ends\n", listener.Addr(), data)
+	<-ctx.Done()
+	f.stop()
+	return end()
+}
+
+// windowOn returns the window on a directory: that of the crawl that runs in it, or, if none does, one of its own.
+func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end func() error, err error) {
+	type opened struct {
+		window http.Handler
+		end    func() error
+	}
+	o, err := patiently(ctx, data, func() (o opened, err error) {
+		way, err := apiOf(ctx, data, func() (*api, error) { return nil, nil })
+		if err != nil {
+			return o, err
+		}
+		if way != nil {
+			return opened{lookOnly(way), way.close}, nil
+		}
+		s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
+		if err != nil {
+			return o, err
+		}
+		return opened{dashboard.Handler(apiOptions(reader{store: s}, nil)), s.Close}, nil
+	})
+	return o.window, o.end, err
+}
+
+// lookOnly hands requests on that only look.
+func lookOnly(way http.RoundTripper) http.Handler {
+	proxy := &httputil.ReverseProxy{Transport: way, FlushInterval: time.Second, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: "freshet"})
+		r.Out.Host = r.In.Host // addresses in answers are of this one
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "this window only looks: steer by freshet's commands", http.StatusMethodNotAllowed)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestView looks at a directory through the window: at rest, and beside a crawl that runs in it.
+func TestView(t *testing.T) {
+	dir := t.TempDir()
+	web := httptest.NewServer(smallWeb())
+	t.Cleanup(web.Close)
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "freshet.yaml")
+	put(t, config, fmt.Sprintf("resolve: site.test=%s\nallow-private: true\ndelay: 0s\nlisten: \"\"\n", strings.TrimPrefix(web.URL, "http://")))
+	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet", "http://site.test/")
+	look := func() {
+		t.Helper()
+		p := start(t, "view", data, "--listen", "127.0.0.1:0")
+		address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
+		for path, want := range map[string]string{
+			"/": "urls discovered", "/find?q=A.HTML": "/page?url=http%3a%2f%2fsite.test%2fa.html",
+			"/page?url=http://site.test/a.html": "Versions", "/web/http://site.test/a.html": "<title>A</title>",
+		} {
+			response, err := http.Get("http://" + address + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(response.Body)
+			response.Body.Close()
+			if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+				t.Errorf("%s: %s, %v: no %q in\n%s", path, response.Status, err, want, text)
+			}
+		}
+		response, err := http.Post("http://"+address+"/api/v1/purge", "application/json", strings.NewReader(`{"url":"http://site.test/a.html"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close(); response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusNotFound {
+			t.Errorf("an order is answered %s", response.Status)
+		}
+		if err := p.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	look()
+	daemon := start(t, "serve", "--config", config, "--data", data)
+	daemon.awaitLine("serving")
+	look()
+	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	daemon.end()
+}

@@ -1,0 +1,136 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTextOf(t *testing.T) {
+	page := `<title>T</title><script>no()</script><h1>Two <b>words</b></h1><p>A &amp; B<br>C</p><style>p{}</style><ul><li>1<li>2</ul>`
+	for kind, want := range map[string][]string{
+		"text/html":                 {"T", "Two words", "A & B", "C", "1", "2"},
+		"text/plain; charset=utf-8": {page},
+		"image/png":                 nil,
+	} {
+		lines, ok, err := textOf(kind, strings.NewReader(page))
+		if err != nil || ok != (want != nil) {
+			t.Errorf("%s: ok %v, error %v", kind, ok, err)
+		}
+		for i := range lines {
+			lines[i] = strings.ReplaceAll(lines[i], "&amp;", "&")
+		}
+		if kind == "text/html" && !slices.Equal(lines, want) {
+			t.Errorf("%s: %q, want %q", kind, lines, want)
+		}
+	}
+	if lines, ok, err := textOf("text/html", strings.NewReader("")); len(lines) > 0 || !ok || err != nil {
+		t.Errorf("of nothing: %q, %v, %v", lines, ok, err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for _, tt := range []struct{ old, new, want string }{
+		{"", "", ""},
+		{"a b c", "a b c", "=a =b =c"},
+		{"a b c", "a x c", "=a b>x =c"},
+		{"a c", "a b c", "=a +b =c"},
+		{"a b c", "a c", "=a -b =c"},
+		{"a b c d", "x b y z d", "a>x =b c>y +z =d"},
+		{"", "a", "+a"},
+		{"b a", "a b", "-b =a +b"},
+	} {
+		var got []string
+		for _, c := range compare(strings.Fields(tt.old), strings.Fields(tt.new)) {
+			got = append(got, map[string]string{"same": "=" + c.New, "changed": c.Old + ">" + c.New, "gone": "-" + c.Old, "added": "+" + c.New}[c.Kind])
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%q to %q: %q, want %q", tt.old, tt.new, text, tt.want)
+		}
+	}
+	many := make([]string, maxDiffed+1)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	if all := compare(many, nil); len(all) != len(many) || all[0].Kind != "gone" {
+		t.Errorf("%d lines against none: %d changes", len(many), len(all))
+	}
+}
+
+// twice is a Reader of a page with two versions, whose words others wrote.
+type twice struct{ fake }
+
+func (twice) Pages(Filter) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		for i := range found + 5 {
+			if !yield(Page{URL: fmt.Sprintf("http://a.test/?<b>=%d", i), State: "live", Version: 2}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (twice) History(u string) (History, error) {
+	day := time.Date(2026, 2, 27, 10, 0, 0, 0, time.UTC)
+	h := History{Page: Page{URL: u, State: "live", Reason: "<script>alert(1)</script>"}, Model: &Model{RatePerDay: 0.25, Visits: 9, Changed: 2}}
+	for i := range 2 {
+		at := day.AddDate(0, 0, 3*i)
+		h.Versions = append(h.Versions, Version{Version: uint32(i + 1), At: at, WARC: "f", SizeBytes: 12345})
+		h.Visits = append(h.Visits, Visit{At: at, Changed: true, Outcome: "stored", Status: 200}, Visit{At: at.Add(48 * time.Hour), Outcome: "not-modified"})
+	}
+	return h, nil
+}
+
+func (p twice) Content(u string, version uint32, _ time.Time) (Content, error) {
+	if version > 2 {
+		return Content{}, fmt.Errorf("%w: no such version", ErrNotFound)
+	}
+	body := fmt.Sprintf("<p>one</p><p>number %d</p><script>alert(1)</script>&lt;img src=x>", version)
+	h, _ := p.History(u)
+	return Content{Version: h.Versions[version-1], Header: http.Header{"Content-Type": {"text/html"}}, Body: bodyOf(body)}, nil
+}
+
+func TestWindow(t *testing.T) {
+	h := Handler(Options{Reader: twice{}})
+	for _, tt := range []struct {
+		target string
+		code   int
+		holds  []string
+	}{
+		{"/", 200, []string{"What is stored", `name="q"`}},
+		{"/window.css", 200, []string{"color-scheme"}},
+		{"/find?q=%3CB%3E", 200, []string{"&lt;b&gt;=199", "There are more", `href="/page?url=http%3a%2f%2fa.test%2f%3f%3cb%3e%3d0"`}},
+		{"/find?q=nowhere", 200, []string{"There is none."}},
+		{"/page?url=http://a.test/", 200, []string{"2 of 9 visits found a change. It changes about every 4.0 days, at no hour of its own.", "February 2026", "March 2026",
+			`href="/web/20260302100000/http://a.test/"`, "12,345", "/diff?from=1&amp;to=2&amp;url=http%3A%2F%2Fa.test%2F", "&lt;script&gt;"}},
+		{"/diff?url=http://a.test/&from=1&to=2", 200, []string{`<tr class="changed"><td>number 1</td><td>number 2</td></tr>`, `<iframe sandbox src="/web/20260227100000/http://a.test/"`, "&lt;img src=x&gt;"}},
+		{"/diff?url=http://a.test/&from=1&to=3", 404, nil},
+		{"/diff?url=http://a.test/&from=1&to=two", 400, nil},
+	} {
+		t.Run(tt.target, func(t *testing.T) {
+			response, body := get(t, h, tt.target)
+			if response.StatusCode != tt.code {
+				t.Errorf("%d: want %d\n%s", response.StatusCode, tt.code, body)
+			}
+			for _, text := range tt.holds {
+				if !strings.Contains(body, text) {
+					t.Errorf("no %q in:\n%s", text, body)
+				}
+			}
+			if strings.Contains(body, "<script") || strings.Contains(body, "<b>=") {
+				t.Errorf("what others wrote is not escaped:\n%s", body)
+			}
+		})
+	}
+	broken := Handler(Options{Reader: fake{fault: errors.New("disk on fire")}})
+	for _, target := range []string{"/find", "/page?url=http://a.test/", "/diff?url=http://a.test/&from=1&to=2"} {
+		if response, _ := get(t, broken, target); response.StatusCode != http.StatusInternalServerError {
+			t.Errorf("%s: %d", target, response.StatusCode)
+		}
+	}
+}
