@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -90,7 +91,7 @@ func TestDecidedMeanwhile(t *testing.T) {
 	w.run(time.Minute)
 	for range 3 {
 		w.shard.offers.fresh, w.shard.offers.offered = true, w.shard.now.Add(-time.Minute)
-		w.shard.offers.hurry = false
+		w.shard.offers.timing = seen.Timing{}
 		w.check(w.shard.drainIfDue())
 	}
 	if w.shard.offers.undecided() {

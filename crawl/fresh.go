@@ -51,12 +51,10 @@ type kept struct {
 	visits int32 // that were planned
 }
 
-// How often is looked, in machine time, and how many pages are picked then.
+// How often is looked, in machine time.
 const (
-	lookAhead   = 250 * time.Millisecond // what is picked beforehand
-	soonLooks   = 100 * time.Millisecond // until the next look after something was told
-	restLooks   = time.Second            // and after nothing was
-	picksAtOnce = 256
+	soonLooks = 100 * time.Millisecond // until the next look after something was told
+	restLooks = time.Second            // and after nothing was
 )
 
 func newFresh(asked Refresh, hosts keepfresh.Hosts, delay, second time.Duration, now time.Time) (*fresh, error) {
@@ -80,7 +78,7 @@ func newFresh(asked Refresh, hosts keepfresh.Hosts, delay, second time.Duration,
 
 // pace returns how far ahead pages are picked.
 func (f *fresh) pace(delay time.Duration) keepfresh.Pace {
-	return keepfresh.NewPace(f.asked.Budget, f.asked.Interval, f.of(lookAhead), delay)
+	return keepfresh.NewPace(f.asked.Budget, f.asked.Interval, f.of(keepfresh.LookAhead), delay)
 }
 
 // of returns a part of a second of the machine's, in the crawl's time.
@@ -242,7 +240,7 @@ func (f *fresh) close() {
 
 // pick returns the records of the pages that are to be visited next, and when to pick again.
 func (f *fresh) pick(now time.Time) (records []store.Record, wake time.Time) {
-	picks, wake := f.keeper.Pick(nil, picksAtOnce, now)
+	picks, wake := f.keeper.Pick(nil, keepfresh.PicksAtOnce, now)
 	for _, pick := range picks {
 		page := &f.pages[pick.ID]
 		page.visits++

@@ -25,10 +25,8 @@ type offers struct {
 	rebuilt func() error   // the test is to be filled from the page table, and then this is done; nil: not
 	fresh   bool           // something was offered since the last drain began
 	offered time.Time      // when
-	hurry   bool           // decide what waits now
 	drop    bool           // what is decided is stored already: drop the verdicts
-	began   time.Time      // of the last drain
-	took    time.Duration  // that one
+	timing  seen.Timing    // of drains
 }
 
 // intake are links that are to be offered, and what waits for them.
@@ -123,7 +121,6 @@ func (s *Shard) offer() error {
 			return err
 		}
 		if !room {
-			o.hurry = true
 			return nil
 		}
 		then := first.then
@@ -197,14 +194,6 @@ func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
 	return links
 }
 
-// How often links that wait are decided, where nothing hurries: while there are pages to be fetched, restAfterDrain
-// times as long after a drain as that took, so that it has a small part of the time, and what comes together is told of
-// its cash once. lookEvery is in machine time.
-const (
-	restAfterDrain = 30
-	lookEvery      = 50 * time.Millisecond
-)
-
 // drainIfDue begins a drain, if it is time, or a rebuild.
 func (s *Shard) drainIfDue() error {
 	o := &s.offers
@@ -216,18 +205,16 @@ func (s *Shard) drainIfDue() error {
 	if o.phase != resting || !o.undecided() {
 		return nil
 	}
-	rest := restAfterDrain * o.took
-	if s.starved {
-		rest = 0
-	}
-	if !o.hurry && o.held == nil && len(o.decided) == 0 && s.ending == "" && !s.finder.Full() && !s.seen.Due(s.now, rest) {
+	wanted := len(o.waiting) > 0 || len(o.decided) > 0 || o.held != nil || s.ending != "" || s.finder.Full()
+	if !wanted && !o.timing.Due(s.seen, s.now) {
 		if s.now.Sub(o.offered) > s.of(time.Second) && !s.seen.Due(s.now, 0) {
 			o.fresh = false // the drain that was under way has decided what was offered meanwhile
 		}
-		s.wakeAt(s.now.Add(s.of(lookEvery)))
+		s.wakeAt(s.now.Add(s.of(seen.LookEvery)))
 		return nil
 	}
-	o.phase, o.began, o.hurry, o.fresh = deciding, s.now, false, false
+	o.phase, o.fresh = deciding, false
+	o.timing.Began(s.now)
 	if len(o.waiting) == 0 {
 		o.passing, o.decided = o.decided, nil
 	}
@@ -273,7 +260,8 @@ func (s *Shard) keep() {
 // kept ends a drain. Whoever waited for it goes on when the rows are free.
 func (s *Shard) kept() {
 	o := &s.offers
-	o.phase, o.took = resting, s.now.Sub(o.began)
+	o.phase = resting
+	o.timing.Ended(s.now)
 	for _, do := range o.passing {
 		s.whenFree(do)
 	}

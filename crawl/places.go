@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -55,20 +54,19 @@ func (c *Census) records(moved []frontier.Waiting) (records []store.Record) {
 // between leaves some pages at their new places and some at their old ones, and ranks anew when it goes on. A nil
 // places is of an ordering that asks for nothing.
 type places struct {
-	known      *Census   // the pages of the last ranking
-	size       int       // how many new pages leave the queues until the next ranking; 0: it is due when one comes
-	left, came int       // new pages that have left the queues, and that have come, since the last was asked for
-	asked      bool      // for the next ranking
-	ranking    bool      // it is under way, or its places are given
-	first      bool      // nothing is handed out before it
-	again      time.Time // when to try again after a failure; zero: there was none
+	known   *Census        // the pages of the last ranking
+	round   frontier.Round // since the last was asked for
+	asked   bool           // for the next ranking
+	ranking bool           // it is under way, or its places are given
+	first   bool           // nothing is handed out before it
+	again   time.Time      // when to try again after a failure; zero: there was none
 }
 
 func newPlaces(o frontier.Ordering) *places {
 	if _, ok := o.(frontier.Ranked); !ok {
 		return nil
 	}
-	return &places{size: math.MaxInt}
+	return &places{}
 }
 
 // count counts what moves did to the queues of new pages.
@@ -79,9 +77,9 @@ func (p *places) count(moves []store.Move) {
 	for _, m := range moves {
 		switch {
 		case m.From == store.NewQueue && m.To != store.NewQueue:
-			p.left++
+			p.round.Left()
 		case m.From != store.NewQueue && m.To == store.NewQueue:
-			p.came++
+			p.round.Came()
 		}
 	}
 }
@@ -104,7 +102,7 @@ func (s *Shard) Remaining() (pages int, ok bool) {
 	if s.places == nil {
 		return 0, false
 	}
-	return max(0, s.places.size-s.places.left), s.places.size < math.MaxInt
+	return s.places.round.Remaining()
 }
 
 // beginPlaces has the seeds of a new crawl ranked before any is handed out. A crawl that goes on is ranked beside it.
@@ -124,7 +122,7 @@ func (s *Shard) sort() {
 	if p == nil || !s.begun || s.ending != "" || p.ranking {
 		return
 	}
-	due := !s.offers.undecided() && (p.left > 0 && p.left >= p.size || p.came > 0 && p.size == 0)
+	due := !s.offers.undecided() && p.round.Due()
 	if !p.asked && !due {
 		if !p.again.IsZero() && s.now.Before(p.again) {
 			s.wakeAt(p.again)
@@ -134,7 +132,7 @@ func (s *Shard) sort() {
 			return
 		}
 	}
-	p.left, p.came, p.size, p.asked, p.ranking, p.again = 0, 0, math.MaxInt, false, true, time.Time{}
+	p.round, p.asked, p.ranking, p.again = frontier.Round{}, false, true, time.Time{}
 	s.out.Sort = true
 }
 
@@ -156,7 +154,8 @@ func (s *Shard) sorted(found *Places) {
 // place gives some pages their places, and then the others.
 func (s *Shard) place(moved []frontier.Waiting, size int) error {
 	if len(moved) == 0 || s.ending != "" {
-		s.places.ranking, s.places.first, s.places.size = false, false, size
+		s.places.ranking, s.places.first = false, false
+		s.places.round.Ranked(size)
 		return nil
 	}
 	some := moved[:min(len(moved), placesAtOnce)]

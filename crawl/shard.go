@@ -44,15 +44,14 @@ type Shard struct {
 
 	rescope rescoping
 
-	ready   bool // caught up with the records
-	begun   bool
-	until   time.Time // settings.For is over then; zero: never
-	paused  bool      // by an operator: nothing is handed out
-	starved bool      // no page may be fetched now
-	next    time.Time // when one may be, if starved; zero: not known
-	lost    bool      // a request was given up: its host's gate does not know of it
-	ending  Stop      // no more turns are handed out; "": not
-	over    bool
+	ready  bool // caught up with the records
+	begun  bool
+	until  time.Time // settings.For is over then; zero: never
+	paused bool      // by an operator: nothing is handed out
+	next   time.Time // when a page may be fetched, if none may be now; zero: not known
+	lost   bool      // a request was given up: its host's gate does not know of it
+	ending Stop      // no more turns are handed out; "": not
+	over   bool
 
 	counts Counts
 

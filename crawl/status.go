@@ -52,7 +52,7 @@ type Status struct {
 	Queues     frontier.Stats
 	LowerBound time.Duration // in which politeness lets all new pages be fetched
 	Paused     bool
-	Next       time.Time  // when the next host may be asked, if politeness lets none be asked now; zero: not known
+	Next       time.Time  // when the next request may be made, if none may be made now; zero: not known
 	UnderWay   int        // turns that are not over
 	Kept       int        // pages that are kept fresh
 	Refresh    *Freshness // what is believed of the copy; nil where none is kept fresh

@@ -31,23 +31,16 @@ type turn struct {
 // handOut hands out turns as long as there is room, and something to be asked for.
 func (s *Shard) handOut() error {
 	for s.mayHandOut() {
-		wake, paid := s.afford()
-		if !paid {
-			s.wakeAt(wake)
-			return nil
-		}
-		page, wake, ok := s.front.Next(s.now)
+		page, wake, ok := s.front.NextWithin(s.budget(), s.now)
 		if err := s.front.Err(); err != nil {
 			return fmt.Errorf("crawl: %w", err)
 		}
-		if !ok || page.Robots {
-			s.refund()
-		}
-		if s.starved, s.next = !ok, wake; !ok {
+		if s.next = wake; !ok {
 			s.wakeAt(wake)
 			s.whenStarved()
 			return nil
 		}
+		s.offers.timing.Asked(true, true)
 		s.last++
 		t := &turn{number: s.last, page: page, asked: page}
 		s.turns[s.last] = t
@@ -81,20 +74,15 @@ func (s *Shard) mayHandOut() bool {
 
 // whenStarved ends a crawl that has nothing left to discover. Else links that wait may be what it waits for.
 func (s *Shard) whenStarved() {
-	switch {
-	case s.queues():
-	case s.settings.Wait || !s.alone() || s.fresh != nil || !s.Idle():
-		s.offers.hurry = true
-	default:
+	queued := s.queues()
+	s.offers.timing.Asked(false, queued)
+	if comes := s.settings.Wait || !s.alone() || s.fresh != nil || !s.Idle(); !queued && !comes {
 		s.end(FrontierEmpty)
 	}
 }
 
 // queues tells whether pages are queued that the shard does not wait for in vain.
-func (s *Shard) queues() bool {
-	queued := s.front.Stats()
-	return queued.QueuedNew+queued.QueuedDue > queued.Shelved
-}
+func (s *Shard) queues() bool { return s.front.Stats().Open() > 0 }
 
 // Idle tells whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way to
 // another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
@@ -103,15 +91,15 @@ func (s *Shard) Idle() bool {
 		!s.appends.busy() && !s.moves.busy() && !s.rescopes() && s.Unsent() == 0
 }
 
-// afford takes a request out of the budget, if there is one. Else it tells when there will be one.
-func (s *Shard) afford() (wake time.Time, ok bool) {
+// budget returns what requests are taken out of; nil: there is none.
+func (s *Shard) budget() frontier.Budget {
 	if s.fresh == nil {
-		return wake, true
+		return nil
 	}
-	return s.fresh.pacer.Take(s.now)
+	return s.fresh.pacer
 }
 
-// refund puts back into the budget what afford took, for a request that is not made.
+// refund puts back into the budget a request that is not made.
 func (s *Shard) refund() {
 	if s.fresh != nil {
 		s.fresh.pacer.GiveBack()

@@ -27,6 +27,10 @@ func (s Stats) And(o Stats) Stats {
 	}
 }
 
+// Open returns how many pages may go sooner or later: those that are queued, and whose site's robots.txt is not out of
+// reach.
+func (s Stats) Open() int { return s.QueuedNew + s.QueuedDue - s.Shelved }
+
 // Stats returns the counts as of the last call of Next. O(1).
 func (f *Frontier) Stats() Stats {
 	return Stats{

@@ -37,6 +37,9 @@ type Options struct {
 	Manners func(weburl.Site) *Manners
 }
 
+// DefaultShare is the DiscoveryShare of a crawl that is not told otherwise.
+const DefaultShare = 0.2
+
 // Validate returns all that is wrong with the options, or nil.
 func (o Options) Validate() error {
 	var faults []error

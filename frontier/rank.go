@@ -38,6 +38,31 @@ func (e Every) Size(known, _ int) int {
 	return max(1, int(math.Round(e.Share*float64(known))))
 }
 
+// A Round counts the new pages that leave the queues, and that come, from the time when a ranking is asked for to that
+// when the next one is due. The zero value is of a ranking that is not done.
+type Round struct {
+	left, came int
+	size       int // pages that are to leave
+	ranked     bool
+}
+
+// Left takes note of a new page that has left its queue, and Came of one that has come.
+func (r *Round) Left() { r.left++ }
+
+// Came is told of a page that is discovered, or comes back.
+func (r *Round) Came() { r.came++ }
+
+// Ranked ends a ranking: so many pages are to leave before the next, as Size says.
+func (r *Round) Ranked(size int) { r.size, r.ranked = size, true }
+
+// Due reports whether it is time for the next ranking, once all links are decided.
+func (r *Round) Due() bool {
+	return r.ranked && (r.left > 0 && r.left >= r.size || r.came > 0 && r.size == 0)
+}
+
+// Remaining returns how many pages are to leave until the next ranking is due; ok is false while one is not done.
+func (r *Round) Remaining() (pages int, ok bool) { return max(0, r.size-r.left), r.ranked }
+
 // Waiting is a page that waits for its turn when the known pages are ranked.
 type Waiting struct {
 	Page    uint32 // its number: the caller's

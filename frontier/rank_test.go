@@ -68,3 +68,32 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
+
+// TestRound holds when the next ranking is due.
+func TestRound(t *testing.T) {
+	for name, test := range map[string]struct {
+		left, came, size int
+		due              bool
+		remain           int
+	}{
+		"enough have left":        {3, 0, 3, true, 0},
+		"one is missing":          {2, 9, 3, false, 1},
+		"nothing waits":           {0, 0, 0, false, 0},
+		"one comes where none is": {0, 1, 0, true, 0},
+	} {
+		var r Round
+		for range test.left {
+			r.Left()
+		}
+		for range test.came {
+			r.Came()
+		}
+		if _, ok := r.Remaining(); ok || r.Due() {
+			t.Errorf("%s: due before the ranking is done", name)
+		}
+		r.Ranked(test.size)
+		if remain, ok := r.Remaining(); r.Due() != test.due || remain != test.remain || !ok {
+			t.Errorf("%s: due %v, %d remain", name, r.Due(), remain)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Memory, defaultMemory)
 	setDefault(&o.Retries, new(2))
 	setDefault(&o.RetryDelay, 30*time.Second)
-	setDefault(&o.DiscoveryShare, new(0.2))
+	setDefault(&o.DiscoveryShare, new(frontier.DefaultShare))
 	setDefault(&o.WARCLevel, new(warc.FastLevel))
 	setDefault(&o.Version, "devel")
 	setDefault(&o.Agent, "freshet")

@@ -80,7 +80,7 @@ const (
 func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
-	o.MaxWait = cmp.Or(o.MaxWait, 100*time.Millisecond)
+	o.MaxWait = cmp.Or(o.MaxWait, DefaultWait)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	if o.Home == nil {
 		partitions := o.Partitions

@@ -5,6 +5,12 @@ import (
 	"time"
 )
 
+// LookAhead is how far ahead pages are picked, in the machine's time, and PicksAtOnce how many at a time.
+const (
+	LookAhead   = 250 * time.Millisecond
+	PicksAtOnce = 256
+)
+
 // Pace says how far ahead a Keeper picks.
 type Pace struct {
 	Gap    time.Duration // between two requests of the budget

@@ -18,6 +18,7 @@ import (
 	"freshet/importance"
 	"freshet/internal/honesty"
 	"freshet/internal/sites"
+	"freshet/seen"
 	"freshet/sim/graph"
 )
 
@@ -55,7 +56,7 @@ func BenchmarkPrediction(b *testing.B) {
 				s := crawlPredicted(b, filepath.Join(b.TempDir(), "data"), servers, order, "--max-pages", strconv.Itoa(*livePages))
 				live := web.story(b, log.Exchanges())
 				trial := honesty.Trial{Order: order, Connections: predictedConnections, Delay: predictedDelay}
-				simulated, err := trial.Simulate(b.Context(), web.Stored, honesty.Wait)
+				simulated, err := trial.Simulate(b.Context(), web.Stored, seen.DefaultWait)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"freshet/seen"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
 )
@@ -88,11 +89,11 @@ func orderly(t testing.TB, order string) (Trial, discovery.Web) {
 func TestLeaving(t *testing.T) {
 	for _, order := range []string{"opic", "cash-sum"} {
 		trial, web := orderly(t, order)
-		keeping, err := trial.Simulate(t.Context(), web, Wait)
+		keeping, err := trial.Simulate(t.Context(), web, seen.DefaultWait)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := trial.Simulate(t.Context(), spending{web.(leaky)}, Wait)
+		other, err := trial.Simulate(t.Context(), spending{web.(leaky)}, seen.DefaultWait)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestLeaving(t *testing.T) {
 func TestRobust(t *testing.T) {
 	for _, order := range orders() {
 		trial, web := orderly(t, order)
-		want, err := trial.Simulate(t.Context(), web, Wait)
+		want, err := trial.Simulate(t.Context(), web, seen.DefaultWait)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ const (
 // judge crawls and compares, up to three times.
 func judge(t *testing.T, order string, network byte) verdict {
 	trial, web := orderly(t, order)
-	simulated, err := trial.Simulate(t.Context(), web, Wait)
+	simulated, err := trial.Simulate(t.Context(), web, seen.DefaultWait)
 	if err != nil {
 		t.Error(err)
 		return same
@@ -254,7 +255,7 @@ func BenchmarkHonesty(b *testing.B) {
 				if live, err = trial.Crawl(b.Context(), servers, vfs.Default, b.TempDir()); err != nil {
 					b.Fatal(err)
 				}
-				if simulated, err = trial.Simulate(b.Context(), web, Wait); err != nil {
+				if simulated, err = trial.Simulate(b.Context(), web, seen.DefaultWait); err != nil {
 					b.Fatal(err)
 				}
 			}

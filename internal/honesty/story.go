@@ -12,13 +12,6 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Wait is how long the engine lets links wait before it decides which of them are new (seen.Options), and Look
-// how long it looks away at most (crawl).
-const (
-	Wait = 100 * time.Millisecond
-	Look = 50 * time.Millisecond
-)
-
 // Request is one that was made for a page.
 type Request struct {
 	Page       uint32
@@ -101,7 +94,7 @@ func (t Trial) Simulate(ctx context.Context, web discovery.Web, wait time.Durati
 	}
 	var s Story
 	result, err := discovery.Crawl(ctx, web, discovery.Options{
-		Ordering: ordering, Connections: t.Connections, Delay: t.Delay, Wait: wait, Look: Look,
+		Ordering: ordering, Connections: t.Connections, Delay: t.Delay, Wait: wait,
 		Robots: true, MaxPages: t.MaxPages,
 		Fetched: func(f discovery.Fetch) { s.Requests = append(s.Requests, Request{f.Page, f.Start, f.End}) },
 	})

@@ -12,6 +12,7 @@ import (
 	"freshet/clock"
 	"freshet/internal/honesty"
 	"freshet/node"
+	"freshet/seen"
 	"freshet/sim/discovery"
 	"freshet/sim/graph"
 )
@@ -29,7 +30,7 @@ func TestSimulated(t *testing.T) {
 		for _, connections := range []int{1, 64} {
 			t.Run(fmt.Sprintf("order=%s/connections=%d", order, connections), func(t *testing.T) {
 				plan := honesty.Trial{Order: order, Connections: connections, Delay: 2 * time.Second}
-				simulated, err := plan.Simulate(t.Context(), web, honesty.Wait)
+				simulated, err := plan.Simulate(t.Context(), web, seen.DefaultWait)
 				if err != nil {
 					t.Fatal(err)
 				}

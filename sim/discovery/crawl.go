@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -34,14 +33,10 @@ func Crawl(ctx context.Context, web Web, o Options) (Result, error) {
 // epoch is what the frontier takes a crawl's start for.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// retries are those of a live crawl by default.
-var retries = frontier.Retries{Most: 2, First: 30 * time.Second}
-
 // crawl is a crawl that runs.
 type crawl struct {
 	options  Options
 	web      Web
-	rng      *rand.Rand
 	frontier *frontier.Frontier
 	queues   frontier.MemoryQueues
 	events   event.Queue[happening]
@@ -51,6 +46,7 @@ type crawl struct {
 	arrived uint64 // pages that became known
 	free    int    // fetchers
 	wake    float64
+	stirred bool // something has happened since the fetchers looked for work
 	waiting waiting
 	result  Result
 
@@ -65,14 +61,13 @@ type crawl struct {
 
 // page is what a crawl knows of a page.
 type page struct {
-	order    uint64       // of its key in the queue
-	arrival  uint32       // 0: not known
-	cash     weburl.Purse // told: what its place goes by
-	depth    uint16
-	attempts uint8
-	fetched  bool // or being fetched, or given up
-	read     bool // its links are known
-	ranked   bool // known at the last ranking: no more cash comes to it
+	order   uint64       // of its key in the queue
+	arrival uint32       // 0: not known
+	cash    weburl.Purse // told: what its place goes by
+	depth   uint16
+	fetched bool // or being fetched
+	read    bool // its links are known
+	ranked  bool // known at the last ranking: no more cash comes to it
 }
 
 type enteredPage struct {
@@ -92,7 +87,7 @@ type kind uint8
 
 const (
 	fetched  kind = iota // an answer ends
-	looked               // it is looked whether links have waited long enough
+	looked               // links that wait may have waited long enough
 	woken                // a site may be asked again
 	worked               // a worker has processed a page
 	measured             // the fleet's controller looks at what was counted
@@ -102,10 +97,11 @@ const (
 
 func newCrawl(web Web, o Options) (*crawl, error) {
 	c := &crawl{
-		options: o, web: web, rng: rand.New(rand.NewPCG(o.Seed, 1)),
+		options: o, web: web,
 		names: make([]weburl.Site, web.Sites()), pages: make([]page, web.Pages()),
 		free: max(1, o.Connections), wake: math.Inf(1),
 	}
+	c.waiting.longest = o.Wait
 	if c.options.Ordering == nil {
 		c.options.Ordering = frontier.Length{}
 	}
@@ -172,7 +168,8 @@ func (c *crawl) run(ctx context.Context) error {
 		if err := c.handle(now, e); err != nil {
 			return err
 		}
-		if next, ok := c.events.Next(); !ok || next > now {
+		if next, ok := c.events.Next(); c.stirred && (!ok || next > now) {
+			c.stirred = false
 			if err := c.work(now); err != nil {
 				return err
 			}
@@ -186,8 +183,7 @@ func (c *crawl) work(now float64) error {
 	for {
 		c.dispatch(now)
 		switch {
-		case c.hungry():
-			c.drain(now)
+		case c.drainIfDue(now):
 		case c.ranking.due() && len(c.waiting.pages) == 0:
 			if err := c.rank(now); err != nil {
 				return err
@@ -203,14 +199,13 @@ func (c *crawl) enough(now float64) bool {
 }
 
 func (c *crawl) handle(now float64, e happening) error {
+	if e.kind == looked && e.look != c.waiting.looks {
+		return nil // somebody has looked since
+	}
+	c.stirred = true
 	switch e.kind {
 	case fetched:
 		c.finish(now, e)
-		c.look(now)
-	case looked:
-		if e.look == c.waiting.looks {
-			c.look(now)
-		}
 	case woken:
 		if now >= c.wake {
 			c.wake = math.Inf(1)
@@ -218,7 +213,6 @@ func (c *crawl) handle(now float64, e happening) error {
 	case worked:
 		c.leave(now)
 		c.offer(now, e.fetch.Page)
-		c.look(now)
 	case measured:
 		return c.measure(now)
 	case slotted:
@@ -235,18 +229,13 @@ func (c *crawl) handle(now float64, e happening) error {
 // dispatch gives idle fetchers what the frontier has.
 func (c *crawl) dispatch(now float64) {
 	for c.free > 0 && c.processor.open() {
-		if wake, paid := c.refresher.pays(now); !paid {
-			c.wakeAt(wake)
-			return
-		}
-		p, wake, ok := c.frontier.Next(instant(now))
-		if !ok || p.Robots {
-			c.refresher.repaid()
-		}
+		p, wake, ok := c.frontier.NextWithin(c.refresher.budget(), instant(now))
 		if !ok {
+			c.waiting.timing.Asked(false, c.frontier.Stats().Open() > 0)
 			c.wakeAt(wake)
 			return
 		}
+		c.waiting.timing.Asked(true, true)
 		c.start(now, p)
 	}
 }
@@ -271,15 +260,12 @@ func (c *crawl) start(now float64, p frontier.Page) {
 		f.Page = number(p.Fingerprint)
 		c.pages[f.Page].fetched = true
 		size = c.web.Bytes(f.Page)
-		f.Failed = c.options.Failures > 0 && c.rng.Float64() < c.options.Failures
 	}
 	f.End = now
 	if !p.Continues {
 		f.End += server.Latency
 	}
-	if !f.Failed {
-		f.End += size / c.rate(server)
-	}
+	f.End += size / c.rate(server)
 	f.End = seconds(instant(f.End)) // the frontier's nanoseconds
 	c.events.Push(f.End, happening{kind: fetched, fetch: f, page: p})
 }
@@ -305,7 +291,7 @@ func (c *crawl) finish(now float64, e happening) {
 	if e.page.Robots {
 		c.frontier.RobotsDone(e.page.Site, t.Add(24*time.Hour), 0, t)
 	}
-	c.frontier.Done(e.page, frontier.Answer{Took: instant(f.End).Sub(instant(f.Start)), Kept: !f.Failed, Failed: f.Failed}, t)
+	c.frontier.Done(e.page, frontier.Answer{Took: instant(f.End).Sub(instant(f.Start)), Kept: true}, t)
 	if e.page.Robots {
 		c.ended(now)
 		return
@@ -316,25 +302,18 @@ func (c *crawl) finish(now float64, e happening) {
 		c.options.Fetched(f)
 	}
 	c.ranking.fetched(e.page.Kind)
-	again := c.visited(now, f)
+	again := c.refresher != nil && c.visited(now, f)
 	if c.refresher != nil {
 		c.pick(now)
 	}
-	switch {
-	case f.Failed:
-		c.result.Failed++
-		if !again {
-			c.retry(f.Page, t)
-		}
-	case again:
+	if again {
 		c.result.Revisits++
-	default:
-		c.result.Fetched++
-		c.result.Bytes += c.web.Bytes(f.Page)
-		c.take(now, f)
+		c.ended(now)
 		return
 	}
-	c.ended(now)
+	c.result.Fetched++
+	c.result.Bytes += c.web.Bytes(f.Page)
+	c.take(now, f)
 }
 
 // take takes in a page that was fetched for the first time.
@@ -345,15 +324,6 @@ func (c *crawl) take(now float64, f Fetch) {
 	}
 	c.ended(now)
 	c.offer(now, f.Page)
-}
-
-// retry lets a page that failed be asked for again.
-func (c *crawl) retry(n uint32, t time.Time) {
-	p := &c.pages[n]
-	if wait, again := retries.Wait(fingerprint(n), int(p.attempts)); again {
-		p.attempts++
-		c.due(n, t.Add(wait), t)
-	}
 }
 
 // due puts a page into its site's queue of pages that are asked for again, at a time.

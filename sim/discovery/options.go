@@ -18,13 +18,11 @@ type Options struct {
 	AdaptiveDelay float64           // at least this many times what the answer took; 0: off
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
-	Wait          time.Duration     // until links that wait for the seen test are decided, together; 0: at once
-	Look          time.Duration     // the longest time between two looks whether they have waited so long
+	Wait          time.Duration     // that links wait to be decided together, as seen.Options.MaxWait; 0: none wait
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
 
-	Robots   bool    // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
-	Failures float64 // probability that a request for a page fails, in [0, 1); a page is given up after three
-	Seed     uint64  // of the failures
+	Robots bool   // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
+	Seed   uint64 // of the times that Processing takes
 
 	Processing *Processing // of pages, before their links are known; nil: takes no time
 	Refresh    *Refresh    // keeps the pages fresh that were fetched; nil: each is fetched once
@@ -48,7 +46,6 @@ type Fetch struct {
 	Page       uint32
 	Site       uint32
 	Start, End float64 // s from the crawl's start
-	Failed     bool
 }
 
 // Validate returns all that is wrong with the options, or nil.
@@ -62,24 +59,21 @@ func (o Options) Validate() error {
 	fault(o.Connections < 0, "connections", o.Connections, "0 or more")
 	fault(!(o.Bandwidth >= 0), "bandwidth", o.Bandwidth, "0 or more bytes/s")
 	fault(o.Wait < 0, "wait", o.Wait, "0s or more")
-	fault(o.Look < 0 || o.Wait > 0 && o.Look == 0, "look", o.Look, "more than 0s where links wait")
 	fault(o.MaxPages < 0, "most pages", o.MaxPages, "0 or more")
-	fault(!(o.Failures >= 0 && o.Failures < 1), "failures", o.Failures, "0 or more and less than 1")
 	return errors.Join(append(faults, o.frontier().Validate(), o.Refresh.validate())...)
 }
 
 func (o Options) frontier() frontier.Options {
 	share := 1.0
 	if o.Refresh != nil {
-		share = cmp.Or(o.Refresh.Share, defaultShare)
+		share = cmp.Or(o.Refresh.Share, frontier.DefaultShare)
 	}
 	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, PerConnection: o.PerConnection, DiscoveryShare: share}
 }
 
 // Result is what a crawl came to.
 type Result struct {
-	Fetched  int     // pages, failures left out
-	Failed   int     // requests that failed
+	Fetched  int     // pages
 	Revisits int     // requests for pages that had been fetched
 	Known    int     // pages that became known
 	Links    int64   // that were looked at

@@ -10,17 +10,17 @@ import (
 // and their ranks. A nil ranking is of an ordering that needs none.
 type ranking struct {
 	ordering frontier.Ranked
-	size     int
 	pages    []uint32 // known ones
 	links    []bool   // by place in pages: the page's links are known
 	ranks    []float64
-	since    int // new pages fetched since the ranks were computed
+	round    frontier.Round
 }
 
 // known notes a page that became known.
 func (r *ranking) known(n uint32) {
 	if r != nil {
 		r.pages, r.links = append(r.pages, n), append(r.links, false)
+		r.round.Came()
 	}
 }
 
@@ -34,12 +34,12 @@ func (r *ranking) read(p *page) {
 // fetched notes that a request for a new page has ended.
 func (r *ranking) fetched(kind frontier.Kind) {
 	if r != nil && kind == frontier.KindNew {
-		r.since++
+		r.round.Left()
 	}
 }
 
 // due says whether the ranks are to be computed, once no links wait.
-func (r *ranking) due() bool { return r != nil && r.since > 0 && r.since >= r.size }
+func (r *ranking) due() bool { return r != nil && r.round.Due() }
 
 // rank ranks the known pages and gives those that wait their places.
 func (c *crawl) rank(now float64) error {
@@ -60,8 +60,10 @@ func (c *crawl) rank(now float64) error {
 		}
 		waiting = append(waiting, frontier.Waiting{Page: n, Site: c.web.SiteOf(n), Arrival: uint64(p.arrival), Order: p.order, Rank: r.ranks[i]})
 	}
-	r.since, r.size = 0, r.ordering.Size(c.web.Pages(), len(waiting))
-	for _, w := range frontier.Places(r.ordering, waiting, r.size) {
+	size := r.ordering.Size(c.web.Pages(), len(waiting))
+	r.round = frontier.Round{}
+	r.round.Ranked(size)
+	for _, w := range frontier.Places(r.ordering, waiting, size) {
 		p := &c.pages[w.Page]
 		old := p.entry(w.Page)
 		p.cash, p.order = worth(w.Rank), w.Order

@@ -18,7 +18,7 @@ type Refresh struct {
 	Policy refresh.Policy
 	Budget int64         // requests a day; robots.txt does not count
 	For    time.Duration // when the crawl ends
-	Share  float64       // of the requests that new pages are owed while both wait; 0 is 0.2
+	Share  float64       // of the requests that new pages are owed while both wait; 0 is frontier.DefaultShare
 
 	// Changes returns how often a page has changed from the start of the crawl to a time in seconds: the
 	// truth, of which the policy sees only what its visits show.
@@ -38,9 +38,6 @@ type Sample struct {
 	Fresh    float64 // share of the copies that are as the page is
 	Believed float64 // what is believed of that share
 }
-
-// defaultShare is what new pages are owed in a live crawl.
-const defaultShare = 0.2
 
 func (r *Refresh) validate() error {
 	switch {
@@ -75,11 +72,7 @@ type copied struct {
 	there   bool
 }
 
-const (
-	budgetDay = 24 * time.Hour
-	lookAhead = 250 * time.Millisecond // what is picked beforehand, as in a live crawl
-	perStep   = 256                    // pages that are gone through at once, likewise
-)
+const budgetDay = 24 * time.Hour
 
 func newRefresher(o Options, f *frontier.Frontier, pages int) *refresher {
 	if o.Refresh == nil {
@@ -90,25 +83,18 @@ func newRefresher(o Options, f *frontier.Frontier, pages int) *refresher {
 	if r.Belief != nil && r.Policy != refresh.Policy(r.Belief) {
 		others = append(others, r.Belief)
 	}
-	pace := keepfresh.NewPace(r.Budget, budgetDay, lookAhead, o.Delay)
+	pace := keepfresh.NewPace(r.Budget, budgetDay, keepfresh.LookAhead, o.Delay)
 	r.keeper = keepfresh.New(f, pace, r.Policy, others...)
 	r.pacer = keepfresh.NewPacer(r.Budget, budgetDay, epoch)
 	return r
 }
 
-// pays says whether the budget has a request, and takes it. If it has none, wake is when it will.
-func (r *refresher) pays(now float64) (wake time.Time, ok bool) {
+// budget returns what requests are taken out of; nil: there is none.
+func (r *refresher) budget() frontier.Budget {
 	if r == nil {
-		return wake, true
+		return nil
 	}
-	return r.pacer.Take(instant(now))
-}
-
-// repaid puts a request back that was not made, or was for robots.txt.
-func (r *refresher) repaid() {
-	if r != nil {
-		r.pacer.GiveBack()
-	}
+	return r.pacer
 }
 
 // pick puts the pages that are to be visited next into the due queues.
@@ -116,7 +102,7 @@ func (c *crawl) pick(now float64) {
 	r, t := c.refresher, instant(now)
 	again := t
 	for again.Equal(t) {
-		r.picks, again = r.keeper.Pick(r.picks[:0], perStep, t)
+		r.picks, again = r.keeper.Pick(r.picks[:0], keepfresh.PicksAtOnce, t)
 		for _, p := range r.picks {
 			c.due(uint32(p.ID), p.Due, t)
 		}
@@ -131,29 +117,19 @@ func (c *crawl) pick(now float64) {
 // discovery.
 func (c *crawl) visited(now float64, f Fetch) (again bool) {
 	r := c.refresher
-	if r == nil {
-		return false
-	}
 	copied, id := &r.copies[f.Page], refresh.ID(f.Page)
 	again = copied.there
 	version := int32(r.Changes(f.Page, now))
-	visit := refresh.Visit{At: keepfresh.Seconds(instant(now))}
-	switch {
-	case f.Failed && again:
-		r.keeper.Visited(id, visit)
-		return true
-	case f.Failed:
-		return false
-	case !again:
-		r.pages++
-		site := string(c.names[f.Site])
-		r.keeper.Enter(id, refresh.Page{Site: site, Path: pathOf(f.Page), Weight: 1, Fresh: visit.At})
-	default:
-		visit.Outcome = refresh.Unchanged
+	visit := refresh.Visit{At: keepfresh.Seconds(instant(now)), Outcome: refresh.Unchanged}
+	if again {
 		if version > copied.version {
 			visit.Outcome = refresh.Changed
 		}
 		r.keeper.Visited(id, visit)
+	} else {
+		r.pages++
+		site := string(c.names[f.Site])
+		r.keeper.Enter(id, refresh.Page{Site: site, Path: pathOf(f.Page), Weight: 1, Fresh: visit.At})
 	}
 	copied.version, copied.there = version, true
 	return again

@@ -1,40 +1,56 @@
 package discovery
 
-// waiting are the links that wait for the seen test, as in a live crawl: they come page by page, and are decided
-// together. That is when those which came first have waited for Options.Wait, as far as somebody looks: after
-// every answer, and Options.Look after the last look; or as soon as a fetcher is idle and no page is queued.
+import (
+	"time"
+
+	"freshet/seen"
+)
+
+// waiting are the links that wait to be decided, as in a live crawl: they come page by page, and are decided together
+// when the live crawl's Timing says so. In place of a seen.Test, which has them looked up, they are looked into the
+// crawl's pages, in no time.
 type waiting struct {
+	timing  seen.Timing
+	longest time.Duration
 	pages   []uint32 // whose links wait
 	decided []uint32 // reused
-	since   float64  // when the first of them came
+	since   time.Time
 	looks   int
 }
 
-// offer lets the links of a page wait.
+// Due implements seen.Waiting.
+func (w *waiting) Due(now time.Time, wait time.Duration) bool {
+	return len(w.pages) > 0 && now.Sub(w.since) >= max(w.longest, wait)
+}
+
+// offer lets the links of a page wait, unless all are decided at once.
 func (c *crawl) offer(now float64, page uint32) {
 	w := &c.waiting
 	if len(w.pages) == 0 {
-		w.since = now
+		w.since = instant(now)
 	}
 	w.pages = append(w.pages, page)
-}
-
-// look lets what has waited for long enough be decided, and looks again after a while if there is more.
-func (c *crawl) look(now float64) {
-	const instant = 1e-9 // s
-	w := &c.waiting
-	for len(w.pages) > 0 && now-w.since > c.options.Wait.Seconds()-instant {
+	if w.longest == 0 {
 		c.drain(now)
 	}
-	if w.looks++; len(w.pages) > 0 {
-		c.events.Push(now+c.options.Look.Seconds(), happening{kind: looked, look: w.looks})
-	}
 }
 
-// hungry says whether a fetcher is idle while links wait and no page is queued.
-func (c *crawl) hungry() bool {
-	queued := c.frontier.Stats()
-	return len(c.waiting.pages) > 0 && c.free > 0 && c.processor.open() && queued.QueuedNew+queued.QueuedDue == 0
+// drainIfDue decides what waits, if it is time. It reports whether it did; else it has somebody look again.
+func (c *crawl) drainIfDue(now float64) bool {
+	w := &c.waiting
+	if len(w.pages) == 0 {
+		return false
+	}
+	t := instant(now)
+	if w.timing.Due(w, t) {
+		w.timing.Began(t)
+		c.drain(now)
+		w.timing.Ended(t)
+		return true
+	}
+	w.looks++
+	c.events.Push(seconds(t.Add(seen.LookEvery)), happening{kind: looked, look: w.looks})
+	return false
 }
 
 // drain decides all links that wait.
