@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,6 +41,9 @@ func configCommand() *cobra.Command {
 			if _, fault := readRules(s.options.Scope, s.optOut); err == nil {
 				err = fault
 			}
+			if err == nil {
+				err = s.reachable(cmd.ErrOrStderr(), args[0])
+			}
 			if err != nil {
 				return command.Usage(err)
 			}
@@ -51,4 +55,20 @@ func configCommand() *cobra.Command {
 	show.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
 	cmd.AddCommand(show, validate)
 	return cmd
+}
+
+// reachable returns an error if settings with seeds lack the contact that a crawl of them needs. Settings without seeds
+// are told of it: which seeds come with them is not known.
+func (s *crawlSettings) reachable(out io.Writer, name string) error {
+	if s.seeds == "" || s.seeds == "-" {
+		if s.contact == "" && !s.loopbackOnly(nil) {
+			fmt.Fprintf(out, "%s: no contact: a crawl beyond loopback needs one, such as contact: mailto:you@example.org\n", name)
+		}
+		return nil
+	}
+	seeds, err := readSeeds(nil, s.seeds, nil)
+	if err == nil && s.contact == "" && !s.loopbackOnly(seeds) {
+		err = fmt.Errorf("%s: %w", name, errContact)
+	}
+	return err
 }

@@ -87,7 +87,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
 	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
 	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once; fewer where memory or the limit of open files asks for it")
-	flags.StringVar(&s.fleet, "fleet", "auto", "how many of them: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
+	flags.StringVar(&s.fleet, "fleet", "auto", "how many fetches at once: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
 	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: ten times what it processes in a second")
 	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages; 0: no limit")
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
@@ -99,7 +99,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
 	o.Retries, o.DiscoveryShare, o.WARCLevel = new(0), new(0.0), new(0)
 	flags.IntVar(o.Retries, "retries", 2, "times a page that failed is tried again")
-	flags.Var(&s.retryDelay, "retry-delay", "before the first of these, doubled each time")
+	flags.Var(&s.retryDelay, "retry-delay", "wait before a page that failed is tried again, doubled each time")
 	s.refresh.declare(flags)
 	flags.Float64Var(o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that new pages are owed while pages are due too")
 	flags.Var(s.resolve, "resolve", "connect to HOST, at any port, at ADDR:PORT (repeatable)")
@@ -110,15 +110,15 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
 	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
-	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of its key")
+	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of the key of --tls-cert")
 	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
 	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
 	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
 	flags.StringVar(&s.feed.scheduler, "feed-scheduler", scheduler.Default, "what decides what the feed sends next: "+strings.Join(scheduler.Names(), ", "))
 	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
-	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface on which it does; empty: the machine's choice")
+	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface of --feed-multicast; empty: the machine's choice")
 	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
-	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent there, a line a --webhook, in their order")
+	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent to each --webhook, a line each, in their order")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -245,7 +245,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if s.contact != "" {
 		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
 	} else if asks && (o.Scope == "any" || o.Rules.URLs.Include.Len() > 0 || !s.loopbackOnly(seeds)) {
-		return o, command.Usage(errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org"))
+		return o, command.Usage(errContact)
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
@@ -254,6 +254,9 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	return o, nil
 }
+
+// errContact is the error of a crawl beyond loopback that nobody answers for.
+var errContact = errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org")
 
 // loopbackOnly tells whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it goes by what is resolved by hand.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {

@@ -75,7 +75,7 @@ func newRoot() *cobra.Command {
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
 		seenCommand(), labCommand(),
-		urlCommand(), robotsCommand(), configCommand(),
+		urlCommand(), robotsCommand(), configCommand(), versionCommand(),
 	)
 	root.AddCommand(plan.Commands()...)
 	root.AddCommand(steeringCommands()...)
@@ -83,6 +83,7 @@ func newRoot() *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	codeArgs(root)
+	groupHelp(root)
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/clock"
 )
@@ -149,4 +151,31 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	visit(newRoot())
+}
+
+// TestSections holds that every setting, and every command but those that help, stands below one heading.
+func TestSections(t *testing.T) {
+	seen := map[string]int{}
+	for _, s := range settingSections {
+		for _, name := range s.names {
+			seen[name]++
+		}
+	}
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	crawlFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if seen[f.Name] != 1 {
+			t.Errorf("--%s stands below %d headings", f.Name, seen[f.Name])
+		}
+		delete(seen, f.Name)
+	})
+	if len(seen) > 0 {
+		t.Errorf("no settings: %v", seen)
+	}
+	for _, cmd := range newRoot().Commands() {
+		helps := slices.Contains([]string{"help", "completion", "docs", "url", "robots", "config", "version"}, cmd.Name())
+		if (cmd.GroupID == "") != helps {
+			t.Errorf("%s stands below the heading %q", cmd.Name(), cmd.GroupID)
+		}
+	}
 }

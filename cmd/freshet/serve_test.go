@@ -75,7 +75,7 @@ func TestServe(t *testing.T) {
 		out, said := freshet(t, code, append(args, "--config", config)...)
 		return out + said
 	}
-	if out := steer(0, "add", "http://site.test/"); out != "add: 1 pages\n" {
+	if out := steer(0, "add", "http://site.test/"); out != "add: 1 page\n" {
 		t.Errorf("add says %q", out)
 	}
 	awaitPages(t, config, 1)
@@ -85,7 +85,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.awaitLine("freshet: reloaded: + include ~[ab].html$")
-	if out := steer(0, "recrawl", "http://site.test/"); out != "recrawl: 1 pages\n" {
+	if out := steer(0, "recrawl", "http://site.test/"); out != "recrawl: 1 page\n" {
 		t.Errorf("recrawl says %q", out)
 	}
 	awaitPages(t, config, 3)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -10,10 +11,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
@@ -227,7 +231,7 @@ func printReport(out io.Writer, verb string, report dashboard.Report) {
 	}
 	switch verb {
 	case "add", "recrawl", "purge", "would purge":
-		fmt.Fprintf(out, "%s: %d pages\n", verb, report.Pages)
+		fmt.Fprintf(out, "%s: %s\n", verb, command.Plural(report.Pages, "page"))
 	case "reload":
 		if len(report.Changes) == 0 {
 			fmt.Fprintln(out, "reload: nothing has changed")
@@ -300,7 +304,7 @@ func pagesOrderCommand(verb, short, long string) *cobra.Command {
 }
 
 func purgeCommand() *cobra.Command {
-	var site, page, dry bool
+	var site, page, dry, sure bool
 	cmd := &cobra.Command{
 		Use: "purge URL", Short: "Take a page, or all pages of a site, down for good", Args: command.OneArg("URL"),
 		Long: "In every crawl of the directory, versions, visits and links go, and soon their bytes in every file; what stays\n" +
@@ -315,6 +319,7 @@ func purgeCommand() *cobra.Command {
 	flags.BoolVar(&site, "site", false, "all pages of the URL's site")
 	flags.BoolVar(&page, "page", false, "that page alone, though it is the address of a site with more")
 	flags.BoolVar(&dry, "dry-run", false, "only count the pages that would go")
+	flags.BoolVar(&sure, "yes", false, "do not ask, on a terminal, before all pages of a site go")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		u, err := parseURL(args[0])
 		if err == nil && site && page {
@@ -326,6 +331,11 @@ func purgeCommand() *cobra.Command {
 		order, verb := dashboard.PurgeOrder{URL: u.String(), DryRun: dry}, "purge"
 		if site {
 			order = dashboard.PurgeOrder{Site: string(u.Site()), DryRun: dry}
+			if !dry && !sure && term.IsTerminal(int(os.Stdin.Fd())) {
+				if err := askFirst(cmd, d, order); err != nil {
+					return err
+				}
+			}
 		} else if !page && u == u.Site().Root() {
 			if err := mustBeAlone(cmd.Context(), d, u); err != nil {
 				return err
@@ -339,19 +349,35 @@ func purgeCommand() *cobra.Command {
 	return cmd
 }
 
+// askFirst asks whether the pages of a site shall really go, and returns an error unless the answer is yes.
+func askFirst(cmd *cobra.Command, d *directory, order dashboard.PurgeOrder) error {
+	pages, err := countPurge(cmd.Context(), d, order)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "take down %s of %s for good? [y/N] ", command.Plural(pages, "page"), order.Site)
+	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // what is no answer is no yes
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return errors.New("nothing was taken down")
+	}
+	return nil
+}
+
+// countPurge returns how many pages an order would take down.
+func countPurge(ctx context.Context, d *directory, o dashboard.PurgeOrder) (pages int64, err error) {
+	o.DryRun = true
+	err = tell(ctx, d, "purge", o, func(body io.Reader) error {
+		var report dashboard.Report
+		err := json.NewDecoder(body).Decode(&report)
+		pages = report.Pages
+		return err
+	})
+	return pages, err
+}
+
 // mustBeAlone returns an error if u is the address of a site of which other pages are stored too.
 func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
-	count := func(o dashboard.PurgeOrder) (pages int64, err error) {
-		o.DryRun = true
-		err = tell(ctx, d, "purge", o, func(body io.Reader) error {
-			var report dashboard.Report
-			err := json.NewDecoder(body).Decode(&report)
-			pages = report.Pages
-			return err
-		})
-		return pages, err
-	}
-	all, err := count(dashboard.PurgeOrder{Site: string(u.Site())})
+	all, err := countPurge(ctx, d, dashboard.PurgeOrder{Site: string(u.Site())})
 	if err != nil || all <= 1 {
 		return err
 	}
