@@ -84,7 +84,7 @@ type Demand struct {
 	free    []int32 // numbers of clients that left
 	behind  ranking // clients passed over for their rate, by -busy
 	slowed  []int32 // scratch of Sent
-	altered []Page  // scratch of altering
+	altered []Page  // scratch of warm
 	warmed  uint64  // the sum of what it reads for the reading's sake
 
 	meter meter
@@ -342,18 +342,17 @@ func (d *Demand) Changes(pages []Page, now float64) {
 		}
 		return
 	}
-	for _, p := range d.altering(pages) {
-		if d.marks[p.Chunk].lacked>>p.Page&1 == 0 { // it may be among them twice
+	d.warm(pages)
+	for _, p := range pages {
+		if d.marks[p.Chunk].lacked>>p.Page&1 == 0 {
 			d.alter(int(p.Chunk), int(p.Page), now)
 		}
-	}
-	for _, p := range pages {
 		d.count(int(p.Chunk), int(p.Page), now)
 	}
 }
 
-// altering returns the pages that not all lack, having read a word of each cache line of their chunks.
-func (d *Demand) altering(pages []Page) []Page {
+// warm reads a word of each cache line of the chunks of those pages that not all lack.
+func (d *Demand) warm(pages []Page) {
 	d.altered = slices.Grow(d.altered[:0], len(pages))[:len(pages)]
 	n := 0
 	for _, p := range pages {
@@ -364,7 +363,6 @@ func (d *Demand) altering(pages []Page) []Page {
 		c := &d.chunks[p.Chunk]
 		d.warmed += c.head.missing + uint64(len(c.head.members)) + uint64(c.Pages)
 	}
-	return d.altered[:n]
 }
 
 // count takes in that a page was seen to change. When its changes have doubled, those who lack it are reckoned
