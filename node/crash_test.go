@@ -55,23 +55,34 @@ var crashStride = flag.Int("crash-stride", 1, "look at every n-th cut of TestCra
 // must verify, go on, and come to the same pages; no page that was done may be asked for again but
 // those of one group and those in flight.
 func TestCrashAtEveryWrite(t *testing.T) {
+	crashAtEveryWrite(t, *crashStride, 1, 1)
+}
+
+// TestCrashOfShards cuts the power of a crawl by two shards now and then, and goes on with three.
+func TestCrashOfShards(t *testing.T) {
+	crashAtEveryWrite(t, 9**crashStride, 2, 3)
+}
+
+// crashAtEveryWrite cuts the power of a crawl by some shards after every n-th change of the disk, and goes on with others.
+func crashAtEveryWrite(t *testing.T, stride, shards, then int) {
 	web := newTestWeb(t, 3, 40)
 	disk := vfs.NewCrashableMem()
 	cuts := make(chan *vfs.MemFS)
 	var op, taken atomic.Int64
 	injector := errorfs.InjectorFunc(func(o errorfs.Op) error {
-		if changesDisk(o.Kind) && op.Add(1)%int64(*crashStride) == 0 {
+		if changesDisk(o.Kind) && op.Add(1)%int64(stride) == 0 {
 			taken.Add(1)
 			cuts <- disk.CrashClone(vfs.CrashCloneCfg{})
 		}
 		return nil
 	})
 	o := web.options(t, errorfs.Wrap(disk, injector), "data")
+	o.Shards = shards
 	var checkers sync.WaitGroup
 	for range 2 {
 		checkers.Go(func() {
 			for cut := range cuts {
-				checkCut(t, web, cut, "")
+				checkCut(t, web, cut, func(o *Options) { o.Shards = then })
 			}
 		})
 	}
@@ -94,11 +105,11 @@ func changesDisk(k errorfs.OpKind) bool {
 	return false
 }
 
-// checkCut opens what a crash left, verifies it, and finishes the crawl. No page that was done may be
+// checkCut opens what a crash left, verifies it, and finishes the crawl by other options. No page that was done may be
 // asked for again.
-func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS, order string) {
+func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS, set func(*Options)) {
 	o := web.options(t, disk, "data")
-	o.Order = order
+	set(&o)
 	before := map[string]uint32{}
 	if hasDatabase(t, o) {
 		verify(t, o)

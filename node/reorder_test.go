@@ -195,7 +195,7 @@ func TestCrashWhileReordering(t *testing.T) {
 			lock.Lock()
 			defer lock.Unlock()
 			for _, cut := range cuts {
-				checkCut(t, web, cut, order)
+				checkCut(t, web, cut, func(o *Options) { o.Order = order })
 			}
 			t.Logf("%d operations, %d cuts", op.Load(), len(cuts))
 			if diff := gocmp.Diff(web.want(), stored(t, o)); diff != "" {
