@@ -190,7 +190,7 @@ func (s *Shard) refill(p pair, l *lane) error {
 		if number > box.passed {
 			return errFull
 		}
-		if _, arrived := r.(*store.Arrived); arrived {
+		if arrives(r) {
 			return nil
 		}
 		links, cash, err := s.recordLinks(r)
@@ -212,6 +212,12 @@ func (s *Shard) refill(p pair, l *lane) error {
 		return fmt.Errorf("crawl: records of partition %d: %w", p.from, err)
 	}
 	return nil
+}
+
+// arrives tells whether a record has links that another partition's pages have brought.
+func arrives(r store.Record) bool {
+	a, ok := r.(*store.Arrived)
+	return ok && a.From != a.Partition
 }
 
 // openLane begins to send links of records after a number. No parcel leaves before that is durable: whoever owns the

@@ -304,7 +304,7 @@ func (s *Shard) replay(p weburl.Partition, from, to uint64, how offered, then fu
 		if l.links, l.cash, err = s.recordLinks(r); err != nil {
 			return err
 		}
-		if _, l.arrived = r.(*store.Arrived); !l.arrived || !l.unsent {
+		if l.arrived = arrives(r); !l.arrived || !l.unsent {
 			s.offers.add(l)
 		}
 		return nil

@@ -1,10 +1,13 @@
 package crawl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"freshet/crawl/discovery"
+	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -72,17 +75,19 @@ func (s *Shard) rescopeNext() error {
 	if total.Scoped.Scope == r.scope {
 		from = total.Scoped.Through
 	}
+	var away []weburl.Link
 	if from == 0 {
-		if err := s.offerSitemaps(p); err != nil {
+		if away, err = s.offerSitemaps(p); err != nil {
 			return err
 		}
 	}
-	s.whenFree(func() error { return s.rescopePages(p, from) })
+	s.whenFree(func() error { return s.rescopePages(p, from, away) })
 	return nil
 }
 
-// rescopePages takes some pages after one through the scope, and then notes how far that has come.
-func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint) error {
+// rescopePages takes some pages after one through the scope, and then notes how far that has come. Away are links that
+// are to be offered to other owners with theirs.
+func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away []weburl.Link) error {
 	if s.ending != "" {
 		return nil
 	}
@@ -106,20 +111,54 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint) error
 		if err != nil {
 			return err
 		}
-		s.offers.add(offered{links: links, again: true})
+		away = append(away, s.offerAgain(links)...)
 		if pages++; pages == changesAtOnce {
 			done = store.Scoped{Scope: s.rescope.scope, Through: page.Fingerprint}
-			on = func() error { return s.rescopePages(p, page.Fingerprint) }
+			on = func() error { return s.rescopePages(p, page.Fingerprint, nil) }
 			break
 		}
 	}
 	s.offers.whenDecided(func() error {
+		elsewhere := offeredElsewhere(p, away)
+		for _, r := range elsewhere {
+			records = append(records, r)
+		}
 		return s.propose(append(records, scoped(p, done)), func() error {
+			for _, r := range elsewhere {
+				s.offers.add(offered{mark: seen.Mark{Partition: p, Record: r.Number}, links: discovery.ArrivedLinks(r.Links)})
+			}
 			s.whenFree(on)
 			return nil
 		})
 	})
 	return nil
+}
+
+// offerAgain offers links of stored pages once more, and returns those of them that are for other owners.
+func (s *Shard) offerAgain(links []weburl.Link) (away []weburl.Link) {
+	s.offers.add(offered{links: links, again: true})
+	if s.alone() {
+		return nil
+	}
+	for _, link := range s.finder.AdmitAgain(links) {
+		if !s.owns(s.home(link.URL.Site())) {
+			away = append(away, link)
+		}
+	}
+	return away
+}
+
+// offeredElsewhere returns records of a partition that have links for other owners: they are sent as those of any
+// record are.
+func offeredElsewhere(p weburl.Partition, away []weburl.Link) (records []*store.Arrived) {
+	slices.SortFunc(away, func(x, y weburl.Link) int {
+		return cmp.Or(cmp.Compare(x.Fingerprint, y.Fingerprint), cmp.Compare(x.Depth, y.Depth))
+	})
+	away = slices.CompactFunc(away, func(x, y weburl.Link) bool { return x.Fingerprint == y.Fingerprint })
+	for links := range slices.Chunk(away, mostParcelLinks) {
+		records = append(records, &store.Arrived{Partition: p, From: p, Links: discovery.Arrive(links)})
+	}
+	return records
 }
 
 // linksAgain returns the links of a page that may be followed, as at its visit but without cash, of which those that
@@ -139,11 +178,12 @@ func (s *Shard) linksAgain(p weburl.Partition, page store.PageAt) ([]weburl.Link
 	return links, nil
 }
 
-// offerSitemaps offers the sitemaps that the robots.txt files of a partition's sites name.
-func (s *Shard) offerSitemaps(p weburl.Partition) error {
+// offerSitemaps offers the sitemaps that the robots.txt files of a partition's sites name, and returns those that are
+// for other owners.
+func (s *Shard) offerSitemaps(p weburl.Partition) (away []weburl.Link, err error) {
 	for row, err := range s.rows.Sites(p) {
 		if err != nil {
-			return fmt.Errorf("crawl: scope: %w", err)
+			return nil, fmt.Errorf("crawl: scope: %w", err)
 		}
 		if row.Robots.Kept == 0 {
 			continue
@@ -153,9 +193,9 @@ func (s *Shard) offerSitemaps(p weburl.Partition) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("crawl: scope: %w", err)
+			return nil, fmt.Errorf("crawl: scope: %w", err)
 		}
-		s.offers.add(offered{links: discovery.SitemapLinks(row.Site, body), again: true})
+		away = append(away, s.offerAgain(discovery.SitemapLinks(row.Site, body))...)
 	}
-	return nil
+	return away, nil
 }

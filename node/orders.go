@@ -24,10 +24,10 @@ func (n *Node) order(o crawl.Order) (sum crawl.Reply, err error) {
 		if err != nil {
 			return crawl.Reply{}, err
 		}
+		maps.DeleteFunc(r.Refused, func(_, why string) bool { return why == crawl.Elsewhere })
 		sum.Count += r.Count
 		maps.Copy(sum.Refused, r.Refused)
 	}
-	maps.DeleteFunc(sum.Refused, func(_, why string) bool { return why == crawl.Elsewhere })
 	return sum, nil
 }
 

@@ -39,7 +39,9 @@ func included(t *testing.T, host string) *Rules {
 
 // TestWiderScope widens the scope of a crawl that has ended: what stored pages link to is crawled too, once, and the
 // next start has nothing to look through.
-func TestWiderScope(t *testing.T) {
+func TestWiderScope(t *testing.T) { byShards(t, widerScope) }
+
+func widerScope(t *testing.T, shards int) {
 	for _, test := range []struct {
 		name  string
 		from  func(*Options)
@@ -56,6 +58,7 @@ func TestWiderScope(t *testing.T) {
 			web := newTestWeb(t, 3, 30)
 			var told strings.Builder
 			o := narrow(t, web, vfs.NewMem(), &told)
+			o.Shards = shards
 			test.from(&o)
 			run(t, o)
 			run(t, o)
@@ -223,11 +226,14 @@ func queuedOf(t *testing.T, e *Node, host string) (urls []string) {
 
 // TestWideningIsKilled kills a crawl at every third record that it writes while it looks through what is stored, and one that
 // is stopped before: the next goes on, and comes to the same pages.
-func TestWideningIsKilled(t *testing.T) {
+func TestWideningIsKilled(t *testing.T) { byShards(t, wideningIsKilled) }
+
+func wideningIsKilled(t *testing.T, shards int) {
 	web := newTestWeb(t, 2, 15)
 	var told strings.Builder
 	disk := vfs.NewCrashableMem()
 	o := narrow(t, web, disk, &told)
+	o.Shards = shards
 	run(t, o)
 	o.Scope = "any"
 	var cuts []*vfs.MemFS

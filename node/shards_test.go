@@ -30,6 +30,13 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// byShards runs a test with one shard and with several.
+func byShards(t *testing.T, test func(t *testing.T, shards int)) {
+	for _, shards := range []int{1, 3} {
+		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) { test(t, shards) })
+	}
+}
+
 // TestOtherNumberOfShards stops a crawl again and again, and goes on with another number of shards.
 func TestOtherNumberOfShards(t *testing.T) {
 	web := newTestWeb(t, 9, 40)

@@ -160,9 +160,12 @@ func await(t *testing.T, e *Node, what string, holds func() bool) {
 }
 
 // TestSteer gives a running crawl one order after the other.
-func TestSteer(t *testing.T) {
+func TestSteer(t *testing.T) { byShards(t, steer) }
+
+func steer(t *testing.T, shards int) {
 	web := newTestWeb(t, 2, 10)
 	o := web.options(t, vfs.NewMem(), "data")
+	o.Shards = shards
 	o.Seeds = o.Seeds[:1]
 	e := waiting(t, o)
 	asked := func(url string) int {
@@ -242,9 +245,12 @@ func TestSteer(t *testing.T) {
 
 // TestOrdersOutlive holds that blocks and pauses are there after a restart, whoever gave the order: a
 // running crawl or somebody who opened the directory for it.
-func TestOrdersOutlive(t *testing.T) {
+func TestOrdersOutlive(t *testing.T) { byShards(t, ordersOutlive) }
+
+func ordersOutlive(t *testing.T, shards int) {
 	web := newTestWeb(t, 2, 5)
 	o := web.options(t, vfs.NewMem(), "data")
+	o.Shards = shards
 	o.Delay = time.Hour // one request each, then queues
 	o.For = 0
 	reopen := func(do func(e *Node)) {
@@ -289,9 +295,12 @@ func TestOrdersOutlive(t *testing.T) {
 }
 
 // TestReload changes a running crawl's settings.
-func TestReload(t *testing.T) {
+func TestReload(t *testing.T) { byShards(t, reload) }
+
+func reload(t *testing.T, shards int) {
 	web := newTestWeb(t, 3, 10)
 	o := web.options(t, vfs.NewMem(), "data")
+	o.Shards = shards
 	seeds := o.Seeds
 	o.Seeds = seeds[:1]
 	e := waiting(t, o)
