@@ -13,10 +13,10 @@ const (
 // together is told of its cash once, but soon where a fetcher has nothing to do. It takes no note of the reasons that a
 // crawl has beside these, and has no clock. The zero value is of a crawl whose fetchers have something to do.
 type Timing struct {
-	starved bool          // no page may be fetched now
-	hungry  bool          // and none is queued
-	began   time.Time     // of the last drain
-	took    time.Duration // that one
+	starved bool             // no page may be fetched now
+	hungry  bool             // and none is queued
+	began   time.Time        // of the last drain
+	took    [2]time.Duration // the last two
 }
 
 // Waiting are links that wait for a drain. *Test has them.
@@ -31,13 +31,14 @@ func (t *Timing) Asked(found, queued bool) {
 	t.hungry = !found && !queued
 }
 
-// restAfterDrain is how many times as long as a drain took links wait for the next one, while there are pages to be
-// fetched.
+// restAfterDrain is how many times as long as drains take links wait for the next one, while there are pages to be
+// fetched. The shorter of the last two counts: one that a disk or a busy machine held up says nothing of the others, and
+// what is known of pages would be old when it comes.
 const restAfterDrain = 30
 
 // Due reports whether what waits is to be decided now.
 func (t *Timing) Due(links Waiting, now time.Time) bool {
-	rest := restAfterDrain * t.took
+	rest := restAfterDrain * min(t.took[0], t.took[1])
 	if t.starved {
 		rest = 0
 	}
@@ -48,4 +49,4 @@ func (t *Timing) Due(links Waiting, now time.Time) bool {
 func (t *Timing) Began(now time.Time) { t.began = now }
 
 // Ended is told after Began.
-func (t *Timing) Ended(now time.Time) { t.took = now.Sub(t.began) }
+func (t *Timing) Ended(now time.Time) { t.took = [2]time.Duration{t.took[1], now.Sub(t.began)} }
