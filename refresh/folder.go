@@ -10,23 +10,28 @@ import (
 type folder struct {
 	parent int32 // -1 for a site
 	site   int32
-	pages  int32  // that were ever added in it or below it
-	group  *group // what its pages have in common; nil while they are too few
-	inner  *group // the innermost group that it belonged to, when the forest had asOf groups
+	pages  int32   // that were ever added in it or below it
+	weight float64 // of the pages that are there
+	group  *group  // what its pages have in common; nil while they are too few
+	inner  *group  // the innermost group that it belonged to, when the forest had asOf groups
 	asOf   int32
 }
 
 // A group is a folder, or a site, whose pages are many enough to learn from together.
 type group struct {
 	name    string
-	parent  *group                // of the next folder above that is one; nil for a site
-	index   int                   // in its site's groups, the same for ever
-	first   int                   // day of the first visit that may still teach something
-	changed bool                  // whether one of these saw a change
-	drift   float64               // of the shared changes, since its pages were valued
-	news    bool                  // whether its pages are to be valued anew
-	prior   change.Belief         // of the rates of its pages
-	shared  shared                // the changes that they share
+	id      ID            // among the groups of all sites
+	parent  *group        // of the next folder above that is one; nil for a site
+	index   int           // in its site's groups, the same for ever
+	first   int           // day of the first visit that may still teach something
+	changed bool          // whether one of these saw a change
+	drift   float64       // of the shared changes, since its pages were valued
+	news    bool          // whether its pages are to be valued anew
+	prior   change.Belief // of the rates of its pages
+	shared  shared        // the changes that they share
+	folder  int32
+	looked  float64               // last visit to one of its pages
+	turn    int                   // in its site's pages, of the one that was looked at last
 	inverse [change.Rates]float64 // see learner.inverses; the first is 0 when they are to be renewed
 }
 
@@ -50,7 +55,7 @@ type forest struct {
 	folders []folder
 	byName  map[string]int32 // of a site: its name; of a folder: that, "\n" and the path
 	sites   []*site
-	groups  int32 // of all sites
+	groups  []*group // of all sites
 }
 
 // enter returns the folder of a page, which it counts. Folders and groups come into being on the way.
@@ -95,7 +100,7 @@ func (f *forest) at(name string, parent int32) int32 {
 // found makes a folder a group, which begins with what the group above it believes.
 func (f *forest) found(at int32, name string) {
 	here := &f.folders[at]
-	g := &group{name: name, prior: startingPrior(), shared: shared{mean: baseHazard}}
+	g := &group{name: name, id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}}
 	if here.parent >= 0 {
 		g.parent = f.group(here.parent)
 		g.prior = g.parent.prior
@@ -104,19 +109,34 @@ func (f *forest) found(at int32, name string) {
 	s := f.sites[here.site]
 	g.index = len(s.groups)
 	s.groups = append(s.groups, g)
-	f.groups++
+	f.groups = append(f.groups, g)
 }
 
 // group returns the innermost group that a folder belongs to.
 func (f *forest) group(at int32) *group {
 	here := &f.folders[at]
-	if here.asOf != f.groups {
+	if here.asOf != int32(len(f.groups)) {
 		for f.folders[at].group == nil {
 			at = f.folders[at].parent
 		}
-		here.inner, here.asOf = f.folders[at].group, f.groups
+		here.inner, here.asOf = f.folders[at].group, int32(len(f.groups))
 	}
 	return here.inner
+}
+
+// weigh adds to the weight of a folder, and of those above it.
+func (f *forest) weigh(at int32, weight float64) {
+	for ; at >= 0; at = f.folders[at].parent {
+		f.folders[at].weight += weight
+	}
+}
+
+// within reports whether a folder is that of the group, or below it.
+func (f *forest) within(at int32, g *group) bool {
+	for at > g.folder { // what is above was there before
+		at = f.folders[at].parent
+	}
+	return at == g.folder
 }
 
 // among returns the innermost group that a folder belongs to among the first n of its site: those that were

@@ -6,7 +6,8 @@ import (
 	"freshet/change"
 )
 
-// Index visits the page whose visit is worth most now: no budget, no plan. What a visit is worth grows
+// Index visits the page whose visit is worth most now, for its own sake or for what it tells of its group: no
+// budget, no plan. What a visit is worth grows
 // with the time since the last one,
 //
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
@@ -20,6 +21,7 @@ import (
 type Index struct {
 	learner learner
 	ranking Ranking
+	looks   Ranking // of groups
 	plug    bool
 	guard   float64
 	now     float64
@@ -45,6 +47,11 @@ func NewIndex(o IndexOptions) *Index {
 	if o.Age > 0 {
 		x.ranking.Growth = 3
 	}
+	x.looks = Ranking{
+		Value:  x.worthOfLook,
+		Since:  func(g ID) float64 { return x.learner.forest.groups[g].looked },
+		Growth: 2,
+	}
 	return x
 }
 
@@ -53,6 +60,12 @@ func (x *Index) Add(id ID, page Page) {
 	x.learner.add(id, page)
 	x.now = math.Max(x.now, page.Fresh)
 	x.ranking.Place(id, x.now)
+	x.watched(id, func(g *group) {
+		if !x.looks.Has(g.id) {
+			g.looked = x.now
+			x.looks.Place(g.id, x.now)
+		}
+	})
 }
 
 // Remove forgets the page, but not what its group learned from it.
@@ -63,7 +76,7 @@ func (x *Index) Remove(id ID) {
 
 // Weigh ranks the page by its new weight.
 func (x *Index) Weigh(id ID, weight float64) {
-	x.learner.must(id).weight = weight
+	x.learner.weigh(id, weight)
 	x.ranking.Again(id, x.now)
 }
 
@@ -71,6 +84,10 @@ func (x *Index) Weigh(id ID, weight float64) {
 func (x *Index) Visited(id ID, v Visit) {
 	x.now = math.Max(x.now, v.At)
 	x.learner.visited(id, v)
+	x.watched(id, func(g *group) {
+		g.looked = x.now
+		x.looks.Place(g.id, x.now)
+	})
 	x.ranking.Place(id, x.now)
 }
 
@@ -98,6 +115,7 @@ func (x *Index) Study(now float64) func(yield func() bool) {
 		p := pieces{yield: yield}
 		x.learn(now, &p)
 		x.ranking.prepare(now, &p)
+		x.looks.prepare(now, &p)
 	}
 }
 
@@ -110,7 +128,11 @@ func (x *Index) Next(now float64) (ID, float64, bool) {
 // Pick is Next for who has done the Study: it picks by what was ranked, in O(log n). If that is used up while
 // there are pages it returns now as the time to ask again, after another Study.
 func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
-	if id, ok = x.ranking.take(now); ok {
+	if best, value, some := x.ranking.best(); some {
+		if id, ok = x.look(now, value); !ok {
+			id = best
+		}
+		x.ranking.take(id, now)
 		x.learner.pages[id].out = true
 		return id, now, true
 	}
@@ -118,6 +140,46 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 		return 0, now, false
 	}
 	return 0, math.Inf(1), false
+}
+
+// look returns the page to visit for what it tells of its group, if that is worth more than the bar, which is what
+// the best page is worth for its own sake. Pages that changed together were visited together, and come due
+// together: without looks nobody would hear of the group in between.
+func (x *Index) look(now, bar float64) (ID, bool) {
+	for {
+		at, value, ok := x.looks.best()
+		if !ok || value <= bar {
+			return 0, false
+		}
+		g := x.learner.forest.groups[at]
+		x.looks.take(at, now)
+		g.looked = now
+		x.looks.Place(at, now)
+		if id, ok := x.learner.sentinel(g); ok {
+			x.learner.pages[id].asked = true
+			return id, true
+		}
+	}
+}
+
+// watched calls f for the groups whose shared changes a visit to the page tells of.
+func (x *Index) watched(id ID, f func(*group)) {
+	l := &x.learner
+	if l.options.Shared && l.options.Nested {
+		l.chain(l.forest.group(l.pages[id].folder), f)
+	}
+}
+
+// worthOfLook returns what it is worth to visit any page of the group, for what that tells of the changes that they
+// share. It is the index of a page that weighs as much as all of them, and changes as often as they do together,
+//
+//	W (1 - (1+hu) e^-hu) / h,
+//
+// u after the last visit to one of them: a change that a look finds has the others visited at once.
+func (x *Index) worthOfLook(at ID, now float64) float64 {
+	g := x.learner.forest.groups[at]
+	h := g.shared.mean / day
+	return math.Max(0, x.learner.forest.folders[g.folder].weight) * worth(h*(now-g.looked)) / h
 }
 
 // value returns what a visit at a time is worth, in weight × seconds, if so many changes are claimed.

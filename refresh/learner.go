@@ -41,6 +41,7 @@ type state struct {
 	index    int32 // in its site's pages
 	known    bool
 	out      bool
+	asked    bool // it is out for what it tells of its group
 	told     bool // a visit has told something
 	source   Source
 	hours    *change.Timetable // nil where visits are too rare to tell
@@ -82,6 +83,7 @@ func (l *learner) add(id ID, p Page) {
 	*s = state{evidence: change.NewEvidence(), seen: fresh, tried: fresh, weight: p.Weight, folder: folder,
 		index: int32(len(home.pages)), known: true}
 	home.pages = append(home.pages, id)
+	l.forest.weigh(folder, p.Weight)
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
 		l.due.Set(site, fresh+lookEvery)
 	}
@@ -89,12 +91,19 @@ func (l *learner) add(id ID, p Page) {
 
 func (l *learner) remove(id ID) {
 	s := l.must(id)
+	l.forest.weigh(s.folder, -s.weight)
 	home := l.site(s)
 	last := home.pages[len(home.pages)-1]
 	home.pages[s.index] = last
 	l.pages[last].index = s.index
 	home.pages = home.pages[:len(home.pages)-1]
 	s.known, s.out = false, false
+}
+
+func (l *learner) weigh(id ID, weight float64) {
+	s := l.must(id)
+	l.forest.weigh(s.folder, weight-s.weight)
+	s.weight = weight
 }
 
 func (l *learner) must(id ID) *state {
@@ -112,7 +121,8 @@ func (l *learner) days(t float64) float64 { return math.Max(0, (t-l.origin)/day)
 // visited learns from a visit.
 func (l *learner) visited(id ID, v Visit) {
 	s := l.must(id)
-	s.out = false
+	asked := s.asked
+	s.out, s.asked = false, false
 	s.tried = math.Max(s.tried, v.At)
 	length := v.At - s.seen
 	if v.Outcome == Unknown || !(length > 0) {
@@ -147,7 +157,7 @@ func (l *learner) visited(id ID, v Visit) {
 	}
 	s.evidence.Scale(&g.prior, forget)
 	s.seen, s.told = v.At, true
-	if home.seen++; home.renewable() {
+	if home.seen++; home.renewable() || changed && asked { // what a look has found others wait for
 		l.due.Set(ID(l.forest.folders[s.folder].site), v.At)
 	}
 }
@@ -178,6 +188,22 @@ func (l *learner) shared(g *group, from, to float64) float64 {
 		sum += g.shared.upTo(to) - g.shared.upTo(from)
 	}
 	return sum
+}
+
+// sentinel returns the page of the group whose turn it is to be looked at: each has its turn. O(pages of the site),
+// in the mean as many as the site has for each of the group's.
+func (l *learner) sentinel(g *group) (ID, bool) {
+	pages := l.forest.sites[l.forest.folders[g.folder].site].pages
+	for range pages {
+		if g.turn++; g.turn >= len(pages) {
+			g.turn = 0
+		}
+		id := pages[g.turn]
+		if s := &l.pages[id]; !s.out && s.weight > 0 && l.forest.within(s.folder, g) {
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 // usual returns the shared changes of a usual second that a page of the group takes part in.

@@ -93,10 +93,9 @@ func (p *Paced) Remove(id ID) {
 
 // Weigh gives the page the rate of its new weight.
 func (p *Paced) Weigh(id ID, weight float64) {
-	s := p.learner.must(id)
-	s.weight = weight
+	p.learner.weigh(id, weight)
 	p.rates[id] = p.rate(id)
-	if !s.out {
+	if !p.learner.pages[id].out {
 		p.place(id)
 	}
 }

@@ -97,9 +97,8 @@ func (p *Plan) Remove(id ID) {
 
 // Weigh gives the page a crawl by its new weight. What is scheduled stays until the next plan.
 func (p *Plan) Weigh(id ID, weight float64) {
-	s := p.learner.must(id)
-	s.weight = weight
-	if !s.out && len(p.later[id]) == 0 {
+	p.learner.weigh(id, weight)
+	if !p.learner.pages[id].out && len(p.later[id]) == 0 {
 		p.place(id)
 	}
 }

@@ -34,6 +34,9 @@ type Ranking struct {
 // Len returns the number of ranked pages.
 func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
 
+// Has reports whether the page is ranked.
+func (r *Ranking) Has(id ID) bool { return r.cold.Has(id) || r.hot.Has(id) }
+
 // Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
 func (r *Ranking) Place(id ID, now float64) {
 	if r.bar == 0 {
@@ -57,7 +60,7 @@ func (r *Ranking) part(id ID, now, v float64) {
 
 // Again is Place for a page that is ranked; it leaves others alone.
 func (r *Ranking) Again(id ID, now float64) {
-	if r.cold.Has(id) || r.hot.Has(id) {
+	if r.Has(id) {
 		r.Place(id, now)
 	}
 }
@@ -71,7 +74,11 @@ func (r *Ranking) Drop(id ID) {
 // Pick takes out the page of highest value. In the mean it costs O(log n) and some tens of values.
 func (r *Ranking) Pick(now float64) (ID, bool) {
 	r.prepare(now, nil)
-	return r.take(now)
+	id, _, ok := r.best()
+	if ok {
+		r.take(id, now)
+	}
+	return id, ok
 }
 
 // prepare looks again at the pages that are due for it, so that the page of highest value is the first of
@@ -99,15 +106,20 @@ func (r *Ranking) prepare(now float64, p *pieces) {
 	}
 }
 
-// take takes out the hot page of highest value, as it was looked at last. O(log n).
-func (r *Ranking) take(now float64) (ID, bool) {
+// best returns the hot page of highest value, and that value, as it was looked at last. O(1).
+func (r *Ranking) best() (id ID, value float64, ok bool) {
 	if r.hot.Len() == 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	r.picks++
-	id, _ := r.hot.Pop()
+	id, value = r.hot.First()
+	return id, -value, true
+}
+
+// take takes out the page, which is to be visited now. O(log n).
+func (r *Ranking) take(id ID, now float64) {
+	r.Drop(id)
 	r.span += (now - r.Since(id) - r.span) / 64
-	return id, true
 }
 
 // look values the hot pages anew.

@@ -93,7 +93,7 @@ func (s *Sequence) Remove(id ID) {
 }
 
 // Weigh gives the page another weight, from the next cycle on.
-func (s *Sequence) Weigh(id ID, weight float64) { s.learner.must(id).weight = weight }
+func (s *Sequence) Weigh(id ID, weight float64) { s.learner.weigh(id, weight) }
 
 // Visited learns from the visit.
 func (s *Sequence) Visited(id ID, v Visit) { s.learner.visited(id, v) }
