@@ -26,14 +26,15 @@ type History struct {
 // closes, is refused and not swallowed.
 const maxRow = 64 << 20
 
-// columns are those of a file of histories.
-var columns = []string{"site", "page", "alive", "end", "times"}
+// columns are those of a file of histories. The last may be missing.
+var columns = []string{"site", "page", "alive", "end", "times", "poll"}
 
 // ReadHistories reads a CSV file of histories with the header "site,page,alive,end,times", compressed if
-// its name ends in .gz. Errors name the file, the line and the column.
+// its name ends in .gz. A sixth column, "poll", says how many seconds apart the observer looked; it is not read.
+// Errors name the file, the line and the column.
 func ReadHistories(name string) ([]History, error) {
 	var histories []History
-	err := readRows(name, columns, func(row []string) (int, error) {
+	err := readRows(name, columns, 5, func(row []string) (int, error) {
 		h, column, err := parseHistory(row)
 		histories = append(histories, h)
 		return column, err
@@ -53,10 +54,10 @@ type landing struct {
 }
 
 // ReadBulk reads a CSV file of landings with the header "site,time,pages_touched", compressed if its name
-// ends in .gz.
+// ends in .gz. A fourth column, "why", is not read.
 func ReadBulk(name string) (Bulk, error) {
 	bulk := make(Bulk)
-	err := readRows(name, []string{"site", "time", "pages_touched"}, func(row []string) (int, error) {
+	err := readRows(name, []string{"site", "time", "pages_touched", "why"}, 3, func(row []string) (int, error) {
 		t, err := seconds(row[1])
 		bulk[landing{row[0], t}] = true
 		return 1, err
@@ -78,8 +79,9 @@ func (b Bulk) Drop(histories []History) {
 	}
 }
 
-// readRows calls row for each line but the header. An error of row is about the column it returns.
-func readRows(name string, header []string, row func([]string) (column int, err error)) error {
+// readRows calls row for each line but the header, which has the first least columns, or more. An error of row is
+// about the column it returns.
+func readRows(name string, header []string, least int, row func([]string) (column int, err error)) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -93,7 +95,6 @@ func readRows(name string, header []string, row func([]string) (column int, err 
 	}
 	limit := &io.LimitedReader{R: in}
 	table := csv.NewReader(limit)
-	table.FieldsPerRecord = len(header)
 	table.ReuseRecord = true
 	coming := 1 // line of the row to come, unless a row before has line ends in it
 	read := func() ([]string, error) {
@@ -107,8 +108,8 @@ func readRows(name string, header []string, row func([]string) (column int, err 
 	}
 	first, err := read()
 	if err == nil || errors.Is(err, csv.ErrFieldCount) {
-		if !slices.Equal(first, header) {
-			return fmt.Errorf("replay: %s:1: columns %q: want %q", name, strings.Join(first, ","), strings.Join(header, ","))
+		if n := len(first); n < least || n > len(header) || !slices.Equal(first, header[:n]) {
+			return fmt.Errorf("replay: %s:1: columns %q: want %q", name, strings.Join(first, ","), strings.Join(header[:least], ","))
 		}
 	}
 	for ; err == nil; first, err = read() {
@@ -124,7 +125,7 @@ func readRows(name string, header []string, row func([]string) (column int, err 
 	case err == io.EOF:
 		return nil
 	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &parse):
-		return fmt.Errorf("replay: %s:%d: %d columns: want %d", name, parse.Line, len(first), len(header))
+		return fmt.Errorf("replay: %s:%d: %d columns: want %d", name, parse.Line, len(first), table.FieldsPerRecord)
 	case errors.As(err, &parse):
 		return fmt.Errorf("replay: %s:%d: column %d: %w", name, parse.Line, parse.Column, parse.Err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
