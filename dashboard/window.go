@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet/dashboard/units"
 	"freshet/weburl"
 )
 
@@ -21,31 +22,17 @@ import (
 var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
-	"time": showTimeOf, "count": thousands,
+	"time": showTimeOf, "count": units.Count,
 	"when": func(t *time.Time) string {
 		if t == nil {
 			return "never"
 		}
 		return showTimeOf(*t)
 	},
-	"plural": func(n int, thing string) string {
-		if n == 1 {
-			return "1 " + thing
-		}
-		return fmt.Sprintf("%d %ss", n, thing)
-	},
+	"plural": func(n int, thing string) string { return units.Plural(int64(n), thing) },
 }).ParseFS(windowFiles, "window/window.html"))
 
 func showTimeOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
-
-// thousands prints a number with a comma between thousands.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
 
 // windows adds the window's pages.
 func (s server) windows(mux *http.ServeMux) {

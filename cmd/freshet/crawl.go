@@ -23,6 +23,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
+	"freshet/dashboard/units"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/fleet"
 	"freshet/frontier"
@@ -484,7 +485,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return nil
 	case summary.StoppedBy == crawl.DiskFull:
 		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk has %s left, and --min-free asks for %s: free some space and run again",
-			command.Bytes(status.DiskFreeBytes), command.Bytes(options.MinFree))}
+			units.Bytes(status.DiskFreeBytes), units.Bytes(options.MinFree))}
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
 		return &command.Error{Code: command.ExitLimit}
 	}

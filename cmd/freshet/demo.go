@@ -15,6 +15,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/node"
 	"freshet/sim"
 )
@@ -99,7 +100,7 @@ func (d *demo) run(cmd *cobra.Command) error {
 	if d.quiet {
 		say = io.Discard
 	}
-	fmt.Fprintf(say, "a web of %s and %s is up\n", command.Plural(int64(d.config.Sites), "site"), command.Plural(int64(web.Pages()), "page"))
+	fmt.Fprintf(say, "a web of %s and %s is up\n", units.Plural(int64(d.config.Sites), "site"), units.Plural(int64(web.Pages()), "page"))
 	if d.webOnly {
 		interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()

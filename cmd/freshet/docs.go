@@ -52,14 +52,14 @@ func unitOf(f *pflag.Flag) string {
 	case "string":
 		return "text"
 	case "int", "int64", "uint32", "float64":
-		return units[f.Name]
+		return unitNames[f.Name]
 	default:
 		return kind
 	}
 }
 
-// units are those of settings that are plain numbers.
-var units = map[string]string{
+// unitNames are those of settings that are plain numbers.
+var unitNames = map[string]string{
 	"partitions": "partitions", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
 	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
 	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",

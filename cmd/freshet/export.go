@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/store"
 	"freshet/store/transfer"
 	"freshet/store/warc"
@@ -62,6 +64,7 @@ func exportCommand() *cobra.Command {
 			if files, err = copyFiles(files, *warcDir, served); err != nil {
 				return err
 			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, %s\n", units.Plural(int64(len(files)), "WARC file"), *warcDir, sizeOf(files...))
 		}
 		for _, file := range []struct {
 			name  string
@@ -76,6 +79,9 @@ func exportCommand() *cobra.Command {
 			}
 			if err := command.WriteTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
+			}
+			if file.name != "-" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s\n", file.name, sizeOf(file.name))
 			}
 		}
 		if *sitemap != "" {
@@ -92,6 +98,22 @@ func exportCommand() *cobra.Command {
 		return command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
 	}
 	return cmd
+}
+
+// sizeOf says how large files are together; what is inside of a folder counts.
+func sizeOf(names ...string) string {
+	total := int64(0)
+	for _, name := range names {
+		_ = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read is not counted
+			if err == nil && entry.Type().IsRegular() {
+				if info, err := entry.Info(); err == nil {
+					total += info.Size()
+				}
+			}
+			return nil
+		})
+	}
+	return units.Bytes(total)
 }
 
 // writeCDXJ indexes WARC files, sorting in a folder of its own.

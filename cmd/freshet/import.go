@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/table"
+	"freshet/dashboard/units"
 	"freshet/importer"
 	"freshet/store"
 	"freshet/store/transfer"
@@ -144,7 +145,7 @@ func (i importing) file(name string, in io.Reader) error {
 	if err := i.visits(name, source); err != nil {
 		return err
 	}
-	fmt.Fprintf(i.say, "%s: %d visits imported, %d pages queued\n", name, i.Visits, i.Pages)
+	fmt.Fprintf(i.say, "%s: %s imported, %s queued\n", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
 	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
 		fmt.Fprintf(i.say, "%s: %d passed over: %s\n", name, i.Skipped[reason], reason)
 	}

@@ -110,7 +110,7 @@ func summaryOf(t *testing.T, line []byte) (s node.Summary) {
 	return s
 }
 
-func statusOf(t *testing.T, data string) (s directoryStatus) {
+func statusOf(t *testing.T, data string) (s status) {
 	t.Helper()
 	out, _ := freshet(t, 0, "status", "--data", data, "--json")
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
@@ -144,11 +144,16 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("pages of another crawl: %q", said)
 	}
 	var tries sync.WaitGroup // each waits some time for the directory
-	for _, args := range [][]string{
-		{"verify"}, {"export", "--cdxj", "-"}, {"crawl", "--listen", "", site.URL},
+	running, using := "a crawl is running in "+data, "another process, such as a running crawl, is using "+data
+	for _, try := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"verify"}, running}, {[]string{"export", "--cdxj", "-"}, running}, {[]string{"crawl", "--listen", "", site.URL}, using},
 	} {
 		tries.Go(func() {
-			if _, said := freshet(t, 1, append(args, "--data", data)...); !strings.Contains(said, "another process, such as a running crawl, is using "+data) {
+			args := append(try.args, "--data", data)
+			if _, said := freshet(t, 1, args...); !strings.Contains(said, try.want) {
 				t.Errorf("%v in a directory that is in use: %q", args, said)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/crawl/explain"
+	"freshet/dashboard/units"
 	"freshet/node"
 )
 
@@ -68,7 +69,7 @@ func (p *progress) stop() {
 func announceDelay(out io.Writer, options node.Options) {
 	if machine := options.Clock.Machine(options.Delay); machine >= time.Second {
 		fmt.Fprintf(out, "polite: %s between requests to a host (--delay), about %s an hour of each\n",
-			command.ShortDuration(options.Delay), command.Plural(int64(time.Hour/options.Delay), "page"))
+			command.ShortDuration(options.Delay), units.Plural(int64(time.Hour/options.Delay), "page"))
 	}
 }
 
@@ -97,7 +98,7 @@ func troubleOf(engine *node.Node, s node.Status) *explain.Trouble {
 // watches a crawl by a fast clock sees times by the machine's.
 func line(s node.Status, trouble *explain.Trouble) string {
 	rate := cmp.Or(s.ClockRate, 1)
-	span := func(seconds float64) string { return command.Span(time.Duration(seconds / rate * 1e9)) }
+	span := func(seconds float64) string { return units.Span(time.Duration(seconds / rate * 1e9)) }
 	next := ""
 	if wait := s.NextRequestS / rate; wait >= 1 && s.Connections == 0 {
 		next = "next in " + span(s.NextRequestS)
@@ -105,10 +106,10 @@ func line(s node.Status, trouble *explain.Trouble) string {
 	if trouble != nil {
 		return join("0 pages", trouble.Cause, next)
 	}
-	pages, left := command.Plural(s.Pages, "page"), ""
+	pages, left := units.Plural(s.Pages, "page"), ""
 	failed := ""
 	if s.URLsFailed > 0 {
-		failed = command.Count(s.URLsFailed) + " failed"
+		failed = units.Count(s.URLsFailed) + " failed"
 	}
 	queued := s.QueuedNew + s.QueuedDue
 	switch {
@@ -116,14 +117,14 @@ func line(s node.Status, trouble *explain.Trouble) string {
 		left = "paused"
 	case s.Refresh != nil:
 		pages += fmt.Sprintf(", %.1f%% fresh", 100*s.Refresh.Freshness)
-		left = command.Count(s.Changed) + " changed"
+		left = units.Count(s.Changed) + " changed"
 	case queued > 0:
-		pages = fmt.Sprintf("%s of about %s", command.Count(s.Pages), command.Plural(s.Pages+queued, "page"))
+		pages = fmt.Sprintf("%s of about %s", units.Count(s.Pages), units.Plural(s.Pages+queued, "page"))
 		if s.RemainingS < 1e9 {
 			left = span(s.RemainingS) + " left"
 		}
 	}
-	return join(pages, command.Bytes(s.Bytes), command.Plural(s.Sites, "site"), failed, next, left)
+	return join(pages, units.Bytes(s.Bytes), units.Plural(s.Sites, "site"), failed, next, left)
 }
 
 // join puts two spaces between the parts that are not empty.
@@ -167,14 +168,14 @@ func ended(s node.Summary) string {
 func printSummary(out io.Writer, s node.Summary, rate float64) {
 	failed := ""
 	if s.URLsFailed > 0 {
-		failed = ", " + command.Count(s.URLsFailed) + " failed"
+		failed = ", " + units.Count(s.URLsFailed) + " failed"
 	}
-	fmt.Fprintf(out, "%s of %s stored in %s, %s known%s; %s\n", command.Plural(s.Pages, "page"), command.Plural(s.Sites, "site"),
-		span(s, rate), command.Plural(s.URLsDiscovered, "URL"), failed, ended(s))
+	fmt.Fprintf(out, "%s of %s stored in %s, %s known%s; %s\n", units.Plural(s.Pages, "page"), units.Plural(s.Sites, "site"),
+		span(s, rate), units.Plural(s.URLsDiscovered, "URL"), failed, ended(s))
 	if s.Pages == 0 && s.StoppedBy == crawl.FrontierEmpty && s.Trouble == nil && s.RobotsWaiting == 0 {
 		fmt.Fprintln(out, "all was fetched before: freshet recrawl has a page asked for again, --refresh keeps all fresh")
 	}
 	if n := s.RobotsWaiting; n > 0 && s.Trouble == nil {
-		fmt.Fprintf(out, "%s queued behind a robots.txt that could not be had; the next run asks for it again\n", command.Plural(n, "page"))
+		fmt.Fprintf(out, "%s queued behind a robots.txt that could not be had; the next run asks for it again\n", units.Plural(n, "page"))
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/fetch"
-	"freshet/memory"
 	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
@@ -23,43 +22,42 @@ import (
 type reader struct {
 	store *store.Store
 	// Of the running crawl; nil if none runs.
-	status  func() any
+	status  func() node.Status
 	explain func(url string) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 }
 
-// directoryStatus is the status of a directory that no crawl runs in.
-type directoryStatus struct {
-	State          string           `json:"state"` // stopped
-	CleanStop      bool             `json:"clean_stop"`
-	LastAlive      *time.Time       `json:"last_alive"`
-	Pages          map[string]int64 `json:"pages_by_state"`
-	Sites          int64            `json:"sites"`
-	URLsDiscovered int64            `json:"urls_discovered"`
-	QueuedNew      int64            `json:"queued_new"`
-	QueuedDue      int64            `json:"queued_due"`
-	PausedSince    *time.Time       `json:"paused_since,omitempty"`
-	Requests       int64            `json:"requests"`
-	Versions       int64            `json:"versions"`
-	BodyBytes      int64            `json:"body_bytes"`
-	Memory         memory.Usage     `json:"memory"` // nothing is held: the keys of a crawl that runs
+// status is what a directory tells of itself, and the crawl that runs in it, if one does: the keys are the same.
+type status struct {
+	node.Status
+	CleanStop   bool             `json:"clean_stop"` // of the last run that has ended
+	LastAlive   *time.Time       `json:"last_alive"` // when that was
+	States      map[string]int64 `json:"pages_by_state"`
+	PausedSince *time.Time       `json:"paused_since"`
+	Requests    int64            `json:"requests"` // from the first run on
+	Versions    int64            `json:"versions"`
+	BodyBytes   int64            `json:"body_bytes"`
 }
 
+// Status implements dashboard.Reader.
 func (r reader) Status() (any, error) {
-	if r.status != nil {
-		return r.status(), nil
-	}
 	total, err := r.store.Total()
 	if err != nil {
 		return nil, err
 	}
 	start := r.store.Start()
-	s := directoryStatus{State: "stopped", CleanStop: start.Clean, LastAlive: when(start.LastAlive), Pages: map[string]int64{},
-		Sites: total.Sites, URLsDiscovered: total.Pages, QueuedNew: total.New, QueuedDue: total.Due, PausedSince: whenNs(total.Paused),
-		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes, Memory: node.NoMemory()}
+	s := status{CleanStop: start.Clean, LastAlive: when(start.LastAlive), States: map[string]int64{}, PausedSince: whenNs(total.Paused),
+		Requests: total.Visits + total.Robots, Versions: total.Versions, BodyBytes: total.BodyBytes}
+	if r.status != nil {
+		s.Status = r.status()
+	} else {
+		s.Status = node.Status{State: "stopped", Memory: node.NoMemory(), QueuedNew: total.New, QueuedDue: total.Due,
+			Errors: map[string]int64{}, Refused: map[string]int64{}, Background: map[string]int64{}}
+		s.Sites, s.URLsDiscovered = total.Sites, total.Pages
+	}
 	for state, n := range total.States {
 		if n > 0 {
-			s.Pages[store.State(state).String()] = n
+			s.States[store.State(state).String()] = n
 		}
 	}
 	return s, nil

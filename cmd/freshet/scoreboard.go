@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/clock"
-	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/node"
 	"freshet/sim"
 )
@@ -43,7 +43,7 @@ Over the last %d days %.1f%% of the copy was current; Freshet believed %.1f%%; v
 func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 	done := make(chan struct{})
 	var printing sync.WaitGroup
-	fmt.Fprintf(s.out, scoreboardHead, command.Span(s.clock.Machine(24*time.Hour)))
+	fmt.Fprintf(s.out, scoreboardHead, units.Span(s.clock.Machine(24*time.Hour)))
 	printing.Go(func() {
 		timer := s.clock.NewTimer(24 * time.Hour)
 		defer timer.Stop()
@@ -71,7 +71,7 @@ func (s *scoreboard) line(e *node.Node, days int) {
 	believed := e.Freshness(s.judge.Knows)
 	truth, uniform := s.judge.Verdicts(s.clock.Now())
 	s.days++
-	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), command.Count(int64(truth.Pages)), 100*believed.Freshness, 100*truth.Freshness, 100*uniform.Freshness)
+	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), units.Count(int64(truth.Pages)), 100*believed.Freshness, 100*truth.Freshness, 100*uniform.Freshness)
 	if s.days > days/3 {
 		s.believed += believed.Freshness
 		s.truth += truth.Freshness

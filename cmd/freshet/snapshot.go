@@ -151,7 +151,11 @@ func snapshotCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
+		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
+		if err == nil && args[0] != toOutput {
+			fmt.Fprintf(cmd.ErrOrStderr(), "a snapshot of %s is in %s, %s; freshet restore makes a data directory of it\n", *data, args[0], sizeOf(args[0]))
+		}
+		return err
 	}
 	return cmd
 }
@@ -165,30 +169,38 @@ func restoreCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to := filepath.Clean(*data)
-		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-			return transfer.Restore(vfs.Default, args[0], to)
+		err := restore(args[0], filepath.Clean(*data), cmd.InOrStdin())
+		if err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s is restored, %s\n", *data, sizeOf(*data))
 		}
-		source := cmd.InOrStdin()
-		if args[0] != "-" {
-			f, err := os.Open(args[0])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			source = f
-		}
-		temp := to + ".snapshot"
-		if err := os.Mkdir(temp, 0o755); err != nil {
-			return err
-		}
-		defer os.RemoveAll(temp)
-		if err := untar(source, temp); err != nil {
-			return err
-		}
-		return transfer.Restore(vfs.Default, temp, to)
+		return err
 	}
 	return cmd
+}
+
+// restore makes a data directory of a snapshot: a folder, a tar file, or in for "-".
+func restore(snapshot, to string, in io.Reader) error {
+	if info, err := os.Stat(snapshot); err == nil && info.IsDir() {
+		return transfer.Restore(vfs.Default, snapshot, to)
+	}
+	source := in
+	if snapshot != "-" {
+		f, err := os.Open(snapshot)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		source = f
+	}
+	temp := to + ".snapshot"
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	if err := untar(source, temp); err != nil {
+		return err
+	}
+	return transfer.Restore(vfs.Default, temp, to)
 }
 
 // untar unpacks an archive of plain files into a folder, and nowhere else.

@@ -90,14 +90,14 @@ func readSecret(setting, what, file string) (string, error) {
 
 // apiOptions are what the API serves, of a crawl that runs or of a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
-	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{node.Status{}, directoryStatus{}}, Explanations: []any{explain.Explanation{}}}
+	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{status{}}, Explanations: []any{explain.Explanation{}}}
 }
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
-	served := apiOptions(reader{store: engine.Store(), status: func() any { return engine.Status() }, explain: engine.Explain, refresh: engine.Refreshing}, steering)
+	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}

@@ -22,6 +22,7 @@ import (
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/dashboard"
+	"freshet/dashboard/units"
 	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
@@ -231,7 +232,7 @@ func printReport(out io.Writer, verb string, report dashboard.Report) {
 	}
 	switch verb {
 	case "add", "recrawl", "purge", "would purge":
-		fmt.Fprintf(out, "%s: %s\n", verb, command.Plural(report.Pages, "page"))
+		fmt.Fprintf(out, "%s: %s\n", verb, units.Plural(report.Pages, "page"))
 	case "reload":
 		if len(report.Changes) == 0 {
 			fmt.Fprintln(out, "reload: nothing has changed")
@@ -355,7 +356,7 @@ func askFirst(cmd *cobra.Command, d *directory, order dashboard.PurgeOrder) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "take down %s of %s for good? [y/N] ", command.Plural(pages, "page"), order.Site)
+	fmt.Fprintf(cmd.ErrOrStderr(), "take down %s of %s for good? [y/N] ", units.Plural(pages, "page"), order.Site)
 	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // what is no answer is no yes
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
 		return errors.New("nothing was taken down")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/importer"
 	"freshet/store"
 	"freshet/store/repair"
@@ -47,7 +48,7 @@ func verifyCommand() *cobra.Command {
 			return err
 		}
 		if problems > 0 {
-			return errors.New(command.Plural(int64(problems), "problem"))
+			return errors.New(units.Plural(int64(problems), "problem"))
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
 		return nil

@@ -51,7 +51,8 @@ var rooms = map[string]string{
 	"sim/trial/run": "clock sim/trial", // it tells how fast trials go
 	"lab": "weburl clock seen frontier change allocate schedule refresh fleet importance weights " +
 		"feed/broadcast/scheduler sim",
-	"dashboard": "weburl clock extract memory",
+	"dashboard":       "weburl clock extract memory dashboard/units",
+	"dashboard/units": "",
 
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 

@@ -1,4 +1,5 @@
-package command
+// Package units prints numbers as people read them: with commas between thousands, and in the unit that suits them.
+package units
 
 import (
 	"fmt"

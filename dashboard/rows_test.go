@@ -1,0 +1,32 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRows(t *testing.T) {
+	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"latest_s":1e12,
+		"pages_per_s":0.98676107,"memory":{"budget_bytes":2000000,"by":{"seen":0,"sites":7}},"fleet":{"rule":"","active":0},"at":"2026-01-31T12:00:00.123Z","none":null,"clean":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, row := range rows {
+		fmt.Fprintf(&got, "%s: %s\n", row.Name, row.Value)
+	}
+	const want = `state: stopped
+pages: 12,345
+disk free: 53 GB
+remaining: 2m
+latest: not known
+pages per s: 0.9868
+memory: budget 2.0 MB, by (sites 7)
+at: 2026-01-31T12:00:00Z
+clean: false
+`
+	if got.String() != want {
+		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
