@@ -61,6 +61,36 @@ func TestOtherNumberOfShards(t *testing.T) {
 	web.check(t, o)
 }
 
+// TestShardsKeepFresh has several shards keep a copy fresh: what they tell of it is told of the whole.
+func TestShardsKeepFresh(t *testing.T) {
+	web := newTestWeb(t, 9, 10)
+	o := web.fromOneSeed(t)
+	o.Shards, o.Refresh = 3, &crawl.Refresh{Budget: 1000, Interval: time.Second}
+	n := waiting(t, o)
+	pages := int64(9*10 + 1)
+	await(t, n, "all is kept fresh", func() bool {
+		told := n.Status().Refresh
+		return told != nil && told.Pages == pages && told.Budget == 1000 && len(told.Sites) == 9
+	})
+	if f := n.Freshness(func(weburl.URL) bool { return true }); f.Pages != pages || f.Sites["http://h3.test"].Pages != 10 {
+		t.Errorf("kept fresh: %+v", f)
+	}
+	o.Refresh = &crawl.Refresh{Budget: 2000}
+	if err := n.Reload(o); err != nil {
+		t.Fatal(err)
+	}
+	await(t, n, "twice the budget", func() bool { return n.Status().Refresh.Budget == 2000 })
+	await(t, n, "pages are visited again", func() bool {
+		web.mu.Lock()
+		defer web.mu.Unlock()
+		return web.requests["h3.test/p/3"] > 2
+	})
+	o.AddressDelay = time.Second
+	if err := n.Reload(o); err == nil || !strings.Contains(err.Error(), "asks for one shard") {
+		t.Errorf("an address is spared by several shards: %v", err)
+	}
+}
+
 // TestHandOver has partitions handed from shard to shard all the time that these crawl. Pages are those of one shard
 // alone, and no host is asked too soon.
 func TestHandOver(t *testing.T) {
