@@ -346,9 +346,23 @@ func (s *Shard) arriving(parcel Parcel) {
 	record := &store.Arrived{Partition: parcel.To, From: parcel.From, Record: last, Links: discovery.Arrive(links)}
 	s.proposeAside(record, func() {
 		from.durable = last
-		s.offers.add(offered{mark: seen.Mark{Partition: record.Partition, Record: record.Number}, links: links, arrived: true})
-		s.receipt(Receipt{parcel.From, parcel.To, last})
+		s.accept(offered{mark: seen.Mark{Partition: record.Partition, Record: record.Number}, links: links, arrived: true},
+			Receipt{parcel.From, parcel.To, last})
 	})
+}
+
+// accept has links offered to the seen test that have arrived and are durable. The receipt waits until the test has taken
+// them, so that no more come than it takes; but not for a hand-over, which may wait for the receipt.
+func (s *Shard) accept(l offered, r Receipt) {
+	if s.offers.held != nil {
+		s.receipt(r)
+	} else {
+		l.then = func() error {
+			s.receipt(r)
+			return nil
+		}
+	}
+	s.offers.add(l)
 }
 
 // receipt tells the owner of the source that its links are taken in.
