@@ -111,23 +111,36 @@ func (c *Controller) Started(now float64) {
 	c.active++
 }
 
-// Ended tells of a fetch that is over, its page, if it brought one, safe in the queue.
+// Room returns how many fetches may be under way, those left out that wait with a page.
+func (c *Controller) Room() int { return max(0, c.Allowed()-c.waiting()) }
+
+// waiting is how many fetchers wait with a page for a place in the queue.
+func (c *Controller) waiting() int { return max(0, c.inside-c.Queue) }
+
+// Ended tells of a fetch that is over without a page.
 func (c *Controller) Ended(now float64) {
 	c.advance(now)
 	c.active--
 }
 
-// Fetched tells of a page that a fetch has brought.
-func (c *Controller) Fetched(now float64) {
+// Fetched tells of a page that a fetch has brought. It reports whether the fetch is over: while the queue is full, the
+// fetcher waits with its page, and stays active.
+func (c *Controller) Fetched(now float64) (over bool) {
 	c.advance(now)
 	c.window.fetched++
 	c.inside++
 	c.steer()
+	if over = c.inside <= c.Queue; over {
+		c.active--
+	}
+	return over
 }
 
-// Processed tells of a page that has left the queue.
-func (c *Controller) Processed(now float64) {
+// Processed tells of a page that has left the queue. It reports whether a fetch is over by that: a fetcher that waited
+// has the place for its page.
+func (c *Controller) Processed(now float64) (over bool) {
 	c.advance(now)
+	over = c.waiting() > 0
 	if c.inside >= c.Workers {
 		c.window.processed++
 		c.window.gap(c.at - c.left)
@@ -137,6 +150,10 @@ func (c *Controller) Processed(now float64) {
 		c.left = math.NaN()
 	}
 	c.steer()
+	if over {
+		c.active--
+	}
+	return over
 }
 
 // betweenMoves is the least time between two steps along the curves, in seconds.
@@ -192,7 +209,7 @@ func (c *Controller) allow(n int) bool {
 func (c *Controller) advance(now float64) {
 	passed := max(0, now-c.at)
 	c.at += passed
-	waiting := float64(max(0, c.inside-c.Queue))
+	waiting := float64(c.waiting())
 	s := &c.window
 	s.time += passed
 	s.waiting += passed * waiting

@@ -55,19 +55,12 @@ func (w *crawler) settle(now float64) {
 func (w *crawler) run(t testing.TB, until float64, see func(now float64)) {
 	for {
 		now, what, _ := w.events.Pop()
-		waiting := max(0, w.control.inside-w.control.Queue)
 		switch what {
 		case "fetched":
 			w.control.Fetched(now)
-			if w.control.inside <= w.control.Queue {
-				w.control.Ended(now)
-			}
 		case "processed":
 			w.control.Processed(now)
 			w.busy--
-			if waiting > 0 {
-				w.control.Ended(now)
-			}
 		case "second":
 			w.events.Push(now+1, "second")
 			if m, wanted := w.control.Measure(now); wanted {
@@ -245,18 +238,22 @@ func TestControllerUnmeasured(t *testing.T) {
 			control.Started(0)
 		}
 		for range 3 {
-			control.Fetched(0.1)
-			control.Ended(0.1)
+			if !control.Fetched(0.1) {
+				t.Errorf("%v: a fetch is not over though there is a place for its page", test.rule)
+			}
 		}
 		if !control.Open() || control.Allowed() != 40 {
 			t.Errorf("%v: %d allowed with a full queue, want all", test.rule, control.Allowed())
 		}
-		control.Fetched(0.2)
+		if control.Fetched(0.2) || control.Room() != control.Allowed()-1 {
+			t.Errorf("%v: a fetch is over though its page has no place", test.rule)
+		}
 		if control.Open() != test.open {
 			t.Errorf("%v: open is %v while a fetcher waits", test.rule, !test.open)
 		}
-		control.Processed(0.3)
-		control.Ended(0.3)
+		if !control.Processed(0.3) {
+			t.Errorf("%v: a fetch is not over though its page has a place now", test.rule)
+		}
 		if !control.Open() {
 			t.Errorf("%v: not open though none waits any more", test.rule)
 		}
@@ -287,15 +284,9 @@ func TestControllerBounds(t *testing.T) {
 			case 1:
 				if control.active > max(0, control.inside-c.Queue) {
 					control.Fetched(now)
-					if control.inside <= c.Queue {
-						control.Ended(now)
-					}
 				}
 			case 2:
 				if control.inside > 0 {
-					if control.inside > c.Queue {
-						defer control.Ended(now)
-					}
 					control.Processed(now)
 				}
 			case 3:

@@ -90,7 +90,7 @@ func (c *Controller) Read(now float64) Reading {
 	total.add(&c.window, 1)
 	m := c.model()
 	r := Reading{
-		Allowed: c.Allowed(), Active: c.active, Queue: min(c.inside, c.Queue), Waiting: max(0, c.inside-c.Queue),
+		Allowed: c.Allowed(), Active: c.active, Queue: min(c.inside, c.Queue), Waiting: c.waiting(),
 		ArrivalRate: m.ArrivalRate, ServiceRate: m.ServiceRate, Variation: recent.variation(), Gamma: m.Gamma,
 		Time: total.time, Starved: total.starved, Waited: total.waiting, Busy: total.busy, Fetched: total.fetched,
 		Changes: c.changes,

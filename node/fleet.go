@@ -27,7 +27,6 @@ type fleetGate struct {
 
 	mu      sync.Mutex
 	control *fleet.Controller
-	pages   int // in the queue or held by a waiting fetch
 }
 
 func newGate(opt Options, workers int) (*fleetGate, error) {
@@ -59,29 +58,19 @@ func (g *fleetGate) ended() { g.tell((*fleet.Controller).Ended) }
 
 // fetched tells of a fetch that has brought a page.
 func (g *fleetGate) fetched() {
-	g.tell(func(c *fleet.Controller, now float64) {
-		c.Fetched(now)
-		if g.pages++; g.pages <= c.Queue {
-			c.Ended(now)
-		}
-	})
+	g.tell(func(c *fleet.Controller, now float64) { c.Fetched(now) })
 }
 
 // processed tells of a page that has left the queue: a fetch that waits gets its place.
 func (g *fleetGate) processed() {
-	g.tell(func(c *fleet.Controller, now float64) {
-		c.Processed(now)
-		if g.pages--; g.pages >= c.Queue {
-			c.Ended(now)
-		}
-	})
+	g.tell(func(c *fleet.Controller, now float64) { c.Processed(now) })
 }
 
 // room returns how many fetches may be under way that do not wait with a page.
 func (g *fleetGate) room() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return max(0, g.control.Allowed()-max(0, g.pages-g.control.Queue))
+	return g.control.Room()
 }
 
 // look has the controller take note of fetches that are held back, if there are as many as may be.

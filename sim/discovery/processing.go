@@ -81,12 +81,11 @@ func (c *crawl) ended(now float64) {
 // queued takes in a page that was fetched. Its fetcher is free if there is a place for the page.
 func (c *crawl) queued(now float64, f Fetch) {
 	p := c.processor
-	p.control.Fetched(now)
+	if p.control.Fetched(now) {
+		c.free++
+	}
 	p.queue = append(p.queue, f)
 	c.employ(now)
-	if len(p.queue)+p.busy <= p.Queue {
-		c.ended(now)
-	}
 }
 
 // employ gives idle workers what waits.
@@ -103,11 +102,10 @@ func (c *crawl) employ(now float64) {
 // leave takes a page out of the queue, which may leave its place to one that a fetcher holds.
 func (c *crawl) leave(now float64) {
 	p := c.processor
-	if len(p.queue)+p.busy > p.Queue {
-		c.ended(now)
+	if p.control.Processed(now) {
+		c.free++
 	}
 	p.busy--
-	p.control.Processed(now)
 	c.employ(now)
 }
 
