@@ -30,6 +30,7 @@ type parameters struct {
 	lastModified bool
 	sites        string
 	bySite       bool
+	bootstrap    string
 	seed         uint64
 	seeds        int
 }
@@ -54,6 +55,7 @@ func Experiment() lab.Experiment {
 			flags.BoolVar(&p.lastModified, "last-modified", false, "let a visit that sees a change tell when the last one was")
 			flags.StringVar(&p.sites, "sites", "", "only these sites, separated by commas; with a leading ! all but these")
 			flags.BoolVar(&p.bySite, "by-site", false, "add a row for every site")
+			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over what is drawn anew, not over seeds: sites")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages, of weights and of random policies")
 			flags.IntVar(&p.seeds, "seeds", 1, "means over so many seeds, from --seed on")
 			return p.run
@@ -103,7 +105,12 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		return err
 	}
 	for i, c := range chosen {
-		p.rows(out, world, c.name, trials[i*p.seeds:(i+1)*p.seeds])
+		own := trials[i*p.seeds : (i+1)*p.seeds]
+		if p.bootstrap == "sites" {
+			p.resampled(out, world, c.name, own, trials[:p.seeds])
+		} else {
+			p.rows(out, world, c.name, own)
+		}
 	}
 	if p.isReference(world) {
 		compare(out, p.share)
@@ -132,6 +139,8 @@ func (p *parameters) check() ([]contender, error) {
 		return nil, wrong("accelerate", p.accelerate, "more than 0, at most 1e6")
 	case p.removals != "told" && p.removals != "hidden":
 		return nil, wrong("removals", p.removals, "told or hidden")
+	case p.bootstrap != "" && p.bootstrap != "sites":
+		return nil, wrong("bootstrap", p.bootstrap, "sites")
 	case p.seeds < 1 || p.seeds > 1000:
 		return nil, wrong("seeds", p.seeds, "1 to 1000")
 	}
