@@ -110,6 +110,17 @@ func (b *Belief) Mean() float64 {
 	return sum / mass
 }
 
+// GeometricMean returns e to the mean of the logarithm of the rate, in changes a second. One change after a long time
+// says "not slow", and leaves the mean to the fastest rates of the grid; the geometric mean hardly heeds them.
+func (b *Belief) GeometricMean() float64 {
+	sum, mass := 0.0, 0.0
+	for k, p := range b {
+		sum += float64(p) * float64(k)
+		mass += float64(p)
+	}
+	return slowest * math.Exp2(sum/mass)
+}
+
 // Unchanged returns the probability that the page does not change in length seconds.
 func (b *Belief) Unchanged(length float64) float64 {
 	q := math.Exp(-slowest * length)

@@ -37,12 +37,17 @@ func Harmonic(rate, weight, mu float64) float64 {
 	return q / (2 * (rate + math.Sqrt(rate*rate+q))) // the root, without cancellation
 }
 
+// An Estimate is the rate of change, in changes a second, that stands for a belief: (*change.Belief).Mean or
+// (*change.Belief).GeometricMean.
+type Estimate func(*change.Belief) float64
+
 // Paced gives every page a rate of crawls that together spend a budget, planned anew each week, and when the
 // pages have doubled, and visits the page whose time since the last visit is longest for its rate.
 type Paced struct {
 	learner   learner
 	ranking   Ranking
 	objective Objective
+	estimate  Estimate
 	budget    float64
 	rates     []float64 // by ID, crawls a second
 	mu        float64
@@ -54,15 +59,14 @@ type Paced struct {
 	random    *rand.Rand
 }
 
-// NewPaced returns the policy for a budget in crawls a second, which must be positive. The rates of change
-// are means of what is believed. If random is not nil, each slot draws a page with a probability in
+// NewPaced returns the policy for a budget in crawls a second, which must be positive. If random is not nil, each slot draws a page with a probability in
 // proportion to its rate.
-func NewPaced(objective Objective, budget float64, o Learning, random *rand.Rand) (*Paced, error) {
+func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning, random *rand.Rand) (*Paced, error) {
 	if !(budget > 0) || math.IsInf(budget, 1) {
 		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", budget)
 	}
 	o.Shared = false
-	p := &Paced{learner: newLearner(o), objective: objective, budget: budget, mu: 1 / budget, replan: math.Inf(-1), random: random}
+	p := &Paced{learner: newLearner(o), objective: objective, estimate: estimate, budget: budget, mu: 1 / budget, replan: math.Inf(-1), random: random}
 	if random != nil {
 		p.lots = new(lots)
 	}
@@ -154,7 +158,7 @@ func (p *Paced) take(id ID) {
 func (p *Paced) rate(id ID) float64 {
 	s := &p.learner.pages[id]
 	belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
-	return p.objective(belief.Mean(), s.weight, p.mu)
+	return p.objective(p.estimate(&belief), s.weight, p.mu)
 }
 
 // plan finds the multiplier at which the rates add up to the budget, by halving on logarithms.
@@ -165,7 +169,7 @@ func (p *Paced) plan() {
 	for i := range p.learner.pages {
 		if s := &p.learner.pages[i]; s.known {
 			belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
-			pages = append(pages, known{belief.Mean(), s.weight})
+			pages = append(pages, known{p.estimate(&belief), s.weight})
 			ids = append(ids, ID(i))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"freshet/change"
 	"freshet/refresh"
 	"freshet/refresh/refreshtest"
 )
@@ -21,12 +22,18 @@ func TestPolicies(t *testing.T) {
 	}{
 		{"uniform", func() (refresh.Policy, error) { return refresh.NewUniform(), nil }},
 		{"fixed", func() (refresh.Policy, error) { return refresh.NewFixed(30 * day) }},
-		{"proportional", func() (refresh.Policy, error) { return refresh.NewPaced(refresh.Proportional, budget, learning, nil) }},
-		{"even", func() (refresh.Policy, error) { return refresh.NewPaced(refresh.Even, budget, learning, nil) }},
-		{"memoryless", func() (refresh.Policy, error) {
-			return refresh.NewPaced(refresh.Memoryless, budget, learning, rand.New(rand.NewPCG(1, 2)))
+		{"proportional", func() (refresh.Policy, error) {
+			return refresh.NewPaced(refresh.Proportional, (*change.Belief).Mean, budget, learning, nil)
 		}},
-		{"harmonic", func() (refresh.Policy, error) { return refresh.NewPaced(refresh.Harmonic, budget, learning, nil) }},
+		{"even", func() (refresh.Policy, error) {
+			return refresh.NewPaced(refresh.Even, (*change.Belief).Mean, budget, learning, nil)
+		}},
+		{"memoryless", func() (refresh.Policy, error) {
+			return refresh.NewPaced(refresh.Memoryless, (*change.Belief).Mean, budget, learning, rand.New(rand.NewPCG(1, 2)))
+		}},
+		{"harmonic", func() (refresh.Policy, error) {
+			return refresh.NewPaced(refresh.Harmonic, (*change.Belief).Mean, budget, learning, nil)
+		}},
 		{"plan", func() (refresh.Policy, error) {
 			return refresh.NewPlan(refresh.Means{Budget: budget, Interval: 7 * day, Ahead: 2}, learning)
 		}},

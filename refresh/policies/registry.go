@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/change"
 	"freshet/refresh"
 	"freshet/refresh/rival"
 )
@@ -32,12 +33,14 @@ type named struct {
 // registry are all policies, the default first.
 func registry() []named {
 	learning := refresh.Default().Learning
-	paced := func(objective refresh.Objective, draws bool) func(Setting) (refresh.Policy, error) {
+	// Rules that drop pages believed too fast need an estimate that one late change does not drive to the top.
+	mean, geometric := (*change.Belief).Mean, (*change.Belief).GeometricMean
+	paced := func(objective refresh.Objective, estimate refresh.Estimate, draws bool) func(Setting) (refresh.Policy, error) {
 		return func(s Setting) (refresh.Policy, error) {
 			if !draws {
 				s.Random = nil
 			}
-			return refresh.NewPaced(objective, s.Budget, learning, s.Random)
+			return refresh.NewPaced(objective, estimate, s.Budget, learning, s.Random)
 		}
 	}
 	sequence := func(arrange refresh.Arrangement) func(Setting) (refresh.Policy, error) {
@@ -51,14 +54,14 @@ func registry() []named {
 			return refresh.NewPlan(refresh.Means{Budget: s.Budget, Interval: s.Interval, Ahead: 2}, learning)
 		}},
 		{"uniform", true, func(Setting) (refresh.Policy, error) { return refresh.NewUniform(), nil }},
-		{"proportional", false, paced(refresh.Proportional, false)},
+		{"proportional", false, paced(refresh.Proportional, mean, false)},
 		{"fixed", true, func(s Setting) (refresh.Policy, error) { return refresh.NewFixed(s.Interval) }},
 		{"golden", false, sequence(refresh.Golden)},
 		{"randomized", false, sequence(refresh.Randomized)},
 		{"balanced", false, sequence(refresh.Balanced)},
-		{"cgm", false, paced(refresh.Even, false)},
-		{"lambdacrawl", false, paced(refresh.Harmonic, false)},
-		{"azar", false, paced(refresh.Memoryless, true)},
+		{"cgm", false, paced(refresh.Even, geometric, false)},
+		{"lambdacrawl", false, paced(refresh.Harmonic, mean, false)},
+		{"azar", false, paced(refresh.Memoryless, geometric, true)},
 		{"nutch", true, func(Setting) (refresh.Policy, error) { return rival.NewNutch(), nil }},
 		{"stormcrawler", true, func(Setting) (refresh.Policy, error) { return rival.NewStormCrawler(), nil }},
 	}
