@@ -187,7 +187,7 @@ func (d *daemon) hangup() {
 	changes, err := d.reloader.reload()
 	switch {
 	case err != nil:
-		for line := range strings.SplitSeq(err.Error(), "\n") {
+		for line := range strings.SplitSeq(plainly(err), "\n") {
 			fmt.Fprintln(os.Stderr, "freshet: not reloaded:", line)
 		}
 	case len(changes) == 0:

@@ -13,7 +13,7 @@ import (
 
 // rooms are the names of packages with which their errors begin. People who type commands know none of them.
 var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
-	`robots|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
+	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
 
 // plainly returns what an error says without the packages that it came through.
 func plainly(err error) string { return rooms.ReplaceAllString(err.Error(), "$1") }
