@@ -30,9 +30,12 @@ type crew struct {
 	lines   []string
 	servers map[string]*server
 	wire    *rand.Rand // loses, repeats and delays what shards send one another; nil: it does not
-	exact   bool       // the seen sets hold no cash back
-	lost    *world     // that nothing comes to, nor from; nil: nobody
-	moved   int        // hand-overs that came to their end
+	disk    *rand.Rand // makes appends take long; nil: they do not
+	plant   string     // a fault that is put in: the crew notes what it does; "": none, what fails fails the test
+	faults  []string
+	exact   bool   // the seen sets hold no cash back
+	lost    *world // that nothing comes to, nor from; nil: nobody
+	moved   int    // hand-overs that came to their end
 }
 
 // order names an order that was given.
@@ -68,6 +71,16 @@ func (c *crew) check(err error) {
 	c.t.Helper()
 	if err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// fault notes that something does not hold.
+func (c *crew) fault(format string, args ...any) {
+	c.t.Helper()
+	text := fmt.Sprintf(format, args...)
+	c.faults = append(c.faults, text)
+	if c.plant == "" {
+		c.t.Error(text)
 	}
 }
 
@@ -194,6 +207,9 @@ func (c *crew) start(w *world, cutOff bool) {
 	if cutOff {
 		rows = cutOffRows{c.store}
 	}
+	if c.plant == "gates-forgotten" {
+		rows = gatelessRows{rows}
+	}
 	w.shard, err = New(rows, w.seen, w.settings, c.now)
 	c.check(err)
 	w.wake = c.now
@@ -203,6 +219,11 @@ func (c *crew) start(w *world, cutOff bool) {
 type cutOffRows struct{ *store.Store }
 
 func (r cutOffRows) Start() store.Start { return store.Start{} }
+
+// gatelessRows forget what hosts wait for.
+type gatelessRows struct{ Rows }
+
+func (gatelessRows) Gate(weburl.Partition, string) (store.Gate, error) { return store.Gate{}, nil }
 
 // stop cuts a member off. What it was asking for ends there.
 func (c *crew) stop(w *world) {
@@ -248,9 +269,9 @@ func (c *crew) asked(w *world, name string, e Ended) {
 	}
 	switch {
 	case host.end.After(c.now):
-		c.t.Errorf("%s: %s asks %s while another request is under way until %s", c.now.Sub(begin), w.settings.Name, name, host.end.Sub(begin))
+		c.fault("%s: %s asks %s while another request is under way until %s", c.now.Sub(begin), w.settings.Name, name, host.end.Sub(begin))
 	case !host.end.IsZero() && c.now.Before(host.end.Add(c.set.Delay)), c.now.Before(host.opens):
-		c.t.Errorf("%s: %s asks %s, which had its last answer at %s and opens at %s", c.now.Sub(begin), w.settings.Name, name,
+		c.fault("%s: %s asks %s, which had its last answer at %s and opens at %s", c.now.Sub(begin), w.settings.Name, name,
 			host.end.Sub(begin), host.opens.Sub(begin))
 	}
 	*host = server{end: e.At, opens: e.At.Add(max(e.RetryAfter, 0)), by: w}
@@ -296,7 +317,7 @@ func (c *crew) step(w *world, does bool) {
 	w.now = c.now
 	var events []Event
 	for len(w.later) > 0 && !w.later[0].at.After(c.now) {
-		events = append(events, w.later[0].event)
+		events = append(events, w.later[0].event())
 		w.later = w.later[1:]
 	}
 	work, err := w.shard.Step(c.now, events...)
@@ -315,6 +336,13 @@ func (c *crew) step(w *world, does bool) {
 // carry passes on what a member sends, and its replies.
 func (c *crew) carry(w *world, work Work) {
 	for _, parcel := range work.Parcels {
+		switch c.plant {
+		case "link-dropped":
+			parcel.Parts = slices.Clone(parcel.Parts)
+			parcel.Parts[0].Links = parcel.Parts[0].Links[1:]
+		case "receipt-early":
+			c.send(c.owner[parcel.To], parcel.From, Received{Receipt{parcel.From, parcel.To, parcel.Parts[len(parcel.Parts)-1].Record}})
+		}
 		c.send(w, parcel.To, Arriving{parcel})
 	}
 	for _, receipt := range work.Receipts {
@@ -387,7 +415,7 @@ func (c *crew) hand(p weburl.Partition, to *world) {
 
 func (c *crew) take(p weburl.Partition, to *world, clean bool) {
 	c.owner[p] = to
-	c.order(to, Take{p, clean}, func(r Reply) {
+	c.order(to, Take{p, clean || c.plant == "cut-off-as-clean"}, func(r Reply) {
 		c.check(r.Err)
 		c.log(fmt.Sprintf("%s took %d", to.settings.Name, p))
 		c.moved++

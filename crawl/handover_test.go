@@ -69,16 +69,16 @@ func (c *crew) settled() {
 	for _, w := range c.members {
 		s := w.shard
 		if !s.offers.idle() || s.moves.busy() || len(s.turns) > 0 || s.appends.busy() || s.Unsent() > 0 || len(s.joinable()) > 0 {
-			c.t.Errorf("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d records unsent, %d pairs to join", w.settings.Name,
+			c.fault("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d records unsent, %d pairs to join", w.settings.Name,
 				s.offers.idle(), s.moves.busy(), len(s.turns), s.appends.busy(), s.Unsent(), len(s.joinable()))
 		}
 		for p, tenure := range s.tenures {
 			if (tenure == serving) != (c.owner[p] == w) || tenure == coming || tenure == going {
-				c.t.Errorf("%s stands to partition %d as %d", w.settings.Name, p, tenure)
+				c.fault("%s stands to partition %d as %d", w.settings.Name, p, tenure)
 			}
 		}
 	}
-	err := repair.Verify(context.Background(), c.store, func(p store.Problem) { c.t.Errorf("verify: %v", p) })
+	err := repair.Verify(context.Background(), c.store, func(p store.Problem) { c.fault("verify: %v", p) })
 	c.check(err)
 }
 
@@ -96,7 +96,7 @@ func TestHandOvers(t *testing.T) {
 	}
 	moved := 0
 	for seed := range uint64(seeds) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { moved += handOvers(t, seed) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { moved += handOvers(t, seed, "").moved })
 		if t.Failed() {
 			break
 		}
@@ -104,7 +104,23 @@ func TestHandOvers(t *testing.T) {
 	t.Logf("%d hand-overs", moved)
 }
 
-func handOvers(t *testing.T, seed uint64) (moved int) {
+// TestHandOverPlants holds that TestHandOvers finds what is wrong with a hand-over.
+func TestHandOverPlants(t *testing.T) {
+	const within = 100
+	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early"} {
+		t.Run(plant, func(t *testing.T) {
+			for seed := range uint64(within) {
+				if c := handOvers(t, seed, plant); len(c.faults) > 0 {
+					t.Logf("seed %d: %s", seed, c.faults[0])
+					return
+				}
+			}
+			t.Errorf("not found within %d seeds", within)
+		})
+	}
+}
+
+func handOvers(t *testing.T, seed uint64, plant string) *crew {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	prepare := func(c *crew) {
 		c.set.Seeds = smallWeb(t, c.web, rand.New(rand.NewPCG(seed, 2)))
@@ -126,7 +142,7 @@ func handOvers(t *testing.T, seed uint64) (moved int) {
 	c := newCrew(t, []string{"a", "b", "c"}[:2+rng.IntN(2)]...)
 	prepare(c)
 	c.set.OfferBytes = []int64{1 << 20, 1 << 10}[seed%2]
-	c.wire = rand.New(rand.NewPCG(seed, 3))
+	c.plant, c.wire, c.disk = plant, rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
 	for p := range c.owner {
 		c.owner[p] = c.members[rng.IntN(len(c.members))]
 	}
@@ -137,7 +153,7 @@ func handOvers(t *testing.T, seed uint64) (moved int) {
 	for range 40 {
 		c.act(rng)
 		c.run(time.Duration(rng.IntN(1500)) * time.Millisecond)
-		if t.Failed() {
+		if len(c.faults) > 0 {
 			break
 		}
 	}
@@ -149,12 +165,12 @@ func handOvers(t *testing.T, seed uint64) (moved int) {
 	}
 	c.settled()
 	if diff := cmp.Diff(want, c.found()); diff != "" {
-		t.Errorf("pages (-alone +together):\n%s", diff)
+		c.fault("pages (-alone +together):\n%s", diff)
 	}
 	if t.Failed() {
 		t.Log("\n" + strings.Join(c.lines, "\n"))
 	}
-	return c.moved
+	return c
 }
 
 // act hands over a partition, or cuts somebody off.

@@ -67,7 +67,7 @@ type page struct {
 
 type later struct {
 	at    time.Time
-	event Event
+	event func() Event
 }
 
 const (
@@ -155,8 +155,11 @@ func (w *world) close() {
 
 func (w *world) tell(e Event) { w.after(0, e) }
 
-func (w *world) after(d time.Duration, e Event) {
-	w.later = append(w.later, later{w.now.Add(d), e})
+func (w *world) after(d time.Duration, e Event) { w.afterDoing(d, func() Event { return e }) }
+
+// afterDoing has something done after a while, which is then told.
+func (w *world) afterDoing(d time.Duration, do func() Event) {
+	w.later = append(w.later, later{w.now.Add(d), do})
 	slices.SortStableFunc(w.later, func(a, b later) int { return a.at.Compare(b.at) })
 }
 
@@ -192,7 +195,7 @@ func (w *world) step() Work {
 	}
 	var events []Event
 	for len(w.later) > 0 && !w.later[0].at.After(w.now) {
-		events = append(events, w.later[0].event)
+		events = append(events, w.later[0].event())
 		w.later = w.later[1:]
 	}
 	work, err := w.shard.Step(w.now, events...)
@@ -358,7 +361,17 @@ func (w *world) process(p Process) {
 	w.after(0, e)
 }
 
+// append makes a group durable: at once or, where the crew has a slow disk, after a while.
 func (w *world) append(group []Append) {
+	if w.crew == nil || w.crew.disk == nil {
+		w.after(diskTakes, w.commit(group))
+		return
+	}
+	slow := []time.Duration{diskTakes, diskTakes, diskTakes, 2 * time.Second}[w.crew.disk.IntN(4)]
+	w.afterDoing(time.Duration(w.crew.disk.Int64N(int64(slow))), func() Event { return w.commit(group) })
+}
+
+func (w *world) commit(group []Append) Appended {
 	done := Appended{At: make([]seen.Mark, len(group))}
 	var fetches []store.Fetch
 	var whose []int
@@ -405,7 +418,7 @@ func (w *world) append(group []Append) {
 		w.check(err)
 		*some.moves = append(*some.moves, moves...)
 	}
-	w.after(diskTakes, done)
+	return done
 }
 
 func (w *world) rebuild(r *Rebuild) {

@@ -151,7 +151,25 @@ func Draw(seed uint64, length time.Duration) Case {
 		c.Faults = append(c.Faults, f)
 	}
 	slices.SortStableFunc(c.Faults, func(a, b Fault) int { return int(a.At - b.At) })
+	if r.IntN(6) == 0 {
+		c.endOften(one(r, crash, stop))
+	}
 	return c
+}
+
+// endOften lets lives end one after the other while a crawl begins. It takes that to see what a restart forgets.
+func (c *Case) endOften(how faultKind) {
+	c.Faults = nil
+	for i := range 10 {
+		f := Fault{Label: fmt.Sprintf("f%d", i), Kind: how, At: time.Duration(i+1) * 37 * time.Second}
+		c.Faults = append(c.Faults, f)
+	}
+	for i := range c.Sites {
+		c.Sites[i].Seed = true
+	}
+	r := &c.Crawl
+	r.Delay, r.StrikesAtCrash, r.CancelAtStop, r.AppendTook = 5*time.Second, false, false, time.Second
+	r.Scope, r.Budget, r.Rank, r.MaxPages, r.MaxDepth, r.PagesPerSite = "site", 0, 0, 0, 0, 0
 }
 
 // drawSite draws one site. Some share a domain, a host or an address.

@@ -722,7 +722,7 @@ func (w *watch) over(n *node, why crawl.Stop) {
 	w.queuesHold(n)
 	w.obeyed(n)
 	w.beliefsHold(n)
-	if begun := w.opens[len(w.opens)-1]; w.t.now-begun > time.Hour && !w.reload {
+	if w.lived() > time.Hour && !w.reload {
 		w.linksHold(n)
 	}
 	if w.t.rested() {
@@ -739,16 +739,23 @@ func (w *watch) stepped(n *node) {
 	w.queuesHold(n)
 }
 
-const everyQuiet = 10 * time.Minute
+// lived returns how long this life has lasted.
+func (w *watch) lived() time.Duration { return w.t.now - w.opens[len(w.opens)-1] }
+
+const everyQuiet = 30 * time.Minute
 
 // queuesHold checks that the shard has in mind what is stored.
 func (w *watch) queuesHold(n *node) {
 	total, err := n.store.Total()
 	w.t.must(err)
-	told := n.shard.Status(n.clock()).Queues
+	status := n.shard.Status(n.clock())
+	told := status.Queues
 	if int64(told.QueuedNew) != total.New || int64(told.QueuedDue) != total.Due {
 		w.fail("queues", "%d new and %d due pages are stored, the shard counts %d and %d",
 			total.New, total.Due, told.QueuedNew, told.QueuedDue)
+	}
+	if f := status.Refresh; f != nil && w.lived() < w.crawl.Interval && f.Requests != int64(n.paid) {
+		w.fail("budget", "%d requests were made, %d are taken out of the budget", n.paid, f.Requests)
 	}
 }
 

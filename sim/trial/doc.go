@@ -15,4 +15,14 @@
 // nothing that was acknowledged is lost, every page is queued, visited or refused, a budget is kept, no cash comes from
 // nothing, and what is purged is gone. Plants are faults that are put into the crawl on purpose, one at a time: a
 // checker that finds none of them is of no use.
+//
+// To try seeds, to try them with a planted fault, to see all that happens in one, and without some of its parts:
+//
+//	go run ./sim/trial/run -seed 1 -seeds 1000
+//	go run ./sim/trial/run -seeds 1000 -plant cash-twice
+//	go run ./sim/trial/run -seed 17 -trace
+//	go run ./sim/trial/run -seed 17 -trace -without f3,s2,pages=4
+//
+// A month takes -days 30. There is one shard here. What several shards hand over to one another, over a wire that loses
+// and repeats and with disks that are slow, while they are cut off, TestHandOvers of package crawl has on trial.
 package trial

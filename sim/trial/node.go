@@ -51,7 +51,7 @@ type node struct {
 	working   int
 	full      bool // many answers wait
 	alone     bool // an answer is processed that none of its kind may be beside
-	beats     int
+	paid      int  // requests that are to be taken out of the budget
 	encoder   *warc.Encoder
 }
 
@@ -357,6 +357,7 @@ func (n *node) cancel() {
 			n.watch.canceled(n, e)
 		}
 		e.ended = true
+		n.pay(e, -1)
 		n.tell(crawl.Ended{Turn: turn, Started: n.timeOf(e.started), At: n.clock(), Given: crawl.Nothing})
 		if n.trial.node != n {
 			return
@@ -388,6 +389,7 @@ func (n *node) fetch(f crawl.Fetch) {
 	n.turns[f.Turn] = e
 	n.trace("< fetch %d %s robots=%v etag=%s", f.Turn, f.URL, f.Robots, f.ETag)
 	n.watch.handedOut(n, e)
+	n.pay(e, 1)
 	n.soon(n.some(20*time.Millisecond, "name", int(f.Turn)), func() {
 		if !f.AskLeave || n.watch.at(noName, f.URL.Site()) {
 			n.request(e)
@@ -410,6 +412,15 @@ func (n *node) leave(l crawl.Leave) {
 	}
 	if l.Granted {
 		n.soon(0, func() { n.request(e) })
+	} else {
+		n.pay(e, -1)
+	}
+}
+
+// pay counts what the budget has to pay for: requests for pages that are made.
+func (n *node) pay(e *errand, requests int) {
+	if !e.Robots {
+		n.paid += requests
 	}
 }
 
@@ -483,6 +494,7 @@ func (n *node) answered(e *errand) {
 	}
 	if e.unheard {
 		event.Given = crawl.Unheard
+		n.pay(e, -1)
 		n.tell(event)
 		return
 	}

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
@@ -56,20 +55,6 @@ func TestPlants(t *testing.T) {
 			t.Errorf("not found within %d seeds: %s", within, plant.Says)
 		})
 	}
-}
-
-// endOften lets lives end one after the other while a crawl begins. It takes that to see what a restart forgets.
-func (c *Case) endOften(how faultKind) {
-	c.Faults = nil
-	for i := range 10 {
-		c.Faults = append(c.Faults, Fault{Label: fmt.Sprintf("f%d", i), Kind: how, At: time.Duration(i+1) * 37 * time.Second})
-	}
-	for i := range c.Sites {
-		c.Sites[i].Seed = true
-	}
-	r := &c.Crawl
-	r.Delay, r.StrikesAtCrash, r.CancelAtStop, r.AppendTook = 5*time.Second, false, false, time.Second
-	r.Scope, r.Budget, r.Rank, r.MaxPages, r.MaxDepth, r.PagesPerSite = "site", 0, 0, 0, 0, 0
 }
 
 // TestShrink holds that what is left of a case fails as the whole did, without what it does not need.
