@@ -29,7 +29,7 @@ func TestFullTestTakesNoMore(t *testing.T) {
 		c.now = c.now.Add(10 * time.Millisecond)
 		b.now = c.now
 		for len(b.later) > 0 && !b.later[0].at.After(c.now) {
-			events = append(events, b.later[0].event)
+			events = append(events, b.later[0].event())
 			b.later = b.later[1:]
 		}
 		work, err := b.shard.Step(c.now, events...)
