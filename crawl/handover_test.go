@@ -94,8 +94,12 @@ func TestHandOvers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	moved := 0
+	tried := []uint64{26} // a seed that once found something
 	for seed := range uint64(seeds) {
+		tried = append(tried, seed)
+	}
+	moved := 0
+	for _, seed := range tried {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { moved += handOvers(t, seed, "").moved })
 		if t.Failed() {
 			break

@@ -269,9 +269,6 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	if err := s.addSites(scope); err != nil {
 		return err
 	}
-	for _, seed := range s.settings.Seeds {
-		scope.AddSeed(seed)
-	}
 	now := s.settings
 	rules := newRulebook(next.Rules)
 	if err := s.front.Reload(next.FrontierOptions(rules.manners), s.now); err != nil {

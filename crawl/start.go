@@ -90,8 +90,12 @@ func (s *Shard) restore() (queued bool, err error) {
 	return queued, nil
 }
 
-// addSites widens a scope by all sites of which a page is a seed.
+// addSites widens a scope by all sites of which a page is a seed. The settings' seeds count before a row says so: links
+// to another shard's may be replayed before that shard has stored them.
 func (s *Shard) addSites(scope frontier.Scope) error {
+	for _, seed := range s.settings.Seeds {
+		scope.AddSeed(seed)
+	}
 	for p := range weburl.Partition(s.settings.Partitions) {
 		for row, err := range s.rows.Sites(p) {
 			if err != nil {
