@@ -1,0 +1,222 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"github.com/RadhiFadlillah/whatlanggo"
+	trafilatura "github.com/markusmobius/go-trafilatura"
+	"golang.org/x/net/html"
+
+	"freshet/weburl"
+)
+
+// A Document is what a version says.
+type Document struct {
+	Title    string
+	Byline   string    // who wrote it; "" if that is not told
+	Date     time.Time // of publication; zero if that is not told
+	Language string    // ISO 639-1, "" if it cannot be told
+	Text     string    // main text, a block a line, headings among them
+	Markdown string    // of the main text; "" unless it was asked for
+	Model    bool      // what repeats across the site was left out
+}
+
+// An Extractor makes documents of pages. It is not safe for concurrent use. Close waits for what it has begun.
+type Extractor struct {
+	limits  Limits
+	library chan struct{} // holds one token while no call of the library is under way
+}
+
+// NewExtractor returns an extractor that keeps to the limits.
+func NewExtractor(limits Limits) *Extractor {
+	e := &Extractor{limits: limits.orDefault(), library: make(chan struct{}, 1)}
+	e.library <- struct{}{}
+	return e
+}
+
+// Close waits until the library has come back.
+func (e *Extractor) Close() { <-e.library }
+
+// Read returns what a page says. It uses the page up. own is its URL. site may be nil; one that knows too little yet
+// is of no use. With markdown the text comes as Markdown too. The context bounds how long the library is waited for.
+func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
+	d := Document{Title: p.title}
+	found := e.ask(ctx, p, own)
+	if found != nil {
+		m := found.Metadata
+		d.Title, d.Byline, d.Date = firstOf(m.Title, p.title), m.Author, m.Date
+	}
+	kept, known := p.kept(site)
+	d.Model = known
+	own2 := plain(p.blocks, kept)
+	switch {
+	case known, found == nil, len(found.ContentText)*sparse < len(own2):
+		d.Text = own2
+		if markdown {
+			prune(p, kept)
+			d.Markdown = toMarkdown(p.tree, own)
+		}
+	default:
+		d.Text = found.ContentText
+		if markdown {
+			d.Markdown = toMarkdown(found.ContentNode, own)
+		}
+	}
+	d.Language = languageOf(p.lang, d.Text)
+	return d
+}
+
+// sparse: what the library finds counts as too little if it is less than one part in so many of what the blocks have.
+const sparse = 4
+
+// ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.
+func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatura.ExtractResult {
+	if p.nodes > e.limits.Nodes {
+		return nil
+	}
+	select {
+	case <-e.library:
+	default:
+		return nil // it has not come back from another page
+	}
+	tree := clone(p.tree)
+	answer := make(chan *trafilatura.ExtractResult, 1)
+	go func() {
+		defer func() { e.library <- struct{}{} }()
+		answer <- contained(tree, own)
+	}()
+	select {
+	case found := <-answer:
+		return found
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// contained is the library's answer, nil if it fails in whatever way.
+func contained(tree *html.Node, own weburl.URL) (found *trafilatura.ExtractResult) {
+	defer func() {
+		if recover() != nil {
+			found = nil
+		}
+	}()
+	at, err := url.Parse(own.String())
+	if err != nil {
+		return nil
+	}
+	found, err = trafilatura.ExtractDocument(tree, trafilatura.Options{Focus: trafilatura.FavorRecall, OriginalURL: at, IncludeLinks: true})
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// clone copies a tree: the library takes apart what it is given. The parser bounds the depth.
+func clone(n *html.Node) *html.Node {
+	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		out.AppendChild(clone(c))
+	}
+	return out
+}
+
+// kept returns for every block whether it is main text, and whether the site has said so.
+func (p *Page) kept(site *Site) (kept []bool, known bool) {
+	kept = make([]bool, len(p.blocks))
+	if known = site.Ripe(); known {
+		for i, repeats := range site.boilerplate(p) {
+			kept[i] = !repeats
+		}
+		return kept, true
+	}
+	for i := range p.blocks {
+		kept[i] = !p.blocks[i].chrome
+	}
+	return kept, false
+}
+
+// plain returns the blocks that are kept, a line each.
+func plain(blocks []block, kept []bool) string {
+	var b strings.Builder
+	for i := range blocks {
+		if !kept[i] {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(blocks[i].text)
+	}
+	return b.String()
+}
+
+// prune takes the text of the blocks that are not kept out of the tree.
+func prune(p *Page, kept []bool) {
+	for i := range p.blocks {
+		if kept[i] {
+			continue
+		}
+		for _, piece := range p.blocks[i].pieces {
+			piece.Data = ""
+		}
+	}
+}
+
+// toMarkdown returns a tree as Markdown, "" if that cannot be.
+func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
+	if tree == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			out = ""
+		}
+	}()
+	made := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	markdown, err := made.ConvertNode(tree, converter.WithDomain(string(own.Site())))
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(markdown))
+}
+
+// shownToLanguage is how much of a text is looked at to tell its language, in bytes.
+const shownToLanguage = 8 << 10
+
+// languageOf returns the language of a text. If the text is too short to tell, it is what the page says.
+func languageOf(said, text string) string {
+	if len(text) > shownToLanguage {
+		text = strings.ToValidUTF8(text[:shownToLanguage], "")
+	}
+	if info := whatlanggo.Detect(text); info.IsReliable() {
+		if code := info.Lang.Iso6391(); code != "" {
+			return code
+		}
+	}
+	code, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(said)), "-")
+	if len(code) != 2 {
+		return ""
+	}
+	return code
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// String says what a document is, for people.
+func (d Document) String() string { return fmt.Sprintf("%s (%d bytes)", d.Title, len(d.Text)) }

@@ -1,0 +1,304 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// Limits bound what is read of a document. Zero values mean the defaults.
+type Limits struct {
+	Bytes  int64 // of the document, as UTF-8; default 8 MiB
+	Blocks int   // default 20,000
+	Nodes  int   // of a document that the library is asked about; default 100,000
+}
+
+func (l Limits) orDefault() Limits {
+	if l.Bytes <= 0 {
+		l.Bytes = 8 << 20
+	}
+	if l.Blocks <= 0 {
+		l.Blocks = 20_000
+	}
+	if l.Nodes <= 0 {
+		l.Nodes = 100_000
+	}
+	return l
+}
+
+// ErrUnreadable matches the errors of documents of which no text can be had.
+var ErrUnreadable = errors.New("text: unreadable")
+
+// A Page is an HTML document taken apart into blocks. Not for concurrent use.
+type Page struct {
+	tree   *html.Node
+	blocks []block
+	nodes  int
+	title  string // of the title element
+	lang   string // of the html element
+}
+
+// block is a run of text that no element of layout parts.
+type block struct {
+	text    string // white space folded
+	pieces  []*html.Node
+	links   int    // bytes of the text that stand in links
+	words   int    // counted up to fewWords
+	place   uint64 // hash of the tags and classes above it
+	heading bool
+	chrome  bool // by its tags or names it is navigation, a footer and the like
+	pre     bool
+}
+
+// fewWords is where the words of a block are counted no further.
+const fewWords = 5
+
+// mostlyLinks tells whether at least four fifths of the block are links.
+func (b *block) mostlyLinks() bool { return b.links*5 >= len(b.text)*4 }
+
+// Parse takes an HTML document apart. The content type may name the character set. Its error is ErrUnreadable.
+func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
+	limits = limits.orDefault()
+	decoded, err := charset.NewReader(bytes.NewReader(document), contentType)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	tree, err := html.ParseWithOptions(io.LimitReader(decoded, limits.Bytes), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	p := &Page{tree: tree}
+	w := walker{page: p, most: limits.Blocks}
+	w.walk(tree, 0, false, false)
+	w.end()
+	return p, nil
+}
+
+// walker collects the blocks of a page in the order of the document.
+type walker struct {
+	page *Page
+	most int
+
+	text    strings.Builder // of the block that is open
+	pieces  []*html.Node
+	links   int
+	place   uint64
+	heading bool
+	chrome  bool
+	pre     bool
+}
+
+// walk visits a node and those below it. The parser bounds their depth.
+func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
+	w.page.nodes++
+	switch n.Type {
+	case html.TextNode:
+		w.add(n, place, link, chrome)
+		return
+	case html.ElementNode:
+		switch n.DataAtom {
+		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Object, atom.Select, atom.Button, atom.Math:
+			return
+		case atom.Title:
+			if w.page.title == "" && n.FirstChild != nil {
+				w.page.title = fold(n.FirstChild.Data)
+			}
+			return
+		case atom.Html:
+			w.page.lang = attribute(n, "lang")
+		case atom.A:
+			link = true
+		}
+		if hidden(n) {
+			return
+		}
+	case html.CommentNode, html.DoctypeNode:
+		return
+	}
+	inline := n.Type == html.ElementNode && phrasing[n.DataAtom]
+	if !inline {
+		w.end()
+		place = below(place, n)
+		chrome = chrome || isChrome(n)
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.walk(c, place, link, chrome)
+	}
+	if !inline {
+		w.end()
+	}
+}
+
+// add appends a text node to the open block, or begins one.
+func (w *walker) add(n *html.Node, place uint64, link, chrome bool) {
+	if len(w.page.blocks) >= w.most {
+		return
+	}
+	if len(w.pieces) == 0 {
+		w.place, w.chrome = place, chrome
+		w.heading, w.pre = headed(n)
+	}
+	w.pieces = append(w.pieces, n)
+	w.text.WriteString(n.Data)
+	if link {
+		w.links += len(fold(n.Data))
+	}
+}
+
+// end closes the open block and keeps it if it has any text.
+func (w *walker) end() {
+	if len(w.pieces) == 0 {
+		return
+	}
+	raw := w.text.String()
+	b := block{text: fold(raw), pieces: w.pieces, links: w.links, place: w.place, heading: w.heading, chrome: w.chrome, pre: w.pre}
+	for range strings.FieldsSeq(b.text) {
+		if b.words++; b.words == fewWords {
+			break
+		}
+	}
+	if b.pre {
+		b.text = strings.Trim(strings.ReplaceAll(raw, "\r", ""), "\n")
+	}
+	w.text.Reset()
+	w.pieces, w.links = nil, 0
+	if b.words > 0 {
+		w.page.blocks = append(w.page.blocks, b)
+	}
+}
+
+// phrasing are the elements that part no block.
+var phrasing = map[atom.Atom]bool{
+	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Cite: true,
+	atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
+	atom.Img: true, atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true, atom.S: true,
+	atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strike: true, atom.Strong: true, atom.Sub: true,
+	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true,
+}
+
+// headed tells whether a text node stands in a heading, and whether its white space counts.
+func headed(n *html.Node) (heading, pre bool) {
+	for p := n.Parent; p != nil; p = p.Parent {
+		switch p.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return true, false
+		case atom.Pre:
+			return false, true
+		}
+		if !phrasing[p.DataAtom] {
+			return false, false
+		}
+	}
+	return false, false
+}
+
+// chromeNames are the parts of class and id names that say what is not the text of a page.
+var chromeNames = []string{
+	"nav", "menu", "footer", "sidebar", "breadcrumb", "cookie", "consent", "banner", "share", "social", "related", "newsletter",
+	"subscribe", "popup", "modal", "promo", "advert", "skip-", "toolbar", "pagination", "login", "signup", "recommend", "widget",
+}
+
+// isChrome tells whether an element says of itself that it holds no main text.
+func isChrome(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return false
+	}
+	switch n.DataAtom {
+	case atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Dialog:
+		return true
+	case atom.Html, atom.Body, atom.Main, atom.Article:
+		return false // their classes say what the page has, not what they are
+	}
+	switch attribute(n, "role") {
+	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert":
+		return true
+	}
+	names := strings.ToLower(attribute(n, "class") + " " + attribute(n, "id"))
+	for _, part := range chromeNames {
+		if strings.Contains(names, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden tells whether an element is never shown.
+func hidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			return true
+		case "style":
+			style := strings.ReplaceAll(a.Val, " ", "")
+			if strings.Contains(style, "display:none") {
+				return true
+			}
+		case "aria-hidden":
+			if a.Val == "true" && n.DataAtom != atom.Body && n.DataAtom != atom.Main {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// below returns the place of what stands in an element.
+func below(place uint64, n *html.Node) uint64 {
+	if n.Type != html.ElementNode {
+		return place
+	}
+	name := n.Data + "." + alike(attribute(n, "class"))
+	return xxh3.HashStringSeed(name, place)
+}
+
+// fold makes every run of white space one space, with none at the ends.
+func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// alike makes texts that differ in numbers and case alone the same.
+func alike(text string) string {
+	var b strings.Builder
+	digits := false
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			if !digits {
+				b.WriteByte('0')
+			}
+			digits = true
+			continue
+		}
+		digits = false
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// firstWords returns up to two words that a text begins with, made alike.
+func firstWords(text string) string {
+	const longest = 64 // bytes
+	if len(text) > longest {
+		text = text[:longest]
+		for !utf8.ValidString(text) && len(text) > longest-utf8.UTFMax {
+			text = text[:len(text)-1]
+		}
+	}
+	words := strings.Fields(text)
+	return alike(strings.Join(words[:min(2, len(words))], " "))
+}

@@ -1,0 +1,116 @@
+package text
+
+import "github.com/zeebo/xxh3"
+
+const (
+	ripe        = 8     // pages, after which a site is known
+	fewestPages = 4     // on which a block repeats
+	everySite   = 10    // a block repeats that stands on one page of so many
+	everyMargin = 2     // the same for what stands at the margin in one place
+	maxCounters = 8_192 // of a site
+)
+
+// SiteBytes is about what a Site takes in memory, at most.
+const SiteBytes = maxCounters * 24
+
+// A Site knows what repeats across the pages of a site. It holds at most 8,192 counters: when there are more, all are
+// lowered by one and those at zero go (Misra, Gries 1982, "Finding repeated elements"). So what it counts is low by at
+// most one page in 8,192 of the blocks seen, and a change of template is learned in time. The zero value knows
+// nothing. Not for concurrent use.
+type Site struct {
+	pages  int
+	counts map[uint64]uint32
+}
+
+// Pages returns how many pages the site has learned from.
+func (s *Site) Pages() int { return s.pages }
+
+// Ripe tells whether the site has seen enough pages to say what repeats.
+func (s *Site) Ripe() bool { return s != nil && s.pages >= ripe }
+
+// Learn counts the blocks of a page. Each page is to be shown once.
+func (s *Site) Learn(p *Page) {
+	if s.counts == nil {
+		s.counts = map[uint64]uint32{}
+	}
+	s.pages++
+	own := make(map[uint64]bool, 3*len(p.blocks))
+	for i := range p.blocks {
+		for _, key := range keysOf(&p.blocks[i]) {
+			if !own[key] {
+				own[key] = true
+				s.count(key)
+			}
+		}
+	}
+}
+
+func (s *Site) count(key uint64) {
+	if _, known := s.counts[key]; known || len(s.counts) < maxCounters {
+		s.counts[key]++
+		return
+	}
+	for other, n := range s.counts {
+		if n == 1 {
+			delete(s.counts, other)
+		} else {
+			s.counts[other] = n - 1
+		}
+	}
+}
+
+// The seeds of the three keys of a block.
+const (
+	seedText = iota + 1
+	seedBegin
+	seedLinks
+)
+
+// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links.
+func keysOf(b *block) [3]uint64 {
+	keys := [3]uint64{textKey(b), beginKey(b), beginKey(b)}
+	if b.mostlyLinks() {
+		keys[2] = linksKey(b)
+	}
+	return keys
+}
+
+func textKey(b *block) uint64  { return xxh3.HashStringSeed(alike(b.text), seedText) }
+func beginKey(b *block) uint64 { return xxh3.HashStringSeed(firstWords(b.text), b.place+seedBegin) }
+func linksKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedLinks) }
+
+// repeats tells whether a key stands on one page of every so many.
+func (s *Site) repeats(key uint64, every int) bool {
+	n := int(s.counts[key])
+	return n >= fewestPages && n*every >= s.pages
+}
+
+// boilerplate returns for every block of a page whether it repeats across the site.
+func (s *Site) boilerplate(p *Page) []bool {
+	repeated, out := make([]bool, len(p.blocks)), make([]bool, len(p.blocks))
+	for i := range p.blocks {
+		repeated[i] = s.repeats(textKey(&p.blocks[i]), everySite)
+	}
+	atMargin := func(i int) bool {
+		b := &p.blocks[i]
+		out[i] = repeated[i] || s.repeats(beginKey(b), everyMargin) && !b.heading && b.words <= fewWords && len(b.text) < longestLine ||
+			b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
+		return out[i]
+	}
+	first := 0
+	for first < len(p.blocks) && atMargin(first) {
+		first++
+	}
+	last := len(p.blocks) - 1
+	for last > first && atMargin(last) {
+		last--
+	}
+	for i := first; i <= last; i++ {
+		b := &p.blocks[i]
+		out[i] = repeated[i] && !b.heading && (b.words >= fewWords || b.mostlyLinks())
+	}
+	return out
+}
+
+// longestLine bounds a line of the margin such as "Last modified …", in bytes.
+const longestLine = 200
