@@ -3,7 +3,6 @@ package text
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -46,21 +45,22 @@ func NewExtractor(limits Limits) *Extractor {
 // Close waits until the library has come back.
 func (e *Extractor) Close() { <-e.library }
 
-// Read returns what a page says. It uses the page up. own is its URL. site may be nil; one that knows too little yet
+// Read returns what a page says. It uses the page up: show it to a Site before. Where the library finds less than half of
+// what does not look like navigation, that is taken instead: listings and products are no articles. own is its URL. site may be nil; one that knows too little yet
 // is of no use. With markdown the text comes as Markdown too. The context bounds how long the library is waited for.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
 	found := e.ask(ctx, p, own)
 	if found != nil {
 		m := found.Metadata
-		d.Title, d.Byline, d.Date = firstOf(m.Title, p.title), m.Author, m.Date
+		d.Title, d.Byline, d.Date = titleOf(m.Title, p.title), m.Author, m.Date
 	}
 	kept, known := p.kept(site)
 	d.Model = known
-	own2 := plain(p.blocks, kept)
+	whole := plain(p.blocks, kept)
 	switch {
-	case known, found == nil, len(found.ContentText)*sparse < len(own2):
-		d.Text = own2
+	case known, found == nil, len(found.ContentText)*2 < len(whole):
+		d.Text = whole
 		if markdown {
 			prune(p, kept)
 			d.Markdown = toMarkdown(p.tree, own)
@@ -74,9 +74,6 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	d.Language = languageOf(p.lang, d.Text)
 	return d
 }
-
-// sparse: what the library finds counts as too little if it is less than one part in so many of what the blocks have.
-const sparse = 4
 
 // ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.
 func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatura.ExtractResult {
@@ -209,14 +206,28 @@ func languageOf(said, text string) string {
 	return code
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
+// titleOf returns the title that the library has found if the title element has it too, beside the name of the site;
+// else the element's.
+func titleOf(found, element string) string {
+	if found = fold(found); found != "" && (element == "" || strings.Contains(element, found)) {
+		return found
 	}
-	return ""
+	return element
 }
 
-// String says what a document is, for people.
-func (d Document) String() string { return fmt.Sprintf("%s (%d bytes)", d.Title, len(d.Text)) }
+// Plain returns what a document of plain text says.
+func Plain(document []byte) Document {
+	said := strings.TrimSpace(strings.ToValidUTF8(string(document), "\uFFFD"))
+	title, _, _ := strings.Cut(said, "\n")
+	const longest = 200 // bytes of a first line that is a title
+	if len(title) > longest {
+		title = ""
+	}
+	return Document{Title: strings.TrimSpace(title), Text: said, Markdown: said, Language: languageOf("", said)}
+}
+
+// Main returns the main text by the blocks alone, without the library: it is for many pages.
+func (p *Page) Main(site *Site) string {
+	kept, _ := p.kept(site)
+	return plain(p.blocks, kept)
+}

@@ -35,6 +35,9 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
+// MaxBytes returns the bound in force of the bytes of a document.
+func (l Limits) MaxBytes() int64 { return l.orDefault().Bytes }
+
 // ErrUnreadable matches the errors of documents of which no text can be had.
 var ErrUnreadable = errors.New("text: unreadable")
 
@@ -60,7 +63,7 @@ type block struct {
 }
 
 // fewWords is where the words of a block are counted no further.
-const fewWords = 5
+const fewWords = 8
 
 // mostlyLinks tells whether at least four fifths of the block are links.
 func (b *block) mostlyLinks() bool { return b.links*5 >= len(b.text)*4 }

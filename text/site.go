@@ -93,7 +93,7 @@ func (s *Site) boilerplate(p *Page) []bool {
 	}
 	atMargin := func(i int) bool {
 		b := &p.blocks[i]
-		out[i] = repeated[i] || s.repeats(beginKey(b), everyMargin) && !b.heading && b.words <= fewWords && len(b.text) < longestLine ||
+		out[i] = repeated[i] || s.repeats(beginKey(b), everyMargin) && !b.heading && len(b.text) < longestLine ||
 			b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
 		return out[i]
 	}
@@ -105,9 +105,10 @@ func (s *Site) boilerplate(p *Page) []bool {
 	for last > first && atMargin(last) {
 		last--
 	}
+	link := func(i int) bool { return repeated[i] && p.blocks[i].mostlyLinks() }
 	for i := first; i <= last; i++ {
-		b := &p.blocks[i]
-		out[i] = repeated[i] && !b.heading && (b.words >= fewWords || b.mostlyLinks())
+		inList := link(i) && (i > first && link(i-1) || i < last && link(i+1))
+		out[i] = repeated[i] && !p.blocks[i].heading && (p.blocks[i].words >= fewWords || inList)
 	}
 	return out
 }
