@@ -134,6 +134,7 @@ type Options struct {
 	// Changes serves the change feed, whose lines are like ChangeLine; nil: there is none.
 	Changes    http.Handler
 	ChangeLine any
+	Corpus     Corpus                 // serves texts; nil: there are none
 	Version    string                 // of the program
 	Collectors []prometheus.Collector // what /metrics shows
 }
@@ -163,6 +164,9 @@ func Handler(o Options) http.Handler {
 	endpoints := s.endpoints(o)
 	if o.Steerer != nil {
 		endpoints = append(endpoints, orders(o.Steerer)...)
+	}
+	if o.Corpus != nil {
+		endpoints = append(endpoints, s.corpusEndpoints(o.Corpus)...)
 	}
 	if o.Changes != nil {
 		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "What becomes of pages, a change a line, or as Server-Sent Events.", changeParameters(),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/RadhiFadlillah/whatlanggo"
 	trafilatura "github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"freshet/weburl"
 )
@@ -59,7 +61,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	d.Model = known
 	whole := plain(p.blocks, kept)
 	switch {
-	case known, found == nil, len(found.ContentText)*2 < len(whole):
+	case known, found == nil, len(whole) < fewBytes, len(found.ContentText)*2 < len(whole):
 		d.Text = whole
 		if markdown {
 			prune(p, kept)
@@ -74,6 +76,9 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	d.Language = languageOf(p.lang, d.Text)
 	return d
 }
+
+// fewBytes is how short a page the library is not asked about: it takes all of it, what is hidden too.
+const fewBytes = 300
 
 // ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.
 func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatura.ExtractResult {
@@ -117,11 +122,13 @@ func contained(tree *html.Node, own weburl.URL) (found *trafilatura.ExtractResul
 	return found
 }
 
-// clone copies a tree: the library takes apart what it is given. The parser bounds the depth.
+// clone copies a tree, but for what is for browsers without scripts: the library takes apart what it is given. The parser bounds the depth.
 func clone(n *html.Node) *html.Node {
 	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		out.AppendChild(clone(c))
+		if c.DataAtom != atom.Noscript {
+			out.AppendChild(clone(c))
+		}
 	}
 	return out
 }
@@ -133,7 +140,9 @@ func (p *Page) kept(site *Site) (kept []bool, known bool) {
 		for i, repeats := range site.boilerplate(p) {
 			kept[i] = !repeats
 		}
-		return kept, true
+		if slices.Contains(kept, true) {
+			return kept, true
+		}
 	}
 	for i := range p.blocks {
 		kept[i] = !p.blocks[i].chrome
@@ -166,6 +175,22 @@ func prune(p *Page, kept []bool) {
 			piece.Data = ""
 		}
 	}
+	sweep(p.tree)
+}
+
+// sweep removes the elements in which neither text nor an image is left. It returns whether n is one.
+func sweep(n *html.Node) (bare bool) {
+	bare = n.DataAtom != atom.Img && (n.Type != html.TextNode || strings.TrimSpace(n.Data) == "")
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if !sweep(c) {
+			bare = false
+		} else if c.Type == html.ElementNode && c.DataAtom != atom.Br && c.DataAtom != atom.Td {
+			n.RemoveChild(c)
+		}
+		c = next
+	}
+	return bare
 }
 
 // toMarkdown returns a tree as Markdown, "" if that cannot be.

@@ -72,8 +72,11 @@ func (b *block) mostlyLinks() bool { return b.links*5 >= len(b.text)*4 }
 func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 	limits = limits.orDefault()
 	decoded, err := charset.NewReader(bytes.NewReader(document), contentType)
-	if err != nil {
+	if err != nil && len(document) > 0 {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if len(document) == 0 {
+		decoded = bytes.NewReader(nil)
 	}
 	tree, err := html.ParseWithOptions(io.LimitReader(decoded, limits.Bytes), html.ParseOptionEnableScripting(false))
 	if err != nil {

@@ -1,6 +1,10 @@
 package text
 
-import "github.com/zeebo/xxh3"
+import (
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
 
 const (
 	ripe        = 8     // pages, after which a site is known
@@ -75,7 +79,13 @@ func keysOf(b *block) [3]uint64 {
 	return keys
 }
 
-func textKey(b *block) uint64  { return xxh3.HashStringSeed(alike(b.text), seedText) }
+func textKey(b *block) uint64 {
+	if b.heading {
+		return xxh3.HashStringSeed(b.text, seedText) // numbers of chapters are all that some differ in
+	}
+	return xxh3.HashStringSeed(alike(b.text), seedText)
+}
+
 func beginKey(b *block) uint64 { return xxh3.HashStringSeed(firstWords(b.text), b.place+seedBegin) }
 func linksKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedLinks) }
 
@@ -93,8 +103,7 @@ func (s *Site) boilerplate(p *Page) []bool {
 	}
 	atMargin := func(i int) bool {
 		b := &p.blocks[i]
-		out[i] = repeated[i] || s.repeats(beginKey(b), everyMargin) && !b.heading && len(b.text) < longestLine ||
-			b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
+		out[i] = repeated[i] || b.isStamp() && s.repeats(beginKey(b), everyMargin) || b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
 		return out[i]
 	}
 	first := 0
@@ -113,5 +122,8 @@ func (s *Site) boilerplate(p *Page) []bool {
 	return out
 }
 
-// longestLine bounds a line of the margin such as "Last modified …", in bytes.
-const longestLine = 200
+// isStamp tells whether a block may be a line of the margin such as "Last modified on …".
+func (b *block) isStamp() bool {
+	const longest = 200 // bytes
+	return !b.heading && len(b.text) < longest && strings.ContainsAny(b.text, "0123456789")
+}

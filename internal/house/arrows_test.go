@@ -33,6 +33,7 @@ var rooms = map[string]string{
 	"frontier":      "weburl",
 	"fetch":         "weburl clock memory",
 	"extract":       "weburl",
+	"text":          "weburl",
 	"change":        "",
 	"allocate":      "",
 	"schedule":      "",
@@ -57,6 +58,10 @@ var rooms = map[string]string{
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
+
+	"text/stored": "weburl store fetch text",
+
+	"index": "weburl clock store feed text text/stored",
 
 	"feed/broadcast":           "weburl store clock feed feed/broadcast/scheduler",
 	"feed/broadcast/multicast": "clock", // it carries frames and knows nothing of what is in them

@@ -1,0 +1,218 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Text is what a version of a page says.
+type Text struct {
+	URL         string     `json:"url"`
+	Version     uint32     `json:"version"`
+	At          time.Time  `json:"at"`
+	Title       string     `json:"title"`
+	Byline      string     `json:"byline,omitempty"`
+	Date        *time.Time `json:"date,omitempty"` // of publication
+	Language    string     `json:"language,omitempty"`
+	Text        string     `json:"text"`
+	Markdown    string     `json:"markdown,omitempty"`
+	SiteLearned bool       `json:"site_learned"` // what repeats across the site was left out
+}
+
+// Duplicates are pages whose last versions say nearly the same.
+type Duplicates struct {
+	Cluster string   `json:"cluster"` // the URL of one of them
+	Pages   int      `json:"pages"`
+	Exact   bool     `json:"exact"` // the bodies are the same, byte by byte
+	URLs    []string `json:"urls"`
+}
+
+// Hit is a page that a search found. Freshness is the probability that it has not changed since it was fetched, by what
+// is believed of it; absent if too little is known.
+type Hit struct {
+	URL         string     `json:"url"`
+	Title       string     `json:"title"`
+	Snippet     string     `json:"snippet"` // what was found stands between « and »
+	Score       float64    `json:"score"`
+	Site        string     `json:"site"`
+	Language    string     `json:"language,omitempty"`
+	Date        *time.Time `json:"date,omitempty"`
+	LastFetched *time.Time `json:"last_fetched"`
+	Freshness   *float64   `json:"freshness,omitempty"`
+}
+
+// Search is what is searched for. Zero values are no filters.
+type Search struct {
+	Words         string
+	Site          string
+	Language      string
+	Since, Before time.Time // of the last change
+	From, Limit   int
+}
+
+// The bounds of a search.
+const (
+	longestSearch = 1 << 10 // bytes of its words
+	defaultHits   = 10
+	maxHits       = 100
+	deepestHit    = 10_000
+)
+
+// Corpus reads the texts of a data directory. All methods are safe for concurrent use.
+type Corpus interface {
+	// Text returns what a version says: its number, or 0 for the last one at time at (zero: now). It returns ErrNotFound
+	// if there is none.
+	Text(ctx context.Context, url string, version uint32, at time.Time, markdown bool) (Text, error)
+	// Duplicates iterates over the groups of near-duplicate pages, the largest first.
+	Duplicates(ctx context.Context) iter.Seq2[Duplicates, error]
+	// Search returns pages, the best first. It returns ErrNotFound if there is no index.
+	Search(ctx context.Context, s Search) ([]Hit, error)
+}
+
+// corpusEndpoints are those that read texts.
+func (s server) corpusEndpoints(c Corpus) []endpoint {
+	get := http.MethodGet
+	return []endpoint{
+		{get, "/api/v1/text", "What a stored version says, without what repeats across its site.", []parameter{
+			{"url", "string", "a page", true},
+			{"version", "integer", "number of the version; the last one if none is given", false},
+			{"at", "date-time", "the version that was held at this time", false},
+			{"markdown", "string", "true: as Markdown too", false}}, nil, typeJSON, Text{}, s.textOf(c)},
+		{get, "/api/v1/duplicates", "Groups of pages that say nearly the same, a group a line.", nil, nil, typeLines, Duplicates{}, duplicatesOf(c)},
+		{get, "/api/v1/search", "Pages that are about some words, the best first, a hit a line.", []parameter{
+			{"q", "string", "the words; \"in quotes\" a phrase, -word without it", true},
+			{"site", "string", "only pages of this site, such as https://example.org", false},
+			{"language", "string", "only pages in this language, such as en", false},
+			{"since", "date-time", "only pages that changed then or later", false},
+			{"before", "date-time", "only pages that last changed before", false},
+			{"from", "integer", "hits to leave out at the beginning", false},
+			{"limit", "integer", "hits, at most 100; 10 if none is given", false}}, nil, typeLines, Hit{}, searchOf(c)},
+	}
+}
+
+func (s server) textOf(c Corpus) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		version, err := number(query, "version", 0, 1<<32-1)
+		at, wrong := timeOf(query, "at")
+		if err := errors.Join(err, wrong); err != nil {
+			refuse(w, http.StatusBadRequest, err)
+			return
+		}
+		if _, err := s.shown(query.Get("url")); err != nil {
+			fail(w, err)
+			return
+		}
+		said, err := c.Text(r.Context(), query.Get("url"), uint32(version), at, query.Get("markdown") == "true")
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		writeJSON(w, said)
+	}
+}
+
+func duplicatesOf(c Corpus) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { sendLines(w, c.Duplicates(r.Context())) }
+}
+
+func searchOf(c Corpus) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s, err := parseSearch(r.URL.Query())
+		if err != nil {
+			refuse(w, http.StatusBadRequest, err)
+			return
+		}
+		hits, err := c.Search(r.Context(), s)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		sendLines(w, func(yield func(Hit, error) bool) {
+			for _, hit := range hits {
+				if !yield(hit, nil) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// parseSearch reads the query of a search.
+func parseSearch(query url.Values) (s Search, err error) {
+	s = Search{Words: query.Get("q"), Site: query.Get("site"), Language: query.Get("language")}
+	if s.Words == "" || len(s.Words) > longestSearch {
+		return s, fmt.Errorf("q: want some words, at most %d bytes", longestSearch)
+	}
+	var faults [4]error
+	s.Since, faults[0] = timeOf(query, "since")
+	s.Before, faults[1] = timeOf(query, "before")
+	s.From, faults[2] = number(query, "from", 0, deepestHit)
+	s.Limit, faults[3] = number(query, "limit", defaultHits, maxHits)
+	return s, errors.Join(faults[:]...)
+}
+
+// number reads a number of a query that lies between 0 and most.
+func number(query url.Values, name string, without, most int) (int, error) {
+	text := query.Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("%s %q: want a number up to %d", name, text, most)
+	}
+	return n, nil
+}
+
+// timeOf reads a time of a query, zero if it has none.
+func timeOf(query url.Values, name string) (time.Time, error) {
+	text := query.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%s %q: want a time such as 2026-01-31T12:00:00Z", name, text)
+	}
+	return at, nil
+}
+
+// sendLines answers with a line of JSON each. An error before the first is the answer; later it is the last line:
+// {"error":…}.
+func sendLines[T any](w http.ResponseWriter, lines iter.Seq2[T, error]) {
+	out := bufio.NewWriterSize(w, 64<<10)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	begun := false
+	for line, err := range lines {
+		switch {
+		case err != nil && !begun:
+			fail(w, err)
+			return
+		case err != nil:
+			encoder.Encode(map[string]string{"error": err.Error()})
+			out.Flush()
+			return
+		case !begun:
+			w.Header().Set("Content-Type", typeLines)
+			begun = true
+		}
+		if encoder.Encode(line) != nil {
+			return // the client has gone
+		}
+	}
+	if !begun {
+		w.Header().Set("Content-Type", typeLines)
+		w.WriteHeader(http.StatusOK)
+	}
+	out.Flush()
+}

@@ -1,0 +1,249 @@
+package text_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/text"
+	"freshet/weburl"
+)
+
+// manual is page n of a site of documentation, which has navigation, a list of links beside the text, a footer and a
+// line that tells when it was made.
+func manual(n int) string {
+	return fmt.Sprintf(`<!doctype html><html lang="en"><head><title>Command %[1]d — Manual</title></head><body>
+<div class="top"><a href="/">Home</a> <a href="/all">All commands</a></div>
+<div class="way"><a href="%[2]d.html">previous: command %[2]d</a></div>
+<h1>Command %[1]d</h1>
+<p>The command number %[3]s does what no other one can do for the people who have asked for it.</p>
+<h2>See also</h2>
+<ul><li><a href="/a">alpha%[3]s</a><li><a href="/b">beta%[3]s</a></ul>
+<table><tr><td>Default:</td><td>none of %[3]s</td></tr></table>
+<p>Whoever wants to know more about %[3]s may ask.</p>
+<div class="foot"><p>Made by the writers of this manual, who are many, for everybody.</p>
+<p class="when">Last modified on %[4]d November 2026</p></div></body></html>`, n, n-1, name(n), n%28+1)
+}
+
+// name makes a word of a number.
+func name(n int) string {
+	var b strings.Builder
+	for ; n > 0; n /= 26 {
+		b.WriteByte(byte('a' + n%26))
+	}
+	return "q" + b.String()
+}
+
+func parse(t testing.TB, document string) *text.Page {
+	t.Helper()
+	p, err := text.Parse("text/html; charset=utf-8", []byte(document), text.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func read(t testing.TB, document string, site *text.Site, markdown bool) text.Document {
+	t.Helper()
+	u, err := weburl.Parse("http://manual.test/1.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	return e.Read(context.Background(), parse(t, document), u, site, markdown)
+}
+
+// TestWhatRepeatsIsLeftOut shows a site a sample of its pages and reads another: what all have is gone, what the page
+// alone has is there.
+func TestWhatRepeatsIsLeftOut(t *testing.T) {
+	site := &text.Site{}
+	for n := 1; n <= 40; n++ {
+		site.Learn(parse(t, manual(n)))
+	}
+	d := read(t, manual(1000), site, true)
+	want := "Command 1000\n" +
+		"The command number " + name(1000) + " does what no other one can do for the people who have asked for it.\n" +
+		"See also\nalpha" + name(1000) + "\nbeta" + name(1000) + "\nDefault:\nnone of " + name(1000) + "\n" +
+		"Whoever wants to know more about " + name(1000) + " may ask."
+	if d.Text != want || !d.Model {
+		t.Errorf("got %q\nwant %q", d.Text, want)
+	}
+	if d.Title != "Command 1000 — Manual" && d.Title != "Command 1000" || d.Language != "en" {
+		t.Errorf("title %q, language %q", d.Title, d.Language)
+	}
+	for _, part := range []string{"# Command 1000", "## See also", "[alpha" + name(1000) + "](http://manual.test/a)"} {
+		if !strings.Contains(d.Markdown, part) {
+			t.Errorf("no %q in %s", part, d.Markdown)
+		}
+	}
+	for _, part := range []string{"All commands", "writers of this manual", "Last modified", "previous"} {
+		if strings.Contains(d.Markdown, part) {
+			t.Errorf("%q in %s", part, d.Markdown)
+		}
+	}
+}
+
+// TestFewPagesSayNothing holds that a site is not believed before it has shown eight pages.
+func TestFewPagesSayNothing(t *testing.T) {
+	site := &text.Site{}
+	for n := 1; n <= 7; n++ {
+		site.Learn(parse(t, manual(n)))
+	}
+	if d := read(t, manual(1000), site, false); d.Model || !strings.Contains(d.Text, "does what no other one can do") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestTemplateIsLearnedAnew shows a site an old template, then many pages of which every block is new, and then a new
+// template.
+func TestTemplateIsLearnedAnew(t *testing.T) {
+	site := &text.Site{}
+	for n := range 400 {
+		var b strings.Builder
+		for i := range 200 {
+			fmt.Fprintf(&b, "<p>%s and %s are words of this paragraph alone", name(n*1000+i), name(i*7919+n))
+		}
+		site.Learn(parse(t, "<p>The first line of a page that everybody sees and nobody reads.</p>"+b.String()))
+	}
+	d := read(t, "<p>The first line of a page that everybody sees and nobody reads.</p><p>But this line is new.", site, false)
+	if d.Text != "But this line is new." {
+		t.Errorf("got %q", d.Text)
+	}
+}
+
+func TestPages(t *testing.T) {
+	for name, test := range map[string]struct{ document, title, want string }{
+		"white space":   {"<title> A\n B </title><p> one \n two<p>three", "A B", "one two\nthree"},
+		"inline":        {"<p>on<b>e</b> <a href=x>two</a>", "", "one two"},
+		"hidden":        {"<p>one<p hidden>two<p style='display: none'>three<p aria-hidden=true>four", "", "one"},
+		"scripts":       {"<p>one<script>two</script><style>three</style><noscript>four</noscript>", "", "one"},
+		"navigation":    {"<nav><p>menu</nav><p>one<footer>two</footer><div class=cookie-banner>three</div>", "", "one"},
+		"nothing":       {"", "", ""},
+		"not html":      {"<<<>", "", "<<<>"},
+		"unclosed deep": {strings.Repeat("<div>", 400) + "deep", "", "deep"},
+	} {
+		d := read(t, test.document, nil, true)
+		if d.Text != test.want || d.Title != test.title {
+			t.Errorf("%s: %q, %q", name, d.Title, d.Text)
+		}
+	}
+}
+
+// TestDeepDocument holds that a document deeper than the parser reads is refused.
+func TestDeepDocument(t *testing.T) {
+	_, err := text.Parse("text/html", []byte(strings.Repeat("<div>", 100_000)), text.Limits{})
+	if err == nil {
+		t.Error("read")
+	}
+}
+
+// TestLimits holds that what exceeds a limit is cut and does no harm.
+func TestLimits(t *testing.T) {
+	long := strings.Repeat("<p>a paragraph of some words", 1000)
+	p, err := text.Parse("text/html", []byte(long), text.Limits{Blocks: 10})
+	if err != nil || strings.Count(p.Main(nil), "\n") != 9 {
+		t.Errorf("%v: %q", err, p.Main(nil))
+	}
+	p, err = text.Parse("text/html", []byte(long), text.Limits{Bytes: 100})
+	if err != nil || len(p.Main(nil)) > 100 {
+		t.Errorf("%v: %q", err, p.Main(nil))
+	}
+}
+
+// TestLibraryIsNotWaitedFor reads with a context that has ended: the blocks decide.
+func TestLibraryIsNotWaitedFor(t *testing.T) {
+	u, _ := weburl.Parse("http://manual.test/1.html")
+	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
+	defer cancel()
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	for range 10 {
+		if d := e.Read(ctx, parse(t, manual(5)), u, nil, true); !strings.Contains(d.Text, "does what no other") {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// TestNearDuplicates plants copies of texts of which a part of the words is changed, so that the Jaccard of their runs
+// of words is known, among texts that share half.
+func TestNearDuplicates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 1))
+	const (
+		texts = 1000
+		words = 400
+	)
+	var signatures []text.Signature
+	var truth [][2]int // pairs with a Jaccard of 0.8 and more
+	for range texts {
+		own := make([]string, words)
+		for i := range own {
+			own[i] = name(1 + rng.IntN(100_000))
+		}
+		first := len(signatures)
+		signatures = append(signatures, text.Sign(strings.Join(own, " ")))
+		// The end of the copy is new: n of its words, so that of the runs words−3−n are shared, and n are each one's own.
+		for _, changed := range []int{words / 10 * 10 / 100 * 10, words / 3} { // 0.82 and 0.5
+			copied := append([]string(nil), own...)
+			for i := words - changed; i < words; i++ {
+				copied[i] = name(100_001 + rng.IntN(100_000))
+			}
+			if shared := words - 3 - changed; float64(shared)/float64(shared+2*changed) >= 0.8 {
+				truth = append(truth, [2]int{first, len(signatures)})
+			}
+			signatures = append(signatures, text.Sign(strings.Join(copied, " ")))
+		}
+	}
+	cluster := text.Clusters(signatures)
+	found, told := 0, 0
+	for _, pair := range truth {
+		if cluster[pair[0]] == cluster[pair[1]] {
+			found++
+		}
+	}
+	for i, c := range cluster {
+		if c != i {
+			told++
+		}
+	}
+	recall, precision := float64(found)/float64(len(truth)), float64(found)/float64(told)
+	t.Logf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
+	if len(truth) != texts || recall < 0.98 || precision < 0.99 {
+		t.Errorf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
+	}
+}
+
+func TestShortTextsAreAlone(t *testing.T) {
+	same := text.Sign("not found")
+	if got := text.Clusters([]text.Signature{same, same}); got[1] != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(manual(3)), "text/html")
+	f.Add([]byte("<table><a><pre>\n<li><select><math><mi></svg>"), "text/html; charset=utf-16")
+	site := &text.Site{}
+	for n := 1; n <= 10; n++ {
+		site.Learn(parse(f, manual(n)))
+	}
+	u, _ := weburl.Parse("http://manual.test/1.html")
+	f.Fuzz(func(t *testing.T, document []byte, contentType string) {
+		e := text.NewExtractor(text.Limits{Nodes: 1000})
+		defer e.Close()
+		for _, s := range []*text.Site{nil, site} {
+			p, err := text.Parse(contentType, document, text.Limits{})
+			if err != nil {
+				return
+			}
+			said := p.Main(s)
+			if d := e.Read(context.Background(), p, u, s, true); s != nil && d.Text != said {
+				t.Errorf("%q, then %q", said, d.Text)
+			}
+			text.Sign(said)
+		}
+	})
+}
