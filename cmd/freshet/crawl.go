@@ -120,6 +120,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface of --feed-multicast; empty: the machine's choice")
 	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
 	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent to each --webhook, a line each, in their order")
+	flags.BoolVar(&s.feed.index, "index", false, "keep a full-text index of the last version of every page, for freshet search and /api/v1/search")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -133,7 +134,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, notNegative, "adaptive-delay", "gamma")
 	check(flags, validFleet, "fleet")
 	check(flags, digit, "warc-level")
-	check(flags, truth, "allow-private", "refresh")
+	check(flags, truth, "allow-private", "refresh", "index")
 	check(flags, fraction, "discovery-share")
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")
@@ -439,10 +440,10 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		engine.Close()
 		return err
 	}
-	if err := news.tell(engine.Store(), hooks); err != nil {
+	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine.Store())); err != nil {
+		news.end()
 		front.stop()
-		engine.Close()
-		return err
+		return errors.Join(err, news.close(), engine.Close())
 	}
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
@@ -464,7 +465,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	}
 	news.end()
 	front.stop()
-	if closing := engine.Close(); err == nil {
+	if closing := errors.Join(news.close(), engine.Close()); err == nil {
 		err = closing
 	}
 	if asJSON {

@@ -16,6 +16,7 @@ import (
 	"freshet/feed/broadcast/scheduler"
 	"freshet/feed/resourcesync"
 	"freshet/feed/webhook"
+	"freshet/index"
 	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
@@ -29,6 +30,7 @@ type feedSettings struct {
 	group, on       string // of the multicast, and its interface
 	hooks           hookURLs
 	secretFile      string // of the hooks
+	index           bool   // keep a full-text index
 }
 
 func (s *feedSettings) validate() error {
@@ -62,6 +64,8 @@ type publisher struct {
 	running sync.WaitGroup
 	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
 	told    atomic.Pointer[webhook.Sender]   // nil if there are none
+	pages   atomic.Pointer[index.Index]      // nil if none is kept
+	texts   *corpus                          // for questions about what pages say
 }
 
 // newPublisher returns the publisher of the engine that will be opened with the options, which get its bell.

@@ -19,8 +19,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard"
+	"freshet/index"
 	"freshet/store"
 )
 
@@ -70,7 +72,20 @@ func readingAPI(data, crawl string) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inProcessAPI(apiOptions(reader{store: s}, nil), s.Close), nil
+	var opened *index.Index
+	texts := newCorpus(reader{store: s}, clock.Real(), sync.OnceValues(func() (pages *index.Index, err error) {
+		opened, err = index.OpenToSearch(index.Options{Dir: indexDir(data, crawl), Store: s})
+		return opened, err
+	}))
+	options := apiOptions(reader{store: s}, nil)
+	options.Corpus = texts
+	return inProcessAPI(options, func() error {
+		texts.close()
+		if opened == nil {
+			return s.Close()
+		}
+		return errors.Join(opened.Close(), s.Close())
+	}), nil
 }
 
 // inProcessAPI serves an API without a socket; at its end it waits for what runs and calls end.
@@ -217,9 +232,13 @@ func pagesCommand() *cobra.Command {
 	}
 	check(cmd.Flags(), validState, "state")
 	check(cmd.Flags(), validSite, "site")
+	duplicates := cmd.Flags().Bool("duplicates", false, "instead: groups of pages that say nearly the same")
 	skipped := cmd.Flags().Bool("skipped", false, "instead: what was not fetched or not kept, by reason, with counts and samples")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, an object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *duplicates {
+			return look(cmd.Context(), *data, *crawl, "/api/v1/duplicates", nil, func(body io.Reader) error { return printDuplicates(cmd.OutOrStdout(), body, *asJSON) })
+		}
 		if *skipped {
 			return look(cmd.Context(), *data, *crawl, "/api/v1/skipped", nil, func(body io.Reader) error { return printSkipped(cmd.OutOrStdout(), body, *asJSON) })
 		}

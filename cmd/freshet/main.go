@@ -71,7 +71,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), viewCommand(), statusCommand(),
-		pagesCommand(), historyCommand(), catCommand(), explainCommand(),
+		pagesCommand(), historyCommand(), catCommand(), textCommand(), searchCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
 		seenCommand(), labCommand(),

@@ -99,6 +99,7 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Corpus = news.corpus(engine.Store())
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
 	handler := news.serve(engine.Store(), dashboard.Handler(served))

@@ -1,0 +1,410 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard"
+	"freshet/index"
+	"freshet/node"
+	"freshet/store"
+	"freshet/text"
+	"freshet/text/stored"
+	"freshet/weburl"
+)
+
+// corpus shows the texts of a store as the API reads them.
+type corpus struct {
+	reader
+	clock *clock.Clock
+	open  func() (*index.Index, error) // the index; its error is index.ErrNone if there is none
+
+	mu    sync.Mutex // one text is read at a time: what is hostile costs one processor; guards texts
+	texts *stored.Reader
+}
+
+// newCorpus returns the corpus of a store. open is called for every search.
+func newCorpus(r reader, c *clock.Clock, open func() (*index.Index, error)) *corpus {
+	return &corpus{reader: r, clock: c, open: open}
+}
+
+// close gives back what the corpus took, after the last question.
+func (c *corpus) close() {
+	if c.texts != nil {
+		c.texts.Close()
+	}
+}
+
+// ask calls do with what reads texts.
+func (c *corpus) ask(do func(*stored.Reader) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.texts == nil {
+		c.texts = stored.NewReader(c.store, text.Limits{})
+	}
+	return do(c.texts)
+}
+
+// Text implements dashboard.Corpus.
+func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Time, markdown bool) (out dashboard.Text, err error) {
+	row, p, fp, err := c.find(raw)
+	if err != nil {
+		return out, err
+	}
+	versions, err := c.store.Versions(p, fp)
+	if err != nil {
+		return out, err
+	}
+	version, ok := pick(versions, number, at)
+	if !ok {
+		return out, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
+	}
+	var said text.Document
+	err = c.ask(func(texts *stored.Reader) error {
+		said, err = texts.Document(ctx, row.URL, &version, markdown)
+		return err
+	})
+	if errors.Is(err, stored.ErrNoText) {
+		err = fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
+	}
+	return dashboard.Text{URL: row.URL.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
+		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
+}
+
+// mostCompared bounds the pages whose texts are compared, and with them the memory: about 300 bytes each.
+const mostCompared = 2_000_000
+
+// compared is a page among those whose texts are compared.
+type compared struct {
+	partition   weburl.Partition
+	fingerprint weburl.Fingerprint
+	body        store.BodyDigest
+}
+
+// Duplicates implements dashboard.Corpus.
+func (c *corpus) Duplicates(ctx context.Context) iter.Seq2[dashboard.Duplicates, error] {
+	return func(yield func(dashboard.Duplicates, error) bool) {
+		pages, clusters, err := c.clusters(ctx)
+		if err != nil {
+			yield(dashboard.Duplicates{}, err)
+			return
+		}
+		for _, members := range clusters {
+			group, err := c.group(pages, members)
+			if !yield(group, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// clusters returns the pages that are live, and the groups of those that say nearly the same, the largest first.
+func (c *corpus) clusters(ctx context.Context) (pages []compared, groups [][]int, err error) {
+	var signatures []text.Signature
+	for p := range c.store.Partitions() {
+		home := weburl.Partition(p)
+		for row, err := range c.store.Pages(home) {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return nil, nil, err
+			}
+			if row.State != store.StateLive || row.Versions == 0 {
+				continue
+			}
+			if len(pages) == mostCompared {
+				return nil, nil, fmt.Errorf("more than %d pages: too many to compare", mostCompared)
+			}
+			sig, err := c.signature(home, row)
+			if err != nil {
+				return nil, nil, err
+			}
+			pages, signatures = append(pages, compared{home, row.Fingerprint, row.BodyDigest}), append(signatures, sig)
+		}
+	}
+	joinSame(pages, signatures)
+	members := map[int][]int{}
+	for i, leader := range text.Clusters(signatures) {
+		members[leader] = append(members[leader], i)
+	}
+	for _, group := range members {
+		if len(group) > 1 {
+			groups = append(groups, group)
+		}
+	}
+	slices.SortFunc(groups, func(a, b []int) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a[0], b[0]))
+	})
+	return pages, groups, nil
+}
+
+// joinSame gives pages with the same body that are too short to compare a signature that no other body has.
+func joinSame(pages []compared, signatures []text.Signature) {
+	for i := range pages {
+		if signatures[i] == (text.Signature{}) {
+			for j := range signatures[i] {
+				signatures[i][j] = pages[i].body[j%len(pages[i].body)] ^ byte(j)
+			}
+		}
+	}
+}
+
+// signature returns that of a page's last version; zero if there is no text.
+func (c *corpus) signature(home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
+	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
+	if err != nil {
+		return sig, err
+	}
+	err = c.ask(func(texts *stored.Reader) error {
+		sig, err = texts.Signature(row.URL, &v)
+		return err
+	})
+	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {
+		err = nil
+	}
+	return sig, err
+}
+
+// group returns the pages of a group by their URLs.
+func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplicates, err error) {
+	group.Exact = true
+	for _, i := range members {
+		row, err := c.store.Page(pages[i].partition, pages[i].fingerprint)
+		if err != nil {
+			return group, err
+		}
+		group.URLs = append(group.URLs, row.URL.String())
+		group.Exact = group.Exact && pages[i].body == pages[members[0]].body
+	}
+	slices.Sort(group.URLs)
+	group.Cluster, group.Pages = group.URLs[0], len(group.URLs)
+	return group, nil
+}
+
+// Search implements dashboard.Corpus.
+func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
+	pages, err := c.open()
+	if errors.Is(err, index.ErrNone) {
+		err = fmt.Errorf("%w: %w: freshet crawl and serve keep one with --index", dashboard.ErrNotFound, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q := index.Query{Words: s.Words, Language: s.Language, Since: s.Since, Before: s.Before, From: s.From, Limit: s.Limit}
+	if s.Site != "" {
+		u, err := weburl.Parse(s.Site)
+		if err != nil {
+			return nil, fmt.Errorf("%w: site: %w", dashboard.ErrOrder, err)
+		}
+		q.Site = u.Site()
+	}
+	found, err := pages.Search(ctx, q)
+	if errors.Is(err, index.ErrQuery) {
+		err = fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]dashboard.Hit, 0, len(found))
+	for _, f := range found {
+		hits = append(hits, dashboard.Hit{URL: f.Page.URL.String(), Title: f.Title, Snippet: f.Snippet, Score: f.Score, Site: string(f.Page.URL.Site()),
+			Language: f.Language, LastFetched: whenNs(f.Page.LastFetched), Freshness: c.freshness(f.Page)})
+	}
+	return hits, nil
+}
+
+// freshness returns the probability that a page is as it was when it was last fetched, nil if too little is known.
+func (c *corpus) freshness(row store.PageAt) *float64 {
+	visits, err := c.store.Visits(c.store.Home(row.URL.Site()), row.Fingerprint)
+	if err != nil {
+		return nil
+	}
+	model, ok := node.FitVisits(visits)
+	if !ok {
+		return nil
+	}
+	days := c.clock.Now().Sub(time.Unix(0, row.LastFetched)).Hours() / 24
+	return new(math.Exp(-model.RatePerDay * max(0, days)))
+}
+
+// indexDir is where the index of a crawl lies.
+func indexDir(data, crawl string) string { return filepath.Join(data, "index", crawl) }
+
+// indexed keeps the index of a running crawl until the publisher's end, if that is wanted.
+func (p *publisher) index(s *store.Store) error {
+	if !p.settings.index {
+		return nil
+	}
+	pages, err := index.Open(index.Options{Dir: indexDir(p.dir, p.crawl), Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger})
+	if err != nil {
+		return err
+	}
+	p.pages.Store(pages)
+	p.running.Go(func() {
+		if err := pages.Run(p.ctx); err != nil {
+			p.logger.Error("the index is no longer kept", "error", err)
+		}
+	})
+	return nil
+}
+
+// corpus returns what reads the texts of a running crawl, until close.
+func (p *publisher) corpus(s *store.Store) *corpus {
+	p.texts = newCorpus(reader{store: s}, p.clock, p.searched)
+	return p.texts
+}
+
+// close gives back what was taken for questions, after the last of them.
+func (p *publisher) close() error {
+	p.texts.close()
+	if pages := p.pages.Load(); pages != nil {
+		return pages.Close()
+	}
+	return nil
+}
+
+// searched returns the index that is kept.
+func (p *publisher) searched() (*index.Index, error) {
+	if pages := p.pages.Load(); pages != nil {
+		return pages, nil
+	}
+	return nil, index.ErrNone
+}
+
+func textCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "text URL", Short: "Show what a stored version says", Args: command.OneArg("URL"),
+		Long: "Prints the title and the main text of a version: without navigation, footers and what else repeats across the\n" +
+			"pages of its site that are stored.",
+		Example: "  freshet text https://example.org/\n  freshet text --markdown https://example.org/ > page.md",
+	}
+	data, crawl := directoryFlags(cmd)
+	version := cmd.Flags().Uint32("version", 0, "number of the version; 0: the last")
+	at := cmd.Flags().String("at", "", "the version that was held at this time, RFC 3339")
+	markdown := cmd.Flags().Bool("markdown", false, "print Markdown")
+	asJSON := cmd.Flags().Bool("json", false, "print JSON, with the byline, the date and the language")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := parseURL(args[0]); err != nil {
+			return command.Usage(err)
+		}
+		query := url.Values{"url": args, "at": {*at}, "version": {fmt.Sprint(*version)}, "markdown": {fmt.Sprint(*markdown)}}
+		return look(cmd.Context(), *data, *crawl, "/api/v1/text", query, func(body io.Reader) error {
+			if *asJSON {
+				_, err := io.Copy(cmd.OutOrStdout(), body)
+				return err
+			}
+			var said dashboard.Text
+			if err := json.NewDecoder(body).Decode(&said); err != nil {
+				return err
+			}
+			if *markdown {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), said.Markdown)
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s\n", said.Title, said.Text)
+			return err
+		})
+	}
+	return cmd
+}
+
+func searchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "search WORDS", Short: "Find pages by what they say", Args: cobra.MinimumNArgs(1),
+		Long: "Finds the pages that have all of the words, the best first, in the index that a crawl keeps with --index.\n" +
+			"\"In quotes\" is a phrase; -word is one that a page must not have.",
+		Example: "  freshet search window functions\n  freshet search --site https://example.org --json '\"group by\" -having'",
+	}
+	data, crawl := directoryFlags(cmd)
+	filters := map[string]*string{}
+	for _, f := range [][2]string{
+		{"site", "only pages of this site, such as https://example.org"},
+		{"language", "only pages in this language, such as en"},
+		{"since", "only pages that changed then or later, RFC 3339"},
+		{"before", "only pages that last changed before, RFC 3339"},
+	} {
+		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
+	}
+	limit := cmd.Flags().Int("limit", 10, "hits, at most 100")
+	from := cmd.Flags().Int("from", 0, "hits to leave out at the beginning")
+	asJSON := cmd.Flags().Bool("json", false, "print JSON, a hit a line")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)}}
+		for name, value := range filters {
+			query.Set(name, *value)
+		}
+		return look(cmd.Context(), *data, *crawl, "/api/v1/search", query, func(body io.Reader) error {
+			return eachLine(body, func(line []byte, hit dashboard.Hit) error {
+				if *asJSON {
+					_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+					return err
+				}
+				fresh := ""
+				if hit.Freshness != nil {
+					fresh = fmt.Sprintf(", %.0f %% sure to be current", 100**hit.Freshness)
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+// printDuplicates prints groups of pages, as they are or for people.
+func printDuplicates(out io.Writer, body io.Reader, asJSON bool) error {
+	return eachLine(body, func(line []byte, group dashboard.Duplicates) error {
+		if asJSON {
+			_, err := fmt.Fprintf(out, "%s\n", line)
+			return err
+		}
+		kind := "near"
+		if group.Exact {
+			kind = "exact"
+		}
+		_, err := fmt.Fprintf(out, "%d\t%s\t%s\n", group.Pages, kind, strings.Join(group.URLs, " "))
+		return err
+	})
+}
+
+// eachLine calls do for every line of an answer. A line that tells of a fault ends it.
+func eachLine[T any](body io.Reader, do func(line []byte, value T) error) error {
+	lines := bufio.NewReaderSize(body, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		var read struct {
+			Error string `json:"error"`
+		}
+		var value T
+		if err := errors.Join(json.Unmarshal(line, &read), json.Unmarshal(line, &value)); err != nil {
+			return err
+		}
+		if read.Error != "" {
+			return errors.New(read.Error)
+		}
+		if err := do([]byte(strings.TrimRight(string(line), "\n")), value); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
+	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
+	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
+
+	"freshet/clock"
+	"freshet/feed"
+	"freshet/store"
+	"freshet/text"
+	"freshet/text/stored"
+)
+
+const (
+	format      = "1" // of the documents; another one is made anew
+	pagesAtOnce = 64  // of a batch
+	bytesAtOnce = 4 << 20
+	longestText = 256 << 10 // bytes of a page's text that are indexed
+	gathering   = time.Second
+)
+
+var (
+	markKey   = []byte("freshet-mark")
+	formatKey = []byte("freshet-format")
+)
+
+// Options are what an Index needs.
+type Options struct {
+	Dir    string // of the index; made if absent
+	Store  *store.Store
+	Bell   *feed.Bell // rung when the log has grown; nil for an index that is only searched
+	Clock  *clock.Clock
+	Logger *slog.Logger
+}
+
+// ErrNone matches the error of a directory without an index.
+var ErrNone = errors.New("index: there is none")
+
+// An Index is the full-text index of a crawl. Run is called once; Search may be called by many, also meanwhile.
+type Index struct {
+	o     Options
+	bleve bleve.Index
+}
+
+// Open opens the index for Run, and makes it if there is none that can be used.
+func Open(o Options) (*Index, error) {
+	x := &Index{o: o}
+	opened, err := bleve.Open(o.Dir)
+	if err == nil {
+		if of, err := opened.GetInternal(formatKey); err == nil && string(of) == format {
+			x.bleve = opened
+			return x, nil
+		}
+		opened.Close()
+	}
+	if err := x.anew(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// OpenToSearch opens the index that is there, without a change. Its error is ErrNone if there is none.
+func OpenToSearch(o Options) (*Index, error) {
+	opened, err := bleve.OpenUsing(o.Dir, map[string]any{"read_only": true})
+	if errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing) {
+		return nil, fmt.Errorf("%w in %s", ErrNone, o.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	x := &Index{o: o}
+	x.bleve = opened
+	return x, nil
+}
+
+// Close closes the index. Nobody may use it any more.
+func (x *Index) Close() error { return x.bleve.Close() }
+
+// anew throws the index away and begins an empty one.
+func (x *Index) anew() error {
+	if err := os.RemoveAll(x.o.Dir); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(x.o.Dir), 0o700); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	fields, err := newMapping()
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	made, err := bleve.NewUsing(x.o.Dir, fields, scorch.Name, scorch.Name, nil)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if err := made.SetInternal(formatKey, []byte(format)); err != nil {
+		return fmt.Errorf("index: %w", errors.Join(err, made.Close()))
+	}
+	x.bleve = made
+	return nil
+}
+
+// entry is a page as it is indexed.
+type entry struct {
+	Title    string    `json:"title"`
+	Text     string    `json:"text"`
+	Site     string    `json:"site"`
+	Language string    `json:"language"`
+	Changed  time.Time `json:"changed"`
+}
+
+// inWords names the analysis of a text: its words as Unicode parts them, in lower case, none left out.
+const inWords = "words"
+
+// newMapping says which fields there are and how they are taken apart.
+func newMapping() (mapping.IndexMapping, error) {
+	words, whole, when := bleve.NewTextFieldMapping(), bleve.NewTextFieldMapping(), bleve.NewDateTimeFieldMapping()
+	words.Analyzer, words.IncludeInAll = inWords, false
+	whole.Analyzer, whole.IncludeInAll, whole.IncludeTermVectors = keyword.Name, false, false
+	when.IncludeInAll = false
+	page := bleve.NewDocumentStaticMapping()
+	page.AddFieldMappingsAt("title", words)
+	page.AddFieldMappingsAt("text", words)
+	page.AddFieldMappingsAt("site", whole)
+	page.AddFieldMappingsAt("language", whole)
+	page.AddFieldMappingsAt("changed", when)
+	all := bleve.NewIndexMapping()
+	all.DefaultMapping = page
+	return all, all.AddCustomAnalyzer(inWords, map[string]any{
+		"type": custom.Name, "tokenizer": unicode.Name, "token_filters": []string{lowercase.Name},
+	})
+}
+
+// Run keeps the index up to date until ctx ends.
+func (x *Index) Run(ctx context.Context) error {
+	texts := stored.NewReader(x.o.Store, text.Limits{})
+	defer texts.Close()
+	for {
+		err := x.follow(ctx, texts)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, feed.ErrBehind), errors.Is(err, feed.ErrCursor):
+			x.o.Logger.Warn("the index is too old for the change log: it is made anew", "error", err)
+			if err := x.clear(); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// clear removes every page and the mark, while others may search.
+func (x *Index) clear() error {
+	to := x.bleve
+	for {
+		request := bleve.NewSearchRequestOptions(bleve.NewMatchAllQuery(), 1000, 0, false)
+		found, err := to.Search(request)
+		if err != nil || len(found.Hits) == 0 {
+			return errors.Join(err, to.DeleteInternal(markKey))
+		}
+		batch := to.NewBatch()
+		for _, hit := range found.Hits {
+			batch.Delete(hit.ID)
+		}
+		if err := to.Batch(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// follow reads the log from the mark on.
+func (x *Index) follow(ctx context.Context, texts *stored.Reader) error {
+	mark, err := x.bleve.GetInternal(markKey)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	since := string(mark)
+	if since == "" {
+		since = feed.Start
+	}
+	log, err := feed.NewReader(x.o.Store, since, "")
+	if err != nil {
+		return err
+	}
+	for {
+		news := x.o.Bell.Wait()
+		entries, err := log.Next(pagesAtOnce)
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 {
+			if err := x.take(ctx, texts, entries, log.Cursor()); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-news:
+			if x.o.Clock.Sleep(ctx, gathering) != nil {
+				return nil
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// take brings the index up to what the entries say of their pages, and its mark to the cursor in the same step. When
+// the texts are long it takes several steps, and the mark comes with the last.
+func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, cursor feed.Cursor) error {
+	to := x.bleve
+	batch := to.NewBatch()
+	bytes := 0
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		id := e.URL.String()
+		page, err := x.page(ctx, texts, e)
+		switch {
+		case store.IsDamage(err):
+			x.o.Logger.Warn("a page cannot be indexed", "url", id, "error", err)
+			batch.Delete(id)
+		case err != nil:
+			batch.Delete(id)
+		default:
+			if err := batch.Index(id, page); err != nil {
+				return fmt.Errorf("index: %s: %w", id, err)
+			}
+			bytes += len(page.Text)
+		}
+		if bytes > bytesAtOnce {
+			if err := to.Batch(batch); err != nil {
+				return fmt.Errorf("index: %w", err)
+			}
+			batch, bytes = to.NewBatch(), 0
+		}
+	}
+	batch.SetInternal(markKey, []byte(cursor.String()))
+	if err := to.Batch(batch); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return nil
+}
+
+// errUnwanted says that a page is not to be in the index.
+var errUnwanted = errors.New("index: not wanted")
+
+// page returns what is indexed of the page of an entry: its last version.
+func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*entry, error) {
+	row, err := x.o.Store.Page(e.Partition, e.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	if !wanted(&row) {
+		return nil, errUnwanted
+	}
+	v, err := x.o.Store.Version(e.Partition, e.Fingerprint, row.Versions)
+	if err != nil {
+		return nil, err
+	}
+	said, err := texts.Document(ctx, row.URL, &v, false)
+	if err != nil {
+		return nil, err
+	}
+	return &entry{said.Title, cut(said.Text), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
+}
+
+// wanted tells whether a page may be found.
+func wanted(row *store.Page) bool {
+	return row.State == store.StateLive && row.Versions > 0 && !row.NoIndex
+}
+
+// cut bounds a text.
+func cut(said string) string {
+	if len(said) > longestText {
+		said = strings.ToValidUTF8(said[:longestText], "")
+	}
+	return said
+}

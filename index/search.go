@@ -1,0 +1,202 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/search"
+	"github.com/blevesearch/bleve/v2/search/query"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A Query says which pages are searched. Zero values are no filters.
+type Query struct {
+	Words         string // every one of them; "in quotes" a phrase, -word without it
+	Site          weburl.Site
+	Language      string
+	Since, Before time.Time // of the last change
+	From, Limit   int
+}
+
+// A Hit is a page that was found.
+type Hit struct {
+	Page     store.PageAt
+	Title    string
+	Snippet  string // of the text, what was found between « and »
+	Score    float64
+	Language string
+}
+
+const (
+	longestQuery   = 32 // words and phrases
+	titleCounts    = 3  // times as much as the text
+	snippetLength  = 320
+	searchedBeyond = 4 // times as many are looked at as are wanted, for those that may no longer be shown
+)
+
+// Search returns the pages that a query finds, the best first.
+func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	wants, err := q.build()
+	if err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	from := 0
+	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
+		request := bleve.NewSearchRequestOptions(wants, q.Limit+q.From-skipped, from, false)
+		request.Fields = []string{"title", "language"}
+		request.Highlight = bleve.NewHighlightWithStyle("html")
+		request.Highlight.AddField("text")
+		found, err := x.bleve.SearchInContext(ctx, request)
+		if err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+		if len(found.Hits) == 0 {
+			break
+		}
+		from += len(found.Hits)
+		for _, match := range found.Hits {
+			hit, ok, err := x.hit(match)
+			switch {
+			case err != nil:
+				return nil, err
+			case !ok || len(hits) >= q.Limit:
+			case skipped < q.From:
+				skipped++
+			default:
+				hits = append(hits, hit)
+			}
+		}
+	}
+	return hits, nil
+}
+
+// hit asks the store about a page that was found; ok is false if it may not be shown.
+func (x *Index) hit(match *search.DocumentMatch) (hit Hit, ok bool, err error) {
+	u, err := weburl.Parse(match.ID)
+	if err != nil {
+		return hit, false, nil
+	}
+	row, fingerprint, err := x.o.Store.PageOf(u)
+	if errors.Is(err, store.ErrNotFound) {
+		return hit, false, nil
+	}
+	if err != nil || !wanted(&row) {
+		return hit, false, err
+	}
+	hit = Hit{Page: store.PageAt{Fingerprint: fingerprint, Page: row}, Score: match.Score, Snippet: snippet(match.Fragments["text"])}
+	hit.Title, _ = match.Fields["title"].(string)
+	hit.Language, _ = match.Fields["language"].(string)
+	return hit, true, nil
+}
+
+// snippet turns a fragment of HTML into plain text.
+func snippet(fragments []string) string {
+	if len(fragments) == 0 {
+		return ""
+	}
+	text := strings.NewReplacer("<mark>", "«", "</mark>", "»").Replace(fragments[0])
+	text = strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+	if len(text) > snippetLength {
+		text = strings.ToValidUTF8(text[:snippetLength], "") + "…"
+	}
+	return text
+}
+
+// ErrQuery matches the errors of queries that say nothing, or too much.
+var ErrQuery = errors.New("index: not a query")
+
+// build makes what Bleve is asked. Words are taken as they are: nothing in them is a pattern.
+func (q Query) build() (query.Query, error) {
+	terms := termsOf(q.Words)
+	if len(terms) > longestQuery {
+		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, len(terms), longestQuery)
+	}
+	all := bleve.NewBooleanQuery()
+	positive := false
+	for _, t := range terms {
+		if t.without {
+			all.AddMustNot(t.in("title"), t.in("text"))
+			continue
+		}
+		positive = true
+		all.AddMust(bleve.NewDisjunctionQuery(t.in("title"), t.in("text")))
+	}
+	if !positive {
+		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, q.Words)
+	}
+	filter := func(field, value string) {
+		if value != "" {
+			only := bleve.NewTermQuery(value)
+			only.SetField(field)
+			only.SetBoost(0)
+			all.AddMust(only)
+		}
+	}
+	filter("site", string(q.Site))
+	filter("language", q.Language)
+	if !q.Since.IsZero() || !q.Before.IsZero() {
+		within := bleve.NewDateRangeQuery(q.Since, q.Before)
+		within.SetField("changed")
+		within.SetBoost(0)
+		all.AddMust(within)
+	}
+	return all, nil
+}
+
+// term is a word or phrase of a query.
+type term struct {
+	words   string
+	phrase  bool
+	without bool
+}
+
+// in asks for the term in a field.
+func (t term) in(field string) query.Query {
+	boost := 1.0
+	if field == "title" {
+		boost = titleCounts
+	}
+	if t.phrase {
+		q := bleve.NewMatchPhraseQuery(t.words)
+		q.SetField(field)
+		q.SetBoost(boost)
+		return q
+	}
+	q := bleve.NewMatchQuery(t.words)
+	q.SetField(field)
+	q.SetBoost(boost)
+	q.SetOperator(query.MatchQueryOperatorAnd)
+	return q
+}
+
+// termsOf takes the words of a query apart.
+func termsOf(words string) (terms []term) {
+	for words = strings.TrimSpace(words); words != ""; words = strings.TrimSpace(words) {
+		t := term{}
+		if rest, ok := strings.CutPrefix(words, "-"); ok {
+			t.without, words = true, rest
+		}
+		if rest, ok := strings.CutPrefix(words, `"`); ok {
+			t.phrase = true
+			t.words, words, _ = strings.Cut(rest, `"`)
+		} else {
+			end := strings.IndexAny(words, " \t\n")
+			if end < 0 {
+				end = len(words)
+			}
+			t.words, words = words[:end], words[end:]
+		}
+		if strings.TrimSpace(t.words) != "" {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
