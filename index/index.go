@@ -145,11 +145,16 @@ func newMapping() (mapping.IndexMapping, error) {
 }
 
 // Run keeps the index up to date until ctx ends.
-func (x *Index) Run(ctx context.Context) error {
+func (x *Index) Run(ctx context.Context) error { return x.keep(ctx, true) }
+
+// CatchUp brings the index up to date, unless ctx ends before. It is for a crawl that has ended, after Run.
+func (x *Index) CatchUp(ctx context.Context) error { return x.keep(ctx, false) }
+
+func (x *Index) keep(ctx context.Context, on bool) error {
 	texts := stored.NewReader(x.o.Store, text.Limits{})
 	defer texts.Close()
 	for {
-		err := x.follow(ctx, texts)
+		err := x.follow(ctx, texts, on)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -183,8 +188,8 @@ func (x *Index) clear() error {
 	}
 }
 
-// follow reads the log from the mark on.
-func (x *Index) follow(ctx context.Context, texts *stored.Reader) error {
+// follow reads the log from the mark on, and waits for more if it is to go on.
+func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error {
 	mark, err := x.bleve.GetInternal(markKey)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -208,6 +213,9 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader) error {
 				return err
 			}
 			continue
+		}
+		if !on {
+			return nil
 		}
 		select {
 		case <-news:

@@ -263,6 +263,14 @@ func (p *publisher) index(s *store.Store) error {
 	return nil
 }
 
+// catchUp brings the index up to the end of the crawl, after end, unless ctx ends before.
+func (p *publisher) catchUp(ctx context.Context) error {
+	if pages := p.pages.Load(); pages != nil {
+		return pages.CatchUp(ctx)
+	}
+	return nil
+}
+
 // corpus returns what reads the texts of a running crawl, until close.
 func (p *publisher) corpus(s *store.Store) *corpus {
 	p.texts = newCorpus(reader{store: s}, p.clock, p.searched)

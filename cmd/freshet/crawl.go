@@ -464,6 +464,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		d.end()
 	}
 	news.end()
+	if catching := news.catchUp(soft); err == nil {
+		err = catching
+	}
 	front.stop()
 	if closing := errors.Join(news.close(), engine.Close()); err == nil {
 		err = closing

@@ -1,0 +1,117 @@
+package index_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"freshet/clock"
+	"freshet/index"
+	"freshet/internal/crawled"
+	"freshet/weburl"
+)
+
+// TestMain holds that nothing is left running but the workers that Bleve starts with the program.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
+
+func options(t *testing.T, w *crawled.Web) index.Options {
+	return index.Options{Dir: filepath.Join(t.TempDir(), "index", "main"), Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)}
+}
+
+func open(t *testing.T, o index.Options) *index.Index {
+	t.Helper()
+	x, err := index.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// found returns the URLs of what a query finds, sorted.
+func found(t *testing.T, x *index.Index, q index.Query) (urls []string) {
+	t.Helper()
+	q.Limit = 50
+	hits, err := x.Search(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hit := range hits {
+		urls = append(urls, hit.Page.URL.String())
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+func want(t *testing.T, got []string, urls ...string) {
+	t.Helper()
+	if slices.Sort(urls); !slices.Equal(got, urls) {
+		t.Errorf("got %v\nwant %v", got, urls)
+	}
+}
+
+// TestIndexFollowsTheCrawl searches after each of a page's changes: a new text is found, the old one is not, a page
+// that is gone is not, and an index that is opened again goes on where it was.
+func TestIndexFollowsTheCrawl(t *testing.T) {
+	w := crawled.New(t, 2, 4)
+	o := options(t, w)
+	x := open(t, o)
+	catchUp := func() {
+		t.Helper()
+		if err := x.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	catchUp()
+	want(t, found(t, x, index.Query{Words: "first page 2"}), crawled.URL(0, 2), crawled.URL(1, 2))
+	want(t, found(t, x, index.Query{Words: `"page 2" first`, Site: weburl.Site("http://h1.test")}), crawled.URL(1, 2))
+	want(t, found(t, x, index.Query{Words: `"2 page"`}))
+	want(t, found(t, x, index.Query{Words: "page 2 -1"}), crawled.URL(0, 2))
+
+	w.Set(crawled.URL(0, 1), "a zebra crosses")
+	w.Visit(crawled.URL(0, 1))
+	catchUp()
+	want(t, found(t, x, index.Query{Words: "ZEBRA"}), crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: `"page 1 of site 0"`}))
+
+	w.Set(crawled.URL(0, 1), "")
+	w.Visit(crawled.URL(0, 1))
+	w.Visit(crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: "zebra"})) // before the index has heard of it
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = open(t, o)
+	w.Set(crawled.URL(1, 1), "a giraffe")
+	w.Visit(crawled.URL(1, 1))
+	catchUp()
+	want(t, found(t, x, index.Query{Words: "zebra"}))
+	want(t, found(t, x, index.Query{Words: "giraffe"}), crawled.URL(1, 1))
+	want(t, found(t, x, index.Query{Words: "first text"}), crawled.URL(0, 0), crawled.URL(0, 2), crawled.URL(0, 3), crawled.URL(1, 0), crawled.URL(1, 2), crawled.URL(1, 3))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQueriesThatSayNothing(t *testing.T) {
+	w := crawled.New(t, 1, 1)
+	x := open(t, options(t, w))
+	defer x.Close()
+	for _, words := range []string{"", "-only", `""`, string(slices.Repeat([]byte("a "), 33))} {
+		if _, err := x.Search(t.Context(), index.Query{Words: words, Limit: 1}); err == nil {
+			t.Errorf("%q is taken", words)
+		}
+	}
+}
+
+func TestNoIndex(t *testing.T) {
+	w := crawled.New(t, 1, 1)
+	if _, err := index.OpenToSearch(options(t, w)); err == nil {
+		t.Error("opened")
+	}
+}
