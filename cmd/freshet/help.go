@@ -23,7 +23,7 @@ type section struct {
 // commandSections are the commands as help lists them.
 var commandSections = []section{
 	{"Crawl", []string{"crawl", "serve", "demo", "subscribe"}},
-	{"Look", []string{"view", "status", "pages", "history", "cat", "explain"}},
+	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
 	{"Steer", []string{"add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"}},
 	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate"}},
 	{"Plan and measure", []string{"plan", "schedule", "weights", "fleet", "seen", "lab"}},
@@ -36,7 +36,7 @@ var settingSections = []section{
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "policy", "weights"}},
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "webhook", "webhook-secret-file", "websub-secret-file"}},
-	{"Serving", []string{"listen", "token-file", "tls-cert", "tls-key"}},
+	{"Serving", []string{"index", "listen", "token-file", "tls-cert", "tls-key"}},
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 
