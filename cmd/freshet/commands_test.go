@@ -191,7 +191,9 @@ func scene(t *testing.T) (address string) {
 	put(t, "queries.csv", "query,url,page,position,clicked,changed,answer\nq,a,1,1,1,1,wrong\n")
 	put(t, "tasks.csv", "id,time_s,kind\na,10,ordinary\nb,20,release\n")
 	put(t, "urls.csv", "url,weight\nhttp://site.test/,2\n")
-	putHistories(t, "page-updates.csv.gz")
+	putHistories(t, "page-updates.csv.gz", "owner/site0", "owner/site1", "owner/site2", "owner/site3")
+	putHistories(t, "page-updates-starved.csv.gz", "nodejs.org", "owner/site1")
+	putHistories(t, "polled-pages.csv.gz", "docs.cloud.google.com", "www.gesetze-im-internet.de")
 	freshet(t, 0, "crawl", "--record-trace", "real-14.u64.zst")
 	freshet(t, 0, "export", "--graph", "graph")
 	address = freeAddress(t, "127.0.0.1")
@@ -199,16 +201,16 @@ func scene(t *testing.T) (address string) {
 	return address
 }
 
-// putHistories writes the histories of a hundred pages on four sites, which change at random, every 20 to 120 days,
+// putHistories writes the histories of a hundred pages on some sites, which change at random, every 20 to 120 days,
 // over six and a half years.
-func putHistories(t *testing.T, name string) {
+func putHistories(t *testing.T, name string, sites ...string) {
 	t.Helper()
 	const day, end = 86400, 1_700_000_000
 	r := rand.New(rand.NewPCG(1, 1))
 	var text bytes.Buffer
 	fmt.Fprintln(&text, "site,page,alive,end,times")
 	for i := range 100 {
-		fmt.Fprintf(&text, "owner/site%d,page%d,1,%d,", i%4, i, end)
+		fmt.Fprintf(&text, "%s,page%d,1,%d,", sites[i%len(sites)], i, end)
 		separator := ""
 		for at := end - 2400*day; at < end; at += 1 + int(float64(20+i)*day*r.ExpFloat64()) {
 			fmt.Fprintf(&text, "%s%d", separator, at)
