@@ -83,7 +83,29 @@ func (s *Shard) appendGroup() {
 	a.turns = slices.Delete(a.turns, 0, n)
 	a.others = nil
 	for i := range a.group {
+		if i < n {
+			s.blockedNow(a.group[i].Records)
+		}
 		s.out.Append = append(s.out.Append, a.group[i].Append)
+	}
+}
+
+// blockedNow has the gates that a turn's records store say which hosts are blocked now. An order may have come after the
+// answer that a gate is of: it is not to be undone.
+func (s *Shard) blockedNow(records []store.Record) {
+	for _, r := range records {
+		switch r := r.(type) {
+		case *store.Fetched:
+			if r.Gate != nil {
+				r.Gate.Blocked = unix(s.front.Blocked(r.URL.Host()))
+			}
+		case *store.Robots:
+			if r.Gate != nil {
+				r.Gate.Blocked = unix(s.front.Blocked(r.Site.Host()))
+			}
+		case *store.Gated:
+			r.Gate.Blocked = unix(s.front.Blocked(r.Host))
+		}
 	}
 }
 

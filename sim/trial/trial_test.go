@@ -21,6 +21,15 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// TestFound holds that what seeds have found once is found no more.
+func TestFound(t *testing.T) {
+	for _, seed := range []uint64{10099} {
+		if r := Run(Draw(seed, 48*time.Hour), Options{}); r.Failure != nil {
+			t.Errorf("seed %d: %v", seed, r.Failure)
+		}
+	}
+}
+
 // TestSameTrace holds that a case makes the same trace each time.
 func TestSameTrace(t *testing.T) {
 	for seed := range uint64(5) {
