@@ -61,7 +61,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	d.Model = known
 	whole := plain(p.blocks, kept)
 	switch {
-	case known, found == nil, len(whole) < fewBytes, len(found.ContentText)*2 < len(whole):
+	case known, found == nil, len(found.ContentText) < fewBytes && whole != "", len(found.ContentText)*2 < len(whole):
 		d.Text = whole
 		if markdown {
 			prune(p, kept)
@@ -77,7 +77,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	return d
 }
 
-// fewBytes is how short a page the library is not asked about: it takes all of it, what is hidden too.
+// fewBytes is how little of what the library finds is not believed: of a short page it takes all, what is hidden too.
 const fewBytes = 300
 
 // ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.

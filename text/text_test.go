@@ -133,6 +133,14 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPageInsideOfAForm reads a page of which every part looks like something else than text: the library decides.
+func TestPageInsideOfAForm(t *testing.T) {
+	d := read(t, "<form><article>"+strings.Repeat("<p>The words of an article that its site has put into a form.</p>", 20)+"</article></form>", nil, false)
+	if !strings.Contains(d.Text, "words of an article") {
+		t.Errorf("got %q", d.Text)
+	}
+}
+
 // TestDeepDocument holds that a document deeper than the parser reads is refused.
 func TestDeepDocument(t *testing.T) {
 	_, err := text.Parse("text/html", []byte(strings.Repeat("<div>", 100_000)), text.Limits{})
