@@ -193,5 +193,8 @@ func (r *Ranking) reach(id ID, now, v float64) float64 {
 	if r.Steady != nil {
 		again = math.Min(again, now+r.Steady(id))
 	}
+	if least := now + 1e-3; !(again > least) { // else the page would be looked at for ever
+		return least
+	}
 	return again
 }
