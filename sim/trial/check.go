@@ -221,16 +221,16 @@ func (w *watch) started(n *node, e *errand) {
 		w.fail("politeness", "%s is asked for while %s is busy", e.URL, site.Host())
 	}
 	continues := h.kept && h.run < w.crawl.PerConnection && w.t.now-h.last <= 4*time.Second && h.crawling == 0 && h.after == 0
-	if wait := h.last + max(h.interval, h.crawling, h.after); h.met && !continues && w.t.now < wait {
+	wait := h.last + max(h.interval, h.crawling, h.after)
+	rested := !h.met || w.t.now >= wait
+	if !rested && !continues {
 		w.fail("politeness", "%s is asked for %v too early: the last answer ended at %s, interval %v, crawl-delay %v, retry-after %v",
 			e.URL, wait-w.t.now, clockOf(h.last), h.interval, h.crawling, h.after)
 	}
 	if w.t.now < h.floor {
 		w.fail("politeness", "%s is asked for %v too early after an unclean stop", e.URL, h.floor-w.t.now)
 	}
-	if continues {
-		h.run++
-	} else {
+	if h.run++; rested { // requests on a connection count anew after a wait
 		h.run = 1
 	}
 	h.busy++
