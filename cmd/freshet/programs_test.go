@@ -157,7 +157,7 @@ func checkScript(t *testing.T, command namedCommand, program string) {
 		t.Setenv("PROGRAM", program)
 	}
 	dir := t.TempDir()
-	putHistories(t, filepath.Join(dir, "page-updates.csv.gz"))
+	putHistories(t, filepath.Join(dir, "page-updates.csv.gz"), "site0", "site1", "site2", "site3")
 	if out := inFolder(t, dir, append([]string{script}, strings.Fields(args)...)...); out == "" {
 		t.Errorf("%s %s prints nothing", command.words[0], args)
 	}
