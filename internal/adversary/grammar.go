@@ -196,7 +196,11 @@ var paces = []func(x *exchange, text string) bool{
 	func(x *exchange, text string) bool {
 		return x.say(text[:x.random.IntN(len(text))]) && x.wait(time.Hour)
 	},
-	func(x *exchange, text string) bool { return x.say(text) && x.endless(text) },
+	func(x *exchange, text string) bool { // a client that reads by the length has all with the text
+		said := x.say(text)
+		x.whole()
+		return said && x.endless(text)
+	},
 }
 
 // ends say what becomes of the connection, and tell whether it stays open.
