@@ -82,9 +82,7 @@ func OpenToSearch(o Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	x := &Index{o: o}
-	x.bleve = opened
-	return x, nil
+	return &Index{o: o, bleve: opened}, nil
 }
 
 // Close closes the index. Nobody may use it any more.
@@ -171,18 +169,17 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 
 // clear removes every page and the mark, while others may search.
 func (x *Index) clear() error {
-	to := x.bleve
 	for {
 		request := bleve.NewSearchRequestOptions(bleve.NewMatchAllQuery(), 1000, 0, false)
-		found, err := to.Search(request)
+		found, err := x.bleve.Search(request)
 		if err != nil || len(found.Hits) == 0 {
-			return errors.Join(err, to.DeleteInternal(markKey))
+			return errors.Join(err, x.bleve.DeleteInternal(markKey))
 		}
-		batch := to.NewBatch()
+		batch := x.bleve.NewBatch()
 		for _, hit := range found.Hits {
 			batch.Delete(hit.ID)
 		}
-		if err := to.Batch(batch); err != nil {
+		if err := x.bleve.Batch(batch); err != nil {
 			return err
 		}
 	}
@@ -231,8 +228,7 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 // take brings the index up to what the entries say of their pages, and its mark to the cursor in the same step. When
 // the texts are long it takes several steps, and the mark comes with the last.
 func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, cursor feed.Cursor) error {
-	to := x.bleve
-	batch := to.NewBatch()
+	batch := x.bleve.NewBatch()
 	bytes := 0
 	for _, e := range entries {
 		if ctx.Err() != nil {
@@ -253,14 +249,14 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 			bytes += len(page.Text)
 		}
 		if bytes > bytesAtOnce {
-			if err := to.Batch(batch); err != nil {
+			if err := x.bleve.Batch(batch); err != nil {
 				return fmt.Errorf("index: %w", err)
 			}
-			batch, bytes = to.NewBatch(), 0
+			batch, bytes = x.bleve.NewBatch(), 0
 		}
 	}
 	batch.SetInternal(markKey, []byte(cursor.String()))
-	if err := to.Batch(batch); err != nil {
+	if err := x.bleve.Batch(batch); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	return nil
