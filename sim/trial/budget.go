@@ -1,0 +1,95 @@
+package trial
+
+import (
+	"slices"
+	"time"
+
+	"freshet/weburl"
+)
+
+type budgetFrom struct {
+	at     time.Duration
+	budget int64
+}
+
+// request is one for a page.
+type request struct {
+	at   time.Duration
+	site weburl.Site
+}
+
+// spend checks the budget.
+func (w *watch) spend() {
+	interval := w.crawl.Interval
+	if w.crawl.Budget == 0 {
+		return
+	}
+	now := w.t.now
+	w.spent = append(w.spent, now)
+	for w.spent[0] <= now-interval {
+		w.spent = w.spent[1:]
+	}
+	budget := int64(0)
+	for i, b := range w.budgets { // that was in force in the interval
+		if i+1 == len(w.budgets) || w.budgets[i+1].at > now-interval {
+			budget = max(budget, b.budget)
+		}
+	}
+	lives := 0
+	for _, at := range w.opens {
+		if at > now-interval {
+			lives++
+		}
+	}
+	most := budget + max(1, budget/100) + int64(lives+w.crawl.Room) + 1 // what is under way when the interval begins
+	if int64(len(w.spent)) > most {
+		w.fail("budget", "%d requests in %v: want at most %d, of a budget of %d", len(w.spent), interval, most, budget)
+	}
+}
+
+const (
+	longTrouble = 5 * time.Hour // from which on it is looked at what it costs others
+	fairShare   = 0.5           // of what was asked for before, at least
+)
+
+// shared checks, when one site's trouble is over, that the budget went to the others meanwhile: if before it, for so
+// long, nearly all of the budget was spent, and nothing else happened.
+func (w *watch) shared(f *Fault) {
+	c := &w.crawl
+	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
+		return
+	}
+	site := w.t.c.Sites[f.Site].Name
+	before, during, others := 0, 0, map[weburl.Site]bool{}
+	for _, r := range w.requests {
+		switch {
+		case r.at >= f.At-longTrouble && r.at < f.At:
+			before++
+			if r.site.Name() != site.Name() {
+				others[r.site] = true
+			}
+		case r.at >= f.At && r.site.Name() != site.Name():
+			during++
+		}
+	}
+	spent := float64(before) / longTrouble.Hours()
+	if len(others) == 0 || spent < 0.8*float64(c.Budget)/c.Interval.Hours() {
+		return
+	}
+	w.t.result.Done["shares looked at"]++
+	if got := float64(during) / f.For.Hours(); got < fairShare*spent {
+		w.fail("shares", "while %s was in trouble for %v, others were asked %.1f times an hour, all together %.1f times before",
+			site, f.For, got, spent)
+	}
+}
+
+// disturbed tells whether anything else happened in the time of a fault, or shortly before.
+func (w *watch) disturbed(f *Fault) bool {
+	for i := range w.t.c.Faults {
+		other := &w.t.c.Faults[i]
+		if other.Label != f.Label && other.At < f.At+f.For && other.At+other.For > f.At-longTrouble {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.opens, func(at time.Duration) bool { return at > f.At-longTrouble })
+}

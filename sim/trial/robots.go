@@ -1,0 +1,92 @@
+package trial
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// rules are what the crawl has been told by a site's robots.txt.
+type rules struct {
+	had       bool
+	disallow  []string
+	delay     time.Duration
+	until     time.Time
+	uncertain bool // a newer answer may or may not be stored
+}
+
+// told notes what a robots.txt says.
+func (w *watch) told(n *node, e *errand) {
+	r := w.robots[e.Page.Site()]
+	switch a := &e.answer; {
+	case e.failed == "" && !a.redirect.IsZero():
+	case e.failed == "" && a.status < http.StatusInternalServerError:
+		*r = parsed(a.body)
+		r.until = n.clock().Add(24 * time.Hour)
+	case r.had:
+		r.until = n.clock().Add(time.Hour)
+	}
+}
+
+func parsed(body string) rules {
+	r := rules{had: true}
+	for line := range strings.Lines(body) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "Disallow":
+			r.disallow = append(r.disallow, value)
+		case "Crawl-delay":
+			seconds, _ := strconv.Atoi(value)
+			r.delay = time.Duration(seconds) * time.Second
+		}
+	}
+	return r
+}
+
+// reread takes in what is stored of a site's robots.txt: it is what the new life goes by.
+func (w *watch) reread(n *node, site weburl.Site) {
+	row, err := n.store.Site(site)
+	if errors.Is(err, store.ErrNotFound) {
+		*w.robots[site] = rules{}
+		return
+	}
+	w.t.must(err)
+	if row.Robots.Kept == 0 {
+		*w.robots[site] = rules{}
+		return
+	}
+	body, err := n.store.RobotsBody(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		w.t.must(err)
+	}
+	*w.robots[site] = parsed(string(body))
+	w.robots[site].until = time.Unix(0, row.Robots.Expires)
+}
+
+// obeyed checks that pages are where the stored robots.txt files want them, as far as they were looked at under these.
+func (w *watch) obeyed(n *node) {
+	for _, page := range n.pages() {
+		row, err := n.store.Site(page.URL.Site())
+		w.t.must(err)
+		if row.Robots.Kept == 0 || row.Robots.Rules != row.Robots.Obeyed || !w.spared(page.URL) {
+			continue
+		}
+		body, _ := n.store.RobotsBody(page.URL.Site())
+		forbidden := slices.ContainsFunc(parsed(string(body)).disallow, func(prefix string) bool {
+			return strings.HasPrefix(page.URL.Path(), prefix) && prefix != ""
+		})
+		refused := page.Queue == store.NoQueue && (page.Reason == "robots" || page.Reason == "robots-unreachable")
+		switch {
+		case forbidden && page.Versions > 0 && page.State == store.StateLive && page.Queue == store.NoQueue:
+			w.fail("robots", "%s is served, its robots.txt forbids it", page.URL)
+		case !forbidden && refused:
+			w.fail("robots", "%s was refused for %s, its robots.txt allows it", page.URL, page.Reason)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/crawl"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// proposed looks at what is to be appended.
+func (w *watch) proposed(n *node, a crawl.Append) {
+	if a.Turn == 0 {
+		return
+	}
+	e := n.turns[a.Turn]
+	if (e == nil || e.appended || !e.processed) && a.Refused == nil || e != nil && a.Refused != nil {
+		w.fail("turns", "turn %d is appended at a wrong moment", a.Turn)
+	}
+}
+
+// acknowledged notes what is durable from now on.
+func (w *watch) acknowledged(n *node, group []crawl.Append) {
+	for _, a := range group {
+		if a.Refused != nil {
+			delete(w.recrawls, a.Refused.URL)
+		}
+		e := n.turns[a.Turn]
+		if a.Turn == 0 || e == nil {
+			continue
+		}
+		e.appended = true
+		if h := w.host(e.URL.Site()); h.turn == e.Turn {
+			h.durable = true
+		}
+		delete(w.recrawls, e.Page)
+		switch a.Records[0].(type) {
+		case *store.Fetched:
+			w.visited[e.Page]++
+		case *store.Robots:
+			w.robots[e.Page.Site()].uncertain = false
+		}
+	}
+}
+
+func compareURL(a, b weburl.URL) int { return strings.Compare(a.String(), b.String()) }
+
+// rowsHold checks all rows.
+func (w *watch) rowsHold(n *node) {
+	cash, paid := 0.0, 0.0
+	for _, page := range n.pages() {
+		if page.Queue == store.NoQueue && !page.Visited && page.Reason == "" && page.State != store.StatePurged {
+			w.fail("lost", "%s was never visited, waits in no queue and was not refused", page.URL)
+		}
+		if page.Queue == store.NoQueue && page.Visited && page.State == store.StatePending {
+			w.fail("lost", "%s was visited and is still pending", page.URL)
+		}
+		cash += page.Cash
+		paid += page.Paid
+		if w.byCash() && page.Paid > page.Cash*(1+1e-5)+1e-6 {
+			w.fail("cash", "%s has handed on %g of %g", page.URL, page.Paid, page.Cash)
+		}
+	}
+	if most := float64(len(w.seeds)) + paid + w.buried; w.byCash() && cash > most*(1+1e-5)+1e-6 {
+		w.fail("cash", "pages have %g of cash, %d seeds and the pages' payments come to %g", cash, len(w.seeds), most)
+	}
+}
+
+// byCash tells whether the ordering goes by cash that pages hand on.
+func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ordering == "cash-sum" }
+
+const everyQuiet = 30 * time.Minute
+
+// queuesHold checks that the shard has in mind what is stored.
+func (w *watch) queuesHold(n *node) {
+	total, err := n.store.Total()
+	w.t.must(err)
+	status := n.shard.Status(n.clock())
+	told := status.Queues
+	if int64(told.QueuedNew) != total.New || int64(told.QueuedDue) != total.Due {
+		w.fail("queues", "%d new and %d due pages are stored, the shard counts %d and %d",
+			total.New, total.Due, told.QueuedNew, told.QueuedDue)
+	}
+	if f := status.Refresh; f != nil && w.lived() < w.crawl.Interval && f.Requests != int64(n.paid) {
+		w.fail("budget", "%d requests were made, %d are taken out of the budget", n.paid, f.Requests)
+	}
+}
+
+// linksHold checks that all links of stored pages are known which belong to the crawl.
+func (w *watch) linksHold(n *node) {
+	for _, page := range n.pages() {
+		if page.Versions == 0 || page.NoFollow || page.State == store.StatePurged {
+			continue
+		}
+		links, err := n.store.OutLinks(n.store.Home(page.URL.Site()), page.Fingerprint)
+		w.t.must(err)
+		for _, link := range links {
+			if !w.belongs(n, link.URL) {
+				continue
+			}
+			if _, _, err := n.store.PageOf(link.URL); err != nil {
+				w.fail("lost", "%s links to %s, which is not known: %v", page.URL, link.URL, err)
+			}
+		}
+	}
+}
+
+// belongs tells whether a page that is linked to belongs to the crawl for sure.
+func (w *watch) belongs(n *node, u weburl.URL) bool {
+	row, err := n.store.Site(u.Site())
+	if err == nil && (row.Purged || slices.ContainsFunc(row.Refused, func(r store.Reason) bool {
+		return r.Reason == "site-full" || r.Reason == "depth" || r.Reason == "redirects"
+	})) || w.crawl.MaxDepth > 0 || w.crawl.Excluded && strings.HasSuffix(u.String(), "7") || w.crawl.PagesPerSite > 0 {
+		return false
+	}
+	switch w.crawl.Scope {
+	case "any":
+		return true
+	case "site":
+		return w.known[u.Site()]
+	case "domain":
+		for site, seed := range w.known {
+			if seed && site.Domain() == u.Domain() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// beliefsHold checks that a shard which starts now believes what this one does.
+func (w *watch) beliefsHold(n *node) {
+	if n.settings.Refresh == nil {
+		return
+	}
+	now := n.clock()
+	other, err := crawl.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
+	w.t.must(err)
+	defer other.Close()
+	for _, page := range n.pages() {
+		mine, kept := n.shard.Refreshing(page.URL, page.Fingerprint, now)
+		theirs, would := other.Refreshing(page.URL, page.Fingerprint, now)
+		if kept != would && page.Reason != "excluded" { // one that a reload excludes is let go of at its turn
+			w.fail("beliefs", "%s is kept fresh: %v, after a restart %v", page.URL, kept, would)
+		}
+		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
+		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.25) {
+			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
+		}
+	}
+}
