@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
@@ -31,6 +33,7 @@ const (
 	bytesAtOnce = 4 << 20
 	longestText = 256 << 10 // bytes of a page's text that are indexed
 	gathering   = time.Second
+	looking     = 5 * time.Second // whether the folder is still there
 )
 
 var (
@@ -50,33 +53,53 @@ type Options struct {
 // ErrNone matches the error of a directory without an index.
 var ErrNone = errors.New("index: there is none")
 
+// errGone says that the folder of an open index was deleted: a purge does that.
+var errGone = errors.New("index: its folder is gone")
+
 // An Index is the full-text index of a crawl. Run is called once; Search may be called by many, also meanwhile.
 type Index struct {
-	o     Options
+	o Options
+
+	mu    sync.RWMutex // held while bleve is used; alone to put another in its place
 	bleve bleve.Index
 }
 
-// Open opens the index for Run, and makes it if there is none that can be used.
+// Open opens the index for Run. It makes one if there is none, if it is damaged, or if it is of another program.
 func Open(o Options) (*Index, error) {
-	x := &Index{o: o}
 	opened, err := bleve.Open(o.Dir)
-	if err == nil {
-		if of, err := opened.GetInternal(formatKey); err == nil && string(of) == format {
-			x.bleve = opened
-			return x, nil
+	switch {
+	case err == nil:
+		of, err := opened.GetInternal(formatKey)
+		if err == nil && string(of) == format {
+			return &Index{o: o, bleve: opened}, nil
 		}
-		opened.Close()
+		o.Logger.Warn("the index is of another program: it is made anew")
+		if err := errors.Join(err, opened.Close()); err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+	case none(err):
+	default:
+		if of := (*fs.PathError)(nil); errors.As(err, &of) {
+			return nil, fmt.Errorf("index: %w", err) // its bytes may be sound
+		}
+		o.Logger.Warn("the index is damaged: it is made anew", "error", err)
 	}
-	if err := x.anew(); err != nil {
-		return nil, err
+	made, err := anew(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
 	}
-	return x, nil
+	return &Index{o: o, bleve: made}, nil
+}
+
+// none tells whether an error of Bleve says that there is no index.
+func none(err error) bool {
+	return errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing)
 }
 
 // OpenToSearch opens the index that is there, without a change. Its error is ErrNone if there is none.
 func OpenToSearch(o Options) (*Index, error) {
 	opened, err := bleve.OpenUsing(o.Dir, map[string]any{"read_only": true})
-	if errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing) {
+	if none(err) {
 		return nil, fmt.Errorf("%w in %s", ErrNone, o.Dir)
 	}
 	if err != nil {
@@ -88,27 +111,47 @@ func OpenToSearch(o Options) (*Index, error) {
 // Close closes the index. Nobody may use it any more.
 func (x *Index) Close() error { return x.bleve.Close() }
 
-// anew throws the index away and begins an empty one.
-func (x *Index) anew() error {
-	if err := os.RemoveAll(x.o.Dir); err != nil {
-		return fmt.Errorf("index: %w", err)
+// anew returns an empty index in place of what is in a folder.
+func anew(dir string) (bleve.Index, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(x.o.Dir), 0o700); err != nil {
-		return fmt.Errorf("index: %w", err)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
 	}
 	fields, err := newMapping()
 	if err != nil {
-		return fmt.Errorf("index: %w", err)
+		return nil, err
 	}
-	made, err := bleve.NewUsing(x.o.Dir, fields, scorch.Name, scorch.Name, nil)
+	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := made.SetInternal(formatKey, []byte(format)); err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
+	return made, nil
+}
+
+// renew puts an empty index in the place of this one.
+func (x *Index) renew() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.bleve.Close(); err != nil {
+		x.o.Logger.Warn("the old index does not close", "error", err)
+	}
+	made, err := anew(x.o.Dir)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if err := made.SetInternal(formatKey, []byte(format)); err != nil {
-		return fmt.Errorf("index: %w", errors.Join(err, made.Close()))
-	}
 	x.bleve = made
 	return nil
+}
+
+// gone tells whether the folder of the index was deleted.
+func (x *Index) gone() bool {
+	_, err := os.Stat(x.o.Dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // entry is a page as it is indexed.
@@ -156,30 +199,14 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case x.gone():
+			x.o.Logger.Info("the index was deleted: it is made anew")
 		case errors.Is(err, feed.ErrBehind), errors.Is(err, feed.ErrCursor):
 			x.o.Logger.Warn("the index is too old for the change log: it is made anew", "error", err)
-			if err := x.clear(); err != nil {
-				return err
-			}
 		default:
 			return err
 		}
-	}
-}
-
-// clear removes every page and the mark, while others may search.
-func (x *Index) clear() error {
-	for {
-		request := bleve.NewSearchRequestOptions(bleve.NewMatchAllQuery(), 1000, 0, false)
-		found, err := x.bleve.Search(request)
-		if err != nil || len(found.Hits) == 0 {
-			return errors.Join(err, x.bleve.DeleteInternal(markKey))
-		}
-		batch := x.bleve.NewBatch()
-		for _, hit := range found.Hits {
-			batch.Delete(hit.ID)
-		}
-		if err := x.bleve.Batch(batch); err != nil {
+		if err := x.renew(); err != nil {
 			return err
 		}
 	}
@@ -199,8 +226,13 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 	if err != nil {
 		return err
 	}
+	look := x.o.Clock.NewTimer(looking)
+	defer look.Stop()
 	for {
 		news := x.o.Bell.Wait()
+		if x.gone() {
+			return errGone
+		}
 		entries, err := log.Next(pagesAtOnce)
 		if err != nil {
 			return err
@@ -219,6 +251,8 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 			if x.o.Clock.Sleep(ctx, gathering) != nil {
 				return nil
 			}
+		case <-look.C:
+			x.o.Clock.Reset(look, looking)
 		case <-ctx.Done():
 			return nil
 		}

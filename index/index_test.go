@@ -2,7 +2,9 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -95,6 +97,68 @@ func TestIndexFollowsTheCrawl(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: "first text"}), crawled.URL(0, 0), crawled.URL(0, 2), crawled.URL(0, 3), crawled.URL(1, 0), crawled.URL(1, 2), crawled.URL(1, 3))
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFolderIsDeleted deletes the folder of an index that is open, as a purge does: it is made anew.
+func TestFolderIsDeleted(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	o := options(t, w)
+	x := open(t, o)
+	catchUp := func() {
+		t.Helper()
+		if err := x.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	catchUp()
+	if err := os.RemoveAll(filepath.Dir(o.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	w.Set(crawled.URL(0, 1), "a zebra crosses")
+	w.Visit(crawled.URL(0, 1))
+	catchUp()
+	want(t, found(t, x, index.Query{Words: "zebra"}), crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: "page 2"}), crawled.URL(0, 2))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = open(t, o)
+	want(t, found(t, x, index.Query{Words: "page 2"}), crawled.URL(0, 2))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedIndex opens an index whose files are damaged: it is made anew. One that cannot be read now is left alone.
+func TestDamagedIndex(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	o := options(t, w)
+	x := open(t, o)
+	if err := errors.Join(x.CatchUp(t.Context()), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(o.Dir, "store", "root.bolt")
+	if err := os.WriteFile(root, []byte("not a database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = open(t, o)
+	want(t, found(t, x, index.Query{Words: "page 2"}))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, found(t, x, index.Query{Words: "page 2"}), crawled.URL(0, 2))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(root), os.Symlink(root, root)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Open(o); err == nil {
+		t.Error("opened, though a file cannot be read")
+	}
+	if _, err := os.Lstat(root); err != nil {
+		t.Errorf("it was thrown away: %v", err)
 	}
 }
 

@@ -47,6 +47,8 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	var hits []Hit
 	from := 0
 	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {

@@ -14,6 +14,7 @@ import (
 var topNames = []string{
 	format.InfoFile, format.LockFile, format.BallastFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile,
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
+	format.IndexDir + "/",
 	"seen/", "webhooks/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
 	"lost+found/", // of the file system, where the directory is the top of one
 }
@@ -50,12 +51,16 @@ func (s *Store) dropLeftovers() error {
 	return s.dropFolder(format.TempDir)
 }
 
-// DropCopies deletes the folders in which there may be copies of captures and rows that no row names.
+// DropCopies deletes the folders in which there may be copies of captures and rows that no row names, and what was
+// made of them to be searched.
 func (in Inside) DropCopies() error {
 	in.files.Lock()
 	defer in.files.Unlock()
-	return errors.Join(in.dropFolder(format.TempDir), in.dropFolder(format.AsideDir))
+	return errors.Join(in.dropFolder(format.TempDir), in.dropFolder(format.AsideDir), in.DropIndexes())
 }
+
+// DropIndexes deletes what was made of the rows to be searched. Who keeps it makes it anew.
+func (in Inside) DropIndexes() error { return in.dropFolder(format.IndexDir) }
 
 // dropFolder deletes a folder of the directory, durably, if it is there.
 func (s *Store) dropFolder(name string) error {

@@ -83,6 +83,7 @@ var forms = map[string]form{
 	"plan":                 {args: "--pages=pages.csv --budget=4"},
 	"reload":               {args: "--data=served"},
 	"schedule":             {args: "--tasks=tasks.csv --crawlers=1x3 --interval=1h"},
+	"search":               {args: "--data=searched"}, // of the other directory a purge has taken it
 	"seen":                 {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
 	"serve":                {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
 	"snapshot":             {args: "copy"},
@@ -194,7 +195,8 @@ func scene(t *testing.T) (address string) {
 	putHistories(t, "page-updates.csv.gz", "owner/site0", "owner/site1", "owner/site2", "owner/site3")
 	putHistories(t, "page-updates-starved.csv.gz", "nodejs.org", "owner/site1")
 	putHistories(t, "polled-pages.csv.gz", "docs.cloud.google.com", "www.gesetze-im-internet.de")
-	freshet(t, 0, "crawl", "--index", "--record-trace", "real-14.u64.zst")
+	freshet(t, 0, "crawl", "--record-trace", "real-14.u64.zst")
+	freshet(t, 0, "crawl", "--index", "--data", "searched")
 	freshet(t, 0, "export", "--graph", "graph")
 	address = freeAddress(t, "127.0.0.1")
 	start(t, "serve", "--config", "empty.yaml", "--data", "served", "--listen", address).awaitLine("serving")

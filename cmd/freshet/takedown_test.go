@@ -45,7 +45,7 @@ func TestTakeDownServed(t *testing.T) {
 	address := freeAddress(t, "127.0.0.1")
 	put(t, file("seeds.txt"), "http://site.test/\n")
 	put(t, file("freshet.yaml"), fmt.Sprintf("data: %s\nseeds: %s\nresolve: site.test=%s\nallow-private: true\ndelay: 0s\nretries: 0\n"+
-		"listen: %s\ncontact: mailto:a@b.test\n", file("data"), file("seeds.txt"), strings.TrimPrefix(web.URL, "http://"), address))
+		"listen: %s\ncontact: mailto:a@b.test\nindex: true\n", file("data"), file("seeds.txt"), strings.TrimPrefix(web.URL, "http://"), address))
 	daemon := start(t, "serve", "--config", file("freshet.yaml"))
 	daemon.awaitLine("serving")
 	awaitPages(t, file("freshet.yaml"), 3)
@@ -66,6 +66,10 @@ func TestTakeDownServed(t *testing.T) {
 		return found
 	}
 	await(t, "the mirror has the page", func() bool { return len(in("mirror")) > 0 })
+	found := func(words string) bool {
+		return strings.Contains(getText(t, "http://"+address+"/api/v1/search?q="+words), "http://site.test/")
+	}
+	await(t, "the page is found", func() bool { return found(takenDown) })
 	if where := served(); len(where) < 3 {
 		t.Errorf("the page is served at %q alone: the paths are not those that serve it", where)
 	}
@@ -76,6 +80,10 @@ func TestTakeDownServed(t *testing.T) {
 	}
 	await(t, "the directory is rid of it", func() bool { return len(in("data")) == 0 })
 	await(t, "the mirror is rid of it", func() bool { return len(in("mirror")) == 0 })
+	await(t, "the index is whole again", func() bool { return found("home") })
+	if found(takenDown) {
+		t.Error("it is still found")
+	}
 	freshet(t, 1, "cat", "--config", file("freshet.yaml"), "http://site.test/a.html")
 	if err := follower.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

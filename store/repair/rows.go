@@ -40,7 +40,7 @@ import (
 func Repair(ctx context.Context, s *store.Store, lost bool, report func(store.Problem)) error {
 	in := s.Inside()
 	defer in.Alone()()
-	if err := in.EndFile(); err != nil {
+	if err := errors.Join(in.EndFile(), in.DropIndexes()); err != nil {
 		return err
 	}
 	damage := in.Damage()
