@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -401,18 +402,29 @@ func eachLine[T any](body io.Reader, do func(line []byte, value T) error) error 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		var read struct {
-			Error string `json:"error"`
-		}
-		var value T
-		if err := errors.Join(json.Unmarshal(line, &read), json.Unmarshal(line, &value)); err != nil {
+		if err := faultOf(line); err != nil {
 			return err
 		}
-		if read.Error != "" {
-			return errors.New(read.Error)
+		var value T
+		if err := json.Unmarshal(line, &value); err != nil {
+			return err
 		}
-		if err := do([]byte(strings.TrimRight(string(line), "\n")), value); err != nil {
+		if err := do(bytes.TrimRight(line, "\n"), value); err != nil {
 			return err
 		}
 	}
+}
+
+// faultOf returns the fault that a line of an answer tells of.
+func faultOf(line []byte) error {
+	if !bytes.HasPrefix(line, []byte(`{"error":`)) {
+		return nil
+	}
+	var told struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(line, &told); err != nil {
+		return err
+	}
+	return errors.New(told.Error)
 }

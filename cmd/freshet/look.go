@@ -282,30 +282,16 @@ func validSite(name string) error {
 
 // printPages prints the lines of the page table, as they are or for people, and counts them.
 func printPages(out io.Writer, body io.Reader, asJSON bool) (n int, err error) {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var page struct {
-			dashboard.Page
-			Error string `json:"error"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
-			return n, err
-		}
-		if page.Error != "" {
-			return n, errors.New(page.Error)
-		}
+	err = eachLine(body, func(line []byte, page dashboard.Page) (err error) {
 		n++
 		if asJSON {
-			_, err = fmt.Fprintf(out, "%s\n", lines.Bytes())
+			_, err = fmt.Fprintf(out, "%s\n", line)
 		} else {
 			_, err = fmt.Fprintf(out, "%s\t%d\tv%d\t%s\t%s\n", page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
 		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, lines.Err()
+		return err
+	})
+	return n, err
 }
 
 // printSkipped prints what was not fetched, as it is or for people.
