@@ -65,27 +65,19 @@ func (c *corpus) ask(do func(*stored.Reader) error) error {
 
 // Text implements dashboard.Corpus.
 func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Time, markdown bool) (out dashboard.Text, err error) {
-	row, p, fp, err := c.find(raw)
+	u, version, err := c.version(raw, number, at)
 	if err != nil {
 		return out, err
-	}
-	versions, err := c.store.Versions(p, fp)
-	if err != nil {
-		return out, err
-	}
-	version, ok := pick(versions, number, at)
-	if !ok {
-		return out, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
 	}
 	var said text.Document
 	err = c.ask(func(texts *stored.Reader) error {
-		said, err = texts.Document(ctx, row.URL, &version, markdown)
+		said, err = texts.Document(ctx, u, &version, markdown)
 		return err
 	})
 	if errors.Is(err, stored.ErrNoText) {
 		err = fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
 	}
-	return dashboard.Text{URL: row.URL.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
+	return dashboard.Text{URL: u.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
 		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
 }
 

@@ -222,22 +222,14 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 }
 
 func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Content, err error) {
-	row, p, fp, err := r.find(raw)
+	u, version, err := r.version(raw, number, at)
 	if err != nil {
 		return c, err
 	}
-	versions, err := r.store.Versions(p, fp)
-	if err != nil {
-		return c, err
-	}
-	version, ok := pick(versions, number, at)
-	switch {
-	case !ok:
-		return c, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
-	case version.Capture.IsZero():
+	if version.Capture.IsZero() {
 		return c, fmt.Errorf("%w: the body of version %d of %s is not kept", dashboard.ErrNotFound, version.Number, raw)
 	}
-	body, err := r.store.VersionBody(row.URL, &version)
+	body, err := r.store.VersionBody(u, &version)
 	if err != nil {
 		return c, err
 	}
@@ -258,17 +250,23 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	return row, r.store.Home(u.Site()), fp, err
 }
 
-// pick returns the version of that number, or the last one that was there at a time (zero: now).
-func pick(versions []store.Version, number uint32, at time.Time) (v store.Version, ok bool) {
-	for _, candidate := range versions {
-		switch {
-		case number != 0 && candidate.Number != number:
-		case !at.IsZero() && time.Unix(0, candidate.At).After(at):
-		default:
-			v, ok = candidate, true
+// version returns a version of the page that a user types: that of the number or, if it is 0, the last one that was there
+// at a time (zero: now).
+func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, v store.Version, err error) {
+	row, p, fp, err := r.find(raw)
+	if err != nil {
+		return u, v, err
+	}
+	versions, err := r.store.Versions(p, fp)
+	if err != nil {
+		return u, v, err
+	}
+	for _, candidate := range slices.Backward(versions) {
+		if (number == 0 || candidate.Number == number) && (at.IsZero() || !time.Unix(0, candidate.At).After(at)) {
+			return row.URL, candidate, nil
 		}
 	}
-	return v, ok
+	return u, v, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
 }
 
 func pageOf(row store.Page) dashboard.Page {
