@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -101,9 +102,8 @@ func (s server) corpusEndpoints(c Corpus) []endpoint {
 func (s server) textOf(c Corpus) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		version, err := number(query, "version", 0, 1<<32-1)
-		at, wrong := timeOf(query, "at")
-		if err := errors.Join(err, wrong); err != nil {
+		version, at, err := versionAsked(query)
+		if err != nil {
 			refuse(w, http.StatusBadRequest, err)
 			return
 		}
@@ -111,7 +111,7 @@ func (s server) textOf(c Corpus) http.HandlerFunc {
 			fail(w, err)
 			return
 		}
-		said, err := c.Text(r.Context(), query.Get("url"), uint32(version), at, query.Get("markdown") == "true")
+		said, err := c.Text(r.Context(), query.Get("url"), version, at, query.Get("markdown") == "true")
 		if err != nil {
 			fail(w, err)
 			return
@@ -158,6 +158,14 @@ func parseSearch(query url.Values) (s Search, err error) {
 	s.From, faults[2] = number(query, "from", 0, deepestHit)
 	s.Limit, faults[3] = number(query, "limit", defaultHits, maxHits)
 	return s, errors.Join(faults[:]...)
+}
+
+// versionAsked reads which version of a page a query asks for: its number, or 0, and the time at which it was held, or
+// zero.
+func versionAsked(query url.Values) (version uint32, at time.Time, err error) {
+	n, wrong := number(query, "version", 0, math.MaxUint32)
+	at, err = timeOf(query, "at")
+	return uint32(n), at, errors.Join(wrong, err)
 }
 
 // number reads a number of a query that lies between 0 and most.

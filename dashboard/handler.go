@@ -267,28 +267,13 @@ func (s server) status(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, status)
 }
 
-// pages streams the page table, an object a line. An error in mid-stream ends it with a line that says
-// so: {"error":…}.
 func (s server) pages(w http.ResponseWriter, r *http.Request) {
 	filter, err := parseFilter(r.URL.Query())
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	w.Header().Set("Content-Type", typeLines)
-	out := bufio.NewWriterSize(w, 64<<10)
-	defer out.Flush()
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	for page, err := range s.reader.Pages(filter) {
-		if err != nil {
-			encoder.Encode(map[string]string{"error": err.Error()})
-			return
-		}
-		if encoder.Encode(page) != nil {
-			return // the client has gone
-		}
-	}
+	sendLines(w, s.reader.Pages(filter))
 }
 
 // samplesOfSkipped is how many URLs are shown of each reason.
@@ -323,20 +308,10 @@ func (s server) explain(w http.ResponseWriter, r *http.Request) {
 
 // content sends a version's bytes as data, never as a page: nothing stored may run here.
 func (s server) content(w http.ResponseWriter, r *http.Request) {
-	var version uint64
-	var at time.Time
-	var err error
-	if text := r.FormValue("version"); text != "" {
-		if version, err = strconv.ParseUint(text, 10, 32); err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("version %q: want a number", text))
-			return
-		}
-	}
-	if text := r.FormValue("at"); text != "" {
-		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("at %q: want a time such as 2026-01-31T12:00:00Z", text))
-			return
-		}
+	version, at, err := versionAsked(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
 	}
 	if _, err := s.shown(r.FormValue("url")); err != nil {
 		fail(w, err)
@@ -348,7 +323,7 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	content, err := s.reader.Content(r.FormValue("url"), uint32(version), at)
+	content, err := s.reader.Content(r.FormValue("url"), version, at)
 	if err != nil {
 		fail(w, err)
 		return
