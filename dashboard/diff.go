@@ -2,12 +2,13 @@ package dashboard
 
 import (
 	"io"
-	"mime"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"freshet/extract"
 )
 
 const (
@@ -18,9 +19,8 @@ const (
 // textOf returns the lines that a reader of a version sees: of HTML the text of its blocks, of other text its lines. It
 // is not ok for what is no text.
 func textOf(kind string, body io.Reader) (lines []string, ok bool, err error) {
-	media, _, _ := mime.ParseMediaType(kind)
-	isHTML := media == "text/html" || media == "application/xhtml+xml"
-	if !isHTML && !strings.HasPrefix(media, "text/") && media != "application/json" && !strings.HasSuffix(media, "xml") {
+	media := extract.MediaType(kind)
+	if !isHTML(media) && !strings.HasPrefix(media, "text/") && media != "application/json" && !strings.HasSuffix(media, "xml") {
 		return nil, false, nil
 	}
 	decoded, err := charset.NewReader(io.LimitReader(body, maxCompared), kind)
@@ -30,13 +30,15 @@ func textOf(kind string, body io.Reader) (lines []string, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if isHTML {
+	if isHTML(media) {
 		lines, err = visibleLines(decoded)
 		return lines, true, err
 	}
 	text, err := io.ReadAll(decoded)
 	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), true, err
 }
+
+func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
 
 // inline are the elements that do not begin a line.
 var inline = map[atom.Atom]bool{atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true,

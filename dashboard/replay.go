@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -101,14 +100,14 @@ const maxRewritten = 16 << 20
 
 // rewrites tells whether the references of what an address shows are to be rewritten.
 func rewrites(kind string, a address) bool {
-	media, _, _ := mime.ParseMediaType(kind)
-	return a.modifier != asSent && (media == "text/html" || media == "application/xhtml+xml" || media == "text/css")
+	media := extract.MediaType(kind)
+	return a.modifier != asSent && (isHTML(media) || media == "text/css")
 }
 
 // rewritten returns a body as a browser can show it: references lead to stored versions of the same time.
 func rewritten(body []byte, kind string, v view, a address) []byte {
 	to := func(u weburl.URL) string { return v.prefix + address{at: a.at, url: u}.text() }
-	if media, _, _ := mime.ParseMediaType(kind); media == "text/css" {
+	if extract.MediaType(kind) == "text/css" {
 		return extract.RewriteCSS(body, a.url, to)
 	}
 	return extract.RewriteHTML(body, a.url, to)

@@ -126,7 +126,7 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	case KindHTML:
 		document, name := decode(contentType, body, &p.opt)
 		page.Charset = name
-		p.html(&page, document, mediaType(contentType) == "application/xhtml+xml", own)
+		p.html(&page, document, MediaType(contentType) == "application/xhtml+xml", own)
 	case KindSitemap, KindSitemapIndex:
 		sitemap, _ := ParseSitemap(contentType, body, own, p.opt)
 		p.entries(sitemap.Entries, weburl.RelSitemap)

@@ -34,7 +34,7 @@ func linkRel(rel, kind string) (weburl.Rel, bool) {
 		return weburl.RelCanonical, true
 	case sitemap:
 		return weburl.RelSitemap, true
-	case alternate && isFeedType(mediaType(kind)):
+	case alternate && isFeedType(MediaType(kind)):
 		return weburl.RelFeed, true
 	case embedded:
 		return weburl.RelEmbed, true
@@ -59,8 +59,8 @@ func hasToken(list []byte, word string) bool {
 	return false
 }
 
-// mediaType returns the media type of a Content-Type value in lower case, without its parameters.
-func mediaType(contentType string) string {
+// MediaType returns the media type of a Content-Type value in lower case, without its parameters.
+func MediaType(contentType string) string {
 	kind, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }

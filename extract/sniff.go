@@ -9,7 +9,7 @@ import (
 // KindOf says what a body is to be read as, by its Content-Type and, where that is missing, general
 // or known to be wrong often, by its first bytes. It looks into a gzipped body if that is a sitemap.
 func KindOf(contentType string, body []byte) Kind {
-	media := mediaType(contentType)
+	media := MediaType(contentType)
 	switch {
 	case media == "text/html", media == "application/xhtml+xml", media == "application/vnd.wap.xhtml+xml":
 		return kindOfMarkup(body, KindHTML)
