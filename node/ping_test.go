@@ -20,7 +20,7 @@ func TestPing(t *testing.T) {
 	o.Seeds = o.Seeds[:1]
 	o.Rules = &Rules{
 		URLs:  frontier.Rules{Exclude: patterns(t, "~/secret/"), Include: patterns(t, "http://h1.test/p/3")},
-		Sites: []SiteRule{{Match: pattern(t, "h1.test"), Refresh: crawl.ContentTypes{"image/*"}}},
+		Sites: []SiteRule{{SiteRule: crawl.SiteRule{Match: pattern(t, "h1.test"), Refresh: crawl.ContentTypes{"image/*"}}}},
 	}
 	e := waiting(t, o)
 	asked := func(url string) int {

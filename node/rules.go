@@ -20,20 +20,15 @@ type Rules struct {
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern takes in. A zero field says nothing.
+// SiteRule is what an operator says of the sites that a pattern takes in: what a shard decides by, and how the sites are
+// spoken to. A zero field says nothing.
 type SiteRule struct {
-	Match   frontier.Pattern // one that NamesSites
-	Manners frontier.Manners
-	Pages   int64 // in place of Options.PagesPerSite
-	Depth   int   // in place of Options.MaxDepth
+	crawl.SiteRule
 	// Header is sent with every request to the site. Credentials in it are kept out of what is stored.
 	Header http.Header
 	Route  fetch.Route
 	// In and Out are caps on bytes a second, which the sites of a rule share.
 	In, Out *fetch.Pace
-	// Fetch are the types of content whose bodies are read at all, Store those that are kept in WARC
-	// files (of others the history and the digests are), Refresh those that are fetched again.
-	Fetch, Store, Refresh crawl.ContentTypes
 }
 
 // decide returns what of the rules a shard decides by. How a site is spoken to is not among it, nor are credentials.
@@ -43,10 +38,7 @@ func (r *Rules) decide() crawl.Rules {
 	}
 	rules := crawl.Rules{URLs: r.URLs}
 	for _, one := range r.Sites {
-		rules.Sites = append(rules.Sites, crawl.SiteRule{
-			Match: one.Match, Manners: one.Manners, Pages: one.Pages, Depth: one.Depth,
-			Fetch: one.Fetch, Store: one.Store, Refresh: one.Refresh,
-		})
+		rules.Sites = append(rules.Sites, one.SiteRule)
 	}
 	return rules
 }

@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 			Exclude: patterns(t, "~/p/1[0-9]$"),
 			OptOut:  patterns(t, "h2.test"),
 		},
-		Sites: []SiteRule{{Match: pattern(t, "h1.test"), Pages: 5}},
+		Sites: []SiteRule{{SiteRule: crawl.SiteRule{Match: pattern(t, "h1.test"), Pages: 5}}},
 	}
 	run(t, o)
 	var h0, h1 int
@@ -350,8 +350,10 @@ func TestSiteTerms(t *testing.T) {
 	t.Cleanup(server.Close)
 	fs := vfs.NewMem()
 	o := Options{Dir: "data", FS: fs, AllowPrivate: true, Partitions: 1, UserAgent: "freshet-test", Seeds: []weburl.URL{mustParse(t, server.URL+"/")},
-		Rules: &Rules{Sites: []SiteRule{{Match: pattern(t, "127.0.0.1"), Fetch: crawl.ContentTypes{"text/*"}, Store: crawl.ContentTypes{"text/html"},
-			Header: http.Header{"Authorization": {"Bearer swordfish"}, "X-Club": {"open"}}}}}}
+		Rules: &Rules{Sites: []SiteRule{{
+			SiteRule: crawl.SiteRule{Match: pattern(t, "127.0.0.1"), Fetch: crawl.ContentTypes{"text/*"}, Store: crawl.ContentTypes{"text/html"}},
+			Header:   http.Header{"Authorization": {"Bearer swordfish"}, "X-Club": {"open"}},
+		}}}}
 	run(t, o)
 	if header.Get("Authorization") != "Bearer swordfish" || header.Get("X-Club") != "open" {
 		t.Errorf("sent %v", header)
