@@ -67,13 +67,6 @@ func crewOf(alone *world, names ...string) *crew {
 	return c
 }
 
-func (c *crew) check(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // fault notes that something does not hold.
 func (c *crew) fault(format string, args ...any) {
 	c.t.Helper()
@@ -165,8 +158,8 @@ func (c *crew) openStore() {
 		FS: c.fs, Partitions: c.set.Partitions, CacheBytes: 1 << 20, Clock: clock.New(c.now, 1),
 		WARC: store.WARCOptions{Host: "test"},
 	})
-	c.check(err)
-	c.check(c.store.Heartbeat(c.now))
+	check(c.t, err)
+	check(c.t, c.store.Heartbeat(c.now))
 }
 
 func (c *crew) close() {
@@ -174,7 +167,7 @@ func (c *crew) close() {
 		c.stop(w)
 	}
 	if c.store != nil {
-		c.check(c.store.Close())
+		check(c.t, c.store.Close())
 		c.store = nil
 	}
 }
@@ -198,7 +191,7 @@ func (c *crew) start(w *world, cutOff bool) {
 	set, err := seen.Open("data/seen/"+name, seen.Options{
 		FS: c.fs, Partitions: c.set.Partitions, Home: c.store.Home, CacheEntries: 1000, BufferLinks: 30, Cash: !c.exact,
 	})
-	c.check(err)
+	check(c.t, err)
 	w.seen = set
 	if c.exact {
 		w.seen = &exactSet{Test: set, pending: map[weburl.Fingerprint]weburl.Link{}}
@@ -211,7 +204,7 @@ func (c *crew) start(w *world, cutOff bool) {
 		rows = gatelessRows{rows}
 	}
 	w.shard, err = New(rows, w.seen, w.settings, c.now)
-	c.check(err)
+	check(c.t, err)
 	w.wake = c.now
 }
 
@@ -246,7 +239,7 @@ func (c *crew) stop(w *world) {
 	w.later, w.turns = nil, map[Turn]Fetch{}
 	w.shard.Close()
 	w.shard = nil
-	c.check(w.seen.Close())
+	check(c.t, w.seen.Close())
 }
 
 // crash cuts the power: of what was not synced some is lost.
@@ -321,7 +314,7 @@ func (c *crew) step(w *world, does bool) {
 		w.later = w.later[1:]
 	}
 	work, err := w.shard.Step(c.now, events...)
-	c.check(err)
+	check(c.t, err)
 	w.wake = work.Wake
 	if !does {
 		return
@@ -416,7 +409,7 @@ func (c *crew) hand(p weburl.Partition, to *world) {
 func (c *crew) take(p weburl.Partition, to *world, clean bool) {
 	c.owner[p] = to
 	c.order(to, Take{p, clean || c.plant == "cut-off-as-clean"}, func(r Reply) {
-		c.check(r.Err)
+		check(c.t, r.Err)
 		c.log(fmt.Sprintf("%s took %d", to.settings.Name, p))
 		c.moved++
 		c.resend(p)

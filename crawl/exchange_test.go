@@ -33,7 +33,7 @@ func TestFullTestTakesNoMore(t *testing.T) {
 			b.later = b.later[1:]
 		}
 		work, err := b.shard.Step(c.now, events...)
-		c.check(err)
+		check(c.t, err)
 		receipts += len(work.Receipts)
 		if work.Drain {
 			drains++

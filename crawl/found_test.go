@@ -23,7 +23,7 @@ func TestPausedSleeps(t *testing.T) {
 		w.step()
 	}
 	work, err := w.shard.Step(w.now)
-	w.check(err)
+	check(w.t, err)
 	if !work.Wake.IsZero() && !work.Wake.After(w.now) {
 		t.Errorf("paused at %v, to be called again at %v", w.now, work.Wake)
 	}
@@ -42,7 +42,7 @@ func TestCountsOnce(t *testing.T) {
 	for range 1000 {
 		w.run(10 * time.Millisecond)
 		total, err := w.store.Total()
-		w.check(err)
+		check(w.t, err)
 		if total.New < 5 {
 			continue
 		}
@@ -69,9 +69,9 @@ func TestRemembersFailing(t *testing.T) {
 	w.web[root.String()].status = 500
 	w.run(time.Hour)
 	row, fp, err := w.store.PageOf(root)
-	w.check(err)
+	check(w.t, err)
 	visits, err := w.store.Visits(w.store.Home(root.Site()), fp)
-	w.check(err)
+	check(w.t, err)
 	if slices.ContainsFunc(visits, func(v store.Visit) bool { return v.Complete }) {
 		t.Fatalf("after %d visits one of those kept has not failed", row.Visits)
 	}
@@ -92,7 +92,7 @@ func TestDecidedMeanwhile(t *testing.T) {
 	for range 3 {
 		w.shard.offers.fresh, w.shard.offers.offered = true, w.shard.now.Add(-time.Minute)
 		w.shard.offers.timing = seen.Timing{}
-		w.check(w.shard.drainIfDue())
+		check(w.t, w.shard.drainIfDue())
 	}
 	if w.shard.offers.undecided() {
 		t.Error("nothing waits in the seen test, and links are taken for undecided")

@@ -86,13 +86,13 @@ func TestLearningStopsNothing(t *testing.T) {
 func (w *world) tryOrder(o Order) Work {
 	w.orders++
 	work, err := w.shard.Step(w.now, Ordered{w.orders, o})
-	w.check(err)
+	check(w.t, err)
 	if len(work.Append) == 0 {
 		return work
 	}
 	done := Appended{At: make([]seen.Mark, len(work.Append))}
 	work, err = w.shard.Step(w.now, done)
-	w.check(err)
+	check(w.t, err)
 	return work
 }
 

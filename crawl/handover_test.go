@@ -57,7 +57,7 @@ func (c *crew) found() map[string]string {
 	pages := map[string]string{}
 	for p := range c.set.Partitions {
 		for row, err := range c.store.Pages(weburl.Partition(p)) {
-			c.check(err)
+			check(c.t, err)
 			pages[row.URL.String()] = fmt.Sprintf("%s, cash %g of which %g is paid, queue %s", row.State, row.Cash, row.Paid, row.Queue)
 		}
 	}
@@ -79,7 +79,7 @@ func (c *crew) settled() {
 		}
 	}
 	err := repair.Verify(context.Background(), c.store, func(p store.Problem) { c.fault("verify: %v", p) })
-	c.check(err)
+	check(c.t, err)
 }
 
 const quietEnough = 12 * time.Hour // for all retries

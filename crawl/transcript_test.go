@@ -149,7 +149,7 @@ func (w *world) set(name, value string, _ bool) {
 	refresh := func() *Refresh {
 		if o.Refresh == nil {
 			r, err := Refresh{Budget: 1}.WithDefaults()
-			w.check(err)
+			check(w.t, err)
 			o.Refresh = &r
 		}
 		r := *o.Refresh
@@ -165,7 +165,7 @@ func (w *world) set(name, value string, _ bool) {
 		refresh().Interval = w.duration(value)
 	case "order":
 		ordering, err := frontier.ParseOrdering(value)
-		w.check(err)
+		check(w.t, err)
 		o.Ordering = ordering
 	case "pages":
 		o.MaxPages = number
@@ -180,9 +180,9 @@ func (w *world) set(name, value string, _ bool) {
 	case "hours":
 		site, hours, _ := strings.Cut(value, "@")
 		match, err := frontier.ParsePattern(site)
-		w.check(err)
+		check(w.t, err)
 		parsed, err := frontier.ParseHours(hours)
-		w.check(err)
+		check(w.t, err)
 		o.Rules.Sites = append(slices.Clone(o.Rules.Sites), SiteRule{Match: match, Manners: frontier.Manners{Hours: parsed}})
 	default:
 		w.t.Fatalf("no such setting: %s", name)
@@ -216,7 +216,7 @@ func (w *world) rows() {
 	var lines []string
 	for p := range w.settings.Partitions {
 		for row, err := range w.store.Pages(weburl.Partition(p)) {
-			w.check(err)
+			check(w.t, err)
 			line := fmt.Sprintf("%s %s", row.URL, row.State)
 			if row.Queue != store.NoQueue {
 				line += fmt.Sprintf(" queued %s", row.Queue)
@@ -236,7 +236,7 @@ func (w *world) cash() {
 	var lines []string
 	for p := range w.settings.Partitions {
 		for row, err := range w.store.Pages(weburl.Partition(p)) {
-			w.check(err)
+			check(w.t, err)
 			if row.Queue != store.NoQueue {
 				lines = append(lines, fmt.Sprintf("%s %g", row.URL, row.Cash))
 			}
@@ -260,12 +260,12 @@ func (w *world) url(text string) weburl.URL {
 		text = "http://" + text
 	}
 	u, err := weburl.Parse(text)
-	w.check(err)
+	check(w.t, err)
 	return u
 }
 
 func (w *world) duration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
-	w.check(err)
+	check(w.t, err)
 	return d
 }

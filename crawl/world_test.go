@@ -90,13 +90,6 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) check(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // open starts the crawl, from where it was left.
 func (w *world) open() {
 	var err error
@@ -104,14 +97,14 @@ func (w *world) open() {
 		FS: w.fs, Partitions: w.settings.Partitions, CacheBytes: 1 << 20, Clock: clock.New(w.now, 1),
 		WARC: store.WARCOptions{Host: "test"},
 	})
-	w.check(err)
+	check(w.t, err)
 	w.seen, err = seen.Open("data/seen", seen.Options{
 		FS: w.fs, Partitions: w.settings.Partitions, Home: w.store.Home, CacheEntries: 1000, BufferLinks: w.seenLinks, Cash: true,
 	})
-	w.check(err)
-	w.check(w.store.Heartbeat(w.now))
+	check(w.t, err)
+	check(w.t, w.store.Heartbeat(w.now))
 	w.shard, err = New(w.store, w.seen, w.settings, w.now)
-	w.check(err)
+	check(w.t, err)
 	w.over = ""
 	ready := false
 	for i := 0; !ready && i < 1000; i++ {
@@ -199,7 +192,7 @@ func (w *world) step() Work {
 		w.later = w.later[1:]
 	}
 	work, err := w.shard.Step(w.now, events...)
-	w.check(err)
+	check(w.t, err)
 	w.wake = work.Wake
 	w.do(work)
 	return work
@@ -229,11 +222,11 @@ func (w *world) do(work Work) {
 	}
 	if work.Drain {
 		verdicts, marks, err := w.seen.Drain(nil)
-		w.check(err)
+		check(w.t, err)
 		w.after(diskTakes, Decided{verdicts, marks, w.seen.Marks()})
 	}
 	if work.Keep {
-		w.check(w.seen.Keep())
+		check(w.t, w.seen.Keep())
 		w.after(diskTakes, Kept{})
 	}
 	if work.Rebuild != nil {
@@ -390,18 +383,18 @@ func (w *world) commit(group []Append) Appended {
 		}
 		if a.Purge != nil {
 			before, err := w.store.Total()
-			w.check(err)
+			check(w.t, err)
 			moves, err := w.store.BeginPurge(w.now, *a.Purge)
-			w.check(err)
+			check(w.t, err)
 			after, err := w.store.Total()
-			w.check(err)
+			check(w.t, err)
 			done.Others = append(done.Others, moves...)
 			done.Purged += after.States[store.StatePurged] - before.States[store.StatePurged]
 		}
 	}
 	if len(fetches) > 0 {
 		moves, err := w.store.CommitPages(fetches)
-		w.check(err)
+		check(w.t, err)
 		done.Turns = moves
 		for i := range fetches {
 			done.At[whose[i]] = seen.Mark{Partition: fetches[i].Partition, Record: fetches[i].Number}
@@ -415,7 +408,7 @@ func (w *world) commit(group []Append) Appended {
 			continue
 		}
 		moves, err := w.store.Apply(some.records...)
-		w.check(err)
+		check(w.t, err)
 		*some.moves = append(*some.moves, moves...)
 	}
 	return done
@@ -429,15 +422,22 @@ func (w *world) rebuild(r *Rebuild) {
 	known := func(yield func(weburl.Link) bool) {
 		for _, p := range r.Partitions {
 			for row, err := range w.store.Pages(p) {
-				w.check(err)
+				check(w.t, err)
 				if !yield(weburl.Link{URL: row.URL, Fingerprint: row.URL.Fingerprint(), Depth: row.Depth}) {
 					return
 				}
 			}
 		}
 	}
-	w.check(w.seen.Rebuild(known, marks))
+	check(w.t, w.seen.Rebuild(known, marks))
 	w.after(diskTakes, Rebuilt{})
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func parse(t *testing.T, text string) weburl.URL {

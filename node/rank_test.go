@@ -1,8 +1,6 @@
 package node
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,25 +24,8 @@ func TestRank(t *testing.T) {
 	o := web.options(t, vfs.NewMem(), "data")
 	run(t, o)
 	o.Refresh = &crawl.Refresh{Budget: 1, Rank: time.Hour}
-	n, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.PauseAll(true); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		_, err := n.Run(ctx, t.Context())
-		ended <- err
-	}()
-	defer func() {
-		cancel()
-		if err := errors.Join(<-ended, n.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
+	n, stop := paused(t, o)
+	defer stop()
 	pages := slices.DeleteFunc(knownPages(t, n.store), func(p store.PageAt) bool { return p.State != store.StateLive })
 	weights := make([]float64, len(pages))
 	await(t, n, "all pages are weighed", func() bool {

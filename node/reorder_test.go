@@ -71,8 +71,8 @@ func knownPages(t *testing.T, s *store.Store) (pages []store.PageAt) {
 	return pages
 }
 
-// sorted opens a crawl, which asks for nothing, and waits until its pages have been ranked and put in their places.
-func sorted(t *testing.T, o Options) (n *Node, stop func()) {
+// paused runs a crawl that asks for nothing, until stop.
+func paused(t *testing.T, o Options) (n *Node, stop func()) {
 	t.Helper()
 	n, err := Open(o)
 	if err != nil {
@@ -87,16 +87,23 @@ func sorted(t *testing.T, o Options) (n *Node, stop func()) {
 		_, err := n.Run(ctx, t.Context())
 		ended <- err
 	}()
-	await(t, n, "the ranking", func() (done bool) {
-		n.each(func(s *crawl.Shard, _ time.Time) { _, done = s.Remaining() })
-		return done
-	})
 	return n, func() {
 		cancel()
 		if err := errors.Join(<-ended, n.PauseAll(false), n.Close()); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// sorted runs a crawl that asks for nothing and whose pages have been ranked and put in their places, until stop.
+func sorted(t *testing.T, o Options) (n *Node, stop func()) {
+	t.Helper()
+	n, stop = paused(t, o)
+	await(t, n, "the ranking", func() (done bool) {
+		n.each(func(s *crawl.Shard, _ time.Time) { _, done = s.Remaining() })
+		return done
+	})
+	return n, stop
 }
 
 // ranksOf returns the ranks of a graph's pages, 1 in all.
