@@ -90,8 +90,8 @@ func (s *Shard) appendGroup() {
 	}
 }
 
-// blockedNow has the gates that a turn's records store say which hosts are blocked now. An order may have come after the
-// answer that a gate is of: it is not to be undone.
+// blockedNow has the gates that a turn's records store say which hosts are blocked now. An order may have come after
+// the answer that a gate is of: it is not to be undone.
 func (s *Shard) blockedNow(records []store.Record) {
 	for _, r := range records {
 		switch r := r.(type) {

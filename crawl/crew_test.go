@@ -47,7 +47,7 @@ type order struct {
 // server is what a host knows of the crawl's manners.
 type server struct {
 	end, opens time.Time // of the last answer, and from when on it wants to be asked
-	by         *world    // who asks, until end
+	by         *world    // the member that may ask it until end
 }
 
 func newCrew(t *testing.T, names ...string) *crew { return crewOf(newWorld(t), names...) }

@@ -351,8 +351,8 @@ func (s *Shard) arriving(parcel Parcel) {
 	})
 }
 
-// accept has links offered to the seen test that have arrived and are durable. The receipt waits until the test has taken
-// them, so that no more come than it takes; but not for a hand-over, which may wait for the receipt.
+// accept has links offered to the seen test that have arrived and are durable. The receipt waits until the test has
+// taken them, so that no more come than it takes; but not for a hand-over, which may wait for the receipt.
 func (s *Shard) accept(l offered, r Receipt) {
 	if s.offers.held != nil {
 		s.receipt(r)

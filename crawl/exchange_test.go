@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestFullTestTakesNoMore sends links to a shard whose seen test is full: there is no receipt before it has room, so that
-// no more are sent.
+// TestFullTestTakesNoMore sends links to a shard whose seen test is full: there is no receipt before it has room, so
+// that no more are sent.
 func TestFullTestTakesNoMore(t *testing.T) {
 	c := newCrew(t, "b")
 	b := c.members[0]

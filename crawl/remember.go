@@ -26,8 +26,8 @@ type remembered struct {
 	claimed refresh.Source
 }
 
-// remember tells what keeps pages fresh all that is stored of visits of partitions, in order of time. It takes some microseconds a
-// page and a visit.
+// remember tells what keeps pages fresh all that is stored of visits of partitions, in order of time. It takes some
+// microseconds a page and a visit.
 func (s *Shard) remember(partitions ...weburl.Partition) error {
 	live := int64(0)
 	for _, p := range partitions {

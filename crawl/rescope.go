@@ -25,7 +25,8 @@ type rescoping struct {
 // rescopes tells whether it is not over yet.
 func (s *Shard) rescopes() bool { return s.rescope.under }
 
-// beginRescope looks whether the scope is that under which partitions were crawled last. O(pages + links) where it is not, some pages at a time.
+// beginRescope looks whether the scope is that under which partitions were crawled last. O(pages + links) where it is
+// not, some pages at a time.
 func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 	s.rescope = rescoping{scope: s.finder.Bounds().Digest(), under: true}
 	s.whenFree(func() error {

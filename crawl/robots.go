@@ -75,8 +75,9 @@ func (s *Shard) askRobots(t *turn) error {
 	return nil
 }
 
-// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had: who asks
-// a host keeps its intervals, and that is its owner alone. It is taken for out of reach, as if the host did not answer.
+// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had. Only
+// the shard that owns a host asks it, since that shard keeps its intervals. The file is taken for out of reach, as if
+// the host did not answer.
 func (s *Shard) robotsAway(t *turn) error {
 	if _, err := s.judge(t.page, robots.Answer{}); err != nil {
 		return err

@@ -161,8 +161,8 @@ func (s *Shard) restoreSite(row store.SiteRow, cutOff bool) error {
 	return s.obeyAnew(row)
 }
 
-// recallCash tells the seen test of the cash that the first new pages of each site of a partition have. Links to them will
-// come soon, and after a restart the test would take each page for one that was never told anything.
+// recallCash tells the seen test of the cash that the first new pages of each site of a partition have. Links to them
+// will come soon, and after a restart the test would take each page for one that was never told anything.
 func (s *Shard) recallCash(p weburl.Partition, each int) error {
 	if _, pays := s.settings.Ordering.(frontier.Payer); !pays {
 		return nil

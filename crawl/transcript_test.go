@@ -22,7 +22,8 @@ import (
 //	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
 //	later URL DURATION          its answers ask for so long a Retry-After
 //	change URL                  its content is another from now on
-//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent, wait, hours
+//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
+//	                            wait, hours
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints what happens
 //	count DURATION              time passes: prints how many requests each site gets

@@ -139,9 +139,9 @@ type Options struct {
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
-// Handler serves the status page at /, the window on what is stored at /find, /page and /diff (see window.go), /healthz, /readyz, /metrics, stored versions under /web/,
-// /timegate/ and /timemap/link/ (see memento.go), and the API under /api/v1/, which describes itself at
-// /api/v1/openapi.json.
+// Handler serves the status page at /, the window on what is stored at /find, /page and /diff (see window.go),
+// /healthz, /readyz, /metrics, stored versions under /web/, /timegate/ and /timemap/link/ (see memento.go), and the API
+// under /api/v1/, which describes itself at /api/v1/openapi.json.
 func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)

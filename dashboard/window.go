@@ -15,8 +15,8 @@ import (
 	"freshet/weburl"
 )
 
-// The window shows people what is stored, in pages without scripts: what is found by a part of its URL, a page's past as
-// a calendar, its versions and its visits, and two versions side by side.
+// The window shows people what is stored, in pages without scripts: what is found by a part of its URL, a page's past
+// as a calendar, its versions and its visits, and two versions side by side.
 
 //go:embed window
 var windowFiles embed.FS

@@ -11,9 +11,9 @@ import (
 
 // RewriteHTML returns an HTML document in any encoding that has ASCII as its part, in which every reference
 // that markup carries is replaced by what to returns for the URL that it means: in attributes, srcset,
-// refreshes, style sheets, style attributes and the documents in srcdoc attributes. All other bytes stay as they are, so that the encoding
-// stays too. Fragments alone, other schemes than http and https, and what no URL can be made of are left
-// alone, and so is all that scripts put together. A base element counts from where it stands.
+// refreshes, style sheets, style attributes and the documents in srcdoc attributes. All other bytes stay as they are,
+// so that the encoding stays too. Fragments alone, other schemes than http and https, and what no URL can be made of
+// are left alone, and so is all that scripts put together. A base element counts from where it stands.
 //
 // What would keep the rewritten document from loading its parts goes: integrity and crossorigin
 // attributes, and a policy (Content-Security-Policy) in a meta element. O(len(document)).

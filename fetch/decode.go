@@ -64,8 +64,8 @@ func Decode(header http.Header, body []byte, limit int64) (data []byte, truncate
 	return decode(codings, bytes.NewReader(body), len(body), limit, new([]byte), nil)
 }
 
-// Reader returns a reader of a body without the content codings that header names, in memory that depends on the codings'
-// windows only. Close it. The error is Decode's for codings that it does not know.
+// Reader returns a reader of a body without the content codings that header names, in memory that depends on the
+// codings' windows only. Close it. The error is Decode's for codings that it does not know.
 func Reader(header http.Header, body []byte) (io.ReadCloser, error) {
 	codings, err := contentCodings(header)
 	if err != nil {

@@ -15,7 +15,8 @@ const maxPlanWork = 4e6
 
 // Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers
 // within a small part of a second: where the queue and the fleet are too large for that, it has no
-// switching curves, and the best fixed number, to which it then comes close (Proposition 4), has to do. It fails if the model is invalid.
+// switching curves, and the best fixed number, to which it then comes close (Proposition 4), has to do. It fails if the
+// model is invalid.
 func (m Model) Plan(most int) (Plan, error) {
 	if most < 1 {
 		return Plan{}, fmt.Errorf("fleet: at most %d fetchers: want 1 or more", most)

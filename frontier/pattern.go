@@ -19,7 +19,8 @@ import (
 //     (org,example,)/docs/         those whose SURT begins so, "www." and scheme aside
 //     ~/print\?|[?&]session=       those in which the regular expression (RE2) is found
 //
-// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", takes in the hosts below too.
+// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", takes in the hosts
+// below too.
 type Pattern struct {
 	kind       patternKind
 	text       string // canonical: a host, a site, a prefix

@@ -22,7 +22,8 @@ type SiteInfo struct {
 	CutOff             bool // a request to its host may have been under way when who asked last was cut off
 }
 
-// Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the site already.
+// Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the
+// site already.
 //
 // A gate's times are wall times. If the clock was set back since they were stored, so that now is
 // before the last answer's end, the host waits from now as long as it was to wait from that end. So

@@ -63,7 +63,8 @@ func TestCrashOfShards(t *testing.T) {
 	crashAtEveryWrite(t, 9**crashStride, 2, 3)
 }
 
-// crashAtEveryWrite cuts the power of a crawl by some shards after every n-th change of the disk, and goes on with others.
+// crashAtEveryWrite cuts the power of a crawl by some shards after every n-th change of the disk, and goes on with
+// others.
 func crashAtEveryWrite(t *testing.T, stride, shards, then int) {
 	web := newTestWeb(t, 3, 40)
 	disk := vfs.NewCrashableMem()

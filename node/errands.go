@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// What a shard's seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set that
-// turns out to be damaged is made again from the page table at once: the shard does not hear of it.
+// What a shard's seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set
+// that turns out to be damaged is made again from the page table at once: the shard does not hear of it.
 
 // mostErrands is how many errands the shard may ask for beforehand.
 const mostErrands = 4

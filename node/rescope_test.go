@@ -224,8 +224,8 @@ func queuedOf(t *testing.T, e *Node, host string) (urls []string) {
 	return urls
 }
 
-// TestWideningIsKilled kills a crawl at every third record that it writes while it looks through what is stored, and one that
-// is stopped before: the next goes on, and comes to the same pages.
+// TestWideningIsKilled kills a crawl at every third record that it writes while it looks through what is stored, and
+// one that is stopped before: the next goes on, and comes to the same pages.
 func TestWideningIsKilled(t *testing.T) { byShards(t, wideningIsKilled) }
 
 func wideningIsKilled(t *testing.T, shards int) {

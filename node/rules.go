@@ -20,8 +20,8 @@ type Rules struct {
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern takes in: what a shard decides by, and how the sites are
-// spoken to. A zero field says nothing.
+// SiteRule is what an operator says of the sites that a pattern takes in: what a shard decides by, and how the sites
+// are spoken to. A zero field says nothing.
 type SiteRule struct {
 	crawl.SiteRule
 	// Header is sent with every request to the site. Credentials in it are kept out of what is stored.

@@ -29,10 +29,10 @@ const leastPrecision = 0.25
 // rememberedClaims is how many claims of a claimant its trust rests on, the last ones most.
 const rememberedClaims = 200
 
-// Claim tells that a source says that the page has changed at a time, in seconds, not ahead of now. What is claimed of a time
-// before the last visit that told something is known already, and ignored; so is a claim while one that is
-// trusted more is open. Until a visit tells what is true a claim of precision p adds -ln(1-p) to the changes
-// that are expected of the copy: 1-p is what it leaves of the hope that the copy is fresh.
+// Claim tells that a source says that the page has changed at a time, in seconds, not ahead of now. What is claimed of
+// a time before the last visit that told something is known already, and ignored; so is a claim while one that is
+// trusted more is open. Until a visit tells what is true a claim of precision p adds -ln(1-p) to the changes that are
+// expected of the copy: 1-p is what it leaves of the hope that the copy is fresh.
 //
 // The precision is that of the claimant's earlier claims: how many were followed by a visit that found a
 // change, a half before there were any. A change that was likely without the claim counts for it only in

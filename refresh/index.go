@@ -13,11 +13,11 @@ import (
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
 //
 // where p is what is believed of the page's rate d, S the changes shared with other pages that are
-// expected since the visit, and those that are claimed (see Claim), and h the shared ones of a usual second. With a known rate and S = 0 that is the Whittle index of
-// freshness: taking the highest is optimal in the limit of many pages. The mean is taken of the worth and not of the
-// rate: a page believed too fast is visited again and found out, where with 1/d of the mean rate it would
-// be given up for ever. If pages are believed to keep an hour of the day, t is by the page's own clock, which
-// runs faster then (see change.Timetable).
+// expected since the visit, and those that are claimed (see Claim), and h the shared ones of a usual second. With a
+// known rate and S = 0 that is the Whittle index of freshness: taking the highest is optimal in the limit of many
+// pages. The mean is taken of the worth and not of the rate: a page believed too fast is visited again and found out,
+// where with 1/d of the mean rate it would be given up for ever. If pages are believed to keep an hour of the day, t is
+// by the page's own clock, which runs faster then (see change.Timetable).
 type Index struct {
 	learner learner
 	ranking Ranking

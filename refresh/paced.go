@@ -59,8 +59,8 @@ type Paced struct {
 	random    *rand.Rand
 }
 
-// NewPaced returns the policy for a budget in crawls a second, which must be positive. If random is not nil, each slot draws a page with a probability in
-// proportion to its rate.
+// NewPaced returns the policy for a budget in crawls a second, which must be positive. If random is not nil, each slot
+// draws a page with a probability in proportion to its rate.
 func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning, random *rand.Rand) (*Paced, error) {
 	if !(budget > 0) || math.IsInf(budget, 1) {
 		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", budget)

@@ -13,10 +13,10 @@ const MaxCache = 1<<31 - 1
 // ways is the number of slots of a set: eight fingerprints are one line of the processor's cache.
 const ways = 8
 
-// SetClock is a cache of fingerprints: CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes with the
-// others of that set alone. There are no chains and no common hand, so that a request touches two lines
-// of memory. It misses a little more often than one CLOCK (0.2 to 1.4 points on the paper's kind of trace),
-// and, where a set overflows, even when there are as many slots as fingerprints.
+// SetClock is a cache of fingerprints: CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes
+// with the others of that set alone. There are no chains and no common hand, so that a request touches two lines of
+// memory. It misses a little more often than one CLOCK (0.2 to 1.4 points on the paper's kind of trace), and, where a
+// set overflows, even when there are as many slots as fingerprints.
 //
 // Touch is O(1); memory is 8.25 bytes an entry.
 type SetClock struct {

@@ -32,8 +32,8 @@ func (t *Timing) Asked(found, queued bool) {
 }
 
 // restAfterDrain is how many times as long as drains take links wait for the next one, while there are pages to be
-// fetched. The shorter of the last two counts: one that a disk or a busy machine held up says nothing of the others, and
-// what is known of pages would be old when it comes.
+// fetched. The shorter of the last two counts: one that a disk or a busy machine held up says nothing of the others,
+// and what is known of pages would be old when it comes.
 const restAfterDrain = 30
 
 // Due reports whether what waits is to be decided now.

@@ -12,8 +12,8 @@ func (s since) Due(now time.Time, wait time.Duration) bool {
 	return now.Sub(time.Time(s)) >= max(time.Second, wait)
 }
 
-// TestTiming holds when links are decided that came when a drain has just ended. Drains take a second; the last was held
-// up.
+// TestTiming holds when links are decided that came when a drain has just ended. Drains take a second; the last was
+// held up.
 func TestTiming(t *testing.T) {
 	var timing Timing
 	for _, took := range []time.Duration{time.Second, time.Minute} {

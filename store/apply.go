@@ -95,8 +95,8 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	}
 }
 
-// readAhead reads the rows of the pages that records tell of, in the order of their keys: a block of the database, or of
-// its filters, is then read once, however many of them it is asked for.
+// readAhead reads the rows of the pages that records tell of, in the order of their keys: a block of the database, or
+// of its filters, is then read once, however many of them it is asked for.
 func (st *state) readAhead(records []Record) {
 	var ids []pageID
 	for _, r := range records {

@@ -62,8 +62,8 @@ func (s *Store) Body(at Pointer) (*Body, error) {
 	return b, nil
 }
 
-// VersionBody is Body for a version of u. Its error is ErrCorrupt too if the capture is another page's or its payload is
-// not what the version has the digest of.
+// VersionBody is Body for a version of u. Its error is ErrCorrupt too if the capture is another page's or its payload
+// is not what the version has the digest of.
 func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
 	b, err := s.Body(v.Capture)
 	switch {

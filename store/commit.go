@@ -133,8 +133,8 @@ func (s *Store) appendCaptures(group []Fetch) (err error) {
 
 // Apply applies records without captures, of any partitions, in one atomic batch, and makes it
 // durable. Fetched and Robots records belong to CommitPages; those that look at more than page and site
-// rows (Scrubbed, Relocated, Pruned, Forgotten) come with others of their kind only. It returns what the records did to the
-// queues, in order; errors are as CommitPages'.
+// rows (Scrubbed, Relocated, Pruned, Forgotten) come with others of their kind only. It returns what the records did to
+// the queues, in order; errors are as CommitPages'.
 func (s *Store) Apply(records ...Record) ([]Move, error) {
 	moves := 0
 	for _, r := range records {

@@ -13,8 +13,8 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is what its records, applied in order, make of
-// nothing.
+// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is what its records,
+// applied in order, make of nothing.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {

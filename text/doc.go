@@ -9,11 +9,12 @@
 //
 // # What repeats
 //
-// A block counts as boilerplate in one of three ways. Its text, with numbers made alike, stands on a tenth of the pages.
-// Or it stands at the margin of the page, above or below everything that is the page's own, has a number in it, and a
-// block that begins with the same two words stands in the same place on half of the pages. Or it is at the margin and mostly links, and
-// there are links in the same place on half of the pages. Inside of the page a repeated block of fewer than eight words
-// is kept unless it is one of several links in a row: headings such as "See also" belong to the text.
+// A block counts as boilerplate in one of three ways. Its text, with numbers made alike, stands on a tenth of the
+// pages. Or it stands at the margin of the page, above or below everything that is the page's own, has a number in it,
+// and a block that begins with the same two words stands in the same place on half of the pages. Or it is at the margin
+// and mostly links, and there are links in the same place on half of the pages. Inside of the page a repeated block of
+// fewer than eight words is kept unless it is one of several links in a row: headings such as "See also" belong to the
+// text.
 //
 // # Near-duplicates
 //

@@ -47,9 +47,10 @@ func NewExtractor(limits Limits) *Extractor {
 // Close waits until the library has come back.
 func (e *Extractor) Close() { <-e.library }
 
-// Read returns what a page says. It uses the page up: show it to a Site before. Where the library finds less than half of
-// what does not look like navigation, that is taken instead: listings and products are no articles. own is its URL. site may be nil; one that knows too little yet
-// is of no use. With markdown the text comes as Markdown too. The context bounds how long the library is waited for.
+// Read returns what a page says. It uses the page up: show it to a Site before. Where the library finds less than half
+// of what does not look like navigation, that is taken instead: listings and products are no articles. own is its URL.
+// site may be nil; one that knows too little yet is of no use. With markdown the text comes as Markdown too. The
+// context bounds how long the library is waited for.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
 	found := e.ask(ctx, p, own)
@@ -122,7 +123,8 @@ func contained(tree *html.Node, own weburl.URL) (found *trafilatura.ExtractResul
 	return found
 }
 
-// clone copies a tree, but for what is for browsers without scripts: the library takes apart what it is given. The parser bounds the depth.
+// clone copies a tree, but for what is for browsers without scripts: the library takes apart what it is given. The
+// parser bounds the depth.
 func clone(n *html.Node) *html.Node {
 	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -115,8 +115,8 @@ func (u URL) Fingerprint() Fingerprint {
 	return max(1, Fingerprint(xxh3.HashString(u.text)))
 }
 
-// Slot returns f's place in a table of n slots, a power of two, by Fibonacci hashing, which spreads fingerprints that have
-// been chosen to be alike.
+// Slot returns f's place in a table of n slots, a power of two, by Fibonacci hashing, which spreads fingerprints that
+// have been chosen to be alike.
 func (f Fingerprint) Slot(n int) int {
 	return int(uint64(f) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(n-1))))
 }

@@ -260,7 +260,8 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 // errContact is the error of a crawl beyond loopback that nobody answers for.
 var errContact = errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org")
 
-// loopbackOnly tells whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it goes by what is resolved by hand.
+// loopbackOnly tells whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it
+// goes by what is resolved by hand.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		if !s.onLoopback(u.Host()) {
@@ -496,8 +497,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	return nil
 }
 
-// span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how many
-// pages a second that makes by the machine's.
+// span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how
+// many pages a second that makes by the machine's.
 func span(s node.Summary, rate float64) string {
 	took := func(seconds float64) string {
 		return command.ShortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))

@@ -250,8 +250,8 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	return row, r.store.Home(u.Site()), fp, err
 }
 
-// version returns a version of the page that a user types: that of the number or, if it is 0, the last one that was there
-// at a time (zero: now).
+// version returns a version of the page that a user types: that of the number or, if it is 0, the last one that was
+// there at a time (zero: now).
 func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, v store.Version, err error) {
 	row, p, fp, err := r.find(raw)
 	if err != nil {

@@ -102,8 +102,8 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 }
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
-// redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of broken.test
-// is out of order, locked.test forbids all by its answers, and ring.test redirects to itself.
+// redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of
+// broken.test is out of order, locked.test forbids all by its answers, and ring.test redirects to itself.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {

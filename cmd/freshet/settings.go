@@ -241,8 +241,8 @@ func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	})
 }
 
-// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: user and password, the values of
-// the query and, of a webhook, the path. What is sent to every server anyway is no secret.
+// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: user and password, the
+// values of the query and, of a webhook, the path. What is sent to every server anyway is no secret.
 func withoutSecrets(f *pflag.Flag, text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme == "" || f.Name == "contact" || f.Name == "user-agent" {

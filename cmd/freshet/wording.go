@@ -42,7 +42,7 @@ func parseURL(text string) (weburl.URL, error) {
 	return u, fmt.Errorf("%q is no URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
 }
 
-// guessURL returns what was meant by a text that is no URL, if that is easy to guess.
+// guessURL guesses which URL somebody meant who typed something else. It is not ok if there is no easy guess.
 func guessURL(text string) (weburl.URL, bool) {
 	guess := strings.Join(strings.Fields(text), "")
 	switch scheme, rest, ok := strings.Cut(guess, ":/"); {

@@ -50,8 +50,8 @@ func (o order) leading(e *Entry) uint64 {
 }
 
 // sort sorts by compare, with the help of spare, which is as long: passes over as many leading bits as tell nearly all
-// apart, 22 of a quarter of a million entries, and a look at what is still tied, which is more where few partitions have
-// all entries. O(n) for the fingerprints that hashing gives.
+// apart, 22 of a quarter of a million entries, and a look at what is still tied, which is more where few partitions
+// have all entries. O(n) for the fingerprints that hashing gives.
 func (o order) sort(entries, spare []Entry) {
 	if len(entries) < fewToSort {
 		slices.SortFunc(entries, compare)

@@ -28,10 +28,10 @@ func Open(in io.Reader, name string, seed uint64) (*Stored, error) {
 
 // ReadListed reads a list of pages with URLs and links as a web, compressed by gzip or not: lines "n NUMBER URL"
 // and "e FROM TO" with numbers from 0, or, after a line of the numbers of pages and links, lines "NUMBER URL" with
-// numbers from 1 and lines "FROM TO". The sites are those of the URLs, in the order of their first pages; a site's home is its root, or else its page
-// that stands first, so that a site is known whose root is not in the list. How large the pages are and how
-// fast the sites answer such a list does not say: both are drawn by the seed, as a synthetic web's. An error
-// begins with name and the line at fault. Memory is some 200 bytes a page and 16 a link.
+// numbers from 1 and lines "FROM TO". The sites are those of the URLs, in the order of their first pages; a site's home
+// is its root, or else its page that stands first, so that a site is known whose root is not in the list. How large the
+// pages are and how fast the sites answer such a list does not say: both are drawn by the seed, as a synthetic web's.
+// An error begins with name and the line at fault. Memory is some 200 bytes a page and 16 a link.
 func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 	r, err := readList(in, name)
 	if err != nil {

@@ -12,10 +12,10 @@
 // Shrink takes sites, pages and faults out of it as long as it goes on failing.
 //
 // What holds is checked in check.go and in a file for each concern. Hosts are asked politely as their servers see it
-// (politeness.go). The crawl obeys robots.txt (robots.go) and operators, and what is purged is gone (orders.go). A budget
-// is kept, and one site's trouble leaves it to the others (budget.go). Nothing that was acknowledged is lost, every page
-// is queued, visited or refused, and no cash comes from nothing (rows.go). Plants are faults that are put into the crawl
-// on purpose, one at a time: a checker that finds none of them is of no use.
+// (politeness.go). The crawl obeys robots.txt (robots.go) and operators, and what is purged is gone (orders.go). A
+// budget is kept, and one site's trouble leaves it to the others (budget.go). Nothing that was acknowledged is lost,
+// every page is queued, visited or refused, and no cash comes from nothing (rows.go). Plants are faults that are put
+// into the crawl on purpose, one at a time: a checker that finds none of them is of no use.
 //
 // To try seeds, to try them with a planted fault, to see all that happens in one, and without some of its parts:
 //

@@ -185,7 +185,8 @@ func TestTakeDownUnknown(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestTakeDownCrash cuts a purge before every third change of the disk. After each cut the next opening and FinishPurges complete it; before it began, nothing is lost.
+// TestTakeDownCrash cuts a purge before every third change of the disk. After each cut the next opening and
+// FinishPurges complete it; before it began, nothing is lost.
 func TestTakeDownCrash(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
 	s := storetest.Open(t, purgeOptions(disk))

@@ -1,9 +1,9 @@
 // Package stored reads the text of versions that a store keeps.
 //
 // A Reader decodes a version, takes it apart and has it read with what it has learned of the version's site (package
-// text). It learns a site from a sample of its stored pages when it is first asked about one of them, and again when the
-// site has twice as many pages. How many sites it knows at once is bounded in bytes; the one asked about longest ago
-// goes first. Nothing that it knows is kept on disk.
+// text). It learns a site from a sample of its stored pages when it is first asked about one of them, and again when
+// the site has twice as many pages. How many sites it knows at once is bounded in bytes; the one asked about longest
+// ago goes first. Nothing that it knows is kept on disk.
 package stored
 
 import (
@@ -56,8 +56,8 @@ func NewReader(s *store.Store, limits text.Limits) *Reader {
 // Close gives back what NewReader took.
 func (r *Reader) Close() { r.extractor.Close() }
 
-// Document returns what a version of the page at u says, as Markdown too if that is asked for. Its errors are ErrNoText,
-// text.ErrUnreadable and those of the store and of the content codings.
+// Document returns what a version of the page at u says, as Markdown too if that is asked for. Its errors are
+// ErrNoText, text.ErrUnreadable and those of the store and of the content codings.
 func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, markdown bool) (text.Document, error) {
 	body, err := r.body(u, v)
 	if err != nil {

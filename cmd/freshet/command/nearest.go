@@ -1,7 +1,6 @@
 package command
 
-// Nearest returns the name with the smallest edit distance to a name that is none of them, or "" if
-// none is near.
+// Nearest returns the one of some names that is spelled most like a mistyped name, or "" if none is near.
 func Nearest(name string, names []string) string {
 	best, distance := "", min(len(name)/2, 5)+1
 	if len(name) > 64 {

@@ -11,9 +11,9 @@
 //	└────────┴───────┴────────┴────────┴─────────────────┴──────┴───────────┘
 //
 // size is that of the whole frame, from which follows where its blocks and shards lie; serial tells frames
-// apart, and grows. The tag is the beginning of an HMAC-SHA-256, by the sender's key, over all the rest: what has a wrong
-// one is dropped unread. Who has the key could send too: who wants to know that a frame is as it was sent compares a
-// digest that came another way. A receiver holds a bounded number of bytes, whatever arrives.
+// apart, and grows. The tag is the beginning of an HMAC-SHA-256, by the sender's key, over all the rest: what has a
+// wrong one is dropped unread. Who has the key could send too: who wants to know that a frame is as it was sent
+// compares a digest that came another way. A receiver holds a bounded number of bytes, whatever arrives.
 //
 // Start reading at layout.go, then sender.go and receiver.go.
 package multicast

@@ -48,7 +48,8 @@ func NewSender(out io.Writer, pace float64, c *clock.Clock) *Sender {
 func (s *Sender) Key() []byte { return s.key }
 
 // Send lets a frame of 1 to MaxFrame bytes go out after those before it, and returns how many bytes that
-// makes, and how long the machine takes for it. It blocks while four others wait. The frame must not be altered any more.
+// makes, and how long the machine takes for it. It blocks while four others wait. The frame must not be altered any
+// more.
 func (s *Sender) Send(serial uint64, frame []byte) (bytes int64, takes time.Duration) {
 	l := layout(len(frame))
 	for block := range l.blocks() {

@@ -1,5 +1,5 @@
-// Package database opens the key-value database of a data directory, holds all of its tuning, and returns as errors what
-// the database calls fatal. It knows nothing of keys and values.
+// Package database opens the key-value database of a data directory, holds all of its tuning, and returns as errors
+// what the database calls fatal. It knows nothing of keys and values.
 package database
 
 import (
@@ -13,8 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is written
-// and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks make room.
+// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is
+// written and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks
+// make room.
 const (
 	memTableBytes  = 4 << 20
 	memTables      = 3

@@ -27,7 +27,8 @@ const (
 	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
 	AsideDir = "aside"
 	// TempDir holds what is made to be given away, such as a snapshot that is written to standard output. Only who holds
-	// the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one that died.
+	// the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one that
+	// died.
 	TempDir = "tmp"
 )
 
