@@ -81,8 +81,7 @@ func (w *watch) index(site weburl.Site) int {
 	return i
 }
 
-func (w *watch) site(site weburl.Site) *Site         { return &w.t.c.Sites[w.index(site)] }
-func (w *watch) address(site weburl.Site) netip.Addr { return w.hostAddress(site) }
+func (w *watch) site(site weburl.Site) *Site { return &w.t.c.Sites[w.index(site)] }
 func (w *watch) at(trouble faultKind, site weburl.Site) bool {
 	return w.troubles[w.index(site)][trouble] > 0
 }
@@ -95,8 +94,8 @@ func (w *watch) toggle(key string) *toggle {
 	return w.toggles[key]
 }
 
-// hostAddress returns the address of a site's host: that of the first site that lies there.
-func (w *watch) hostAddress(site weburl.Site) netip.Addr {
+// address returns the address of a site's host: that of the first site that lies there.
+func (w *watch) address(site weburl.Site) netip.Addr {
 	for _, s := range w.t.c.Sites {
 		if s.Name.Name() == site.Name() {
 			return s.Address
@@ -144,7 +143,7 @@ func (w *watch) handedOut(n *node, e *errand) {
 		w.fail("robots", "%s is asked for, robots.txt was never had", u)
 	}
 	for _, prefix := range r.disallow {
-		if strings.HasPrefix(u.Path(), prefix) && !r.uncertain {
+		if strings.HasPrefix(u.Path(), prefix) {
 			w.fail("robots", "%s is asked for, robots.txt forbids %s", u, prefix)
 		}
 	}
@@ -165,8 +164,7 @@ func (w *watch) reloading(next Crawl) {
 	}
 	w.crawl, w.reload = next, true
 	w.reloads++
-	for site, i := range w.sites { // what is shorter now may be in force at once
-		_ = i
+	for site := range w.sites { // what is shorter now may be in force at once
 		h := w.host(site)
 		h.interval = min(h.interval, w.delayOf(site))
 	}
@@ -280,13 +278,8 @@ func (w *watch) lived() time.Duration { return w.t.now - w.opens[len(w.opens)-1]
 // alive checks that what could be done in the calm was done.
 func (w *watch) alive(n *node, why crawl.Stop) {
 	c := &w.crawl
-	saturated := func() bool {
-		if c.Budget == 0 {
-			return false
-		}
-		return float64(len(w.spent)) >= 0.6*float64(c.Budget)
-	}
-	if c.MaxPages > 0 || saturated() {
+	saturated := c.Budget > 0 && float64(len(w.spent)) >= 0.6*float64(c.Budget)
+	if c.MaxPages > 0 || saturated {
 		return
 	}
 	if c.Budget == 0 && !c.Wait && why == crawl.Signal {

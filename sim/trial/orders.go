@@ -17,7 +17,6 @@ type toggle struct {
 	on, sure bool
 	pending  int
 	until    time.Time // of a block; zero: for ever
-	ever     bool
 }
 
 // switched returns what an order switches.
@@ -43,7 +42,7 @@ func (w *watch) ordered(n *node, o crawl.Order) {
 	if key, _, _ := switched(o); key != "" {
 		g := w.toggle(key)
 		g.pending++
-		g.sure, g.ever = false, true
+		g.sure = false
 	}
 	if o, ok := o.(crawl.Add); ok {
 		for _, u := range o.Seeds {

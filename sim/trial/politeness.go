@@ -57,7 +57,7 @@ func (w *watch) started(n *node, e *errand) {
 	h.busy++
 	h.turn, h.durable = e.Turn, false
 	if w.crawl.AddressDelay > 0 {
-		a := w.addresses[w.hostAddress(site)]
+		a := w.addresses[w.address(site)]
 		if a.busy > 0 {
 			w.fail("politeness", "%s is asked for while its address is asked for a page of %s", e.URL, a.host)
 		}
@@ -78,7 +78,7 @@ func (w *watch) ended(n *node, e *errand) {
 	h.interval = max(w.delayOf(site), min(time.Duration(w.crawl.Adaptive*float64(w.t.now-e.started)), time.Hour))
 	h.after = min(e.answer.retryAfter, 24*time.Hour)
 	h.kept = e.KeepAlive && e.failed == "" && w.site(site).Keeps
-	if a := w.addresses[w.hostAddress(site)]; w.crawl.AddressDelay > 0 {
+	if a := w.addresses[w.address(site)]; w.crawl.AddressDelay > 0 {
 		a.busy--
 		a.last = w.t.now
 	}

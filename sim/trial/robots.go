@@ -14,11 +14,10 @@ import (
 
 // rules are what the crawl has been told by a site's robots.txt.
 type rules struct {
-	had       bool
-	disallow  []string
-	delay     time.Duration
-	until     time.Time
-	uncertain bool // a newer answer may or may not be stored
+	had      bool
+	disallow []string
+	delay    time.Duration
+	until    time.Time
 }
 
 // told notes what a robots.txt says.

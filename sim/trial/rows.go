@@ -36,11 +36,8 @@ func (w *watch) acknowledged(n *node, group []crawl.Append) {
 			h.durable = true
 		}
 		delete(w.recrawls, e.Page)
-		switch a.Records[0].(type) {
-		case *store.Fetched:
+		if _, fetched := a.Records[0].(*store.Fetched); fetched {
 			w.visited[e.Page]++
-		case *store.Robots:
-			w.robots[e.Page.Site()].uncertain = false
 		}
 	}
 }
