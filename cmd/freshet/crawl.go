@@ -449,7 +449,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
 	collectEarly()
-	progress := startProgress(engine, options, quiet)
+	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
 		d.begin()
 	}

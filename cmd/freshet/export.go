@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard/units"
 	"freshet/store"
@@ -60,11 +61,19 @@ func exportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "exporting "+*data)
+		defer progress.stop()
+		said := func(name string) {
+			if name != "-" {
+				progress.println(cmd.ErrOrStderr(), name+", "+sizeOf(name))
+			}
+		}
 		if *warcDir != "" {
+			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
 			if files, err = copyFiles(files, *warcDir, served); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, %s\n", units.Plural(int64(len(files)), "WARC file"), *warcDir, sizeOf(files...))
+			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s in %s, %s", units.Plural(int64(len(files)), "WARC file"), *warcDir, sizeOf(files...)))
 		}
 		for _, file := range []struct {
 			name  string
@@ -77,17 +86,18 @@ func exportCommand() *cobra.Command {
 			if file.name == "" {
 				continue
 			}
+			progress.say("writing %s", file.name)
 			if err := command.WriteTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
-			if file.name != "-" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s\n", file.name, sizeOf(file.name))
-			}
+			said(file.name)
 		}
 		if *sitemap != "" {
+			progress.say("writing %s", *sitemap)
 			if err := writeSitemaps(s, *sitemap, *site, *published); err != nil {
 				return err
 			}
+			said(*sitemap)
 		}
 		if *partition < 0 {
 			return nil
@@ -95,7 +105,12 @@ func exportCommand() *cobra.Command {
 		if *partition >= s.Partitions() {
 			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
 		}
-		return command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
+		progress.say("writing partition %d", *partition)
+		err = command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
+		if err == nil {
+			said(*out)
+		}
+		return err
 	}
 	return cmd
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/table"
 	"freshet/dashboard/units"
 	"freshet/importer"
@@ -55,7 +56,9 @@ func importCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		i := importing{importer.New(s), s, cmd.ErrOrStderr()}
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "reading "+args[0])
+		defer progress.stop()
+		i := importing{importer.New(s), s, progress, cmd.ErrOrStderr()}
 		for _, file := range inOrderOfTime(args) {
 			if err = i.file(file, cmd.InOrStdin()); err != nil {
 				break
@@ -118,8 +121,13 @@ func someArgs(name string) cobra.PositionalArgs {
 // importing is one run of the command.
 type importing struct {
 	*importer.Importer
-	store *store.Store
-	say   io.Writer
+	store    *store.Store
+	progress *working
+	out      io.Writer
+}
+
+func (i importing) say(format string, args ...any) {
+	i.progress.println(i.out, fmt.Sprintf(format, args...))
 }
 
 // file takes in a file of any form, or in for "-".
@@ -134,20 +142,21 @@ func (i importing) file(name string, in io.Reader) error {
 	} else {
 		name = "standard input"
 	}
-	source := bufio.NewReaderSize(in, 1<<20)
+	i.progress.say("reading %s", name)
+	source := bufio.NewReaderSize(i.progress.counted(in), 1<<20)
 	if start, _ := source.Peek(18); bytes.HasPrefix(start, []byte("freshet partition ")) {
 		p, err := transfer.ImportPartition(i.store, source)
 		if err == nil {
-			fmt.Fprintf(i.say, "partition %d imported\n", p)
+			i.say("partition %d imported", p)
 		}
 		return err
 	}
 	if err := i.visits(name, source); err != nil {
 		return err
 	}
-	fmt.Fprintf(i.say, "%s: %s imported, %s queued\n", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
+	i.say("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
 	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
-		fmt.Fprintf(i.say, "%s: %d passed over: %s\n", name, i.Skipped[reason], reason)
+		i.say("%s: %d passed over: %s", name, i.Skipped[reason], reason)
 	}
 	i.Visits, i.Pages = 0, 0
 	clear(i.Skipped)

@@ -7,10 +7,12 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
 	"freshet/crawl/explain"
@@ -21,20 +23,20 @@ import (
 // progress prints a line on standard error: rewritten each second on a terminal, a new one every ten
 // seconds elsewhere.
 type progress struct {
-	end  chan struct{}
-	done sync.WaitGroup
+	out      io.Writer
+	terminal bool
+	end      chan struct{}
+	done     sync.WaitGroup
+	mu       sync.Mutex // held while something is printed
 }
 
-func startProgress(engine *node.Node, options node.Options, quiet bool) *progress {
-	p := &progress{end: make(chan struct{})}
-	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+// startProgress prints what line returns now and then, by a clock, until stop. Nothing is printed for an empty line.
+func startProgress(out io.Writer, c *clock.Clock, line func() string) *progress {
+	file, ok := out.(*os.File)
+	p := &progress{out: out, terminal: ok && term.IsTerminal(int(file.Fd())), end: make(chan struct{})}
 	every := 10 * time.Second
-	if terminal {
+	if p.terminal {
 		every = time.Second
-	}
-	c := options.Clock
-	if !quiet {
-		announceDelay(os.Stderr, options)
 	}
 	p.done.Go(func() {
 		timer := c.NewTimer(c.Span(every))
@@ -42,17 +44,13 @@ func startProgress(engine *node.Node, options node.Options, quiet bool) *progres
 		for {
 			select {
 			case <-p.end:
-				if terminal && !quiet {
-					fmt.Fprint(os.Stderr, "\r\x1b[K")
-				}
 				return
 			case <-timer.C:
 			}
-			s := engine.Status()
-			options.Logger.Debug("progress", "pages_per_s", s.PagesPerS, "recent_pages_per_s", s.RecentPagesS,
-				"ready", s.SitesReady, "waiting", s.SitesWaiting, "fleet", s.Fleet)
-			if !quiet {
-				show(os.Stderr, line(s, troubleOf(engine, s)), terminal)
+			if text := line(); text != "" {
+				p.mu.Lock()
+				show(p.out, text, p.terminal)
+				p.mu.Unlock()
 			}
 			c.Reset(timer, c.Span(every))
 		}
@@ -60,9 +58,85 @@ func startProgress(engine *node.Node, options node.Options, quiet bool) *progres
 	return p
 }
 
+// stop ends the progress.
 func (p *progress) stop() {
 	close(p.end)
 	p.done.Wait()
+	p.clear()
+}
+
+// clear takes the line off a terminal.
+func (p *progress) clear() {
+	if p.terminal {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// println prints a line that stays, to out, in place of the one of progress.
+func (p *progress) println(out io.Writer, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintln(out, line)
+}
+
+// crawlProgress shows how a crawl comes on, and notes more of it in the log.
+func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progress {
+	if !quiet {
+		announceDelay(os.Stderr, options)
+	}
+	return startProgress(os.Stderr, options.Clock, func() string {
+		s := engine.Status()
+		options.Logger.Debug("progress", "pages_per_s", s.PagesPerS, "recent_pages_per_s", s.RecentPagesS,
+			"ready", s.SitesReady, "waiting", s.SitesWaiting, "fleet", s.Fleet)
+		if quiet {
+			return ""
+		}
+		return line(s, troubleOf(engine, s))
+	})
+}
+
+// working shows what a command is doing that takes long, how many bytes it has read, and since when.
+type working struct {
+	*progress
+	doing atomic.Pointer[string]
+	read  atomic.Int64 // bytes
+}
+
+// startWorking shows a command's work until stop.
+func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
+	w := &working{}
+	w.doing.Store(&doing)
+	begun := c.Now()
+	w.progress = startProgress(out, c, func() string {
+		read := ""
+		if n := w.read.Load(); n > 0 {
+			read = units.Bytes(n) + " read"
+		}
+		return join(*w.doing.Load(), read, units.Span(c.Now().Sub(begun)))
+	})
+	return w
+}
+
+// say tells what is being done from now on.
+func (w *working) say(format string, args ...any) {
+	w.doing.Store(new(fmt.Sprintf(format, args...)))
+	w.read.Store(0)
+}
+
+// counted counts what is read of in.
+func (w *working) counted(in io.Reader) io.Reader { return countedReader{in, &w.read} }
+
+type countedReader struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (r countedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.n.Add(int64(n))
+	return n, err
 }
 
 // announceDelay says how long each host is left alone between requests, where that is long enough to be wondered at.

@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/store"
 	"freshet/store/transfer"
@@ -151,7 +152,9 @@ func snapshotCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "taking a snapshot of "+*data)
 		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
+		progress.stop()
 		if err == nil && args[0] != toOutput {
 			fmt.Fprintf(cmd.ErrOrStderr(), "a snapshot of %s is in %s, %s; freshet restore makes a data directory of it\n", *data, args[0], sizeOf(args[0]))
 		}
@@ -169,7 +172,9 @@ func restoreCommand() *cobra.Command {
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := restore(args[0], filepath.Clean(*data), cmd.InOrStdin())
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "restoring "+*data)
+		err := restore(args[0], filepath.Clean(*data), cmd.InOrStdin(), progress)
+		progress.stop()
 		if err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s is restored, %s\n", *data, sizeOf(*data))
 		}
@@ -179,7 +184,7 @@ func restoreCommand() *cobra.Command {
 }
 
 // restore makes a data directory of a snapshot: a folder, a tar file, or in for "-".
-func restore(snapshot, to string, in io.Reader) error {
+func restore(snapshot, to string, in io.Reader, progress *working) error {
 	if info, err := os.Stat(snapshot); err == nil && info.IsDir() {
 		return transfer.Restore(vfs.Default, snapshot, to)
 	}
@@ -197,7 +202,7 @@ func restore(snapshot, to string, in io.Reader) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	if err := untar(source, temp); err != nil {
+	if err := untar(progress.counted(source), temp); err != nil {
 		return err
 	}
 	return transfer.Restore(vfs.Default, temp, to)

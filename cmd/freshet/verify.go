@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard/units"
 	"freshet/importer"
@@ -30,8 +29,11 @@ func verifyCommand() *cobra.Command {
 	data, name := directoryFlags(cmd)
 	mends := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "checking "+*data)
+		defer progress.stop()
 		if *mends {
-			if err := mend(cmd.Context(), *data, *name, cmd.OutOrStdout()); err != nil {
+			progress.say("mending %s", *data)
+			if err := mend(cmd.Context(), *data, *name, func(p store.Problem) { progress.println(cmd.OutOrStdout(), "repair: "+p.String()) }); err != nil {
 				return err
 			}
 		}
@@ -40,9 +42,11 @@ func verifyCommand() *cobra.Command {
 			return err
 		}
 		problems := 0
+		progress.say("checking %s", *data)
 		err = repair.Verify(cmd.Context(), s, func(p store.Problem) {
 			problems++
-			fmt.Fprintln(cmd.OutOrStdout(), p)
+			progress.say("checking %s: %s", *data, units.Plural(int64(problems), "problem"))
+			progress.println(cmd.OutOrStdout(), p.String())
 		})
 		if err = errors.Join(err, s.Close()); err != nil {
 			return err
@@ -50,7 +54,7 @@ func verifyCommand() *cobra.Command {
 		if problems > 0 {
 			return errors.New(units.Plural(int64(problems), "problem"))
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "no problems")
+		progress.println(cmd.ErrOrStderr(), "no problems")
 		return nil
 	}
 	return cmd
@@ -65,13 +69,12 @@ func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
 }
 
 // mend repairs a crawl and says what it did.
-func mend(ctx context.Context, data, name string, out io.Writer) error {
+func mend(ctx context.Context, data, name string, say func(store.Problem)) error {
 	if !isDirectory(data) {
 		return checkDirectory(data)
 	}
 	_, err := patiently(ctx, data, func() (struct{}, error) {
-		return struct{}{}, importer.Repair(ctx, data, store.Options{Crawl: name},
-			func(p store.Problem) { fmt.Fprintln(out, "repair:", p) })
+		return struct{}{}, importer.Repair(ctx, data, store.Options{Crawl: name}, say)
 	})
 	return err
 }
