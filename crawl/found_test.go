@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/refresh"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -80,6 +81,27 @@ func TestRemembersFailing(t *testing.T) {
 	if _, kept := w.shard.Refreshing(root, fp, w.now); !kept {
 		t.Error("the page is not kept fresh any more")
 	}
+}
+
+// TestRemembersSteps holds that visits after the clock was set back teach nothing after a restart either, until they
+// are later than those before.
+func TestRemembersSteps(t *testing.T) {
+	visits := []store.Visit{
+		{At: 100, Complete: true, Changed: true}, {At: 40, Complete: true}, {At: 90, Complete: true, Changed: true},
+		{At: 110, Complete: true}, {At: 105, Complete: true, Changed: true}, {At: 120, Complete: true, Changed: true},
+	}
+	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits))
+	want := []refresh.Outcome{refresh.Changed, refresh.Unchanged, refresh.Changed} // of 100, 110 and 120
+	if got := outcomes(told); !slices.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+func outcomes(told []remembered) (all []refresh.Outcome) {
+	for _, v := range told {
+		all = append(all, v.outcome)
+	}
+	return all
 }
 
 // TestDecidedMeanwhile holds that links which a drain has decided, though they were offered after it was asked for, are

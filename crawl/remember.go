@@ -3,6 +3,7 @@ package crawl
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -84,17 +85,26 @@ func (f *fresh) remember(pages []kept, visits []remembered) {
 }
 
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
-// when the copy was fresh. Where none of them did, a visit before them is told in its place.
+// when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
+// back nothing is learned from a page's visits until they are later than those before: so they are left out.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int) []remembered {
 	cut := max(0, len(visits)-most)
+	latest := int64(math.MinInt64)
 	if !slices.ContainsFunc(visits[cut:], isComplete) {
 		at := cmp.Or(row.Folded.Last, row.LastChanged)
 		if i := lastComplete(visits[:cut]); i >= 0 {
 			at = visits[i].At
 		}
+		latest = at
 		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, outcome: refresh.Unchanged})
 	}
 	for _, v := range visits[cut:] {
+		if v.At <= latest {
+			continue
+		}
+		if v.Complete {
+			latest = v.At
+		}
 		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
