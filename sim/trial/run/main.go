@@ -29,14 +29,15 @@ func main() {
 	without := flag.String("without", "", "what is taken out of the case: labels of sites and faults, pages=N, names of settings")
 	plant := flag.String("plant", "", "a fault to be put in: "+strings.Join(names(), ", "))
 	shrink := flag.Bool("shrink", true, "shrink a case that fails")
-	workers := flag.Int("workers", 1, "cases that are tried at once")
+	workers := flag.Int("workers", runtime.NumCPU(), "cases that are tried at once")
 	keep := flag.Bool("keep-on", false, "go on after a failure")
 	flag.Parse()
-	r := runner{days: *days, plant: *plant, trace: *trace, shrink: *shrink, keepOn: *keep, kinds: map[string]int{}}
+	r := runner{days: *days, plant: *plant, trace: *trace, shrink: *shrink, keepOn: *keep, kinds: map[string]int{},
+		running: map[uint64]time.Time{}}
 	if *without != "" {
 		r.without = strings.Split(*without, ",")
 	}
-	os.Exit(r.run(*seed, *seeds, min(*workers, runtime.NumCPU())))
+	os.Exit(r.run(*seed, *seeds, *workers))
 }
 
 func names() (all []string) {
@@ -56,7 +57,7 @@ type runner struct {
 	tried, failed        int
 	visits, lives, steps int
 	kinds                map[string]int
-	firstFailed          bool
+	running              map[uint64]time.Time // seeds, by when they began
 }
 
 func (r *runner) length() time.Duration { return time.Duration(r.days * float64(24*time.Hour)) }
@@ -64,6 +65,13 @@ func (r *runner) length() time.Duration { return time.Duration(r.days * float64(
 // run tries seeds and returns the exit code.
 func (r *runner) run(first, n uint64, workers int) int {
 	began := clock.Real().Now()
+	said := time.NewTicker(sayEvery)
+	defer said.Stop()
+	go func() {
+		for now := range said.C {
+			r.say(n, now)
+		}
+	}()
 	next := make(chan uint64)
 	var all sync.WaitGroup
 	for range workers {
@@ -99,6 +107,27 @@ func (r *runner) done() bool {
 	return r.failed > 0 && !r.keepOn
 }
 
+// sayEvery is the time between two lines of progress.
+const sayEvery = 30 * time.Second
+
+// say prints how far the trial is, with the seed that has taken longest so far.
+func (r *runner) say(of uint64, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line := fmt.Sprintf("%d of %d seeds tried, %d failed", r.tried, of, r.failed)
+	oldest := now
+	var slow uint64
+	for seed, began := range r.running {
+		if began.Before(oldest) {
+			oldest, slow = began, seed
+		}
+	}
+	if took := now.Sub(oldest); took > sayEvery {
+		line += fmt.Sprintf("; seed %d has taken %s so far", slow, took.Round(time.Second))
+	}
+	fmt.Fprintln(os.Stderr, line)
+}
+
 // try tries one seed.
 func (r *runner) try(seed uint64) {
 	c, err := trial.Draw(seed, r.length()).Without(r.without...)
@@ -111,9 +140,13 @@ func (r *runner) try(seed uint64) {
 		fmt.Print(c)
 		o.Trace = os.Stdout
 	}
+	r.mu.Lock()
+	r.running[seed] = clock.Real().Now()
+	r.mu.Unlock()
 	result := trial.Run(c, o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.running, seed)
 	r.tried++
 	r.visits += result.Visits
 	r.lives += result.Lives
