@@ -10,92 +10,148 @@ import (
 	"freshet/store"
 )
 
-// group is some records that are made durable at once, and the visits of those that are of one.
+// group is some records of a shard that are made durable at once, the visits of those that are of one, and what came of it.
 type group struct {
 	mail    *mailbox // of whose records they are
 	appends []crawl.Append
 	visits  []*visit // nil: of none
+	done    crawl.Appended
 }
 
 // groupBytes is how many bytes a group may have, where there is memory.
 const groupBytes = 32 << 20
 
-// commit makes groups durable. After a fault it only empties its queue.
+// commit makes groups durable, as many at once as wait. After a fault it only empties its queue.
 func (n *Node) commit() {
 	for g := range n.groups {
+		groups := n.waiting(g)
 		if n.broken() {
 			continue
 		}
-		done, err := n.keepGroup(g)
-		if err != nil {
+		if err := n.keepGroups(groups); err != nil {
 			n.fail(err)
 			continue
 		}
-		for i := range g.appends {
-			n.logAppend(&g.appends[i], g.visits[i])
+		for _, g := range groups {
+			for i := range g.appends {
+				n.logAppend(&g.appends[i], g.visits[i])
+			}
+			g.mail.put(letter{event: g.done})
 		}
-		g.mail.put(letter{event: done})
 	}
 }
 
-// keepGroup makes a group durable: first what was fetched, then the other records of turns, then those of changes.
-func (n *Node) keepGroup(g *group) (done crawl.Appended, err error) {
-	done.At = make([]seen.Mark, len(g.appends))
+// waiting returns the first group, and those that wait behind it.
+func (n *Node) waiting(first *group) []*group {
+	groups := []*group{first}
+	for {
+		select {
+		case g, open := <-n.groups:
+			if !open {
+				return groups
+			}
+			groups = append(groups, g)
+		default:
+			return groups
+		}
+	}
+}
+
+// keepGroups makes groups durable: first what was fetched, then the other records of turns, then those of changes.
+func (n *Node) keepGroups(groups []*group) error {
 	var fetches []store.Fetch
-	var whose []int
+	var marks []*seen.Mark // of the fetches
 	var turns, changes []store.Record
-	for i := range g.appends {
-		a := &g.appends[i]
-		rest := a.Records
-		if a.Turn == 0 {
-			changes = append(changes, rest...)
-			continue
+	for _, g := range groups {
+		g.done.At = make([]seen.Mark, len(g.appends))
+		for i := range g.appends {
+			a := &g.appends[i]
+			rest := a.Records
+			if a.Turn == 0 {
+				changes = append(changes, rest...)
+				continue
+			}
+			if a.Refused == nil {
+				v := g.visits[i]
+				fetches = append(fetches, store.Fetch{Record: rest[0], Members: v.members, Main: v.main, ID: v.id, Owes: a.Owes})
+				marks = append(marks, &g.done.At[i])
+				rest = rest[1:]
+			}
+			turns = append(turns, rest...)
 		}
-		if a.Refused == nil {
-			v := g.visits[i]
-			fetches = append(fetches, store.Fetch{Record: rest[0], Members: v.members, Main: v.main, ID: v.id, Owes: a.Owes})
-			whose = append(whose, i)
-			rest = rest[1:]
-		}
-		turns = append(turns, rest...)
 	}
 	if len(fetches) > 0 {
-		if done.Turns, err = n.store.CommitPages(fetches); err != nil {
-			return done, fmt.Errorf("crawl: commit %d pages: %w", len(fetches), err)
+		moves, err := n.store.CommitPages(fetches)
+		if err != nil {
+			return fmt.Errorf("crawl: commit %d pages: %w", len(fetches), err)
 		}
+		n.share(groups, moves, func(g *group) *[]store.Move { return &g.done.Turns })
 	}
 	for i, f := range fetches {
-		done.At[whose[i]] = seen.Mark{Partition: f.Partition, Record: f.Number}
+		*marks[i] = seen.Mark{Partition: f.Partition, Record: f.Number}
 	}
-	if done.Turns, err = n.apply(done.Turns, turns); err != nil {
-		return done, err
+	moves, err := n.apply(turns)
+	if err != nil {
+		return err
 	}
-	if done.Others, err = n.apply(nil, changes); err != nil {
-		return done, err
+	n.share(groups, moves, func(g *group) *[]store.Move { return &g.done.Turns })
+	if moves, err = n.apply(changes); err != nil {
+		return err
 	}
-	for i := range g.appends {
-		if target := g.appends[i].Purge; target != nil {
-			moves, pages, err := n.takeDown(*target)
-			if err != nil {
-				return done, err
-			}
-			done.Others = append(done.Others, moves...)
-			done.Purged += pages
+	n.share(groups, moves, func(g *group) *[]store.Move { return &g.done.Others })
+	for _, g := range groups {
+		if err := n.purgeOf(g); err != nil {
+			return err
 		}
 	}
-	return done, nil
+	return nil
 }
 
-// apply stores records without captures, and appends what they did to moves.
-func (n *Node) apply(moves []store.Move, records []store.Record) ([]store.Move, error) {
+// share gives each move to the group whose shard owns the page.
+func (n *Node) share(groups []*group, moves []store.Move, to func(*group) *[]store.Move) {
+	if len(groups) == 1 {
+		all := to(groups[0])
+		*all = append(*all, moves...)
+		return
+	}
+	for _, m := range moves {
+		owner := &n.owner(m.Site).mail
+		for _, g := range groups {
+			if g.mail == owner {
+				all := to(g)
+				*all = append(*all, m)
+			}
+		}
+	}
+}
+
+// purgeOf takes down what the group's orders say.
+func (n *Node) purgeOf(g *group) error {
+	for i := range g.appends {
+		target := g.appends[i].Purge
+		if target == nil {
+			continue
+		}
+		moves, pages, err := n.takeDown(*target)
+		if err != nil {
+			return err
+		}
+		g.done.Others = append(g.done.Others, moves...)
+		g.done.Purged += pages
+	}
+	return nil
+}
+
+// apply stores records without captures, and returns what they did.
+func (n *Node) apply(records []store.Record) ([]store.Move, error) {
 	if len(records) == 0 {
-		return moves, nil
+		return nil, nil
 	}
-	more, err := n.store.Apply(records...)
+	moves, err := n.store.Apply(records...)
 	if err != nil {
-		return moves, fmt.Errorf("crawl: store %d records: %w", len(records), err)
+		return nil, fmt.Errorf("crawl: store %d records: %w", len(records), err)
 	}
-	return append(moves, more...), nil
+	return moves, nil
 }
 
 // takeDown purges in the database, and leaves the files to the keeper. It returns how many pages it took down.
