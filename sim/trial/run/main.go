@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -65,11 +66,11 @@ func (r *runner) length() time.Duration { return time.Duration(r.days * float64(
 // run tries seeds and returns the exit code.
 func (r *runner) run(first, n uint64, workers int) int {
 	began := clock.Real().Now()
-	said := time.NewTicker(sayEvery)
-	defer said.Stop()
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
 	go func() {
-		for now := range said.C {
-			r.say(n, now)
+		for clock.Real().Sleep(ctx, sayEvery) == nil {
+			r.say(n, clock.Real().Now())
 		}
 	}()
 	next := make(chan uint64)
