@@ -54,7 +54,9 @@ func (s *Shard) askRobots(t *turn) error {
 	request := s.request(t)
 	request.URL = s.book.Where(site)
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
-	if other := request.URL.Site(); other.Name() != site.Name() {
+	if other := request.URL.Site(); other.Name() == site.Name() {
+		s.front.Meet(other, s.now)
+	} else {
 		if !s.serves(s.home(other)) {
 			return s.robotsAway(t)
 		}

@@ -27,6 +27,10 @@ func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Tim
 	return p, time.Time{}, true
 }
 
+// Meet takes in that a site is asked with another of its host, as for a robots.txt to which the other's redirected: the
+// host is as slow as the site's manners ask for. O(sites of the host).
+func (f *Frontier) Meet(name weburl.Site, now time.Time) { f.lookup(name, f.tick(now)) }
+
 // Unbind tells that the host of a page that is handed out is not asked itself, but another in its place, which may have
 // the same address: that is free again. The page is given back as ever. O(log hosts + hosts waiting for the address).
 func (f *Frontier) Unbind(p Page, now time.Time) {

@@ -106,6 +106,20 @@ func steered(t *testing.T, manners map[weburl.Site]*Manners) (*Frontier, *memory
 	return f, queues, now
 }
 
+// TestMeet holds that a host which is asked for another of its sites' sake is as slow as that site's manners say.
+func TestMeet(t *testing.T) {
+	slow := time.Minute
+	f, _, now := steered(t, map[weburl.Site]*Manners{"http://a.test:8080": {Delay: &slow}})
+	p, _, ok := f.Next(now)
+	if !ok || p.Site != "http://a.test" {
+		t.Fatalf("the first page is of %q, want http://a.test", p.Site)
+	}
+	f.Meet("http://a.test:8080", now)
+	if gate := f.Done(p, Answer{}, now); gate.Interval != slow {
+		t.Errorf("the host waits %v, want %v", gate.Interval, slow)
+	}
+}
+
 // memoryQueues keeps queues of new pages.
 type memoryQueues struct{ entries map[weburl.Site][]Entry }
 

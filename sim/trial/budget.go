@@ -49,18 +49,18 @@ func (w *watch) spend() {
 
 const (
 	longTrouble = 5 * time.Hour // from which on it is looked at what it costs others
-	fairShare   = 0.5           // of what was asked for before, at least
+	fairShare   = 0.5           // of what is left of the pace before, at least
 )
 
-// shared checks, when one site's trouble is over, that the budget went to the others meanwhile: if before it, for so
-// long, nearly all of the budget was spent, and nothing else happened.
+// shared checks, when one site's trouble is over, that what of the budget the site did not use went to the others
+// meanwhile: if before it, for so long, nearly all of the budget was spent, and nothing else happened.
 func (w *watch) shared(f *Fault) {
 	c := &w.crawl
 	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
 		return
 	}
 	site := w.t.c.Sites[f.Site].Name
-	before, during, others := 0, 0, map[weburl.Site]bool{}
+	before, during, own, others := 0, 0, 0, map[weburl.Site]bool{}
 	for _, r := range w.requests {
 		switch {
 		case r.at >= f.At-longTrouble && r.at < f.At:
@@ -70,6 +70,8 @@ func (w *watch) shared(f *Fault) {
 			}
 		case r.at >= f.At && r.site.Name() != site.Name():
 			during++
+		case r.at >= f.At:
+			own++
 		}
 	}
 	spent := float64(before) / longTrouble.Hours()
@@ -77,9 +79,10 @@ func (w *watch) shared(f *Fault) {
 		return
 	}
 	w.t.result.Done["shares looked at"]++
-	if got := float64(during) / f.For.Hours(); got < fairShare*spent {
-		w.fail("shares", "while %s was in trouble for %v, others were asked %.1f times an hour, all together %.1f times before",
-			site, f.For, got, spent)
+	got, used := float64(during)/f.For.Hours(), float64(own)/f.For.Hours()
+	if got < fairShare*(spent-used) {
+		w.fail("shares", "while %s was in trouble for %v, it was asked %.1f times an hour and others %.1f, all %.1f times before",
+			site, f.For, used, got, spent)
 	}
 }
 
