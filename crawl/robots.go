@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"freshet/crawl/discovery"
 	"freshet/crawl/robots"
@@ -54,27 +55,51 @@ func (s *Shard) askRobots(t *turn) error {
 	request := s.request(t)
 	request.URL = s.book.Where(site)
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
-	if other := request.URL.Site(); other.Name() == site.Name() {
-		s.front.Meet(other, s.now)
-	} else {
+	if other := request.URL.Site(); other != site {
 		if !s.serves(s.home(other)) {
 			return s.robotsAway(t)
 		}
-		if err := s.reopen(other); err != nil {
+		if err := s.meet(other); err != nil {
 			return err
 		}
-		s.front.Unbind(t.page, s.now)
-		claimed, free, ok := s.front.Claim(other, s.now)
-		if !ok {
+		if free, ok := s.lead(t, other); !ok {
 			s.front.AskRobots(site, free, s.now)
 			s.front.Drop(t.page, s.now)
 			s.done(t)
 			return nil
 		}
-		t.asked = claimed
 	}
 	s.ask(request)
 	return nil
+}
+
+// lead leads an errand to another site, which has the robots.txt. If that may not be asked now, ok is false and free is
+// when it is worth another try.
+func (s *Shard) lead(t *turn, other weburl.Site) (free time.Time, ok bool) {
+	if other.Name() == t.page.Site.Name() {
+		return s.front.Meet(other, s.now)
+	}
+	s.front.Unbind(t.page, s.now)
+	claimed, free, ok := s.front.Claim(other, s.now)
+	if ok {
+		t.asked = claimed
+	}
+	return free, ok
+}
+
+// meet has the frontier know a site as it is stored, if it does not hold it: whether it is paused, and its host's gate.
+func (s *Shard) meet(site weburl.Site) error {
+	if s.front.Known(site) {
+		return nil
+	}
+	info, err := s.siteInfo(site)
+	if errors.Is(err, store.ErrNotFound) {
+		return s.reopen(site)
+	}
+	if err == nil {
+		s.front.Restore(info, s.now)
+	}
+	return err
 }
 
 // robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had. Only

@@ -18,8 +18,8 @@ func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Tim
 	if h.flight != nil || opens == never { // until an answer that nobody can date
 		return Page{}, t.after(max(h.interval, time.Second)).time(), false
 	}
-	if opens > t {
-		return Page{}, opens.time(), false
+	if free, ok := s.lets(max(opens, t), t); !ok {
+		return Page{}, free, false
 	}
 	p = Page{Site: name, Robots: true}
 	h.run = 0
@@ -27,9 +27,28 @@ func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Tim
 	return p, time.Time{}, true
 }
 
-// Meet takes in that a site is asked with another of its host, as for a robots.txt to which the other's redirected: the
-// host is as slow as the site's manners ask for. O(sites of the host).
-func (f *Frontier) Meet(name weburl.Site, now time.Time) { f.lookup(name, f.tick(now)) }
+// Meet takes in that a site is asked while a page of another site of its host is handed out, as for a robots.txt to
+// which the other's redirected: the host is as slow as the site's manners ask for. If the site may not be asked at
+// now, ok is false and free is when it is worth asking again. O(sites of the host).
+func (f *Frontier) Meet(name weburl.Site, now time.Time) (free time.Time, ok bool) {
+	t := f.tick(now)
+	return f.lookup(name, t).lets(t, t)
+}
+
+// pausedFor is how long is waited for a site that an operator has paused, until it is looked at again.
+const pausedFor = time.Minute
+
+// lets tells whether an operator lets the site be asked at now if its host is open from opens on, and when it is worth
+// asking again if not.
+func (s *site) lets(opens, now instant) (free time.Time, ok bool) {
+	switch opens = s.admits(opens); {
+	case opens == never:
+		return now.after(pausedFor).time(), false
+	case opens > now:
+		return opens.time(), false
+	}
+	return time.Time{}, true
+}
 
 // Unbind tells that the host of a page that is handed out is not asked itself, but another in its place, which may have
 // the same address: that is free again. The page is given back as ever. O(log hosts + hosts waiting for the address).

@@ -114,9 +114,23 @@ func TestMeet(t *testing.T) {
 	if !ok || p.Site != "http://a.test" {
 		t.Fatalf("the first page is of %q, want http://a.test", p.Site)
 	}
-	f.Meet("http://a.test:8080", now)
+	if free, ok := f.Meet("http://a.test:8080", now); !ok {
+		t.Errorf("the other site may not be asked before %v", free)
+	}
 	if gate := f.Done(p, Answer{}, now); gate.Interval != slow {
 		t.Errorf("the host waits %v, want %v", gate.Interval, slow)
+	}
+}
+
+// TestPausedIsNotClaimed holds that a site which is paused is not asked for another's sake.
+func TestPausedIsNotClaimed(t *testing.T) {
+	f, _, now := steered(t, nil)
+	f.Pause("http://b.test", true, now)
+	if _, free, ok := f.Claim("http://b.test", now); ok || !free.After(now) {
+		t.Errorf("a paused site is claimed: %v, or again at %v", ok, free)
+	}
+	if free, ok := f.Meet("http://b.test", now); ok || !free.After(now) {
+		t.Errorf("a paused site may be asked: %v, or again at %v", ok, free)
 	}
 }
 

@@ -65,11 +65,14 @@ func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 
 // opens returns the first instant from then on at which a page of the site may be fetched, as far as
 // the site has a say in it.
-func (s *site) opens(from instant) instant {
+func (s *site) opens(from instant) instant { return s.admits(max(from, s.retry)) }
+
+// admits returns the first instant from then on at which an operator lets the site be asked.
+func (s *site) admits(from instant) instant {
 	if s.paused {
 		return never
 	}
-	return s.manners.opens(max(from, s.retry))
+	return s.manners.opens(from)
 }
 
 // readyAt returns when, at now or later, the site's first new and first due page may be fetched if its
