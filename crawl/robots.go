@@ -123,7 +123,6 @@ func (s *Shard) dropErrand(t *turn) {
 
 // robotsEnded says what an answer to a request for a robots.txt means, and has it captured.
 func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
-	site := t.page.Site
 	v, err := s.judge(t.page, e.Robots.Answer)
 	if err != nil {
 		return err
@@ -138,9 +137,6 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	t.record.Expires = unix(v.Until)
 	if v.Fresh {
 		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
-	}
-	if t.asked.Site.Name() == site.Name() && !t.unasked {
-		t.record.Gate = storedGate(t.gate)
 	}
 	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
 	return nil
@@ -185,8 +181,12 @@ func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, er
 // robotsProcessed has the record of a robots.txt made durable, with the gate of the host that was asked.
 func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	records := []store.Record{t.record}
-	if asked := t.asked.Site; asked.Name() != t.page.Site.Name() && !t.unasked {
-		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *storedGate(t.gate)})
+	switch asked := t.asked.Site; {
+	case t.unasked:
+	case asked.Name() == t.page.Site.Name():
+		t.record.Gate = s.gateOf(t)
+	default:
+		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *s.gateOf(t)})
 	}
 	var links []weburl.Link
 	if t.record.Keep {

@@ -3,6 +3,8 @@ package frontier
 import (
 	"hash/fnv"
 	"time"
+
+	"freshet/weburl"
 )
 
 // Gate is a host's politeness as it is stored, in the record of the fetch that set it.
@@ -17,6 +19,15 @@ type Gate struct {
 func (h *host) gate() Gate {
 	return Gate{End: h.end.time(), Next: h.next.time(), Interval: h.interval, Failures: int(h.failures),
 		Blocked: h.blocked.time()}
+}
+
+// Gate returns the gate of a host as it is now; ok is false if the frontier does not hold the host. O(1).
+func (f *Frontier) Gate(host string) (g Gate, ok bool) {
+	h := f.hosts[weburl.HostName(host)]
+	if h == nil {
+		return Gate{}, false
+	}
+	return h.gate(), true
 }
 
 // close shuts the host's gate after an answer. A request that went unheard tells nothing of the host: what was to be

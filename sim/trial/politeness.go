@@ -6,6 +6,9 @@ import (
 	"freshet/crawl"
 )
 
+// connectionKept is how long a server leaves a connection open after an answer.
+const connectionKept = 5 * time.Second
+
 // host is what a host's servers see.
 type host struct {
 	busy     int
@@ -41,7 +44,7 @@ func (w *watch) started(n *node, e *errand) {
 	if h.busy > 0 {
 		w.fail("politeness", "%s is asked for while %s is busy", e.URL, site.Host())
 	}
-	continues := h.kept && h.run < w.crawl.PerConnection && w.t.now-h.last <= 4*time.Second && h.crawling == 0 && h.after == 0
+	continues := h.kept && h.run < w.crawl.PerConnection && w.t.now-h.last <= connectionKept && h.crawling == 0 && h.after == 0
 	wait := h.last + max(h.interval, h.crawling, h.after)
 	rested := !h.met || w.t.now >= wait
 	if !rested && !continues {
