@@ -83,29 +83,30 @@ func (s *Shard) appendGroup() {
 	a.turns = slices.Delete(a.turns, 0, n)
 	a.others = nil
 	for i := range a.group {
-		if i < n {
-			s.blockedNow(a.group[i].Records)
+		for _, r := range a.group[i].Records {
+			s.setGate(r)
 		}
 		s.out.Append = append(s.out.Append, a.group[i].Append)
 	}
 }
 
-// blockedNow has the gates that a turn's records store say which hosts are blocked now. An order may have come after
-// the answer that a gate is of: it is not to be undone.
-func (s *Shard) blockedNow(records []store.Record) {
-	for _, r := range records {
-		switch r := r.(type) {
-		case *store.Fetched:
-			if r.Gate != nil {
-				r.Gate.Blocked = unix(s.front.Blocked(r.URL.Host()))
-			}
-		case *store.Robots:
-			if r.Gate != nil {
-				r.Gate.Blocked = unix(s.front.Blocked(r.Site.Host()))
-			}
-		case *store.Gated:
-			r.Gate.Blocked = unix(s.front.Blocked(r.Host))
-		}
+// setGate has a record store its host's gate as it is now. The turns of a host may be processed in another order than
+// they were asked in, and an order may have come after the answer: neither is to be undone.
+func (s *Shard) setGate(r store.Record) {
+	switch r := r.(type) {
+	case *store.Fetched:
+		s.presentGate(r.URL.Host(), r.Gate)
+	case *store.Robots:
+		s.presentGate(r.Site.Host(), r.Gate)
+	case *store.Gated:
+		s.presentGate(r.Host, &r.Gate)
+	}
+}
+
+// presentGate sets a gate to that which a host has now, if the frontier holds the host.
+func (s *Shard) presentGate(host string, g *store.Gate) {
+	if now, held := s.front.Gate(host); held && g != nil {
+		*g = *storedGate(now)
 	}
 }
 

@@ -88,6 +88,7 @@ func (s *Shard) lead(t *turn, other weburl.Site) (free time.Time, ok bool) {
 }
 
 // meet has the frontier know a site as it is stored, if it does not hold it: whether it is paused, and its host's gate.
+// It holds those that have pages in queues: of these it hears in time.
 func (s *Shard) meet(site weburl.Site) error {
 	if s.front.Known(site) {
 		return nil
@@ -97,6 +98,7 @@ func (s *Shard) meet(site weburl.Site) error {
 		return s.reopen(site)
 	}
 	if err == nil {
+		info.New, info.Due, info.Cash = 0, 0, 0
 		s.front.Restore(info, s.now)
 	}
 	return err
@@ -184,9 +186,9 @@ func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	switch asked := t.asked.Site; {
 	case t.unasked:
 	case asked.Name() == t.page.Site.Name():
-		t.record.Gate = s.gateOf(t)
+		t.record.Gate = storedGate(t.gate)
 	default:
-		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *s.gateOf(t)})
+		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *storedGate(t.gate)})
 	}
 	var links []weburl.Link
 	if t.record.Keep {

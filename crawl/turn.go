@@ -294,7 +294,7 @@ func (s *Shard) processed(e Processed) error {
 		return nil
 	}
 	record := e.Page
-	record.Gate = s.gateOf(t)
+	record.Gate = storedGate(t.gate)
 	record.Unconditional = t.audit
 	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
 	s.setRetry(t, record)
@@ -314,15 +314,6 @@ func (s *Shard) processed(e Processed) error {
 		return s.learned(t, record, e.Links)
 	})
 	return nil
-}
-
-// gateOf returns the gate that is stored with a turn. It is the present one: turns of a host may be processed in another
-// order than they were asked in, and an order may have come since.
-func (s *Shard) gateOf(t *turn) *store.Gate {
-	if g, held := s.front.Gate(t.asked.Site.Host()); held {
-		return storedGate(g)
-	}
-	return storedGate(t.gate)
 }
 
 // setRetry sets when a page is asked for again before it is due. What is missing once may be back: gone is what is

@@ -67,14 +67,6 @@ func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
 // Unblock lifts a Block and returns the gate to store.
 func (f *Frontier) Unblock(host string, now time.Time) Gate { return f.setBlocked(host, 0, now) }
 
-// Blocked returns until when a host is blocked, as its Gate has it.
-func (f *Frontier) Blocked(host string) time.Time {
-	if h := f.hosts[weburl.HostName(host)]; h != nil {
-		return h.gate().Blocked
-	}
-	return time.Time{}
-}
-
 func (f *Frontier) setBlocked(name string, until instant, now time.Time) Gate {
 	t := f.tick(now)
 	h := f.lookupHost(weburl.HostName(name), t)
