@@ -3,8 +3,9 @@
 FUZZTIME ?= 60s
 TRIALS ?= 500
 SEEDS ?= 1000
+EVENTS ?= 24
 
-# Of make adversary: which web (and of make sim: the first seed), for how long, within how much memory.
+# Of make adversary: which web (and of make sim: the first seed; of make gate: of the faults), for how long, within how much memory.
 SEED ?= 1
 MINUTES ?= 3
 MEMORY ?= 256MiB
@@ -14,7 +15,7 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary sim
+.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary sim gate
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,9 @@ adversary: build ## crawl 200 hosts that mean harm beside 20 honest ones: SEED, 
 
 sim: ## put the shard on trial in SEEDS simulated crawls with faults, 1000 unless told, from SEED on
 	go run ./sim/trial/run -seed $(SEED) -seeds $(SEEDS)
+
+gate: ## try the log of a cluster, on three NATS servers, with EVENTS faults from SEED on
+	go run ./internal/gate -seed $(SEED) -events $(EVENTS)
 
 bench: ## run all benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

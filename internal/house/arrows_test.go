@@ -54,6 +54,9 @@ var rooms = map[string]string{
 		"feed/broadcast/scheduler sim",
 	"dashboard":       "weburl clock extract memory dashboard/units",
 	"dashboard/units": "",
+	"log":             "weburl",
+	"log/jetstream":   "weburl clock log",
+	"node/cluster":    "weburl",
 
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 

@@ -1,0 +1,82 @@
+//go:build linux
+
+// Command gate tries JetStream before a cluster rests on it: three nodes write the logs of partitions to three servers,
+// all of them processes with a network of their own, while these are killed, stopped, cut off, and their disks wiped
+// and damaged. At the end nothing that was acknowledged may be missing, all servers must have the same bytes, and no
+// node that was deposed may have written.
+//
+//	gate -events 60 -seed 1
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"freshet/clock"
+)
+
+// Settings are what all processes of a trial are told.
+type Settings struct {
+	Partitions, Streams int
+	Lease               time.Duration
+	Pause               time.Duration // between two entries of a partition
+	Largest             int           // bytes of an entry's data
+}
+
+func main() {
+	var s Settings
+	flag.IntVar(&s.Partitions, "partitions", 64, "partitions of the cluster")
+	flag.IntVar(&s.Streams, "streams", 64, "streams that they share")
+	flag.DurationVar(&s.Lease, "lease", 3*time.Second, "after which a node that is not heard of is taken for dead")
+	flag.DurationVar(&s.Pause, "pause", 500*time.Millisecond, "between two entries of a partition")
+	flag.IntVar(&s.Largest, "largest", 64<<10, "bytes of an entry")
+	role := flag.String("role", "", "what this process is: server, node, or the trial")
+	name := flag.String("name", "", "of a server or node")
+	dir := flag.String("dir", "", "where servers keep their files; empty: a temporary folder")
+	seed := flag.Uint64("seed", 1, "of the faults")
+	events := flag.Int("events", 24, "how many faults there are")
+	spare := flag.String("without", "", "kinds of faults to leave out, with commas between")
+	flag.Parse()
+	var err error
+	switch *role {
+	case "server":
+		err = serve(*name, *dir)
+	case "node":
+		err = run(*name, s)
+	case "trial":
+		err = try(s, *dir, *seed, *events, *spare)
+	default:
+		err = inNetwork()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gate:", err)
+		os.Exit(1)
+	}
+}
+
+// inNetwork runs the trial in a network of its own.
+func inNetwork() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, append([]string{"-role", "trial"}, os.Args[1:]...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	return cmd.Run()
+}
+
+// real is the time: the faults of a trial are those of real processes.
+var real = clock.Real()
+
+func sleep(d time.Duration) { real.Sleep(context.Background(), d) }

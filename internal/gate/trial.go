@@ -1,0 +1,382 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	stored "freshet/log/jetstream"
+)
+
+// trial is three servers, three nodes, and what the nodes have said.
+type trial struct {
+	set     Settings
+	dir     string
+	rng     *rand.Rand
+	servers []*machine
+	nodes   []*machine
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	began   time.Time
+
+	mu       sync.Mutex
+	acked    []map[uint64][]byte    // by partition and number: the chain of what was acknowledged
+	took     []map[string]time.Time // by partition and node: when it wrote last
+	idle     time.Duration          // the longest time since the last fault in which a partition was not written
+	said     map[string]int
+	bytes    int64
+	delays   []float64 // ms
+	splits   []string
+	failures map[string]int
+	removed  int // servers whose damaged files had to be removed
+}
+
+// fault is something that happens to a machine.
+type fault struct {
+	name string
+	do   func(t *trial) (victim string, err error)
+}
+
+var faults = []fault{
+	{"kill-server", func(t *trial) (string, error) { return t.restart(t.any(t.servers), 3*time.Second, nil) }},
+	{"kill-node", func(t *trial) (string, error) { return t.restart(t.any(t.nodes), 3*t.set.Lease, nil) }},
+	{"stop-server", func(t *trial) (string, error) { return t.pause(t.any(t.servers), 10*time.Second) }},
+	{"stop-node", func(t *trial) (string, error) { return t.pause(t.any(t.nodes), 3*t.set.Lease) }},
+	{"cut-server", func(t *trial) (string, error) { return t.cutOff(t.any(t.servers), t.servers) }},
+	{"cut-node", func(t *trial) (string, error) { return t.cutOff(t.any(t.nodes), t.servers) }},
+	{"wipe", func(t *trial) (string, error) { return t.restart(t.any(t.servers), 3*time.Second, os.RemoveAll) }},
+	{"damage", (*trial).spoil},
+}
+
+// try runs the trial, in a network of its own.
+func try(s Settings, dir string, seed uint64, events int, spare string) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "gate"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	t := &trial{
+		set: s, dir: dir, rng: rand.New(rand.NewPCG(seed, 1)), began: real.Now(),
+		acked: make([]map[uint64][]byte, s.Partitions), took: make([]map[string]time.Time, s.Partitions),
+		said: map[string]int{}, failures: map[string]int{},
+	}
+	for p := range t.acked {
+		t.acked[p], t.took[p] = map[uint64][]byte{}, map[string]time.Time{}
+	}
+	defer t.end()
+	if err := t.begin(); err != nil {
+		return err
+	}
+	kinds := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return slices.Contains(strings.Split(spare, ","), f.name) })
+	for i := range events {
+		f := kinds[i%len(kinds)]
+		if i%len(kinds) == 0 {
+			t.rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+			f = kinds[0]
+		}
+		before := t.forget()
+		victim, err := f.do(t)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", f.name, victim, err)
+		}
+		recovered, err := t.recovered()
+		if err != nil {
+			return fmt.Errorf("after %s %s: %w", f.name, victim, err)
+		}
+		t.print("%-12s %s  a partition was not written for %4.1f s at most; all is well %5.1f s after the beginning", f.name, victim,
+			t.longestIdle().Seconds(), recovered.Sub(before).Seconds())
+	}
+	for _, n := range t.nodes {
+		n.kill()
+	}
+	if _, err := t.recovered(); err != nil {
+		return err
+	}
+	return t.judge()
+}
+
+func (t *trial) print(format string, args ...any) {
+	fmt.Printf("%7.1f s  %s\n", real.Now().Sub(t.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// begin starts all machines, and makes the log.
+func (t *trial) begin() error {
+	if err := makeBridge(); err != nil {
+		return err
+	}
+	for i := range servers {
+		t.servers = append(t.servers, t.machine(fmt.Sprintf("s%d", i+1), i+1, "-role", "server", "-dir", t.files(i+1)))
+	}
+	for _, m := range t.servers {
+		if err := m.start(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if t.conn, err = connect(); err != nil {
+		return err
+	}
+	if t.js, err = jetstream.New(t.conn); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		if _, err = stored.Open(ctx, t.conn, options(t.set), real); err == nil {
+			within, cancel := context.WithTimeout(ctx, 5*time.Second)
+			_, err = t.js.CreateKeyValue(within, jetstream.KeyValueConfig{Bucket: leaseBucket, Replicas: servers, TTL: time.Hour})
+			cancel()
+		}
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		sleep(100 * time.Millisecond)
+	}
+	t.print("%d streams on %d servers", t.set.Streams, servers)
+	for i := range 3 {
+		m := t.machine(fmt.Sprintf("n%d", i+1), 11+i, "-role", "node",
+			"-partitions", fmt.Sprint(t.set.Partitions), "-streams", fmt.Sprint(t.set.Streams), "-lease", t.set.Lease.String(),
+			"-pause", t.set.Pause.String(), "-largest", fmt.Sprint(t.set.Largest))
+		m.told = func(line []byte) { t.hear(m.name, line) }
+		t.nodes = append(t.nodes, m)
+		if err := m.start(); err != nil {
+			return err
+		}
+	}
+	before := real.Now()
+	if _, err := t.recovered(); err != nil {
+		return err
+	}
+	t.print("three nodes have taken %d partitions in %.1f s", t.set.Partitions, real.Now().Sub(before).Seconds())
+	sleep(5 * time.Second)
+	return nil
+}
+
+func (t *trial) machine(name string, number int, args ...string) *machine {
+	return &machine{name: name, number: number, args: args, errors: os.Stderr}
+}
+
+// files returns the folder of a server.
+func (t *trial) files(number int) string { return filepath.Join(t.dir, fmt.Sprintf("s%d", number)) }
+
+func (t *trial) end() {
+	for _, m := range slices.Concat(t.nodes, t.servers) {
+		if m.cmd != nil {
+			m.signal(syscall.SIGCONT)
+			m.kill()
+		}
+	}
+}
+
+func (t *trial) any(of []*machine) *machine { return of[t.rng.IntN(len(of))] }
+
+// hear takes in what a node says.
+func (t *trial) hear(name string, line []byte) {
+	var s said
+	if json.Unmarshal(line, &s) != nil {
+		return // cut off by a kill
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.said[s.What]++
+	switch s.What {
+	case "failed":
+		t.failures[name+": "+s.Text[max(0, len(s.Text)-60):]]++
+	case "took", "wrote":
+		if other, ok := t.acked[s.P][s.Seq]; ok && string(other) != string(s.Chain) {
+			t.splits = append(t.splits, fmt.Sprintf("partition %d: two entries %d are acknowledged", s.P, s.Seq))
+		}
+		t.acked[s.P][s.Seq] = s.Chain
+		if last := t.last(s.P); !last.IsZero() {
+			t.idle = max(t.idle, real.Now().Sub(last))
+		}
+		t.took[s.P][name] = real.Now()
+		t.bytes += int64(s.Bytes)
+		if s.What == "wrote" {
+			t.delays = append(t.delays, s.Ms)
+		}
+	}
+}
+
+// last returns when a partition was written last. The lock is held.
+func (t *trial) last(p int) (last time.Time) {
+	for _, at := range t.took[p] {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// forget begins to measure how long partitions are not written.
+func (t *trial) forget() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = 0
+	return real.Now()
+}
+
+func (t *trial) longestIdle() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.idle
+}
+
+// restart kills a machine, does something to its files, and starts it again after some time.
+func (t *trial) restart(m *machine, after time.Duration, spoil func(dir string) error) (string, error) {
+	m.kill()
+	if spoil != nil {
+		if err := spoil(t.files(m.number)); err != nil {
+			return m.name, err
+		}
+	}
+	sleep(after)
+	return m.name, m.start()
+}
+
+func (t *trial) pause(m *machine, d time.Duration) (string, error) {
+	m.signal(syscall.SIGSTOP)
+	sleep(d)
+	m.signal(syscall.SIGCONT)
+	return m.name, nil
+}
+
+// cutOff cuts a machine off others for a while.
+func (t *trial) cutOff(m *machine, others []*machine) (string, error) {
+	others = slices.DeleteFunc(slices.Clone(others), func(o *machine) bool { return o == m })
+	if err := m.cut(others...); err != nil {
+		return m.name, err
+	}
+	sleep(10 * time.Second)
+	return m.name, m.heal(others...)
+}
+
+// healing is how long a server with damaged files has to recover by itself.
+const healing = 30 * time.Second
+
+// spoil damages files of a server. Where it does not recover by itself an operator would remove them all, and so does
+// the trial.
+func (t *trial) spoil() (string, error) {
+	m := t.any(t.servers)
+	name, err := t.restart(m, 3*time.Second, t.damage)
+	if err != nil {
+		return name, err
+	}
+	if _, err := t.recoveredWithin(healing); err == nil {
+		return name, nil
+	}
+	t.print("%s does not recover: its files are removed", name)
+	t.removed++
+	return t.restart(m, 3*time.Second, os.RemoveAll)
+}
+
+// damage flips a bit in some of a server's files.
+func (t *trial) damage(dir string) error {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil && info.Size() > 0 {
+				files = append(files, path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for range max(1, len(files)/20) {
+		name := files[t.rng.IntN(len(files))]
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		data[t.rng.IntN(len(data))] ^= 1 << t.rng.IntN(8)
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longest is how long anything may take until the trial takes it for broken.
+const longest = 2 * time.Minute
+
+// recovered waits until every stream has a leader and its copies are whole, and every partition was written since.
+func (t *trial) recovered() (time.Time, error) { return t.recoveredWithin(longest) }
+
+func (t *trial) recoveredWithin(limit time.Duration) (time.Time, error) {
+	from := real.Now()
+	for {
+		why := t.sick(from)
+		if why == "" {
+			return real.Now(), nil
+		}
+		if real.Now().Sub(from) > limit {
+			return time.Time{}, fmt.Errorf("no recovery within %v: %s", limit, why)
+		}
+		sleep(200 * time.Millisecond)
+	}
+}
+
+// sick returns what is not well yet.
+func (t *trial) sick(since time.Time) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for i := range t.set.Streams {
+		name := fmt.Sprintf("gate-log-%d", i)
+		s, err := t.js.Stream(ctx, name)
+		if err != nil {
+			return fmt.Sprintf("%s: %v", name, err)
+		}
+		c := s.CachedInfo().Cluster
+		if c == nil || c.Leader == "" || len(c.Replicas) != servers-1 {
+			return name + " has no leader"
+		}
+		for _, r := range c.Replicas {
+			if !r.Current || r.Offline || r.Lag > 20 {
+				return fmt.Sprintf("%s: copy of %s: current %v, offline %v, lag %d", name, r.Name, r.Current, r.Offline, r.Lag)
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for p := range t.took {
+		if t.running() && !t.last(p).After(since) {
+			return fmt.Sprintf("partition %d is not written", p)
+		}
+	}
+	return ""
+}
+
+// running tells whether there is a node that writes.
+func (t *trial) running() bool {
+	return slices.ContainsFunc(t.nodes, func(m *machine) bool {
+		select {
+		case <-m.gone:
+			return false
+		default:
+			return true
+		}
+	})
+}

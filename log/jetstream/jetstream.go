@@ -1,0 +1,239 @@
+// Package jetstream keeps the log of a cluster in NATS JetStream: on each of several servers, in streams of files.
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/clock"
+	"freshet/log"
+	"freshet/weburl"
+)
+
+// Options says where a cluster's log lies. All fields are required.
+type Options struct {
+	Cluster    string // its name begins those of its streams
+	Partitions int
+	Streams    int // that the partitions share
+	Replicas   int // of each stream: 1, 3 or 5
+}
+
+// Log is a log in JetStream.
+type Log struct {
+	options Options
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	clock   *clock.Clock
+}
+
+var _ log.Log = (*Log)(nil)
+
+// Open returns the log over a connection. It makes the streams that are missing.
+func Open(ctx context.Context, conn *nats.Conn, o Options, c *clock.Clock) (*Log, error) {
+	if o.Cluster == "" || o.Partitions < 1 || o.Streams < 1 || o.Streams > o.Partitions {
+		return nil, fmt.Errorf("log: cluster %q with %d partitions in %d streams: want a name, and streams between 1 and the partitions",
+			o.Cluster, o.Partitions, o.Streams)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	l := &Log{options: o, conn: conn, js: js, clock: c}
+	for i := range o.Streams {
+		if err := l.create(ctx, i); err != nil {
+			return nil, fmt.Errorf("log: stream %s: %w", l.StreamName(i), err)
+		}
+	}
+	return l, nil
+}
+
+// create makes a stream unless it is there. Servers that have not found one another yet may not answer: they are asked
+// again, until ctx ends.
+func (l *Log) create(ctx context.Context, i int) error {
+	for {
+		within, cancel := context.WithTimeout(ctx, answerTime)
+		_, err := l.js.CreateStream(within, l.config(i))
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		if l.clock.Sleep(ctx, tryAgain) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// StreamName returns the name of a stream.
+func (l *Log) StreamName(i int) string { return fmt.Sprintf("%s-log-%d", l.options.Cluster, i) }
+
+func (l *Log) config(i int) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name: l.StreamName(i), Storage: jetstream.FileStorage, Replicas: l.options.Replicas,
+		MaxMsgSize: log.MaxEntry, Discard: jetstream.DiscardNew, AllowDirect: true, DenyDelete: true,
+	}
+	for p := i; p < l.options.Partitions; p += l.options.Streams {
+		c.Subjects = append(c.Subjects, l.subject(weburl.Partition(p)))
+	}
+	return c
+}
+
+func (l *Log) subject(p weburl.Partition) string {
+	return fmt.Sprintf("%s.log.%d", l.options.Cluster, p)
+}
+
+func (l *Log) stream(p weburl.Partition) string { return l.StreamName(int(p) % l.options.Streams) }
+
+// How long is waited for an answer, and then until the next try.
+const (
+	answerTime = 2 * time.Second
+	tryAgain   = 50 * time.Millisecond
+)
+
+// Append implements log.Log. An entry that nobody has acknowledged is sent again behind the same place: it is stored
+// once at most.
+func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e log.Entry) (log.Place, error) {
+	data, chain, err := log.Seal(after, e)
+	if err != nil {
+		return after, err
+	}
+	for {
+		seq, err := l.publish(ctx, p, after.Seq, data)
+		if err == nil {
+			return log.Place{Seq: seq, Chain: chain}, nil
+		}
+		if isOccupied(err) {
+			for r, err := range l.Read(ctx, p, after) { // ours, of a try before, or another's
+				switch {
+				case err != nil:
+					return after, err
+				case r.At.Chain == chain:
+					return r.At, nil
+				}
+				return after, fmt.Errorf("%w: partition %d: entry %d is %s's", log.ErrDeposed, p, r.At.Seq, r.Owner)
+			}
+		}
+		if l.clock.Sleep(ctx, tryAgain) != nil {
+			return after, fmt.Errorf("log: append to partition %d behind entry %d: %w", p, after.Seq, errors.Join(ctx.Err(), err))
+		}
+	}
+}
+
+func (l *Log) publish(ctx context.Context, p weburl.Partition, last uint64, data []byte) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	ack, err := l.js.Publish(ctx, l.subject(p), data,
+		jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// isOccupied tells whether a server says that the log does not end where an entry was to follow.
+func isOccupied(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// A batch of entries is asked for at once.
+const (
+	batchEntries = 64
+	batchBytes   = 4 << 20
+)
+
+// Read implements log.Log. Any server may answer, also one that lags behind.
+func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
+	return func(yield func(log.Read, error) bool) {
+		for {
+			messages, err := l.batch(ctx, p, after.Seq+1)
+			if err != nil {
+				yield(log.Read{}, fmt.Errorf("log: read partition %d behind entry %d: %w", p, after.Seq, err))
+				return
+			}
+			for _, m := range messages {
+				r, err := open(after, m)
+				if err != nil {
+					err = fmt.Errorf("log: partition %d: %w", p, err)
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+				after = r.At
+			}
+			if len(messages) == 0 {
+				return
+			}
+		}
+	}
+}
+
+func open(after log.Place, m *nats.Msg) (log.Read, error) {
+	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil {
+		return log.Read{}, fmt.Errorf("a message without a sequence: %w", err)
+	}
+	return log.Open(after, seq, m.Data)
+}
+
+// next asks for messages of a subject from a sequence on.
+type next struct {
+	Seq     uint64 `json:"seq"`
+	Subject string `json:"next_by_subj"`
+	Batch   int    `json:"batch,omitempty"`
+	Bytes   int    `json:"max_bytes,omitempty"`
+}
+
+// batch returns some messages of a partition from a sequence on, none at the end.
+func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64) ([]*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	ask, err := json.Marshal(next{from, l.subject(p), batchEntries, batchBytes})
+	if err != nil {
+		return nil, err
+	}
+	inbox := l.conn.NewRespInbox()
+	answers, err := l.conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer answers.Unsubscribe()
+	if err := l.conn.PublishRequest("$JS.API.DIRECT.GET."+l.stream(p), inbox, ask); err != nil {
+		return nil, err
+	}
+	var messages []*nats.Msg
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch status := m.Header.Get("Status"); status {
+		case "":
+			messages = append(messages, m)
+		case "204", "404": // the batch's end, the log's end
+			return messages, nil
+		default:
+			return nil, fmt.Errorf("%s %s", status, m.Header.Get("Description"))
+		}
+	}
+}
+
+// Truncate implements log.Log.
+func (l *Log) Truncate(ctx context.Context, p weburl.Partition, at log.Place) error {
+	s, err := l.js.Stream(ctx, l.stream(p))
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(l.subject(p)), jetstream.WithPurgeSequence(at.Seq))
+	}
+	if err != nil {
+		return fmt.Errorf("log: truncate partition %d below entry %d: %w", p, at.Seq, err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"freshet/clock"
+	"freshet/log"
+	"freshet/weburl"
+)
+
+// opened returns a log on a server of the test's own.
+func opened(t *testing.T, partitions, streams int) (context.Context, *Log) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoLog: true, NoSigs: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	l, err := Open(ctx, conn, Options{Cluster: "test", Partitions: partitions, Streams: streams, Replicas: 1}, clock.Real())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, l
+}
+
+// all reads what is behind a place.
+func all(t *testing.T, ctx context.Context, l *Log, p weburl.Partition, after log.Place) (texts []string, end log.Place) {
+	t.Helper()
+	end = after
+	for r, err := range l.Read(ctx, p, after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Owner + ": " + string(r.Data)
+		if r.Taken {
+			text = r.Owner + " takes it"
+		}
+		texts, end = append(texts, text), r.At
+	}
+	return texts, end
+}
+
+// TestLog has two nodes write to a partition: what the one writes that was deposed is refused, and the other reads all.
+func TestLog(t *testing.T) {
+	ctx, l := opened(t, 4, 2)
+	ignore := func(log.Read) error { return nil }
+	first, err := log.Take(ctx, l, 2, "one", log.Place{}, ignore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 { // more than a batch
+		if first, err = l.Append(ctx, 2, first, log.Entry{Owner: "one", Data: fmt.Append(nil, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Append(ctx, 0, log.Place{}, log.Entry{Owner: "one", Data: []byte("elsewhere")}); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	second, err := log.Take(ctx, l, 2, "two", log.Place{}, func(log.Read) error {
+		read++
+		return nil
+	})
+	if err != nil || read != 201 {
+		t.Fatalf("%d entries are read: %v, want 201", read, err)
+	}
+	if _, err := l.Append(ctx, 2, first, log.Entry{Owner: "one", Data: []byte("late")}); !errors.Is(err, log.ErrDeposed) {
+		t.Errorf("an entry of the node that was deposed: %v, want ErrDeposed", err)
+	}
+	if second, err = l.Append(ctx, 2, second, log.Entry{Owner: "two", Data: []byte("more")}); err != nil {
+		t.Fatal(err)
+	}
+	texts, end := all(t, ctx, l, 2, first)
+	if diff := cmp.Diff([]string{"two takes it", "two: more"}, texts); diff != "" {
+		t.Errorf("behind the first node's last entry (-want +got):\n%s", diff)
+	}
+	if end != second {
+		t.Errorf("the end is %v, want %v", end, second)
+	}
+	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) != 1 {
+		t.Errorf("another partition has %q, want one entry", texts)
+	}
+}
+
+// TestTruncate holds that a log goes on behind a place below which it was truncated, also if that is its end.
+func TestTruncate(t *testing.T) {
+	ctx, l := opened(t, 2, 1)
+	at := log.Place{}
+	var places []log.Place
+	for i := range 5 {
+		var err error
+		if at, err = l.Append(ctx, 1, at, log.Entry{Owner: "one", Data: fmt.Append(nil, i)}); err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, at)
+	}
+	if err := l.Truncate(ctx, 1, places[3]); err != nil {
+		t.Fatal(err)
+	}
+	if texts, _ := all(t, ctx, l, 1, places[3]); len(texts) != 1 {
+		t.Errorf("behind the place there is %q, want one entry", texts)
+	}
+	if err := l.Truncate(ctx, 1, at); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(ctx, 1, at, log.Entry{Owner: "one"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBroken holds that a reader who begins at a place that is not of this log is told so.
+func TestBroken(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	at := log.Place{}
+	for range 2 {
+		var err error
+		if at, err = l.Append(ctx, 0, at, log.Entry{Owner: "one"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range l.Read(ctx, 0, log.Place{Seq: at.Seq - 1}) {
+		if !errors.Is(err, log.ErrBroken) {
+			t.Errorf("%v, want ErrBroken", err)
+		}
+	}
+}
+
+// TestRivals has several nodes take a partition again and again and write to it all at once: the log has exactly what
+// was acknowledged, and each entry is of the node that had taken the partition last.
+func TestRivals(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	var mu sync.Mutex
+	acked := map[uint64]log.Chain{}
+	var nodes sync.WaitGroup
+	for n := range 3 {
+		nodes.Go(func() {
+			name := fmt.Sprint(n)
+			end := log.Place{}
+			for range 20 {
+				at, err := log.Take(ctx, l, 0, name, end, func(r log.Read) error {
+					end = r.At
+					return nil
+				})
+				for i := 0; err == nil && i < 5; i++ {
+					end = at
+					mu.Lock()
+					acked[at.Seq] = at.Chain
+					mu.Unlock()
+					at, err = l.Append(ctx, 0, at, log.Entry{Owner: name, Data: fmt.Append(nil, i)})
+				}
+				if err == nil {
+					end = at
+					mu.Lock()
+					acked[at.Seq] = at.Chain
+					mu.Unlock()
+				} else if !errors.Is(err, log.ErrDeposed) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	nodes.Wait()
+	stored := map[uint64]log.Chain{}
+	owner := ""
+	for r, err := range l.Read(ctx, 0, log.Place{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Taken {
+			owner = r.Owner
+		}
+		if r.Owner != owner {
+			t.Errorf("entry %d is of %s, the owner is %s", r.At.Seq, r.Owner, owner)
+		}
+		stored[r.At.Seq] = r.At.Chain
+	}
+	if diff := cmp.Diff(acked, stored); diff != "" {
+		t.Errorf("stored (-acknowledged +stored):\n%s", diff)
+	}
+}

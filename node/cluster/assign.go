@@ -1,0 +1,57 @@
+// Package cluster divides partitions among nodes.
+package cluster
+
+import (
+	"hash/fnv"
+	"slices"
+
+	"freshet/weburl"
+)
+
+// Assign gives each partition to one of the nodes, by rendezvous hashing with bounded loads: a partition goes to the
+// node that scores highest for it among those that have room, and a node has room for one partition more than an even
+// share at most. Where a node comes or goes few others' partitions move. The order of the nodes does not matter. It
+// returns nil if there is no node. O(partitions × nodes × log nodes).
+func Assign(partitions int, nodes []string) []string {
+	if len(nodes) == 0 {
+		return nil
+	}
+	room := partitions/len(nodes) + 1
+	load := make(map[string]int, len(nodes))
+	owners := make([]string, partitions)
+	for p := range owners {
+		byScore := slices.Clone(nodes)
+		slices.SortFunc(byScore, func(a, b string) int {
+			if x, y := score(weburl.Partition(p), a), score(weburl.Partition(p), b); x != y {
+				if x > y {
+					return -1
+				}
+				return 1
+			}
+			if a < b {
+				return -1
+			}
+			return 1
+		})
+		for _, n := range byScore {
+			if load[n] < room {
+				owners[p] = n
+				load[n]++
+				break
+			}
+		}
+	}
+	return owners
+}
+
+func score(p weburl.Partition, node string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(node))
+	h.Write([]byte{byte(p >> 8), byte(p)})
+	x := h.Sum64() // FNV mixes its last bytes little
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}

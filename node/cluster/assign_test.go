@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestAssign holds that nodes have even shares whatever their order, and that few partitions move when a node leaves.
+func TestAssign(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const partitions = 64
+		var nodes []string
+		for i := range rapid.IntRange(1, 9).Draw(t, "nodes") {
+			nodes = append(nodes, fmt.Sprintf("node-%d", i))
+		}
+		owners := Assign(partitions, nodes)
+		shuffled := rapid.Permutation(nodes).Draw(t, "order")
+		if !slices.Equal(owners, Assign(partitions, shuffled)) {
+			t.Fatalf("the order of %v matters", shuffled)
+		}
+		for _, n := range nodes {
+			if got, most := count(owners, n), partitions/len(nodes)+1; got > most {
+				t.Fatalf("%s has %d partitions of %d, want at most %d", n, got, partitions, most)
+			}
+		}
+		if len(nodes) == 1 {
+			return
+		}
+		moved := 0
+		left := count(owners, nodes[0])
+		for p, owner := range Assign(partitions, nodes[1:]) {
+			if owners[p] != nodes[0] && owner != owners[p] {
+				moved++
+			}
+		}
+		if moved > left {
+			t.Fatalf("%d partitions move from node to node beside the %d of the node that left", moved, left)
+		}
+	})
+	if Assign(3, nil) != nil {
+		t.Error("partitions are given to nobody")
+	}
+}
+
+func count(owners []string, node string) (n int) {
+	for _, o := range owners {
+		if o == node {
+			n++
+		}
+	}
+	return n
+}
