@@ -40,7 +40,9 @@ type site struct {
 	pages  []ID
 	groups []*group              // as they came into being: the site's own first, the others after those above them
 	visits []span                // that may still teach something about shared changes, in order of time
-	ticks  int                   // how often it was learned from
+	next   float64               // when its visits are looked at together again
+	fresh  int                   // visits since that was done
+	renew  float64               // when its priors are learned anew, at the latest
 	seen   int                   // visits of all time that told something
 	learnt int                   // of these, that its priors rest on
 	sums   [change.Rates]float64 // of its pages' posteriors, when last looked at

@@ -19,16 +19,17 @@ type Learning struct {
 }
 
 const (
-	usualDays    = 730     // from which the usual hazard of shared changes is taken
-	memoryDays   = 250     // visits older than that no longer change what is believed of shared changes
-	memoryVisits = 8       // nor do visits earlier than so many a page
-	steps        = 3       // of expectation and maximisation, each time
-	lookEvery    = 2 * day // between two looks at a site's shared changes
-	doubt        = 20      // visits to a group a day that the expectation of no shared change is worth
-	priorEvery   = 7       // looks at a site until its priors are learned anew, or sooner, see renewable
-	significant  = 0.02    // shared changes that must be seen differently until pages are valued anew
-	overallPages = 20      // that the pages of all sites are worth in a group's prior
-	unseenPages  = 1e-3    // that what was believed before any visit is worth in that of all sites
+	usualDays    = 730      // from which the usual hazard of shared changes is taken
+	memoryDays   = 250      // visits older than that no longer change what is believed of shared changes
+	memoryVisits = 8        // nor do visits earlier than so many a page
+	steps        = 3        // of expectation and maximisation, each time
+	lookEvery    = 2 * day  // between two looks at a site's visits together, at most
+	freshVisits  = 256      // is one over the share of new visits among them that brings the next look forward
+	doubt        = 20       // visits to a group a day that the expectation of no shared change is worth
+	priorEvery   = 14 * day // until a site's priors are learned anew, or sooner, see renewable
+	significant  = 0.02     // shared changes that must be seen differently until pages are valued anew
+	overallPages = 20       // that the pages of all sites are worth in a group's prior
+	unseenPages  = 1e-3     // that what was believed before any visit is worth in that of all sites
 )
 
 // state is what a learner knows of one page.
@@ -85,7 +86,8 @@ func (l *learner) add(id ID, p Page) {
 	home.pages = append(home.pages, id)
 	l.forest.weigh(folder, p.Weight)
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
-		l.due.Set(site, fresh+lookEvery)
+		home.next, home.renew = fresh+lookEvery, fresh+priorEvery
+		l.due.Set(site, home.next)
 	}
 }
 
@@ -142,6 +144,7 @@ func (l *learner) visited(id ID, v Visit) {
 		own := -math.Log(belief.Unchanged(lived))
 		claimed = l.judge(s, own+shared, changed)
 		if l.options.Shared {
+			l.see(g, from, to, own+claimed+shared, changed)
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
 	}
@@ -157,9 +160,31 @@ func (l *learner) visited(id ID, v Visit) {
 	}
 	s.evidence.Scale(&g.prior, forget)
 	s.seen, s.told = v.At, true
-	if home.seen++; home.renewable() || changed && asked { // what a look has found others wait for
+	home.seen++
+	home.fresh++
+	if changed && asked || l.options.Shared && home.fresh > len(home.visits)/freshVisits { // what a look has found others wait for
+		home.next = math.Min(home.next, v.At)
+	}
+	if home.next <= v.At || home.renewable() || l.news(g) {
 		l.due.Set(ID(l.forest.folders[s.folder].site), v.At)
 	}
+}
+
+// see takes up a visit in the shared changes of its group and those above, at once: the others of a folder in which
+// something has happened are worth more now, not at the next look.
+func (l *learner) see(g *group, from, to, expected float64, changed bool) {
+	explained := 0.0
+	if changed {
+		explained = 1 / probability(expected)
+	}
+	l.chain(g, func(g *group) { g.drift += g.shared.see(from, to, explained) })
+}
+
+// news reports whether the shared changes of a group, or of one above it, are seen so differently that its pages
+// are to be valued anew.
+func (l *learner) news(g *group) (news bool) {
+	l.chain(g, func(g *group) { news = news || g.drift > significant })
+	return news
 }
 
 // seeHours learns from a visit when the page changes, once it was visited twice within a day.
@@ -245,16 +270,19 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 			return
 		}
 		s := l.forest.sites[id]
-		l.due.Set(id, now+lookEvery)
-		s.ticks++
-		renewed := s.ticks%priorEvery == 0 || s.renewable()
 		groups := s.groups[:len(s.groups):len(s.groups)]
+		renewed := now >= s.renew || s.renewable()
 		if renewed {
+			s.renew = now + priorEvery
 			l.renewPriors(s, groups, p)
 		}
-		if len(s.visits) > 0 {
-			l.fit(s, groups, l.days(now), p)
+		if now >= s.next {
+			s.next, s.fresh = now+lookEvery, 0
+			if len(s.visits) > 0 {
+				l.fit(s, groups, l.days(now), p)
+			}
 		}
+		l.due.Set(id, s.next)
 		l.revalue(s, groups, renewed, p, revalue)
 	}
 }
@@ -364,7 +392,7 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 			if step > 0 && !g.changed {
 				continue // no change to explain: the first step said it all
 			}
-			g.drift += g.shared.renew(g.first, count[i], exposed[i])
+			g.drift += g.shared.renew(g.first, count[i][:n], exposed[i][:n])
 			clear(count[i][g.first:])
 		}
 	}

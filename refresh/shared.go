@@ -15,6 +15,7 @@ type shared struct {
 	sum     []float64 // of the hazards before the day; one longer than hazard
 	count   []float32 // shared changes that visits found, by day: of visits that are forgotten
 	exposed []float32 // visits whose span covers the day: of visits that are forgotten
+	weight  []float32 // visits that the day's hazard rests on, doubt among them
 	mean    float64   // hazard of a usual day
 }
 
@@ -28,6 +29,7 @@ func (s *shared) extend(n int) {
 		s.sum = append(s.sum, s.sum[len(s.sum)-1]+baseHazard)
 		s.count = append(s.count, 0)
 		s.exposed = append(s.exposed, 0)
+		s.weight = append(s.weight, doubt)
 	}
 }
 
@@ -44,17 +46,16 @@ func (s *shared) upTo(t float64) float64 {
 }
 
 // renew takes up new counts and exposures from a day on, beside those that are forgotten. It returns by
-// how much the hazards changed, in sum.
+// how much the hazards changed, in sum. Days that are later than the counts stay as they are.
 func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
-	sum := s.sum[first]
-	for d := first; d < len(s.hazard); d++ {
+	for d := first; d < len(count); d++ {
 		h := s.hazard[d]
-		c := baseHazard*doubt + float64(s.count[d]) + h*count[d]
-		c /= doubt + float64(s.exposed[d]) + exposed[d]
+		visits := doubt + float64(s.exposed[d]) + exposed[d]
+		c := (baseHazard*doubt + float64(s.count[d]) + h*count[d]) / visits
 		drift += math.Abs(c - h)
-		sum += c
-		s.hazard[d], s.sum[d+1] = c, sum
+		s.hazard[d], s.weight[d] = c, float32(visits)
 	}
+	s.addUp(first)
 	s.mean = baseHazard
 	if len(s.hazard) == 0 {
 		return 0
@@ -62,6 +63,28 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 	recent := max(0, len(s.hazard)-usualDays)
 	s.mean = (s.sum[len(s.hazard)] - s.sum[recent]) / float64(len(s.hazard)-recent)
 	return drift
+}
+
+// see takes up one visit, from days to days, until all visits are looked at together: explained says how many
+// shared changes a unit of the hazard explains, 0 if it saw none. It returns by how much the hazards changed, in sum.
+func (s *shared) see(from, to, explained float64) (drift float64) {
+	s.extend(int(to) + 1)
+	for d := int(from); d <= int(to); d++ {
+		part := math.Min(to, float64(d+1)) - math.Max(from, float64(d))
+		h, visits := s.hazard[d], float64(s.weight[d])
+		c := h * (visits + part*explained) / (visits + part)
+		drift += math.Abs(c - h)
+		s.hazard[d], s.weight[d] = c, float32(visits+part)
+	}
+	s.addUp(int(from))
+	return drift
+}
+
+// addUp sums the hazards anew from a day on.
+func (s *shared) addUp(first int) {
+	for d := first; d < len(s.hazard); d++ {
+		s.sum[d+1] = s.sum[d] + s.hazard[d]
+	}
 }
 
 // A span is what one visit saw: days from to days to.
