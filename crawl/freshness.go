@@ -103,6 +103,7 @@ type SiteFreshness struct {
 type BudgetFreshness struct {
 	Budget    int64   `json:"budget"` // requests an interval
 	Freshness float64 `json:"freshness"`
+	Uniform   float64 `json:"uniform"` // if all pages were visited alike
 }
 
 // mostSites bounds the sites that are told of one by one.
@@ -192,6 +193,9 @@ func (f *fresh) forecast() []BudgetFreshness {
 	for i, fresh := range refresh.Forecast(some, rates) {
 		all[i].Freshness = fresh
 	}
+	for i, fresh := range refresh.ForecastUniform(some, rates) {
+		all[i].Uniform = fresh
+	}
 	return all
 }
 
@@ -276,7 +280,8 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 	}
 	for i := range min(len(f.Forecast), len(o.Forecast)) {
 		x, y := f.Forecast[i], o.Forecast[i]
-		sum.Forecast = append(sum.Forecast, BudgetFreshness{x.Budget + y.Budget, mean(x.Freshness, y.Freshness, f.weight, o.weight)})
+		sum.Forecast = append(sum.Forecast, BudgetFreshness{x.Budget + y.Budget,
+			mean(x.Freshness, y.Freshness, f.weight, o.weight), mean(x.Uniform, y.Uniform, f.weight, o.weight)})
 	}
 	return &sum
 }

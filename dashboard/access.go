@@ -95,3 +95,15 @@ func isLoopback(hostport string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.IsLoopback()
 }
+
+// rightsHeader, of the value lookOnly, says of a request that who sent it may only look. What lies between may set it; it
+// takes rights away and never gives any.
+const (
+	rightsHeader = "Freshet-Rights"
+	lookOnly     = "look"
+)
+
+// looksOnly reports whether who sent a request may only look.
+func looksOnly(r *http.Request) bool { return r.Header.Get(rightsHeader) == lookOnly }
+
+func isSignedIn(r *http.Request) bool { return false }

@@ -68,7 +68,7 @@ func (v view) confine(h http.Header) {
 }
 
 // within returns an error unless a view with scripts may show a page.
-func (s server) within(v view, u weburl.URL) error {
+func (s *server) within(v view, u weburl.URL) error {
 	if !hmac.Equal([]byte(v.token), []byte(s.key.token(u.Domain()))) {
 		return fmt.Errorf("%s %w here: it is of another domain than the page whose scripts run, or the server has started again", u, errRefused)
 	}
@@ -77,7 +77,7 @@ func (s server) within(v view, u weburl.URL) error {
 
 // replayScripts shows what is in a frame whose scripts run, or is loaded by it. Opened by itself, it leads to
 // the page with the frame; a browser that does not say what it wants it for gets nothing.
-func (s server) replayScripts(w http.ResponseWriter, r *http.Request, from, text string) {
+func (s *server) replayScripts(w http.ResponseWriter, r *http.Request, from, text string) {
 	token, rest, _ := strings.Cut(text, "/")
 	switch destination := r.Header.Get("Sec-Fetch-Dest"); destination {
 	case "":
@@ -103,7 +103,7 @@ var framePage = template.Must(template.New("frame").Parse(`<!doctype html>
 `))
 
 // frame answers with the page around the frame in which a version's scripts run.
-func (s server) frame(w http.ResponseWriter, from string, a address) {
+func (s *server) frame(w http.ResponseWriter, from string, a address) {
 	prefix := scriptPrefix + s.key.token(a.url.Domain()) + "/"
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

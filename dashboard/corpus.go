@@ -79,7 +79,7 @@ type Corpus interface {
 }
 
 // corpusEndpoints are those that read texts.
-func (s server) corpusEndpoints(c Corpus) []endpoint {
+func (s *server) corpusEndpoints(c Corpus) []endpoint {
 	get := http.MethodGet
 	return []endpoint{
 		{get, "/api/v1/text", "What a stored version says, without what repeats across its site.", []parameter{
@@ -99,7 +99,7 @@ func (s server) corpusEndpoints(c Corpus) []endpoint {
 	}
 }
 
-func (s server) textOf(c Corpus) http.HandlerFunc {
+func (s *server) textOf(c Corpus) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		version, at, err := versionAsked(query)

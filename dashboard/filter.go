@@ -78,7 +78,8 @@ type Skipped struct {
 	// `freshet explain` tells more.
 	Links map[string]int64 `json:"links"`
 	// Pages are the pages that a gate refused on their turn, or that brought nothing to keep.
-	Pages []SkippedPages `json:"pages"` // by reason
+	Pages  []SkippedPages `json:"pages"` // by reason
+	Looked int64          `json:"-"`     // rows that were looked through
 }
 
 // SkippedPages are pages that were skipped for one reason.

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,8 +107,15 @@ type Reader interface {
 	Status() (any, error)
 	// Pages iterates over the rows of the page table that the filter lets pass.
 	Pages(Filter) iter.Seq2[Page, error]
-	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each.
-	Skipped(samples int) (Skipped, error)
+	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each. It looks through the rows of so
+	// many pages, 0: of all.
+	Skipped(samples, rows int) (Skipped, error)
+	// Sites returns a part of the table of sites.
+	Sites(SiteQuery) (Sites, error)
+	// LastChanges returns the last changes of pages, the newest first.
+	LastChanges(ChangeQuery) ([]Change, error)
+	// Find returns pages whose URL is or has a text, see Finding. After is where a look before ended.
+	Find(part, after string) (Finding, error)
 	// History returns what is kept of a page's past, or ErrNotFound.
 	History(url string) (History, error)
 	// Content returns the body of a version: its number, or 0 for the last one at time at (zero: now).
@@ -126,6 +132,10 @@ type Options struct {
 	Steerer Steerer // nil: nobody can be steered
 	// Ready returns why /readyz says that it does not work as it should; nil: it always does.
 	Ready func() error
+	// Trend remembers how the status has come about; nil: nothing does.
+	Trend *Trend
+	// Feed returns the state of the feed, as /feed/status tells it, and whether it runs; nil: there is none.
+	Feed func() (any, bool)
 	// HubSecret is what hubs sign their notices by, see websub.go; empty: there is no callback for them.
 	HubSecret string
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
@@ -139,16 +149,15 @@ type Options struct {
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
-// Handler serves the status page at /, the window on what is stored at /find, /page and /diff (see window.go),
-// /healthz, /readyz, /metrics, stored versions under /web/, /timegate/ and /timemap/link/ (see memento.go), and the API
-// under /api/v1/, which describes itself at /api/v1/openapi.json.
+// Handler serves the window (see window.go), /healthz, /readyz, /metrics, stored versions under /web/, /timegate/ and
+// /timemap/link/ (see memento.go), and the API under /api/v1/, which describes itself at /api/v1/openapi.json.
 func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := server{reader: o.Reader, live: o.Steerer != nil, shows: make(shows, maxShows), key: newViewKey()}
+	s := &server{reader: o.Reader, corpus: o.Corpus, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed,
+		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
-	mux.HandleFunc("GET /{$}", s.page)
 	s.windows(mux)
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -192,12 +201,13 @@ func Handler(o Options) http.Handler {
 }
 
 // endpoints are those that look in.
-func (s server) endpoints(o Options) []endpoint {
+func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
 	get := http.MethodGet
 	return []endpoint{
 		{get, "/api/v1/status", "What the crawl is doing, or has done.", nil, nil, typeJSON, anyOf(o.Statuses), s.status},
 		{get, "/api/v1/pages", "The page table, an object a line.", filterParameters(), nil, typeLines, Page{}, s.pages},
+		{get, "/api/v1/sites", "The table of sites.", siteParameters(), nil, typeJSON, Sites{}, s.listSites},
 		{get, "/api/v1/skipped", "What was not fetched, by the reason.", nil, nil, typeJSON, Skipped{}, s.skipped},
 		{get, "/api/v1/history", "A page's visits and versions.", []parameter{url}, nil, typeJSON, History{}, s.history},
 		{get, "/api/v1/content", "The bytes of a stored version.", []parameter{url,
@@ -224,26 +234,35 @@ func orders(s Steerer) []endpoint {
 }
 
 type server struct {
-	reader Reader
-	live   bool // a crawl runs
-	key    viewKey
-	shows  shows
+	reader     Reader
+	corpus     Corpus // nil: there is none
+	live       bool   // a crawl runs
+	ready      func() error
+	trend      *Trend
+	feedStatus func() (any, bool)
+	key        viewKey
+	shows      shows
+	watchers   chan struct{} // the streams of panes
 }
 
 // fail answers with an error as JSON.
 func fail(w http.ResponseWriter, err error) {
-	code := http.StatusInternalServerError
+	refuse(w, codeOf(err), err)
+}
+
+// codeOf returns the status code of an error.
+func codeOf(err error) int {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		code = http.StatusNotFound
+		return http.StatusNotFound
 	case errors.Is(err, errGone):
-		code = http.StatusGone
+		return http.StatusGone
 	case errors.Is(err, errRefused):
-		code = http.StatusForbidden
+		return http.StatusForbidden
 	case errors.Is(err, ErrOrder):
-		code = http.StatusBadRequest
+		return http.StatusBadRequest
 	}
-	refuse(w, code, err)
+	return http.StatusInternalServerError
 }
 
 // refuse answers with a code and an error as JSON.
@@ -258,7 +277,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-func (s server) status(w http.ResponseWriter, _ *http.Request) {
+func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 	status, err := s.reader.Status()
 	if err != nil {
 		fail(w, err)
@@ -267,7 +286,7 @@ func (s server) status(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, status)
 }
 
-func (s server) pages(w http.ResponseWriter, r *http.Request) {
+func (s *server) pages(w http.ResponseWriter, r *http.Request) {
 	filter, err := parseFilter(r.URL.Query())
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err)
@@ -279,8 +298,8 @@ func (s server) pages(w http.ResponseWriter, r *http.Request) {
 // samplesOfSkipped is how many URLs are shown of each reason.
 const samplesOfSkipped = 5
 
-func (s server) skipped(w http.ResponseWriter, _ *http.Request) {
-	skipped, err := s.reader.Skipped(samplesOfSkipped)
+func (s *server) skipped(w http.ResponseWriter, _ *http.Request) {
+	skipped, err := s.reader.Skipped(samplesOfSkipped, 0)
 	if err != nil {
 		fail(w, err)
 		return
@@ -288,7 +307,7 @@ func (s server) skipped(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, skipped)
 }
 
-func (s server) history(w http.ResponseWriter, r *http.Request) {
+func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	history, err := s.reader.History(r.FormValue("url"))
 	if err != nil {
 		fail(w, err)
@@ -297,7 +316,7 @@ func (s server) history(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, history)
 }
 
-func (s server) explain(w http.ResponseWriter, r *http.Request) {
+func (s *server) explain(w http.ResponseWriter, r *http.Request) {
 	explanation, err := s.reader.Explain(r.URL.Query())
 	if err != nil {
 		fail(w, err)
@@ -307,7 +326,7 @@ func (s server) explain(w http.ResponseWriter, r *http.Request) {
 }
 
 // content sends a version's bytes as data, never as a page: nothing stored may run here.
-func (s server) content(w http.ResponseWriter, r *http.Request) {
+func (s *server) content(w http.ResponseWriter, r *http.Request) {
 	version, at, err := versionAsked(r.URL.Query())
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err)
@@ -338,28 +357,4 @@ func (s server) content(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Freshet-Version", strconv.FormatUint(uint64(content.Version.Version), 10))
 	sendBody(w, body)
-}
-
-// page shows the status as a table.
-func (s server) page(w http.ResponseWriter, _ *http.Request) {
-	status, err := s.reader.Status()
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	text, err := json.Marshal(status)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	rows, err := Rows(bytes.NewReader(text))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	showWindow(w, "status", struct {
-		Title, Query string
-		Live         bool
-		Rows         []Row
-	}{"Status", "", s.live, rows})
 }

@@ -23,7 +23,7 @@ func (f fake) Status() (any, error) {
 		Pages  int              `json:"pages_stored"`
 		Errors map[string]int64 `json:"errors"`
 		Note   string           `json:"note"`
-	}{3, map[string]int64{"5xx": 2, "4xx": 1}, "<script>alert(1)</script>"}, f.fault
+	}{3, map[string]int64{"5xx": 2, "<script>alert(1)</script>": 1}, ""}, f.fault
 }
 
 func (f fake) Pages(filter Filter) iter.Seq2[Page, error] {
@@ -34,8 +34,20 @@ func (f fake) Pages(filter Filter) iter.Seq2[Page, error] {
 	}
 }
 
-func (f fake) Skipped(int) (Skipped, error) {
+func (f fake) Skipped(int, int) (Skipped, error) {
 	return Skipped{Links: map[string]int64{"scope": 2}, Pages: []SkippedPages{{Reason: "missing 404", Count: 1, URLs: []string{"http://a.test/x"}}}}, f.fault
+}
+
+func (f fake) Sites(q SiteQuery) (Sites, error) {
+	return Sites{Matching: 1, Sites: []Site{{Site: "http://a.test", Host: "a.test", Pages: 3, Refused: map[string]int64{"scope": 2}, Waits: []Wait{{For: "interval"}}}}}, f.fault
+}
+
+func (f fake) LastChanges(ChangeQuery) ([]Change, error) {
+	return []Change{{URL: "http://a.test/<b>", Kind: "changed", Version: 2}}, f.fault
+}
+
+func (f fake) Find(part, _ string) (Finding, error) {
+	return Finding{Sites: []string{"http://a.test"}, Pages: []Page{{URL: "http://a.test/?" + part}}, Looked: 5, Next: "0-1"}, f.fault
 }
 
 func (f fake) History(u string) (History, error) {
@@ -73,7 +85,7 @@ func TestHandler(t *testing.T) {
 		code                int
 		holds               []string
 	}{
-		{"/", "text/html", 200, []string{"pages stored", "4xx 1, 5xx 2", "&lt;script&gt;"}},
+		{"/", "text/html", 200, []string{"What is stored", "5xx", "&lt;script&gt;"}},
 		{"/healthz", "text/plain", 200, []string{"ok"}},
 		{"/readyz", "text/plain", 200, []string{"ok"}},
 		{"/metrics", "text/plain", 200, []string{"freshet_test_total 0"}},
@@ -84,6 +96,8 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/content?version=two", "application/json", 400, []string{`version \"two\"`}},
 		{"/api/v1/content?at=yesterday", "application/json", 400, []string{`at \"yesterday\"`}},
 		{"/api/v1/explain?url=http://a.test/", "application/json", 200, []string{`"stopped_by":"scope"`}},
+		{"/api/v1/sites?sort=pages&backward=true", "application/json", 200, []string{`"site":"http://a.test"`}},
+		{"/api/v1/sites?sort=colour", "application/json", 400, []string{"colour"}},
 		{"/api/v1/skipped", "application/json", 200, []string{`"scope":2`, `"reason":"missing 404"`}},
 		{"/api/v1/pages?status=many", "application/json", 400, []string{"status"}},
 		{"/api/v1/pages?due_before=soon", "application/json", 400, []string{"due_before"}},
@@ -116,7 +130,7 @@ func TestReadiness(t *testing.T) {
 // TestHandlerFaults holds that a reader's errors are told, also in the middle of the table.
 func TestHandlerFaults(t *testing.T) {
 	h := Handler(Options{Reader: fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)}})
-	for _, target := range []string{"/", "/api/v1/status", "/api/v1/history", "/api/v1/content", "/api/v1/explain"} {
+	for _, target := range []string{"/api/v1/status", "/api/v1/history", "/api/v1/content", "/api/v1/explain"} {
 		if response, body := get(t, h, target); response.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":`) {
 			t.Errorf("%s: %d\n%s", target, response.StatusCode, body)
 		}

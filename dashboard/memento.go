@@ -104,7 +104,7 @@ var (
 )
 
 // shown returns what is kept of a page's past, if any of it may be shown.
-func (s server) shown(url string) (history History, err error) {
+func (s *server) shown(url string) (history History, err error) {
 	history, err = s.reader.History(url)
 	switch page := history.Page; {
 	case err != nil:
@@ -117,7 +117,7 @@ func (s server) shown(url string) (history History, err error) {
 }
 
 // mementos are the versions of a page that may be shown, oldest first, at most one a second: the last.
-func (s server) mementos(u weburl.URL) (kept []Version, page Page, err error) {
+func (s *server) mementos(u weburl.URL) (kept []Version, page Page, err error) {
 	history, err := s.shown(u.String())
 	if page = history.Page; err != nil {
 		return nil, page, err
@@ -167,7 +167,7 @@ func isMemento(path string) bool {
 
 // memento answers such a request. It does not go through a ServeMux, which would fold the slashes of a
 // URL in a path.
-func (s server) memento(w http.ResponseWriter, r *http.Request) {
+func (s *server) memento(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "want GET", http.StatusMethodNotAllowed)
@@ -202,7 +202,7 @@ func originOf(r *http.Request) (string, error) {
 }
 
 // timeGate leads to the version nearest to Accept-Datetime, without one to the last.
-func (s server) timeGate(w http.ResponseWriter, r *http.Request, from, text string) {
+func (s *server) timeGate(w http.ResponseWriter, r *http.Request, from, text string) {
 	u, err := parseTarget(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -231,7 +231,7 @@ func (s server) timeGate(w http.ResponseWriter, r *http.Request, from, text stri
 }
 
 // timeMap lists the versions in the application/link-format of RFC 6690.
-func (s server) timeMap(w http.ResponseWriter, from, text string) {
+func (s *server) timeMap(w http.ResponseWriter, from, text string) {
 	u, err := parseTarget(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

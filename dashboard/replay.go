@@ -13,7 +13,7 @@ import (
 )
 
 // replay shows a stored version in a view, or leads to the address of the one nearest to a time.
-func (s server) replay(w http.ResponseWriter, r *http.Request, v view, text string) {
+func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text string) {
 	a, err := parseAddress(text)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -114,7 +114,7 @@ func rewritten(body []byte, kind string, v view, a address) []byte {
 }
 
 // redirect leads to what a page that has no versions redirects to, at the time of an address.
-func (s server) redirect(w http.ResponseWriter, v view, page Page, a address) {
+func (s *server) redirect(w http.ResponseWriter, v view, page Page, a address) {
 	target, err := weburl.Parse(page.RedirectsTo)
 	if err != nil {
 		deny(w, fmt.Errorf("%w: %s leads to %q", ErrNotFound, page.URL, page.RedirectsTo))

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"time"
@@ -20,17 +21,26 @@ type shows chan struct{}
 
 // begin takes a place, and bounds the time to send. It returns an error if who asked goes away before there is one.
 func (s shows) begin(w http.ResponseWriter, r *http.Request) (end func(), err error) {
-	select {
-	case s <- struct{}{}:
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	leave, err := s.take(r.Context())
+	if err != nil {
+		return nil, err
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(clock.Real().Deadline(showTime))
 	return func() {
 		_ = control.SetWriteDeadline(time.Time{})
-		<-s
+		leave()
 	}, nil
+}
+
+// take takes a place.
+func (s shows) take(ctx context.Context) (leave func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // sendBody sends a body as it is decoded. What breaks in the middle breaks the answer off, so that nobody takes it for

@@ -3,87 +3,149 @@ package dashboard
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"freshet/dashboard/units"
 	"freshet/weburl"
 )
 
-// The window shows people what is stored, in pages without scripts: what is found by a part of its URL, a page's past
-// as a calendar, its versions and its visits, and two versions side by side.
+// The window shows people what is stored and what the crawl does: panes (see pane.go), what is found by a part of its
+// URL, a page's past, and two versions side by side. Its pages are made here; its one script keeps panes as they are now
+// and hands on orders.
 
 //go:embed window
 var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
-	"time": showTimeOf, "count": units.Count,
+	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short,
 	"when": func(t *time.Time) string {
 		if t == nil {
 			return "never"
 		}
 		return showTimeOf(*t)
 	},
-	"plural": func(n int, thing string) string { return units.Plural(int64(n), thing) },
-}).ParseFS(windowFiles, "window/window.html"))
+	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
+	"times":   func(x, by float64) float64 { return x * by },
+	"timesOf": func(x *float64, by float64) float64 { return *x * by },
+	"sum": func(of map[string]int64) (sum int64) {
+		for _, n := range of {
+			sum += n
+		}
+		return sum
+	},
+	"about": func(key, value string) (string, error) {
+		text, err := json.Marshal(map[string]string{key: value})
+		return string(text), err
+	},
+}).ParseFS(windowFiles, "window/*.html"))
 
 func showTimeOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
+// longestShown is how many characters are shown of what others wrote, such as a title.
+const longestShown = 300
+
+// short returns a text as far as it is shown.
+func short(text string) string {
+	if len(text) <= longestShown {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n++; n > longestShown {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
 // windows adds the window's pages.
-func (s server) windows(mux *http.ServeMux) {
-	mux.HandleFunc("GET /window.css", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, windowFiles, "window/window.css")
-	})
-	mux.HandleFunc("GET /find", s.find)
-	mux.HandleFunc("GET /page", s.past)
-	mux.HandleFunc("GET /diff", s.diff)
+func (s *server) windows(mux *http.ServeMux) {
+	for _, file := range []string{"window.css", "window.js"} {
+		mux.HandleFunc("GET /"+file, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, windowFiles, "window/"+file)
+		})
+	}
+	for _, p := range s.panes() {
+		at := p.path
+		if at == "/" {
+			at = "/{$}"
+		}
+		mux.HandleFunc("GET "+at, func(w http.ResponseWriter, r *http.Request) { s.serve(p, w, r) })
+	}
+	for path, show := range map[string]func(*http.Request) (string, any, error){"find": s.find, "page": s.past, "diff": s.diff} {
+		mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) {
+			title, shown, err := show(r)
+			if err != nil {
+				s.fault(w, r, err)
+				return
+			}
+			s.showWindow(w, r, path, title, "", shown)
+		})
+	}
+}
+
+// frame is what every page of the window has around what it shows.
+type frame struct {
+	Title, Query string
+	Here         string // path of the pane; empty: it is none
+	Panes        []pane
+	Steers       bool // who looks may steer
+	SignedIn     bool
+	Shown        any
+	Main         template.HTML // what is shown, made by its template
+}
+
+func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
+	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), SignedIn: isSignedIn(r), Shown: shown}
+	if path == "" {
+		f.Query = r.FormValue("q")
+	}
+	return f
 }
 
 // showWindow answers with one of the window's pages. What is shown in it was written by others: nothing of it runs.
-func showWindow(w http.ResponseWriter, name string, data any) {
-	var page bytes.Buffer
-	if err := windowPages.ExecuteTemplate(&page, name, data); err != nil {
+func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title, path string, shown any) {
+	s.showPage(w, r, http.StatusOK, name, s.frameOf(r, title, path, shown))
+}
+
+// fault answers with a page that says what is wrong.
+func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
+	code := codeOf(err)
+	s.showPage(w, r, code, "fault", s.frameOf(r, http.StatusText(code), "", err.Error()))
+}
+
+func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name string, f frame) {
+	from, err := originOf(r)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	var main, page bytes.Buffer
+	if err := windowPages.ExecuteTemplate(&main, name, f); err != nil {
+		fail(w, err)
+		return
+	}
+	f.Main = template.HTML(main.String())
+	if err := windowPages.ExecuteTemplate(&page, "page of the window", f); err != nil {
 		fail(w, err)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src %[1]s/window.js; style-src %[1]s/window.css; connect-src 'self'; frame-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'", from))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
 	w.Write(page.Bytes())
-}
-
-// found is how many pages a search shows at most.
-const found = 200
-
-// find shows the pages in whose URL a text is, in any case of its letters. O(pages).
-func (s server) find(w http.ResponseWriter, r *http.Request) {
-	data := struct {
-		Title, Query string
-		Pages        []Page
-		More         bool
-	}{Title: "Find", Query: strings.TrimSpace(r.FormValue("q"))}
-	part := strings.ToLower(data.Query)
-	for page, err := range s.reader.Pages(Filter{}) {
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		if !strings.Contains(strings.ToLower(page.URL), part) {
-			continue
-		}
-		if data.More = len(data.Pages) == found; data.More {
-			break
-		}
-		data.Pages = append(data.Pages, page)
-	}
-	showWindow(w, "find", data)
 }
 
 // shownVersion is a version in a page's list.
@@ -96,16 +158,14 @@ type shownVersion struct {
 const months = 24
 
 // past shows a page's versions and visits.
-func (s server) past(w http.ResponseWriter, r *http.Request) {
+func (s *server) past(r *http.Request) (title string, shown any, err error) {
 	history, err := s.shown(r.FormValue("url"))
 	if err != nil {
-		fail(w, err)
-		return
+		return "", nil, err
 	}
 	u, err := weburl.Parse(history.Page.URL)
 	if err != nil {
-		fail(w, err)
-		return
+		return "", nil, err
 	}
 	replay := func(v Version) string { return address{at: v.At, url: u}.String() }
 	var versions []shownVersion
@@ -123,14 +183,31 @@ func (s server) past(w http.ResponseWriter, r *http.Request) {
 	for i, v := range history.Visits {
 		visits[len(visits)-1-i] = v
 	}
-	showWindow(w, "page", struct {
-		Title, Query, Model string
-		Page                Page
-		Weekdays            []string
-		Months              []month
-		Versions            []shownVersion
-		Visits              []Visit
-	}{u.String(), "", inWords(history.Model), history.Page, []string{"M", "T", "W", "T", "F", "S", "S"}, calendar(history, replay, months), versions, visits})
+	return short(u.String()), struct {
+		Model    string
+		Page     Page
+		Why      string
+		TimeLine *timeLine
+		Weekdays []string
+		Months   []month
+		Versions []shownVersion
+		Visits   []Visit
+	}{inWords(history.Model), history.Page, s.why(u.String()), lineOf(history), []string{"M", "T", "W", "T", "F", "S", "S"}, calendar(history, replay, months), versions, visits}, nil
+}
+
+// why says what becomes of a page next; empty if that is not known.
+func (s *server) why(u string) string {
+	explanation, err := s.reader.Explain(url.Values{"url": {u}})
+	if err != nil {
+		return ""
+	}
+	var said struct {
+		Why string `json:"why"`
+	}
+	if text, err := json.Marshal(explanation); err != nil || json.Unmarshal(text, &said) != nil {
+		return ""
+	}
+	return said.Why
 }
 
 // inWords says how a page changes.
@@ -157,21 +234,18 @@ func inWords(m *Model) string {
 const unchanged = 3
 
 // diff shows two versions of a page side by side.
-func (s server) diff(w http.ResponseWriter, r *http.Request) {
+func (s *server) diff(r *http.Request) (title string, shown any, err error) {
 	raw := r.FormValue("url")
 	if _, err := s.shown(raw); err != nil {
-		fail(w, err)
-		return
+		return "", nil, err
 	}
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
-		return
+		return "", nil, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	done, err := s.shows.begin(w, r)
+	done, err := s.shows.take(r.Context())
 	if err != nil {
-		fail(w, err)
-		return
+		return "", nil, err
 	}
 	defer done()
 	var sides [2]struct {
@@ -182,21 +256,18 @@ func (s server) diff(w http.ResponseWriter, r *http.Request) {
 	for i, name := range []string{"from", "to"} {
 		number, err := strconv.ParseUint(r.FormValue(name), 10, 32)
 		if err != nil || number == 0 {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("%s %q: want the number of a version", name, r.FormValue(name)))
-			return
+			return "", nil, fmt.Errorf("%w: %s %.50q: want the number of a version", ErrOrder, name, r.FormValue(name))
 		}
 		content, err := s.reader.Content(u.String(), uint32(number), time.Time{})
 		if err != nil {
-			fail(w, err)
-			return
+			return "", nil, err
 		}
 		side := &sides[i]
 		side.version = content.Version
 		side.lines, side.isText, err = textOf(content.Header.Get("Content-Type"), content.Body)
 		content.Body.Close()
 		if err != nil {
-			fail(w, err)
-			return
+			return "", nil, err
 		}
 	}
 	old, new := sides[0], sides[1]
@@ -206,11 +277,11 @@ func (s server) diff(w http.ResponseWriter, r *http.Request) {
 	if len(lines) == 1 && lines[0].Kind == "left out" {
 		lines = nil
 	}
-	showWindow(w, "diff", struct {
-		Title, Query, URL  string
+	return short(u.String()), struct {
+		URL                string
 		Old, New           Version
 		OldFrame, NewFrame string
 		NoText             bool
 		Lines              []change
-	}{u.String(), "", u.String(), old.version, new.version, frame(old.version), frame(new.version), !old.isText || !new.isText, lines})
+	}{u.String(), old.version, new.version, frame(old.version), frame(new.version), !old.isText || !new.isText, lines}, nil
 }

@@ -39,6 +39,23 @@ func (r running) Obstacles(site weburl.Site, now time.Time) (all []frontier.Obst
 	return all, nil
 }
 
+// Waits returns for each of some sites what keeps its pages from being asked for. It puts one question to each shard.
+func (n *Node) Waits(sites []weburl.Site) [][]frontier.Obstacle {
+	all, of := make([][]frontier.Obstacle, len(sites)), map[*loop][]int{}
+	for i, site := range sites {
+		l := n.owner(site)
+		of[l] = append(of[l], i)
+	}
+	for l, some := range of {
+		l.ask(func(s *crawl.Shard, now time.Time) {
+			for _, i := range some {
+				all[i] = s.Obstacles(sites[i], now)
+			}
+		})
+	}
+	return all
+}
+
 // Holds implements explain.Robots.
 func (r running) Holds(site weburl.Site) (holds bool) {
 	r.node.owner(site).ask(func(s *crawl.Shard, _ time.Time) { holds = s.Holds(site) })

@@ -53,6 +53,29 @@ func Forecast(pages []Outlook, budgets []float64) []float64 {
 	return reached
 }
 
+// ForecastUniform is Forecast for a policy that visits all pages alike.
+func ForecastUniform(pages []Outlook, budgets []float64) []float64 {
+	reached := make([]float64, len(budgets))
+	for i, budget := range budgets {
+		// The pace of all pages, between two that are looked at, by the logarithm of the time.
+		j := 2 * math.Log2(float64(len(pages))/(budget*firstPace))
+		if !(j < paces-1) {
+			continue // never, or there is no budget
+		}
+		low, part := math.Modf(max(0, j))
+		fresh, total := 0.0, 0.0
+		for k := range pages {
+			o := &pages[k]
+			total += o.weight
+			fresh += o.weight * ((1-part)*o.fresh[int(low)] + part*o.fresh[int(low)+1])
+		}
+		if total > 0 {
+			reached[i] = fresh / total
+		}
+	}
+	return reached
+}
+
 // Outlook looks ahead for one page. O(64 × Rates).
 func (x *Index) Outlook(id ID) Outlook {
 	s := x.learner.must(id)

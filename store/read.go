@@ -95,10 +95,14 @@ func (s *Store) siteOf(keys format.Keyspace, site weburl.Site) (SiteRow, error) 
 
 // Sites iterates over a partition's sites by name, as they are when the iteration begins. It ends
 // after an error.
-func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] {
-	from, to := s.keys.KindSpan(p, format.KeySite)
+func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] { return s.SitesFrom(p, "") }
+
+// SitesFrom is Sites for the sites whose names begin with a text.
+func (s *Store) SitesFrom(p weburl.Partition, begins string) iter.Seq2[SiteRow, error] {
+	kind := s.keys.AppendKind(nil, p, format.KeySite)
+	from, to := format.Span(s.keys.AppendText(nil, p, format.KeySite, begins))
 	return rows(s.db, from, to, func(key, value []byte, row *SiteRow) error {
-		row.Site = weburl.Site(key[len(from):])
+		row.Site = weburl.Site(key[len(kind):])
 		return format.DecodeValue(value, row)
 	})
 }
@@ -219,6 +223,29 @@ func (s *Store) Changes(p weburl.Partition, after uint64, n int) (changes []Chan
 		return nil
 	})
 	return changes, err
+}
+
+// LastChanges iterates over the entries of a partition's change log from the last one back. It ends after an error.
+func (s *Store) LastChanges(p weburl.Partition) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		from, to := s.keys.KindSpan(p, format.KeyChange)
+		err := database.ScanBack(s.db, from, to, func(key, value []byte) (err error) {
+			var c Change
+			if c.Record, err = format.NumberTail(key[len(from):]); err != nil {
+				return err
+			}
+			if err := format.DecodeValue(value, &c); err != nil {
+				return err
+			}
+			if !yield(c, nil) {
+				return database.ErrStop
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Change{}, err)
+		}
+	}
 }
 
 // Records calls fn for the kept records of p after number after, in order, until fn fails, and

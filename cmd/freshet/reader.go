@@ -9,10 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"freshet/clock"
 	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/fetch"
+	"freshet/frontier"
 	"freshet/node"
 	"freshet/store"
 	"freshet/weburl"
@@ -25,6 +27,16 @@ type reader struct {
 	status  func() node.Status
 	explain func(url string) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
+	waits   func(sites []weburl.Site) [][]frontier.Obstacle
+	clock   *clock.Clock // nil: the machine's
+}
+
+// now returns the time of the crawl.
+func (r reader) now() time.Time {
+	if r.clock == nil {
+		return clock.Real().Now()
+	}
+	return r.clock.Now()
 }
 
 // status is what a directory tells of itself, and the crawl that runs in it, if one does: the keys are the same.
@@ -112,16 +124,21 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	return nil
 }
 
-// Skipped implements dashboard.Reader. It reads the whole page table.
-func (r reader) Skipped(samples int) (dashboard.Skipped, error) {
+// Skipped implements dashboard.Reader. Of a part of the rows it looks at as many of each partition. Their order is that of
+// their fingerprints, which means nothing. Refused links are counted only with all rows.
+func (r reader) Skipped(samples, rows int) (dashboard.Skipped, error) {
 	s := dashboard.Skipped{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
 	byReason := map[string]*dashboard.SkippedPages{}
 	for p := range r.store.Partitions() {
-		p := weburl.Partition(p)
+		p, left := weburl.Partition(p), (rows+r.store.Partitions()-1)/r.store.Partitions()
 		for row, err := range r.store.Pages(p) {
 			if err != nil {
 				return s, err
 			}
+			if left--; rows > 0 && left < 0 {
+				break
+			}
+			s.Looked++
 			reason := skipReason(row.Page)
 			if reason == "" {
 				continue
@@ -133,6 +150,9 @@ func (r reader) Skipped(samples int) (dashboard.Skipped, error) {
 				of.URLs = append(of.URLs, row.URL.String())
 			}
 			byReason[reason].Count++
+		}
+		if rows > 0 {
+			continue
 		}
 		if err := r.countRefused(p, s.Links); err != nil {
 			return s, err

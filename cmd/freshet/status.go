@@ -27,7 +27,8 @@ import (
 type front struct {
 	servers []*http.Server
 	socket  string         // path of the control socket; empty: none
-	done    sync.WaitGroup // of the listeners
+	done    sync.WaitGroup // of the listeners, and of what remembers the status
+	forget  func()         // ends what remembers the status; nil: nothing does
 	running sync.WaitGroup // of the answers under way
 }
 
@@ -97,11 +98,12 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
-	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing}, steering)
+	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus = news.corpus(engine.Store())
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
+	served.Trend, served.Feed = dashboard.NewTrend(), func() (any, bool) { return news.totals() }
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
 	handler = onlyCrawl(options.Crawl, handler)
@@ -113,6 +115,9 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	if open.address == "" {
 		return f, nil
 	}
+	var watching context.Context
+	watching, f.forget = context.WithCancel(context.Background())
+	f.done.Go(func() { served.Trend.Run(watching, served.Reader) })
 	listener, err := net.Listen("tcp", open.address)
 	switch {
 	case err == nil:
@@ -158,6 +163,9 @@ func (f *front) stop() {
 		if server.Shutdown(ctx) != nil {
 			server.Close()
 		}
+	}
+	if f.forget != nil {
+		f.forget()
 	}
 	f.done.Wait()
 	f.running.Wait()

@@ -142,13 +142,22 @@ var ErrStop = errors.New("store: stop")
 
 // Scan calls fn for the pairs with from ≤ key < to, in order, until it returns an error. Key and value are
 // valid during the call. The error is fn's, but nil for ErrStop.
-func Scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) (err error) {
+func Scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) error {
+	return scan(db, from, to, (*pebble.Iterator).First, (*pebble.Iterator).Next, fn)
+}
+
+// ScanBack is Scan from the last pair to the first.
+func ScanBack(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) error {
+	return scan(db, from, to, (*pebble.Iterator).Last, (*pebble.Iterator).Prev, fn)
+}
+
+func scan(db pebble.Reader, from, to []byte, begin, step func(*pebble.Iterator) bool, fn func(key, value []byte) error) (err error) {
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; ok = it.Next() {
+	for ok := begin(it); ok; ok = step(it) {
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return err

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet/dashboard"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// Sites implements dashboard.Reader. It looks through the rows of all sites, and asks more of those that it returns.
+func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
+	var rows []store.SiteRow
+	part := strings.ToLower(q.Part)
+	for p := range r.store.Partitions() {
+		for row, err := range r.store.Sites(weburl.Partition(p)) {
+			if err != nil {
+				return table, err
+			}
+			if strings.Contains(string(row.Site), part) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortFunc(rows, func(x, y store.SiteRow) int {
+		byName := strings.Compare(string(x.Site), string(y.Site))
+		order := cmp.Or(cmp.Compare(siteKey(x, q.Sort), siteKey(y, q.Sort)), byName)
+		if q.Backward && q.Sort != "site" {
+			return cmp.Or(cmp.Compare(siteKey(y, q.Sort), siteKey(x, q.Sort)), byName)
+		}
+		if q.Backward {
+			return -order
+		}
+		return order
+	})
+	table = dashboard.Sites{Matching: int64(len(rows)), Sites: []dashboard.Site{}}
+	rows = rows[min(q.From, len(rows)):]
+	rows = rows[:min(q.Limit, len(rows))]
+	var waits [][]frontier.Obstacle
+	if r.waits != nil {
+		names := make([]weburl.Site, len(rows))
+		for i, row := range rows {
+			names[i] = row.Site
+		}
+		waits = r.waits(names)
+	}
+	for i, row := range rows {
+		site, err := r.site(row)
+		if err != nil {
+			return table, err
+		}
+		if waits != nil {
+			for _, o := range waits[i] {
+				site.Waits = append(site.Waits, dashboard.Wait{For: o.Gate, Until: when(o.Until)})
+			}
+		}
+		table.Sites = append(table.Sites, site)
+	}
+	return table, nil
+}
+
+// siteKey returns by what a site is sorted.
+func siteKey(row store.SiteRow, by string) int64 {
+	switch by {
+	case "pages":
+		return row.Pages
+	case "fetched":
+		return row.Fetched
+	case "queued":
+		return row.New
+	case "due":
+		return row.Due
+	case "refused":
+		sum := int64(0)
+		for _, refused := range row.Refused {
+			sum += refused.Count
+		}
+		return sum
+	}
+	return 0
+}
+
+// site tells of a site what its row, the gate of its host and its due queue say.
+func (r reader) site(row store.SiteRow) (site dashboard.Site, err error) {
+	site = dashboard.Site{Site: string(row.Site), Host: row.Site.Host(), Pages: row.Pages, Fetched: row.Fetched, Queued: row.New, Due: row.Due,
+		Refused: map[string]int64{}, Robots: robotsInWords(row.Robots), PausedSince: whenNs(row.Paused), Purged: row.Purged, Waits: []dashboard.Wait{}}
+	for _, refused := range row.Refused {
+		site.Refused[refused.Reason] = refused.Count
+	}
+	gate, err := r.store.Gate(r.store.Home(row.Site), row.Site.Name())
+	if err != nil {
+		return site, err
+	}
+	site.DelayS, site.Failures = time.Duration(gate.IntervalNs).Seconds(), gate.Failures
+	if row.New+row.Due > 0 {
+		site.NextRequest = whenNs(gate.Next)
+	}
+	if now := r.now().UnixNano(); gate.Blocked > now {
+		site.Blocked = true
+		if until := time.Unix(0, gate.Blocked); until.Before(r.now().AddDate(200, 0, 0)) {
+			site.BlockedUntil = when(until)
+		}
+	}
+	if row.Due > 0 {
+		due, err := r.store.ReadQueue(nil, row.Site, store.DueQueue, store.Key{}, 1)
+		if err != nil {
+			return site, err
+		}
+		if len(due) > 0 {
+			site.NextDue = whenNs(int64(due[0].Key.Order))
+		}
+	}
+	return site, nil
+}
+
+// robotsInWords says what asking for a robots.txt came to.
+func robotsInWords(state store.RobotsState) string {
+	switch {
+	case state.Fetched == 0:
+		return "not asked for"
+	case state.Status == 200:
+		return "obeyed"
+	case state.Status != 0:
+		return strconv.Itoa(state.Status)
+	}
+	return state.Outcome.String()
+}
+
+// LastChanges implements dashboard.Reader. Of each partition it looks at the last entries of its change log, at most
+// loggedAtOnce.
+func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, err error) {
+	from, to := 0, r.store.Partitions()
+	var site weburl.Site
+	if q.Site != "" {
+		u, err := weburl.Parse(q.Site)
+		if err != nil {
+			return nil, wrong(fmt.Errorf("site: %w", err))
+		}
+		site = u.Site()
+		from = int(r.store.Home(site))
+		to = from + 1
+	}
+	for p := from; p < to; p++ {
+		looked, taken := 0, 0
+		for c, err := range r.store.LastChanges(weburl.Partition(p)) {
+			if err != nil {
+				return nil, err
+			}
+			if looked++; looked > loggedAtOnce || taken == q.Limit {
+				break
+			}
+			at := time.Unix(0, c.At).UTC()
+			if q.Kind != "" && c.Kind.String() != q.Kind || site != "" && c.URL.Site() != site || !q.Before.IsZero() && !at.Before(q.Before) {
+				continue
+			}
+			taken++
+			one := dashboard.Change{URL: c.URL.String(), Kind: c.Kind.String(), At: at, Version: c.Version}
+			if !c.MovedTo.IsZero() {
+				one.MovedTo = c.MovedTo.String()
+			}
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y dashboard.Change) int { return y.At.Compare(x.At) })
+	return all[:min(q.Limit, len(all))], nil
+}
+
+const (
+	loggedAtOnce = 2000  // entries of a partition's change log that a look at the last changes goes through
+	lookedAtOnce = 10000 // rows that a search of URLs goes through
+	foundAtOnce  = 200   // pages that it returns
+	sitesFound   = 20
+)
+
+// Find implements dashboard.Reader. A URL is one look into the page table. A site is found by the beginning of its host,
+// and its pages are looked for in its own partition alone.
+func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
+	first, last := 0, r.store.Partitions()
+	if u, err := weburl.Parse(part); err == nil {
+		row, _, err := r.store.PageOf(u)
+		switch {
+		case err == nil && after == "":
+			found.Pages = append(found.Pages, pageOf(row))
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return found, err
+		}
+		if _, err := r.store.Site(u.Site()); err == nil {
+			first = int(r.store.Home(u.Site()))
+			last = first + 1
+		}
+	}
+	at := weburl.Fingerprint(0)
+	if after != "" {
+		if _, err := fmt.Sscanf(after, "%d-%x", &first, &at); err != nil || first < 0 || first >= last {
+			return found, wrong(fmt.Errorf("after %.50q: want what an earlier answer had", after))
+		}
+	} else if part != "" {
+		if found.Sites, err = r.sitesFrom(part); err != nil {
+			return found, err
+		}
+	}
+	lower := strings.ToLower(part)
+	for p := first; p < last; p++ {
+		for row, err := range r.store.PagesFrom(weburl.Partition(p), at) {
+			if err != nil {
+				return found, err
+			}
+			if found.Looked == lookedAtOnce || len(found.Pages) == foundAtOnce {
+				found.Next = fmt.Sprintf("%d-%x", p, uint64(row.Fingerprint))
+				return found, nil
+			}
+			found.Looked++
+			if text := row.URL.String(); strings.Contains(strings.ToLower(text), lower) && text != exactOf(found.Pages) {
+				found.Pages = append(found.Pages, pageOf(row.Page))
+			}
+		}
+		at = 0
+	}
+	return found, nil
+}
+
+// exactOf returns the URL of the first page, which a search may have found by its whole URL.
+func exactOf(pages []dashboard.Page) string {
+	if len(pages) == 0 {
+		return ""
+	}
+	return pages[0].URL
+}
+
+// sitesFrom returns sites whose host, or the part of it after www., begins with a text. It seeks in the sites of each
+// partition.
+func (r reader) sitesFrom(part string) (sites []string, err error) {
+	_, host, has := strings.Cut(strings.ToLower(part), "://")
+	if !has {
+		host = strings.ToLower(part)
+	}
+	host, _, _ = strings.Cut(host, "/")
+	for p := range r.store.Partitions() {
+		for _, begins := range []string{"https://", "http://", "https://www.", "http://www."} {
+			for row, err := range r.store.SitesFrom(weburl.Partition(p), begins+host) {
+				if err != nil {
+					return nil, err
+				}
+				if len(sites) == sitesFound {
+					return sites, nil
+				}
+				sites = append(sites, string(row.Site))
+			}
+		}
+	}
+	slices.Sort(sites)
+	return slices.Compact(sites), nil
+}

@@ -1,0 +1,126 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// now is what the panes show of a status: they read it as any client of the API does, by its keys. Of a directory in
+// which no crawl runs State is "stopped".
+type now struct {
+	State         string  `json:"state"`
+	DurationS     float64 `json:"duration_s"` // of the run, by the crawl's clock
+	Pages         int64   `json:"pages"`      // stored by this run
+	NotModified   int64   `json:"not_modified"`
+	Failed        int64   `json:"urls_failed"`
+	Known         int64   `json:"urls_discovered"`
+	Sites         int64   `json:"sites"`
+	Bytes         int64   `json:"bytes"`
+	RecentPagesS  float64 `json:"recent_pages_per_s"`
+	RecentBytesS  float64 `json:"recent_bytes_per_s"`
+	Connections   int     `json:"connections_active"`
+	SitesReady    int     `json:"sites_ready"`
+	SitesWaiting  int     `json:"sites_waiting"`
+	QueuedNew     int64   `json:"queued_new"`
+	QueuedDue     int64   `json:"queued_due"`
+	RobotsWaiting int64   `json:"robots_unreachable_pages"`
+	RemainingS    float64 `json:"remaining_s"`
+	LatestS       float64 `json:"remaining_latest_s"`
+	DiskFree      int64   `json:"disk_free_bytes"`
+	DiskNeeded    int64   `json:"disk_needed_bytes"`
+	DiskFullS     float64 `json:"disk_full_in_s"`
+
+	Errors     map[string]int64 `json:"errors"`
+	Refused    map[string]int64 `json:"refused"`
+	Background map[string]int64 `json:"background_failures"`
+	States     map[string]int64 `json:"pages_by_state"`
+	Versions   int64            `json:"versions"`
+	BodyBytes  int64            `json:"body_bytes"`
+	CleanStop  bool             `json:"clean_stop"`
+
+	Memory struct {
+		Budget int64 `json:"budget_bytes"`
+		Used   int64 `json:"used_bytes"`
+	} `json:"memory"`
+	Trouble *struct {
+		Cause  string `json:"cause"`
+		Remedy string `json:"remedy"`
+	} `json:"trouble"`
+	Fleet   fleetNow  `json:"fleet"`
+	Refresh *freshNow `json:"refresh"`
+}
+
+// freshNow is what is believed of the copy.
+type freshNow struct {
+	Pages           int64                `json:"pages"`
+	Freshness       float64              `json:"freshness"`
+	Weighted        float64              `json:"weighted"`
+	MeanAgeS        float64              `json:"mean_age_s"`
+	Policy          string               `json:"policy"`
+	Budget          int64                `json:"budget"`
+	IntervalS       float64              `json:"interval_s"`
+	Requests        int64                `json:"requests_in_interval"`
+	Last            int64                `json:"requests_last_interval"`
+	Planned         int                  `json:"visits_planned"`
+	Waiting         int                  `json:"visits_waiting"`
+	ExpectedChanged float64              `json:"visits_expected_changed"`
+	FoundChanged    float64              `json:"visits_found_changed"`
+	Forecast        []bought             `json:"forecast"`
+	Sites           map[string]siteFresh `json:"sites"`
+}
+
+// bought is what a budget would keep fresh.
+type bought struct {
+	Budget    int64   `json:"budget"`
+	Freshness float64 `json:"freshness"`
+	Uniform   float64 `json:"uniform"`
+}
+
+type siteFresh struct {
+	Pages     int64   `json:"pages"`
+	Freshness float64 `json:"freshness"`
+	MeanAgeS  float64 `json:"mean_age_s"`
+}
+
+// fleetNow is what is known of the fetchers.
+type fleetNow struct {
+	Rule           string  `json:"rule"`
+	Allowed        int     `json:"allowed"`
+	Active         int     `json:"active"`
+	Waiting        int     `json:"waiting"`
+	Queue          int     `json:"queue_pages"`
+	Places         int     `json:"queue_places"`
+	Arrival        float64 `json:"arrival_rate_pages_per_s"`
+	Service        float64 `json:"service_rate_pages_per_s"`
+	Variation      float64 `json:"service_variation"`
+	Gamma          float64 `json:"gamma_pages_per_s"`
+	Starved        float64 `json:"starvation"`
+	Loss           float64 `json:"loss_pages_per_s"`
+	Cost           float64 `json:"cost_pages_per_s"`
+	ModelFixed     int     `json:"model_fixed_fetchers"`
+	ModelFixedCost float64 `json:"model_fixed_cost_pages_per_s"`
+	ModelCost      float64 `json:"model_switched_cost_pages_per_s"`
+	Changes        int64   `json:"changes"`
+}
+
+// readNow reads the status of a Reader.
+func readNow(r Reader) (n now, err error) {
+	status, err := r.Status()
+	if err != nil {
+		return n, err
+	}
+	text, err := json.Marshal(status)
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	if err != nil {
+		return n, fmt.Errorf("dashboard: status: %w", err)
+	}
+	return n, nil
+}
+
+// running reports whether a crawl runs.
+func (n now) running() bool { return n.State != "" && n.State != "stopped" }
+
+// fetched is how many requests of the run have brought an answer to keep, or that nothing has changed.
+func (n now) fetched() int64 { return n.Pages + n.NotModified }

@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"freshet/clock"
+)
+
+// A pane is a page of the window that shows what there is at present. It is told anew as long as somebody looks at it:
+// a browser that asks for the same address as a stream of events gets its main part whenever that has changed.
+type pane struct {
+	path, title string
+	show        func(*http.Request) (any, error) // what its template, which is named as its path, shows
+}
+
+// Path and Title are for templates.
+func (p pane) Path() string { return p.path }
+
+// Title is what the pane is called.
+func (p pane) Title() string { return p.title }
+
+const (
+	maxWatchers = 16              // streams of panes at once
+	paneEvery   = 2 * time.Second // between two looks for one of them
+	paneLife    = time.Hour       // of a stream: a browser begins another
+)
+
+// panes are the window's, in the order of its menu.
+func (s *server) panes() []pane {
+	return []pane{
+		{"/", "Overview", s.overview},
+		{"/freshness", "Freshness", s.freshness},
+		{"/sites", "Sites", s.sites},
+		{"/changes", "Changes", s.changes},
+		{"/trouble", "Skipped and failed", s.trouble},
+		{"/fleet", "Fetchers", s.fleet},
+		{"/feed", "Feed", s.feed},
+		{"/search", "Search", s.search},
+	}
+}
+
+// serve answers with the pane, or with a stream of it.
+func (s *server) serve(p pane, w http.ResponseWriter, r *http.Request) {
+	shown, err := p.show(r)
+	if err != nil {
+		s.fault(w, r, err)
+		return
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		s.showWindow(w, r, p.name(), p.title, p.path, shown)
+		return
+	}
+	select {
+	case s.watchers <- struct{}{}:
+		defer func() { <-s.watchers }()
+	default:
+		http.Error(w, fmt.Sprintf("%d windows are open already: this one stays as it is", maxWatchers), http.StatusServiceUnavailable)
+		return
+	}
+	s.stream(p, w, r)
+}
+
+// name is the name of the pane's template.
+func (p pane) name() string {
+	if p.path == "/" {
+		return "overview"
+	}
+	return strings.TrimPrefix(p.path, "/")
+}
+
+// stream sends the main part of a pane whenever it has changed.
+func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy is not to collect events
+	control := http.NewResponseController(w)
+	var last []byte
+	for end := clock.Real().Deadline(paneLife); clock.Real().Now().Before(end); {
+		shown, err := p.show(r)
+		if err != nil {
+			return
+		}
+		var main bytes.Buffer
+		if err := windowPages.ExecuteTemplate(&main, p.name(), s.frameOf(r, p.title, p.path, shown)); err != nil {
+			return
+		}
+		_ = control.SetWriteDeadline(clock.Real().Deadline(10 * paneEvery))
+		if !bytes.Equal(main.Bytes(), last) {
+			last = main.Bytes()
+			_, err = fmt.Fprintf(w, "data: %s\n\n", bytes.ReplaceAll(last, []byte("\n"), []byte("\ndata: ")))
+		} else {
+			_, err = fmt.Fprint(w, ": still here\n\n")
+		}
+		if err != nil || control.Flush() != nil || clock.Real().Sleep(r.Context(), paneEvery) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// SiteQuery says which sites are wanted, and in which order.
+type SiteQuery struct {
+	Part     string // of the name; empty: all
+	Sort     string // one of SiteOrders; empty: by name
+	Backward bool
+	From     int // sites to leave out at the beginning
+	Limit    int
+}
+
+// SiteOrders are what sites can be sorted by.
+var SiteOrders = []string{"site", "pages", "fetched", "queued", "due", "refused"}
+
+// Sites is a part of the table of sites.
+type Sites struct {
+	Matching int64  `json:"matching"` // sites that match, shown here or not
+	Sites    []Site `json:"sites"`
+}
+
+// Site is what is known of a site. Of a site with no Waits ranking alone decides when its next page is asked for.
+type Site struct {
+	Site         string           `json:"site"`
+	Host         string           `json:"host"`
+	Pages        int64            `json:"pages"`
+	Fetched      int64            `json:"fetched"` // visited at least once
+	Queued       int64            `json:"queued"`  // to be visited for the first time
+	Due          int64            `json:"due"`     // to be visited again, at present or later
+	Refused      map[string]int64 `json:"refused"`
+	Robots       string           `json:"robots"` // what asking for robots.txt came to
+	DelayS       float64          `json:"delay_s"`
+	Failures     int              `json:"failures_in_a_row"`
+	NextRequest  *time.Time       `json:"next_request"` // the host may not be asked before
+	NextDue      *time.Time       `json:"next_due"`     // of the pages to be visited again, the first
+	PausedSince  *time.Time       `json:"paused_since"`
+	Blocked      bool             `json:"blocked"`
+	BlockedUntil *time.Time       `json:"blocked_until"` // nil: for ever
+	Purged       bool             `json:"purged"`
+	Waits        []Wait           `json:"waits"` // what keeps its pages from being asked for
+}
+
+// Wait is one thing that keeps a site's pages from being asked for; Until is nil if that is not known.
+type Wait struct {
+	For   string     `json:"for"`
+	Until *time.Time `json:"until"`
+}
+
+// The bounds of a page of sites.
+const (
+	sitesAtOnce  = 50
+	mostSites    = 1000
+	deepestSite  = 1 << 30
+	longestFind  = 2 << 10 // bytes of what is looked for
+	moreThanThat = "want at most %d bytes"
+)
+
+// parseSites reads the query for sites.
+func parseSites(query url.Values) (q SiteQuery, err error) {
+	q = SiteQuery{Part: query.Get("q"), Sort: query.Get("sort"), Backward: query.Get("backward") == "true"}
+	if len(q.Part) > longestFind {
+		return q, fmt.Errorf("q: "+moreThanThat, longestFind)
+	}
+	if q.Sort == "" {
+		q.Sort = SiteOrders[0]
+	}
+	if !slices.Contains(SiteOrders, q.Sort) {
+		return q, fmt.Errorf("sort %.50q: want one of %v", q.Sort, SiteOrders)
+	}
+	if q.From, err = number(query, "from", 0, deepestSite); err != nil {
+		return q, err
+	}
+	q.Limit, err = number(query, "limit", sitesAtOnce, mostSites)
+	return q, err
+}
+
+func siteParameters() []parameter {
+	return []parameter{
+		{"q", "string", "only sites with this in their name", false},
+		{"sort", "string", "site, pages, fetched, queued, due or refused", false},
+		{"backward", "string", "true: the largest first", false},
+		{"from", "integer", "sites to leave out at the beginning", false},
+		{"limit", "integer", "sites, at most 1000; 50 if none is given", false},
+	}
+}
+
+func (s *server) listSites(w http.ResponseWriter, r *http.Request) {
+	q, err := parseSites(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	sites, err := s.reader.Sites(q)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, sites)
+}
+
+// column is the head of a column by which a table can be sorted.
+type column struct {
+	Name, Link string
+	Sorted     string // "ascending", "descending" or "none"
+	Number     bool
+}
+
+// sites shows the table of sites.
+func (s *server) sites(r *http.Request) (any, error) {
+	q, err := parseSites(r.URL.Query())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOrder, err)
+	}
+	table, err := s.reader.Sites(q)
+	if err != nil {
+		return nil, err
+	}
+	link := func(sort string, backward bool, from int) string {
+		values := url.Values{"sort": {sort}}
+		if q.Part != "" {
+			values.Set("q", q.Part)
+		}
+		if backward {
+			values.Set("backward", "true")
+		}
+		if from > 0 {
+			values.Set("from", strconv.Itoa(from))
+		}
+		return "/sites?" + values.Encode()
+	}
+	shown := struct {
+		Query          SiteQuery
+		Table          Sites
+		Columns        []column
+		First, Last    int
+		Earlier, Later string
+		OneSite        bool
+	}{Query: q, Table: table, First: q.From + 1, Last: q.From + len(table.Sites), OneSite: len(table.Sites) == 1}
+	for i, name := range SiteOrders {
+		c := column{Name: name, Sorted: "none", Number: i > 0, Link: link(name, i > 0, 0)}
+		if name == q.Sort {
+			c.Sorted = map[bool]string{false: "ascending", true: "descending"}[q.Backward]
+			c.Link = link(name, !q.Backward, 0)
+		}
+		shown.Columns = append(shown.Columns, c)
+	}
+	if q.From > 0 {
+		shown.Earlier = link(q.Sort, q.Backward, max(0, q.From-q.Limit))
+	}
+	if int64(shown.Last) < table.Matching && len(table.Sites) > 0 {
+		shown.Later = link(q.Sort, q.Backward, shown.Last)
+	}
+	return shown, nil
+}
+
+// State says in a word or two how a site is doing.
+func (s Site) State() string {
+	switch {
+	case s.Purged:
+		return "purged"
+	case s.Blocked:
+		return "blocked"
+	case s.PausedSince != nil:
+		return "paused"
+	case s.Failures > 0:
+		return "backs off"
+	case s.Queued > 0:
+		return "crawled"
+	case s.Due > 0:
+		return "kept"
+	}
+	return "done"
+}

@@ -1,0 +1,65 @@
+// What the window does beside showing: it keeps a pane as it is now, and hands on an operator's orders.
+'use strict';
+
+const main = document.getElementById('main');
+const said = document.getElementById('said');
+
+// The pane is sent anew when it has changed. What somebody is using stays until they leave it.
+if ('live' in main.dataset) {
+	const events = new EventSource(location.href);
+	let waiting = null;
+	const inUse = () => document.getElementById('ask').open || main.contains(document.activeElement) && document.activeElement.matches('input, select, button');
+	const show = () => {
+		if (waiting === null || inUse()) return;
+		const link = main.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+		const scrolled = [...main.querySelectorAll('.wide')].map(part => part.scrollLeft);
+		main.innerHTML = waiting;
+		waiting = null;
+		main.querySelectorAll('.wide').forEach((part, i) => { part.scrollLeft = scrolled[i] || 0; });
+		if (link !== null) [...main.querySelectorAll('a')].find(a => a.getAttribute('href') === link)?.focus({preventScroll: true});
+	};
+	events.onmessage = event => { waiting = event.data; show(); };
+	main.addEventListener('focusout', () => setTimeout(show, 0));
+	window.addEventListener('pagehide', () => events.close());
+}
+
+// ask puts a question in the dialog; what is to be typed, if anything, must be typed.
+function ask(question, typed) {
+	const dialog = document.getElementById('ask'), field = document.getElementById('typed'), sure = document.getElementById('sure');
+	document.getElementById('asked').textContent = question;
+	document.getElementById('typing').hidden = !typed;
+	document.getElementById('wanted').textContent = typed || '';
+	field.value = '';
+	const check = () => { sure.disabled = Boolean(typed) && field.value !== typed; };
+	field.oninput = check;
+	check();
+	dialog.returnValue = '';
+	dialog.showModal();
+	return new Promise(done => dialog.addEventListener('close', () => done(dialog.returnValue === 'yes'), {once: true}));
+}
+
+async function order(name, about) {
+	const answer = await fetch('/api/v1/' + name, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(about)});
+	const report = await answer.json();
+	if (!answer.ok) throw new Error(report.error);
+	return report;
+}
+
+main.addEventListener('click', async event => {
+	const button = event.target.closest('button[data-order]');
+	if (!button) return;
+	const {order: name, about: text, ask: question, type: typed} = button.dataset;
+	const about = JSON.parse(text);
+	try {
+		if (name === 'purge') { // asked twice: what it takes, and then by its name
+			const {pages} = await order('purge', {...about, dry_run: true});
+			if (!await ask(`This takes down ${pages} ${pages === 1 ? 'page' : 'pages'}. ${question}`)) return;
+		}
+		if (question && !await ask(name === 'purge' ? 'There is no way back.' : question, typed)) return;
+		const report = await order(name, about);
+		said.textContent = `${button.textContent}: done` + (report.pages > 1 ? `, ${report.pages} pages` : '');
+		button.blur();
+	} catch (fault) {
+		said.textContent = `${button.textContent}: ${fault.message}`;
+	}
+});
