@@ -22,7 +22,7 @@ type endpoint struct {
 
 // parameter is one of a query.
 type parameter struct {
-	name, kind, help string // kind: string, integer, date-time
+	name, kind, help string // kind: string, integer, date-time, or the values that there are, with a bar between
 	required         bool
 }
 
@@ -75,8 +75,11 @@ func (e endpoint) describe(schemas map[string]any) map[string]any {
 	parameters := []any{}
 	for _, p := range e.parameters {
 		kind := map[string]any{"type": p.kind}
-		if p.kind == "date-time" {
+		switch values := strings.Split(p.kind, "|"); {
+		case p.kind == "date-time":
 			kind = map[string]any{"type": "string", "format": p.kind}
+		case len(values) > 1:
+			kind = map[string]any{"type": "string", "enum": values}
 		}
 		parameters = append(parameters, map[string]any{"name": p.name, "in": "query", "required": p.required, "description": p.help, "schema": kind})
 	}

@@ -117,6 +117,9 @@ func TestDescription(t *testing.T) {
 
 // sample makes a value of a simple schema.
 func sample(schema map[string]any) any {
+	if values, ok := schema["enum"].([]any); ok {
+		return values[0]
+	}
 	switch {
 	case schema["format"] == "date-time":
 		return "2126-01-31T12:00:00Z"

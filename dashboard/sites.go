@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -85,8 +86,8 @@ func parseSites(query url.Values) (q SiteQuery, err error) {
 func siteParameters() []parameter {
 	return []parameter{
 		{"q", "string", "only sites with this in their name", false},
-		{"sort", "string", "site, pages, fetched, queued, due or refused", false},
-		{"backward", "string", "true: the largest first", false},
+		{"sort", strings.Join(SiteOrders, "|"), "what is sorted by", false},
+		{"backward", "true|false", "true: the largest first", false},
 		{"from", "integer", "sites to leave out at the beginning", false},
 		{"limit", "integer", "sites, at most 1000; 50 if none is given", false},
 	}
