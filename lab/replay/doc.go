@@ -13,6 +13,12 @@
 // Budget. A share of the mean number of living pages a day, in slots spread evenly, one crawl each. At each
 // slot pages leave and enter, then the policy names a page.
 //
+// The full protocol. Pages of the window's start are known, with a copy. A page that comes later is found by the next
+// visit to a known page of its folder, or of its site if its folder is new, and the next slots go to the pages that were
+// found, whatever the policy. Until then it counts as stale. Removals are found out by a crawl. One crawl in ten fails
+// and shows nothing. A site is asked at most at twice the rate of its even share: a page that was picked earlier waits,
+// and the slot goes to the next. Hindsight does not know of all this, and is no bound there.
+//
 // What a visit shows. Whether the page changed since the last visit, never how often; if wanted, when it
 // changed last.
 //

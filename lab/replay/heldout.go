@@ -18,7 +18,7 @@ func HeldOut() lab.Experiment {
 		Name:    "replay-held-out",
 		Summary: "Pick the refresh settings on half of the recorded sites, and score them on the other half, site by site",
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
-			p := &parameters{window: 2191.5, score: 730.5, accelerate: 1, removals: "told", policy: "uniform,oracle", bySite: true}
+			p := &parameters{window: 2191.5, score: 730.5, accelerate: 1, protocol: "simple", removals: "told", policy: "uniform,oracle", bySite: true}
 			flags.StringVar(&p.histories, "histories", "", "file of histories: CSV of site,page,alive,end,times, may end in .gz")
 			flags.Float64Var(&p.share, "budget-share", 0.01, "crawls a day per living page")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages")

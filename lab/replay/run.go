@@ -3,15 +3,20 @@ package replay
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 
 	"freshet/refresh"
 )
 
 // Rules are what a run leaves open.
 type Rules struct {
-	Rate         float64 // crawls a second
-	Hidden       bool    // a page that has gone is found out by a crawl only
-	LastModified bool    // a visit that sees a change also says when the last one was
+	Rate         float64    // crawls a second
+	Hidden       bool       // a page that has gone is found out by a crawl only
+	LastModified bool       // a visit that sees a change also says when the last one was
+	Found        bool       // a page that comes is found by a visit to another, and its first copy costs a crawl
+	Most         float64    // times its even share of the crawls that a site may have; 0: any
+	Fail         float64    // the share of crawls that fail
+	Random       *rand.Rand // draws those
 }
 
 // A Score is what a policy reached over the scored part of the window.
@@ -38,6 +43,7 @@ func (s *Score) Add(o Score, weight float64) {
 
 // A copy is the crawler's copy of a page.
 type copied struct {
+	there   bool
 	next    int     // the first update that it lacks, in the page's Updates
 	counted float64 // up to when it is scored
 	score   Score
@@ -47,7 +53,8 @@ type copied struct {
 // what the policy is told; nil is 1 for every page. It returns the score of every page, or the error of
 // ctx.
 func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) ([]Score, error) {
-	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives))}
+	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
+		way: newWay(w, rules)}
 	births := w.byTime(func(l Life) float64 { return l.Born })
 	deaths := w.byTime(func(l Life) float64 { return l.End })
 	for k := 0; ; k++ {
@@ -64,7 +71,7 @@ func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64
 			r.leave(deaths[0].id)
 		}
 		births = r.enter(births, now)
-		if id, _, ok := policy.Next(now); ok {
+		if id, ok := r.next(now); ok {
 			r.visit(id, now)
 		}
 	}
@@ -82,6 +89,7 @@ type run struct {
 	rules   Rules
 	weights []float64
 	copies  []copied
+	way     way
 }
 
 func (r *run) weight(id refresh.ID) float64 {
@@ -91,15 +99,49 @@ func (r *run) weight(id refresh.ID) float64 {
 	return r.weights[id]
 }
 
-// enter adds the pages born up to a time, each with a fresh copy.
+// next returns the page of a slot: one that waits for its site, else one that was found, else what the policy names.
+// Where the site may not be asked now the page waits, and the slot goes to the next.
+func (r *run) next(now float64) (refresh.ID, bool) {
+	if id, ok := r.way.waited(now); ok {
+		return id, true
+	}
+	for range mostPicks {
+		id, ok := r.way.found()
+		if !ok {
+			if id, _, ok = r.policy.Next(now); !ok {
+				return 0, false
+			}
+		}
+		if r.way.free(id, now) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// enter adds the pages born up to a time, each with a fresh copy, unless they are to be found.
 func (r *run) enter(births []event, until float64) []event {
 	for ; len(births) > 0 && births[0].at <= until; births = births[1:] {
 		id := births[0].id
 		life := &r.Lives[id]
 		r.copies[id].counted = life.Born
-		r.policy.Add(id, refresh.Page{Site: life.Site, Path: life.Path, Weight: r.weight(id), Fresh: life.Born})
+		if r.rules.Found && life.Born > 0 {
+			r.way.born(id)
+		} else {
+			r.take(id, life.Born)
+		}
 	}
 	return births
+}
+
+// take tells the policy of a page, of which there is a copy now.
+func (r *run) take(id refresh.ID, now float64) {
+	life := &r.Lives[id]
+	r.copies[id].there = true
+	if r.rules.Found {
+		r.way.know(id)
+	}
+	r.policy.Add(id, refresh.Page{Site: life.Site, Path: life.Path, Weight: r.weight(id), Fresh: now})
 }
 
 // leave scores a page that goes, and tells the policy.
@@ -116,14 +158,30 @@ func (r *run) visit(id refresh.ID, now float64) {
 	if now >= r.Window-r.Score {
 		c.score.Crawls++
 	}
-	if now >= life.End {
+	switch failed := r.rules.Fail > 0 && r.rules.Random.Float64() < r.rules.Fail; {
+	case failed && c.there:
+		r.policy.Visited(id, refresh.Visit{At: now, Outcome: refresh.Unknown})
+		return
+	case failed:
+		r.way.again(id)
+		return
+	case now >= life.End && c.there:
 		r.policy.Remove(id)
+		return
+	case now >= life.End:
 		return
 	}
 	r.count(id, now)
+	if r.rules.Found {
+		r.way.look(id)
+	}
 	before := c.next
 	for c.next < len(life.Updates) && life.Updates[c.next] <= now {
 		c.next++
+	}
+	if !c.there {
+		r.take(id, now)
+		return
 	}
 	visit := refresh.Visit{At: now, Outcome: refresh.Unchanged}
 	if c.next > before {
@@ -143,7 +201,9 @@ func (r *run) count(id refresh.ID, until float64) {
 		return
 	}
 	stale := until // since when
-	if c.next < len(life.Updates) {
+	if !c.there {
+		stale = life.Born
+	} else if c.next < len(life.Updates) {
 		stale = math.Min(until, life.Updates[c.next])
 	}
 	begin := math.Max(stale, from)
