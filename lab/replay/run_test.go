@@ -3,28 +3,11 @@ package replay
 import (
 	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"freshet/lab"
 	"freshet/refresh"
 )
-
-// shared returns a file that is kept beside the repository, or skips the test.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	if file := filepath.Join("../../../shared/data", name); exists(file) {
-		return file
-	}
-	t.Skipf("%s is not there", name)
-	return ""
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
-}
 
 // every is a policy that visits the pages in turn.
 type every struct{ ids []refresh.ID }
@@ -115,7 +98,7 @@ func TestRecordedHistories(t *testing.T) {
 		t.Skip("short")
 	}
 	trial := Experiment().New()
-	err := trial.Flags().Parse([]string{"--histories", shared(t, "page-updates.csv.gz"),
+	err := trial.Flags().Parse([]string{"--histories", "testdata/page-updates.csv.gz",
 		"--policy", "uniform,fixed,oracle,hindsight", "--budget-share", "0.002", "--seeds", "5"})
 	if err != nil {
 		t.Fatal(err)
@@ -137,5 +120,34 @@ func TestRecordedHistories(t *testing.T) {
 		if c.Verdict() != lab.Agrees {
 			t.Errorf("%s: %.4f, want %.4f ± %.4f", c.What, c.Measured, c.Published, c.Tolerance)
 		}
+	}
+}
+
+// TestDefault holds what the default reaches on pages that a crawler observed once a day, with 93 days to learn from:
+// how much of the way from uniform visits to known mean rates it closes, with copies no older than uniform's, and ahead
+// of a rival that learns each page alone.
+func TestDefault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	const least = 0.45
+	trial := Experiment().New()
+	err := trial.Flags().Parse([]string{"--histories", "testdata/polled-pages.csv.gz", "--sites", "docs.cloud.google.com",
+		"--window", "186d", "--score", "93d", "--policy", "uniform,lambdacrawl,default,oracle", "--budget-share", "0.05"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := trial.Run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(row int, column string) float64 { return out.Rows[row].Get(column).(float64) }
+	uniform, known := get(0, "freshness"), get(3, "freshness")
+	closed := func(row int) float64 { return (get(row, "freshness") - uniform) / (known - uniform) }
+	if closed(2) < least || closed(2) < closed(1) {
+		t.Errorf("closes %.3f, lambdacrawl %.3f, want %v or more", closed(2), closed(1), least)
+	}
+	if get(2, "mean_age_s") > get(0, "mean_age_s") {
+		t.Errorf("copies are %.0f s old, uniform's %.0f", get(2, "mean_age_s"), get(0, "mean_age_s"))
 	}
 }
