@@ -107,7 +107,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
-	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, status page and metrics; empty: off")
+	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, the window and metrics; empty: off")
 	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
 	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
