@@ -14,7 +14,6 @@ type Rules struct {
 	Hidden       bool       // a page that has gone is found out by a crawl only
 	LastModified bool       // a visit that sees a change also says when the last one was
 	Found        bool       // a page that comes is found by a visit to another, and its first copy costs a crawl
-	Most         float64    // times its even share of the crawls that a site may have; 0: any
 	Fail         float64    // the share of crawls that fail
 	Random       *rand.Rand // draws those
 }
@@ -54,7 +53,7 @@ type copied struct {
 // ctx.
 func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) ([]Score, error) {
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
-		way: newWay(w, rules)}
+		way: newWay(w)}
 	births := w.byTime(func(l Life) float64 { return l.Born })
 	deaths := w.byTime(func(l Life) float64 { return l.End })
 	for k := 0; ; k++ {
@@ -99,24 +98,13 @@ func (r *run) weight(id refresh.ID) float64 {
 	return r.weights[id]
 }
 
-// next returns the page of a slot: one that waits for its site, else one that was found, else what the policy names.
-// Where the site may not be asked now the page waits, and the slot goes to the next.
+// next returns the page of a slot: one that was found, else what the policy names.
 func (r *run) next(now float64) (refresh.ID, bool) {
-	if id, ok := r.way.waited(now); ok {
+	if id, ok := r.way.found(); ok {
 		return id, true
 	}
-	for range mostPicks {
-		id, ok := r.way.found()
-		if !ok {
-			if id, _, ok = r.policy.Next(now); !ok {
-				return 0, false
-			}
-		}
-		if r.way.free(id, now) {
-			return id, true
-		}
-	}
-	return 0, false
+	id, _, ok := r.policy.Next(now)
+	return id, ok
 }
 
 // enter adds the pages born up to a time, each with a fresh copy, unless they are to be found.
@@ -167,6 +155,9 @@ func (r *run) visit(id refresh.ID, now float64) {
 		return
 	case now >= life.End && c.there:
 		r.policy.Remove(id)
+		if r.rules.Found {
+			r.way.gone(id)
+		}
 		return
 	case now >= life.End:
 		return

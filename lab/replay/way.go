@@ -6,45 +6,19 @@ import (
 	"freshet/refresh"
 )
 
-const mostPicks = 16 // that a slot is offered to, when their sites may not be asked
-
-// A way is how crawls come to pages: which are found, and when their sites may be asked.
+// A way is how pages are found.
 type way struct {
 	lives []Life
 	news  map[place][]refresh.ID // that have come, by where a visit finds them
-	known map[place]bool         // where a page is known
+	known map[place]int          // pages that are known there
 	fresh []refresh.ID           // that were found and wait for their first crawl
-	sites map[string]refresh.ID
-	lines []line        // by site
-	shut  refresh.Queue // sites for which pages wait, by when they may be asked
 }
 
 // A place is a folder of a site; the folder "" is all of it.
 type place struct{ site, folder string }
 
-// A line is the pages that wait for a site.
-type line struct {
-	spacing float64 // seconds between two crawls
-	open    float64 // when it may be asked again
-	pages   []refresh.ID
-}
-
-func newWay(w *World, rules Rules) way {
-	v := way{lives: w.Lives, news: map[place][]refresh.ID{}, known: map[place]bool{}, sites: map[string]refresh.ID{}}
-	lived, all := map[string]float64{}, 0.0
-	for _, l := range w.Lives {
-		lived[l.Site] += l.End - l.Born
-		all += l.End - l.Born
-	}
-	for _, site := range w.Sites() {
-		v.sites[site] = refresh.ID(len(v.lines))
-		spacing := 0.0
-		if rules.Most > 0 {
-			spacing = all / (lived[site] * rules.Most * rules.Rate)
-		}
-		v.lines = append(v.lines, line{spacing: spacing})
-	}
-	return v
+func newWay(w *World) way {
+	return way{lives: w.Lives, news: map[place][]refresh.ID{}, known: map[place]int{}}
 }
 
 // place returns the folder of a page.
@@ -54,10 +28,10 @@ func (v *way) place(id refresh.ID) place { return place{v.lives[id].Site, path.D
 // first one of a site is known from elsewhere.
 func (v *way) born(id refresh.ID) {
 	at := v.place(id)
-	if !v.known[at] {
+	if v.known[at] == 0 {
 		at.folder = ""
 	}
-	if !v.known[at] {
+	if v.known[at] == 0 {
 		v.fresh = append(v.fresh, id)
 		return
 	}
@@ -67,7 +41,24 @@ func (v *way) born(id refresh.ID) {
 // know notes that there is a copy of a page.
 func (v *way) know(id refresh.ID) {
 	at := v.place(id)
-	v.known[at], v.known[place{site: at.site}] = true, true
+	v.known[at]++
+	v.known[place{site: at.site}]++
+}
+
+// gone notes that a page was found to be gone. What the last one of its folder could have shown others show.
+func (v *way) gone(id refresh.ID) {
+	at := v.place(id)
+	v.known[at]--
+	v.known[place{site: at.site}]--
+	for _, at := range []place{at, {site: at.site}} {
+		if v.known[at] == 0 {
+			news := v.news[at]
+			delete(v.news, at)
+			for _, id := range news {
+				v.born(id)
+			}
+		}
+	}
 }
 
 // look finds what a visit to a page shows.
@@ -91,36 +82,3 @@ func (v *way) found() (refresh.ID, bool) {
 
 // again has a page that was found crawled again, after the others.
 func (v *way) again(id refresh.ID) { v.fresh = append(v.fresh, id) }
-
-// free reports whether the page's site may be asked now, and takes the chance; else the page waits.
-func (v *way) free(id refresh.ID, now float64) bool {
-	site := v.sites[v.lives[id].Site]
-	l := &v.lines[site]
-	if len(l.pages) == 0 && l.open <= now {
-		l.open = now + l.spacing
-		return true
-	}
-	l.pages = append(l.pages, id)
-	v.shut.Set(site, l.open)
-	return false
-}
-
-// waited returns a page that has waited for its site, which may be asked now.
-func (v *way) waited(now float64) (refresh.ID, bool) {
-	if v.shut.Len() == 0 {
-		return 0, false
-	}
-	site, open := v.shut.First()
-	if open > now {
-		return 0, false
-	}
-	l := &v.lines[site]
-	id := l.pages[0]
-	l.pages, l.open = l.pages[1:], now+l.spacing
-	if len(l.pages) > 0 {
-		v.shut.Set(site, l.open)
-	} else {
-		v.shut.Drop(site)
-	}
-	return id, true
-}

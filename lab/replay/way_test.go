@@ -38,24 +38,3 @@ func TestFound(t *testing.T) {
 		})
 	}
 }
-
-// TestShut holds that a site with a quarter of the pages is asked every fourth slot when it may have no more than its
-// share, and that a page which was picked in between waits for that.
-func TestShut(t *testing.T) {
-	w := &World{Window: 10, Lives: []Life{
-		{Site: "s", Path: "a", End: 10}, {Site: "t", Path: "a", End: 10}, {Site: "t", Path: "b", End: 10}, {Site: "t", Path: "c", End: 10},
-	}}
-	v := newWay(w, Rules{Rate: 1, Most: 1})
-	if !v.free(0, 0.5) || v.free(0, 1.5) {
-		t.Error("the first crawl is held back, or the second is not")
-	}
-	if !v.free(1, 1.5) {
-		t.Error("another site is held back")
-	}
-	if id, ok := v.waited(3.5); ok {
-		t.Errorf("page %d need not wait", id)
-	}
-	if id, ok := v.waited(4.5); !ok || id != 0 {
-		t.Errorf("page %d, %v: want the one that waits", id, ok)
-	}
-}
