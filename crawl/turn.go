@@ -299,6 +299,7 @@ func (s *Shard) processed(e Processed) error {
 	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
 	s.setRetry(t, record)
 	if record.Links != nil {
+		// Where a crash comes before the links that brought it are marked as decided, they bring it again.
 		held := s.seen.Collect(weburl.Link{URL: t.row.URL, Fingerprint: t.page.Fingerprint, Depth: t.row.Depth})
 		if !s.places.knows(s.home(t.page.Site), t.page.Fingerprint) { // else its rank is its cash
 			record.Collected = held

@@ -38,6 +38,7 @@ type watch struct {
 	seeds     map[weburl.URL]bool // that were ever given
 	pinged    map[weburl.URL]bool
 	buried    float64 // cash that purged pages had handed on
+	collected float64 // cash that visits have found held back for their pages
 
 	requests []request       // for pages, all
 	spent    []time.Duration // requests of the last interval
