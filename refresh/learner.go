@@ -287,11 +287,12 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 	}
 }
 
-// renewable reports whether the visits of a site are so many more than those that its priors rest on that
-// they are worth learning anew: a fifth of all, and one to 64 pages. A new site is learned from after eight
-// visits, an old one at every so many looks.
+// renewable reports whether the visits of a site are so many more than those that its priors rest on that they are worth
+// learning anew: a fifth of all, and one to 64 pages. Of a new site each visit counts: were the first ones taken together,
+// much would rest on how many they happened to be, and a restart, which does not count those of pages that are gone, would
+// believe something else.
 func (s *site) renewable() bool {
-	return s.seen-s.learnt >= max(8, s.learnt/4, len(s.pages)/64)
+	return s.seen-s.learnt >= max(1, s.learnt/4, len(s.pages)/64)
 }
 
 // revalue calls f for the pages of a site of which more is known now: all, or those of groups whose shared
