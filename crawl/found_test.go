@@ -97,6 +97,22 @@ func TestRemembersSteps(t *testing.T) {
 	}
 }
 
+// TestRemembersAnew holds that of a page that was gone and is back only the visits since teach something.
+func TestRemembersAnew(t *testing.T) {
+	gone := store.Visit{Outcome: store.OutcomeMissing}
+	visits := []store.Visit{
+		{Complete: true, Changed: true}, {Complete: true}, gone, gone, {Complete: true, Changed: true}, gone, {Complete: true},
+	}
+	for i := range visits {
+		visits[i].At = int64(10 + 10*i)
+	}
+	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits))
+	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged} // the second time it was missing is told too
+	if got := outcomes(told); !slices.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
 func outcomes(told []remembered) (all []refresh.Outcome) {
 	for _, v := range told {
 		all = append(all, v.outcome)

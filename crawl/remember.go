@@ -86,7 +86,8 @@ func (f *fresh) remember(pages []kept, visits []remembered) {
 
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
 // when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
-// back nothing is learned from a page's visits until they are later than those before: so they are left out.
+// back nothing is learned from a page's visits until they are later than those before: so they are left out. A page that
+// was gone begins anew.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int) []remembered {
 	cut := max(0, len(visits)-most)
 	latest := int64(math.MinInt64)
@@ -98,7 +99,16 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 		latest = at
 		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, outcome: refresh.Unchanged})
 	}
+	begin, missing := len(dst), 0
 	for _, v := range visits[cut:] {
+		switch {
+		case v.Complete:
+			missing = 0
+		case v.Outcome == store.OutcomeMissing:
+			if missing++; missing == 2 {
+				dst, latest = dst[:begin], math.MinInt64
+			}
+		}
 		if v.At <= latest {
 			continue
 		}

@@ -37,8 +37,9 @@ type watch struct {
 	given     map[weburl.URL]bool // seeds that are known by an acknowledged order
 	seeds     map[weburl.URL]bool // that were ever given
 	pinged    map[weburl.URL]bool
-	buried    float64 // cash that purged pages had handed on
-	collected float64 // cash that visits have found held back for their pages
+	buried    float64                     // cash that purged pages had handed on
+	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt has withdrawn, now or once
+	collected float64                     // cash that visits have found held back for their pages
 
 	requests []request       // for pages, all
 	spent    []time.Duration // requests of the last interval
@@ -54,7 +55,7 @@ func newWatch(t *trial) watch {
 	w := watch{
 		t: t, crawl: t.c.Crawl, sites: map[weburl.Site]int{}, hosts: map[string]*host{}, addresses: map[netip.Addr]*place{},
 		robots: map[weburl.Site]*rules{}, toggles: map[string]*toggle{}, visited: map[weburl.URL]uint32{},
-		asked: map[weburl.Site]time.Duration{}, recrawls: map[weburl.URL]bool{}, given: map[weburl.URL]bool{},
+		asked: map[weburl.Site]time.Duration{}, withdrawn: map[weburl.Fingerprint]bool{}, recrawls: map[weburl.URL]bool{}, given: map[weburl.URL]bool{},
 		seeds: map[weburl.URL]bool{}, pinged: map[weburl.URL]bool{}, budgets: []budgetFrom{{0, t.c.Crawl.Budget}},
 	}
 	for i, s := range t.c.Sites {

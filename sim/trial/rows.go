@@ -28,6 +28,8 @@ func (w *watch) acknowledged(n *node, group []crawl.Append) {
 			switch r := r.(type) {
 			case *store.Refused:
 				delete(w.recrawls, r.URL)
+			case *store.Withdrawn:
+				w.withdrawn[r.Fingerprint] = true
 			case *store.Fetched:
 				w.collected += r.Collected
 			}
@@ -163,6 +165,7 @@ func (w *watch) beliefsHold(n *node) {
 			w.fail("beliefs", "%s is kept fresh: %v, after a restart %v", page.URL, kept, would)
 		}
 		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
+		told = told || w.withdrawn[page.Fingerprint]                               // nor when a page was away
 		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.25) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
