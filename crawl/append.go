@@ -117,14 +117,20 @@ func (s *Shard) appended(e Appended) error {
 	s.appends.group = nil
 	s.places.count(e.Turns)
 	s.places.count(e.Others)
+	taken := map[weburl.Fingerprint]frontier.Kind{} // the queues that the turns' pages were handed out of
 	for _, p := range group {
 		if p.Turn != 0 {
+			page := s.turns[p.Turn].page
+			taken[page.Fingerprint] = page.Kind
 			if err := s.committed(p); err != nil {
 				return err
 			}
 		}
 	}
 	for _, m := range e.Turns {
+		if m.From != store.NoQueue && kindOf(m.From) != taken[m.Fingerprint] { // an order had it moved meanwhile
+			s.front.Removed(m.Site, kindOf(m.From), fromEntry(m), s.now)
+		}
 		if m.To == store.DueQueue {
 			s.front.Planned(m.Site, entryOf(m), s.now)
 		}

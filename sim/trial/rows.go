@@ -149,9 +149,15 @@ func (w *watch) belongs(n *node, u weburl.URL) bool {
 	return false
 }
 
+// learning tells whether the last visit may not have been learned from yet: that takes a look or two.
+func (w *watch) learning() bool {
+	last := len(w.requests) - 1
+	return last >= 0 && w.t.now-w.requests[last].at < 3*w.crawl.Second
+}
+
 // beliefsHold checks that a shard which starts now believes what this one does.
 func (w *watch) beliefsHold(n *node) {
-	if n.settings.Refresh == nil {
+	if n.settings.Refresh == nil || w.learning() {
 		return
 	}
 	now := n.clock()
