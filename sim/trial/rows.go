@@ -149,15 +149,9 @@ func (w *watch) belongs(n *node, u weburl.URL) bool {
 	return false
 }
 
-// learning tells whether the last visit may not have been learned from yet: that takes a look or two.
-func (w *watch) learning() bool {
-	last := len(w.requests) - 1
-	return last >= 0 && w.t.now-w.requests[last].at < 3*w.crawl.Second
-}
-
 // beliefsHold checks that a shard which starts now believes what this one does.
 func (w *watch) beliefsHold(n *node) {
-	if n.settings.Refresh == nil || w.learning() {
+	if n.settings.Refresh == nil {
 		return
 	}
 	now := n.clock()
@@ -172,7 +166,8 @@ func (w *watch) beliefsHold(n *node) {
 		}
 		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
 		told = told || w.withdrawn[page.Fingerprint]                               // nor when a page was away
-		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.25) {
+		few := page.Visits < 4                                                     // what is believed of it is what others have shown, and when
+		if kept && would && !told && !few && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.25) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
 	}
