@@ -26,7 +26,7 @@ type course struct {
 }
 
 // A contender is a crawler and its arguments. {dir} stands for an empty directory of its own, {file}
-// for the file of the seeds, {seeds} for the seeds, and {seed} for the first: wget begins anew, and
+// for the file of the seeds, {seeds} for the seeds, and {seed} for the first: wget starts again, and
 // fetches everything again, for each seed.
 type contender struct {
 	name string

@@ -20,7 +20,7 @@ func (p Poisson) Tail(gap float64) float64 { return math.Exp(-float64(p) * gap) 
 // Gap draws the seconds between two changes.
 func (p Poisson) Gap(rng *rand.Rand) float64 { return rng.ExpFloat64() / float64(p) }
 
-// First draws the seconds to the first change: a page without memory begins anew at every moment.
+// First draws the seconds to the first change: a page without memory starts again at every moment.
 func (p Poisson) First(rng *rand.Rand) float64 { return p.Gap(rng) }
 
 // Staleness returns 1 - (1-e^-u)/u and (1-e^-u)/u for u = λ·length (Wolf et al. 2002, eq. 14).

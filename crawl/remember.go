@@ -87,7 +87,7 @@ func (f *fresh) remember(pages []kept, visits []remembered) {
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
 // when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
 // back nothing is learned from a page's visits until they are later than those before: so they are left out. A page that
-// was gone begins anew.
+// was gone starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int) []remembered {
 	cut := max(0, len(visits)-most)
 	latest := int64(math.MinInt64)

@@ -10,7 +10,7 @@ import (
 	"freshet/clock"
 )
 
-// A pane is a page of the window that shows what there is at present. It is told anew as long as somebody looks at it:
+// A pane is a page of the window that shows what there is at present. It is sent again as long as somebody looks at it:
 // a browser that asks for the same address as a stream of events gets its main part whenever that has changed.
 type pane struct {
 	path, title string

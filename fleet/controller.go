@@ -255,7 +255,7 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 }
 
 // What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
-// events. A plan is for rates that are not further off than by the factor drift, and is made anew no
+// events. A plan is for rates that are not further off than by the factor drift, and is rebuilt no
 // sooner than after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
 // largest takes some 50 ms to compute.
 const (

@@ -3,7 +3,7 @@
 // An Index is a consumer of the change log (freshet/feed). It reads the log from its own mark on, takes the text of
 // what is new or changed from package text/stored, and removes what has ended. Its mark is part of the index: both are
 // written in one step, so that a crash at any moment leaves an index that is older and whole. An index that is damaged,
-// of another format, or too old for the log is thrown away and made anew from the log, which has an entry for every
+// of another format, or too old for the log is thrown away and rebuilt from the log, which has an entry for every
 // page.
 //
 // It never stands in the way of a commit: it reads behind it, in batches that are bounded in bytes.

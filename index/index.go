@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	format      = "1" // of the documents; another one is made anew
+	format      = "1" // of the documents; another one is rebuilt
 	pagesAtOnce = 64  // of a batch
 	bytesAtOnce = 4 << 20
 	longestText = 256 << 10 // bytes of a page's text that are indexed
@@ -73,7 +73,7 @@ func Open(o Options) (*Index, error) {
 		if err == nil && string(of) == format {
 			return &Index{o: o, bleve: opened}, nil
 		}
-		o.Logger.Warn("the index is of another program: it is made anew")
+		o.Logger.Warn("the index is of another program: it is rebuilt")
 		if err := errors.Join(err, opened.Close()); err != nil {
 			return nil, fmt.Errorf("index: %w", err)
 		}
@@ -82,7 +82,7 @@ func Open(o Options) (*Index, error) {
 		if of := (*fs.PathError)(nil); errors.As(err, &of) {
 			return nil, fmt.Errorf("index: %w", err) // its bytes may be sound
 		}
-		o.Logger.Warn("the index is damaged: it is made anew", "error", err)
+		o.Logger.Warn("the index is damaged: it is rebuilt", "error", err)
 	}
 	made, err := anew(o.Dir)
 	if err != nil {
@@ -200,9 +200,9 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 		case ctx.Err() != nil:
 			return nil
 		case x.gone():
-			x.o.Logger.Info("the index was deleted: it is made anew")
+			x.o.Logger.Info("the index was deleted: it is rebuilt")
 		case errors.Is(err, feed.ErrBehind), errors.Is(err, feed.ErrCursor):
-			x.o.Logger.Warn("the index is too old for the change log: it is made anew", "error", err)
+			x.o.Logger.Warn("the index is too old for the change log: it is rebuilt", "error", err)
 		default:
 			return err
 		}

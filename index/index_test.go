@@ -100,7 +100,7 @@ func TestIndexFollowsTheCrawl(t *testing.T) {
 	}
 }
 
-// TestFolderIsDeleted deletes the folder of an index that is open, as a purge does: it is made anew.
+// TestFolderIsDeleted deletes the folder of an index that is open, as a purge does: it is rebuilt.
 func TestFolderIsDeleted(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	o := options(t, w)
@@ -130,7 +130,7 @@ func TestFolderIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex opens an index whose files are damaged: it is made anew. One that cannot be read now is left alone.
+// TestDamagedIndex opens an index whose files are damaged: it is rebuilt. One that cannot be read now is left alone.
 func TestDamagedIndex(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	o := options(t, w)

@@ -96,7 +96,7 @@ func (l *loop) rebuild(known crawl.Rebuild, again bool) {
 	l.mail.put(letter{event: crawl.Rebuilt{}})
 }
 
-// warnOfRebuild says why the set is made anew, which takes time.
+// warnOfRebuild says why the set is rebuilt, which takes time.
 func (n *Node) warnOfRebuild(scopeChanged bool) {
 	switch total, err := n.store.Total(); {
 	case n.store.Start().Fresh:

@@ -37,7 +37,7 @@ const (
 // memoryCrawls are what BenchmarkMemory measures in each directory, in this order. The first also settles the
 // directory as a real one is: the database merges what was written in one go.
 var memoryCrawls = []struct{ name, order string }{
-	{"first, set made anew", "depth"},
+	{"first, set rebuilt", "depth"},
 	{"later", "depth"},
 	{"later, with cash", DefaultOrder},
 }

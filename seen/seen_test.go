@@ -261,7 +261,7 @@ func TestMarks(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	test := open(t, Options{FS: fs})
 	if !test.Lost() {
-		t.Error("a set made anew is not lost")
+		t.Error("a set rebuilt is not lost")
 	}
 	offer(t, test, Mark{3, 10})
 	offer(t, test, Mark{1, 7}, page(1))

@@ -193,7 +193,7 @@ func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplica
 func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
 	pages, err := c.open()
 	if errors.Is(err, index.ErrNone) {
-		err = fmt.Errorf("%w: %w: freshet crawl and serve keep one with --index, and make it anew after a purge", dashboard.ErrNotFound, err)
+		err = fmt.Errorf("%w: %w: freshet crawl and serve keep one with --index, and rebuild it after a purge", dashboard.ErrNotFound, err)
 	}
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ const (
 )
 
 // Run keeps the mirror until ctx ends, which is no error, or, with Once, until it is whole. A connection
-// that fails is made anew. Errors are ErrRefused, those of the mirror's disk and of OnChange.
+// that fails is rebuilt. Errors are ErrRefused, those of the mirror's disk and of OnChange.
 func (c *Client) Run(ctx context.Context) error {
 	if err := c.dropUnwanted(); err != nil {
 		return err

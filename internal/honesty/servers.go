@@ -170,7 +170,7 @@ func (t Trial) Crawl(ctx context.Context, s *Servers, fs vfs.FS, dir string) (St
 	return s.story(), nil
 }
 
-// story returns what was asked of the servers, and begins anew.
+// story returns what was asked of the servers, and starts again.
 func (s *Servers) story() (story Story) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

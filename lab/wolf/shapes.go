@@ -39,7 +39,7 @@ func (p *parameters) shapes(ctx context.Context, out *lab.Result) error {
 	last := len(c.x) - 1
 	out.Claim("Figure 9: staleness rises steeply as a falls from 2", falls(c.y[uniform]),
 		"in equilibrium (eq. 3) uniform has %.4f at 4, %.4f at 1.05, and it tends to 0 at 1", c.y[uniform][last], c.y[uniform][0])
-	out.Claim("Figure 9's shape: that of a process that begins anew with each crawl", falls(c.y[ordinary]),
+	out.Claim("Figure 9's shape: that of a process that starts again with each crawl", falls(c.y[ordinary]),
 		"uniform then has %.4f at 4, %.4f at 2, %.4f at 1.05", c.y[ordinary][last], c.y[ordinary][3], c.y[ordinary][0])
 	return nil
 }

@@ -45,7 +45,7 @@ func TestClaims(t *testing.T) {
 		"Figure 8, mixed: the optimum's staleness is convex in the budget":                     false,
 		"Figure 8, quasi: the optimum becomes perfectly fresh":                                 false,
 		"Figure 9: staleness rises steeply as a falls from 2":                                  true,
-		"Figure 9's shape: that of a process that begins anew with each crawl":                 false,
+		"Figure 9's shape: that of a process that starts again with each crawl":                false,
 		"Figure 10: virtually all crawls land within 20 slots of their ideal times; " +
 			"ideal times spread evenly, with jitter": false,
 	} {

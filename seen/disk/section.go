@@ -101,7 +101,7 @@ func (p *packer) put(value uint64, width int) {
 	}
 }
 
-// end returns all values, filled up to a byte. They last until the next put, which begins anew.
+// end returns all values, filled up to a byte. They last until the next put, which starts again.
 func (p *packer) end() []byte {
 	data := p.data
 	for ; p.n > 0; p.n -= 8 {

@@ -142,7 +142,7 @@ func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerpri
 	for _, fp := range sortedKeys(have) {
 		if pages[fp] == nil && !have[fp].url.IsZero() && r.Home(have[fp].url.Site()) == r.p {
 			pages[fp] = madeOf(have[fp])
-			r.say(have[fp].url.String(), "its row was missing and is made anew from its captures")
+			r.say(have[fp].url.String(), "its row was missing and is rebuilt from its captures")
 		}
 	}
 	for _, kind := range []format.Kind{format.KeyVisit, format.KeyVersion, format.KeyLinks} {

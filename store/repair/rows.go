@@ -26,7 +26,7 @@ import (
 //     read, those that rows point at beyond the damage included; the damaged file is set aside;
 //   - rows let go of captures that are lost, and a page whose last body is lost is fetched again;
 //   - values that cannot be decoded, and visits, versions, out-links and queue entries that belong to no
-//     page, are set aside; a page's row is made anew where a capture tells its URL;
+//     page, are set aside; a page's row is rebuilt where a capture tells its URL;
 //   - numbers of visits and versions, places in queues, entries of the change log, and the totals of
 //     sites and partitions become what the rows say.
 //

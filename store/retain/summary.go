@@ -16,7 +16,7 @@ import (
 )
 
 // summary is what is remembered of a closed WARC file, so that it is read once. It lies outside of every
-// crawl, is derived, and is made anew where it is missing.
+// crawl, is derived, and is rebuilt where it is missing.
 type summary struct {
 	Size   int64  `cbor:"1,keyasint,omitempty"` // bytes
 	Main   int64  `cbor:"2,keyasint,omitempty"` // … of the records that rows may point at

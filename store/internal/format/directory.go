@@ -22,7 +22,7 @@ const (
 	DatabaseDir   = "db"
 	MendedDir     = "db.mended" // a database that repair has made, on its way to its place
 	CapturesDir   = "warc"
-	// IndexDir holds the full-text indexes of the crawls. They are made of the rest, and made anew when they are gone.
+	// IndexDir holds the full-text indexes of the crawls. They are made of the rest, and rebuilt when they are gone.
 	IndexDir = "index"
 	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
 	AsideDir = "aside"
