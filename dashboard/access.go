@@ -103,7 +103,8 @@ const (
 	lookOnly     = "look"
 )
 
+// LookOnly takes the right to steer from a request: the window shows no orders.
+func LookOnly(r *http.Request) { r.Header.Set(rightsHeader, lookOnly) }
+
 // looksOnly reports whether who sent a request may only look.
 func looksOnly(r *http.Request) bool { return r.Header.Get(rightsHeader) == lookOnly }
-
-func isSignedIn(r *http.Request) bool { return false }

@@ -96,13 +96,12 @@ type frame struct {
 	Here         string // path of the pane; empty: it is none
 	Panes        []pane
 	Steers       bool // who looks may steer
-	SignedIn     bool
 	Shown        any
 	Main         template.HTML // what is shown, made by its template
 }
 
 func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
-	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), SignedIn: isSignedIn(r), Shown: shown}
+	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), Shown: shown}
 	if path == "" {
 		f.Query = r.FormValue("q")
 	}

@@ -115,6 +115,7 @@ func lookOnly(way http.RoundTripper) http.Handler {
 	proxy := &httputil.ReverseProxy{Transport: way, FlushInterval: time.Second, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: "freshet"})
 		r.Out.Host = r.In.Host // addresses in answers are of this one
+		dashboard.LookOnly(r.Out)
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

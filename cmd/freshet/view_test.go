@@ -24,7 +24,7 @@ func TestView(t *testing.T) {
 		p := start(t, "view", data, "--listen", "127.0.0.1:0")
 		address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
 		for path, want := range map[string]string{
-			"/": "Pages known", "/find?q=A.HTML": "/page?url=http%3a%2f%2fsite.test%2fa.html",
+			"/": "Pages known", "/sites": "http://site.test", "/find?q=A.HTML": "/page?url=http%3a%2f%2fsite.test%2fa.html",
 			"/page?url=http://site.test/a.html": "Versions", "/web/http://site.test/a.html": "<title>A</title>",
 		} {
 			response, err := http.Get("http://" + address + path)
@@ -35,6 +35,9 @@ func TestView(t *testing.T) {
 			response.Body.Close()
 			if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
 				t.Errorf("%s: %s, %v: no %q in\n%s", path, response.Status, err, want, text)
+			}
+			if strings.Contains(string(text), "data-order") {
+				t.Errorf("%s shows orders, which are not taken", path)
 			}
 		}
 		response, err := http.Post("http://"+address+"/api/v1/purge", "application/json", strings.NewReader(`{"url":"http://site.test/a.html"}`))

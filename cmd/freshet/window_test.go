@@ -22,7 +22,7 @@ import (
 // hostileTitle is what a page may call itself: markup, a script, marks that turn the reading round, and very much of it.
 var hostileTitle = "</title><script>window.broken=1</script><img src=x onerror=window.broken=1>\u202e\u2066" + strings.Repeat("w", 1<<20)
 
-// endlessSite is a site whose every page leads to more. It counts requests.
+// endlessSite is a site whose every page leads to more, and whose home page is another each time. It counts requests.
 func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 	requests = new(atomic.Int64)
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,12 +31,12 @@ func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 			http.NotFound(w, r)
 			return
 		}
-		title := "A page"
+		title, text := "A page", r.URL.Path
 		if r.URL.Path == "/" {
-			title = hostileTitle
+			title, text = hostileTitle, fmt.Sprintf("wanted, for the %d. time", requests.Load())
 		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>%s</title><p>%s</p>", title, r.URL.Path)
+		fmt.Fprintf(w, "<title>%s</title><p>%s</p>", title, text)
 		for i := range 3 {
 			fmt.Fprintf(w, `<a href="%s/%d">more</a>`, strings.TrimSuffix(r.URL.Path, "/"), i)
 		}
@@ -45,7 +45,7 @@ func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 	return site, requests
 }
 
-// TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a page's past opens,
+// TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a diff opens,
 // and what a page calls itself breaks nothing. Pictures of all panes, wide and narrow, are kept with -artifacts.
 func TestWindowInBrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
@@ -94,10 +94,10 @@ func TestWindowInBrowser(t *testing.T) {
 	}
 	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
 
-	const facts = "document.querySelector('dl.facts').innerText"
+	const stored = "[...document.querySelectorAll('dl.facts div')].find(d => d.innerText.startsWith('Stored by')).innerText"
 	do(at("/"))
-	before := text(facts)
-	await("the numbers move", func() bool { return text(facts) != before })
+	before := text(stored)
+	await("the numbers move", func() bool { return text(stored) != before })
 
 	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search", "/find?q=site", "/page?url=http://site.test/"} {
 		name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
@@ -118,11 +118,25 @@ func TestWindowInBrowser(t *testing.T) {
 			t.Errorf("%s runs what a page calls itself", path)
 		}
 	}
-	await("the page's past", func() bool { return strings.Contains(text("document.body.innerText"), "Versions") })
+	freshet(t, 0, "recrawl", "--config", config, "http://site.test/")
+	await("the page's change", func() bool {
+		do(at("/page?url=http://site.test/"))
+		return text("document.querySelector('a[href^=\"/diff\"]') !== null") == "true"
+	})
+	do(chromedp.Click("a[href^='/diff']"))
+	await("what changed", func() bool {
+		return strings.Contains(text("document.querySelector('main')?.innerText"), "wanted, for the")
+	})
+	if broken := text("window.broken"); broken != "undefined" {
+		t.Error("a diff runs what a page calls itself")
+	}
 
 	do(chromedp.EmulateViewport(1280, 900), at("/sites"), chromedp.Click("button[data-order=block]"), chromedp.Click("#sure"))
 	await("the block", func() bool { return strings.Contains(text("document.getElementById('said').textContent"), "done") })
 	blocked := requests.Load()
+	if blocked < 20 {
+		t.Errorf("only %d requests came before the block", blocked)
+	}
 	_ = clock.Real().Sleep(t.Context(), time.Second)
 	if more := requests.Load() - blocked; more > 1 { // one may be under way
 		t.Errorf("%d requests come after the block", more)
