@@ -38,6 +38,7 @@ type watch struct {
 	seeds     map[weburl.URL]bool // that were ever given
 	pinged    map[weburl.URL]bool
 	buried    float64                     // cash that purged pages had handed on
+	forgot    bool                        // pages were purged in this life: what they taught is believed until its end
 	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt has withdrawn, now or once
 	collected float64                     // cash that visits have found held back for their pages
 
@@ -235,6 +236,7 @@ func (w *watch) opened(n *node) {
 
 // ready notes what a life begins with.
 func (w *watch) ready(n *node) {
+	w.forgot = false
 	w.known = map[weburl.Site]bool{}
 	for p := range weburl.Partition(n.store.Partitions()) {
 		for row, err := range n.store.Sites(p) {
@@ -280,7 +282,11 @@ func (w *watch) lived() time.Duration { return w.t.now - w.opens[len(w.opens)-1]
 // alive checks that what could be done in the calm was done.
 func (w *watch) alive(n *node, why crawl.Stop) {
 	c := &w.crawl
-	saturated := c.Budget > 0 && float64(len(w.spent)) >= 0.6*float64(c.Budget)
+	most := 0.6 * float64(c.Budget)
+	if hours, err := frontier.ParseHours(c.Hours); err == nil { // nothing else may be left to ask when they are over
+		most *= hours.Open().Hours() / 24
+	}
+	saturated := c.Budget > 0 && float64(len(w.spent)) >= most
 	if c.MaxPages > 0 || saturated {
 		return
 	}

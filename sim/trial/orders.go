@@ -82,7 +82,7 @@ func (w *watch) replied(n *node, o crawl.Order, r crawl.Reply) {
 			w.former = nil
 		}
 	case crawl.Purge:
-		w.purged = append(w.purged, o.Target)
+		w.purged, w.forgot = append(w.purged, o.Target), true
 	case crawl.Recrawl:
 		w.recrawls[o.URL] = true
 	case crawl.Add:

@@ -12,6 +12,11 @@ import (
 
 // proposed looks at what is to be appended.
 func (w *watch) proposed(n *node, a crawl.Append) {
+	for _, r := range a.Records {
+		if r, ok := r.(*store.Fetched); ok {
+			w.collected += r.Collected // a crash may keep it though nobody heard that it is durable
+		}
+	}
 	if a.Turn == 0 {
 		return
 	}
@@ -30,8 +35,6 @@ func (w *watch) acknowledged(n *node, group []crawl.Append) {
 				delete(w.recrawls, r.URL)
 			case *store.Withdrawn:
 				w.withdrawn[r.Fingerprint] = true
-			case *store.Fetched:
-				w.collected += r.Collected
 			}
 		}
 		e := n.turns[a.Turn]
@@ -151,7 +154,7 @@ func (w *watch) belongs(n *node, u weburl.URL) bool {
 
 // beliefsHold checks that a shard which starts now believes what this one does.
 func (w *watch) beliefsHold(n *node) {
-	if n.settings.Refresh == nil {
+	if n.settings.Refresh == nil || w.forgot {
 		return
 	}
 	now := n.clock()
