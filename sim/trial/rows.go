@@ -86,7 +86,7 @@ func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ord
 // offered at once, and a crash came in between.
 func (w *watch) mayPayTwice() bool { return w.crawl.OfferBytes < 1<<20 && len(w.opens) > 1 }
 
-const everyQuiet = 30 * time.Minute
+const everyQuiet = 2 * time.Hour
 
 // readAhead is how many pages of a site the frontier may have handed out before it was told of them. It counts so many
 // too few until the site's queue is empty.
