@@ -1,16 +1,18 @@
 package replay
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"freshet/lab"
 )
 
-// resamples is how many times sites are drawn anew.
+// resamples is how many times sites, or parts of the time, are drawn.
 const resamples = 2000
 
-// A tally is what a policy reached on each site, by its name, over all seeds.
+// A tally is what a policy reached on each site, or in each part of the time, by its name, over all seeds.
 type tally map[string]*struct{ equal, weighted Score }
 
 // bySites returns the tally of some trials.
@@ -21,54 +23,65 @@ func bySites(trials []trial) tally {
 			if sites[l.Site] == nil {
 				sites[l.Site] = new(struct{ equal, weighted Score })
 			}
-			sites[l.Site].equal.Add(t.equal[i], 1)
-			sites[l.Site].weighted.Add(t.weighted[i], t.weights[i])
+			sites[l.Site].equal.Add(t.equal.Pages[i], 1)
+			sites[l.Site].weighted.Add(t.weighted.Pages[i], t.weights[i])
 		}
 	}
 	return sites
 }
 
-// over returns the scores of all sites of a list together; a site may be in it more than once.
-func (t tally) over(sites []string) (equal, weighted Score) {
-	for _, site := range sites {
-		equal.Add(t[site].equal, 1)
-		weighted.Add(t[site].weighted, 1)
+// byTime returns the tally of some trials by the parts of the scored time.
+func byTime(trials []trial) tally {
+	parts := tally{}
+	for part := range Parts {
+		sums := new(struct{ equal, weighted Score })
+		for _, t := range trials {
+			sums.equal.Add(t.equal.Parts[part], 1)
+			sums.weighted.Add(t.weighted.Parts[part], 1)
+		}
+		parts[strconv.Itoa(part)] = sums
+	}
+	return parts
+}
+
+// over returns the scores of all of a list together; a name may be in it more than once.
+func (t tally) over(names []string) (equal, weighted Score) {
+	for _, name := range names {
+		equal.Add(t[name].equal, 1)
+		weighted.Add(t[name].weighted, 1)
 	}
 	return equal, weighted
 }
 
-// bootstrap returns what measure says of the sites, with the interval that its values have for as many sites drawn
+// bootstrap returns what measure says of the names, with the interval that its values have for as many names drawn
 // from them with replacement, but for the highest and lowest 2.5 % of the values (Efron 1979). It says how much
-// rests on which sites there happen to be. The same random source draws the same sites: policies are compared on them.
-func bootstrap(sites []string, random *rand.Rand, measure func(sites []string) float64) lab.Interval {
+// rests on which sites there happen to be, or which months. The same random source draws the same names: policies are
+// compared on them.
+func bootstrap(names []string, random *rand.Rand, measure func(names []string) float64) lab.Interval {
 	values := make([]float64, resamples)
-	drawn := make([]string, len(sites))
+	drawn := make([]string, len(names))
 	for i := range values {
 		for j := range drawn {
-			drawn[j] = sites[random.IntN(len(sites))]
+			drawn[j] = names[random.IntN(len(names))]
 		}
 		values[i] = measure(drawn)
 	}
 	slices.Sort(values)
 	const tail = resamples * (1 - confidence) / 2
-	return lab.Interval{Mean: measure(sites), Half: (values[resamples-1-int(tail)] - values[int(tail)]) / 2}
+	return lab.Interval{Mean: measure(names), Half: (values[resamples-1-int(tail)] - values[int(tail)]) / 2}
 }
 
-// resampled adds a policy's row with intervals over sites. gain is its freshness less that of the first policy.
-func (p *parameters) resampled(out *lab.Result, world *World, name string, trials, first []trial) {
-	own, others := bySites(trials), bySites(first)
-	over := func(measure func(sites []string) float64) lab.Interval {
-		return bootstrap(world.Sites(), lab.Random(p.seed, 3), measure)
+// resampled adds a policy's row with intervals over what its tally is by. gain is its freshness less that of the first
+// policy.
+func (p *parameters) resampled(out *lab.Result, name string, own, first tally) {
+	names := slices.Sorted(maps.Keys(own))
+	over := func(measure func(names []string) float64) lab.Interval {
+		return bootstrap(names, lab.Random(p.seed, 3), measure)
 	}
-	all, _ := own.over(world.Sites())
+	freshness := func(t tally, names []string) float64 { equal, _ := t.over(names); return equal.Freshness() }
 	out.Row("policy", name,
-		"freshness", over(func(sites []string) float64 { equal, _ := own.over(sites); return equal.Freshness() }),
-		"gain", over(func(sites []string) float64 {
-			mine, _ := own.over(sites)
-			its, _ := others.over(sites)
-			return mine.Freshness() - its.Freshness()
-		}),
-		"weighted_freshness", over(func(sites []string) float64 { _, weighted := own.over(sites); return weighted.Freshness() }),
-		"mean_age_s", over(func(sites []string) float64 { equal, _ := own.over(sites); return equal.MeanAge() }),
-		"crawls", all.Crawls/float64(p.seeds))
+		"freshness", over(func(names []string) float64 { return freshness(own, names) }),
+		"gain", over(func(names []string) float64 { return freshness(own, names) - freshness(first, names) }),
+		"weighted_freshness", over(func(names []string) float64 { _, weighted := own.over(names); return weighted.Freshness() }),
+		"mean_age_s", over(func(names []string) float64 { equal, _ := own.over(names); return equal.MeanAge() }))
 }

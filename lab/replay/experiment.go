@@ -57,7 +57,7 @@ func Experiment() lab.Experiment {
 			flags.BoolVar(&p.lastModified, "last-modified", false, "let a visit that sees a change tell when the last one was")
 			flags.StringVar(&p.sites, "sites", "", "only these sites, separated by commas; with a leading ! all but these")
 			flags.BoolVar(&p.bySite, "by-site", false, "add a row for every site")
-			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over what is drawn anew, not over seeds: sites")
+			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over what is drawn, not over seeds: sites, or time (twelfths of the scored part)")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages, of weights and of random policies")
 			flags.IntVar(&p.seeds, "seeds", 1, "means over so many seeds, from --seed on")
 			return p.run
@@ -111,9 +111,12 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	}
 	for i, c := range chosen {
 		own := trials[i*p.seeds : (i+1)*p.seeds]
-		if p.bootstrap == "sites" {
-			p.resampled(out, world, c.name, own, trials[:p.seeds])
-		} else {
+		switch p.bootstrap {
+		case "sites":
+			p.resampled(out, c.name, bySites(own), bySites(trials[:p.seeds]))
+		case "time":
+			p.resampled(out, c.name, byTime(own), byTime(trials[:p.seeds]))
+		default:
 			p.rows(out, world, c.name, own)
 		}
 	}
@@ -146,8 +149,8 @@ func (p *parameters) check() ([]contender, error) {
 		return nil, wrong("protocol", p.protocol, "simple or full")
 	case p.removals != "told" && p.removals != "hidden":
 		return nil, wrong("removals", p.removals, "told or hidden")
-	case p.bootstrap != "" && p.bootstrap != "sites":
-		return nil, wrong("bootstrap", p.bootstrap, "sites")
+	case p.bootstrap != "" && p.bootstrap != "sites" && p.bootstrap != "time":
+		return nil, wrong("bootstrap", p.bootstrap, "sites or time")
 	case p.seeds < 1 || p.seeds > 1000:
 		return nil, wrong("seeds", p.seeds, "1 to 1000")
 	}
@@ -187,11 +190,11 @@ func (p *parameters) world() (*World, error) {
 	return world, nil
 }
 
-// A trial is what one policy reached with one seed: the score of every page in the run with equal weights
-// and in that with Zipf weights, and those weights.
+// A trial is what one policy reached with one seed: in the run with equal weights and in that with Zipf weights, and
+// those weights.
 type trial struct {
 	lives           []Life
-	equal, weighted []Score
+	equal, weighted Reached
 	weights         []float64
 }
 
@@ -235,10 +238,10 @@ func (p *parameters) try(ctx context.Context, world *World, c contender, n int, 
 	seed := p.seed + uint64(n)
 	world = world.shuffled(lab.Random(seed, 0))
 	t := trial{lives: world.Lives, weights: zipf(len(world.Lives), lab.Random(seed, 1))}
-	run := func(weights []float64) ([]Score, error) {
+	run := func(weights []float64) (Reached, error) {
 		policy, err := c.make(setting{world, rules.Rate, lab.Random(seed, 2)})
 		if err != nil {
-			return nil, err
+			return Reached{}, err
 		}
 		rules.Random = lab.Random(seed, 4)
 		return Run(ctx, world, policy, weights, rules)
@@ -261,8 +264,8 @@ func (p *parameters) rows(out *lab.Result, world *World, name string, trials []t
 			var equal, zipf Score
 			for i, l := range t.lives {
 				if of(l) {
-					equal.Add(t.equal[i], 1)
-					zipf.Add(t.weighted[i], t.weights[i])
+					equal.Add(t.equal.Pages[i], 1)
+					zipf.Add(t.weighted.Pages[i], t.weights[i])
 				}
 			}
 			fresh = append(fresh, equal.Freshness())

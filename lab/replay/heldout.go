@@ -104,7 +104,7 @@ func (p *parameters) best(h *half, from int) int {
 		sum := 0.0
 		for _, t := range h.trials[i*p.seeds : (i+1)*p.seeds] {
 			var all Score
-			for _, s := range t.equal {
+			for _, s := range t.equal.Pages {
 				all.Add(s, 1)
 			}
 			sum += all.Freshness()

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"freshet/change"
 	"freshet/refresh"
 	"freshet/refresh/policies"
+	"freshet/refresh/rival"
 )
 
 // A setting is what a policy may be told at its start.
@@ -30,6 +32,19 @@ func contenders() []contender {
 	for _, name := range policies.Names() {
 		all = append(all, contender{name: name, blind: policies.Blind(name), make: registered(name)})
 	}
+	for _, share := range []float64{0.3, 1} {
+		all = append(all, contender{name: fmt.Sprintf("sampling-%g", share), blind: true, make: func(s setting) (refresh.Policy, error) {
+			return rival.NewSampling(share, s.random), nil
+		}})
+	}
+	// Rivals with the other estimate of a page's rate than the one that a crawl gives them.
+	mean, geometric := (*change.Belief).Mean, (*change.Belief).GeometricMean
+	all = append(all,
+		contender{name: "cgm-mean", make: paced(refresh.Even, mean, false)},
+		contender{name: "azar-mean", make: paced(refresh.Memoryless, mean, true)},
+		contender{name: "lambdacrawl-geometric", make: paced(refresh.Harmonic, geometric, false)},
+		contender{name: "proportional-geometric", make: paced(refresh.Proportional, geometric, false)},
+	)
 	return append(all,
 		contender{name: "index", make: index(refresh.IndexOptions{Plug: true})},
 		contender{name: "oracle", make: func(s setting) (refresh.Policy, error) { return newOracle(s.world), nil }},
@@ -51,6 +66,15 @@ func registered(name string) func(setting) (refresh.Policy, error) {
 	}
 	return func(s setting) (refresh.Policy, error) {
 		return policies.New(name, policies.Setting{Budget: s.rate, Interval: interval, Random: s.random})
+	}
+}
+
+func paced(objective refresh.Objective, estimate refresh.Estimate, draws bool) func(setting) (refresh.Policy, error) {
+	return func(s setting) (refresh.Policy, error) {
+		if !draws {
+			s.random = nil
+		}
+		return refresh.NewPaced(objective, estimate, s.rate, refresh.Default().Learning, s.random)
 	}
 }
 

@@ -40,6 +40,15 @@ func (s *Score) Add(o Score, weight float64) {
 	s.Crawls += o.Crawls
 }
 
+// Parts is into how many parts of equal length the scored time is cut.
+const Parts = 12
+
+// Reached is what a run came to.
+type Reached struct {
+	Pages []Score      // of every page
+	Parts [Parts]Score // of the parts of the scored time, all pages by their weights
+}
+
 // A copy is the crawler's copy of a page.
 type copied struct {
 	there   bool
@@ -49,9 +58,8 @@ type copied struct {
 }
 
 // Run drives a policy over the world: one slot after the other, spread evenly, one crawl each. weights is
-// what the policy is told; nil is 1 for every page. It returns the score of every page, or the error of
-// ctx.
-func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) ([]Score, error) {
+// what the policy is told; nil is 1 for every page. It returns the error of ctx if that ends.
+func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) (Reached, error) {
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
 		way: newWay(w)}
 	births := w.byTime(func(l Life) float64 { return l.Born })
@@ -62,7 +70,7 @@ func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64
 			break
 		}
 		if k%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return Reached{}, ctx.Err()
 		}
 		// A page may come and go between two slots: births up to its end come first.
 		for ; deaths[0].at <= now; deaths = deaths[1:] {
@@ -74,12 +82,13 @@ func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64
 			r.visit(id, now)
 		}
 	}
-	scores := make([]Score, len(w.Lives))
+	reached := Reached{Pages: make([]Score, len(w.Lives))}
 	for i := range r.copies {
 		r.count(refresh.ID(i), w.Lives[i].End)
-		scores[i] = r.copies[i].score
+		reached.Pages[i] = r.copies[i].score
 	}
-	return scores, nil
+	reached.Parts = r.parts
+	return reached, nil
 }
 
 type run struct {
@@ -89,6 +98,7 @@ type run struct {
 	weights []float64
 	copies  []copied
 	way     way
+	parts   [Parts]Score
 }
 
 func (r *run) weight(id refresh.ID) float64 {
@@ -197,9 +207,26 @@ func (r *run) count(id refresh.ID, until float64) {
 	} else if c.next < len(life.Updates) {
 		stale = math.Min(until, life.Updates[c.next])
 	}
+	c.score.Add(stretch(from, until, stale), 1)
+	for weight := r.weight(id); from < until; {
+		part := min(Parts-1, int((from-(r.Window-r.Score))/(r.Score/Parts)))
+		end := until
+		if part < Parts-1 {
+			end = math.Min(until, r.Window-r.Score+float64(part+1)*r.Score/Parts)
+		}
+		if end <= from { // by rounding
+			break
+		}
+		r.parts[part].Add(stretch(from, end, stale), weight)
+		from = end
+	}
+}
+
+// stretch scores a copy from a time to another, of which it is stale from stale on.
+func stretch(from, until, stale float64) Score {
+	stale = math.Min(stale, until)
 	begin := math.Max(stale, from)
-	c.score.Alive += until - from
-	c.score.Fresh += begin - from
 	// ∫ (t - stale) dt from begin to until
-	c.score.Age += (until - begin) * ((until - stale) + (begin - stale)) / 2
+	age := (until - begin) * ((until - stale) + (begin - stale)) / 2
+	return Score{Alive: until - from, Fresh: begin - from, Age: age}
 }

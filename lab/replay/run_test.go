@@ -50,11 +50,18 @@ func TestScore(t *testing.T) {
 			if test.end < 8 {
 				world.Lives[0].Updates = []float64{3, 5}
 			}
-			scores, err := Run(context.Background(), &world, new(every), nil, Rules{Rate: test.rate})
+			reached, err := Run(context.Background(), &world, new(every), nil, Rules{Rate: test.rate})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := scores[0]
+			s := reached.Pages[0]
+			var parts Score
+			for _, part := range reached.Parts {
+				parts.Add(part, 1)
+			}
+			if math.Abs(parts.Fresh-s.Fresh) > 1e-9 || math.Abs(parts.Alive-s.Alive) > 1e-9 || math.Abs(parts.Age-s.Age) > 1e-9 {
+				t.Errorf("the parts of the time come to %+v, the page to %+v", parts, s)
+			}
 			if s.Fresh != test.fresh || s.Alive != test.alive || math.Abs(s.Age-test.age) > 1e-12 || s.Crawls != test.crawls {
 				t.Errorf("got %+v, want %+v", s, test)
 			}

@@ -26,11 +26,11 @@ func TestFound(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rules := Rules{Rate: 1, Hidden: true, Found: true, Fail: test.fail, Random: lab.Random(1, 0)}
-			scores, err := Run(context.Background(), w, new(every), nil, rules)
+			reached, err := Run(context.Background(), w, new(every), nil, rules)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, s := range scores {
+			for i, s := range reached.Pages {
 				if alive := w.Lives[i].End - w.Lives[i].Born; s.Fresh != test.fresh[i] || s.Crawls != test.crawls[i] || s.Alive != alive {
 					t.Errorf("%s: %+v, want %v s fresh of %v, %v crawls", w.Lives[i].Path, s, test.fresh[i], alive, test.crawls[i])
 				}

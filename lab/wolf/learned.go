@@ -151,12 +151,12 @@ func (p *longParameters) learn(ctx context.Context, out *lab.Result, problem pro
 			return nil, err
 		}
 		world := problem.world(lab.Random(p.seed, n), float64(p.intervals), float64(p.scored))
-		scores, err := replay.Run(ctx, world, policy, problem.weights, replay.Rules{Rate: rate})
+		reached, err := replay.Run(ctx, world, policy, problem.weights, replay.Rules{Rate: rate})
 		if err != nil {
 			return nil, err
 		}
 		var all replay.Score
-		for i, s := range scores {
+		for i, s := range reached.Pages {
 			all.Add(s, problem.weight(i))
 		}
 		freshness = append(freshness, all.Freshness())

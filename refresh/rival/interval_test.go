@@ -2,6 +2,7 @@ package rival_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"freshet/refresh"
@@ -14,6 +15,29 @@ const day = 86400.0
 func TestPolicies(t *testing.T) {
 	t.Run("nutch", func(t *testing.T) { refreshtest.Run(t, func() refresh.Policy { return rival.NewNutch() }) })
 	t.Run("stormcrawler", func(t *testing.T) { refreshtest.Run(t, func() refresh.Policy { return rival.NewStormCrawler() }) })
+}
+
+func TestSampling(t *testing.T) {
+	refreshtest.Run(t, func() refresh.Policy { return rival.NewSampling(0.5, rand.New(rand.NewPCG(1, 2))) })
+	t.Run("the folder that changed", func(t *testing.T) {
+		p := rival.NewSampling(0.3, rand.New(rand.NewPCG(1, 2)))
+		for id := range refresh.ID(20) {
+			p.Add(id, refresh.Page{Site: "a", Path: []string{"/still/", "/busy/"}[id%2] + "page"})
+		}
+		busy := 0
+		for range 6 {
+			id, _, _ := p.Next(0)
+			outcome := refresh.Unchanged
+			if id%2 == 1 {
+				busy++
+				outcome = refresh.Changed
+			}
+			p.Visited(id, refresh.Visit{At: 1, Outcome: outcome})
+		}
+		if busy != 5 { // all but the sample of the other folder
+			t.Errorf("%d of 6 visits went to the folder that changes, want 5", busy)
+		}
+	})
 }
 
 // TestIntervals holds when a page is due after visits, by the documented rules.
