@@ -283,8 +283,13 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	if s.fresh != nil && next.Refresh != nil {
 		s.fresh.setBudget(next.Refresh.Budget, next.Delay, s.now)
 	}
+	before := s.finder.Bounds().Digest()
 	s.finder.SetBounds(now.Bounds(scope, rules.limits))
-	return s.addSeeds(fresh, then)
+	var records []store.Record
+	if s.finder.Bounds().Digest() != before {
+		records = s.unscoped()
+	}
+	return s.propose(records, func() error { return s.addSeeds(fresh, then) })
 }
 
 // strike gives a strike to each page that was being processed when the last run was cut off, and sets aside those

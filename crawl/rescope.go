@@ -59,6 +59,27 @@ func scoped(p weburl.Partition, s store.Scoped) store.Record {
 	return &store.Discovered{Partition: p, Scoped: s}
 }
 
+// unscoped returns records by which the next run takes all that is stored through its scope, be that the present one or
+// the one before. What is under way now does not count.
+func (s *Shard) unscoped() (records []store.Record) {
+	s.rescope.scope = 0
+	for p := range s.owned() {
+		records = append(records, s.throughScope(p, store.Scoped{}))
+	}
+	return records
+}
+
+// throughScope returns a record of how far a partition was taken through the present scope. What was taken through the
+// scope that was in force before a reload does not count.
+func (s *Shard) throughScope(p weburl.Partition, how store.Scoped) store.Record {
+	now := s.finder.Bounds().Digest()
+	if s.rescope.scope != now {
+		how = store.Scoped{}
+	}
+	how.Scope = now
+	return scoped(p, how)
+}
+
 // rescopeNext takes the next partition through the scope.
 func (s *Shard) rescopeNext() error {
 	r := &s.rescope
@@ -93,7 +114,7 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away 
 		return nil
 	}
 	var records []store.Record
-	done, on := store.Scoped{Scope: s.rescope.scope, Done: true}, s.rescopeNext
+	done, on := store.Scoped{Done: true}, s.rescopeNext
 	pages := 0
 	for page, err := range s.rows.PagesFrom(p, after) {
 		if err != nil {
@@ -114,7 +135,7 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away 
 		}
 		away = append(away, s.offerAgain(links)...)
 		if pages++; pages == changesAtOnce {
-			done = store.Scoped{Scope: s.rescope.scope, Through: page.Fingerprint}
+			done = store.Scoped{Through: page.Fingerprint}
 			on = func() error { return s.rescopePages(p, page.Fingerprint, nil) }
 			break
 		}
@@ -124,7 +145,7 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away 
 		for _, r := range elsewhere {
 			records = append(records, r)
 		}
-		return s.propose(append(records, scoped(p, done)), func() error {
+		return s.propose(append(records, s.throughScope(p, done)), func() error {
 			for _, r := range elsewhere {
 				s.offers.add(offered{mark: seen.Mark{Partition: p, Record: r.Number}, links: discovery.ArrivedLinks(r.Links)})
 			}
