@@ -169,8 +169,8 @@ func (w *watch) beliefsHold(n *node) {
 		}
 		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
 		told = told || w.withdrawn[page.Fingerprint]                               // nor when a page was away
-		few := page.Visits < 4                                                     // what is believed of it is what others have shown, and when
-		if kept && would && !told && !few && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.25) {
+		few := page.Visits < 6                                                     // what is believed of it is what others have shown, and when
+		if kept && would && !told && !few && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.35) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
 	}
