@@ -27,17 +27,6 @@ func NewTimetable() *Timetable {
 	return t
 }
 
-// Normalise makes the probabilities sum to 1.
-func (t *Timetable) Normalise() {
-	sum := float32(0)
-	for _, p := range t {
-		sum += p
-	}
-	for h := range t {
-		t[h] /= sum
-	}
-}
-
 // usually returns the probability that a page keeps hour h, or none, before anything is seen of it.
 func usually(h int) float64 {
 	if h == anytime {

@@ -40,8 +40,7 @@ const rememberedClaims = 200
 // still judged, and add nothing. Nor does a change that a claim explains
 // speak for a high rate of the page's own: that is the rate of what nobody tells of.
 //
-// What AppendPage and AppendShared write holds no claims and no trust: who tells the visits again tells before
-// each what had been claimed (see Claimed).
+// After a restart the visits are told again: before each, tell what had been claimed (see Claimed).
 func (x *Index) Claim(id ID, source Source, at float64) {
 	if x.learner.claim(id, source, at) {
 		x.now = math.Max(x.now, at)

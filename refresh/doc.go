@@ -14,7 +14,7 @@
 //   - Learning may not stop who asks: Index does it in pieces, between which it is told and asked (Study).
 //   - The budget is the caller's: a policy with no times of its own is asked once a slot. One with a plan
 //     may say "nothing until then".
-//   - What is learned survives restarts as bytes: some a page, some for all (Lasting).
+//   - After a restart the visits that are stored are told again, in order of time.
 //
 // The policies:
 //

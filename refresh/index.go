@@ -102,9 +102,8 @@ func (x *Index) learn(now float64, p *pieces) {
 
 // Study does what Next does before it picks: it takes stock of the visits so far, and ranks. It is the body
 // of a range loop, which comes round after each bounded piece of the work, so that whoever guards the policy
-// by a lock can let others at it. In between the policy may be told and asked everything but AppendShared,
-// RestoreShared and Learn: it answers by what is believed so far, and Next does not study. A loop that is
-// broken off has the rest done in one piece.
+// by a lock can let others at it. In between the policy may be told and asked everything but Learn: it answers
+// by what is believed so far, and Next does not study. A loop that is broken off has the rest done in one piece.
 func (x *Index) Study(now float64) func(yield func() bool) {
 	return func(yield func() bool) {
 		if x.studies {

@@ -58,23 +58,6 @@ type Limited interface {
 	Limit(of func(site string) float64)
 }
 
-// A Lasting policy can say why, and survives a restart: what the engine asks of a policy. A restart adds
-// the pages again with their last visits as Fresh, restores the shared state, then each page's.
-type Lasting interface {
-	Policy
-	// Due returns about when the page will be visited, +Inf for never, and what that rests on.
-	Due(id ID, now float64) Due
-	// AppendPage appends what was learned of one page: at most some tens of bytes.
-	AppendPage(dst []byte, id ID) []byte
-	// RestorePage takes up what AppendPage wrote. On an error the page is as it was.
-	RestorePage(id ID, state []byte) error
-	// AppendShared appends what was learned of sites and folders.
-	AppendShared(dst []byte, now float64) []byte
-	// RestoreShared takes up what AppendShared wrote. Call it before any page is restored. On an error
-	// the policy is as it was.
-	RestoreShared(state []byte) error
-}
-
 // Due is why a page is visited when it is.
 type Due struct {
 	At    float64 // seconds

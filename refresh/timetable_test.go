@@ -77,36 +77,3 @@ func watchHours(o IndexOptions, t *testing.T) (noon, any float64) {
 	}
 	return fresh[0] / all[0], fresh[1] / all[1]
 }
-
-// TestTimetableLasts holds that a page that keeps an hour is believed to do so after a restart.
-func TestTimetableLasts(t *testing.T) {
-	before := NewIndex(Default())
-	before.Add(0, Page{Site: "a", Path: "/", Weight: 1})
-	now := 0.0
-	for k := range 200 { // every 5½ hours: it changes each noon
-		from := now
-		now = 5.5 / 24 * day * float64(k+1)
-		v := Visit{At: now, Outcome: Unchanged}
-		if math.Floor(now/day-0.5) > math.Floor(from/day-0.5) {
-			v.Outcome = Changed
-		}
-		before.Visited(0, v)
-	}
-	if h := before.learner.pages[0].hours; h[12] < 0.8 {
-		t.Fatalf("believed of the hours: %.3f", *h)
-	}
-	after := NewIndex(Default())
-	after.Add(0, Page{Site: "a", Path: "/", Weight: 1, Fresh: now})
-	if err := after.RestoreShared(before.AppendShared(nil, now)); err != nil {
-		t.Fatal(err)
-	}
-	if err := after.RestorePage(0, before.AppendPage(nil, 0)); err != nil {
-		t.Fatal(err)
-	}
-	for ahead := 0.0; ahead < 2*day; ahead += day / 24 {
-		want, got := before.Copy(0, now+ahead).Stale, after.Copy(0, now+ahead).Stale
-		if math.Abs(got-want) > 0.03 {
-			t.Errorf("%.0f h ahead: stale by %.3f, %.3f before the restart", 24*ahead/day, got, want)
-		}
-	}
-}

@@ -1,0 +1,91 @@
+package refresh
+
+import (
+	"math"
+
+	"freshet/change"
+)
+
+// Due returns when the page will be worth the bar, if nothing happens before.
+func (x *Index) Due(id ID, now float64) Due {
+	s := x.learner.must(id)
+	l := &x.learner
+	g := l.forest.group(s.folder)
+	belief := s.evidence.Posterior(&g.prior)
+	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, s.urgent()), Bar: x.ranking.bar}
+	shared := float64(s.claimed)
+	if l.options.Shared {
+		shared += l.shared(g, l.days(s.seen), l.days(now))
+		d.Rate += l.usual(g)
+	}
+	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))*math.Exp(-shared)
+	soon := 0.0
+	if d.Bar > 0 {
+		d.Every = x.every(id, d.Bar, 0)
+		soon = d.Every
+		if s.urgent() > 0 {
+			soon = x.every(id, d.Bar, s.urgent())
+		}
+	}
+	if !s.out {
+		d.At = math.Max(now, s.tried+soon)
+	}
+	return d
+}
+
+// longest is the time between two visits from which on it counts as none.
+const longest = 1e5 * day
+
+// every returns how long after its last visit the page is worth the bar if so many changes are claimed, +Inf
+// for never.
+func (x *Index) every(id ID, bar, claimed float64) float64 {
+	tried := x.learner.pages[id].tried
+	long := day / 1024
+	for ; x.value(id, tried+long, claimed) < bar; long *= 2 {
+		if long > longest {
+			return math.Inf(1)
+		}
+	}
+	short := long / 2
+	for range 16 {
+		if middle := (short + long) / 2; x.value(id, tried+middle, claimed) < bar {
+			short = middle
+		} else {
+			long = middle
+		}
+	}
+	return long
+}
+
+// Copy is what is believed of a page's copy.
+type Copy struct {
+	Stale float64 // the probability that the page has changed since it was seen last
+	Age   float64 // seconds since the first such change, in expectation; 0 counts where there was none
+}
+
+// Copy returns what is believed of the page's copy now. Changes that pages share count as if they were
+// spread evenly over the time since the page was seen, and so do claimed ones. O(change.Rates).
+func (x *Index) Copy(id ID, now float64) Copy {
+	l := &x.learner
+	s := l.must(id)
+	length := now - s.seen
+	if !(length > 0) {
+		return Copy{}
+	}
+	g := l.forest.group(s.folder)
+	shared := float64(s.claimed)
+	if l.options.Shared {
+		shared += l.shared(g, l.days(s.seen), l.days(now))
+	}
+	var c Copy
+	belief, own := s.evidence.Posterior(&g.prior), s.hours.Own(s.seen, now)
+	for k, p := range belief {
+		changes := change.GridRate(k)*own + shared
+		stale := -math.Expm1(-changes)
+		c.Stale += float64(p) * stale
+		if changes > 1e-6 {
+			c.Age += float64(p) * length * (1 - stale/changes)
+		}
+	}
+	return c
+}
