@@ -63,7 +63,7 @@ func dependOnSources(t testing.TB) {
 			return err
 		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
 			return fs.SkipDir
-		case slices.Contains([]string{".go", ".mjs", ".md", ".json"}, filepath.Ext(path)):
+		case slices.Contains([]string{".go", ".mjs", ".md", ".json", ".yml"}, filepath.Ext(path)):
 			_, _ = os.Stat(path)
 		}
 		return nil
