@@ -4,6 +4,13 @@ package node
 // files of captures and of the seen set, and those who look in.
 const otherFiles = 640
 
+// Usable returns how many of so many connections the limit of open files leaves, and that limit.
+func Usable(connections int) (usable, files int) {
+	files = descriptors()
+	usable, _ = withinDescriptors(files, connections, 1)
+	return usable, files
+}
+
 // withinDescriptors returns how many connections can be used and how many may be kept open beside them, of those
 // planned, by a process that may have so many files open. A request may look up a name on a socket beside its own.
 func withinDescriptors(limit, connections, idle int) (int, int) {

@@ -26,7 +26,7 @@ var commandSections = []section{
 	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
 	{"Steer", []string{"add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"}},
 	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate"}},
-	{"Plan and measure", []string{"plan", "schedule", "weights", "fleet", "seen", "lab"}},
+	{"Plan and measure", []string{"doctor", "plan", "schedule", "weights", "fleet", "seen", "lab"}},
 }
 
 // settingSections are the settings as help lists them.

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+
+	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
+	"freshet/fetch"
+	"freshet/memory"
+	"freshet/node"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A finding is what a check has found.
+type finding struct {
+	Check  string `json:"check"`
+	Result string `json:"result"` // ok, warn or fail
+	Found  string `json:"found"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// doctor collects findings.
+type doctor struct {
+	settings *crawlSettings
+	seeds    []weburl.URL
+	findings []finding
+}
+
+func (d *doctor) ok(check, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, "ok", fmt.Sprintf(format, args...), ""})
+}
+
+func (d *doctor) warn(check, remedy, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, "warn", fmt.Sprintf(format, args...), remedy})
+}
+
+func (d *doctor) fail(check, remedy, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, "fail", fmt.Sprintf(format, args...), remedy})
+}
+
+func doctorCommand() *cobra.Command {
+	var config string
+	var asJSON bool
+	var s *crawlSettings
+	cmd := &cobra.Command{
+		Use:   "doctor [URL…]",
+		Short: "Check this machine and the settings before a long crawl",
+		Long: "Checks what ends or slows a crawl weeks later: the contact, open files, memory, the disk, the clock, the names of\n" +
+			"the seeds and the address to listen at. It asks name servers and no site. Exit code 1 if a check fails.",
+		Example: "  freshet doctor --config freshet.yaml\n  freshet doctor https://example.org/ --contact mailto:you@example.org",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
+				return command.Usage(err)
+			}
+			seeds, err := readSeeds(args, s.seeds, cmd.InOrStdin())
+			if err != nil {
+				return command.Usage(err)
+			}
+			d := &doctor{settings: s, seeds: seeds}
+			d.contact()
+			d.files()
+			d.memory()
+			d.disk(clock.Real())
+			d.time()
+			d.names(cmd.Context())
+			d.listener()
+			if err := d.print(cmd.OutOrStdout(), asJSON); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(d.findings, func(f finding) bool { return f.Result == "fail" }) {
+				return &command.Error{Code: command.ExitFailed}
+			}
+			return nil
+		},
+	}
+	s = crawlFlags(cmd.Flags())
+	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	return cmd
+}
+
+func (d *doctor) print(w io.Writer, asJSON bool) error {
+	for _, f := range d.findings {
+		var err error
+		switch {
+		case asJSON:
+			err = json.NewEncoder(w).Encode(f)
+		case f.Remedy != "":
+			_, err = fmt.Fprintf(w, "%-5s %-11s %s: %s\n", f.Result, f.Check, f.Found, f.Remedy)
+		default:
+			_, err = fmt.Fprintf(w, "%-5s %-11s %s\n", f.Result, f.Check, f.Found)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *doctor) contact() {
+	switch s := d.settings; {
+	case s.contact != "":
+		d.ok("contact", "servers are told %s", s.contact)
+	case s.loopbackOnly(d.seeds):
+		d.ok("contact", "none, and all targets are loopback")
+	default:
+		d.fail("contact", "say who crawls, such as --contact mailto:you@example.org", "none")
+	}
+}
+
+func (d *doctor) files() {
+	asked := d.settings.options.Connections
+	usable, limit := node.Usable(asked)
+	if usable < asked {
+		d.warn("open files", "raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd)", "%s, enough for %s of %s connections",
+			units.Count(int64(limit)), units.Count(int64(usable)), units.Count(int64(asked)))
+		return
+	}
+	d.ok("open files", "%s, enough for %s", units.Count(int64(limit)), units.Plural(int64(asked), "connection"))
+}
+
+func (d *doctor) memory() {
+	bytes := int64(d.settings.memory)
+	if bytes == 0 {
+		bytes = memory.Default()
+	}
+	has := memory.Limit(os.DirFS("/"))
+	switch err := memory.Check(bytes); {
+	case err != nil:
+		d.fail("memory", "give --memory less", "%v", err)
+	case has > 0:
+		d.ok("memory", "the crawl holds at most %s of %s", units.Bytes(bytes), units.Bytes(has))
+	default:
+		d.ok("memory", "the crawl holds at most %s", units.Bytes(bytes))
+	}
+}
+
+const (
+	littleSpace = 10 << 30              // of a disk for a long crawl
+	syncs       = 8                     // that are timed
+	slowSync    = 50 * time.Millisecond // of one
+)
+
+// disk looks at the disk of the data directory, or of the folder that it will be made in.
+func (d *doctor) disk(c *clock.Clock) {
+	dir, err := filepath.Abs(d.settings.data)
+	if err != nil {
+		d.fail("disk", "give --data another directory", "%v", err)
+		return
+	}
+	if store.Exists(vfs.Default, dir) {
+		d.ok("data", "a crawl is in %s, and goes on", dir)
+	} else {
+		d.ok("data", "a new one is made in %s", dir)
+	}
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	usage, err := vfs.Default.GetDiskUsage(dir)
+	if err != nil {
+		d.fail("disk", "give --data a directory on a disk of this machine", "%v", err)
+		return
+	}
+	switch least := int64(d.settings.minFree); {
+	case int64(usage.AvailBytes) <= least:
+		d.fail("disk", "make room, or give --min-free less", "%s are free, the crawl ends at %s", units.Bytes(int64(usage.AvailBytes)), units.Bytes(least))
+	case usage.AvailBytes < littleSpace:
+		d.warn("disk", "a page takes some 10 to 30 KB; --keep bounds the past", "%s are free", units.Bytes(int64(usage.AvailBytes)))
+	default:
+		d.ok("disk", "%s are free", units.Bytes(int64(usage.AvailBytes)))
+	}
+	if kind := volatile(dir); kind != "" {
+		d.warn("disk", "give --data a directory on a local disk", "%s is on %s", dir, kind)
+	}
+	switch took, err := syncTime(dir, c); {
+	case err != nil:
+		d.fail("disk", "give --data a directory that you may write to", "%v", err)
+	case took > slowSync:
+		d.warn("disk", "a slow disk bounds the pages a second", "to make a write durable takes %s", took.Round(time.Millisecond))
+	default:
+		d.ok("disk", "to make a write durable takes %s", max(took, 10*time.Microsecond).Round(10*time.Microsecond))
+	}
+}
+
+// syncTime returns how long it takes to write and sync a block in a folder, in the median.
+func syncTime(dir string, c *clock.Clock) (time.Duration, error) {
+	f, err := os.CreateTemp(dir, ".freshet-doctor-*")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}()
+	var times []time.Duration
+	for range syncs {
+		began := c.Now()
+		if _, err := f.Write(make([]byte, 4096)); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		times = append(times, c.Now().Sub(began))
+	}
+	slices.Sort(times)
+	return times[syncs/2], nil
+}
+
+func (d *doctor) time() {
+	switch synchronised, known := clockSynchronised(); {
+	case !known:
+		d.ok("clock", "nothing here tells whether it is set by a time server")
+	case !synchronised:
+		d.warn("clock", "run a time service (chrony, systemd-timesyncd): intervals and dates of versions rest on it", "no time server sets it")
+	default:
+		d.ok("clock", "a time server sets it")
+	}
+}
+
+const (
+	namesAsked  = 20
+	nameTimeout = 5 * time.Second
+)
+
+// names looks up the hosts of the first seeds.
+func (d *doctor) names(ctx context.Context) {
+	hosts := map[string]bool{}
+	for _, seed := range d.seeds {
+		host := seed.Host()
+		if hosts[host] {
+			continue
+		}
+		hosts[host] = true
+		if len(hosts) > namesAsked {
+			d.ok("names", "the other seeds were not looked up")
+			return
+		}
+		d.name(ctx, host)
+	}
+}
+
+func (d *doctor) name(ctx context.Context, host string) {
+	if to, named := d.settings.resolve[host]; named {
+		d.address(host, to.Addr())
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", strings.Trim(host, "[]"))
+	var missing *net.DNSError
+	switch {
+	case errors.As(err, &missing) && missing.IsNotFound:
+		d.fail("names", "check its spelling, and that this machine's name server answers", "%s has no address", host)
+	case err != nil:
+		d.fail("names", "check the name server (/etc/resolv.conf)", "%s: %v", host, err)
+	default:
+		d.address(host, found[0])
+	}
+}
+
+func (d *doctor) address(host string, to netip.Addr) {
+	if fetch.Guard(to) != nil && !d.settings.options.AllowPrivate {
+		d.fail("names", "add --allow-private if that is meant", "%s is at %v, which is no public address", host, to.Unmap())
+		return
+	}
+	d.ok("names", "%s is at %v", host, to.Unmap())
+}
+
+func (d *doctor) listener() {
+	if d.settings.listen == "" {
+		d.ok("listen", "nothing is served")
+		return
+	}
+	if _, err := d.settings.listening(true); err != nil {
+		d.fail("listen", "see freshet serve --help", "%v", err)
+		return
+	}
+	listener, err := net.Listen("tcp", d.settings.listen)
+	if err != nil {
+		d.fail("listen", "end what uses it, or give --listen another", "%v", err)
+		return
+	}
+	_ = listener.Close()
+	d.ok("listen", "%s is free", d.settings.listen)
+}
