@@ -22,6 +22,7 @@ const (
 	background                   // the link in background
 	title                        //
 	script                       // raw text that is not shown; src, svg's href
+	style                        // the same: a style sheet
 	unseen                       // raw text that is not shown
 	noscript                     //
 	template                     //
@@ -72,7 +73,9 @@ func elementOf(name []byte) element {
 		return title
 	case "script":
 		return script
-	case "style", "noembed", "noframes":
+	case "style":
+		return style
+	case "noembed", "noframes":
 		return unseen
 	case "noscript":
 		return noscript
@@ -98,7 +101,7 @@ func elementOf(name []byte) element {
 // What shows nothing where it stands parts nothing either. The list belongs to TextVersion.
 func (e element) parts() bool {
 	switch e {
-	case inline, anchor, base, link, meta, script, unseen, noscript, template:
+	case inline, anchor, base, link, meta, script, style, unseen, noscript, template:
 		return false
 	}
 	return true
@@ -108,6 +111,9 @@ func (e element) parts() bool {
 // twice the first counts.
 type attributes struct {
 	href, xlinkHref, src, srcset, imagesrcset, data, poster, background []byte
+
+	// What scripts put into src and srcset when the element comes into sight.
+	laterSrc, laterSrcset []byte
 
 	rel, kind, name, httpEquiv, content []byte
 }
@@ -123,6 +129,10 @@ func (a *attributes) field(key []byte) *[]byte {
 		return &a.src
 	case "srcset":
 		return &a.srcset
+	case "data-src", "data-original", "data-lazy-src":
+		return &a.laterSrc
+	case "data-srcset":
+		return &a.laterSrcset
 	case "imagesrcset":
 		return &a.imagesrcset
 	case "data":

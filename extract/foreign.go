@@ -60,7 +60,7 @@ func (n *nest) foreign() bool {
 		return false
 	}
 	switch n.open[len(n.open)-1] {
-	case svg, math, script, unseen, iframe, noscript:
+	case svg, math, script, style, unseen, iframe, noscript:
 		return true
 	}
 	return false
@@ -95,6 +95,9 @@ func (r *reader) openForeign(e element, empty bool) {
 		r.carryForeign(e)
 	case script:
 		r.carryForeign(e)
+		opens = true
+	case style:
+		r.inside = e
 		opens = true
 	case svg, math, unseen, iframe, noscript:
 		opens = true

@@ -54,6 +54,8 @@ func FuzzExtract(f *testing.F) {
 	}
 	f.Add("application/xhtml+xml", []byte(`<svg><script/><title/><![CDATA[x]]></svg><noscript><template></noscript>`))
 	f.Add("text/html", []byte(`<svg><desc><template><style><a href=1></desc></svg><math><mi><svg/><font size=1><![CDATA[x]]></p>`))
+	f.Add("text/css", []byte(`@import "a"; @namespace url(n); /* url(c) */ p{background:url( 'b' ) "url(d)`))
+	f.Add("text/html", []byte(`<style>@import "a"</style><p style="background:url(b)"><img data-srcset="c 2x"><svg><style>p{fill:url(d)}</style>`))
 	f.Add("", []byte(urlset))
 	f.Add("text/plain", []byte("http://a.test/\n"))
 	f.Add("text/xml; charset=utf-16", []byte("<rss><item><link>/a</link></item></rss>"))

@@ -28,7 +28,7 @@ type reader struct {
 	titled    bool    // the title has been read
 
 	// Where the next token stands.
-	inside   element // title, script, iframe or unseen: the next token is its text
+	inside   element // title, script, iframe, style or unseen: the next token is its text
 	noscript bool
 	nest     nest
 }
@@ -100,6 +100,10 @@ func (r *reader) read() {
 
 // characters takes the text that the current token is. What is left of line ends folding takes care of.
 func (r *reader) characters() {
+	if r.inside == style {
+		r.sheet(r.tokens.text)
+		return
+	}
 	if r.noscript || r.nest.hidden() || r.inside == script || r.inside == iframe || r.inside == unseen {
 		return
 	}
@@ -157,6 +161,7 @@ func withoutNUL(text []byte) []byte {
 func (r *reader) open(selfClosing bool) {
 	name := r.name()
 	e := r.element(name)
+	r.sheet(r.attribute("style"))
 	if r.nest.foreign() && r.breaksOut(name) {
 		r.nest.leave()
 	}
@@ -166,7 +171,7 @@ func (r *reader) open(selfClosing bool) {
 	}
 	empty := selfClosing && (r.xhtml || e == svg || e == math)
 	switch e {
-	case title, unseen, iframe, script:
+	case title, style, unseen, iframe, script:
 		r.inside = e
 	case noscript:
 		r.noscript = !empty
@@ -241,10 +246,14 @@ func (r *reader) carry(e element) {
 		r.meta(&a)
 	case frame, iframe:
 		r.require(a.src, weburl.RelFrame)
+		r.require(a.laterSrc, weburl.RelFrame)
 	case image, source:
 		r.require(a.src, weburl.RelEmbed)
-		for ref := range candidates(a.srcset) {
-			r.require(ref, weburl.RelEmbed)
+		r.require(a.laterSrc, weburl.RelEmbed)
+		for _, set := range [][]byte{a.srcset, a.laterSrcset} {
+			for ref := range candidates(set) {
+				r.require(ref, weburl.RelEmbed)
+			}
 		}
 	case embed, script:
 		r.require(a.src, weburl.RelEmbed)
@@ -301,6 +310,13 @@ func (r *reader) meta(a *attributes) {
 	}
 	if equalFold(a.name, "robots") || equalFold(a.name, r.opt.Agent) {
 		r.page.obey(string(a.content))
+	}
+}
+
+// sheet keeps the references of a style sheet, or of a style attribute.
+func (r *reader) sheet(sheet []byte) {
+	for ref := range sheetReferences(sheet) {
+		r.require(ref, weburl.RelEmbed)
 	}
 }
 

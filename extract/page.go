@@ -21,6 +21,7 @@ const (
 	KindSitemap                  // a list of pages: XML urlset or plain text, gzipped or not
 	KindSitemapIndex             // a list of sitemaps
 	KindFeed                     // RSS or Atom
+	KindSheet                    // a style sheet
 )
 
 // Link is a reference that a page carries, canonical and absolute.
@@ -134,6 +135,8 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	case KindFeed:
 		entries, _ := ParseFeed(contentType, body, own, p.opt)
 		p.entries(entries, weburl.RelFeed)
+	case KindSheet:
+		p.links.sheet(body)
 	}
 	if page.Canonical.IsZero() {
 		page.Canonical = canonical

@@ -3,7 +3,6 @@ package extract
 import (
 	"bytes"
 	"html"
-	"regexp"
 	"strings"
 
 	"freshet/weburl"
@@ -64,21 +63,16 @@ func (r references) replaced(ref string) string {
 	return r.to(u) + fragment
 }
 
-// sheetReferences finds the references of a style sheet: one of the groups has it.
-var sheetReferences = regexp.MustCompile(`(?i)url\(\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)'|([^"'()\\\s]*))\s*\)|@import\s+(?:"([^"\\\n]*)"|'([^'\\\n]*)')`)
+// cssQuoted writes a reference so that it ends nowhere in a style sheet but where it should.
+var cssQuoted = strings.NewReplacer(`"`, "%22", `'`, "%27", "(", "%28", ")", "%29", `\`, "%5C")
 
 func (r references) css(sheet []byte) []byte {
 	var out []byte
 	copied := 0
-	for _, match := range sheetReferences.FindAllSubmatchIndex(sheet, -1) {
-		for group := 2; group < len(match); group += 2 {
-			if from, to := match[group], match[group+1]; from >= 0 {
-				ref := r.replaced(string(sheet[from:to]))
-				ref = strings.NewReplacer(`"`, "%22", `'`, "%27", "(", "%28", ")", "%29", `\`, "%5C").Replace(ref)
-				out = append(append(out, sheet[copied:from]...), ref...)
-				copied = to
-			}
-		}
+	for ref := range sheetReferences(sheet) {
+		from := offsetIn(sheet, ref)
+		out = append(append(out, sheet[copied:from]...), cssQuoted.Replace(r.replaced(string(ref)))...)
+		copied = from + len(ref)
 	}
 	return append(out, sheet[copied:]...)
 }
@@ -151,11 +145,11 @@ func (r *rewriter) tag() {
 // that has any.
 func (r *rewriter) attribute(name string, value []byte, refresh bool) (text string, ok bool) {
 	switch name {
-	case "href", "xlink:href", "src", "poster", "background", "action", "formaction", "longdesc", "manifest":
+	case "href", "xlink:href", "src", "data-src", "data-original", "data-lazy-src", "poster", "background", "action", "formaction", "longdesc", "manifest":
 		return r.replaced(string(value)), true
 	case "data":
 		return r.replaced(string(value)), string(r.tokens.name) == "object"
-	case "srcset", "imagesrcset":
+	case "srcset", "data-srcset", "imagesrcset":
 		return string(r.srcset(value)), true
 	case "style":
 		return string(r.css(value)), true

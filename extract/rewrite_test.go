@@ -44,6 +44,8 @@ func TestRewriteCSS(t *testing.T) {
 	}
 	sheet := "@import 'b.css'; @IMPORT url(c.css); a{src:url(data:x)} b{background:URL('../i.png')}"
 	want := "@import '/web/http://a.test/css/b.css'; @IMPORT url(/web/http://a.test/css/c.css); a{src:url(data:x)} b{background:URL('/web/http://a.test/i.png')}"
+	same := `@namespace url(http://b.test/ns); /* url(a) */ p{content:"url(b)" 'it\'s url(c)'} /* @import "d"`
+	sheet, want = sheet+same, want+same
 	if got := string(RewriteCSS([]byte(sheet), own, archived)); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -13,6 +13,8 @@ func KindOf(contentType string, body []byte) Kind {
 	switch {
 	case media == "text/html", media == "application/xhtml+xml", media == "application/vnd.wap.xhtml+xml":
 		return kindOfMarkup(body, KindHTML)
+	case media == "text/css":
+		return KindSheet
 	case media == "application/xml", media == "text/xml", strings.HasSuffix(media, "+xml") && media != "image/svg+xml":
 		return kindOfMarkup(body, KindOther)
 	case isGzip(body):
