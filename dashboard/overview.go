@@ -44,6 +44,9 @@ type verdict struct {
 // judged are how many of the last requests a verdict on failures rests on.
 const judged = 20
 
+// settled is how long a run has to go on before its pace says when the disk will be full.
+const settled = 10 * time.Minute
+
 // judge says in a sentence whether a crawl is well. What is worst is told.
 func judge(n now, past []reading, ready func() error) verdict {
 	if !n.running() {
@@ -62,7 +65,7 @@ func judge(n now, past []reading, ready func() error) verdict {
 	switch {
 	case n.Trouble != nil && n.Pages == 0:
 		return verdict{"ill", sentence("Nothing has been stored yet: "+n.Trouble.Cause) + " " + sentence(n.Trouble.Remedy)}
-	case n.DiskFullS > 0 && n.DiskFullS < (24*time.Hour).Seconds():
+	case n.DurationS >= settled.Seconds() && n.DiskFullS > 0 && n.DiskFullS < (24*time.Hour).Seconds():
 		return verdict{"ill", fmt.Sprintf("The disk will be full in %s at this pace.", seconds(n.DiskFullS))}
 	case len(n.Background) > 0:
 		return verdict{"ill", "Work beside the crawl fails: " + strings.Join(slices.Sorted(maps.Keys(n.Background)), ", ") + "."}
