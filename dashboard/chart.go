@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"freshet/dashboard/units"
 )
@@ -80,7 +79,7 @@ func (c chart) Draw() *drawing {
 	}
 	axis := c.axis
 	if axis == nil {
-		axis = func(s float64) string { return units.Span(time.Duration(s * 1e9)) }
+		axis = seconds
 	}
 	d := &drawing{Title: c.Title, Width: chartWidth, Height: chartHeight}
 	x := func(v float64) float64 { return chartLeft + (v-low)/(high-low)*(chartWidth-chartLeft-chartMargin) }
@@ -131,7 +130,18 @@ func roundUp(v float64) float64 {
 // What numbers of charts mean.
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
 
-func seconds(v float64) string { return units.Span(time.Duration(v * 1e9)) }
+// seconds prints a length of time in the unit that suits it: 0.05 s, 12 s, 5 min, 13.4 h, 2.5 days.
+func seconds(v float64) string {
+	switch {
+	case v < 60:
+		return amount(v) + " s"
+	case v < 3600:
+		return amount(v/60) + " min"
+	case v < 48*3600:
+		return amount(v/3600) + " h"
+	}
+	return amount(v/86400) + " days"
+}
 
 func amount(v float64) string {
 	if v >= 1000 {

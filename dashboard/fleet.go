@@ -14,12 +14,7 @@ func (s *server) fleet(*http.Request) (any, error) {
 		return nil, err
 	}
 	past, f := s.trend.past(), n.Fleet
-	perSecond := func(v float64) string {
-		if v == 0 {
-			return "not known yet"
-		}
-		return fmt.Sprintf("%.3g pages/s", v)
-	}
+	perSecond := func(v float64) string { return known(v, fmt.Sprintf("%.3g pages/s", v)) }
 	return struct {
 		Running bool
 		Facts   []Row
@@ -32,12 +27,12 @@ func (s *server) fleet(*http.Request) (any, error) {
 		{"Fetches that wait for a place", units.Count(int64(f.Waiting))},
 		{"A busy fetch brings (λ)", perSecond(f.Arrival)},
 		{"Processing takes (μ)", perSecond(f.Service)},
-		{"Variation of its times", fmt.Sprintf("%.2g", f.Variation)},
+		{"Variation of its times", known(f.Variation, fmt.Sprintf("%.2g", f.Variation))},
 		{"Time without a page to process", percent(f.Starved)},
 		{"Lost by waiting", fmt.Sprintf("%.3g pages/s", f.Loss)},
 		{"Cost, as measured", fmt.Sprintf("%.3g pages/s", f.Cost)},
 		{"Cost by the model, switched", perSecond(f.ModelCost)},
-		{"Cost by the model, fixed", fmt.Sprintf("%s with %s", perSecond(f.ModelFixedCost), units.Plural(int64(f.ModelFixed), "fetcher"))},
+		{"Cost by the model, fixed", known(float64(f.ModelFixed), fmt.Sprintf("%s with %s", perSecond(f.ModelFixedCost), units.Plural(int64(f.ModelFixed), "fetcher")))},
 		{"Changes of the number allowed", units.Count(f.Changes)},
 	}, []chart{
 		{Title: "Fetches", unit: amount, Lines: []line{
@@ -46,4 +41,12 @@ func (s *server) fleet(*http.Request) (any, error) {
 		{Title: "Received a second", unit: func(v float64) string { return units.Bytes(int64(v)) },
 			Lines: []line{rate("bytes", past, func(m reading) int64 { return m.bytes })}},
 	}}, nil
+}
+
+// known returns the text, unless the number that it tells is 0, which stands for one that is not known.
+func known(number float64, text string) string {
+	if number == 0 {
+		return "not known yet"
+	}
+	return text
 }

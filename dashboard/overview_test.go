@@ -14,3 +14,12 @@ func TestJudgeDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestSeconds prints lengths of time as people read them, from a moment to longer than a time.Duration lasts.
+func TestSeconds(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 s", 0.05: "0.05 s", 12: "12 s", 300: "5 min", 48240: "13.4 h", 216000: "2.5 days", 1e12: "11,574,074 days"} {
+		if got := seconds(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
