@@ -71,7 +71,7 @@ func TestAlerts(t *testing.T) {
 	})
 }
 
-// sample returns what Prometheus answers, without blanks; "" if that is nothing.
+// sample returns what Prometheus answers; "" if it is not ready or has nothing.
 func sample(address, path string) string {
 	answer, err := http.Get("http://" + address + path)
 	if err != nil {
@@ -79,7 +79,7 @@ func sample(address, path string) string {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil || strings.Contains(string(body), `"result":[]`) {
+	if err != nil || answer.StatusCode != http.StatusOK || strings.Contains(string(body), `"result":[]`) {
 		return ""
 	}
 	return string(body)
