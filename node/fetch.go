@@ -101,12 +101,13 @@ func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	return request
 }
 
-// backsOff tells whether an answer asks for more distance: an overloaded server, or none to be had.
+// backsOff tells whether an answer asks for more distance: an overloaded server, or none to be had. A host without an
+// address is asked for less often too: else it would keep its share of the budget from the others.
 func backsOff(r *fetch.Result) bool {
 	switch r.Outcome {
 	case fetch.Answered, fetch.Cut:
 		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
-	case fetch.ConnectFailed, fetch.TimedOut, fetch.Disconnected:
+	case fetch.DNSFailed, fetch.ConnectFailed, fetch.TimedOut, fetch.Disconnected:
 		return true
 	}
 	return false

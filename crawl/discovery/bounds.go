@@ -54,12 +54,16 @@ func (b *Bounds) AdmitURL(u weburl.URL) (reason frontier.Reason, ok bool) {
 	return b.URLs.Admit(b.Scope, u)
 }
 
-// admitLink says whether a link may make a page, as far as that shows before the seen test. A seed widens the scope.
+// admitLink says whether a link may make a page, as far as that shows before the seen test. A seed widens the scope,
+// unless a pattern refuses it: nothing is stored of that, and a restart would not know.
 func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 	if reason, ok = b.Guard(link.URL.Site()).AdmitWay(link); !ok {
 		return reason, false
 	}
 	if isSeed(link) {
+		if reason, refused := b.URLs.Refuse(link.URL); refused {
+			return reason, false
+		}
 		b.Scope.AddSeed(link.URL)
 	}
 	return b.AdmitURL(link.URL)

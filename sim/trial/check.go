@@ -290,7 +290,7 @@ func (w *watch) alive(n *node, why crawl.Stop) {
 	if c.MaxPages > 0 || saturated {
 		return
 	}
-	if c.Budget == 0 && !c.Wait && why == crawl.Signal {
+	if c.Budget == 0 && !c.Wait && why == crawl.Signal && w.lived() > 12*time.Hour {
 		w.fail("ends", "nothing has happened for long, and the crawl goes on")
 	}
 	for _, page := range n.pages() {

@@ -32,10 +32,9 @@ func (t *trial) strike(f *Fault) {
 		t.watch.slowDisk++
 		t.after(f.For, func() { t.watch.slowDisk-- })
 	case refusing, silent, overloaded, failing, noRobots, noName:
-		site := f.Site
-		t.watch.troubles[site][f.Kind]++
+		t.trouble(f, 1)
 		t.after(f.For, func() {
-			t.watch.troubles[site][f.Kind]--
+			t.trouble(f, -1)
 			t.watch.shared(f)
 			t.trace("fault %s is over", f.Label)
 		})
@@ -45,6 +44,16 @@ func (t *trial) strike(f *Fault) {
 			return
 		}
 		t.node.command(f)
+	}
+}
+
+// trouble adds to the troubles of a fault's site. A name that cannot be resolved is that of all sites of the host.
+func (t *trial) trouble(f *Fault, add int) {
+	name := t.c.Sites[f.Site].Name.Name()
+	for i, site := range t.c.Sites {
+		if i == f.Site || f.Kind == noName && site.Name.Name() == name {
+			t.watch.troubles[i][f.Kind] += add
+		}
 	}
 }
 

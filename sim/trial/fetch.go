@@ -133,9 +133,8 @@ func (n *node) answered(e *errand) {
 	}
 	event := crawl.Ended{
 		Turn: e.Turn, Started: n.timeOf(e.started), At: n.clock(), Bytes: 100, RetryAfter: a.retryAfter,
-		Kept: e.KeepAlive && e.failed == "" && n.watch.site(e.URL.Site()).Keeps,
-		Failed: e.failed != "" && e.failed != "no name" || a.status == http.StatusServiceUnavailable ||
-			a.status == http.StatusTooManyRequests,
+		Kept:   e.KeepAlive && e.failed == "" && n.watch.site(e.URL.Site()).Keeps,
+		Failed: e.failed != "" || a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests,
 	}
 	switch n.plant {
 	case "interval-from-start":

@@ -169,9 +169,25 @@ func (w *watch) beliefsHold(n *node) {
 		}
 		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
 		told = told || w.withdrawn[page.Fingerprint]                               // nor when a page was away
-		few := page.Visits < 6                                                     // what is believed of it is what others have shown, and when
-		if kept && would && !told && !few && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.35) {
+		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.35) && w.knowsRate(n, page) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
 	}
+}
+
+// knowsRate tells whether a page's own visits bound its rate on both sides: some found a change and some found none.
+// What is believed of other pages is what others have shown, and when.
+func (w *watch) knowsRate(n *node, page store.PageAt) bool {
+	visits, err := n.store.Visits(n.store.Home(page.URL.Site()), page.Fingerprint)
+	w.t.must(err)
+	changed, same := -1, 0 // the first visit finds no change
+	for _, v := range visits {
+		switch {
+		case v.Changed:
+			changed++
+		case v.Complete:
+			same++
+		}
+	}
+	return min(changed, same) >= 2
 }

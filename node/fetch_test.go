@@ -1,0 +1,27 @@
+package node
+
+import (
+	"net/http"
+	"testing"
+
+	"freshet/fetch"
+)
+
+// TestBacksOff holds which answers make a host be asked less often: also that it has no address.
+func TestBacksOff(t *testing.T) {
+	for outcome, want := range map[fetch.Outcome]bool{
+		fetch.DNSFailed: true, fetch.ConnectFailed: true, fetch.TimedOut: true, fetch.Disconnected: true,
+		fetch.Refused: false, fetch.Canceled: false, fetch.Answered: false,
+	} {
+		if got := backsOff(&fetch.Result{Outcome: outcome, Status: http.StatusNotFound}); got != want {
+			t.Errorf("%v: %v, want %v", outcome, got, want)
+		}
+	}
+	for status, want := range map[int]bool{
+		http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true, http.StatusInternalServerError: false,
+	} {
+		if got := backsOff(&fetch.Result{Outcome: fetch.Answered, Status: status}); got != want {
+			t.Errorf("status %d: %v, want %v", status, got, want)
+		}
+	}
+}
