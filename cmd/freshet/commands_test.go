@@ -194,7 +194,7 @@ func scene(t *testing.T) (address string) {
 	put(t, "urls.csv", "url,weight\nhttp://site.test/,2\n")
 	putHistories(t, "page-updates.csv.gz", "owner/site0", "owner/site1", "owner/site2", "owner/site3")
 	putHistories(t, "page-updates-starved.csv.gz", "nodejs.org", "owner/site1")
-	putHistories(t, "polled-pages.csv.gz", "docs.cloud.google.com", "www.gesetze-im-internet.de")
+	putHistories(t, "polled-pages.csv.gz", "docs.cloud.google.com", "www.gesetze-im-internet.de", "www.gov.uk", "small.test")
 	freshet(t, 0, "crawl", "--record-trace", "real-14.u64.zst")
 	freshet(t, 0, "crawl", "--index", "--data", "searched")
 	freshet(t, 0, "export", "--graph", "graph")
