@@ -26,8 +26,9 @@
 // the page. Age is the time since the first update that the copy lacks. Each policy runs twice: with equal
 // weights, and with weights 1/rank in a random order of ranks.
 //
-// Intervals. Over seeds they say what the order of pages does. Over sites drawn anew (bootstrap) they say how much
-// rests on which sites there happen to be; the gain on the first policy is compared on the same draws.
+// Intervals. Over seeds they say what the order of pages does. Over sites, or twelfths of the scored part, drawn anew
+// (bootstrap) they say how much rests on which there happen to be; the gain on the first policy is compared on the
+// same draws.
 //
 // An oracle knows each page's mean rate of change. Hindsight knows every update that is to come, and no
 // policy can be fresher with equal weights.

@@ -158,6 +158,8 @@ func (w *watch) beliefsHold(n *node) {
 		return
 	}
 	now := n.clock()
+	// These learn priors when they plan, and a start plans.
+	plans := slices.Contains([]string{"plan", "azar", "lambdacrawl"}, w.crawl.Policy)
 	other, err := crawl.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
 	w.t.must(err)
 	defer other.Close()
@@ -167,8 +169,8 @@ func (w *watch) beliefsHold(n *node) {
 		if kept != would && page.Reason != "excluded" { // one that a reload excludes is let go of at its turn
 			w.fail("beliefs", "%s is kept fresh: %v, after a restart %v", page.URL, kept, would)
 		}
-		told := w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
-		told = told || w.withdrawn[page.Fingerprint]                               // nor when a page was away
+		told := plans || w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
+		told = told || w.withdrawn[page.Fingerprint]                                        // nor when a page was away
 		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.35) && w.knowsRate(n, page) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
