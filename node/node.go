@@ -258,8 +258,8 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { n.keep(keeping) })
 	defer context.AfterFunc(hard, n.giveUp)()
 
+	n.watchDisk() // before anything is asked for
 	n.tell(crawl.Begin{})
-	n.watchDisk()
 	defer context.AfterFunc(ctx, func() { n.tell(crawl.End{Reason: crawl.Signal}) })()
 	for _, l := range n.loops {
 		<-l.over
