@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -13,55 +14,162 @@ import (
 	"strings"
 )
 
-// Access says who may ask. Authority never lies in what a browser sends by itself: there is no cookie,
-// and a page of another site can neither steer nor, by a name that it makes lead here, look in.
+// Access says who may ask. A page of another site can neither steer nor, by a name that it makes lead here, look in.
 type Access struct {
-	// Token, if there is one, has to be sent with every request, as "Authorization: Bearer TOKEN".
-	// Without one, a browser must reach the server as localhost or by a loopback address.
+	// Token, if there is one, has to come with every request: as "Authorization: Bearer TOKEN", or as the cookie of a
+	// person who has signed in with it (see signin.go). Without one, a browser must reach the server as localhost or by
+	// a loopback address.
 	Token string
+	// LookToken, if there is one, does as well for those who look and subscribe. It gives no orders.
+	LookToken string
 }
+
+// role is what a token lets its owner do.
+type role string
+
+const (
+	nobody role = ""
+	looker role = "look"
+	leader role = "steer" // looks too
+)
 
 // Guard lets a request through to next only if Access permits it: the token, compared in constant
 // time; the Host field; and for orders, which are POST alone, a JSON body and no other origin. What comes to
 // the callback of hubs passes: there a signature is wanted.
 func (a Access) Guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == callbackPath {
-			next.ServeHTTP(w, r)
-			return
-		}
-		switch err := a.check(r); {
-		case errors.Is(err, errToken):
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, err)
-		case errors.Is(err, errType):
-			refuse(w, http.StatusUnsupportedMediaType, err)
+	return &guard{Access: a, next: next, guesses: newGuesses()}
+}
+
+// guard is an Access at work.
+type guard struct {
+	Access
+	next    http.Handler
+	guesses *guesses
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case path == callbackPath || g.Token != "" && needsNoToken(r):
+		g.next.ServeHTTP(w, r)
+	case g.Token != "" && path == signInPath && r.Method == http.MethodPost:
+		g.signIn(w, r)
+	case g.Token != "" && path == signOutPath && r.Method == http.MethodPost:
+		g.signOut(w, r)
+	default:
+		asked, err := g.check(r)
+		switch {
 		case err != nil:
-			refuse(w, http.StatusForbidden, err)
+			g.refuse(w, r, err)
+		case g.Token != "" && path == signInPath: // it is done
+			w.Header().Set("Location", "/")
+			w.WriteHeader(http.StatusSeeOther)
 		default:
-			next.ServeHTTP(w, r)
+			g.next.ServeHTTP(w, asked)
 		}
-	})
+	}
+}
+
+// needsNoToken tells whether a request carries its authority in its address (see confine.go), or is for what every
+// visitor may see.
+func needsNoToken(r *http.Request) bool {
+	path := r.URL.RequestURI() // as memento reads it
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		(strings.HasPrefix(path, copyPrefix) || strings.HasPrefix(path, scriptPrefix) || path == "/window.css")
 }
 
 var (
-	errToken = errors.New("want Authorization: Bearer and the token")
-	errType  = errors.New("want Content-Type: application/json")
+	errToken   = errors.New("want Authorization: Bearer and the token, or in a browser to sign in")
+	errGuesses = errors.New("too many wrong tokens from there: try again in a minute")
+	errLook    = errors.New("this token may look and not order: orders want the token of --token-file")
+	errType    = errors.New("want Content-Type: application/json")
 )
 
-func (a Access) check(r *http.Request) error {
-	if a.Token != "" && !a.authorized(r.Header.Get("Authorization")) {
-		return errToken
+// refuse answers why a request does not pass. A person who lacks a token is asked for it.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusForbidden
+	switch {
+	case errors.Is(err, errToken):
+		code = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case errors.Is(err, errGuesses):
+		code = http.StatusTooManyRequests
+	case errors.Is(err, errType):
+		code = http.StatusUnsupportedMediaType
 	}
-	if a.Token == "" && !isLoopback(r.Host) {
-		return fmt.Errorf("host %q: want localhost, or a loopback address", r.Host)
+	if code == http.StatusUnauthorized && wantsPage(r) {
+		askToken(w, r, code, r.URL.RequestURI(), "")
+		return
 	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil
+	refuse(w, code, err)
+}
+
+// check returns a request as what lies behind the guard is to see it, or why it does not pass.
+func (g *guard) check(r *http.Request) (*http.Request, error) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case g.Token != "":
+		who, byCookie, err := g.whoAsks(r)
+		if err != nil {
+			return nil, err
+		}
+		if who == looker {
+			LookOnly(r)
+			if !reads && !strings.HasPrefix(r.URL.Path, "/feed/") { // a subscription orders nothing
+				return nil, errLook
+			}
+		}
+		if byCookie {
+			r = r.WithContext(context.WithValue(r.Context(), signedInKey{}, true))
+		}
+	case !isLoopback(r.Host):
+		return nil, fmt.Errorf("host %q: want localhost, or a loopback address; other names want --token-file", r.Host)
+	}
+	if reads {
+		return r, nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return errType
+		return nil, errType
 	}
+	return r, fromHere(r)
+}
+
+// whoAsks returns what a request's token or cookie lets it do.
+func (g *guard) whoAsks(r *http.Request) (who role, byCookie bool, err error) {
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		who, err = g.guesses.check(r, func() role { return g.roleOf(token) })
+		return who, false, err
+	}
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil {
+		return nobody, false, errToken
+	}
+	s, err := parseSession(cookie.Value)
+	if err != nil || s.over() {
+		return nobody, false, errToken
+	}
+	who, err = g.guesses.check(r, func() role { return g.roleOfSession(s) })
+	return who, true, err
+}
+
+// roleOf returns what a token lets its owner do.
+func (a Access) roleOf(token string) role {
+	switch {
+	case same(token, a.Token):
+		return leader
+	case a.LookToken != "" && same(token, a.LookToken):
+		return looker
+	}
+	return nobody
+}
+
+// same compares digests, so that not even a length can be told by the time it takes.
+func same(given, want string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// fromHere returns an error if a browser says that a page of another site sends the request.
+func fromHere(r *http.Request) error {
 	switch from := r.Header.Get("Sec-Fetch-Site"); from {
 	case "", "none", "same-origin":
 	default:
@@ -69,17 +177,10 @@ func (a Access) check(r *http.Request) error {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Host != r.Host {
-			return fmt.Errorf("a request from another site: Origin %q", origin)
+			return fmt.Errorf("a request from another site: Origin %q of host %q; a proxy has to pass the Host field on", origin, r.Host)
 		}
 	}
 	return nil
-}
-
-// authorized compares digests, so that not even a length can be told by the time it takes.
-func (a Access) authorized(header string) bool {
-	scheme, token, _ := strings.Cut(header, " ")
-	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(a.Token))
-	return subtle.ConstantTimeCompare(given[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
 // isLoopback tells whether a Host field names this machine as no name server can.
@@ -108,3 +209,8 @@ func LookOnly(r *http.Request) { r.Header.Set(rightsHeader, lookOnly) }
 
 // looksOnly reports whether who sent a request may only look.
 func looksOnly(r *http.Request) bool { return r.Header.Get(rightsHeader) == lookOnly }
+
+// signedInKey is of the context of a request that comes with the cookie of a person who has signed in.
+type signedInKey struct{}
+
+func signedIn(r *http.Request) bool { return r.Context().Value(signedInKey{}) != nil }

@@ -21,9 +21,19 @@ import (
 // the word of the page around it, which is ours: a script that leads its own frame away is held by that, and the
 // top it cannot reach. All that it loads lies under scriptPrefix and a token that belongs to its registrable
 // domain: of other domains nothing is to be had there, and no other page can know the token.
+//
+// A browser sends no cookie with what such a page loads, as the page has no origin, and no font loads for it unless
+// the server says that any page may have it. So a person sees pages without scripts under copyPrefix and a token of its
+// own, which stands for all domains. What runs scripts never comes to know it.
 
-// scriptPrefix is where what runs scripts is shown: /script/TOKEN/20260131120000/http://example.org/.
-const scriptPrefix = "/script/"
+const (
+	// scriptPrefix is where what runs scripts is shown: /script/TOKEN/20260131120000/http://example.org/.
+	scriptPrefix = "/script/"
+	// copyPrefix is where a browser is shown what runs none: /copy/TOKEN/20260131120000/http://example.org/.
+	copyPrefix = "/copy/"
+	// allDomains is in place of the domain in a token of copyPrefix. No domain is called so.
+	allDomains = "*"
+)
 
 // viewKey makes the tokens of a server.
 type viewKey [32]byte
@@ -43,8 +53,8 @@ func (k viewKey) token(domain string) string {
 // view is how stored versions are shown, and where.
 type view struct {
 	from   string // scheme and authority
-	prefix string // before addresses: replayPrefix, or scriptPrefix with a token
-	token  string // "": without scripts
+	prefix string // before addresses: replayPrefix, or one of the others with a token
+	token  string // of scripts; "": without
 }
 
 func (v view) scripts() bool { return v.token != "" }
@@ -56,6 +66,8 @@ func (v view) confine(h http.Header) {
 	if v.scripts() {
 		policy = "sandbox allow-scripts; default-src %[1]s 'unsafe-inline' 'unsafe-eval' data: blob:; frame-src %[1]s; " +
 			"object-src 'none'; base-uri %[1]s; form-action 'none'"
+	}
+	if v.prefix != replayPrefix {
 		h.Set("Access-Control-Allow-Origin", "null") // of sandboxed pages, of which those that know the token ask
 	}
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, v.from+v.prefix))
@@ -65,6 +77,37 @@ func (v view) confine(h http.Header) {
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
+}
+
+// seen tells whether a stored version is asked for by a browser that is to show it.
+func seen(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "document", "iframe", "frame":
+		return true
+	}
+	return signedIn(r)
+}
+
+// copies is the view of a person, without scripts.
+func (s *server) copies(from string) view {
+	return view{from: from, prefix: copyPrefix + s.key.token(allDomains) + "/"}
+}
+
+// replayCopy shows what stands below copyPrefix. A token of before the server has started again leads to the address
+// that wants none.
+func (s *server) replayCopy(w http.ResponseWriter, r *http.Request, from, text string) {
+	token, rest, _ := strings.Cut(text, "/")
+	if !hmac.Equal([]byte(token), []byte(s.key.token(allDomains))) {
+		a, err := parseAddress(rest)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Location", a.String())
+		w.WriteHeader(http.StatusFound)
+		return
+	}
+	s.replay(w, r, s.copies(from), rest)
 }
 
 // within returns an error unless a view with scripts may show a page.

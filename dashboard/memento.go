@@ -14,10 +14,12 @@ import (
 //
 //	/web/20260131120000/http://example.org/     the version of that second, its references rewritten
 //	/web/20260131120000id_/http://example.org/  the same, as it was sent
-//	/web/20260131120000sc_/http://example.org/  the same with its scripts, in a frame; see confine.go
+//	/web/20260131120000sc_/http://example.org/  the same with its scripts, in a frame
 //	/web/http://example.org/                    leads to the last one
 //	/timegate/http://example.org/               leads to the nearest to Accept-Datetime
 //	/timemap/link/http://example.org/           lists them all
+//
+// Browsers are led on, see confine.go.
 
 const (
 	replayPrefix   = "/web/"
@@ -157,7 +159,7 @@ func nearest(versions []Version, at time.Time) int {
 
 // isMemento says whether a request is for a stored version, a TimeGate or a TimeMap.
 func isMemento(path string) bool {
-	for _, prefix := range []string{replayPrefix, scriptPrefix, timeGatePrefix, timeMapPrefix} {
+	for _, prefix := range []string{replayPrefix, copyPrefix, scriptPrefix, timeGatePrefix, timeMapPrefix} {
 		if strings.HasPrefix(path, prefix) {
 			return true
 		}
@@ -181,6 +183,8 @@ func (s *server) memento(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RequestURI()
 	if text, ok := strings.CutPrefix(path, replayPrefix); ok {
 		s.replay(w, r, view{from: from, prefix: replayPrefix}, text)
+	} else if text, ok := strings.CutPrefix(path, copyPrefix); ok {
+		s.replayCopy(w, r, from, text)
 	} else if text, ok := strings.CutPrefix(path, scriptPrefix); ok {
 		s.replayScripts(w, r, from, text)
 	} else if text, ok := strings.CutPrefix(path, timeGatePrefix); ok {
@@ -195,10 +199,15 @@ func originOf(r *http.Request) (string, error) {
 	if r.Host == "" || strings.Trim(r.Host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") != "" {
 		return "", fmt.Errorf("host %q: want a name or an address", r.Host)
 	}
-	if r.TLS != nil {
+	if overTLS(r) {
 		return "https://" + r.Host, nil
 	}
 	return "http://" + r.Host, nil
+}
+
+// overTLS tells whether a request came over TLS, here or at a proxy.
+func overTLS(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // timeGate leads to the version nearest to Accept-Datetime, without one to the last.

@@ -50,6 +50,11 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 		s.frame(w, v.from, exact)
 		return
 	}
+	if v.prefix == replayPrefix && seen(r) {
+		w.Header().Set("Location", s.copies(v.from).prefix+exact.text())
+		w.WriteHeader(http.StatusFound)
+		return
+	}
 	done, err := s.shows.begin(w, r)
 	if err != nil {
 		deny(w, err)

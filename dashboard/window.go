@@ -96,12 +96,13 @@ type frame struct {
 	Here         string // path of the pane; empty: it is none
 	Panes        []pane
 	Steers       bool // who looks may steer
+	SignedIn     bool // who looks has signed in
 	Shown        any
 	Main         template.HTML // what is shown, made by its template
 }
 
 func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
-	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), Shown: shown}
+	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), SignedIn: signedIn(r), Shown: shown}
 	if path == "" {
 		f.Query = r.FormValue("q")
 	}
@@ -135,16 +136,20 @@ func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name
 		fail(w, err)
 		return
 	}
-	h := w.Header()
+	confineWindow(w.Header(), from)
+	w.WriteHeader(code)
+	w.Write(page.Bytes())
+}
+
+// confineWindow says what a page of the window may do: what others wrote in it runs nothing.
+func confineWindow(h http.Header, from string) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src %[1]s/window.js; style-src %[1]s/window.css; connect-src 'self'; frame-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'", from))
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // without one, a browser says of no form where it comes from
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	w.Write(page.Bytes())
 }
 
 // shownVersion is a version in a page's list.

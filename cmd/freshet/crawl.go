@@ -46,15 +46,18 @@ type crawlSettings struct {
 	userAgent string
 	listen    string
 	tokenFile string
-	hubSecret string // its file
-	tlsCert   string
-	tlsKey    string
-	trace     string
-	logLevel  string
-	fleet     string
-	refresh   refreshSettings
-	watch     func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
-	ends      bool                           // when forTime has passed all is done, and no limit was met
+	// lookTokenFile is of those who may look and not order.
+	lookTokenFile string
+	hubSecret     string // its file
+	tlsCert       string
+	tlsKey        string
+	plainHTTP     bool
+	trace         string
+	logLevel      string
+	fleet         string
+	refresh       refreshSettings
+	watch         func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
+	ends          bool                           // when forTime has passed all is done, and no limit was met
 
 	rules []string // what the files of rules and opt-outs say, once they are read
 
@@ -108,10 +111,12 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, the window and metrics; empty: off")
-	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send; needed beyond loopback")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send or to sign in with; needed beyond loopback")
+	flags.StringVar(&s.lookTokenFile, "look-token-file", "", "file of a second token, for those who may look and subscribe but not order")
 	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
-	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback")
+	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback, or --plain-http")
 	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of the key of --tls-cert")
+	flags.BoolVar(&s.plainHTTP, "plain-http", false, "allow --listen beyond loopback without TLS: behind a reverse proxy, or in a container")
 	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
 	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
 	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
@@ -134,7 +139,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, notNegative, "adaptive-delay", "gamma")
 	check(flags, validFleet, "fleet")
 	check(flags, digit, "warc-level")
-	check(flags, truth, "allow-private", "refresh", "index")
+	check(flags, truth, "allow-private", "plain-http", "refresh", "index")
 	check(flags, fraction, "discovery-share")
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")

@@ -5,29 +5,43 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// styledSite is a site whose page has its looks through sheets that ask for sheets and pictures.
+// ownFont returns a font that pages do not have by themselves.
+func ownFont(t *testing.T) string {
+	t.Helper()
+	names, err := filepath.Glob("/usr/share/fonts/truetype/*/*Mono-Bold.ttf")
+	if err != nil || len(names) == 0 {
+		t.Skip("no font for a page: make setup installs Chromium and its fonts")
+	}
+	font, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(font)
+}
+
+// styledSite is a site whose page has its looks through sheets that ask for sheets, pictures and a font.
 func styledSite(t *testing.T) *httptest.Server {
 	t.Helper()
 	square := func(colour string) string {
 		return `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40" fill="` + colour + `"/></svg>`
 	}
 	files := map[string][2]string{
-		"/": {"text/html", `<!doctype html><link rel=stylesheet href=css/first.css><style>em{background:url("css/element.svg")}</style>
+		"/": {"text/html", `<!doctype html><link rel=stylesheet href=css/first.css><link rel=stylesheet crossorigin href=css/shared.css><style>em{background:url("css/element.svg")}</style>
 <h1>Styled</h1><p>text</p><em>element</em><b style="background:url('css/attribute.svg')">attribute</b><i>last</i>`},
 		"/css/first.css":       {"text/css", `@import "deep/second.css"; h1{background:url(sheet.svg)}`},
 		"/css/deep/second.css": {"text/css", `@import url('third.css'); /* url(never.svg) */ p{background:url("../deep.svg") repeat-x; padding:30px}`},
 		"/css/deep/third.css":  {"text/css", `body{background:#def; color:#124} i{content:url(../last.svg)}`},
+		"/css/shared.css":      {"text/css", `@font-face{font-family:own; src:url(own.ttf)} h1{color:#a00; font-family:own,serif}`},
+		"/css/own.ttf":         {"font/ttf", ownFont(t)},
 		"/css/element.svg":     {"image/svg+xml", square("red")},
 		"/css/attribute.svg":   {"image/svg+xml", square("lime")},
 		"/css/sheet.svg":       {"image/svg+xml", square("gold")},
@@ -52,32 +66,18 @@ func styledSite(t *testing.T) *httptest.Server {
 
 // TestReplayEqualsSite compares pictures of a page at its site and in the window, after the site has gone.
 func TestReplayEqualsSite(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium: make setup installs it")
-	}
+	b := openBrowser(t)
 	site := styledSite(t)
 	dir := t.TempDir()
 	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "freshet.yaml")
 	put(t, config, "allow-private: true\ndelay: 0s\nlisten: \"\"\n")
 	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet", site.URL+"/")
 
-	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute),
-	})
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	defer stop()
-	tab, _ := chromedp.NewContext(allocator)
 	picture := func(address string) []byte {
 		t.Helper()
-		if err := chromedp.Do(tab, chromedp.EmulateViewport(600, 400), chromedp.Navigate(address)); err != nil {
-			t.Fatal(err)
-		}
-		png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return png
+		b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))
+		b.await("the fonts", func() bool { return b.text("document.fonts.status") == "loaded" })
+		return b.picture()
 	}
 	live := picture(site.URL + "/")
 	site.Close()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,8 +42,8 @@ type listening struct {
 	tls     *tls.Config // nil: none
 }
 
-// listening reads what --listen needs, and refuses an address that others can reach without a token and
-// TLS.
+// listening reads what --listen needs, and refuses an address that others can reach without a token, and
+// without TLS unless --plain-http permits that.
 func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	l.address, l.insist = s.listen, insist
 	if s.listen == "" {
@@ -52,26 +53,41 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	if err != nil {
 		return l, fmt.Errorf("--listen %q: want HOST:PORT", s.listen)
 	}
-	if s.tokenFile != "" {
-		if l.access.Token, err = readSecret("token-file", "token", s.tokenFile); err != nil {
-			return l, err
+	for _, secret := range []struct {
+		setting, what, file string
+		to                  *string
+	}{
+		{"token-file", "token", s.tokenFile, &l.access.Token},
+		{"look-token-file", "token", s.lookTokenFile, &l.access.LookToken},
+		{"websub-secret-file", "secret", s.hubSecret, &l.secret},
+	} {
+		if secret.file == "" {
+			continue
 		}
-	}
-	if s.hubSecret != "" {
-		if l.secret, err = readSecret("websub-secret-file", "secret", s.hubSecret); err != nil {
+		if *secret.to, err = readSecret(secret.setting, secret.what, secret.file); err != nil {
 			return l, err
 		}
 	}
 	if s.tlsCert != "" || s.tlsKey != "" {
 		pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
 		if err != nil {
-			return l, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+			return l, fmt.Errorf("--tls-cert %q, --tls-key %q: %w", s.tlsCert, s.tlsKey, err)
 		}
 		l.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	ip := net.ParseIP(host)
-	if loopback := host == "localhost" || ip != nil && ip.IsLoopback(); !loopback && (l.tls == nil || l.access.Token == "") {
-		return l, fmt.Errorf("--listen %q is beyond loopback: that needs --token-file, --tls-cert and --tls-key", s.listen)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	switch {
+	case l.access.LookToken != "" && l.access.Token == "":
+		return l, errors.New("--look-token-file without --token-file: everybody could steer, so give --token-file too")
+	case l.access.LookToken != "" && l.access.LookToken == l.access.Token:
+		return l, errors.New("--look-token-file has the token of --token-file, which steers: put another into it")
+	case s.plainHTTP && l.tls != nil:
+		return l, errors.New("--plain-http and --tls-cert: give one of them")
+	case !loopback && l.access.Token == "":
+		return l, fmt.Errorf("--listen %q is beyond loopback: give --token-file, and --tls-cert with --tls-key or --plain-http", s.listen)
+	case !loopback && l.tls == nil && !s.plainHTTP:
+		return l, fmt.Errorf("--listen %q is beyond loopback: give --tls-cert and --tls-key, or --plain-http if a proxy or a container's port is before it", s.listen)
 	}
 	return l, nil
 }
@@ -84,7 +100,7 @@ func readSecret(setting, what, file string) (string, error) {
 	}
 	secret := strings.TrimSpace(string(text))
 	if len(secret) < 16 {
-		return "", fmt.Errorf("--%s %s: want a %s of at least 16 characters", setting, file, what)
+		return "", fmt.Errorf("--%s %s: want a %s of at least 16 characters, such as openssl rand -hex 32 prints", setting, file, what)
 	}
 	return secret, nil
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -45,13 +44,83 @@ func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 	return site, requests
 }
 
+// TestSignInInBrowser signs in as those who steer and as those who look do, sees a page as it was, and signs out.
+func TestSignInInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	site := styledSite(t)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	address := freeAddress(t, "127.0.0.1")
+	put(t, file("token"), "a token that steers\n")
+	put(t, file("look-token"), "a token that looks\n")
+	put(t, file("freshet.yaml"), fmt.Sprintf("data: %s\nseeds: %s\nallow-private: true\ndelay: 0s\nlisten: %s\ntoken-file: %s\nlook-token-file: %s\ncontact: mailto:a@b.test\n",
+		file("data"), file("seeds"), address, file("token"), file("look-token")))
+	put(t, file("seeds"), site.URL+"/\n")
+	daemon := start(t, "serve", "--config", file("freshet.yaml"))
+	daemon.awaitLine("serving")
+
+	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
+	signIn := func(token string) {
+		b.do(chromedp.SendKeys("input[name=token]", token), chromedp.Click("button"))
+	}
+	shows := func(part string) func() bool {
+		return func() bool { return strings.Contains(b.text("document.body?.innerText"), part) }
+	}
+	page := "/page?url=" + site.URL + "/"
+	b.do(chromedp.EmulateViewport(600, 400), at(page))
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "sign-in.png"), b.picture(), 0o644); err != nil {
+		t.Error(err)
+	}
+	signIn("a token of nobody")
+	b.await("that the token is wrong", shows("not the token"))
+	signIn("a token that steers")
+	b.await("the page that was asked for", shows("Versions"))
+	b.await("a version", func() bool {
+		b.do(at(page))
+		return b.text("document.querySelectorAll('a[href^=\"/web/\"]').length") != "0"
+	})
+	looks := func(address string) []byte {
+		b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))
+		b.await("its fonts", func() bool { return b.text("document.fonts.status") == "loaded" })
+		return b.picture()
+	}
+	live := looks(site.URL + "/")
+	b.await("its replay", func() bool { return bytes.Equal(looks("http://"+address+"/web/"+site.URL+"/"), live) })
+	if path := b.text("location.pathname"); !strings.HasPrefix(path, "/copy/") {
+		t.Errorf("it is at %s", path)
+	}
+
+	b.do(at("/"))
+	b.await("the overview", shows("Stored by"))
+	b.do(at("/sites"), chromedp.Click("button[data-order=pause]"))
+	b.await("an order", func() bool { return strings.Contains(b.text("document.getElementById('said').textContent"), "done") })
+	b.do(chromedp.Click("form[action='/sign-out'] button"))
+	b.await("the question for the token", shows("Sign in to Freshet"))
+	b.do(at("/sites"))
+	if !shows("Sign in to Freshet")() {
+		t.Error("after sign-out the sites are shown")
+	}
+
+	signIn("a token that looks")
+	b.await("the sites", shows("robots.txt"))
+	if buttons := b.text("document.querySelectorAll('button[data-order]').length"); buttons != "0" {
+		t.Errorf("who may look has %s buttons", buttons)
+	}
+	b.text(`fetch("/api/v1/resume", {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"}).then(async answer => { window.answer = answer.status + await answer.text(); })`)
+	b.await("an answer", func() bool { return b.text("window.answer") != "undefined" })
+	if answer := b.text("window.answer"); !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "look and not order") {
+		t.Errorf("an order of who may look: %s", answer)
+	}
+	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	daemon.end()
+}
+
 // TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a diff opens,
 // and what a page calls itself breaks nothing. Pictures of all panes, wide and narrow, are kept with -artifacts.
 func TestWindowInBrowser(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium: make setup installs it")
-	}
+	b := openBrowser(t)
 	site, requests := endlessSite(t)
 	dir := t.TempDir()
 	address := freeAddress(t, "127.0.0.1")
@@ -62,77 +131,43 @@ func TestWindowInBrowser(t *testing.T) {
 	daemon := start(t, "serve", "--config", config)
 	daemon.awaitLine("serving")
 
-	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute),
-	})
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	defer stop()
-	tab, _ := chromedp.NewContext(allocator)
-	do := func(actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(tab, actions...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := func(expression string) string {
-		t.Helper()
-		value, err := chromedp.Run(tab, chromedp.Evaluate[string]("String("+expression+")"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-	await := func(what string, holds func() bool) {
-		t.Helper()
-		for range 600 {
-			if holds() {
-				return
-			}
-			_ = clock.Real().Sleep(t.Context(), 50*time.Millisecond)
-		}
-		t.Fatalf("%s: not within half a minute; the window says %q", what, text("document.body.innerText.slice(0, 2000)"))
-	}
 	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
 
 	const stored = "[...document.querySelectorAll('dl.facts div')].find(d => d.innerText.startsWith('Stored by')).innerText"
-	do(at("/"))
-	before := text(stored)
-	await("the numbers move", func() bool { return text(stored) != before })
+	b.do(at("/"))
+	before := b.text(stored)
+	b.await("the numbers move", func() bool { return b.text(stored) != before })
 
 	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search", "/find?q=site", "/page?url=http://site.test/"} {
 		name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
 		for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
-			do(chromedp.EmulateViewport(width, 900), at(path))
-			picture, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+"-"+kind+".png"), picture, 0o644); err != nil {
+			b.do(chromedp.EmulateViewport(width, 900), at(path))
+			if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+"-"+kind+".png"), b.picture(), 0o644); err != nil {
 				t.Error(err)
 			}
-			if wide := text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
+			if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 				t.Errorf("%s is wider than a %s", path, kind)
 			}
 		}
-		if broken := text("window.broken"); broken != "undefined" {
+		if broken := b.text("window.broken"); broken != "undefined" {
 			t.Errorf("%s runs what a page calls itself", path)
 		}
 	}
 	freshet(t, 0, "recrawl", "--config", config, "http://site.test/")
-	await("the page's change", func() bool {
-		do(at("/page?url=http://site.test/"))
-		return text("document.querySelector('a[href^=\"/diff\"]') !== null") == "true"
+	b.await("the page's change", func() bool {
+		b.do(at("/page?url=http://site.test/"))
+		return b.text("document.querySelector('a[href^=\"/diff\"]') !== null") == "true"
 	})
-	do(chromedp.Click("a[href^='/diff']"))
-	await("what changed", func() bool {
-		return strings.Contains(text("document.querySelector('main')?.innerText"), "wanted, for the")
+	b.do(chromedp.Click("a[href^='/diff']"))
+	b.await("what changed", func() bool {
+		return strings.Contains(b.text("document.querySelector('main')?.innerText"), "wanted, for the")
 	})
-	if broken := text("window.broken"); broken != "undefined" {
+	if broken := b.text("window.broken"); broken != "undefined" {
 		t.Error("a diff runs what a page calls itself")
 	}
 
-	do(chromedp.EmulateViewport(1280, 900), at("/sites"), chromedp.Click("button[data-order=block]"), chromedp.Click("#sure"))
-	await("the block", func() bool { return strings.Contains(text("document.getElementById('said').textContent"), "done") })
+	b.do(chromedp.EmulateViewport(1280, 900), at("/sites"), chromedp.Click("button[data-order=block]"), chromedp.Click("#sure"))
+	b.await("the block", func() bool { return strings.Contains(b.text("document.getElementById('said').textContent"), "done") })
 	blocked := requests.Load()
 	if blocked < 20 {
 		t.Errorf("only %d requests came before the block", blocked)

@@ -18,6 +18,7 @@ if ('live' in main.dataset) {
 		main.querySelectorAll('.wide').forEach((part, i) => { part.scrollLeft = scrolled[i] || 0; });
 		if (link !== null) [...main.querySelectorAll('a')].find(a => a.getAttribute('href') === link)?.focus({preventScroll: true});
 	};
+	events.onerror = () => { if (events.readyState === EventSource.CLOSED) said.textContent = 'This page stays as it is now. Reload it to go on.'; };
 	events.onmessage = event => { waiting = event.data; show(); };
 	main.addEventListener('focusout', () => setTimeout(show, 0));
 	window.addEventListener('pagehide', () => events.close());

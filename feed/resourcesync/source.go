@@ -279,7 +279,7 @@ func datetime(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-0
 
 // origin returns the address by which the server was asked.
 func origin(r *http.Request) string {
-	if r.TLS != nil {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" { // or at a proxy
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host

@@ -85,7 +85,7 @@ func TestReplayInBrowser(t *testing.T) {
 	got, err := chromedp.Run(tab, chromedp.Evaluate[look](`({
 		Title: document.title,
 		Sheets: document.styleSheets.length,
-		Strays: performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.startsWith(location.href.split("/web/")[0] + "/web/")),
+		Strays: performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.startsWith(location.href.split("/2")[0])),
 	})`))
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestReplayInBrowser(t *testing.T) {
 		t.Errorf("%d requests came through the door", n)
 	}
 	for _, path := range paths {
-		if !strings.HasPrefix(path, "GET /web/") && !strings.HasPrefix(path, "GET /script/") && path != "GET /favicon.ico" {
+		if !strings.HasPrefix(path, "GET /web/") && !strings.HasPrefix(path, "GET /copy/") && !strings.HasPrefix(path, "GET /script/") && path != "GET /favicon.ico" {
 			t.Errorf("a request came through: %s", path)
 		}
 	}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"freshet/clock"
+)
+
+// browser is a tab of Chromium, of which whatever goes wrong fails the test.
+type browser struct {
+	t   *testing.T
+	tab context.Context
+}
+
+// openBrowser starts Chromium until the test ends.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium: make setup installs it")
+	}
+	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute),
+	})
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	tab, _ := chromedp.NewContext(allocator) // ends with the allocator
+	return &browser{t, tab}
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.tab, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// text returns what an expression of JavaScript comes to.
+func (b *browser) text(expression string) string {
+	b.t.Helper()
+	value, err := chromedp.Run(b.tab, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+// await waits until something holds.
+func (b *browser) await(what string, holds func() bool) {
+	b.t.Helper()
+	for range 600 {
+		if holds() {
+			return
+		}
+		_ = clock.Real().Sleep(b.t.Context(), 50*time.Millisecond)
+	}
+	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body.innerText.slice(0, 2000)"))
+}
+
+// picture returns what is seen, of the page's whole length.
+func (b *browser) picture() []byte {
+	b.t.Helper()
+	png, err := chromedp.Run(b.tab, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return png
+}
