@@ -24,6 +24,8 @@ type Refresh struct {
 	Policy   string        // one of policies.Names; default policies.Default
 	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
 	Weight func(weburl.URL) float64
+	// Embarrassment is how many queries a day a stale copy of weight 1 embarrasses; 0: not known.
+	Embarrassment float64
 	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
 	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
 	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
@@ -89,7 +91,27 @@ type Freshness struct {
 	// Sites are those with the most pages, mostSites of them.
 	Sites map[string]SiteFreshness `json:"sites"`
 
-	weight float64 // of the pages
+	weight        float64 // of the pages
+	embarrassment float64 // queries a day, of a stale copy of weight 1; 0: not known
+}
+
+// Embarrassment is how many queries a day are expected to be answered by a stale copy, clicked, and found wrong or gone:
+// in the long run, by the forecast.
+type Embarrassment struct {
+	Expected float64 `json:"expected_per_day"`
+	Uniform  float64 `json:"uniform_per_day"`       // if all pages were visited alike
+	Double   float64 `json:"double_budget_per_day"` // with twice the budget
+}
+
+// Embarrassment returns the expected embarrassment, by eq. 8 of Wolf et al.: Σ w × the share of the time in which a
+// page's copy is stale. It returns nil where weights do not come from a log of queries.
+func (f *Freshness) Embarrassment() *Embarrassment {
+	if f == nil || f.embarrassment == 0 || len(f.Forecast) != len(budgets) {
+		return nil
+	}
+	of := func(fresh float64) float64 { return f.embarrassment * f.weight * (1 - fresh) }
+	now, double := f.Forecast[2], f.Forecast[3]
+	return &Embarrassment{Expected: of(now.Freshness), Uniform: of(now.Uniform), Double: of(double.Freshness)}
 }
 
 // SiteFreshness is what is believed of a site's copy.
@@ -181,12 +203,15 @@ func (f *fresh) sumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done
 // forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
 const forecastPages = 256
 
+// budgets are those of a forecast, in times the crawl's.
+var budgets = [...]float64{0.25, 0.5, 1, 2, 4}
+
 // forecast returns what a quarter of the budget to four times as much would keep fresh.
 func (f *fresh) forecast() []BudgetFreshness {
 	some, share := f.outlooks()
 	var all []BudgetFreshness
 	var rates []float64
-	for _, times := range [...]float64{0.25, 0.5, 1, 2, 4} {
+	for _, times := range budgets {
 		all = append(all, BudgetFreshness{Budget: int64(math.Round(times * float64(f.asked.Budget)))})
 		rates = append(rates, times*f.asked.perSecond()*share)
 	}
@@ -272,7 +297,8 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 	sum := Freshness{
 		Pages: f.Pages + o.Pages, Freshness: pages(f.Freshness, o.Freshness), MeanAgeS: pages(f.MeanAgeS, o.MeanAgeS),
 		Weighted: mean(f.Weighted, o.Weighted, f.weight, o.weight), weight: f.weight + o.weight,
-		Policy: f.Policy, Budget: f.Budget + o.Budget, IntervalS: f.IntervalS,
+		embarrassment: f.embarrassment,
+		Policy:        f.Policy, Budget: f.Budget + o.Budget, IntervalS: f.IntervalS,
 		Requests: f.Requests + o.Requests, Last: f.Last + o.Last,
 		UnderWay: f.UnderWay + o.UnderWay, Waiting: f.Waiting + o.Waiting,
 		ExpectedChanged: pages(f.ExpectedChanged, o.ExpectedChanged), FoundChanged: pages(f.FoundChanged, o.FoundChanged),
@@ -313,6 +339,7 @@ func (f *fresh) freshness(now time.Time) *Freshness {
 		return nil
 	}
 	found := *f.known
+	found.embarrassment = f.asked.Embarrassment
 	found.Policy, found.Budget, found.IntervalS = f.asked.Policy, f.asked.Budget, f.asked.Interval.Seconds()
 	found.Last, found.Requests = f.pacer.Requests(now)
 	return &found

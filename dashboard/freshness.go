@@ -41,6 +41,10 @@ func (s *server) freshness(*http.Request) (any, error) {
 		{"Visits that wait for their site", units.Count(int64(f.Waiting))},
 		{"Policy", f.Policy},
 	}
+	if e := n.Embarrassment; e != nil {
+		shown.Facts = append(shown.Facts, Row{"Queries a day that stale copies embarrass", fmt.Sprintf("%.3g; %.3g if all pages were visited alike, %.3g with twice the budget",
+			e.Expected, e.Uniform, e.Double)})
+	}
 	shown.Charts = []chart{
 		{Title: "Copies believed to be up to date", unit: percent, most: 1, Lines: []line{
 			level("all pages", past, func(m reading) float64 { return m.fresh })}},

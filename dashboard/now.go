@@ -46,8 +46,13 @@ type now struct {
 		Cause  string `json:"cause"`
 		Remedy string `json:"remedy"`
 	} `json:"trouble"`
-	Fleet   fleetNow  `json:"fleet"`
-	Refresh *freshNow `json:"refresh"`
+	Fleet         fleetNow  `json:"fleet"`
+	Refresh       *freshNow `json:"refresh"`
+	Embarrassment *struct {
+		Expected float64 `json:"expected_per_day"`
+		Uniform  float64 `json:"uniform_per_day"`
+		Double   float64 `json:"double_budget_per_day"`
+	} `json:"embarrassment"`
 }
 
 // freshNow is what is believed of the copy.

@@ -69,6 +69,8 @@ var (
 		"Visits that were picked and not made yet.", []string{"state"}, nil)
 	metricFindings = prometheus.NewDesc("freshet_refresh_changed_ratio",
 		"Share of recent visits that were expected to find a change, and that found one.", []string{"of"}, nil)
+	metricEmbarrassment = prometheus.NewDesc("freshet_refresh_embarrassing_queries_per_day",
+		"Queries a day that are expected to be answered by a stale copy, clicked, and found wrong or gone.", []string{"by"}, nil)
 	metricDisk = prometheus.NewDesc("freshet_disk_free_bytes",
 		"Free bytes of the data directory's disk.", nil, nil)
 )
@@ -82,6 +84,7 @@ func (collector) Describe(out chan<- *prometheus.Desc) {
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
 		metricChanges, metricVariation,
 		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings,
+		metricEmbarrassment,
 	} {
 		out <- d
 	}
@@ -148,6 +151,11 @@ func (collector) collectFreshness(out chan<- prometheus.Metric, f *crawl.Freshne
 		{metricFindings, f.ExpectedChanged, []string{"expected"}}, {metricFindings, f.FoundChanged, []string{"found"}},
 	} {
 		out <- prometheus.MustNewConstMetric(m.of, prometheus.GaugeValue, m.value, m.label...)
+	}
+	if e := f.Embarrassment(); e != nil {
+		for by, value := range map[string]float64{"policy": e.Expected, "uniform": e.Uniform, "double_budget": e.Double} {
+			out <- prometheus.MustNewConstMetric(metricEmbarrassment, prometheus.GaugeValue, value, by)
+		}
 	}
 }
 

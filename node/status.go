@@ -58,6 +58,8 @@ type Status struct {
 	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
 	Memory        memory.Usage     `json:"memory"`            // who holds how much
 	Refresh       *crawl.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
+	// Embarrassment is there once weights come from a log of queries.
+	Embarrassment *crawl.Embarrassment `json:"embarrassment,omitempty"`
 }
 
 // Status returns what the crawl is doing. It may be called at any time until Close.
@@ -72,7 +74,7 @@ func (n *Node) Status() Status {
 		QueuedNew:    int64(known.Queues.QueuedNew), QueuedDue: int64(known.Queues.QueuedDue),
 		NotModified: known.NotModified, Changed: known.Changed, Audits: known.Audits, Lies: known.Lies,
 		Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
-		Memory: n.budget.Usage(), Refresh: known.Refresh,
+		Memory: n.budget.Usage(), Refresh: known.Refresh, Embarrassment: known.Refresh.Embarrassment(),
 	}
 	s.Pages, s.Sites, s.URLsDiscovered = known.Pages, known.Sites, known.Known
 	s.URLsFailed, s.Bytes, s.RobotsWaiting = known.Failed, known.Bytes, int64(known.Queues.Shelved)

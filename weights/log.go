@@ -86,6 +86,9 @@ func (t *Tree) branch(s Sighting) *int {
 type Log struct {
 	tree    Tree
 	queries int
+	timed   bool    // some query's time was told
+	first   float64 // of these times, in seconds
+	last    float64
 	slots   map[Slot]int32 // index in tallies
 	tallies []slotTally    // in the order in which the slots came up
 	pages   []pageTally
@@ -111,6 +114,24 @@ type slotCount struct {
 
 // Query begins a query: the sightings that follow are its.
 func (l *Log) Query() { l.queries++ }
+
+// At says when the query that has begun last was asked, in seconds from any beginning.
+func (l *Log) At(seconds float64) {
+	if !l.timed {
+		l.timed, l.first, l.last = true, seconds, seconds
+	}
+	l.first, l.last = min(l.first, seconds), max(l.last, seconds)
+}
+
+// PerDay returns how many queries a day there were. A log that says nothing of times, or one time only, is taken to be
+// of one day.
+func (l *Log) PerDay() float64 {
+	const day = 86400
+	if l.last <= l.first {
+		return float64(l.queries)
+	}
+	return float64(l.queries) * day / (l.last - l.first)
+}
 
 // Queries returns how many have begun.
 func (l *Log) Queries() int { return l.queries }

@@ -231,3 +231,30 @@ func TestMix(t *testing.T) {
 		}
 	}
 }
+
+// TestPerDay holds how many queries a day a log tells of.
+func TestPerDay(t *testing.T) {
+	for _, test := range []struct {
+		times []float64 // of queries; NaN: not told
+		want  float64
+	}{
+		{nil, 0},
+		{[]float64{math.NaN(), math.NaN()}, 2},
+		{[]float64{5}, 1},
+		{[]float64{7, 7, 7}, 3},
+		{[]float64{43200, 0, 21600}, 6},
+		{[]float64{0, math.NaN(), 2 * 86400, 86400}, 2},
+		{[]float64{-86400, 0}, 2},
+	} {
+		var l weights.Log
+		for _, at := range test.times {
+			l.Query()
+			if !math.IsNaN(at) {
+				l.At(at)
+			}
+		}
+		if got := l.PerDay(); got != test.want {
+			t.Errorf("queries at %v: %v a day, want %v", test.times, got, test.want)
+		}
+	}
+}

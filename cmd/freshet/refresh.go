@@ -56,8 +56,6 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	}
 	o := &crawl.Refresh{Budget: s.budget, Interval: time.Duration(s.interval), Policy: s.policy}
 	log, byClicks := strings.CutPrefix(s.weights, "clicks:")
-	var found map[string]float64
-	var other float64
 	var err error
 	switch {
 	case s.weights == "uniform":
@@ -66,9 +64,12 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	case s.weights == "clicks":
 		err = errors.New("clicks: want clicks:FILE, the log of queries")
 	case byClicks:
-		found, other, err = plan.ClickWeights(log)
-		o.Weight = weightIn(found, other)
+		var clicks *plan.Clicks
+		if clicks, err = plan.ClickWeights(log); err == nil {
+			o.Weight, o.Embarrassment = weightIn(clicks.Pages, clicks.Other), clicks.Embarrassment
+		}
 	default:
+		var found map[string]float64
 		found, err = plan.ReadWeights(s.weights, nil)
 		o.Weight = weightIn(found, 1)
 	}

@@ -17,17 +17,23 @@ func TestWeightsSetting(t *testing.T) {
 	table, log, empty := filepath.Join(dir, "weights.csv"), filepath.Join(dir, "log.csv"), filepath.Join(dir, "empty.csv")
 	put(t, table, "url,weight\nhttp://a.test/,7\n")
 	put(t, log, "query,url,page,position,clicked,changed,answer\nq,http://a.test/,1,1,1,1,wrong\nq,http://b.test/,1,2,0,1,\n")
+	timed, late := filepath.Join(dir, "timed.csv"), filepath.Join(dir, "late.csv")
+	put(t, timed, "time,query,url,page,position,clicked,changed,answer\n2026-01-31T00:00:00Z,q,http://a.test/,1,1,1,1,wrong\n1769860800,r,http://a.test/,1,1,1,1,wrong\n")
+	put(t, late, "time,query,url\nlate,q,http://a.test/\n")
 	put(t, empty, "query,url\n")
 	tests := []struct {
 		name, weights string
 		a, other      float64 // 0: no weights
+		embarrassment float64
 		rank          time.Duration
 		fault         string
 	}{
 		{name: "uniform", weights: "uniform"},
 		{name: "pagerank", weights: "pagerank", rank: 6 * time.Hour},
 		{name: "a table", weights: table, a: 7, other: 1},
-		{name: "clicks", weights: "clicks:" + log, a: 1.1628, other: 0.9419}, // (5/6 · 5/9) and (3/4 · 1/2) by the mean, 43/108
+		{name: "clicks", weights: "clicks:" + log, a: 1.1628, other: 0.9419, embarrassment: 0.3981},                          // (5/6 · 5/9) and (3/4 · 1/2) by the mean, 43/108
+		{name: "clicks with times", weights: "clicks:" + timed, a: 1, other: 0.9091, embarrassment: 4 * 11.0 / 12 * 23 / 24}, // 2 in half a day
+		{name: "a time that is none", weights: "clicks:" + late, fault: `late.csv:2:1: time "late": want one such as`},
 		{name: "no clicks", weights: "clicks:" + empty, a: 1, other: 1},
 		{name: "clicks of no log", weights: "clicks", fault: "--weights: clicks: want clicks:FILE"},
 		{name: "no file", weights: "clicks:" + filepath.Join(dir, "none"), fault: "no such file"},
@@ -43,6 +49,9 @@ func TestWeightsSetting(t *testing.T) {
 					t.Errorf("error %v, want %q", err, test.fault)
 				}
 				return
+			}
+			if math.Abs(o.Embarrassment-test.embarrassment) > 1e-4 {
+				t.Errorf("a stale copy of weight 1 embarrasses %v queries a day, want %v", o.Embarrassment, test.embarrassment)
 			}
 			if o.Rank != test.rank || (o.Weight == nil) != (test.a == 0) {
 				t.Fatalf("rank %v, weights %v", o.Rank, o.Weight != nil)

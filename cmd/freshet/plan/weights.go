@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ import (
 
 // queryColumns are the columns of a log of queries, weightColumns those of a table of weights.
 var (
-	queryColumns  = []string{"query", "url", "page", "position", "clicked", "changed", "answer"}
+	queryColumns  = []string{"query", "url", "page", "position", "clicked", "changed", "answer", "time"}
 	weightColumns = []string{"url", "weight"}
 )
 
@@ -56,7 +57,9 @@ func weightsCommand() *cobra.Command {
 			"  position  place on that page, from 1; empty: not returned\n" +
 			"  clicked   1 if the user clicked, default 0\n" +
 			"  changed   1 if the page had changed since it was copied, 0 if not; empty: not known\n" +
-			"  answer    of a clicked page that had changed: right, wrong or broken; empty: not known\n\n" +
+			"  answer    of a clicked page that had changed: right, wrong or broken; empty: not known\n" +
+			"  time      when the query was asked, such as 2026-01-31T12:00:00Z or in seconds since 1970; without it the\n" +
+			"            log is taken to be of one day\n\n" +
 			"Pages with little data lean towards the others, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
 			"file of url and weight, each source first brought to mean 1; a page that a source does not have is like its\n" +
 			"mean. The out file is CSV: url, weight, for plan --weights.",
@@ -184,6 +187,9 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 		if q := t.Text("query"); q != query || log.Queries() == 0 {
 			query = strings.Clone(q)
 			log.Query()
+			if err := readTime(t, log); err != nil {
+				return nil, nil, err
+			}
 		}
 		url := t.Text("url")
 		number, known := numbers[url]
@@ -195,6 +201,24 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 		s.Page = number
 		log.Add(s)
 	}
+}
+
+// readTime reads when a query was asked, if the row says so.
+func readTime(t *table.Table, log *weights.Log) error {
+	text := t.Text("time")
+	if text == "" {
+		return nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		log.At(float64(at.UnixNano()) / 1e9)
+		return nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(seconds) || math.Abs(seconds) > 1e12 {
+		return t.Fault("time", "time %q: want one such as 2026-01-31T12:00:00Z, or seconds since 1970", text)
+	}
+	log.At(seconds)
+	return nil
 }
 
 // readSighting reads a row but for its page.
@@ -280,12 +304,18 @@ func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
 	}
 }
 
-// ClickWeights returns the weights that a log of queries gives the pages, in the mean 1, and that of a page which was
-// not there yet.
-func ClickWeights(file string) (found map[string]float64, other float64, err error) {
+// Clicks are the weights that a log of queries gives the pages, in the mean 1.
+type Clicks struct {
+	Pages         map[string]float64 // by URL
+	Other         float64            // of a page which was not there yet
+	Embarrassment float64            // queries a day that one stale copy of weight 1 embarrasses
+}
+
+// ClickWeights reads a log of queries.
+func ClickWeights(file string) (*Clicks, error) {
 	log, urls, err := readQueries(file, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	estimate := log.Estimate(usualStrength)
 	mean := 0.0
@@ -293,11 +323,11 @@ func ClickWeights(file string) (found map[string]float64, other float64, err err
 		mean += estimate.Weight(i) / float64(len(urls))
 	}
 	if mean == 0 { // nothing was shown
-		return nil, 1, nil
+		return &Clicks{Other: 1}, nil
 	}
-	found = make(map[string]float64, len(urls))
+	clicks := &Clicks{Pages: make(map[string]float64, len(urls)), Other: estimate.New() / mean, Embarrassment: mean * log.PerDay()}
 	for i, url := range urls {
-		found[url] = estimate.Weight(i) / mean
+		clicks.Pages[url] = estimate.Weight(i) / mean
 	}
-	return found, estimate.New() / mean, nil
+	return clicks, nil
 }
