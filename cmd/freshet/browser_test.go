@@ -72,3 +72,13 @@ func (b *browser) picture() []byte {
 	}
 	return png
 }
+
+// look returns what is seen of a page of whose fonts each has come or failed.
+func (b *browser) look(address string) []byte {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))
+	b.await("its fonts", func() bool {
+		return b.text("[...document.fonts].every(font => ['loaded', 'error'].includes(font.status))") == "true"
+	})
+	return b.picture()
+}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // ownFont returns a font that pages do not have by themselves.
@@ -73,18 +71,12 @@ func TestReplayEqualsSite(t *testing.T) {
 	put(t, config, "allow-private: true\ndelay: 0s\nlisten: \"\"\n")
 	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet", site.URL+"/")
 
-	picture := func(address string) []byte {
-		t.Helper()
-		b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))
-		b.await("the fonts", func() bool { return b.text("document.fonts.status") == "loaded" })
-		return b.picture()
-	}
-	live := picture(site.URL + "/")
+	live := b.look(site.URL + "/")
 	site.Close()
 
 	p := start(t, "view", data, "--listen", "127.0.0.1:0")
 	address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
-	if replayed := picture("http://" + address + "/web/" + site.URL + "/"); !bytes.Equal(live, replayed) {
+	if replayed := b.look("http://" + address + "/web/" + site.URL + "/"); !bytes.Equal(live, replayed) {
 		t.Errorf("the pictures differ: %d bytes of the site's, %d of the replay's", len(live), len(replayed))
 	}
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {

@@ -79,13 +79,8 @@ func TestSignInInBrowser(t *testing.T) {
 		b.do(at(page))
 		return b.text("document.querySelectorAll('a[href^=\"/web/\"]').length") != "0"
 	})
-	looks := func(address string) []byte {
-		b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))
-		b.await("its fonts", func() bool { return b.text("document.fonts.status") == "loaded" })
-		return b.picture()
-	}
-	live := looks(site.URL + "/")
-	b.await("its replay", func() bool { return bytes.Equal(looks("http://"+address+"/web/"+site.URL+"/"), live) })
+	live := b.look(site.URL + "/")
+	b.await("its replay", func() bool { return bytes.Equal(b.look("http://"+address+"/web/"+site.URL+"/"), live) })
 	if path := b.text("location.pathname"); !strings.HasPrefix(path, "/copy/") {
 		t.Errorf("it is at %s", path)
 	}
