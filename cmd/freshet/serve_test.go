@@ -205,4 +205,18 @@ func TestListenBeyondLoopback(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM, "finishing")
 	p.end()
+
+	freshet(t, command.ExitUsage, append(whole, "--plain-http")...)
+	p = start(t, append(whole[:5:5], "--plain-http")...)
+	p.awaitLine("serving")
+	answer, err := http.Get("http://127.0.0.1:" + port + "/api/v1/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without TLS and without the token: %d", answer.StatusCode)
+	}
+	p.signal(syscall.SIGTERM, "finishing")
+	p.end()
 }

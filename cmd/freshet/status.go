@@ -68,7 +68,13 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 			return l, err
 		}
 	}
-	if s.tlsCert != "" || s.tlsKey != "" {
+	switch {
+	case s.tlsCert == "" && s.tlsKey == "":
+	case s.tlsKey == "":
+		return l, errors.New("--tls-cert: want --tls-key too")
+	case s.tlsCert == "":
+		return l, errors.New("--tls-key: want --tls-cert too")
+	default:
 		pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
 		if err != nil {
 			return l, fmt.Errorf("--tls-cert %q, --tls-key %q: %w", s.tlsCert, s.tlsKey, err)

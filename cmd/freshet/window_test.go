@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,7 +36,7 @@ func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 			title, text = hostileTitle, fmt.Sprintf("wanted, for the %d. time", requests.Load())
 		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>%s</title><p>%s</p>", title, text)
+		fmt.Fprintf(w, "<title>%s</title><p>%s</p>", html.EscapeString(title), text)
 		for i := range 3 {
 			fmt.Fprintf(w, `<a href="%s/%d">more</a>`, strings.TrimSuffix(r.URL.Path, "/"), i)
 		}
@@ -121,7 +122,7 @@ func TestWindowInBrowser(t *testing.T) {
 	address := freeAddress(t, "127.0.0.1")
 	config := filepath.Join(dir, "freshet.yaml")
 	put(t, filepath.Join(dir, "seeds.txt"), "http://site.test/\n")
-	put(t, config, fmt.Sprintf("data: %s\nseeds: %s\nresolve: site.test=%s\nallow-private: true\ndelay: 50ms\nlisten: %s\ncontact: mailto:a@b.test\n",
+	put(t, config, fmt.Sprintf("data: %s\nseeds: %s\nresolve: site.test=%s\nallow-private: true\ndelay: 50ms\nlisten: %s\ncontact: mailto:a@b.test\nindex: true\n",
 		filepath.Join(dir, "data"), filepath.Join(dir, "seeds.txt"), strings.TrimPrefix(site.URL, "http://"), address))
 	daemon := start(t, "serve", "--config", config)
 	daemon.awaitLine("serving")
@@ -133,7 +134,21 @@ func TestWindowInBrowser(t *testing.T) {
 	before := b.text(stored)
 	b.await("the numbers move", func() bool { return b.text(stored) != before })
 
-	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search", "/find?q=site", "/page?url=http://site.test/"} {
+	const hit = "document.querySelector('article h2')"
+	b.await("a hit", func() bool {
+		b.do(at("/search?q=wanted"))
+		return b.text(hit) != "null"
+	})
+	title := b.text(hit + ".innerText")
+	if !strings.Contains(title, "</title><script>") || len([]rune(title)) > 301 {
+		t.Errorf("a hit of %d characters: %.200q", len([]rune(title)), title)
+	}
+	// What comes after a title that turns the reading round is read as ever.
+	if left := b.text("getComputedStyle(" + hit + ").unicodeBidi + getComputedStyle(document.querySelector('article .url.dim')).direction"); left != "isolateltr" {
+		t.Errorf("its title is %s", left)
+	}
+
+	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=wanted", "/find?q=site", "/page?url=http://site.test/"} {
 		name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
 		for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
 			b.do(chromedp.EmulateViewport(width, 900), at(path))
