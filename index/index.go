@@ -28,12 +28,13 @@ import (
 )
 
 const (
-	format      = "1" // of the documents; another one is rebuilt
-	pagesAtOnce = 64  // of a batch
-	bytesAtOnce = 4 << 20
-	longestText = 256 << 10 // bytes of a page's text that are indexed
-	gathering   = time.Second
-	looking     = 5 * time.Second // whether the folder is still there
+	format       = "1" // of the documents; another one is rebuilt
+	pagesAtOnce  = 64  // of a batch
+	bytesAtOnce  = 4 << 20
+	longestText  = 256 << 10 // bytes of a page's text that are indexed
+	longestTitle = 1 << 10   // bytes of its title
+	gathering    = time.Second
+	looking      = 5 * time.Second // whether the folder is still there
 )
 
 var (
@@ -316,7 +317,7 @@ func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*
 	if err != nil {
 		return nil, err
 	}
-	return &entry{said.Title, cut(said.Text), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
+	return &entry{cut(said.Title, longestTitle), cut(said.Text, longestText), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
 }
 
 // wanted tells whether a page may be found.
@@ -324,10 +325,10 @@ func wanted(row *store.Page) bool {
 	return row.State == store.StateLive && row.Versions > 0 && !row.NoIndex
 }
 
-// cut bounds a text.
-func cut(said string) string {
-	if len(said) > longestText {
-		said = strings.ToValidUTF8(said[:longestText], "")
+// cut bounds a text, in bytes.
+func cut(said string, most int) string {
+	if len(said) > most {
+		said = strings.ToValidUTF8(said[:most], "")
 	}
 	return said
 }

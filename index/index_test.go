@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -95,6 +97,27 @@ func TestIndexFollowsTheCrawl(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: "zebra"}))
 	want(t, found(t, x, index.Query{Words: "giraffe"}), crawled.URL(1, 1))
 	want(t, found(t, x, index.Query{Words: "first text"}), crawled.URL(0, 0), crawled.URL(0, 2), crawled.URL(0, 3), crawled.URL(1, 0), crawled.URL(1, 2), crawled.URL(1, 3))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLongTitle holds that a title of any length costs the index and its answers little.
+func TestLongTitle(t *testing.T) {
+	w := crawled.New(t, 1, 1)
+	x := open(t, options(t, w))
+	w.Set(crawled.URL(0, 0), "<title>"+strings.Repeat("é", 64<<10)+"</title><p>an okapi")
+	w.Visit(crawled.URL(0, 0))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hits, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	if err != nil || len(hits) != 1 {
+		t.Fatalf("%d hits, %v", len(hits), err)
+	}
+	if title := hits[0].Title; len(title) < 1000 || len(title) > 1<<10 || !utf8.ValidString(title) {
+		t.Errorf("a title of %d bytes", len(title))
+	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}

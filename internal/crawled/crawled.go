@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -96,10 +97,13 @@ func (w *Web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(out, "<title>Page</title><p>%s", text)
+	if !strings.HasPrefix(text, "<title>") {
+		text = "<title>Page</title><p>" + text
+	}
+	fmt.Fprint(out, text)
 }
 
-// Set changes a page; "" takes it away.
+// Set changes the text of a page, which may begin with a title element; "" takes it away.
 func (w *Web) Set(at, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
