@@ -136,7 +136,7 @@ func (g *guard) check(r *http.Request) (*http.Request, error) {
 // whoAsks returns what a request's token or cookie lets it do.
 func (g *guard) whoAsks(r *http.Request) (who role, byCookie bool, err error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		who, err = g.guesses.check(r, func() role { return g.roleOf(token) })
+		who, err = g.guesses.check(r, token, func() role { return g.roleOf(token) })
 		return who, false, err
 	}
 	cookie, err := r.Cookie(cookieName(r))
@@ -147,7 +147,7 @@ func (g *guard) whoAsks(r *http.Request) (who role, byCookie bool, err error) {
 	if err != nil || s.over() {
 		return nobody, false, errToken
 	}
-	who, err = g.guesses.check(r, func() role { return g.roleOfSession(s) })
+	who, err = g.guesses.check(r, cookie.Value, func() role { return g.roleOfSession(s) })
 	return who, true, err
 }
 

@@ -143,7 +143,8 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) {
 		askToken(w, r, http.StatusForbidden, next, err.Error())
 		return
 	}
-	who, err := g.guesses.check(r, func() role { return g.roleOf(strings.TrimSpace(r.PostFormValue("token"))) })
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	who, err := g.guesses.check(r, token, func() role { return g.roleOf(token) })
 	switch {
 	case errors.Is(err, errGuesses):
 		askToken(w, r, http.StatusTooManyRequests, next, err.Error())
@@ -183,19 +184,26 @@ const (
 type guesses struct {
 	seed maphash.Seed
 
-	mu    sync.Mutex
-	until [guessers]time.Time // when all wrong tokens are forgotten
+	mu     sync.Mutex
+	places [guessers]guessed
+}
+
+// guessed is what was wrong of late.
+type guessed struct {
+	until time.Time // when all of it is forgotten
+	last  uint64    // hash of the last: a program that was given a wrong token says it again and again, and guesses nothing
 }
 
 func newGuesses() *guesses { return &guesses{seed: maphash.MakeSeed()} }
 
 // check returns what a check makes of what a request presents. Who was wrong too often is not checked.
-func (g *guesses) check(r *http.Request, check func() role) (role, error) {
-	place := &g.until[maphash.Comparable(g.seed, sender(r))%guessers]
+func (g *guesses) check(r *http.Request, presented string, check func() role) (role, error) {
+	hash := maphash.String(g.seed, presented)
+	place := &g.places[maphash.Comparable(g.seed, sender(r))%guessers]
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := clock.Real().Now()
-	until := *place
+	until := place.until
 	if until.Before(now) {
 		until = now
 	}
@@ -204,11 +212,13 @@ func (g *guesses) check(r *http.Request, check func() role) (role, error) {
 		return nobody, errGuesses
 	}
 	who := check()
-	if who == nobody {
-		*place = until
-		return nobody, errToken
+	if who != nobody {
+		return who, nil
 	}
-	return who, nil
+	if hash != place.last {
+		*place = guessed{until, hash}
+	}
+	return nobody, errToken
 }
 
 // sender returns who sends a request: an address, of IPv6 a network. A proxy on this machine or in a private network says

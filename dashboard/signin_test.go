@@ -258,6 +258,11 @@ func TestGuesses(t *testing.T) {
 			h.ServeHTTP(w, r)
 			return w.Code
 		}
+		for range 3 * guessesAtOnce {
+			if code := ask("an old token", "198.51.100.8:1234", ""); code != http.StatusUnauthorized {
+				t.Fatalf("the same wrong token again: %d", code)
+			}
+		}
 		const guesser = "198.51.100.7:1234"
 		for i := range guessesAtOnce {
 			if code := ask(fmt.Sprint(i), guesser, fmt.Sprint("192.0.2.", i)); code != http.StatusUnauthorized {
@@ -267,7 +272,7 @@ func TestGuesses(t *testing.T) {
 		if code := ask(tokens.Token, "198.51.100.7:4321", ""); code != http.StatusTooManyRequests {
 			t.Errorf("after %d wrong tokens: %d", guessesAtOnce, code)
 		}
-		others := map[string]string{"203.0.113.9:1": "", "127.0.0.1:1": "198.51.100.7, 192.0.2.44", "10.0.0.1:1": "192.0.2.45", "[2001:db8::1]:1": ""}
+		others := map[string]string{"198.51.100.8:1234": "", "203.0.113.9:1": "", "127.0.0.1:1": "198.51.100.7, 192.0.2.44", "10.0.0.1:1": "192.0.2.45", "[2001:db8::1]:1": ""}
 		passed := 0
 		for remote, forwarded := range others {
 			if ask(tokens.Token, remote, forwarded) == http.StatusOK {
