@@ -24,6 +24,7 @@ type turn struct {
 	gate   frontier.Gate // of that host, after the answer
 	audit  bool          // asked for without the validators of the copy
 	record *store.Robots // of a robots.txt
+	said   string        // by the site's robots.txt about the use of the page
 	// unasked: of a robots.txt, no request was made for the address guard; its host owes no interval.
 	unasked bool
 }
@@ -139,6 +140,7 @@ func (s *Shard) start(t *turn) error {
 		s.done(t)
 		return nil
 	}
+	t.said = standing.Rules.Signals(row.URL).String()
 	request := s.request(t)
 	if _, slow := standing.Rules.CrawlDelay(); slow {
 		request.Once = true
@@ -295,7 +297,7 @@ func (s *Shard) processed(e Processed) error {
 	}
 	record := e.Page
 	record.Gate = storedGate(t.gate)
-	record.Unconditional = t.audit
+	record.Unconditional, record.SiteSignals = t.audit, t.said
 	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
 	s.setRetry(t, record)
 	if record.Links != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"freshet/consent"
 	"freshet/weburl"
 )
 
@@ -25,7 +26,8 @@ type reader struct {
 	waiting   []reference
 	base      *string // the first base's href
 	canonical *string // the first rel=canonical
-	titled    bool    // the title has been read
+	licenses  []string
+	titled    bool // the title has been read
 
 	// Where the next token stands.
 	inside   element // title, script, iframe, style or unseen: the next token is its text
@@ -66,6 +68,7 @@ func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
 	if r.canonical != nil {
 		page.Canonical, _ = from.Parse(*r.canonical)
 	}
+	page.license(from, r.licenses)
 	p.tokens.document, p.decoded, p.written, p.waiting = nil, r.decoded, r.written, r.waiting
 	if cap(p.written) > keepBuffer {
 		p.written, p.waiting = nil, nil
@@ -235,6 +238,7 @@ func (r *reader) carry(e element) {
 	case anchor, area:
 		if a.href != nil {
 			r.refer(a.href, weburl.RelAnchor, hasToken(a.rel, "nofollow"))
+			r.license(&a)
 		}
 	case base:
 		if r.base == nil && a.href != nil && r.nest.templates == 0 {
@@ -297,9 +301,17 @@ func (r *reader) link(a *attributes) {
 	if rel == weburl.RelCanonical && r.canonical == nil && len(a.href) > 0 {
 		r.canonical = kept(a.href)
 	}
+	r.license(a)
 	r.require(a.href, rel)
 	for ref := range candidates(a.imagesrcset) {
 		r.require(ref, weburl.RelEmbed)
+	}
+}
+
+// license keeps the target of a link of rel=license until the base is known.
+func (r *reader) license(a *attributes) {
+	if hasToken(a.rel, "license") && len(a.href) > 0 && len(a.href) <= maxReference && len(r.licenses) < maxLicenses {
+		r.licenses = append(r.licenses, string(a.href))
 	}
 }
 
@@ -309,7 +321,12 @@ func (r *reader) meta(a *attributes) {
 		r.require([]byte(refreshTarget(string(a.content))), weburl.RelRefresh)
 	}
 	if equalFold(a.name, "robots") || equalFold(a.name, r.opt.Agent) {
-		r.page.obey(string(a.content))
+		r.page.obey(consent.Meta, string(a.content))
+	}
+	for _, name := range []string{consent.TDMReservation, consent.TDMPolicy} {
+		if equalFold(a.name, name) {
+			r.page.Signals = r.page.Signals.With(consent.Meta, name, string(a.content))
+		}
 	}
 }
 

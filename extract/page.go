@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"freshet/consent"
 	"freshet/weburl"
 )
 
@@ -45,6 +46,8 @@ type Page struct {
 	Charset      string     // WHATWG name of the character set that HTML was read with
 	Text         [16]byte   // digest of the visible text; zero if there is none, and for all but HTML
 	SoftError    bool       // says of itself that it is an error page; of interest when the status was 200
+
+	Signals consent.Signals // what header and page say about the use of the page
 }
 
 // The bounds of Options that says nothing. DefaultMaxLinks and DefaultMaxUnpacked are the number of entries that a
@@ -119,6 +122,7 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	page := Page{Kind: KindOf(contentType, body)}
 	p.links.reset(own, &p.opt)
 	page.obeyHeader(header.Values("X-Robots-Tag"), p.opt.Agent)
+	page.heed(header, own)
 	canonical := p.links.addHeader(header.Values("Link"), own)
 	if ref := refreshTarget(header.Get("Refresh")); ref != "" {
 		p.links.resolve(own, ref, Link{Rel: weburl.RelRefresh})

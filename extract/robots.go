@@ -1,10 +1,15 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+
+	"freshet/consent"
+)
 
 // obey takes the directives of a robots meta element, or of X-Robots-Tag behind its agent. Unknown
 // ones are ignored; nothing takes back what another has asked.
-func (page *Page) obey(directives string) {
+func (page *Page) obey(source, directives string) {
+	page.Signals = page.Signals.With(source, consent.Directives, directives)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(directives), isListSeparator) {
 		switch word {
 		case "noindex":
@@ -35,7 +40,7 @@ func (page *Page) obeyHeader(values []string, agent string) {
 				}
 				part = rest
 			}
-			page.obey(part)
+			page.obey(consent.Header, part)
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 		page := i.parser.Extract(message.Header, body, f.URL)
 		f.TextDigest, f.TextVersion = store.TextDigest(page.Text), extract.TextVersion
 		f.NoIndex, f.NoArchive, f.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
-		f.SoftError, f.Charset, f.Canonical = page.SoftError, page.Charset, page.Canonical
+		f.SoftError, f.Charset, f.Canonical, f.PageSignals = page.SoftError, page.Charset, page.Canonical, page.Signals.String()
 		links := make([]store.OutLink, len(page.Links))
 		for n, link := range page.Links {
 			links[n] = store.NewOutLink(link.URL, link.Rel, link.NoFollow, link.LastMod)

@@ -158,7 +158,7 @@ func (w *worker) learn(v *visit) *store.Fetched {
 func describe(record *store.Fetched, page extract.Page) {
 	record.NoIndex, record.NoArchive, record.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
 	record.SoftError, record.Charset = page.SoftError, page.Charset
-	record.Canonical = page.Canonical
+	record.Canonical, record.PageSignals = page.Canonical, page.Signals.String()
 }
 
 // outLinks returns links as the store keeps them.

@@ -66,7 +66,7 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 		st.complete(row, n, r, &v)
 	case r.Outcome == OutcomeNotModified && row.Versions > 0:
 		v.Complete = true
-		st.back(row, n, r.At)
+		st.back(row, n, r.At, row.signals(r.SiteSignals, row.PageSignals))
 	case r.Outcome == OutcomeRedirected:
 		st.redirected(row, n, r)
 	case r.Outcome == OutcomeMissing:
@@ -104,6 +104,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	row.BodyDigest, row.TextDigest, row.TextVersion = r.BodyDigest, r.TextDigest, r.TextVersion
 	row.ETag, row.LastModified = r.ETag, r.LastModified
 	row.NoIndex, row.NoArchive, row.NoFollow = r.NoIndex, r.NoArchive, r.NoFollow
+	signalled := row.signals(r.SiteSignals, r.PageSignals)
 
 	switch {
 	case withdrawn:
@@ -120,8 +121,15 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 		st.live(row)
 		st.log(row, n, ChangeChanged, r.At)
 	default:
-		st.back(row, n, r.At)
+		st.back(row, n, r.At, signalled)
 	}
+}
+
+// signals notes what is said about the use of the page, and tells whether that is something else than before.
+func (row *pageRow) signals(site, page string) (other bool) {
+	other = row.SiteSignals != site || row.PageSignals != page
+	row.SiteSignals, row.PageSignals = site, page
+	return other
 }
 
 // sameText reports whether an answer has the page's visible text, as far as both have a text digest by
@@ -141,16 +149,16 @@ func (st *state) live(row *pageRow) {
 	st.setState(row, StateLive)
 }
 
-// back is the fate of a page with versions that is as it was: a change only if it had gone. A page
-// withdrawn for another reason than noarchive comes back too.
-func (st *state) back(row *pageRow, n uint64, at int64) {
+// back is the fate of a page with versions that is as it was: a change only if it had gone, or other things are said
+// about its use. A page withdrawn for another reason than noarchive comes back too.
+func (st *state) back(row *pageRow, n uint64, at int64, signalled bool) {
 	was := row.State
 	if row.withheld() {
 		st.steady(row)
 		return
 	}
 	st.live(row)
-	if was != StateLive {
+	if was != StateLive || signalled {
 		st.log(row, n, ChangeChanged, at)
 	}
 }
@@ -223,6 +231,7 @@ func (st *state) addVersion(row *pageRow, r *Fetched, noise bool) {
 	v := Version{
 		Number: row.Versions, At: r.At, Noise: noise, Status: r.Status, ContentType: r.ContentType,
 		Charset: r.Charset, Size: r.Size, BodyDigest: r.BodyDigest, TextDigest: r.TextDigest,
+		SiteSignals: r.SiteSignals, PageSignals: r.PageSignals,
 	}
 	if !r.NoArchive && !r.Revisit {
 		v.Capture = r.Capture

@@ -142,6 +142,10 @@ type Fetched struct {
 	Redirect     weburl.URL `cbor:"25,keyasint,omitzero"`  // target of a redirect
 	Permanent    bool       `cbor:"26,keyasint,omitempty"` // of a redirect: 301 or 308
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`  // what the page calls its URL
+	// What is said about the use of the page, as package consent writes it: by robots.txt when the page was asked for,
+	// and by the answer.
+	SiteSignals string `cbor:"40,keyasint,omitempty"`
+	PageSignals string `cbor:"41,keyasint,omitempty"`
 
 	Capture Pointer `cbor:"28,keyasint,omitzero"`  // set by CommitPages
 	Revisit bool    `cbor:"29,keyasint,omitempty"` // the capture is a revisit record

@@ -41,6 +41,8 @@ type Page struct {
 	NoArchive    bool       `cbor:"25,keyasint,omitempty"`
 	NoFollow     bool       `cbor:"26,keyasint,omitempty"`
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`
+	PageSignals  string     `cbor:"47,keyasint,omitempty"` // about the use of the page, as package consent writes it
+	SiteSignals  string     `cbor:"48,keyasint,omitempty"` // the same, of robots.txt: of the last visit that confirmed the copy
 
 	Versions uint32 `cbor:"30,keyasint,omitempty"` // number of the last version, 0 before the first
 	Visits   uint32 `cbor:"31,keyasint,omitempty"` // number of the last visit; the last 64 are kept
@@ -190,6 +192,8 @@ type Version struct {
 	TextDigest  TextDigest `cbor:"8,keyasint,omitzero"`
 	Capture     Pointer    `cbor:"9,keyasint,omitzero"` // zero: no body kept (noarchive)
 	Charset     string     `cbor:"10,keyasint,omitempty"`
+	SiteSignals string     `cbor:"11,keyasint,omitempty"` // about its use, as package consent writes it: of robots.txt
+	PageSignals string     `cbor:"12,keyasint,omitempty"` // and of the answer
 }
 
 // ChangeKind says what happened to a page. The numbers are part of the format.

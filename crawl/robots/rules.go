@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"freshet/consent"
 	"freshet/weburl"
 )
 
@@ -22,8 +23,9 @@ const MaxBytes = 512 << 10
 // Rules are what a robots.txt file asks of one crawler, read as RFC 9309 says. They are immutable and
 // safe for concurrent use; the zero value allows everything.
 type Rules struct {
-	text     string // holds the normalised patterns
+	text     string // holds the normalised patterns, and what is said about use
 	rules    []rule // longest pattern first, allow before disallow
+	usages   []usage
 	delay    time.Duration
 	hasDelay bool
 }
@@ -33,6 +35,20 @@ type rule struct {
 	from, to uint32
 	allow    bool
 	ended    bool // a $ stood behind the pattern
+}
+
+// usage is a line about the use of the pages that a pattern matches.
+type usage struct {
+	rule
+	signal bool   // Content-Signal; else Content-Usage
+	end    uint32 // of what the line says, as it is written: text[to+1:end]
+}
+
+func (u usage) name() string {
+	if u.signal {
+		return consent.ContentSignal
+	}
+	return consent.ContentUsage
 }
 
 func (r rule) length() int {
@@ -137,8 +153,9 @@ type parser struct {
 
 // group is what a file says to one agent; groups that name the same agent are merged.
 type group struct {
-	text     []byte // of each rule a byte of marks, the pattern, and a line end
+	text     []byte // of each rule a byte of marks, the pattern, and a line end; of a usage its words and another
 	count    int    // of rules
+	usages   int
 	delay    time.Duration
 	hasDelay bool
 }
@@ -147,10 +164,13 @@ type group struct {
 const (
 	allowMark = 1 << iota
 	endMark
+	usageMark
+	signalMark // of a usage
 )
 
 // line takes one line. Only rules end a run of user-agent lines: a Sitemap, a Crawl-delay or an
-// unknown word between two of them does not. A Crawl-delay is for the agents named before it.
+// unknown word between two of them does not. A Crawl-delay is for the agents named before it. Content-Usage and
+// Content-Signal are rules.
 func (p *parser) line(line []byte) {
 	key, value := field(line)
 	switch key {
@@ -169,6 +189,11 @@ func (p *parser) line(line []byte) {
 		p.ruled = true
 		if g := p.open(); g != nil && len(value) > 0 {
 			g.add(value, key == "allow", p.size)
+		}
+	case consent.ContentUsage, consent.ContentSignal:
+		p.ruled = true
+		if g := p.open(); g != nil && len(value) > 0 {
+			g.addUsage(value, key == consent.ContentSignal, p.size)
 		}
 	case "crawl-delay":
 		if delay, ok := crawlDelay(value); ok {
@@ -193,12 +218,37 @@ func (p *parser) open() *group {
 
 // add appends a rule. One that starts with neither a slash nor a star matches no URL.
 func (g *group) add(value []byte, allow bool, size int) {
-	if g.text == nil {
-		g.text = make([]byte, 0, size)
-	}
 	marks := byte(0)
 	if allow {
 		marks |= allowMark
+	}
+	g.pattern(value, marks, size)
+	g.count++
+}
+
+// addUsage appends a line about use: a pattern and white space, which may be missing, and then what it says.
+func (g *group) addUsage(value []byte, signal bool, size int) {
+	marks := byte(usageMark)
+	if signal {
+		marks |= signalMark
+	}
+	pattern := []byte("/")
+	if value[0] == '/' || value[0] == '*' {
+		if end := bytes.IndexAny(value, " \t"); end >= 0 {
+			pattern = value[:end]
+		} else {
+			return // a path, and nothing about it
+		}
+	}
+	g.pattern(pattern, marks, size)
+	g.text = append(append(g.text, value[:min(len(value), consent.MaxValue)]...), '\n')
+	g.usages++
+}
+
+// pattern appends the marks of a rule, and its pattern.
+func (g *group) pattern(value []byte, marks byte, size int) {
+	if g.text == nil {
+		g.text = make([]byte, 0, size)
 	}
 	value, ended := bytes.CutSuffix(value, []byte("$"))
 	if ended {
@@ -207,16 +257,24 @@ func (g *group) add(value []byte, allow bool, size int) {
 	g.text = append(g.text, marks)
 	g.text = normalise(g.text, value, true)
 	g.text = append(g.text, '\n')
-	g.count++
 }
 
 // rules returns what the group says, in as few bytes as it takes.
 func (g *group) rules() *Rules {
 	r := &Rules{text: string(g.text), rules: make([]rule, 0, g.count), delay: g.delay, hasDelay: g.hasDelay}
+	if g.usages > 0 {
+		r.usages = make([]usage, 0, g.usages)
+	}
 	for from := 0; from < len(r.text); {
 		marks := r.text[from]
 		end := from + 1 + strings.IndexByte(r.text[from+1:], '\n')
-		r.rules = append(r.rules, rule{uint32(from + 1), uint32(end), marks&allowMark != 0, marks&endMark != 0})
+		read := rule{uint32(from + 1), uint32(end), marks&allowMark != 0, marks&endMark != 0}
+		if marks&usageMark != 0 {
+			end += 1 + strings.IndexByte(r.text[end+1:], '\n')
+			r.usages = append(r.usages, usage{read, marks&signalMark != 0, uint32(end)})
+		} else {
+			r.rules = append(r.rules, read)
+		}
 		from = end + 1
 	}
 	slices.SortFunc(r.rules, func(a, b rule) int {
@@ -268,6 +326,10 @@ func field(line []byte) (key string, value []byte) {
 		return "crawl-delay", value
 	case "sitemap", "site-map":
 		return "sitemap", value
+	case consent.ContentUsage:
+		return consent.ContentUsage, value
+	case consent.ContentSignal:
+		return consent.ContentSignal, value
 	}
 	return "", nil
 }
@@ -322,10 +384,7 @@ func (r *Rules) Allowed(u weburl.URL) bool {
 	if path == "/robots.txt" || len(r.rules) == 0 {
 		return true
 	}
-	target := path
-	if strings.ContainsFunc(path, func(c rune) bool { return c == '%' || c == '*' || c == '$' || c <= ' ' || c >= 0x7f }) {
-		target = string(normalise(make([]byte, 0, len(path)+8), path, false))
-	}
+	target := targetOf(path)
 	searched := 0
 	for _, rule := range r.rules {
 		pattern := r.text[rule.from:rule.to]
@@ -341,13 +400,55 @@ func (r *Rules) Allowed(u weburl.URL) bool {
 	return true
 }
 
+// targetOf returns the path and query of a URL as patterns are compared with them.
+func targetOf(path string) string {
+	if strings.ContainsFunc(path, func(c rune) bool { return c == '%' || c == '*' || c == '$' || c <= ' ' || c >= 0x7f }) {
+		return string(normalise(make([]byte, 0, len(path)+8), path, false))
+	}
+	return path
+}
+
+// Signals returns what the file says about the use of u: of its Content-Usage lines those with the longest pattern that
+// matches, and of its Content-Signal lines too. Lines with equal patterns count all. A pattern without a star is
+// compared once; those with stars that would take more than 8 MiB of searching count as matching.
+func (r *Rules) Signals(u weburl.URL) (said consent.Signals) {
+	if len(r.usages) == 0 {
+		return nil
+	}
+	target := targetOf(u.RequestURI())
+	searched := 0
+	for _, signal := range []bool{false, true} {
+		longest := -1
+		var found consent.Signals
+		for _, line := range r.usages {
+			if line.signal != signal || line.length() < longest {
+				continue
+			}
+			pattern := r.text[line.from:line.to]
+			if strings.IndexByte(pattern, '*') >= 0 {
+				searched += len(target)
+			}
+			if searched <= maxSearch && !match(pattern, line.ended, target) {
+				continue
+			}
+			if line.length() > longest {
+				longest, found = line.length(), nil
+			}
+			found = found.With(consent.Robots, line.name(), r.text[line.to+1:line.end])
+		}
+		said = append(said, found...)
+	}
+	return said
+}
+
 // CrawlDelay returns the interval that the file asks the crawler to keep between requests, however
 // long. ok is false where it asks for none.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return r.delay, r.hasDelay }
 
 // Bytes returns how much memory the rules take.
 func (r *Rules) Bytes() int64 {
-	return int64(len(r.text)) + int64(cap(r.rules))*int64(unsafe.Sizeof(rule{})) + int64(unsafe.Sizeof(*r))
+	return int64(len(r.text)) + int64(cap(r.rules))*int64(unsafe.Sizeof(rule{})) + int64(cap(r.usages))*int64(unsafe.Sizeof(usage{})) +
+		int64(unsafe.Sizeof(*r))
 }
 
 // Digest returns a number that tells rules apart by what they allow, never 0.

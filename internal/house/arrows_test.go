@@ -17,6 +17,7 @@ var rooms = map[string]string{
 	"clock":      "",
 	"memory":     "",
 	"weburl":     "",
+	"consent":    "", // what signals mean is decided by their words alone
 	"store":      "weburl clock store/warc store/internal/format store/internal/database",
 	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
@@ -32,7 +33,7 @@ var rooms = map[string]string{
 
 	"frontier":      "weburl",
 	"fetch":         "weburl clock memory",
-	"extract":       "weburl",
+	"extract":       "weburl consent",
 	"text":          "weburl",
 	"change":        "",
 	"allocate":      "",
@@ -44,7 +45,7 @@ var rooms = map[string]string{
 	"feed":          "weburl store clock",
 	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
 	"node":          "weburl clock memory store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
-	"crawl/robots":  "weburl",                             // what robots.txt asks is decided without a clock
+	"crawl/robots":  "weburl consent",                     // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",

@@ -1,0 +1,159 @@
+package consent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Use is what somebody may do with a page.
+type Use uint8
+
+// The uses.
+const (
+	Search  Use = iota // to find the page, and show where it is
+	AIInput            // to give it to a model, to answer from
+	AITrain            // to train a model with it
+)
+
+// Uses returns all uses.
+func Uses() []Use { return []Use{Search, AIInput, AITrain} }
+
+var useNames = [...]string{"search", "ai-input", "ai-train"}
+
+// String returns "search", "ai-input" or "ai-train".
+func (u Use) String() string { return useNames[u] }
+
+// ParseUse is the inverse of String.
+func ParseUse(name string) (Use, error) {
+	i := slices.Index(useNames[:], name)
+	if i < 0 {
+		return 0, fmt.Errorf("consent: use %q: want %s", name, strings.Join(useNames[:], ", "))
+	}
+	return Use(i), nil
+}
+
+// Verdict is what signals mean for a use.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unsaid Verdict = iota
+	Allowed
+	Disallowed
+)
+
+// String returns "unsaid", "allowed" or "disallowed".
+func (v Verdict) String() string { return [...]string{"unsaid", "allowed", "disallowed"}[v] }
+
+// Where signals stand.
+const (
+	Robots = "robots.txt"
+	Header = "header"
+	Meta   = "meta"
+	Link   = "link"
+)
+
+// The names of signals, in lower case.
+const (
+	ContentUsage   = "content-usage"
+	ContentSignal  = "content-signal"
+	TDMReservation = "tdm-reservation"
+	TDMPolicy      = "tdm-policy"
+	Directives     = "robots" // of a robots meta element or an X-Robots-Tag
+	License        = "license"
+)
+
+// The bounds of what is kept of one page. What goes beyond is left out.
+const (
+	MaxSignals = 16
+	MaxValue   = 512 // bytes
+)
+
+// A Signal is something that is said about the use of a page.
+type Signal struct {
+	Source string // where it stands: one of the constants
+	Name   string // one of the constants
+	Value  string // as it is written, white space folded, at most MaxValue bytes
+}
+
+// String returns the signal as a line: its source, its name, a colon, its value.
+func (s Signal) String() string { return s.Source + " " + s.Name + ": " + s.Value }
+
+// Signals are what is said about the use of one page.
+type Signals []Signal
+
+// With returns the signals and one more, unless it says nothing about a use, is there already, or goes beyond the
+// bounds. A directive of robots that is about no use, such as nofollow, says nothing.
+func (s Signals) With(source, name, value string) Signals {
+	more := Signal{source, name, cut(strings.ToValidUTF8(value, "\uFFFD"))}
+	if more.Value == "" || name == Directives && !more.speaks() || len(s) >= MaxSignals || slices.Contains(s, more) {
+		return s
+	}
+	return append(s, more)
+}
+
+// cut folds white space, and control characters with it, and bounds the length.
+func cut(value string) string {
+	value = strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 }), " ")
+	if len(value) > MaxValue {
+		value = strings.TrimRight(strings.ToValidUTF8(value[:MaxValue], ""), " ")
+	}
+	return value
+}
+
+// String returns the signals as text, a line each.
+func (s Signals) String() string {
+	lines := s.Lines()
+	return strings.Join(lines, "\n")
+}
+
+// Lines returns the signals as a line each.
+func (s Signals) Lines() []string {
+	lines := make([]string, len(s))
+	for i, signal := range s {
+		lines[i] = signal.String()
+	}
+	return lines
+}
+
+// Parse is the inverse of String. It passes over lines that are no signals, and those beyond the bounds.
+func Parse(text string) (s Signals) {
+	for line := range strings.Lines(text) {
+		source, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		name, value, found := strings.Cut(rest, ": ")
+		if found && slices.Contains([]string{Robots, Header, Meta, Link}, source) && known(name) {
+			s = s.With(source, name, value)
+		}
+	}
+	return s
+}
+
+// known tells whether there are signals of a name.
+func known(name string) bool {
+	return slices.Contains([]string{ContentUsage, ContentSignal, TDMReservation, TDMPolicy, Directives, License}, name)
+}
+
+// Verdict returns what the signals mean for a use.
+func (s Signals) Verdict(u Use) Verdict {
+	strictest := Unsaid
+	for _, signal := range s {
+		strictest = max(strictest, signal.verdict(u))
+	}
+	return strictest
+}
+
+// Reserved tells whether one of the uses is disallowed.
+func (s Signals) Reserved(uses []Use) bool {
+	return slices.ContainsFunc(uses, func(u Use) bool { return s.Verdict(u) == Disallowed })
+}
+
+// Licenses returns the targets of the links of rel=license.
+func (s Signals) Licenses() (targets []string) {
+	for _, signal := range s {
+		if signal.Name == License {
+			targets = append(targets, signal.Value)
+		}
+	}
+	return targets
+}

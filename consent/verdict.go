@@ -1,0 +1,116 @@
+package consent
+
+import (
+	"slices"
+	"strings"
+)
+
+// verdict returns what one signal means for a use.
+func (s Signal) verdict(u Use) Verdict {
+	switch s.Name {
+	case ContentUsage:
+		return s.usage(u)
+	case ContentSignal:
+		return stricter(s.said(u.String()), "yes", "no")
+	case TDMReservation:
+		return s.mining(u)
+	case Directives:
+		return s.directives(u)
+	}
+	return Unsaid
+}
+
+// usageLabels are the categories of the AIPREF vocabulary that are part of a use, those of earlier drafts among them.
+var usageLabels = [...][]string{
+	Search:  {"search"},
+	AIInput: {"ai-use", "ai-output"},
+	AITrain: {"train-ai", "train-genai"},
+}
+
+// anyBot is the category of earlier drafts that has all others in it: it holds where they say nothing.
+const anyBot = "bots"
+
+func (s Signal) usage(u Use) Verdict {
+	var values []string
+	for _, label := range usageLabels[u] {
+		values = append(values, s.said(label)...)
+	}
+	if v := stricter(values, "y", "n"); v != Unsaid {
+		return v
+	}
+	return stricter(s.said(anyBot), "y", "n")
+}
+
+// stricter returns the strictest of what values say.
+func stricter(values []string, yes, no string) Verdict {
+	switch {
+	case slices.Contains(values, no):
+		return Disallowed
+	case slices.Contains(values, yes):
+		return Allowed
+	}
+	return Unsaid
+}
+
+// said returns the values that the members of a dictionary with a key have, in lower case and without parameters. What
+// is no member is passed over, so that a fault in one of them does not undo the others.
+func (s Signal) said(key string) (values []string) {
+	list := s.Value
+	if s.Source == Robots && (strings.HasPrefix(list, "/") || strings.HasPrefix(list, "*")) {
+		_, list, _ = strings.Cut(list, " ") // the path that it is for
+	}
+	for member := range strings.SplitSeq(list, ",") {
+		name, value, found := strings.Cut(member, "=")
+		value, _, _ = strings.Cut(value, ";")
+		if found && strings.EqualFold(strings.TrimSpace(name), key) {
+			values = append(values, strings.ToLower(strings.TrimSpace(value)))
+		}
+	}
+	return values
+}
+
+// mining reads TDMRep: to mine text and data is to use it as input of models, and to train them.
+func (s Signal) mining(u Use) Verdict {
+	switch {
+	case u == Search:
+		return Unsaid
+	case s.Value == "1":
+		return Disallowed
+	case s.Value == "0":
+		return Allowed
+	}
+	return Unsaid
+}
+
+// directives reads robots directives. noimageai is about images: it is kept, and says nothing of a text.
+func (s Signal) directives(u Use) Verdict {
+	for word := range s.words() {
+		switch word {
+		case "noindex", "none":
+			if u == Search {
+				return Disallowed
+			}
+		case "noai":
+			if u != Search {
+				return Disallowed
+			}
+		}
+	}
+	return Unsaid
+}
+
+// speaks tells whether a list of robots directives has one that is about a use.
+func (s Signal) speaks() bool {
+	for word := range s.words() {
+		switch word {
+		case "noindex", "none", "noai", "noimageai":
+			return true
+		}
+	}
+	return false
+}
+
+// words are the directives of a list.
+func (s Signal) words() func(yield func(string) bool) {
+	return strings.FieldsFuncSeq(strings.ToLower(s.Value), func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+}

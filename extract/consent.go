@@ -1,0 +1,45 @@
+package extract
+
+import (
+	"net/http"
+
+	"freshet/consent"
+	"freshet/weburl"
+)
+
+// maxLicenses bounds the licenses that are taken from a header, and from a document.
+const maxLicenses = 4
+
+// heed takes what a header says about use, but for X-Robots-Tag.
+func (page *Page) heed(header http.Header, own weburl.URL) {
+	for _, name := range []string{consent.ContentUsage, consent.ContentSignal, consent.TDMReservation, consent.TDMPolicy} {
+		for _, value := range header.Values(name) {
+			page.Signals = page.Signals.With(consent.Header, name, value)
+		}
+	}
+	var licenses []string
+	for _, value := range header.Values("Link") {
+		rest := value[:min(len(value), maxHeader)]
+		for {
+			var v linkValue
+			var ok bool
+			if v, rest, ok = nextLinkValue(rest); !ok {
+				break
+			}
+			if hasToken([]byte(v.rel), "license") && (!v.anchored || samePage(own, v.anchor)) && len(licenses) < maxLicenses {
+				licenses = append(licenses, v.target)
+			}
+		}
+	}
+	page.license(own, licenses)
+}
+
+// license takes the targets of links of rel=license, as URLs where they are some.
+func (page *Page) license(base weburl.URL, targets []string) {
+	for _, target := range targets {
+		if u, err := base.Parse(target); err == nil {
+			target = u.String()
+		}
+		page.Signals = page.Signals.With(consent.Link, consent.License, target)
+	}
+}
