@@ -91,6 +91,7 @@ type Version struct {
 	WARC        string    `json:"warc,omitempty"` // file that holds the capture, if it is kept
 	OffsetBytes int64     `json:"offset_bytes,omitempty"`
 	LengthBytes int64     `json:"length_bytes,omitempty"`
+	Signals     []string  `json:"signals,omitempty"` // what site and page said about its use
 }
 
 // Content is the decoded body of a version.

@@ -59,7 +59,7 @@ func TestCommandsRun(t *testing.T) {
 
 // placeholders are what words in capitals stand for; ADDR is the daemon's address.
 var placeholders = map[string]string{
-	"COMMAND": "crawl", "DIR": "folder", "FILE": "file", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1",
+	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1",
 }
 
 // form is what makes a command quick, or whole: the flags take the place of those of the same name.

@@ -23,12 +23,16 @@ import (
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
-		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, a sitemap of what is live,\n" +
-			"the graph of pages and links, for the lab, or a partition, whole, for another data directory to import.\n" +
+		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, what the live pages say, a\n" +
+			"sitemap of what is live, the graph of pages and links, for the lab, or a partition, whole, for another data\n" +
+			"directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
 			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
+			"Texts are lines of JSON. Pages whose site or author disallows one of --uses are left out of them. The cursor that\n" +
+			"is printed goes to --since the next time: then only pages are written that have changed, and which ones ended.\n" +
 			"While a crawl is running in the directory, export a snapshot of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
+			"  freshet export --text texts.jsonl.zst\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -37,14 +41,22 @@ func exportCommand() *cobra.Command {
 	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc and --cdxj: captures of withdrawn pages too")
 	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
+	plainTexts := cmd.Flags().String("text", "", "file to write what the live pages say to, a line of JSON each; compressed if the name ends in .zst; - for standard output")
+	markdown := cmd.Flags().String("markdown", "", "the same, as Markdown")
+	since := cmd.Flags().String("since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
+	uses := cmd.Flags().StringSlice("uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
 	sitemap := cmd.Flags().String("sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
 	site := cmd.Flags().String("site", "", "of the sitemap: only pages of this site, such as https://example.org")
 	published := cmd.Flags().String("sitemap-url", "", "URL of the folder where the sitemaps will be; needed for more than 50,000 pages")
 	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *partition < 0 {
-			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --sitemap, --graph or --partition"))
+		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
+			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --text, --markdown, --sitemap, --graph or --partition"))
+		}
+		wanted, err := usesOf(*uses)
+		if err != nil {
+			return command.Usage(fmt.Errorf("--uses: %w", err))
 		}
 		s, err := atRest(cmd.Context(), *data, "export that, with --data COPY", func() (*store.Store, error) {
 			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
@@ -63,7 +75,7 @@ func exportCommand() *cobra.Command {
 		}
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "exporting "+*data)
 		defer progress.stop()
-		said := func(name string) {
+		wrote := func(name string) {
 			if name != "-" {
 				progress.println(cmd.ErrOrStderr(), name+", "+sizeOf(name))
 			}
@@ -90,14 +102,31 @@ func exportCommand() *cobra.Command {
 			if err := command.WriteTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
-			said(file.name)
+			wrote(file.name)
+		}
+		said := newTextExport(s, *since, wanted)
+		defer said.close()
+		for _, file := range []struct {
+			name     string
+			markdown bool
+		}{{*plainTexts, false}, {*markdown, true}} {
+			if file.name == "" {
+				continue
+			}
+			progress.say("writing %s", file.name)
+			if err := command.WriteTo(file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
+				return err
+			}
+			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
+				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page")))
+			fmt.Fprintln(command.Beside(cmd, file.name), said.next)
 		}
 		if *sitemap != "" {
 			progress.say("writing %s", *sitemap)
 			if err := writeSitemaps(s, *sitemap, *site, *published); err != nil {
 				return err
 			}
-			said(*sitemap)
+			wrote(*sitemap)
 		}
 		if *partition < 0 {
 			return nil
@@ -108,7 +137,7 @@ func exportCommand() *cobra.Command {
 		progress.say("writing partition %d", *partition)
 		err = command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
 		if err == nil {
-			said(*out)
+			wrote(*out)
 		}
 		return err
 	}

@@ -307,7 +307,8 @@ func pageOf(row store.Page) dashboard.Page {
 
 func versionOf(v store.Version) dashboard.Version {
 	return dashboard.Version{Version: v.Number, At: time.Unix(0, v.At).UTC(), Noise: v.Noise, Status: v.Status, ContentType: v.ContentType,
-		SizeBytes: v.Size, Digest: fmt.Sprintf("%x", v.BodyDigest[:]), WARC: v.Capture.File, OffsetBytes: v.Capture.Offset, LengthBytes: v.Capture.Length}
+		SizeBytes: v.Size, Digest: fmt.Sprintf("%x", v.BodyDigest[:]), WARC: v.Capture.File, OffsetBytes: v.Capture.Offset, LengthBytes: v.Capture.Length,
+		Signals: signalsOf(v.SiteSignals, v.PageSignals).Lines()}
 }
 
 func whenNs(ns int64) *time.Time {

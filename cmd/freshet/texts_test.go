@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestTextExport exports the texts of a site of which some pages disallow some uses, lets pages change, end and disallow,
+// and holds that the export of what has changed brings the first one to what a whole one is then.
+func TestTextExport(t *testing.T) {
+	var later atomic.Bool
+	page := func(w http.ResponseWriter, r *http.Request, head, words string) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<html lang=en><head><title>Page %s</title>%s</head><body><p>%s</p>", r.URL.Path, head, strings.Repeat(words+" ", 12))
+		for _, name := range []string{"plain", "noai", "usage", "mined", "signal/a", "twin", "ends"} {
+			fmt.Fprintf(w, "<a href=/%s>x</a> ", name)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		page(w, r, "<link rel=license href=/terms>", "The first page tells what the others are about.")
+	})
+	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "User-agent: *\nAllow: /\nDisallow: /terms\nContent-Signal: /signal/ search=yes, ai-train=no\n")
+	})
+	mux.HandleFunc("GET /plain", func(w http.ResponseWriter, r *http.Request) {
+		words := "A plain page says the same for long, and then something else."
+		if later.Load() {
+			words = "Now it says something else, as was to be expected of it."
+		}
+		page(w, r, "", words)
+	})
+	mux.HandleFunc("GET /twin", func(w http.ResponseWriter, r *http.Request) {
+		head := ""
+		if later.Load() {
+			head = `<meta name=robots content=noai>`
+		}
+		page(w, r, head, "The first page tells what the others are about.")
+	})
+	mux.HandleFunc("GET /noai", func(w http.ResponseWriter, r *http.Request) {
+		page(w, r, `<meta name=robots content=noai>`, "Nobody may train with this.")
+	})
+	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Usage", "train-ai=n")
+		page(w, r, "", "A header says that nobody may train with this.")
+	})
+	mux.HandleFunc("GET /mined", func(w http.ResponseWriter, r *http.Request) {
+		page(w, r, `<meta name="tdm-reservation" content="1">`, "Mining is reserved here.")
+	})
+	mux.HandleFunc("GET /signal/a", func(w http.ResponseWriter, r *http.Request) {
+		page(w, r, "", "The site's robots.txt says that nobody may train with this.")
+	})
+	mux.HandleFunc("GET /ends", func(w http.ResponseWriter, r *http.Request) {
+		if later.Load() {
+			http.Error(w, "gone", http.StatusGone)
+			return
+		}
+		page(w, r, "", "This page is going to be gone before long, and has one text.")
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	put(t, file("freshet.yaml"), fmt.Sprintf("data: %s\nseeds: %s\nresolve: site.test=%s\nallow-private: true\ndelay: 0s\nretries: 0\n"+
+		"listen: \"\"\ncontact: mailto:a@b.test\n", file("data"), file("seeds.txt"), strings.TrimPrefix(web.URL, "http://")))
+	put(t, file("seeds.txt"), "http://site.test/\n")
+	config, data := "--config="+file("freshet.yaml"), "--data="+file("data")
+	freshet(t, 0, "crawl", config, "--quiet")
+	export := func(name string, args ...string) (lines map[string]textLine, cursor string) {
+		printed, _ := freshet(t, 0, append([]string{"export", data, "--text", file(name)}, args...)...)
+		return textLines(t, file(name)), strings.TrimSpace(printed)
+	}
+	paths := func(lines map[string]textLine) (paths []string) {
+		for _, url := range slices.Sorted(maps.Keys(lines)) {
+			paths = append(paths, strings.TrimPrefix(url, "http://site.test"))
+		}
+		return paths
+	}
+
+	first, cursor := export("first.jsonl.zst")
+	if got, want := paths(first), []string{"/", "/ends", "/plain", "/twin"}; !slices.Equal(got, want) {
+		t.Errorf("by default there are %q, want %q", got, want)
+	}
+	home := first["http://site.test/"]
+	if home.Title != "Page /" || !strings.Contains(home.Text, "what the others are about") || home.Language != "en" || home.Digest == "" ||
+		!slices.Equal(home.Licenses, []string{"http://site.test/terms"}) || home.Time.IsZero() {
+		t.Errorf("the first page is %+v", home)
+	}
+	if twin := first["http://site.test/twin"]; twin.Cluster == "" || twin.Cluster != home.Cluster || first["http://site.test/plain"].Cluster != "" {
+		t.Errorf("pages that say the same are in the clusters %q and %q", home.Cluster, twin.Cluster)
+	}
+	if lines, _ := export("search.jsonl", "--uses", "search"); len(lines) != 8 || lines["http://site.test/signal/a"].Signals[0] != "robots.txt content-signal: /signal/ search=yes, ai-train=no" {
+		t.Errorf("for a search there are %q", paths(lines))
+	}
+	if lines, _ := export("input.jsonl", "--uses", "ai-input"); !slices.Equal(paths(lines), []string{"/", "/ends", "/plain", "/signal/a", "/twin", "/usage"}) {
+		t.Errorf("for the input of models there are %q", paths(lines))
+	}
+	if lines, _ := export("all.jsonl", "--uses", ""); len(lines) != 8 {
+		t.Errorf("for no use there are %q", paths(lines))
+	}
+	freshet(t, 2, "export", data, "--text", file("x"), "--uses", "translate")
+	freshet(t, 1, "export", data, "--text", file("x"), "--since", "yesterday")
+
+	later.Store(true)
+	daemon := start(t, "serve", config)
+	daemon.awaitLine("serving")
+	for _, name := range []string{"plain", "twin", "ends"} {
+		freshet(t, 0, "recrawl", config, "http://site.test/"+name)
+	}
+	await(t, "a page is gone, and another disallows", func() bool {
+		gone, _ := freshet(t, 0, "pages", config, "--state", "gone")
+		said, _ := freshet(t, 0, "history", config, "--json", "http://site.test/twin")
+		plain, _ := freshet(t, 0, "text", config, "http://site.test/plain")
+		if strings.Contains(gone, "/ends") {
+			return strings.Contains(said, `"meta robots: noai"`) && strings.Contains(plain, "Now it says")
+		}
+		freshet(t, 0, "recrawl", config, "http://site.test/ends") // gone is what is missing twice
+		return false
+	})
+	daemon.signal(syscall.SIGTERM, "finishing")
+	daemon.end()
+
+	changes, _ := export("changes.jsonl", "--since", cursor)
+	if got, want := paths(changes), []string{"/ends", "/plain", "/twin"}; !slices.Equal(got, want) {
+		t.Errorf("since then %q have changed, want %q", got, want)
+	}
+	for url, line := range changes {
+		if line.Deleted {
+			delete(first, url)
+		} else {
+			first[url] = line
+		}
+	}
+	whole, _ := export("whole.jsonl")
+	if !slices.Equal(paths(first), paths(whole)) {
+		t.Errorf("brought up to date it has %q, a whole export %q", paths(first), paths(whole))
+	}
+	for url, line := range whole {
+		if first[url].Text != line.Text || first[url].Version != line.Version {
+			t.Errorf("%s: brought up to date %+v, whole %+v", url, first[url], line)
+		}
+	}
+	freshet(t, 0, "export", data, "--markdown", file("marked.jsonl"))
+	if line := textLines(t, file("marked.jsonl"))["http://site.test/plain"]; line.Text != "" || !strings.Contains(line.Markdown, "Now it says") {
+		t.Errorf("as Markdown: %+v", line)
+	}
+}
+
+// textLines reads an export of texts.
+func textLines(t *testing.T, name string) map[string]textLine {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if strings.HasSuffix(name, ".zst") {
+		packed, err := zstd.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer packed.Close()
+		in = packed
+	}
+	lines := map[string]textLine{}
+	for scanner := bufio.NewScanner(in); scanner.Scan(); {
+		var line textLine
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := lines[line.URL]; twice {
+			t.Errorf("%s is there twice", line.URL)
+		}
+		lines[line.URL] = line
+	}
+	return lines
+}
