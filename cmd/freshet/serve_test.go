@@ -164,7 +164,7 @@ func freeAddress(t *testing.T, host string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// TestListenBeyondLoopback holds that it needs a token and TLS, and answers nobody without the token.
+// TestListenBeyondLoopback holds that it needs a token, and TLS or --plain-http, and answers nobody without the token.
 func TestListenBeyondLoopback(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
