@@ -23,22 +23,23 @@ import (
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
-		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, the page table, what the live pages say, a\n" +
-			"sitemap of what is live, the graph of pages and links, for the lab, or a partition, whole, for another data\n" +
-			"directory to import.\n" +
+		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, what\n" +
+			"the live pages say, a sitemap of what is live, the graph of pages and links, for the lab, or a partition, whole,\n" +
+			"for another data directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
 			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
 			"Texts are lines of JSON. Pages whose site or author disallows one of --uses are left out of them. The cursor that\n" +
 			"is printed goes to --since the next time: then only pages are written that have changed, and which ones ended.\n" +
 			"While a crawl is running in the directory, export a snapshot of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
-			"  freshet export --text texts.jsonl.zst\n" +
+			"  freshet export --wacz site.wacz\n  freshet export --text texts.jsonl.zst\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
 	data, crawl := directoryFlags(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
-	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc and --cdxj: captures of withdrawn pages too")
+	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj and --wacz: captures of withdrawn pages too")
+	waczFile := cmd.Flags().String("wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
 	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
 	plainTexts := cmd.Flags().String("text", "", "file to write what the live pages say to, a line of JSON each; compressed if the name ends in .zst; - for standard output")
@@ -51,8 +52,8 @@ func exportCommand() *cobra.Command {
 	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *warcDir == "" && *cdxj == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
-			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --parquet, --text, --markdown, --sitemap, --graph or --partition"))
+		if *warcDir == "" && *cdxj == "" && *waczFile == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
+			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --wacz, --parquet, --text, --markdown, --sitemap, --graph or --partition"))
 		}
 		wanted, err := usesOf(*uses)
 		if err != nil {
@@ -69,6 +70,7 @@ func exportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		stored := files
 		served, err := servedOf(s, *withdrawn)
 		if err != nil {
 			return err
@@ -92,6 +94,7 @@ func exportCommand() *cobra.Command {
 			write func(io.Writer) error
 		}{
 			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files, served) }},
+			{*waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
 			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
 			{*graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
 		} {
@@ -221,13 +224,16 @@ func copyFiles(files []string, dir string, served func(target string) (bool, err
 }
 
 func copyFile(from, to string) error {
-	source, err := os.Open(from)
+	return command.WriteFile(to, func(w io.Writer) error { return appendFile(w, from) })
+}
+
+// appendFile writes a file's bytes.
+func appendFile(w io.Writer, name string) error {
+	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	return command.WriteFile(to, func(w io.Writer) error {
-		_, err := io.Copy(w, source)
-		return err
-	})
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
 }
