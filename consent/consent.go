@@ -83,23 +83,52 @@ func (s Signal) String() string { return s.Source + " " + s.Name + ": " + s.Valu
 // Signals are what is said about the use of one page.
 type Signals []Signal
 
-// With returns the signals and one more, unless it says nothing about a use, is there already, or goes beyond the
-// bounds. A directive of robots that is about no use, such as nofollow, says nothing.
+// With returns the signals and one more, unless it says nothing about a use or is there already. A directive of robots
+// that is about no use, such as nofollow, says nothing. What goes beyond the bounds is left out, but never a refusal: of
+// a long value the members that mean something are kept, and the signal takes the place of one that can be spared.
 func (s Signals) With(source, name, value string) Signals {
-	more := Signal{source, name, cut(strings.ToValidUTF8(value, "\uFFFD"))}
-	if more.Value == "" || name == Directives && !more.speaks() || len(s) >= MaxSignals || slices.Contains(s, more) {
+	more := Signal{source, name, fold(value)}
+	if len(more.Value) > MaxValue {
+		more.Value = more.cut()
+	}
+	if more.Value == "" || name == Directives && !more.speaks() || slices.Contains(s, more) {
 		return s
 	}
-	return append(s, more)
+	if len(s) < MaxSignals {
+		return append(s, more)
+	}
+	all := append(slices.Clone(s), more)
+	if s.says() == all.says() {
+		return s
+	}
+	for i := range all { // three uses need three signals at most
+		if rest := slices.Delete(slices.Clone(all), i, i+1); rest.says() == all.says() {
+			return rest
+		}
+	}
+	return s
 }
 
-// cut folds white space, and control characters with it, and bounds the length.
-func cut(value string) string {
-	value = strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 }), " ")
-	if len(value) > MaxValue {
-		value = strings.TrimRight(strings.ToValidUTF8(value[:MaxValue], ""), " ")
+// says returns the verdict on each use.
+func (s Signals) says() (verdicts [len(useNames)]Verdict) {
+	for _, u := range Uses() {
+		verdicts[u] = s.Verdict(u)
 	}
-	return value
+	return verdicts
+}
+
+// fold folds white space, and control characters with it.
+func fold(value string) string {
+	value = strings.ToValidUTF8(value, "\uFFFD")
+	return strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 }), " ")
+}
+
+// cut bounds a value that is too long: to what in it means something for a use, or, where nothing does, to its beginning.
+func (s Signal) cut() string {
+	if gist := s.gist(); len(gist) > 0 {
+		return strings.Join(gist, ", ")
+	}
+	return strings.TrimRight(strings.ToValidUTF8(s.Value[:MaxValue], ""), " ")
 }
 
 // String returns the signals as text, a line each.

@@ -84,13 +84,28 @@ func TestWith(t *testing.T) {
 	if got := consent.Parse("footer content-usage: train-ai=n\nmeta author: somebody\nmeta robots noai\nmeta robots: noai"); !slices.Equal(got, consent.Signals{{Source: "meta", Name: "robots", Value: "noai"}}) {
 		t.Errorf("lines that are no signals: %v", got)
 	}
+	// What is beyond the bounds refuses all the same.
+	long := strings.Repeat("x", consent.MaxValue)
+	for _, c := range []struct{ source, name, value, kept string }{
+		{consent.Robots, consent.ContentUsage, "/" + long + " train-ai = n;q=" + long + ", train-ai=y, bots=y", "train-ai=n, bots=y"},
+		{consent.Robots, consent.ContentSignal, "/" + long + " search=yes, ai-train=no", "search=yes, ai-train=no"},
+		{consent.Meta, consent.Directives, long + " NOAI, max-snippet:2", "noai"},
+	} {
+		if got := s[:0:0].With(c.source, c.name, c.value); len(got) != 1 || got[0].Value != c.kept || got.Verdict(consent.AITrain) != consent.Disallowed {
+			t.Errorf("a long %s is kept as %q", c.name, got)
+		}
+		full := s.With(c.source, c.name, c.value)
+		if len(full) != consent.MaxSignals || full.Verdict(consent.AITrain) != consent.Disallowed {
+			t.Errorf("%d signals and a refusal: %v", len(s), full)
+		}
+	}
 	if _, err := consent.ParseUse("translate"); err == nil {
 		t.Error("a use that there is not")
 	}
 }
 
 // FuzzParse holds that what is read is written as it was read, that it keeps to the bounds, and that one more signal
-// never makes a verdict milder.
+// never makes a verdict milder than it was, nor than its own.
 func FuzzParse(f *testing.F) {
 	f.Add("robots.txt content-usage: / train-ai=n\nmeta robots: noai", "header", "ai-train=yes")
 	f.Add("link license: x\n\nheader tdm-reservation: 1\r", "meta", "=,;=\xff")
@@ -103,11 +118,14 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d signals", len(s))
 		}
 		for _, name := range []string{consent.ContentUsage, consent.ContentSignal, consent.TDMReservation, consent.Directives} {
-			more := s.With(source, name, value)
+			more, alone := s.With(source, name, value), consent.Signals{{Source: source, Name: name, Value: value}}
 			for _, u := range consent.Uses() {
-				if more.Verdict(u) < s.Verdict(u) {
+				if more.Verdict(u) < s.Verdict(u) || alone.Verdict(u) == consent.Disallowed && more.Verdict(u) != consent.Disallowed {
 					t.Fatalf("%s: %v, with %q %v", u, s.Verdict(u), value, more.Verdict(u))
 				}
+			}
+			if len(more) > consent.MaxSignals {
+				t.Fatalf("%d signals", len(more))
 			}
 		}
 	})

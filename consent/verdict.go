@@ -100,14 +100,42 @@ func (s Signal) directives(u Use) Verdict {
 }
 
 // speaks tells whether a list of robots directives has one that is about a use.
-func (s Signal) speaks() bool {
-	for word := range s.words() {
-		switch word {
-		case "noindex", "none", "noai", "noimageai":
-			return true
+func (s Signal) speaks() bool { return len(s.gist()) > 0 }
+
+// directives that are about a use.
+var aboutUse = []string{"noindex", "none", "noai", "noimageai"}
+
+// gist returns the members of a list that mean something for a use, each once, and of two that contradict each other the
+// stricter one.
+func (s Signal) gist() (members []string) {
+	add := func(label, yes, no string) {
+		switch stricter(s.said(label), yes, no) {
+		case Allowed:
+			members = append(members, label+"="+yes)
+		case Disallowed:
+			members = append(members, label+"="+no)
 		}
 	}
-	return false
+	switch s.Name {
+	case ContentUsage:
+		for _, labels := range usageLabels {
+			for _, label := range labels {
+				add(label, "y", "n")
+			}
+		}
+		add(anyBot, "y", "n")
+	case ContentSignal:
+		for _, label := range useNames {
+			add(label, "yes", "no")
+		}
+	case Directives:
+		for word := range s.words() {
+			if slices.Contains(aboutUse, word) && !slices.Contains(members, word) {
+				members = append(members, word)
+			}
+		}
+	}
+	return members
 }
 
 // words are the directives of a list.

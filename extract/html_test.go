@@ -172,6 +172,25 @@ func TestRobots(t *testing.T) {
 	}
 }
 
+// TestSignals holds what is taken from header and document about the use of a page.
+func TestSignals(t *testing.T) {
+	h := header("Content-Type", "text/html", "Content-Usage", "train-ai=n", "X-Robots-Tag", "otherbot: noai", "X-Robots-Tag", "noimageai, nofollow",
+		"Link", `</cc>; rel="license", </else>; rel=next`, "TDM-Reservation", "1")
+	document := `<base href="/sub/"><meta name=Robots content="noai, max-snippet:1"><meta name=TDM-Policy content="https://a.test/p">
+<meta name=author content=train-ai=n><link rel=license href=terms><a rel="nofollow license" href=https://cc.test/by>by</a><a rel=licensed href=/no>no</a>`
+	want := "header robots: noimageai\nheader content-usage: train-ai=n\nheader tdm-reservation: 1\nlink license: http://example.org/cc\n" +
+		"meta robots: noai, max-snippet:1\nmeta tdm-policy: https://a.test/p\nlink license: http://example.org/sub/terms\nlink license: https://cc.test/by"
+	parser := NewParser(Options{})
+	for range 2 { // nothing is left from the page before
+		if got := parser.Extract(h, []byte(document), parsed(t, "http://example.org/a/b")).Signals.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	if got := parser.Extract(header("Content-Type", "text/html"), []byte("<p>nothing"), parsed(t, "http://example.org/a/b")).Signals; len(got) > 0 {
+		t.Errorf("of a page that says nothing: %s", got)
+	}
+}
+
 func TestCanonicalAndTitle(t *testing.T) {
 	page := extractHTML(t, `<base href=/b/><title>
 		A  &amp; B </title><svg><title>c</title></svg><link rel=canonical href=c><link rel=canonical href=d>`)

@@ -28,13 +28,12 @@ import (
 )
 
 const (
-	format       = "1" // of the documents; another one is rebuilt
-	pagesAtOnce  = 64  // of a batch
-	bytesAtOnce  = 4 << 20
-	longestText  = 256 << 10 // bytes of a page's text that are indexed
-	longestTitle = 1 << 10   // bytes of its title
-	gathering    = time.Second
-	looking      = 5 * time.Second // whether the folder is still there
+	format      = "1" // of the documents; another one is rebuilt
+	pagesAtOnce = 64  // of a batch
+	bytesAtOnce = 4 << 20
+	longestText = 256 << 10 // bytes of a page's text that are indexed
+	gathering   = time.Second
+	looking     = 5 * time.Second // whether the folder is still there
 )
 
 var (
@@ -317,7 +316,7 @@ func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*
 	if err != nil {
 		return nil, err
 	}
-	return &entry{cut(said.Title, longestTitle), cut(said.Text, longestText), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
+	return &entry{said.Title, cut(said.Text, longestText), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
 }
 
 // wanted tells whether a page may be found.

@@ -29,6 +29,15 @@ func TestFates(t *testing.T) {
 		"noarch-b": func(f *store.Fetched) {
 			f.BodyDigest, f.TextDigest, f.NoArchive = store.BodyDigest{3}, store.TextDigest{3}, true
 		},
+		"a-noai": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.PageSignals = store.BodyDigest{1}, store.TextDigest{1}, "meta robots: noai"
+		},
+		"304-site": func(f *store.Fetched) {
+			f.Outcome, f.Status, f.SiteSignals = store.OutcomeNotModified, 304, "robots.txt content-usage: bots=n"
+		},
+		"500-site": func(f *store.Fetched) {
+			f.Outcome, f.Status, f.SiteSignals = store.OutcomeServerError, 500, "robots.txt content-usage: bots=n"
+		},
 		"cut":     func(f *store.Fetched) { f.BodyDigest, f.Truncated = store.BodyDigest{9}, "length" },
 		"soft":    func(f *store.Fetched) { f.BodyDigest, f.SoftError = store.BodyDigest{9}, true },
 		"304":     func(f *store.Fetched) { f.Outcome, f.Status = store.OutcomeNotModified, 304 },
@@ -62,6 +71,10 @@ func TestFates(t *testing.T) {
 		{"gone and back unchanged is a change", "a 404 404 a", "live/1/new@1 live/1/new@1 gone/1/gone@3 live/1/changed@4"},
 		{"gone and back by a 304", "a 404 404 304", "live/1/new@1 live/1/new@1 gone/1/gone@3 live/1/changed@4"},
 		{"gone and back changed", "a 404 404 b", "live/1/new@1 live/1/new@1 gone/1/gone@3 live/2/changed@4"},
+		{"the same, and other signals, is a change", "a a-noai a-noai", "live/1/new@1 live/1/changed@2 live/1/changed@2"},
+		{"signals of robots.txt change too, also by a 304", "a 304-site 304-site 304", "live/1/new@1 live/1/changed@2 live/1/changed@2 live/1/changed@4"},
+		{"a 304 says nothing of the page's own signals", "a-noai 304", "live/1/new@1 live/1/new@1"},
+		{"a failure changes no signals", "a 500-site a", "live/1/new@1 live/1/new@1 live/1/new@1"},
 		{"never good: redirect at once", "302x", "redirect/0/-"},
 		{"never good: redirect, then good", "301x a", "redirect/0/- live/1/new@2"},
 		{"moved at the second", "a 301x 301x", "live/1/new@1 live/1/new@1 moved/1/moved@3"},

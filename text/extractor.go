@@ -22,7 +22,7 @@ import (
 
 // A Document is what a version says.
 type Document struct {
-	Title    string
+	Title    string    // at most 1 KiB, as the byline
 	Byline   string    // who wrote it; "" if that is not told
 	Date     time.Time // of publication; zero if that is not told
 	Language string    // ISO 639-1, "" if it cannot be told
@@ -56,7 +56,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	found := e.ask(ctx, p, own)
 	if found != nil {
 		m := found.Metadata
-		d.Title, d.Byline, d.Date = titleOf(m.Title, p.title), m.Author, m.Date
+		d.Title, d.Byline, d.Date = titleOf(m.Title, p.title), short(m.Author), m.Date
 	}
 	kept, known := p.kept(site)
 	d.Model = known
@@ -236,10 +236,21 @@ func languageOf(said, text string) string {
 // titleOf returns the title that the library has found if the title element has it too, beside the name of the site;
 // else the element's.
 func titleOf(found, element string) string {
-	if found = fold(found); found != "" && (element == "" || strings.Contains(element, found)) {
+	if found = short(fold(found)); found != "" && (element == "" || strings.Contains(element, found)) {
 		return found
 	}
 	return element
+}
+
+// longestName bounds a title and a byline, in bytes.
+const longestName = 1 << 10
+
+// short cuts a title or a byline to its bound.
+func short(name string) string {
+	if len(name) > longestName {
+		name = strings.ToValidUTF8(name[:longestName], "")
+	}
+	return name
 }
 
 // Plain returns what a document of plain text says.

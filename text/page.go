@@ -116,7 +116,7 @@ func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
 			return
 		case atom.Title:
 			if w.page.title == "" && n.FirstChild != nil {
-				w.page.title = fold(n.FirstChild.Data)
+				w.page.title = short(fold(n.FirstChild.Data))
 			}
 			return
 		case atom.Html:

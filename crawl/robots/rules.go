@@ -241,7 +241,7 @@ func (g *group) addUsage(value []byte, signal bool, size int) {
 		}
 	}
 	g.pattern(pattern, marks, size)
-	g.text = append(append(g.text, value[:min(len(value), consent.MaxValue)]...), '\n')
+	g.text = append(append(g.text, value...), '\n')
 	g.usages++
 }
 

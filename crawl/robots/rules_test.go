@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/consent"
 	"freshet/weburl"
 
 	"github.com/google/go-cmp/cmp"
@@ -211,5 +212,31 @@ func BenchmarkAllowed(b *testing.B) {
 				rules.Allowed(u)
 			}
 		})
+	}
+}
+
+// TestSignals holds which lines about the use of pages are for which of them.
+func TestSignals(t *testing.T) {
+	const file = "User-agent: *\nContent-Usage: train-ai=y\nContent-Usage: /art train-ai=n\nContent-Usage: /art/*/free$ train-ai=y, search=y\n" +
+		"Content-Signal: search=yes\nContent-Signal: /art ai-train=no\nContent-Signal: /art ai-input=no\nContent-Signal: /nothing\nAllow: /\n" +
+		"User-agent: other\nContent-Usage: search=n\n"
+	for path, want := range map[string]string{
+		"/":             "robots.txt content-usage: train-ai=y\nrobots.txt content-signal: search=yes",
+		"/nothing":      "robots.txt content-usage: train-ai=y\nrobots.txt content-signal: search=yes",
+		"/art/a":        "robots.txt content-usage: /art train-ai=n\nrobots.txt content-signal: /art ai-train=no\nrobots.txt content-signal: /art ai-input=no",
+		"/art/a/free":   "robots.txt content-usage: /art/*/free$ train-ai=y, search=y\nrobots.txt content-signal: /art ai-train=no\nrobots.txt content-signal: /art ai-input=no",
+		"/art/a/free?b": "robots.txt content-usage: /art train-ai=n\nrobots.txt content-signal: /art ai-train=no\nrobots.txt content-signal: /art ai-input=no",
+	} {
+		if got := Parse([]byte(file), "freshet").Signals(page(t, "http://a.test"+path)).String(); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+		}
+	}
+	if got := Parse([]byte(file), "other").Signals(page(t, "http://a.test/art")).String(); got != "robots.txt content-usage: search=n" {
+		t.Errorf("to another agent: %s", got)
+	}
+	long := "/" + strings.Repeat("a", 2000)
+	said := Parse([]byte("User-agent: *\nContent-Usage: "+long+" train-ai=n\n"), "freshet").Signals(page(t, "http://a.test"+long))
+	if said.Verdict(consent.AITrain) != consent.Disallowed {
+		t.Errorf("behind a long path: %s", said)
 	}
 }
