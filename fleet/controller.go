@@ -35,8 +35,8 @@ const defaultGamma = 10
 // those that keep all workers but one busy, so that it is empty when a worker starves; μ is counted
 // while none does, when pages leave at the rate of all workers together, whatever limits them.
 //
-// With Auto the number follows the switching curves (see steer), in at most three steps a second. With
-// Stable it is the best fixed one. Either grows by half if the queue has long been empty while fetchers
+// With Auto the number follows the switching curves (see steer), in at most three steps a second, about a balance that
+// is corrected by what it comes to (see lean). With Stable it is the best fixed one. Either grows by half if the queue has long been empty while fetchers
 // were held back, for then the rates measured are those of another time. Until enough is measured,
 // which takes a queue that is not always empty, everything is allowed while no fetcher waits for a place:
 // a crawl that its hosts' politeness or its line limits is never held back.
@@ -47,8 +47,9 @@ type Controller struct {
 	Control
 	allowed int
 	plan    *Plan
-	rest    []int // by length of the queue, where the plan's curves are at rest; nil if it has none
-	held    bool  // a fetcher was held back since the last Measure
+	rest    []int   // by length of the queue, where the plan's curves are at rest; nil if it has none
+	held    bool    // a fetcher was held back since the last Measure
+	margin  float64 // what the plan's balance is multiplied by; see lean
 
 	active  int // fetchers, those that wait for a place included
 	inside  int // pages in the queue or held by a waiting fetcher
@@ -84,7 +85,7 @@ func NewController(c Control, now float64) (*Controller, error) {
 	if c.Rule > 0 {
 		allowed = min(allowed, int(c.Rule))
 	}
-	return &Controller{Control: c, allowed: allowed, at: now, moved: math.Inf(-1), loaded: now, left: math.NaN()}, nil
+	return &Controller{Control: c, allowed: allowed, margin: 1, at: now, moved: math.Inf(-1), loaded: now, left: math.NaN()}, nil
 }
 
 // Open tells whether one more fetch may begin.
@@ -170,7 +171,7 @@ func (c *Controller) steer() {
 	if c.Rule != Auto || c.plan == nil || c.at-c.moved < betweenMoves {
 		return
 	}
-	balance, queue, level := c.plan.Fixed.Load*c.service/c.arrival, c.queue(), c.places()/2
+	balance, queue, level := c.margin*c.plan.Fixed.Load*c.service/c.arrival, c.queue(), c.places()/2
 	if c.rest != nil {
 		level = sort.Search(c.places(), func(q int) bool { return float64(c.rest[q]) <= balance })
 	}
@@ -179,6 +180,7 @@ func (c *Controller) steer() {
 		most := math.Abs(float64(c.rest[queue]) - balance)
 		excess = max(-most, min(excess, most))
 	}
+	excess *= c.remembered()
 	to := int(math.Round(balance + excess))
 	if to > c.allowed && c.active < c.allowed { // those there are find nothing to fetch
 		return
@@ -186,6 +188,14 @@ func (c *Controller) steer() {
 	if c.allow(to) {
 		c.moved = c.at
 	}
+}
+
+// remembered is how much of the queue of now is left to be seen at the next step. Between its two bounds the queue of
+// a fleet in balance is a random walk with reflection, of variance 2μ a second, which forgets where it was at the rate
+// π²μ/K². A queue that empties and fills many times between two steps says nothing of the next.
+func (c *Controller) remembered() float64 {
+	places := float64(c.places())
+	return math.Exp(-math.Pi * math.Pi * c.service * betweenMoves / (places * places))
 }
 
 // queue is the length of the model's queue.
@@ -232,6 +242,7 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 		c.recent = sums{}
 	}
 	c.recent.add(&c.window, math.Exp(-c.window.time/memory))
+	c.lean()
 	c.window = sums{}
 	if c.recent.fetched >= enough {
 		c.arrival = c.recent.fetched / c.recent.busy
@@ -254,6 +265,20 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 	return m, age >= betweenPlans && drifted(drift) || age >= betweenPlans/5 && drifted(2*drift)
 }
 
+// lean corrects the plan's balance by what it came to in the last second. A real processing stalls in ways that a model
+// of its single pages does not have. The balance grows while workers starve for longer than the plan says, by up to a
+// fifth a second, and comes back slowly.
+func (c *Controller) lean() {
+	if c.Rule != Auto || c.plan == nil || c.window.time == 0 {
+		return
+	}
+	beyond := -c.plan.Fixed.Starvation
+	if c.held {
+		beyond += c.window.starved / c.window.time
+	}
+	c.margin = max(1, min(c.margin*math.Exp(max(-0.02, min(2*beyond, 0.2))), mostMargin))
+}
+
 // What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
 // events. A plan is for rates that are not further off than by the factor drift, and is rebuilt no
 // sooner than after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
@@ -263,6 +288,7 @@ const (
 	enough       = 20
 	drift        = 1.25
 	betweenPlans = 10
+	mostMargin   = 4 // times the plan's balance
 )
 
 // apart tells whether two positive numbers differ by more than a factor.
