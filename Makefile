@@ -15,7 +15,7 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites check race damage fuzz bench adversary sim gate
+.PHONY: help build demo setup test real-sites test-real-sites looks check race damage fuzz bench adversary sim gate
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ real-sites: ## fetch the real sites (108 MB, 1.6 GB unpacked) and record their w
 
 test-real-sites: setup ## crawl all real sites and compare with an independent walk
 	FRESHET_ALL_SITES=1 go test -count=1 -timeout 3h -run TestRealSites -v ./internal/e2e
+
+looks: setup ## compare pictures of 200 pages of three real sites with those of their replay
+	FRESHET_LOOKS=200 go test -count=1 -timeout 60m -run TestReplayLooksAsSites -v ./internal/e2e
 
 check: .tools/built ## lint and look for known vulnerabilities
 	.tools/golangci-lint run

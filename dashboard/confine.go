@@ -67,16 +67,21 @@ func (v view) confine(h http.Header) {
 		policy = "sandbox allow-scripts; default-src %[1]s 'unsafe-inline' 'unsafe-eval' data: blob:; frame-src %[1]s; " +
 			"object-src 'none'; base-uri %[1]s; form-action 'none'"
 	}
-	if v.prefix != replayPrefix {
-		h.Set("Access-Control-Allow-Origin", "null") // of sandboxed pages, of which those that know the token ask
-	}
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, v.from+v.prefix))
 	// What no policy of content holds: WebRTC, connections made ahead of requests, and look-ups of names.
-	h.Set("Connection-Allowlist", fmt.Sprintf("(%q);webrtc=block", v.from+v.prefix+"*"))
+	// What leads on from a stored version is another one: of a page's time, or where it redirected.
+	h.Set("Connection-Allowlist", fmt.Sprintf("(%q);redirects=allow;webrtc=block", v.from+v.prefix+"*"))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
+}
+
+// share lets sandboxed pages that know the token of a view have what is answered there, what leads on included.
+func (v view) share(h http.Header) {
+	if v.prefix != replayPrefix {
+		h.Set("Access-Control-Allow-Origin", "null")
+	}
 }
 
 // seen tells whether a stored version is asked for by a browser that is to show it.

@@ -19,6 +19,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	v.share(w.Header())
 	if v.scripts() {
 		if a.modifier == withScripts {
 			a.modifier = "" // the view says it

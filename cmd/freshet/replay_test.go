@@ -62,13 +62,14 @@ func styledSite(t *testing.T) *httptest.Server {
 	return site
 }
 
-// TestReplayEqualsSite compares pictures of a page at its site and in the window, after the site has gone.
+// TestReplayEqualsSite compares pictures of a page at its site and in the window, after the site has gone. The page and
+// what it needs were fetched in different seconds.
 func TestReplayEqualsSite(t *testing.T) {
 	b := openBrowser(t)
 	site := styledSite(t)
 	dir := t.TempDir()
 	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "freshet.yaml")
-	put(t, config, "allow-private: true\ndelay: 0s\nlisten: \"\"\n")
+	put(t, config, "allow-private: true\ndelay: 300ms\nlisten: \"\"\n")
 	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet", site.URL+"/")
 
 	live := b.look(site.URL + "/")
@@ -77,6 +78,8 @@ func TestReplayEqualsSite(t *testing.T) {
 	p := start(t, "view", data, "--listen", "127.0.0.1:0")
 	address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
 	if replayed := b.look("http://" + address + "/web/" + site.URL + "/"); !bytes.Equal(live, replayed) {
+		put(t, filepath.Join(t.ArtifactDir(), "live.png"), string(live))
+		put(t, filepath.Join(t.ArtifactDir(), "replayed.png"), string(replayed))
 		t.Errorf("the pictures differ: %d bytes of the site's, %d of the replay's", len(live), len(replayed))
 	}
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {

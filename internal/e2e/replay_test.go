@@ -122,11 +122,11 @@ func TestReplayInBrowser(t *testing.T) {
 }
 
 // openTab starts a browser.
-func openTab(t *testing.T, browser string) context.Context {
+func openTab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute),
-	})
+	}, more)
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	tab, closeTab := chromedp.NewContext(allocator)

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// archiveAlone names, in the environment, the archive that TestViewAlone looks at on a machine without network.
+const archiveAlone = "FRESHET_TEST_ARCHIVE"
+
+// aloneSite is what TestViewAlone crawls; nothing answers there any more when the archive is looked at.
+const aloneSite = "http://styled.test/"
+
+// TestViewAlone looks at a finished archive on a machine that has no network but itself: a page's history, two versions
+// side by side, and its replay, which looks as the page did.
+func TestViewAlone(t *testing.T) {
+	if dir := os.Getenv(archiveAlone); dir != "" {
+		viewAlone(t, dir)
+		return
+	}
+	b := openBrowser(t)
+	site := styledSite(t)
+	dir := t.TempDir()
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "freshet.yaml")
+	var added atomic.Value
+	added.Store("")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		site.Config.Handler.ServeHTTP(w, r)
+		if r.URL.Path == "/" {
+			fmt.Fprint(w, added.Load())
+		}
+	}))
+	t.Cleanup(web.Close)
+	put(t, config, fmt.Sprintf("resolve: styled.test=%s\nallow-private: true\ndelay: 0s\nlisten: \"\"\n", strings.TrimPrefix(web.URL, "http://")))
+	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet", aloneSite)
+	added.Store("<p>what is new")
+	freshet(t, 0, "recrawl", "--config", config, "--data", data, aloneSite)
+	freshet(t, 0, "crawl", "--config", config, "--data", data, "--quiet")
+	put(t, filepath.Join(dir, "live.png"), string(b.look(web.URL+"/")))
+	web.Close()
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := exec.Command(self, "-test.run=^TestViewAlone$", "-test.v")
+	alone.Env = append(os.Environ(), archiveAlone+"="+dir)
+	alone.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	var out bytes.Buffer
+	alone.Stdout, alone.Stderr = &out, &out
+	if err := alone.Start(); err != nil {
+		t.Skipf("no namespace may be made: %v", err)
+	}
+	err = alone.Wait()
+	t.Logf("in the namespace:\n%s", &out)
+	if strings.Contains(out.String(), "--- SKIP") {
+		t.Skip("it could not be set up")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// viewAlone is the part of TestViewAlone on the machine without network.
+func viewAlone(t *testing.T, dir string) {
+	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Skipf("ip link: %v: %s", err, out)
+	}
+	live, err := os.ReadFile(filepath.Join(dir, "live.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openBrowser(t)
+	p := start(t, "view", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0")
+	address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
+	for path, want := range map[string]string{
+		"/": "Pages known", "/page?url=" + aloneSite: "Versions", "/diff?from=1&to=2&url=" + aloneSite: "what is new",
+	} {
+		b.look("http://" + address + path)
+		if text := b.text("document.body.innerText"); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", path, want, text)
+		}
+	}
+	if replayed := b.look("http://" + address + "/web/" + aloneSite); !bytes.Equal(live, replayed) {
+		t.Errorf("the pictures differ: %d bytes of the site's, %d of the replay's", len(live), len(replayed))
+	}
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+}
