@@ -36,10 +36,10 @@ const defaultGamma = 10
 // while none does, when pages leave at the rate of all workers together, whatever limits them.
 //
 // With Auto the number follows the switching curves (see steer), in at most three steps a second, about a balance that
-// is corrected by what it comes to (see lean). With Stable it is the best fixed one. Either grows by half if the queue has long been empty while fetchers
-// were held back, for then the rates measured are those of another time. Until enough is measured,
-// which takes a queue that is not always empty, everything is allowed while no fetcher waits for a place:
-// a crawl that its hosts' politeness or its line limits is never held back.
+// is corrected by what it comes to (see lean). With Stable it is the best fixed one. Either grows by half if the queue
+// has long been empty while fetchers were held back, for then the rates measured are those of another time. Until enough
+// is measured, which takes a queue that is not always empty, everything is allowed while no fetcher waits for a place: a
+// crawl that its hosts' politeness or its line limits is never held back.
 //
 // A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero
 // value is not usable; see NewController. It is not safe for concurrent use.
