@@ -18,12 +18,13 @@ import (
 
 // Importer takes into a crawl what other programs know of pages, so that histories do not begin at nothing.
 // No engine may run in the store. Visits must come in order of time, page by page: one that is not later
-// than the page's last is passed over, and so an import that was cut can be done again. Not for concurrent
-// use.
+// than the page's last is passed over, and so an import that was cut can be done again. What it takes in is durable
+// after Flush. Not for concurrent use.
 type Importer struct {
 	store   *store.Store
 	parser  *extract.Parser
 	encoder *warc.Encoder
+	batch   batch
 
 	Visits  int            // taken in
 	Pages   int            // put into queues
@@ -33,7 +34,7 @@ type Importer struct {
 // New returns an importer into a store.
 func New(s *store.Store) *Importer {
 	return &Importer{store: s, parser: extract.NewParser(extract.Options{}), encoder: warc.NewEncoder(warc.FastLevel),
-		Skipped: map[string]int{}}
+		batch: newBatch(), Skipped: map[string]int{}}
 }
 
 // maxBody bounds the bytes of a body, without its codings, that links and digests are read from: what the crawl reads
@@ -53,32 +54,28 @@ type Sighting struct {
 // Sight takes in a sighting. With a time and a digest it is a visit, whose body is not kept, and the page is
 // due at once; without it the page waits as a new one, known since then.
 func (i *Importer) Sight(s Sighting) error {
-	if s.At.IsZero() || s.Digest == (store.BodyDigest{}) {
-		at := int64(0)
-		if !s.At.IsZero() {
-			at = s.At.UnixNano()
-		}
-		_, err := i.store.Apply(&store.Discovered{Partition: i.store.Home(s.URL.Site()), At: at,
-			New: []store.NewPage{{URL: s.URL, Seed: true, Cash: s.Weight}}})
-		i.Pages++
+	if err := i.before(s.URL); err != nil {
 		return err
+	}
+	if s.At.IsZero() || s.Digest == (store.BodyDigest{}) {
+		i.batch.add(i.store.Home(s.URL.Site()), s.At, store.NewPage{URL: s.URL, Seed: true, Cash: s.Weight})
+		i.Pages++
+		return nil
 	}
 	at := s.At.UnixNano()
 	return i.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at,
 		Outcome: store.OutcomeOf(s.Status), Status: s.Status,
-		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, at)
+		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, s.URL)
 }
 
-// visit commits a visit unless the page has a later one.
-func (i *Importer) visit(f store.Fetch, at int64) error {
-	row, _, err := i.store.PageOf(f.Record.(*store.Fetched).URL)
-	if err == nil && row.LastFetched >= at {
+// visit takes in a visit unless the page has a later one. The batch must not have the page yet.
+func (i *Importer) visit(f store.Fetch, u weburl.URL) error {
+	row, _, err := i.store.PageOf(u)
+	if err == nil && row.LastFetched >= f.Record.(*store.Fetched).At {
 		i.Skipped["not later than what is stored"]++
 		return nil
 	}
-	if _, err := i.store.CommitPages([]store.Fetch{f}); err != nil {
-		return err
-	}
+	i.batch.visit(f, u)
 	i.Visits++
 	return nil
 }
@@ -119,7 +116,7 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 		}
 		f.Members, f.ID = [][]byte{member}, kept.ID
 	}
-	return i.visit(f, fetched.At)
+	return i.visit(f, fetched.URL)
 }
 
 // seen returns what a record tells of a visit, and the record as it would be kept; nil if it is skipped.
@@ -137,6 +134,9 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 		return skip("too long")
 	case record.Date.IsZero():
 		return skip("no date")
+	}
+	if err := i.before(u); err != nil {
+		return nil, nil, err
 	}
 	if record.Block, err = io.ReadAll(r); err != nil {
 		return nil, nil, err

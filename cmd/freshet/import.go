@@ -64,7 +64,7 @@ func importCommand() *cobra.Command {
 				break
 			}
 		}
-		return errors.Join(err, s.Close())
+		return errors.Join(err, i.Flush(), s.Close())
 	}
 	return cmd
 }
@@ -151,7 +151,7 @@ func (i importing) file(name string, in io.Reader) error {
 		}
 		return err
 	}
-	if err := i.visits(name, source); err != nil {
+	if err := errors.Join(i.visits(name, source), i.Flush()); err != nil {
 		return err
 	}
 	i.say("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))

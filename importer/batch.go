@@ -1,0 +1,89 @@
+package importer
+
+import (
+	"time"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A batch is what has been read and is not in the store yet. It has each page once, so what it does to the rows does not
+// depend on its own order.
+type batch struct {
+	pages  map[weburl.URL]struct{}
+	found  []store.Record
+	open   map[moment]*store.Discovered // of found
+	visits []store.Fetch
+	bytes  int // of captures
+}
+
+// A moment is what pages have in common that one record can tell of.
+type moment struct {
+	partition weburl.Partition
+	at        int64
+}
+
+// The bounds of a batch: the sync that makes it durable is shared by so many pages, and what waits for it takes so much
+// memory.
+const (
+	mostPages = 2048
+	mostBytes = 4 << 20
+)
+
+func newBatch() batch {
+	return batch{pages: map[weburl.URL]struct{}{}, open: map[moment]*store.Discovered{}}
+}
+
+// full reports whether a batch should be written before more is added.
+func (b *batch) full() bool { return len(b.pages) >= mostPages || b.bytes >= mostBytes }
+
+// add puts a new page into the batch, as known since a time.
+func (b *batch) add(p weburl.Partition, at time.Time, page store.NewPage) {
+	when := moment{p, 0}
+	if !at.IsZero() {
+		when.at = at.UnixNano()
+	}
+	record := b.open[when]
+	if record == nil {
+		record = &store.Discovered{Partition: p, At: when.at}
+		b.open[when] = record
+		b.found = append(b.found, record)
+	}
+	record.New = append(record.New, page)
+	b.pages[page.URL] = struct{}{}
+}
+
+// visit puts a visit into the batch.
+func (b *batch) visit(f store.Fetch, u weburl.URL) {
+	b.visits = append(b.visits, f)
+	for _, member := range f.Members {
+		b.bytes += len(member)
+	}
+	b.pages[u] = struct{}{}
+}
+
+// Flush makes durable what has been taken in. It is to be called at the end, and what was taken in since the last Flush
+// is lost if it is not.
+func (i *Importer) Flush() error {
+	b := i.batch
+	i.batch = newBatch()
+	if len(b.found) > 0 {
+		if _, err := i.store.Apply(b.found...); err != nil {
+			return err
+		}
+	}
+	if len(b.visits) > 0 {
+		if _, err := i.store.CommitPages(b.visits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before makes room for one more entry of a page: what waits is written if it is enough, or has the page already.
+func (i *Importer) before(u weburl.URL) error {
+	if _, waits := i.batch.pages[u]; waits || i.batch.full() {
+		return i.Flush()
+	}
+	return nil
+}

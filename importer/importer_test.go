@@ -1,0 +1,96 @@
+package importer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/store"
+	"freshet/weburl"
+)
+
+func open(t *testing.T, fs vfs.FS) *store.Store {
+	s, err := store.Open("data", store.Options{FS: fs, Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sightings draws what a list may say of few pages: often of the same one again, new or visited, out of order too.
+func sightings(t *testing.T, random *rand.Rand, n int) []Sighting {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	all := make([]Sighting, n)
+	for i := range all {
+		u, err := weburl.Parse(fmt.Sprintf("http://h%d.example/%d", random.IntN(5), random.IntN(20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Sighting{URL: u, Status: 200}
+		if random.IntN(3) > 0 {
+			s.At = begin.Add(time.Duration(random.IntN(100)) * time.Hour)
+		}
+		if random.IntN(3) > 0 {
+			s.Digest[0] = byte(1 + random.IntN(3))
+		}
+		if random.IntN(4) == 0 {
+			s.Weight = random.Float64()
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// TestBatches holds that what is taken in does not depend on how it is cut into batches, and that an import that was cut
+// off can be done again.
+func TestBatches(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		list := sightings(t, random, 150)
+		one, many := open(t, vfs.NewMem()), open(t, vfs.NewMem())
+		flushed, batched := New(one), New(many)
+		for _, s := range list {
+			if err := flushed.Sight(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := flushed.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range list[:random.IntN(len(list))] { // of which the last batch is lost
+			if err := batched.Sight(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batched = New(many)
+		for _, s := range list {
+			if err := batched.Sight(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := batched.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			want, _, err := one.PageOf(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := many.PageOf(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.LastFetched != want.LastFetched || got.Versions != want.Versions || got.BodyDigest != want.BodyDigest || got.State != want.State {
+				t.Fatalf("seed %d, %s:\n%+v\nin batches, one by one\n%+v", seed, s.URL, got, want)
+			}
+		}
+		for _, s := range []*store.Store{one, many} {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
