@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"freshet/clock"
@@ -61,6 +64,32 @@ func (b *browser) await(what string, holds func() bool) {
 		_ = clock.Real().Sleep(b.t.Context(), 50*time.Millisecond)
 	}
 	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body.innerText.slice(0, 2000)"))
+}
+
+// barriers returns what axe finds on the page that is open and takes for serious: what keeps people with a screen reader,
+// a keyboard or weak eyes from using it, in light or in dark.
+func (b *browser) barriers(scheme string) string {
+	b.t.Helper()
+	program, err := os.ReadFile("../../internal/oracle/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		b.t.Skip("no axe: make setup installs it")
+	}
+	colours := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, colours)
+		return err
+	}))
+	if b.text("typeof axe") == "undefined" {
+		if _, err := chromedp.Run(b.tab, chromedp.Evaluate[string](string(program)+"; 'read'")); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.text(`(window.barriers = undefined, axe.run(document, {resultTypes: ['violations']}).then(found => {
+		window.barriers = found.violations.filter(v => ['serious', 'critical'].includes(v.impact)).
+			map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? '')).join('; ')).join('\n');
+	}), '')`)
+	b.await("axe", func() bool { return b.text("window.barriers") != "undefined" })
+	return b.text("window.barriers")
 }
 
 // picture returns what is seen, of the page's whole length.

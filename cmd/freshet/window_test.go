@@ -114,7 +114,8 @@ func TestSignInInBrowser(t *testing.T) {
 }
 
 // TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a diff opens,
-// and what a page calls itself breaks nothing. Pictures of all panes, wide and narrow, are kept with -artifacts.
+// and what a page calls itself breaks nothing. No pane keeps people out by what axe calls serious. Pictures of all, wide
+// and narrow, are kept with -artifacts.
 func TestWindowInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	site, requests := endlessSite(t)
@@ -158,10 +159,19 @@ func TestWindowInBrowser(t *testing.T) {
 			if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 				t.Errorf("%s is wider than a %s", path, kind)
 			}
+			for _, scheme := range []string{"light", "dark"} {
+				if found := b.barriers(scheme); found != "" {
+					t.Errorf("%s on a %s in %s keeps people out: %s", path, kind, scheme, found)
+				}
+			}
 		}
 		if broken := b.text("window.broken"); broken != "undefined" {
 			t.Errorf("%s runs what a page calls itself", path)
 		}
+	}
+	b.text("document.body.append(document.createElement('button'))")
+	if found := b.barriers("light"); !strings.Contains(found, "button-name") {
+		t.Errorf("axe says of a button without a name: %q", found)
 	}
 	freshet(t, 0, "recrawl", "--config", config, "http://site.test/")
 	b.await("the page's change", func() bool {
