@@ -23,12 +23,12 @@ import (
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
-		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, what\n" +
-			"the live pages say, a sitemap of what is live, the graph of pages and links, for the lab, or a partition, whole,\n" +
-			"for another data directory to import.\n" +
+		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, an\n" +
+			"index of versions as Common Crawl has it, what the live pages say, a sitemap of what is live, the graph of pages\n" +
+			"and links, for the lab, or a partition, whole, for another data directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
 			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
-			"Texts are lines of JSON. Pages whose site or author disallows one of --uses are left out of them. The cursor that\n" +
+			"Texts are lines of JSON, or Parquet. Pages whose site or author disallows one of --uses are left out of them. The cursor that\n" +
 			"is printed goes to --since the next time: then only pages are written that have changed, and which ones ended.\n" +
 			"While a crawl is running in the directory, export a snapshot of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
@@ -38,11 +38,12 @@ func exportCommand() *cobra.Command {
 	data, crawl := directoryFlags(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
-	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj and --wacz: captures of withdrawn pages too")
+	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
 	waczFile := cmd.Flags().String("wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
 	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
-	plainTexts := cmd.Flags().String("text", "", "file to write what the live pages say to, a line of JSON each; compressed if the name ends in .zst; - for standard output")
+	ccIndex := cmd.Flags().String("cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
+	plainTexts := cmd.Flags().String("text", "", "file to write what the live pages say to, a line of JSON each, compressed if the name ends in .zst, or a row of Parquet if it ends in .parquet; - for standard output")
 	markdown := cmd.Flags().String("markdown", "", "the same, as Markdown")
 	since := cmd.Flags().String("since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
 	uses := cmd.Flags().StringSlice("uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
@@ -52,8 +53,8 @@ func exportCommand() *cobra.Command {
 	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *warcDir == "" && *cdxj == "" && *waczFile == "" && *pages == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
-			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --wacz, --parquet, --text, --markdown, --sitemap, --graph or --partition"))
+		if *warcDir == "" && *cdxj == "" && *waczFile == "" && *pages == "" && *ccIndex == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
+			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --wacz, --parquet, --cc-index, --text, --markdown, --sitemap, --graph or --partition"))
 		}
 		wanted, err := usesOf(*uses)
 		if err != nil {
@@ -96,6 +97,7 @@ func exportCommand() *cobra.Command {
 			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files, served) }},
 			{*waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
 			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
+			{*ccIndex, func(w io.Writer) error { return writeCCIndex(w, s, served) }},
 			{*graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
 		} {
 			if file.name == "" {

@@ -24,20 +24,20 @@ import (
 // textLine is a line of an export of texts: what the last version of a page says, or that the page is not part of the
 // export any more.
 type textLine struct {
-	URL       string     `json:"url"`
-	Time      time.Time  `json:"time"` // of the visit that brought the version, or of the end
-	Title     string     `json:"title,omitempty"`
-	Byline    string     `json:"byline,omitempty"`
-	Published *time.Time `json:"published,omitempty"`
-	Language  string     `json:"language,omitempty"`
-	Text      string     `json:"text,omitempty"`
-	Markdown  string     `json:"markdown,omitempty"`
-	Version   uint32     `json:"version,omitempty"`
-	Digest    string     `json:"digest,omitempty"`   // SHA-1 of the body, hexadecimal
-	Cluster   string     `json:"cluster,omitempty"`  // the URL of one of the pages that say nearly the same
-	Licenses  []string   `json:"licenses,omitempty"` // targets of the page's links of rel=license
-	Signals   []string   `json:"signals,omitempty"`  // what site and page say about the use of the page
-	Deleted   bool       `json:"deleted,omitempty"`
+	URL       string     `json:"url" parquet:"url"`
+	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"` // of the visit that brought the version, or of the end
+	Title     string     `json:"title,omitempty" parquet:"title"`
+	Byline    string     `json:"byline,omitempty" parquet:"byline"`
+	Published *time.Time `json:"published,omitempty" parquet:"published,optional,timestamp(microsecond)"`
+	Language  string     `json:"language,omitempty" parquet:"language,dict"`
+	Text      string     `json:"text,omitempty" parquet:"text"`
+	Markdown  string     `json:"markdown,omitempty" parquet:"markdown"`
+	Version   uint32     `json:"version,omitempty" parquet:"version"`
+	Digest    string     `json:"digest,omitempty" parquet:"digest"`          // SHA-1 of the body, hexadecimal
+	Cluster   string     `json:"cluster,omitempty" parquet:"cluster"`        // the URL of one of the pages that say nearly the same
+	Licenses  []string   `json:"licenses,omitempty" parquet:"licenses,list"` // targets of the page's links of rel=license
+	Signals   []string   `json:"signals,omitempty" parquet:"signals,list"`   // what site and page say about the use of the page
+	Deleted   bool       `json:"deleted,omitempty" parquet:"deleted"`
 }
 
 // textExport writes what the live pages of a store say.
@@ -63,16 +63,35 @@ func (t *textExport) close() {
 	t.corpus.close()
 }
 
-// write writes a line for each page that has changed after the cursor, compressed if the file's name says so.
-func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdown bool) (err error) {
-	if strings.HasSuffix(file, ".zst") {
-		packed, fault := zstd.NewWriter(w)
-		if fault != nil {
-			return fault
-		}
-		defer func() { err = errors.Join(err, packed.Close()) }()
-		w = packed
+// textGroup is how many texts of a Parquet file are held in memory before they are written: some megabytes.
+const textGroup = 1000
+
+// lines returns what writes a line, in the form that the file's name asks for, and what ends the file.
+func lines(w io.Writer, file string) (write func(textLine) error, end func() error, err error) {
+	if strings.HasSuffix(file, ".parquet") {
+		out := newParquet[textLine](w, textGroup)
+		return func(line textLine) error { _, err := out.Write([]textLine{line}); return err }, out.Close, nil
 	}
+	end = func() error { return nil }
+	if strings.HasSuffix(file, ".zst") {
+		packed, err := zstd.NewWriter(w)
+		if err != nil {
+			return nil, nil, err
+		}
+		w, end = packed, packed.Close
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return func(line textLine) error { return out.Encode(line) }, end, nil
+}
+
+// write writes a line for each page that has changed after the cursor.
+func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdown bool) (err error) {
+	write, end, err := lines(w, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	t.pages, t.ended, t.reserved, t.textless = 0, 0, 0, 0
 	changes, err := feed.NewReader(t.store, cmp.Or(t.since, feed.Start), "")
 	if err != nil {
@@ -83,8 +102,6 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 			return err
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
 	for {
 		entries, err := changes.Next(256)
 		if err != nil || len(entries) == 0 {
@@ -99,7 +116,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 			if line.Deleted && t.since == "" {
 				continue
 			}
-			if err := out.Encode(line); err != nil {
+			if err := write(line); err != nil {
 				return err
 			}
 		}

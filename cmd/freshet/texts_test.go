@@ -9,14 +9,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/zstd"
+
+	"freshet/store/warc"
 )
 
 // TestTextExport exports the texts of a site of which some pages disallow some uses, lets pages change, end and disallow,
@@ -157,6 +162,95 @@ func TestTextExport(t *testing.T) {
 	freshet(t, 0, "export", data, "--markdown", file("marked.jsonl"))
 	if line := textLines(t, file("marked.jsonl"))["http://site.test/plain"]; line.Text != "" || !strings.Contains(line.Markdown, "Now it says") {
 		t.Errorf("as Markdown: %+v", line)
+	}
+}
+
+// TestExportsInDuckDB holds that DuckDB reads the Parquet files and texts of an export, with the names and types that the
+// docs give, and that an index row leads to the bytes that it names.
+func TestExportsInDuckDB(t *testing.T) {
+	if _, err := os.Stat("../../internal/oracle/node_modules/@duckdb"); err != nil {
+		t.Skip("no DuckDB: make setup installs it")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, `<html lang=en><title>The first</title><p>The first page, of some words. <a href="/two?a=1">Two</a>`)
+	})
+	mux.HandleFunc("GET /two", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, "The second page, of as many words.")
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	dir := t.TempDir()
+	data := "--data=" + filepath.Join(dir, "data")
+	freshet(t, 0, "crawl", "--quiet", data, "--allow-private", "--delay", "0s", "--listen=", "--contact", "mailto:a@b.test",
+		"--resolve", "www.site.test="+strings.TrimPrefix(web.URL, "http://"), "http://www.site.test/")
+	file := func(name string) string { return filepath.Join(dir, name) }
+	freshet(t, 0, "export", data, "--parquet", file("pages.parquet"), "--cc-index", file("index.parquet"))
+	freshet(t, 0, "export", data, "--text", file("texts.parquet"))
+	freshet(t, 0, "export", data, "--text", file("texts.jsonl.zst"))
+
+	query := func(sql string) (rows []map[string]any) {
+		t.Helper()
+		answer := exec.Command("node", "query.mjs", sql)
+		answer.Dir, answer.Stderr = "../../internal/oracle", os.Stderr
+		printed, err := answer.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(printed)) {
+			row := map[string]any{}
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		return rows
+	}
+	index := query("select * from '" + file("index.parquet") + "' order by url_surtkey")
+	if len(index) != 2 {
+		t.Fatalf("the index has %d rows", len(index))
+	}
+	two := index[1]
+	for column, want := range map[string]any{
+		"url_surtkey": "test,site)/two?a=1", "url": "http://www.site.test/two?a=1", "url_host_name": "www.site.test", "url_host_tld": "test",
+		"url_host_registered_domain": "site.test", "url_protocol": "http", "url_port": nil, "url_path": "/two", "url_query": "a=1",
+		"fetch_status": 200.0, "content_mime_type": "text/plain",
+	} {
+		if two[column] != want {
+			t.Errorf("%s is %v, want %v", column, two[column], want)
+		}
+	}
+	number := func(column string) int64 {
+		n, err := strconv.ParseInt(fmt.Sprint(two[column]), 10, 64)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	capture, err := warc.ReadAt(vfs.Default, file("data/warc"),
+		warc.Pointer{File: fmt.Sprint(two["warc_filename"]), Offset: number("warc_record_offset"), Length: number("warc_record_length")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(string(capture.Block), "The second page, of as many words.") || "sha1:"+fmt.Sprint(two["content_digest"]) != capture.PayloadDigest.String() {
+		t.Errorf("the index leads to %q", capture.Block)
+	}
+	const texts = "select url, title, text, language, digest, version, deleted from '%s' order by url"
+	packed, lines := query(fmt.Sprintf(texts, file("texts.parquet"))), query(strings.ReplaceAll(fmt.Sprintf(texts, file("texts.jsonl.zst")), ", deleted", ""))
+	if len(packed) != 2 || len(lines) != 2 || packed[0]["text"] != "The first page, of some words. Two" || packed[0]["deleted"] != false {
+		t.Errorf("texts are %v and %v", packed, lines)
+	}
+	for i := range lines {
+		for _, column := range []string{"url", "text", "digest"} {
+			if packed[i][column] != lines[i][column] {
+				t.Errorf("%s is %v in Parquet, %v in JSON", column, packed[i][column], lines[i][column])
+			}
+		}
+	}
+	if rows := query("select count(*) n from '" + file("pages.parquet") + "' where state = 'live' and last_fetched > timestamp '2020-01-01'"); fmt.Sprint(rows[0]["n"]) != "2" {
+		t.Errorf("the page table has %v live pages", rows)
 	}
 }
 
