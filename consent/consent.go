@@ -146,6 +146,9 @@ func (s Signals) Lines() []string {
 	return lines
 }
 
+// Of returns what is said about the use of a page by its site's robots.txt and by its answer, each as Parse reads it.
+func Of(site, page string) Signals { return append(Parse(site), Parse(page)...) }
+
 // Parse is the inverse of String. It passes over lines that are no signals, and those beyond the bounds.
 func Parse(text string) (s Signals) {
 	for line := range strings.Lines(text) {

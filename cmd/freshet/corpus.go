@@ -256,12 +256,13 @@ func (p *publisher) index(s *store.Store) error {
 	return nil
 }
 
-// catchUp brings the index up to the end of the crawl, after end, unless ctx ends before.
+// catchUp brings the index and the sinks up to the end of the crawl, after end, unless ctx ends before.
 func (p *publisher) catchUp(ctx context.Context) error {
+	err := p.handRest(ctx)
 	if pages := p.pages.Load(); pages != nil {
-		return pages.CatchUp(ctx)
+		err = errors.Join(err, pages.CatchUp(ctx))
 	}
-	return nil
+	return err
 }
 
 // corpus returns what reads the texts of a running crawl, until close.
@@ -270,13 +271,17 @@ func (p *publisher) corpus(s *store.Store) *corpus {
 	return p.texts
 }
 
-// close gives back what was taken for questions, after the last of them.
+// close gives back what was taken for questions and sinks, after the last of them.
 func (p *publisher) close() error {
 	p.texts.close()
-	if pages := p.pages.Load(); pages != nil {
-		return pages.Close()
+	var err error
+	for _, to := range p.targets {
+		err = errors.Join(err, to.Close())
 	}
-	return nil
+	if pages := p.pages.Load(); pages != nil {
+		err = errors.Join(err, pages.Close())
+	}
+	return err
 }
 
 // searched returns the index that is kept.

@@ -123,8 +123,11 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.feed.scheduler, "feed-scheduler", scheduler.Default, "what decides what the feed sends next: "+strings.Join(scheduler.Names(), ", "))
 	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
 	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface of --feed-multicast; empty: the machine's choice")
+	s.feed.hooks.fits, s.feed.sinks.fits = isHook, isSink
 	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
 	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent to each --webhook, a line each, in their order")
+	flags.Var(&s.feed.sinks, "sink", "where what the pages say is handed on, and kept up to date (repeatable): opensearch+https://HOST:9200/INDEX, nats://HOST:4222/SUBJECT or file:///FOLDER")
+	flags.StringVar(&s.feed.uses, "sink-uses", "search,ai-input,ai-train", "what --sink is for; pages that disallow one of these uses are left out; empty: none are")
 	flags.BoolVar(&s.feed.index, "index", false, "keep a full-text index of the last version of every page, for freshet search and /api/v1/search")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
@@ -429,6 +432,10 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if err != nil {
 		return command.Usage(err)
 	}
+	uses, err := usesOf(strings.FieldsFunc(s.feed.uses, func(r rune) bool { return r == ',' }))
+	if err != nil {
+		return command.Usage(fmt.Errorf("--sink-uses: %w", err))
+	}
 	limitMemory(options.Memory)
 	news := newPublisher(s.feed, &options)
 	plant(&options)
@@ -446,7 +453,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		engine.Close()
 		return err
 	}
-	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine.Store())); err != nil {
+	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine.Store()), news.hand(engine.Store(), uses)); err != nil {
 		news.end()
 		front.stop()
 		return errors.Join(err, news.close(), engine.Close())

@@ -15,6 +15,7 @@ import (
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/feed/resourcesync"
+	"freshet/feed/sink"
 	"freshet/feed/webhook"
 	"freshet/index"
 	"freshet/node"
@@ -28,9 +29,11 @@ type feedSettings struct {
 	objective, over string
 	rate            byteCount
 	group, on       string // of the multicast, and its interface
-	hooks           hookURLs
+	hooks           urlList
 	secretFile      string // of the hooks
 	index           bool   // keep a full-text index
+	sinks           urlList
+	uses            string // of what the sinks are handed
 }
 
 func (s *feedSettings) validate() error {
@@ -65,6 +68,8 @@ type publisher struct {
 	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
 	told    atomic.Pointer[webhook.Sender]   // nil if there are none
 	pages   atomic.Pointer[index.Index]      // nil if none is kept
+	sinks   atomic.Pointer[[]*sink.Sink]     // nil before they are there
+	targets []sink.Target                    // of the sinks
 	texts   *corpus                          // for questions about what pages say
 }
 

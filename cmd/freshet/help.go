@@ -35,7 +35,7 @@ var settingSections = []section{
 	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "resolve"}},
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "policy", "weights"}},
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},
-	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "webhook", "webhook-secret-file", "websub-secret-file"}},
+	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},
 	{"Serving", []string{"index", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }

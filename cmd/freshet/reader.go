@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/consent"
 	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/dashboard"
@@ -308,7 +309,7 @@ func pageOf(row store.Page) dashboard.Page {
 func versionOf(v store.Version) dashboard.Version {
 	return dashboard.Version{Version: v.Number, At: time.Unix(0, v.At).UTC(), Noise: v.Noise, Status: v.Status, ContentType: v.ContentType,
 		SizeBytes: v.Size, Digest: fmt.Sprintf("%x", v.BodyDigest[:]), WARC: v.Capture.File, OffsetBytes: v.Capture.Offset, LengthBytes: v.Capture.Length,
-		Signals: signalsOf(v.SiteSignals, v.PageSignals).Lines()}
+		Signals: consent.Of(v.SiteSignals, v.PageSignals).Lines()}
 }
 
 func whenNs(ns int64) *time.Time {

@@ -256,7 +256,7 @@ func withoutSecrets(f *pflag.Flag, text string) string {
 	if u.RawQuery != "" {
 		u.RawQuery = hidden
 	}
-	if _, hook := f.Value.(*hookURLs); hook && len(u.Path) > 1 {
+	if f.Name == "webhook" && len(u.Path) > 1 {
 		u.Path, u.RawPath, secret = "/"+hidden, "", true
 	}
 	if !secret {

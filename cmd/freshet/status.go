@@ -20,6 +20,7 @@ import (
 	"freshet/dashboard"
 	"freshet/feed"
 	"freshet/feed/broadcast"
+	"freshet/feed/sink"
 	"freshet/feed/webhook"
 	"freshet/node"
 )
@@ -121,7 +122,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
-	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus = news.corpus(engine.Store())
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}

@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/zstd"
 
+	"freshet/feed/sink"
 	"freshet/store/warc"
 )
 
@@ -85,11 +86,11 @@ func TestTextExport(t *testing.T) {
 	put(t, file("seeds.txt"), "http://site.test/\n")
 	config, data := "--config="+file("freshet.yaml"), "--data="+file("data")
 	freshet(t, 0, "crawl", config, "--quiet")
-	export := func(name string, args ...string) (lines map[string]textLine, cursor string) {
+	export := func(name string, args ...string) (lines map[string]sink.Document, cursor string) {
 		printed, _ := freshet(t, 0, append([]string{"export", data, "--text", file(name)}, args...)...)
 		return textLines(t, file(name)), strings.TrimSpace(printed)
 	}
-	paths := func(lines map[string]textLine) (paths []string) {
+	paths := func(lines map[string]sink.Document) (paths []string) {
 		for _, url := range slices.Sorted(maps.Keys(lines)) {
 			paths = append(paths, strings.TrimPrefix(url, "http://site.test"))
 		}
@@ -255,7 +256,7 @@ func TestExportsInDuckDB(t *testing.T) {
 }
 
 // textLines reads an export of texts.
-func textLines(t *testing.T, name string) map[string]textLine {
+func textLines(t *testing.T, name string) map[string]sink.Document {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -271,9 +272,9 @@ func textLines(t *testing.T, name string) map[string]textLine {
 		defer packed.Close()
 		in = packed
 	}
-	lines := map[string]textLine{}
+	lines := map[string]sink.Document{}
 	for scanner := bufio.NewScanner(in); scanner.Scan(); {
-		var line textLine
+		var line sink.Document
 		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
 			t.Fatal(err)
 		}

@@ -20,56 +20,17 @@ import (
 	"freshet/store"
 )
 
-// hookURLs is the repeatable flag of the URLs of webhooks.
-type hookURLs []*url.URL
-
-// Set adds a URL.
-func (h *hookURLs) Set(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Fragment != "" {
-		return fmt.Errorf("%q: want a URL such as https://example.org/hook", text)
-	}
-	for _, other := range *h {
-		if other.String() == u.String() {
-			return fmt.Errorf("%q is there twice", text)
-		}
-	}
-	*h = append(*h, u)
-	return nil
-}
-
-// String returns the URLs.
-func (h *hookURLs) String() string { return strings.Join(h.GetSlice(), " ") }
-
-// Type names the flag's kind in help texts.
-func (*hookURLs) Type() string { return "URL" }
-
-// GetSlice returns the URLs.
-func (h *hookURLs) GetSlice() []string {
-	texts := make([]string, 0, len(*h))
-	for _, u := range *h {
-		texts = append(texts, u.String())
-	}
-	return texts
-}
-
-// Append adds a URL.
-func (h *hookURLs) Append(text string) error { return h.Set(text) }
-
-// Replace forgets all URLs and adds these.
-func (h *hookURLs) Replace(texts []string) error {
-	*h = nil
-	for _, text := range texts {
-		if err := h.Set(text); err != nil {
-			return err
-		}
+// isHook refuses URLs that no webhook can have.
+func isHook(u *url.URL) error {
+	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Fragment != "" {
+		return errors.New("want a URL such as https://example.org/hook")
 	}
 	return nil
 }
 
 // webhooks returns the webhooks with their secrets, which the file has a line each.
 func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
-	if len(s.hooks) == 0 {
+	if len(s.hooks.urls) == 0 {
 		return nil, nil
 	}
 	if s.secretFile == "" {
@@ -80,10 +41,10 @@ func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 		return nil, fmt.Errorf("--webhook-secret-file: %w", err)
 	}
 	secrets := strings.Split(strings.TrimRight(string(text), "\r\n"), "\n")
-	if len(secrets) != len(s.hooks) {
-		return nil, fmt.Errorf("--webhook-secret-file %s: %d lines for %d webhooks: want one each, in their order", s.secretFile, len(secrets), len(s.hooks))
+	if len(secrets) != len(s.hooks.urls) {
+		return nil, fmt.Errorf("--webhook-secret-file %s: %d lines for %d webhooks: want one each, in their order", s.secretFile, len(secrets), len(s.hooks.urls))
 	}
-	for i, u := range s.hooks {
+	for i, u := range s.hooks.urls {
 		secret := strings.TrimSpace(secrets[i])
 		if len(secret) < 16 {
 			return nil, fmt.Errorf("--webhook-secret-file %s:%d: want a secret of at least 16 characters", s.secretFile, i+1)

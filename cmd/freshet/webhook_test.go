@@ -70,7 +70,7 @@ func TestWebhookSettings(t *testing.T) {
 		"a short one":     {[]string{"https://a.test/hook"}, "short\n", false},
 		"no file":         {[]string{"https://a.test/hook"}, "", false},
 	} {
-		s := feedSettings{}
+		s := feedSettings{hooks: urlList{fits: isHook}}
 		for _, u := range test.urls {
 			if err := s.hooks.Set(u); err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestWebhookSettings(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "a.test", "ftp://a.test/", "https:///hook", "https://a.test/#part", "https://b.test/"} {
-		hooks := hookURLs{}
+		hooks := urlList{fits: isHook}
 		if err := hooks.Set("https://b.test/"); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ type receiver struct {
 
 // open brings the reader to the hook's cursor.
 func (r *receiver) open() (err error) {
-	since, err := readCursor(r.o.FS, r.file)
+	since, err := feed.ReadCursor(r.o.FS, r.file)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *receiver) lose(why error) (err error) {
 }
 
 // keep makes durable how far the hook has been told.
-func (r *receiver) keep() error { return writeCursor(r.o.FS, r.file, r.reader.Cursor().String()) }
+func (r *receiver) keep() error { return feed.WriteCursor(r.o.FS, r.file, r.reader.Cursor().String()) }
 
 // contained is run. A panic is its error, with the stack: it costs this hook only.
 func (r *receiver) contained(ctx context.Context) (err error) {
@@ -144,18 +144,12 @@ func (r *receiver) deliver(ctx context.Context, body []byte) error {
 		}
 		r.refused.Add(1)
 		r.failures.Add(1)
-		wait := max(backoff(failures, r.rng), min(asked, longestAsk))
+		wait := max(feed.Backoff(failures, r.rng), min(asked, longestAsk))
 		r.o.Logger.Warn("a webhook has not taken what it was sent", "url", r.URL.Redacted(), "error", err, "again_in", wait)
 		if err := r.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-}
-
-// backoff returns how long to wait when an attempt has failed after so many that did before.
-func backoff(failures int, rng *rand.Rand) time.Duration {
-	longest := min(firstRetry<<min(failures, 12), longestWait)
-	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))
 }
 
 // post makes one attempt. asked is how long the answer to one that failed asks to wait, 0 if it does not.

@@ -30,9 +30,7 @@ const (
 	linesAtOnce = 256              // of a request, and held in memory, for a hook
 	answerTime  = 30 * time.Second // of the machine's, for an answer
 	gathering   = time.Second      // in which changes gather, once there is one
-	firstRetry  = time.Second
-	longestWait = time.Hour      // between attempts
-	longestAsk  = 24 * time.Hour // that an answer may ask for
+	longestAsk  = 24 * time.Hour   // that an answer may ask for
 )
 
 // Sign returns "sha256=" and the HMAC-SHA-256 of the timestamp's text, a full stop and the body, in

@@ -70,6 +70,7 @@ var rooms = map[string]string{
 	"feed/broadcast":           "weburl store clock feed feed/broadcast/scheduler",
 	"feed/broadcast/multicast": "clock", // it carries frames and knows nothing of what is in them
 	"feed/webhook":             "store clock feed",
+	"feed/sink":                "weburl store clock consent text text/stored feed",
 	"feed/resourcesync":        "weburl store clock feed",
 	"feed/mirror":              "weburl store/warc clock feed feed/broadcast feed/broadcast/multicast",
 

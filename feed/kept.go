@@ -1,9 +1,11 @@
-package webhook
+package feed
 
 import (
 	"errors"
 	"io"
 	"io/fs"
+	"math/rand/v2"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -11,8 +13,8 @@ import (
 // longestCursor bounds a file that holds a cursor, in bytes.
 const longestCursor = 1 << 20
 
-// readCursor returns the text of the cursor that a file holds, "" if there is none.
-func readCursor(fsys vfs.FS, name string) (string, error) {
+// ReadCursor returns the text of the cursor that a file holds, "" if there is none.
+func ReadCursor(fsys vfs.FS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -27,8 +29,8 @@ func readCursor(fsys vfs.FS, name string) (string, error) {
 	return string(text), errors.Join(err, f.Close())
 }
 
-// writeCursor puts a cursor into a file, whole or not at all, and durably.
-func writeCursor(fsys vfs.FS, name, cursor string) error {
+// WriteCursor puts a cursor into a file, whole or not at all, and durably.
+func WriteCursor(fsys vfs.FS, name, cursor string) error {
 	temp := name + ".new"
 	f, err := fsys.Create(temp, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -49,4 +51,16 @@ func writeCursor(fsys vfs.FS, name, cursor string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+const (
+	firstRetry  = time.Second
+	longestWait = time.Hour // between attempts
+)
+
+// Backoff returns how long to wait when an attempt to hand something on has failed after so many that did before: a
+// second, then twice as long each time, up to an hour, of which between half and all is waited.
+func Backoff(failures int, rng *rand.Rand) time.Duration {
+	longest := min(firstRetry<<min(failures, 12), longestWait)
+	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))
 }

@@ -1,4 +1,4 @@
-package webhook
+package feed
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ func TestBackoff(t *testing.T) {
 	for failures, longest := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 5: 32 * time.Second, 11: 2048 * time.Second, 12: time.Hour, 1 << 40: time.Hour} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
-			wait := backoff(failures, rng)
+			wait := Backoff(failures, rng)
 			if seen[wait] = true; wait < longest/2 || wait > longest {
 				t.Errorf("after %d failures %v: want %v to %v", failures, wait, longest/2, longest)
 			}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// urlList is a repeatable flag of URLs.
+type urlList struct {
+	urls []*url.URL
+	fits func(*url.URL) error // refuses those that the flag is not for
+}
+
+// Set adds a URL.
+func (l *urlList) Set(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%q: want a URL", text)
+	}
+	if err := l.fits(u); err != nil {
+		return fmt.Errorf("%q: %w", text, err)
+	}
+	for _, other := range l.urls {
+		if other.String() == u.String() {
+			return fmt.Errorf("%q is there twice", text)
+		}
+	}
+	l.urls = append(l.urls, u)
+	return nil
+}
+
+// String returns the URLs.
+func (l *urlList) String() string { return strings.Join(l.GetSlice(), " ") }
+
+// Type names the flag's kind in help texts.
+func (*urlList) Type() string { return "URL" }
+
+// GetSlice returns the URLs.
+func (l *urlList) GetSlice() []string {
+	texts := make([]string, 0, len(l.urls))
+	for _, u := range l.urls {
+		texts = append(texts, u.String())
+	}
+	return texts
+}
+
+// Append adds a URL.
+func (l *urlList) Append(text string) error { return l.Set(text) }
+
+// Replace forgets all URLs and adds these.
+func (l *urlList) Replace(texts []string) error {
+	l.urls = nil
+	for _, text := range texts {
+		if err := l.Set(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

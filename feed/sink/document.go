@@ -1,0 +1,146 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"freshet/consent"
+	"freshet/feed"
+	"freshet/store"
+	"freshet/text"
+	"freshet/text/stored"
+	"freshet/weburl"
+)
+
+// A Document is what the last version of a page says, or that the page has ended for those whom it is for.
+type Document struct {
+	URL       string     `json:"url" parquet:"url"`
+	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"` // of the visit that brought the version, or of the end
+	Title     string     `json:"title,omitempty" parquet:"title"`
+	Byline    string     `json:"byline,omitempty" parquet:"byline"`
+	Published *time.Time `json:"published,omitempty" parquet:"published,optional,timestamp(microsecond)"`
+	Language  string     `json:"language,omitempty" parquet:"language,dict"`
+	Text      string     `json:"text,omitempty" parquet:"text"`
+	Markdown  string     `json:"markdown,omitempty" parquet:"markdown"`
+	Diff      string     `json:"diff,omitempty" parquet:"-"` // from the version before to this one, unified, of the text's lines
+	Version   uint32     `json:"version,omitempty" parquet:"version"`
+	Digest    string     `json:"digest,omitempty" parquet:"digest"`          // SHA-1 of the body, hexadecimal
+	Cluster   string     `json:"cluster,omitempty" parquet:"cluster"`        // the URL of one of the pages that say nearly the same
+	Licenses  []string   `json:"licenses,omitempty" parquet:"licenses,list"` // targets of the page's links of rel=license
+	Signals   []string   `json:"signals,omitempty" parquet:"signals,list"`   // what site and page say about the use of the page
+	Deleted   bool       `json:"deleted,omitempty" parquet:"deleted"`
+
+	Kind     string `json:"-" parquet:"-"` // of the change: new, changed, moved, gone, withdrawn or purged
+	Position uint64 `json:"-" parquet:"-"` // grows with each change of the page, and is never 0
+}
+
+// A Reader reads what pages say from a store. Not for concurrent use. Close waits for what it has begun.
+type Reader struct {
+	store    *store.Store
+	uses     []consent.Use
+	markdown bool
+	texts    *stored.Reader
+
+	Pages, Ended, Reserved, Textless int64 // entries so far, by what came of them
+}
+
+// NewReader returns a reader of documents for some uses: a page whose site or author disallows one of them has ended
+// for these. With markdown documents have Markdown and no text.
+func NewReader(s *store.Store, uses []consent.Use, markdown bool) *Reader {
+	return &Reader{store: s, uses: uses, markdown: markdown, texts: stored.NewReader(s, text.Limits{})}
+}
+
+// Close gives back what NewReader took.
+func (r *Reader) Close() { r.texts.Close() }
+
+// Document returns the document of an entry of the change log, without its difference. Its errors are the store's and
+// ctx's; a page whose bytes are damaged has ended.
+func (r *Reader) Document(ctx context.Context, e feed.Entry) (Document, error) {
+	d, _, err := r.document(ctx, e)
+	return d, err
+}
+
+// document also returns the row of a page that has not ended.
+func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.Page, error) {
+	ended := Document{URL: e.URL.String(), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
+	row, err := r.store.Page(e.Partition, e.Fingerprint)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (row.State != store.StateLive || row.Versions == 0) {
+		r.Ended++
+		return ended, nil, nil
+	}
+	if err != nil {
+		return ended, nil, err
+	}
+	signals := consent.Of(row.SiteSignals, row.PageSignals)
+	if signals.Reserved(r.uses) {
+		r.Reserved++
+		return ended, nil, nil
+	}
+	version, err := r.store.Version(e.Partition, e.Fingerprint, row.Versions)
+	if err != nil {
+		return ended, nil, err
+	}
+	said, err := r.texts.Document(ctx, row.URL, &version, r.markdown)
+	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {
+		r.Textless++
+		return ended, nil, nil
+	}
+	if err != nil {
+		return ended, nil, err
+	}
+	r.Pages++
+	d := Document{
+		URL: row.URL.String(), Time: time.Unix(0, version.At).UTC(), Title: said.Title, Byline: said.Byline,
+		Language: said.Language, Text: said.Text, Version: version.Number, Digest: fmt.Sprintf("%x", version.BodyDigest[:]),
+		Licenses: signals.Licenses(), Signals: signals.Lines(), Kind: e.Kind.String(), Position: e.Record,
+	}
+	if !said.Date.IsZero() {
+		d.Published = &said.Date
+	}
+	if r.markdown {
+		d.Text, d.Markdown = "", said.Markdown
+	}
+	return d, &row, nil
+}
+
+// Changed returns the document of an entry as Document does, and with its difference from the version before if that is
+// kept and both are short.
+func (r *Reader) Changed(ctx context.Context, e feed.Entry) (Document, error) {
+	d, row, err := r.document(ctx, e)
+	if err != nil || row == nil || row.Versions < 2 {
+		return d, err
+	}
+	before, err := r.store.Version(e.Partition, e.Fingerprint, row.Versions-1)
+	if err != nil {
+		return d, nil // it is not kept any more
+	}
+	d.Diff = r.difference(ctx, row.URL, &before, d.Text)
+	return d, ctx.Err()
+}
+
+const (
+	longestCompared = 256 << 10 // bytes of a text that is compared
+	linesCompared   = 2000
+	longestDiff     = 64 << 10
+)
+
+// difference returns how the text of a version became another, "" if it cannot be told briefly.
+func (r *Reader) difference(ctx context.Context, u weburl.URL, before *store.Version, after string) string {
+	said, err := r.texts.Document(ctx, u, before, false)
+	if err != nil || max(len(said.Text), len(after)) > longestCompared {
+		return ""
+	}
+	old, now := difflib.SplitLines(said.Text), difflib.SplitLines(after)
+	if max(len(old), len(now)) > linesCompared {
+		return ""
+	}
+	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: old, B: now, Context: 1})
+	if err != nil || len(diff) > longestDiff {
+		return ""
+	}
+	return diff
+}

@@ -1,0 +1,150 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/clock"
+)
+
+// A file of a folder is complete after so many bytes, or so much time.
+const (
+	fileBytes = 64 << 20
+	fileTime  = time.Hour
+	opened    = ".open" // the ending of the name of one that is not
+)
+
+// folder is a folder of files with lines of JSON.
+type folder struct {
+	dir   string
+	clock *clock.Clock
+	file  *os.File // nil: none is open
+	began time.Time
+	size  int64
+}
+
+// NewFolder returns a folder as a target. Its files have a change a line, as JSON, in the order of the change log; what
+// comes twice after a crash has the same position. A file is named by when it began, changes-20260131T120000.000Z.jsonl,
+// and has ".open" behind its name until it is complete: after 64 MiB, an hour, or a stop. The folder is made if there is
+// none, and what was left open is completed, without a line that is torn.
+func NewFolder(dir string, c *clock.Clock) (Target, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "changes-*.jsonl"+opened))
+	if err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	slices.Sort(left)
+	for _, name := range left {
+		if err := complete(name); err != nil {
+			return nil, fmt.Errorf("sink: %w", err)
+		}
+	}
+	return &folder{dir: dir, clock: c}, nil
+}
+
+// complete cuts a torn line off a file that was left open, and gives it its name. A file without a whole line goes.
+func complete(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	whole, err := wholeLines(f)
+	if err == nil {
+		err = f.Truncate(whole)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if whole == 0 {
+		return os.Remove(name)
+	}
+	return os.Rename(name, strings.TrimSuffix(name, opened))
+}
+
+// wholeLines returns where the last line that is whole ends.
+func wholeLines(f *os.File) (int64, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	part := make([]byte, 64<<10)
+	for err == nil && end > 0 {
+		from := max(0, end-int64(len(part)))
+		if _, err = f.ReadAt(part[:end-from], from); err != nil {
+			break
+		}
+		if last := bytes.LastIndexByte(part[:end-from], '\n'); last >= 0 {
+			return from + int64(last) + 1, nil
+		}
+		end = from
+	}
+	return 0, err
+}
+
+// Put implements Target. The documents are on disk when it returns.
+func (f *folder) Put(_ context.Context, documents []Document) ([]Refusal, error) {
+	var lines bytes.Buffer
+	out := json.NewEncoder(&lines)
+	out.SetEscapeHTML(false)
+	for _, d := range documents {
+		if err := out.Encode(change{d.Kind, d.Position, d}); err != nil {
+			return nil, err
+		}
+	}
+	return nil, f.write(lines.Bytes())
+}
+
+// Clear writes a line that says that all pages come anew.
+func (f *folder) Clear(context.Context) error {
+	line, err := json.Marshal(change{Kind: kindResynchronise, Document: Document{Time: f.clock.Now().UTC()}})
+	if err != nil {
+		return err
+	}
+	return f.write(append(line, '\n'))
+}
+
+// write appends whole lines to the file that is open. After an error that file is completed, without them.
+func (f *folder) write(lines []byte) error {
+	now := f.clock.Now()
+	if f.file != nil && (f.size > fileBytes || now.Sub(f.began) > fileTime) {
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	if f.file == nil {
+		name := filepath.Join(f.dir, "changes-"+now.UTC().Format("20060102T150405.000000Z")+".jsonl"+opened)
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return fmt.Errorf("sink: %w", err)
+		}
+		f.file, f.began, f.size = file, now, 0
+	}
+	_, err := f.file.Write(lines)
+	if err == nil {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("sink: %w", errors.Join(err, f.Close()))
+	}
+	f.size += int64(len(lines))
+	return nil
+}
+
+// Close completes the file that is open.
+func (f *folder) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	name := f.file.Name()
+	err := f.file.Close()
+	f.file = nil
+	return errors.Join(err, complete(name))
+}

@@ -1,0 +1,256 @@
+package sink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/consent"
+	"freshet/feed"
+	"freshet/store"
+)
+
+const (
+	pagesAtOnce = 64 // read from the log, and held in memory
+	bytesAtOnce = 4 << 20
+	gathering   = time.Second // in which changes gather, once there is one
+)
+
+// A Target is where documents go. It is used by one goroutine.
+type Target interface {
+	// Put hands on documents, in order; of one with a larger position than the target has of the page it changes
+	// nothing. It returns those that the target will never take. After an error the same documents are put again.
+	Put(ctx context.Context, documents []Document) ([]Refusal, error)
+	// Clear tells that all documents come anew, since ends of pages may have been missed.
+	Clear(ctx context.Context) error
+	Close() error
+}
+
+// A Refusal is a document that a target will never take, and why.
+type Refusal struct {
+	Document Document
+	Why      string
+}
+
+// Options are what a Sink needs.
+type Options struct {
+	Name   string // for people and metrics: the address without what is secret
+	Target Target
+	Store  *store.Store
+	Bell   *feed.Bell // rung when the log has grown
+	Clock  *clock.Clock
+	Logger *slog.Logger
+	FS     vfs.FS
+	Dir    string // of the mark and the refused documents; made if absent
+	Uses   []consent.Use
+}
+
+// A Sink hands documents on. A new one begins with all pages that are stored. It holds one batch in memory: 64 pages at
+// most, or the one that brings it over 4 MiB.
+type Sink struct {
+	o      Options
+	rng    *rand.Rand
+	log    *feed.Reader
+	reader *Reader
+
+	put, refused, failures atomic.Int64 // documents taken and refused; attempts that failed since the last that did not
+	oldest                 atomic.Int64 // unix nanoseconds of the first change that is being put; 0: none is
+}
+
+// New returns a sink that goes on from its mark.
+func New(o Options) (*Sink, error) {
+	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	return &Sink{o: o, rng: rand.New(rand.NewPCG(uint64(o.Clock.Now().UnixNano()), 0))}, nil
+}
+
+// Name returns the sink's name.
+func (s *Sink) Name() string { return s.o.Name }
+
+// Run puts documents until ctx ends. Its error is the directory's; a panic is one, with the stack.
+func (s *Sink) Run(ctx context.Context) error { return s.contained(ctx, true) }
+
+// CatchUp puts what there is, unless ctx ends before. It is for a crawl that has ended, after Run.
+func (s *Sink) CatchUp(ctx context.Context) error { return s.contained(ctx, false) }
+
+func (s *Sink) contained(ctx context.Context, on bool) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("sink: crash: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	s.reader = NewReader(s.o.Store, s.o.Uses, false)
+	defer s.reader.Close()
+	err = s.open(ctx)
+	for err == nil {
+		var more bool
+		if more, err = s.step(ctx, on); !more {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// open brings the reader of the log to the mark.
+func (s *Sink) open(ctx context.Context) error {
+	since, err := feed.ReadCursor(s.o.FS, s.mark())
+	if err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	if since == "" {
+		since = feed.Start
+	}
+	s.log, err = feed.NewReader(s.o.Store, since, "")
+	return s.orAnew(ctx, err)
+}
+
+// orAnew begins with all pages anew if an error says that the log does not tell all that came after the mark.
+func (s *Sink) orAnew(ctx context.Context, err error) error {
+	if !errors.Is(err, feed.ErrBehind) && !errors.Is(err, feed.ErrCursor) {
+		return err
+	}
+	s.o.Logger.Warn("a sink was away for too long: all pages are handed on anew", "sink", s.o.Name, "error", err)
+	if err := s.insist(ctx, func() error { return s.o.Target.Clear(ctx) }); err != nil {
+		return err
+	}
+	s.log, err = feed.NewReader(s.o.Store, feed.Start, "")
+	return err
+}
+
+func (s *Sink) mark() string { return s.o.FS.PathJoin(s.o.Dir, "mark") }
+
+// step puts the documents of some entries. If there are none yet it waits for some, or reports that there are no more.
+func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
+	news := s.o.Bell.Wait()
+	entries, err := s.log.Next(pagesAtOnce)
+	if err != nil {
+		return true, s.orAnew(ctx, err)
+	}
+	if len(entries) > 0 {
+		s.oldest.Store(entries[0].At)
+		if err := s.hand(ctx, entries); err != nil {
+			return true, err
+		}
+		s.oldest.Store(0)
+		return true, feed.WriteCursor(s.o.FS, s.mark(), s.log.Cursor().String())
+	}
+	if !on {
+		return false, nil
+	}
+	select {
+	case <-news:
+		return true, s.o.Clock.Sleep(ctx, gathering)
+	case <-ctx.Done():
+		return false, nil
+	}
+}
+
+// hand puts the documents of entries, in batches.
+func (s *Sink) hand(ctx context.Context, entries []feed.Entry) error {
+	var batch []Document
+	bytes := 0
+	for i, e := range entries {
+		d, err := s.reader.Changed(ctx, e)
+		switch {
+		case store.IsDamage(err):
+			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
+		case err != nil:
+			return err
+		}
+		batch = append(batch, d)
+		if bytes += len(d.Text) + len(d.Diff); bytes > bytesAtOnce || i == len(entries)-1 {
+			if err := s.deliver(ctx, batch); err != nil {
+				return err
+			}
+			batch, bytes = nil, 0
+		}
+	}
+	return nil
+}
+
+// deliver puts a batch until the target has it, and lays aside what it refuses.
+func (s *Sink) deliver(ctx context.Context, batch []Document) error {
+	var refusals []Refusal
+	err := s.insist(ctx, func() (err error) {
+		refusals, err = s.o.Target.Put(ctx, batch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.put.Add(int64(len(batch) - len(refusals)))
+	return s.layAside(refusals)
+}
+
+// insist calls try until it has no error; its own is ctx's.
+func (s *Sink) insist(ctx context.Context, try func() error) error {
+	for failures := 0; ; failures++ {
+		err := try()
+		if err == nil {
+			s.failures.Store(0)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.failures.Add(1)
+		wait := feed.Backoff(failures, s.rng)
+		s.o.Logger.Warn("a sink has not taken what it was handed", "sink", s.o.Name, "error", err, "again_in", wait)
+		if err := s.o.Clock.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// mostRefused bounds the file of refused documents, in bytes; one file before it is kept too.
+const mostRefused = 16 << 20
+
+// layAside writes refused documents to a file beside the mark, a line of JSON each, for people to look at.
+func (s *Sink) layAside(refusals []Refusal) error {
+	if len(refusals) == 0 {
+		return nil
+	}
+	name := s.o.FS.PathJoin(s.o.Dir, "refused.jsonl")
+	s.refused.Add(int64(len(refusals)))
+	s.o.Logger.Warn("a sink refuses documents", "sink", s.o.Name, "documents", len(refusals), "why", refusals[0].Why, "file", name)
+	if info, err := s.o.FS.Stat(name); err == nil && info.Size() > mostRefused {
+		if err := s.o.FS.Rename(name, name+".old"); err != nil {
+			return fmt.Errorf("sink: %w", err)
+		}
+	}
+	f, err := s.o.FS.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	info, err := f.Stat()
+	for at := int64(0); err == nil && len(refusals) > 0; refusals = refusals[1:] {
+		var line []byte
+		r := refusals[0]
+		line, err = json.Marshal(struct {
+			URL  string    `json:"url"`
+			Time time.Time `json:"time"`
+			Why  string    `json:"why"`
+		}{r.Document.URL, r.Document.Time, r.Why})
+		if err == nil {
+			_, err = f.WriteAt(append(line, '\n'), info.Size()+at)
+			at += int64(len(line)) + 1
+		}
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,456 @@
+package sink_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"freshet/clock"
+	"freshet/feed/sink"
+	"freshet/internal/crawled"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// copyOf is what one who is handed documents has: the texts of the pages, and of each page the largest position.
+type copyOf struct {
+	texts     map[string]string
+	positions map[string]uint64
+}
+
+func newCopy() *copyOf { return &copyOf{map[string]string{}, map[string]uint64{}} }
+
+// take applies a change as the docs say.
+func (c *copyOf) take(url string, position uint64, text string, deleted bool) {
+	if position <= c.positions[url] {
+		return
+	}
+	c.positions[url] = position
+	if c.texts[url] = text; deleted {
+		delete(c.texts, url)
+	}
+}
+
+// A place is where a test's documents go: what makes the target, as after a start of the process, and what the place has.
+type place struct {
+	open func() sink.Target
+	copy func() *copyOf
+	// hurt does harm that the place survives, without an end of the sink.
+	hurt func(random *rand.Rand)
+}
+
+// options are of a sink in a folder whose clock runs a hundred times as fast, so that waits are short.
+func options(w *crawled.Web, fs vfs.FS, target sink.Target) sink.Options {
+	return sink.Options{Name: "test", Target: target, Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 100), Logger: slog.New(slog.DiscardHandler),
+		FS: fs, Dir: "sink"}
+}
+
+// changes is how many changes a test of a place makes; FRESHET_CHANGES sets another number.
+func changes(t *testing.T) int {
+	n := 40
+	if text := os.Getenv("FRESHET_CHANGES"); text != "" {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatalf("FRESHET_CHANGES=%s: %v", text, err)
+		}
+	}
+	return n
+}
+
+// follow lets pages change while a sink is stopped at any instant and its place is hurt, and holds that what the place
+// has in the end is what the pages say.
+func follow(t *testing.T, p place) {
+	const pages = 12
+	left := changes(t)
+	most := max(4, left/100) // in the life of a sink
+	random := rand.New(rand.NewPCG(4, 2))
+	w := crawled.New(t, 2, pages)
+	fs := vfs.NewMem()
+	want := map[string]string{}
+	for s := range 2 {
+		for i := range pages {
+			want[crawled.URL(s, i)] = fmt.Sprintf("first text of page %d of site %d", i, s)
+		}
+	}
+	for round := 0; left > 0; round++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		target := p.open()
+		s, err := sink.New(options(w, fs, target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		some := min(left, 1+random.IntN(most))
+		left -= some
+		hurting := random.IntN(2 * some) // after that change, if there are so many
+		for i := range some {
+			at := crawled.URL(random.IntN(2), 1+random.IntN(pages-1))
+			text := fmt.Sprintf("text of round %d, %d", round, random.IntN(1000))
+			switch random.IntN(5) {
+			case 0:
+				w.Set(at, "")
+				w.Visit(at) // missing once says nothing yet
+				w.Visit(at)
+				delete(want, at)
+			default:
+				w.Set(at, text)
+				w.Visit(at)
+				want[at] = text
+			}
+			if p.hurt != nil && i == hurting {
+				p.hurt(random)
+			}
+		}
+		_ = clock.Real().Sleep(ctx, time.Duration(random.IntN(30))*time.Millisecond)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if err := target.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	target := p.open()
+	s, err := sink.New(options(w, fs, target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.CatchUp(t.Context()), target.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got := p.copy().texts
+	for url, text := range want {
+		if !strings.Contains(got[url], text) {
+			t.Errorf("%s says %q, want %q", url, got[url], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("there are %d pages, want %d", len(got), len(want))
+	}
+}
+
+// line is a change as folders and streams have it.
+type line struct {
+	Kind     string `json:"kind"`
+	Position uint64 `json:"position"`
+	URL      string `json:"url"`
+	Text     string `json:"text"`
+	Diff     string `json:"diff"`
+	Deleted  bool   `json:"deleted"`
+}
+
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "changes")
+	follow(t, place{
+		open: func() sink.Target {
+			if open, _ := filepath.Glob(filepath.Join(dir, "*.open")); len(open) > 0 {
+				t.Errorf("%v are open after a stop", open)
+			}
+			torn := filepath.Join(dir, "changes-20200101T000000.000000Z.jsonl.open")
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(torn, []byte(`{"kind":"resynchronise"}`+"\n"+`{"kind":"new","url":"http`), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			target, err := sink.NewFolder(dir, clock.Real())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return target
+		},
+		copy: func() *copyOf {
+			c := newCopy()
+			files, err := filepath.Glob(filepath.Join(dir, "changes-*.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(files)
+			diffs := 0
+			for _, name := range files {
+				all, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for text := range strings.Lines(string(all)) {
+					var l line
+					if err := json.Unmarshal([]byte(text), &l); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					if l.Kind != "resynchronise" {
+						c.take(l.URL, l.Position, l.Text, l.Deleted)
+					}
+					if strings.Contains(l.Diff, "+text of round") && strings.Contains(l.Diff, "@@") {
+						diffs++
+					}
+				}
+			}
+			if diffs == 0 {
+				t.Error("no change has its difference")
+			}
+			return c
+		},
+	})
+}
+
+// searchServer stands in for OpenSearch: an index by its documented protocol, with versions kept outside.
+type searchServer struct {
+	t  *testing.T
+	mu sync.Mutex
+	// made tells whether the index is there; harm is what happens to the next requests.
+	made bool
+	harm []string
+	copy *copyOf
+	ids  map[string]string // id → URL
+}
+
+func (s *searchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if user, password, _ := r.BasicAuth(); user != "somebody" || password != "secret" {
+		s.t.Error("a request without user and password")
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "HEAD /pages":
+		if !s.made {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	case "PUT /pages":
+		s.made = true
+	case "POST /pages/_bulk":
+		s.bulk(w, r)
+	default:
+		s.t.Errorf("%s %s", r.Method, r.URL)
+	}
+}
+
+func (s *searchServer) bulk(w http.ResponseWriter, r *http.Request) {
+	harm := ""
+	if len(s.harm) > 0 {
+		harm, s.harm = s.harm[0], s.harm[1:]
+	}
+	if harm == "busy" {
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	in := json.NewDecoder(r.Body)
+	var items []map[string]any
+	for in.More() {
+		var action map[string]struct {
+			ID      string `json:"_id"`
+			Version uint64 `json:"version"`
+			Type    string `json:"version_type"`
+		}
+		if err := in.Decode(&action); err != nil {
+			s.t.Error(err)
+			return
+		}
+		for what, a := range action {
+			if a.Type != "external" || a.Version == 0 || len(a.ID) != 32 {
+				s.t.Errorf("action %s %+v", what, a)
+			}
+			var d line
+			if what == "index" {
+				if err := in.Decode(&d); err != nil {
+					s.t.Error(err)
+				}
+				s.ids[a.ID] = d.URL
+			}
+			status := 200
+			switch {
+			case harm == "part" && len(items) == 0:
+				status = http.StatusServiceUnavailable
+			case s.copy.positions[a.ID] >= a.Version:
+				status = http.StatusConflict
+			case what == "delete" && s.copy.texts[a.ID] == "":
+				status = http.StatusNotFound
+				s.copy.take(a.ID, a.Version, "", true)
+			default:
+				s.copy.take(a.ID, a.Version, d.Text, what == "delete")
+			}
+			items = append(items, map[string]any{what: map[string]any{"_id": a.ID, "status": status}})
+		}
+	}
+	if len(items) > 3 && harm == "large" {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	if harm == "lost" { // it was done, and nobody hears of it
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"items": items})
+}
+
+func TestSearchEngine(t *testing.T) {
+	s := &searchServer{t: t, copy: newCopy(), ids: map[string]string{}}
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	index, err := url.Parse(strings.Replace(web.URL, "http://", "http://somebody:secret@", 1) + "/pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	follow(t, place{
+		open: func() sink.Target { return sink.NewSearchEngine(index, transport) },
+		hurt: func(random *rand.Rand) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.harm = append(s.harm, []string{"busy", "lost", "part", "large"}[random.IntN(4)])
+		},
+		copy: func() *copyOf {
+			c := newCopy()
+			for id, text := range s.copy.texts {
+				c.texts[s.ids[id]] = text
+			}
+			return c
+		},
+	})
+}
+
+// TestRefusedDocument holds that a document that the engine will never take is laid aside, and the others are taken.
+func TestRefusedDocument(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	web := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			return
+		}
+		var items []map[string]any
+		for in := json.NewDecoder(r.Body); in.More(); {
+			var said map[string]any
+			if err := in.Decode(&said); err != nil {
+				t.Error(err)
+				return
+			}
+			if at, ok := said["url"]; ok {
+				outcome := map[string]any{"status": 201}
+				if at == crawled.URL(0, 1) {
+					outcome = map[string]any{"status": 400, "error": map[string]any{"type": "mapper_parsing_exception"}}
+				}
+				items = append(items, map[string]any{"index": outcome})
+			}
+		}
+		_ = json.NewEncoder(out).Encode(map[string]any{"items": items})
+	}))
+	t.Cleanup(web.Close)
+	index, _ := url.Parse(web.URL + "/pages")
+	fs := vfs.NewMem()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s, err := sink.New(options(w, fs, sink.NewSearchEngine(index, transport)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fs.Open("sink/refused.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text := make([]byte, 4096)
+	n, _ := f.Read(text)
+	if text := string(text[:n]); strings.Count(text, "\n") != 1 || !strings.Contains(text, crawled.URL(0, 1)) || !strings.Contains(text, "mapper_parsing_exception") {
+		t.Errorf("laid aside is %q", text)
+	}
+}
+
+// TestStream hands changes to a real server of NATS, which is stopped and started meanwhile.
+func TestStream(t *testing.T) {
+	dir, port := t.TempDir(), server.RANDOM_PORT
+	var running *server.Server
+	begin := func() {
+		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, SyncAlways: true, NoLog: true, NoSigs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		if !s.ReadyForConnections(10 * time.Second) {
+			t.Fatal("the server does not start")
+		}
+		running = s
+	}
+	end := func() {
+		running.Shutdown()
+		running.WaitForShutdown()
+	}
+	begin()
+	address, err := url.Parse(running.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Sscan(address.Port(), &port)
+	t.Cleanup(func() { end() })
+	connect := func() *nats.Conn {
+		conn, err := nats.Connect(address.String(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	follow(t, place{
+		open: func() sink.Target {
+			target, err := sink.NewStream(connect(), "corpus.pages", clock.Real())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return target
+		},
+		hurt: func(*rand.Rand) { end(); begin() },
+		copy: func() *copyOf {
+			conn := connect()
+			defer conn.Close()
+			js, err := jetstream.New(conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := js.Stream(t.Context(), "corpus-pages")
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := stream.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := newCopy()
+			for n := info.State.FirstSeq; n <= info.State.LastSeq; n++ {
+				message, err := stream.GetMsg(t.Context(), n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var event struct {
+					SpecVersion string `json:"specversion"`
+					ID, Type    string
+					Subject     string
+					Data        line
+				}
+				if err := json.Unmarshal(message.Data, &event); err != nil {
+					t.Fatal(err)
+				}
+				if event.SpecVersion != "1.0" || event.ID != message.Header.Get("Nats-Msg-Id") || event.Type != "freshet.page."+event.Data.Kind ||
+					event.Subject != event.Data.URL || message.Subject != "corpus.pages."+event.Data.Kind {
+					t.Errorf("%s has %+v", message.Subject, event)
+				}
+				c.take(event.Data.URL, event.Data.Position, event.Data.Text, event.Data.Deleted)
+			}
+			return c
+		},
+	})
+}

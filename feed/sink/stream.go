@@ -1,0 +1,134 @@
+package sink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/clock"
+)
+
+// stream is a subject of NATS JetStream.
+type stream struct {
+	prefix string
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	clock  *clock.Clock
+	made   bool // a stream takes the subjects
+}
+
+// NewStream returns subjects of NATS JetStream as a target: PREFIX.new, PREFIX.changed and so on, by the kind of the
+// change. Each message is a CloudEvent 1.0 in its JSON form. Its id is the message's too (Nats-Msg-Id), so the stream
+// takes what comes twice within its window once. If no stream takes the subjects, one that does is made. The connection
+// is closed with the target.
+func NewStream(conn *nats.Conn, prefix string, c *clock.Clock) (Target, error) {
+	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
+		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	return &stream{prefix: prefix, conn: conn, js: js, clock: c}, nil
+}
+
+func (s *stream) Close() error {
+	s.conn.Close()
+	return nil
+}
+
+// make makes a stream unless one takes the subjects.
+func (s *stream) make(ctx context.Context) error {
+	if s.made {
+		return nil
+	}
+	_, err := s.js.StreamNameBySubject(ctx, s.prefix+".changed")
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: strings.ReplaceAll(s.prefix, ".", "-"), Subjects: []string{s.prefix + ".>"}, Storage: jetstream.FileStorage,
+		})
+	}
+	s.made = err == nil
+	return err
+}
+
+// Put implements Target.
+func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refusal, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := s.make(ctx); err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	var sent []jetstream.PubAckFuture
+	for _, d := range documents {
+		id, event, err := eventOf(s.source(), d)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(event)) > s.conn.MaxPayload() {
+			refusals = append(refusals, Refusal{d, fmt.Sprintf("%d bytes: the server's max_payload is %d", len(event), s.conn.MaxPayload())})
+			continue
+		}
+		ack, err := s.publish(d.Kind, id, event)
+		if err != nil {
+			return nil, err
+		}
+		sent = append(sent, ack)
+	}
+	for _, ack := range sent {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return nil, fmt.Errorf("sink: %w", err)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("sink: no acknowledgement: %w", ctx.Err())
+		}
+	}
+	return refusals, nil
+}
+
+func (s *stream) source() string { return "/freshet/" + s.prefix }
+
+func (s *stream) publish(kind, id string, event []byte) (jetstream.PubAckFuture, error) {
+	message := nats.NewMsg(s.prefix + "." + kind)
+	message.Data = event
+	message.Header.Set("Content-Type", "application/cloudevents+json")
+	ack, err := s.js.PublishMsgAsync(message, jetstream.WithMsgID(id))
+	if err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	return ack, nil
+}
+
+// Clear sends an event that says that all pages come anew.
+func (s *stream) Clear(ctx context.Context) error {
+	if err := s.make(ctx); err != nil {
+		return fmt.Errorf("sink: %w", err)
+	}
+	now := s.clock.Now().UTC()
+	id := fmt.Sprintf("%s-%d", kindResynchronise, now.UnixNano())
+	event, err := json.Marshal(cloudEvent{
+		SpecVersion: "1.0", ID: id, Source: s.source(), Type: "freshet." + kindResynchronise, Time: now,
+		ContentType: "application/json", Data: change{Kind: kindResynchronise, Document: Document{Time: now}},
+	})
+	if err != nil {
+		return err
+	}
+	ack, err := s.publish(kindResynchronise, id, event)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ack.Ok():
+		return nil
+	case err := <-ack.Err():
+		return fmt.Errorf("sink: %w", err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
