@@ -87,6 +87,7 @@ var costly = []string{
 
 // scripts are the arguments with which a script below bench is quick.
 var scripts = map[string]string{
+	"bench/panes.sh":  "3",
 	"bench/replay.sh": "page-updates.csv.gz results uniform 0.01",
 	"bench/solver.sh": "20",
 }
@@ -150,8 +151,10 @@ func checkScript(t *testing.T, command namedCommand, program string) {
 	if !ok {
 		return
 	}
-	if _, err := exec.LookPath("jq"); err != nil && strings.HasSuffix(script, "replay.sh") {
-		t.Skip("what it prints needs jq, which is not installed")
+	for part, tool := range map[string]string{"replay.sh": "jq", "panes.sh": "curl"} {
+		if _, err := exec.LookPath(tool); err != nil && strings.HasSuffix(script, part) {
+			t.Skipf("it needs %s, which is not installed", tool)
+		}
 	}
 	if _, err := os.Stat(program); err == nil {
 		t.Setenv("PROGRAM", program)
