@@ -53,7 +53,7 @@ type (
 	Ping struct{ URLs []weburl.URL }
 
 	// Reload puts other settings in force, as far as they may change in a running crawl: seeds (new ones are
-	// added), scope and rules, delays, retries, limits, the budget. Pages that are queued and no longer belong to
+	// added), scope, rules and requisites, delays, retries, limits, the budget. Pages that are queued and no longer belong to
 	// the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those found
 	// before at the next start.
 	Reload struct{ Settings Settings }

@@ -279,6 +279,7 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	now.Delay, now.AdaptiveDelay, now.AddressDelay = next.Delay, next.AdaptiveDelay, next.AddressDelay
 	now.Retries, now.RetryDelay = next.Retries, next.RetryDelay
 	now.MaxPages, now.MaxDepth, now.PagesPerSite = next.MaxPages, next.MaxDepth, next.PagesPerSite
+	now.Requisites = next.Requisites
 	s.settings, s.rules = now, rules
 	if s.fresh != nil && next.Refresh != nil {
 		s.fresh.setBudget(next.Refresh.Budget, next.Delay, s.now)
@@ -418,7 +419,7 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 // pingable tells whether a ping's URL is to be asked for, or why it is refused.
 func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused string, wants bool) {
 	if unknown {
-		if reason, ok := s.finder.Bounds().AdmitURL(u); !ok {
+		if reason, ok := s.finder.Bounds().AdmitURL(u, weburl.RelNone); !ok {
 			return reason.String(), false
 		}
 	} else {

@@ -95,6 +95,7 @@ func (s Settings) Bounds(scope frontier.Scope, of func(weburl.Site) discovery.Li
 	b := discovery.Bounds{
 		Name: s.Scope, Scope: scope, URLs: s.Rules.URLs,
 		Limits: discovery.Limits{Depth: s.MaxDepth, Pages: s.PagesPerSite}, Of: of,
+		Requisites: s.Requisites,
 	}
 	for i := range s.Rules.Sites {
 		b.Sites = append(b.Sites, discovery.SiteLimits{Match: s.Rules.Sites[i].Match, Limits: s.Rules.Sites[i].limits()})

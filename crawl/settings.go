@@ -16,7 +16,9 @@ type Settings struct {
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any
 	Rules Rules
-	Wait  bool // for more work when nothing is left to discover, instead of ending
+	// Requisites are those that belong to the crawl.
+	Requisites frontier.Requisites
+	Wait       bool // for more work when nothing is left to discover, instead of ending
 
 	Ordering       frontier.Ordering
 	Delay          time.Duration // w: from the end of an answer to the next request to its host
@@ -25,9 +27,9 @@ type Settings struct {
 	PerConnection  int           // k: requests on one connection back to back
 	DiscoveryShare float64       // share of the requests owed to new pages
 
-	MaxPages     int64         // pages stored before the crawl ends; 0: no limit
+	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
 	MaxDepth     int           // links from a seed; 0: no limit
-	PagesPerSite int64         // known; 0: no limit
+	PagesPerSite int64         // known, requisites among them; 0: no limit
 	For          time.Duration // how long to crawl; 0: no limit
 
 	Retries    int           // attempts after a failed one

@@ -305,6 +305,7 @@ func (s *Shard) recordLinks(r store.Record) (links []weburl.Link, cash float64, 
 		if err != nil {
 			return nil, 0, err
 		}
+		row.ContentType = r.ContentType
 		links = discovery.PageLinks(stored, row)
 		discovery.Share(s.settings.Ordering, row.URL, links)
 		return links, r.Paid, nil

@@ -11,7 +11,8 @@ import (
 
 // Counts are what a shard has done since it was made.
 type Counts struct {
-	Pages       int64 // stored
+	Pages       int64 // stored, requisites apart
+	Requisites  int64 // stored
 	Failed      int64 // fetches that brought no page
 	NotModified int64
 	Changed     int64
@@ -27,7 +28,7 @@ type Counts struct {
 // And returns what two shards have done.
 func (c Counts) And(o Counts) Counts {
 	return Counts{
-		Pages: c.Pages + o.Pages, Failed: c.Failed + o.Failed, NotModified: c.NotModified + o.NotModified,
+		Pages: c.Pages + o.Pages, Requisites: c.Requisites + o.Requisites, Failed: c.Failed + o.Failed, NotModified: c.NotModified + o.NotModified,
 		Changed: c.Changed + o.Changed, Audits: c.Audits + o.Audits, Lies: c.Lies + o.Lies, Bytes: c.Bytes + o.Bytes,
 		Errors: sumOf(c.Errors, o.Errors), Refused: sumOf(c.Refused, o.Refused),
 		Known: c.Known + o.Known, Sites: c.Sites + o.Sites,
@@ -122,7 +123,7 @@ func (s *Shard) Holds(site weburl.Site) bool {
 	return ok
 }
 
-// Stored returns how many pages the shard has stored since it was made.
+// Stored returns how many pages the shard has stored since it was made, requisites apart.
 func (s *Shard) Stored() int64 { return s.counts.Pages }
 
 // Settings returns the settings in force.

@@ -347,7 +347,11 @@ func (s *Shard) count(t *turn, record *store.Fetched, class string) {
 	c := &s.counts
 	switch {
 	case record.Outcome == store.OutcomeStored && record.Truncated == "" && !record.SoftError:
-		c.Pages++
+		if t.row.Requisite() {
+			c.Requisites++
+		} else {
+			c.Pages++
+		}
 		if record.Unconditional {
 			c.Audits++
 		}

@@ -10,7 +10,8 @@ import (
 type now struct {
 	State         string  `json:"state"`
 	DurationS     float64 `json:"duration_s"` // of the run, by the crawl's clock
-	Pages         int64   `json:"pages"`      // stored by this run
+	Pages         int64   `json:"pages"`      // stored by this run, requisites apart
+	Requisites    int64   `json:"requisites"` // stored by this run
 	NotModified   int64   `json:"not_modified"`
 	Failed        int64   `json:"urls_failed"`
 	Known         int64   `json:"urls_discovered"`

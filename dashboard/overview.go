@@ -152,7 +152,7 @@ func overviewFacts(n now) (facts []Row) {
 		add("Size of all versions", units.Bytes(n.BodyBytes))
 		return facts
 	}
-	add("Stored by this run", units.Count(n.Pages))
+	add("Stored by this run", units.Plural(n.Pages, "page")+", "+units.Plural(n.Requisites, "requisite"))
 	add("Failed", units.Count(n.Failed))
 	add("Queued", units.Count(n.QueuedNew+n.QueuedDue))
 	if n.Refresh == nil {

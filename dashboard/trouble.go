@@ -60,6 +60,7 @@ var remedies = []struct{ begins, text string }{
 	{"scope", "It lies outside of the scope. A wider --scope, or include in the rules, lets it in."},
 	{"excluded", "A pattern of the rules excludes it."},
 	{"opt-out", "Its owner does not want to be crawled."},
+	{"requisite", "Only a page needs it, and --requisites is none."},
 	{"depth", "It lies deeper than --max-depth."},
 	{"site-full", "Its site has as many pages as it may: --pages-per-site, or pages in the rules."},
 	{"url-length", "Its URL is longer than any that is crawled."},

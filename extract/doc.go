@@ -9,9 +9,9 @@
 //
 // Every element that refers to something to be fetched counts, inside noscript and template too:
 // a, area, link (but dns-prefetch and preconnect, which name only a host), frame, iframe, embed,
-// object, img, input, source, audio, video, track, script, svg's a, image, use and script, background
-// attributes, srcset and imagesrcset, meta refresh. So do data-src, data-original, data-lazy-src and
-// data-srcset, which scripts read, and what a style sheet refers to with @import and url(…): a sheet of
+// object, img, input, source, audio, video, track, script, svg's a, image, use, feImage and script, background
+// attributes, srcset and imagesrcset, meta refresh. So do data-src, data-original, data-lazy-src,
+// data-srcset and data-lazy-srcset, which scripts read, and what a style sheet refers to with @import and url(…): a sheet of
 // its own, a style element or a style attribute. Forms and citations don't. Tags are read as the
 // HTML standard's tokenizer reads them, svg and math included, but no tree is built: a tag counts
 // also where a browser would drop it. testdata/markup.json holds some hundred pieces of markup with

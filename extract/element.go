@@ -18,7 +18,7 @@ const (
 	source                       // src, srcset
 	video                        // src, poster
 	object                       // data
-	reuse                        // svg's use: href
+	reuse                        // svg's use and feImage: href
 	background                   // the link in background
 	title                        //
 	script                       // raw text that is not shown; src, svg's href
@@ -65,7 +65,7 @@ func elementOf(name []byte) element {
 		return video
 	case "object":
 		return object
-	case "use":
+	case "use", "feimage":
 		return reuse
 	case "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th":
 		return background
@@ -131,7 +131,7 @@ func (a *attributes) field(key []byte) *[]byte {
 		return &a.srcset
 	case "data-src", "data-original", "data-lazy-src":
 		return &a.laterSrc
-	case "data-srcset":
+	case "data-srcset", "data-lazy-srcset":
 		return &a.laterSrcset
 	case "imagesrcset":
 		return &a.imagesrcset

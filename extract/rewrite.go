@@ -29,6 +29,9 @@ func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string) []
 			}
 		}
 		r.style = kind == startTag && string(r.tokens.name) == "style"
+		if kind == startTag && string(r.tokens.name) == "noscript" {
+			r.tokens.until = "" // without scripts it is shown
+		}
 		if kind == startTag || kind == emptyTag {
 			r.tag()
 		}
@@ -149,7 +152,7 @@ func (r *rewriter) attribute(name string, value []byte, refresh bool) (text stri
 		return r.replaced(string(value)), true
 	case "data":
 		return r.replaced(string(value)), string(r.tokens.name) == "object"
-	case "srcset", "data-srcset", "imagesrcset":
+	case "srcset", "data-srcset", "data-lazy-srcset", "imagesrcset":
 		return string(r.srcset(value)), true
 	case "style":
 		return string(r.css(value)), true

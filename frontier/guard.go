@@ -23,15 +23,16 @@ const (
 	TooManySegments                 // more path segments than Guard.Segments
 	Excluded                        // a pattern of the operator's excludes it
 	OptedOut                        // its owner does not want it crawled
+	Requisite                       // only a page needs it, and the operator wants no requisites
 	numReasons
 )
 
 var reasonNames = [numReasons]string{"admitted", "scope", "url-length", "depth", "site-full", "redirects",
-	"repeating-segments", "calendar", "parameters", "path-segments", "excluded", "opt-out"}
+	"repeating-segments", "calendar", "parameters", "path-segments", "excluded", "opt-out", "requisite"}
 
 // String returns the reason as users read it: "scope", "url-length", "depth", "site-full",
-// "redirects", "repeating-segments", "calendar", "parameters", "path-segments", "excluded" or
-// "opt-out".
+// "redirects", "repeating-segments", "calendar", "parameters", "path-segments", "excluded",
+// "opt-out" or "requisite".
 func (r Reason) String() string {
 	if r < numReasons {
 		return reasonNames[r]

@@ -21,6 +21,16 @@ type Ordering interface {
 	SitePriority(s SiteState) float64
 }
 
+// PageOrder returns the Order of a new page's queue key, as the ordering has it. A requisite goes soon after its page:
+// it is taken for a seed to which endless cash has come. Where neither counts, and where pages wait to be ranked, it
+// has its turn.
+func PageOrder(o Ordering, l weburl.Link) uint64 {
+	if l.Rel == weburl.RelEmbed {
+		l.Depth, l.Cash = 0, math.Inf(1)
+	}
+	return o.PageOrder(l)
+}
+
 // SiteState is what an Ordering may know of a site.
 type SiteState struct {
 	Queued int     // new pages in the queue, at least 1

@@ -115,3 +115,17 @@ func TestParseOrdering(t *testing.T) {
 		t.Errorf("1.4 %% of 1000 is %d", size)
 	}
 }
+
+// TestRequisitesGoFirst holds that no page goes before a requisite, in its site or among sites, by the orderings that go
+// by depth or cash.
+func TestRequisitesGoFirst(t *testing.T) {
+	for _, o := range []Ordering{Depth{}, InLinks{}, OPIC{}, Partial{Every{Pages: 1}}} {
+		requisite := PageOrder(o, weburl.Link{Rel: weburl.RelEmbed, Depth: 9})
+		page := PageOrder(o, weburl.Link{Rel: weburl.RelAnchor, Depth: 1, Cash: 1e9})
+		first, second := SiteState{Queued: 1, Top: Key{Order: requisite}}, SiteState{Queued: 1, Top: Key{Order: page}}
+		if requisite >= page || priority(o, first) <= priority(o, second) {
+			t.Errorf("%T: a requisite has order %d and its site priority %g, a page %d and %g", o,
+				requisite, priority(o, first), page, priority(o, second))
+		}
+	}
+}

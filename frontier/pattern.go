@@ -192,6 +192,26 @@ func NewPatterns(list []Pattern) Patterns {
 	return p
 }
 
+// MatchSome says whether one of the patterns takes in a page of the site, as far as it names sites: an expression
+// does not. O(SURTs).
+func (p Patterns) MatchSome(site weburl.Site) bool {
+	site = site.Plain()
+	if _, ok := p.hosts[site.Name()]; ok || len(p.prefixes[site]) > 0 || p.matchBelow(site.Name()) {
+		return true
+	}
+	for _, one := range p.others {
+		if one.kind == matchSURT {
+			root := surtOf(site.Root())
+			if strings.HasPrefix(root, one.text) || strings.HasPrefix(one.text, root) {
+				return true
+			}
+		} else if one.MatchSite(site) {
+			return true
+		}
+	}
+	return false
+}
+
 // site returns the site of a prefix.
 func (p Pattern) site() weburl.Site {
 	scheme, rest, _ := strings.Cut(p.text, "://")

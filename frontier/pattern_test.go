@@ -68,6 +68,39 @@ func TestPatternFaults(t *testing.T) {
 	}
 }
 
+// TestPatternsNameSites holds that patterns tell of which sites they take in pages, unless they are expressions.
+func TestPatternsNameSites(t *testing.T) {
+	tests := []struct {
+		pattern string
+		in, out []weburl.Site
+	}{
+		{"*", []weburl.Site{"http://a.test"}, nil},
+		{"example.org", []weburl.Site{"http://example.org", "https://example.org.:8443"}, []weburl.Site{"http://www.example.org"}},
+		{".example.org", []weburl.Site{"http://example.org", "http://a.b.example.org"}, []weburl.Site{"http://badexample.org"}},
+		{"https://example.org/docs/", []weburl.Site{"https://example.org"}, []weburl.Site{"http://example.org"}},
+		{"(org,example,", []weburl.Site{"http://a.example.org", "https://www.example.org"}, []weburl.Site{"http://example.com", "http://exampler.org"}},
+		{"(org,example,)/docs/", []weburl.Site{"http://example.org", "http://www.example.org"}, []weburl.Site{"http://a.example.org"}},
+		{"~docs", nil, []weburl.Site{"http://docs.test"}},
+	}
+	for _, test := range tests {
+		p, err := ParsePattern(test.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patterns := NewPatterns([]Pattern{p})
+		for _, site := range test.in {
+			if !patterns.MatchSome(site) {
+				t.Errorf("%s takes in no page of %s", p, site)
+			}
+		}
+		for _, site := range test.out {
+			if patterns.MatchSome(site) {
+				t.Errorf("%s takes in pages of %s", p, site)
+			}
+		}
+	}
+}
+
 // TestPatternsAreAnyOfThem holds that many patterns together take in what one of them does.
 func TestPatternsAreAnyOfThem(t *testing.T) {
 	words := []string{"*", "a.test", "b.test", ".test", ".b.test", "http://a.test", "http://a.test/x", "http://a.test/y/", "https://b.test/x", "(test,", "(test,b,)/x", "~x$", "~[0-9]"}

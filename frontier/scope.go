@@ -18,6 +18,8 @@ type Scope interface {
 	AddSite(site weburl.Site)
 	// Admit says whether u belongs to the crawl, and if not, why.
 	Admit(u weburl.URL) (reason Reason, ok bool)
+	// HasSite says whether pages of a site belong to the crawl.
+	HasSite(site weburl.Site) bool
 	// Digest returns a number that tells scopes apart by what AddSite has made of them: see Engine.rescope in crawl.
 	Digest() uint64
 }
@@ -27,7 +29,7 @@ type Scope interface {
 func ParseScope(name string) (Scope, error) {
 	switch name {
 	case "page":
-		return pageScope{}, nil
+		return pageScope{siteScope{}, map[weburl.URL]struct{}{}}, nil
 	case "site":
 		return siteScope{}, nil
 	case "domain":
@@ -38,13 +40,19 @@ func ParseScope(name string) (Scope, error) {
 	return nil, fmt.Errorf("frontier: no scope %q: want one of page, site, domain, any", name)
 }
 
-type pageScope map[weburl.URL]struct{}
+// pageScope takes in pages of some sites.
+type pageScope struct {
+	siteScope
+	pages map[weburl.URL]struct{}
+}
 
-func (s pageScope) AddSeed(u weburl.URL) { s[u] = struct{}{} }
-func (s pageScope) AddSite(weburl.Site)  {}
+func (s pageScope) AddSeed(u weburl.URL) {
+	s.siteScope.AddSeed(u)
+	s.pages[u] = struct{}{}
+}
 
 func (s pageScope) Admit(u weburl.URL) (Reason, bool) {
-	_, ok := s[u]
+	_, ok := s.pages[u]
 	return outside(ok)
 }
 
@@ -56,9 +64,11 @@ type siteScope map[weburl.Site]struct{}
 func (s siteScope) AddSeed(u weburl.URL)     { s.AddSite(u.Site()) }
 func (s siteScope) AddSite(site weburl.Site) { s[site] = struct{}{} }
 
-func (s siteScope) Admit(u weburl.URL) (Reason, bool) {
-	_, ok := s[u.Site()]
-	return outside(ok)
+func (s siteScope) Admit(u weburl.URL) (Reason, bool) { return outside(s.HasSite(u.Site())) }
+
+func (s siteScope) HasSite(site weburl.Site) bool {
+	_, ok := s[site]
+	return ok
 }
 
 func (s siteScope) Digest() uint64 { return digest("site") + digestOf(maps.Keys(s)) }
@@ -68,9 +78,11 @@ type domainScope map[string]struct{}
 func (s domainScope) AddSeed(u weburl.URL)     { s[u.Domain()] = struct{}{} }
 func (s domainScope) AddSite(site weburl.Site) { s[site.Domain()] = struct{}{} }
 
-func (s domainScope) Admit(u weburl.URL) (Reason, bool) {
-	_, ok := s[u.Domain()]
-	return outside(ok)
+func (s domainScope) Admit(u weburl.URL) (Reason, bool) { return outside(s.HasSite(u.Site())) }
+
+func (s domainScope) HasSite(site weburl.Site) bool {
+	_, ok := s[site.Domain()]
+	return ok
 }
 
 func (s domainScope) Digest() uint64 { return digest("domain") + digestOf(maps.Keys(s)) }
@@ -80,6 +92,7 @@ type anyScope struct{}
 func (anyScope) AddSeed(weburl.URL)              {}
 func (anyScope) AddSite(weburl.Site)             {}
 func (anyScope) Admit(weburl.URL) (Reason, bool) { return Admitted, true }
+func (anyScope) HasSite(weburl.Site) bool        { return true }
 
 func (anyScope) Digest() uint64 { return digest("any") }
 

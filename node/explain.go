@@ -224,13 +224,13 @@ func (x *explaining) Link(u weburl.URL) (link weburl.Link, found bool, err error
 }
 
 // Admits implements explain.Scope.
-func (x *explaining) Admits(u weburl.URL) (reason frontier.Reason, ok bool, err error) {
-	scope, err := x.scope(u)
+func (x *explaining) Admits(link weburl.Link) (reason frontier.Reason, ok bool, err error) {
+	scope, err := x.scope(link.URL)
 	if err != nil {
 		return reason, false, err
 	}
 	bounds := x.settings.Bounds(scope, nil)
-	reason, ok = bounds.AdmitURL(u)
+	reason, ok = bounds.AdmitURL(link.URL, link.Rel)
 	return reason, ok, nil
 }
 

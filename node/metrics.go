@@ -13,7 +13,8 @@ func (n *Node) Collector() prometheus.Collector { return collector{n} }
 type collector struct{ node *Node }
 
 var (
-	metricPages   = prometheus.NewDesc("freshet_pages_total", "Pages stored.", nil, nil)
+	metricPages   = prometheus.NewDesc("freshet_pages_total", "Pages stored, requisites apart.", nil, nil)
+	metricNeeded  = prometheus.NewDesc("freshet_requisites_total", "Stored of what pages need to be shown.", nil, nil)
 	metricBytes   = prometheus.NewDesc("freshet_received_bytes_total", "Bytes received.", nil, nil)
 	metricSame    = prometheus.NewDesc("freshet_not_modified_total", "Answers 304.", nil, nil)
 	metricChanged = prometheus.NewDesc("freshet_changed_total",
@@ -78,7 +79,7 @@ var (
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		metricPages, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
+		metricPages, metricNeeded, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricShelved, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
@@ -100,6 +101,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
 	}
 	counter(metricPages, s.Pages)
+	counter(metricNeeded, s.Requisites)
 	counter(metricBytes, s.Bytes)
 	counter(metricSame, s.NotModified)
 	counter(metricChanged, s.Changed)

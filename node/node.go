@@ -288,7 +288,7 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	}
 	status := n.Status()
 	status.StoppedBy = stop
-	if !n.broken() && status.Pages == 0 {
+	if !n.broken() && status.Pages+status.Requisites == 0 {
 		var err error
 		if status.Trouble, err = n.Trouble(); err != nil {
 			return status.Summary, err

@@ -33,8 +33,10 @@ type Options struct {
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any; default site
 	Rules *Rules // of URLs and sites; nil: none
-	Wait  bool   // for more work when nothing is left to discover, instead of ending
-	Order string // as frontier.ParseOrdering has it; default DefaultOrder
+	// Requisites are those that belong to the crawl, as frontier.ParseRequisites has it; default same-site.
+	Requisites string
+	Wait       bool   // for more work when nothing is left to discover, instead of ending
+	Order      string // as frontier.ParseOrdering has it; default DefaultOrder
 
 	Delay         time.Duration // w: from the end of an answer to the next request to its host
 	AdaptiveDelay float64       // at least this multiple of the last answer's time; 0: off
@@ -45,7 +47,7 @@ type Options struct {
 	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: ten times as many as are processed.
 	Gamma float64
 
-	MaxPages     int64         // pages stored before the crawl ends; 0: no limit
+	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
 	MaxDepth     int           // links from a seed; 0: no limit
 	PagesPerSite int64         // default 25,000
 	MaxBody      int64         // bytes of a body; default 16 MiB
@@ -88,7 +90,8 @@ type Options struct {
 	// which slow the processing down by it, and for tests, which crash it.
 	BeforeProcess func(weburl.URL)
 
-	ordering frontier.Ordering
+	ordering   frontier.Ordering
+	requisites frontier.Requisites
 }
 
 // DefaultOrder is the ordering that does best on the lab's bench with many fetchers, see
@@ -106,6 +109,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Partitions, 16)
 	setDefault(&o.Shards, 1)
 	setDefault(&o.Scope, "site")
+	setDefault(&o.Requisites, frontier.SameSiteRequisites.String())
 	setDefault(&o.Order, DefaultOrder)
 	setDefault(&o.PerConnection, 1)
 	setDefault(&o.Connections, 256)
@@ -158,6 +162,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.ordering, err = frontier.ParseOrdering(o.Order); err != nil {
 		faults = append(faults, err)
 	}
+	if o.requisites, err = frontier.ParseRequisites(o.Requisites); err != nil {
+		faults = append(faults, err)
+	}
 	faults = append(faults, o.checkShards())
 	return o, errors.Join(faults...)
 }
@@ -192,7 +199,7 @@ func (o *Options) checkShards() error {
 // settings returns what a shard decides by, as far as the options say it.
 func (o Options) settings() crawl.Settings {
 	return crawl.Settings{
-		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Wait: o.Wait, Ordering: o.ordering,
+		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Requisites: o.requisites, Wait: o.Wait, Ordering: o.ordering,
 		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
 		DiscoveryShare: *o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
 		For: o.For, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,

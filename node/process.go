@@ -174,8 +174,10 @@ func outLinks(found []extract.Link) []store.OutLink {
 func (n *Node) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
 	if v.links = nil; !record.NoFollow {
-		v.links = discovery.PageLinks(links, v.process.Row)
-		discovery.Share(n.opt.ordering, v.process.Row.URL, v.links)
+		row := v.process.Row
+		row.ContentType = record.ContentType
+		v.links = discovery.PageLinks(links, row)
+		discovery.Share(n.opt.ordering, row.URL, v.links)
 	}
 }
 

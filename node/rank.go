@@ -140,7 +140,8 @@ func (l *loop) sort() {
 
 // findPlaces returns where the known pages stand.
 func (l *loop) findPlaces(ctx context.Context) (*crawl.Places, error) {
-	known, err := l.survey(ctx)
+	ordering := l.opt.ordering.(frontier.Ranked)
+	known, err := l.survey(ctx, ordering)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,6 @@ func (l *loop) findPlaces(ctx context.Context) (*crawl.Places, error) {
 		known.waiting[i].Rank = ranks[known.waiting[i].Page]
 	}
 	l.ranked = ranked{known.census, ranks}
-	ordering := l.opt.ordering.(frontier.Ranked)
 	places := &crawl.Places{Known: known.census, Size: ordering.Size(len(ranks), len(known.waiting))}
 	places.Moved = frontier.Places(ordering, known.waiting, places.Size)
 	slices.SortFunc(places.Moved, func(a, b frontier.Waiting) int { return cmp.Compare(a.Page, b.Page) })
@@ -173,7 +173,8 @@ type survey struct {
 	waiting  []frontier.Waiting // pages, without their ranks
 }
 
-func (n *Node) survey(ctx context.Context) (*survey, error) {
+// survey looks at the page table. A requisite that goes ahead of pages keeps its place.
+func (n *Node) survey(ctx context.Context, ordering frontier.Ranked) (*survey, error) {
 	s := &survey{census: &crawl.Census{First: []uint32{0}}}
 	sites := map[weburl.Site]uint32{}
 	for p := range n.store.Partitions() {
@@ -181,7 +182,7 @@ func (n *Node) survey(ctx context.Context) (*survey, error) {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return nil, err
 			}
-			if row.Queue == store.NewQueue {
+			if row.Queue == store.NewQueue && (!row.Requisite() || ordering.Holds(row.Key.Order)) {
 				site, met := sites[row.URL.Site()]
 				if !met {
 					site = uint32(len(sites))

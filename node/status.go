@@ -12,7 +12,8 @@ import (
 
 // Summary is what a crawl came to: the last line of `freshet crawl --json`.
 type Summary struct {
-	Pages          int64      `json:"pages"`           // pages stored by this run
+	Pages          int64      `json:"pages"`           // pages stored by this run, requisites apart
+	Requisites     int64      `json:"requisites"`      // stored by this run: what pages need to be shown
 	Sites          int64      `json:"sites"`           // sites known
 	URLsDiscovered int64      `json:"urls_discovered"` // pages known, from the first run on
 	URLsFailed     int64      `json:"urls_failed"`     // fetches of this run that brought no page
@@ -76,7 +77,7 @@ func (n *Node) Status() Status {
 		Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
 		Memory: n.budget.Usage(), Refresh: known.Refresh, Embarrassment: known.Refresh.Embarrassment(),
 	}
-	s.Pages, s.Sites, s.URLsDiscovered = known.Pages, known.Sites, known.Known
+	s.Pages, s.Requisites, s.Sites, s.URLsDiscovered = known.Pages, known.Requisites, known.Sites, known.Known
 	s.URLsFailed, s.Bytes, s.RobotsWaiting = known.Failed, known.Bytes, int64(known.Queues.Shelved)
 	n.tally.fill(&s, now)
 	if known.Paused {
@@ -111,7 +112,7 @@ type look struct {
 }
 
 func lookAt(c crawl.Counts, now time.Time) look {
-	return look{at: now, pages: c.Pages, bytes: c.Bytes, fetched: c.Pages + c.Failed + c.NotModified, discovered: c.Known}
+	return look{at: now, pages: c.Pages, bytes: c.Bytes, fetched: c.Pages + c.Requisites + c.Failed + c.NotModified, discovered: c.Known}
 }
 
 func newTally() *tally { return &tally{background: map[string]int64{}} }

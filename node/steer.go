@@ -106,8 +106,8 @@ func (n *Node) Ping(urls []weburl.URL) (taken int64, refused map[string]string, 
 	return r.Count, r.Refused, err
 }
 
-// Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope and
-// rules, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything else of opt is
+// Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope,
+// rules and requisites, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything else of opt is
 // ignored. If something is wrong with it nothing has changed. Pages that are queued and no longer belong to the crawl
 // are refused on their turn; a wider scope takes in links that are found from now on, and those found before at the
 // next Run.
@@ -115,7 +115,7 @@ func (n *Node) Reload(opt Options) error {
 	n.reloading.Lock()
 	defer n.reloading.Unlock()
 	next := n.current().Options
-	next.Seeds, next.Scope, next.Rules = opt.Seeds, opt.Scope, opt.Rules
+	next.Seeds, next.Scope, next.Rules, next.Requisites = opt.Seeds, opt.Scope, opt.Rules, opt.Requisites
 	next.Delay, next.AdaptiveDelay, next.AddressDelay = opt.Delay, opt.AdaptiveDelay, opt.AddressDelay
 	next.Retries, next.RetryDelay = opt.Retries, opt.RetryDelay
 	next.MaxPages, next.MaxDepth, next.PagesPerSite = opt.MaxPages, opt.MaxDepth, opt.PagesPerSite

@@ -61,6 +61,10 @@ type Page struct {
 	Strikes     uint8      `cbor:"46,keyasint,omitempty"` // unclean stops in a row that met the page while it was processed
 }
 
+// Requisite reports whether the page became known as what another page needs to be shown, and nobody has given it as a
+// seed.
+func (p *Page) Requisite() bool { return p.Rel == weburl.RelEmbed && !p.Seed }
+
 // Words of Page.Reason that stand for themselves.
 const (
 	ReasonType    = "content-type" // its type of content is not wanted

@@ -23,7 +23,7 @@ const (
 	RelSeed                 // given by the operator
 	RelAnchor               // a, area
 	RelRedirect             // the Location of a 3xx answer
-	RelEmbed                // what a page needs to be shown: img, script, style sheet, media, object
+	RelEmbed                // what a page needs to be shown: img, script, style sheet, media, object; and where that redirects to
 	RelFrame                // frame, iframe
 	RelCanonical            // link rel=canonical
 	RelSitemap              // a sitemap, or an entry of one

@@ -84,6 +84,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.IntVar(&o.Shards, "shards", 1, "shards that decide, each of its part of the partitions; several allow no --address-delay, no --record-trace and nothing that goes by PageRank")
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
+	flags.StringVar(&o.Requisites, "requisites", frontier.SameSiteRequisites.String(), "what pages need to be shown, such as style sheets, scripts, pictures and fonts: none, same-site (on sites of which pages are crawled) or all, wherever it lies")
 	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
 	flags.StringVar(&o.Order, "order", node.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
 	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
@@ -93,9 +94,9 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once; fewer where memory or the limit of open files asks for it")
 	flags.StringVar(&s.fleet, "fleet", "auto", "how many fetches at once: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
 	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: ten times what it processes in a second")
-	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages; 0: no limit")
+	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages, requisites apart; 0: no limit")
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
-	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, at most")
+	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, requisites among them, at most")
 	flags.Var(&s.maxBody, "max-body", "bytes of a body, at most; the rest is cut off")
 	flags.Var(&s.memory, "memory", "bytes that the crawl may hold in memory; 0: half of what the machine or its cgroup has, at least 256MiB, at most 4GiB")
 	flags.Var(&s.bandwidthIn, "bandwidth", "most that is read a second, such as 2MiB or 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no cap")
@@ -147,6 +148,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")
 	check(flags, validOrder, "order")
+	check(flags, oneOf(frontier.RequisitesNames()...), "requisites")
 	check(flags, validListen, "listen")
 	check(flags, validLevel, "log")
 	check(flags, oneOf("freshness", "age"), "objective")
@@ -254,7 +256,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	o.UserAgent = s.userAgent
 	if s.contact != "" {
 		o.UserAgent = fmt.Sprintf("%s (+%s)", s.userAgent, s.contact)
-	} else if asks && (o.Scope == "any" || o.Rules.URLs.Include.Len() > 0 || !s.loopbackOnly(seeds)) {
+	} else if asks && (o.Scope == "any" || o.Requisites == frontier.AllRequisites.String() || o.Rules.URLs.Include.Len() > 0 || !s.loopbackOnly(seeds)) {
 		return o, command.Usage(errContact)
 	}
 	var level slog.Level

@@ -20,7 +20,7 @@ import (
 
 // explainSettings are the settings of a crawl that decide about a URL. A running crawl knows its own; for
 // a directory in which none runs they say what the next run would make of it.
-var explainSettings = []string{"scope", "order", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
+var explainSettings = []string{"scope", "requisites", "order", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{

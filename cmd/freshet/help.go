@@ -31,7 +31,7 @@ var commandSections = []section{
 
 // settingSections are the settings as help lists them.
 var settingSections = []section{
-	{"Seeds and scope", []string{"seeds", "scope", "opt-out", "order", "max-pages", "max-depth", "pages-per-site", "for", "crawl"}},
+	{"Seeds and scope", []string{"seeds", "scope", "requisites", "opt-out", "order", "max-pages", "max-depth", "pages-per-site", "for", "crawl"}},
 	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "resolve"}},
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "policy", "weights"}},
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},

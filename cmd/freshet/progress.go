@@ -158,7 +158,7 @@ func show(out io.Writer, line string, terminal bool) {
 
 // troubleOf returns why nothing is stored, if nothing is.
 func troubleOf(engine *node.Node, s node.Status) *explain.Trouble {
-	if s.Pages > 0 || s.NotModified > 0 {
+	if s.Pages+s.Requisites > 0 || s.NotModified > 0 {
 		return nil
 	}
 	trouble, err := engine.Trouble()
@@ -244,9 +244,13 @@ func printSummary(out io.Writer, s node.Summary, rate float64) {
 	if s.URLsFailed > 0 {
 		failed = ", " + units.Count(s.URLsFailed) + " failed"
 	}
-	fmt.Fprintf(out, "%s of %s stored in %s, %s known%s; %s\n", units.Plural(s.Pages, "page"), units.Plural(s.Sites, "site"),
+	stored := units.Plural(s.Pages, "page")
+	if s.Requisites > 0 {
+		stored += " and " + units.Plural(s.Requisites, "requisite")
+	}
+	fmt.Fprintf(out, "%s of %s stored in %s, %s known%s; %s\n", stored, units.Plural(s.Sites, "site"),
 		span(s, rate), units.Plural(s.URLsDiscovered, "URL"), failed, ended(s))
-	if s.Pages == 0 && s.StoppedBy == crawl.FrontierEmpty && s.Trouble == nil && s.RobotsWaiting == 0 {
+	if s.Pages+s.Requisites == 0 && s.StoppedBy == crawl.FrontierEmpty && s.Trouble == nil && s.RobotsWaiting == 0 {
 		fmt.Fprintln(out, "all was fetched before: freshet recrawl has a page asked for again, --refresh keeps all fresh")
 	}
 	if n := s.RobotsWaiting; n > 0 && s.Trouble == nil {

@@ -90,7 +90,7 @@ type reloader struct {
 }
 
 // reloadable are the settings that take effect at a reload; others do at the next start.
-var reloadable = []string{"scope", "opt-out", "seeds", "delay", "adaptive-delay", "address-delay", "max-pages", "max-depth", "pages-per-site", "retries", "retry-delay", "bandwidth", "bandwidth-out"}
+var reloadable = []string{"scope", "requisites", "opt-out", "seeds", "delay", "adaptive-delay", "address-delay", "max-pages", "max-depth", "pages-per-site", "retries", "retry-delay", "bandwidth", "bandwidth-out"}
 
 // reload returns what has changed, a line each. If it errs nothing has.
 func (r *reloader) reload() ([]string, error) {

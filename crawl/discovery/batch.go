@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/frontier"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -38,7 +39,7 @@ func (b *batch) repeat(link weburl.Link) {
 	r := b.record(p)
 	r.ByCash = f.byCash
 	r.Repeats = append(r.Repeats, store.Repeat{Fingerprint: link.Fingerprint, Depth: link.Depth, Hops: link.Hops,
-		Cash: link.Cash, Order: f.ordering.PageOrder(link)})
+		Cash: link.Cash, Order: frontier.PageOrder(f.ordering, link)})
 }
 
 // page takes a link to a page that was not known, if the guards of its site let it in.
@@ -60,7 +61,7 @@ func (b *batch) page(link weburl.Link) error {
 	b.found.Pages++
 	r := b.record(f.rows.Home(site))
 	r.New = append(r.New, store.NewPage{URL: link.URL, Depth: link.Depth, Hops: link.Hops, Rel: link.Rel, Via: link.Via,
-		Cash: link.Cash, Order: f.ordering.PageOrder(link), Seed: isSeed(link), LastMod: link.LastMod})
+		Cash: link.Cash, Order: frontier.PageOrder(f.ordering, link), Seed: isSeed(link), LastMod: link.LastMod})
 	return nil
 }
 

@@ -30,8 +30,10 @@ type Bounds struct {
 	Scope  frontier.Scope
 	URLs   frontier.Rules
 	Limits Limits
-	Sites  []SiteLimits             // what an operator says of some sites
-	Of     func(weburl.Site) Limits // looks up Sites, of which the later ones count
+	// Requisites are those that belong to the crawl.
+	Requisites frontier.Requisites
+	Sites      []SiteLimits             // what an operator says of some sites
+	Of         func(weburl.Site) Limits // looks up Sites, of which the later ones count
 }
 
 // Guard returns the limits on what is discovered of a site.
@@ -49,8 +51,11 @@ func (b *Bounds) Guard(site weburl.Site) frontier.Guard {
 	return guard
 }
 
-// AdmitURL says whether a URL belongs to the crawl, wherever it is found, and if not, why.
-func (b *Bounds) AdmitURL(u weburl.URL) (reason frontier.Reason, ok bool) {
+// AdmitURL says whether a URL belongs to the crawl, wherever a link of that relation to it is found, and if not, why.
+func (b *Bounds) AdmitURL(u weburl.URL, rel weburl.Rel) (reason frontier.Reason, ok bool) {
+	if rel == weburl.RelEmbed {
+		return b.URLs.AdmitRequisite(b.Requisites, b.Scope, u)
+	}
 	return b.URLs.Admit(b.Scope, u)
 }
 
@@ -66,7 +71,7 @@ func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 		}
 		b.Scope.AddSeed(link.URL)
 	}
-	return b.AdmitURL(link.URL)
+	return b.AdmitURL(link.URL, link.Rel)
 }
 
 // Admits says whether a page that is known belongs to the crawl, and if not, why. What an operator has given, a
@@ -80,7 +85,7 @@ func (b *Bounds) Admits(page store.Page) (reason frontier.Reason, ok bool) {
 	if reason, ok = b.Guard(page.URL.Site()).AdmitWay(way); !ok {
 		return reason, false
 	}
-	return b.AdmitURL(page.URL)
+	return b.AdmitURL(page.URL, page.Rel)
 }
 
 // Digest returns a number that tells bounds apart, never 0. It is stored, and must not change from one version of
@@ -89,6 +94,9 @@ func (b *Bounds) Digest() uint64 {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %x %x %x %d %d", b.Name, b.Scope.Digest(), b.URLs.Include.Digest(), b.URLs.Exclude.Digest(),
 		b.Limits.Depth, b.Limits.Pages)
+	if b.Requisites != frontier.SameSiteRequisites {
+		fmt.Fprintf(&text, "\n%s requisites", b.Requisites)
+	}
 	for _, one := range b.Sites {
 		if one.Pages > 0 || one.Depth > 0 {
 			fmt.Fprintf(&text, "\n%s %d %d", one.Match, one.Pages, one.Depth)
@@ -101,7 +109,7 @@ func (b *Bounds) Digest() uint64 {
 func Outside(page store.Page) bool {
 	switch page.Reason {
 	case frontier.OutOfScope.String(), frontier.TooDeep.String(), frontier.TooManyRedirects.String(),
-		frontier.Excluded.String(), frontier.OptedOut.String():
+		frontier.Excluded.String(), frontier.OptedOut.String(), frontier.Requisite.String():
 		return page.Queue == store.NoQueue && page.State != store.StatePurged
 	}
 	return false

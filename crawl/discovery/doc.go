@@ -9,6 +9,7 @@
 // A link that Admit drops stays unknown to the seen test, so that its page may yet be found on a shorter way, or
 // under a wider scope. One that a guard refuses in Settle is known.
 //
-// Bounds say what belongs to a crawl: a scope, which seeds widen, and what the operator says of URLs and sites.
+// Bounds say what belongs to a crawl: a scope, which seeds widen, what the operator says of URLs and sites, and of
+// requisites, which are links of weburl.RelEmbed: they lie as deep as their page, and go ahead.
 // Bounds.Admits asks this of a page that is known, Finder.Readmit what becomes of it under other bounds.
 package discovery

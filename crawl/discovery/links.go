@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"math"
+	"mime"
 	"slices"
 
 	"freshet/crawl/robots"
@@ -11,28 +12,44 @@ import (
 )
 
 // PageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
-// the page; the target of a redirect as deep as the page itself, one hop further.
+// the page; its requisites, and the target of a redirect, as deep as the page itself, the latter one hop further.
+//
+// Of the requisites of a page only a style sheet has some of its own: what another refers to is a link like any other.
 func PageLinks(links []store.OutLink, page store.Page) []weburl.Link {
 	out := make([]weburl.Link, 0, len(links))
+	kind, _, _ := mime.ParseMediaType(page.ContentType)
+	needs := !page.Requisite() || kind == "text/css"
 	for _, link := range links {
 		if link.Rel == weburl.RelRedirect {
 			out = append(out, RedirectLink(link.URL, page))
 			continue
 		}
-		out = append(out, weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth),
-			Rel: link.Rel, Via: page.URL.Fingerprint(), LastMod: link.LastMod})
+		l := weburl.Link{URL: link.URL, Fingerprint: link.URL.Fingerprint(), Depth: deeper(page.Depth),
+			Rel: link.Rel, Via: page.URL.Fingerprint(), LastMod: link.LastMod}
+		if l.Rel == weburl.RelEmbed {
+			if needs {
+				l.Depth = page.Depth
+			} else {
+				l.Rel = weburl.RelLink
+			}
+		}
+		out = append(out, l)
 	}
 	return out
 }
 
-// RedirectLink returns the link from a page to where it redirects.
+// RedirectLink returns the link from a page to where it redirects. What a requisite redirects to is one.
 func RedirectLink(target weburl.URL, page store.Page) weburl.Link {
 	hops := page.Hops
 	if hops < math.MaxUint8 {
 		hops++
 	}
+	rel := weburl.RelRedirect
+	if page.Requisite() {
+		rel = weburl.RelEmbed
+	}
 	return weburl.Link{URL: target, Fingerprint: target.Fingerprint(), Depth: page.Depth, Hops: hops,
-		Rel: weburl.RelRedirect, Via: page.URL.Fingerprint()}
+		Rel: rel, Via: page.URL.Fingerprint()}
 }
 
 // SitemapLinks returns the sitemaps that a site's robots.txt names.

@@ -17,9 +17,10 @@ import (
 
 // TestTranscripts runs each block of testdata/*.txt in a world of its own. The commands are
 //
-//	bounds scope=site depth=2 pages=3 exclude=PATTERN   other bounds, with a scope that knows of no seed
+//	bounds scope=site depth=2 pages=3 exclude=PATTERN include=PATTERN requisites=all   other bounds, with a scope that knows of no seed
 //	seed URL                                            what an operator gives
-//	page URL depth=1 hops=0 cash=1 LINK...              a stored page's links; "redirect:URL" is where it redirects
+//	page URL depth=1 hops=0 cash=1 type=text/css LINK...   a stored page's links; "redirect:URL" is where it redirects,
+//	                                                    "needs:URL" what it needs to be shown
 //	again URL LINK...                                   the same links once more
 //	settle                                              the seen test decides
 //	ranked URL                                          the page was known when pages were last ranked
@@ -137,7 +138,7 @@ func (w *world) number(text string) int {
 
 func (w *world) bounds(words []string) {
 	b := Bounds{Name: "site", Of: func(weburl.Site) Limits { return Limits{} }}
-	var exclude []frontier.Pattern
+	var exclude, include []frontier.Pattern
 	for _, word := range words {
 		switch key, value, _ := strings.Cut(word, "="); key {
 		case "scope":
@@ -147,16 +148,19 @@ func (w *world) bounds(words []string) {
 		case "pages":
 			b.Limits.Pages = int64(w.number(value))
 		case "exclude":
-			p, err := frontier.ParsePattern(value)
-			if err != nil {
+			exclude = append(exclude, w.pattern(value))
+		case "include":
+			include = append(include, w.pattern(value))
+		case "requisites":
+			var err error
+			if b.Requisites, err = frontier.ParseRequisites(value); err != nil {
 				w.t.Fatal(err)
 			}
-			exclude = append(exclude, p)
 		default:
 			w.t.Fatalf("no bound %s", word)
 		}
 	}
-	b.URLs.Exclude = frontier.NewPatterns(exclude)
+	b.URLs.Exclude, b.URLs.Include = frontier.NewPatterns(exclude), frontier.NewPatterns(include)
 	scope, err := frontier.ParseScope(b.Name)
 	if err != nil {
 		w.t.Fatal(err)
@@ -170,16 +174,30 @@ func (w *world) bounds(words []string) {
 	w.finder.SetBounds(b)
 }
 
+func (w *world) pattern(text string) frontier.Pattern {
+	p, err := frontier.ParsePattern(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
 // page returns the links of a page with their shares, and its cash.
 func (w *world) page(words []string) (links []weburl.Link, cash float64) {
-	page := store.Page{URL: w.parse(words[0])}
+	u := w.parse(words[0])
+	page := store.Page{URL: u, Rel: w.pages[u].Rel, Seed: w.pages[u].Seed}
 	var found []store.OutLink
 	for _, word := range words[1:] {
 		target, redirect := strings.CutPrefix(word, "redirect:")
+		needed, needs := strings.CutPrefix(word, "needs:")
 		key, value, _ := strings.Cut(word, "=")
 		switch {
 		case redirect:
 			found = append(found, store.OutLink{URL: w.parse(target), Rel: weburl.RelRedirect})
+		case needs:
+			found = append(found, store.OutLink{URL: w.parse(needed), Rel: weburl.RelEmbed})
+		case key == "type":
+			page.ContentType = value
 		case key == "depth":
 			page.Depth = uint16(w.number(value))
 		case key == "hops":
@@ -225,7 +243,7 @@ func (w *world) apply(r store.Record) {
 	switch r := r.(type) {
 	case *store.Discovered:
 		for _, n := range r.New {
-			w.printf("  new %s depth=%d hops=%d cash=%.3g seed=%v", n.URL, n.Depth, n.Hops, n.Cash, n.Seed)
+			w.printf("  new %s depth=%d hops=%d cash=%.3g seed=%v%s", n.URL, n.Depth, n.Hops, n.Cash, n.Seed, ahead(n))
 			if _, ok := w.pages[n.URL]; !ok {
 				w.sites[n.URL.Site()]++
 			}
@@ -252,6 +270,14 @@ func (w *world) apply(r store.Record) {
 	case *store.Planned:
 		w.printf("  due")
 	}
+}
+
+// ahead says where a new requisite stands.
+func ahead(n store.NewPage) string {
+	if n.Rel != weburl.RelEmbed {
+		return ""
+	}
+	return fmt.Sprintf(" requisite, as of cash %g", weburl.OrderCash(n.Order))
 }
 
 // FuzzShares holds that a page hands on no more than its cash, and each different link that is admitted has an

@@ -51,8 +51,8 @@ type Rows interface {
 
 // Scope are the bounds of the crawl. The reason counts where ok is false.
 type Scope interface {
-	// Admits says whether a URL belongs to the crawl.
-	Admits(u weburl.URL) (reason frontier.Reason, ok bool, err error)
+	// Admits says whether a link leads to what belongs to the crawl.
+	Admits(link weburl.Link) (reason frontier.Reason, ok bool, err error)
 	// Limits says whether the limits let a link to a new page of a site of so many pages pass.
 	Limits(link weburl.Link, pages int, now time.Time) (reason frontier.Reason, ok bool)
 	// Keeps says whether a known page is in the bounds still.

@@ -6,6 +6,7 @@ import (
 
 	"freshet/frontier"
 	"freshet/store"
+	"freshet/weburl"
 )
 
 // unknown explains a URL without a row: it was refused when a link to it was found, or none was.
@@ -14,12 +15,12 @@ func (x *explainer) unknown() (Explanation, error) {
 	if err != nil {
 		return x.out, err
 	}
-	reason, ok, err := x.Scope.Admits(x.url)
+	reason, ok, err := x.Scope.Admits(link)
 	if err != nil {
 		return x.out, err
 	}
 	if !ok {
-		x.say("scope", Stopped, reason.String(), x.outside(reason))
+		x.say("scope", Stopped, reason.String(), x.outside(reason, link.Rel))
 		return x.conclude("It does not belong to the crawl."), nil
 	}
 	x.say("scope", Passed, "", "scope "+x.ScopeName)
@@ -45,12 +46,17 @@ func (x *explainer) unknown() (Explanation, error) {
 }
 
 // outside says what keeps the URL out of the scope.
-func (x *explainer) outside(reason frontier.Reason) string {
+func (x *explainer) outside(reason frontier.Reason, rel weburl.Rel) string {
 	switch reason {
 	case frontier.Excluded:
 		return "a pattern of the rules excludes it"
 	case frontier.OptedOut:
 		return "it is in the list of those who opted out"
+	case frontier.Requisite:
+		return "only a page needs it, and --requisites is none"
+	}
+	if rel == weburl.RelEmbed {
+		return "a page needs it, and --requisites all would have it; scope " + x.ScopeName + " has no page of " + string(x.url.Site())
 	}
 	return "scope " + x.ScopeName + " does not take in " + string(x.url.Site())
 }
@@ -66,7 +72,7 @@ func (x *explainer) inside(row Page) error {
 	if reason == frontier.TooDeep || reason == frontier.TooManyRedirects {
 		gate, detail = "guard", fmt.Sprintf("%d links and %d redirects from a seed", row.Depth, row.Hops)
 	} else if !ok {
-		detail = x.outside(reason)
+		detail = x.outside(reason, row.Rel)
 	}
 	waits := row.Queue != store.NoQueue || row.OutOfCrawl
 	if !ok && !waits && reason != frontier.Excluded && reason != frontier.OptedOut {

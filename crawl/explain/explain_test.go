@@ -42,7 +42,7 @@ func (w *world) Link(u weburl.URL) (weburl.Link, bool, error) {
 	return weburl.Link{URL: u, Depth: 3}, w.linked, nil
 }
 
-func (w *world) Admits(weburl.URL) (frontier.Reason, bool, error) {
+func (w *world) Admits(weburl.Link) (frontier.Reason, bool, error) {
 	return w.outside, w.outside == 0, nil
 }
 

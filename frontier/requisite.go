@@ -1,0 +1,50 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/weburl"
+)
+
+// Requisites says which requisites belong to a crawl: what a page needs to be shown, such as style sheets, scripts,
+// pictures and fonts. Links of weburl.RelEmbed lead to them.
+type Requisites uint8
+
+// The zero value is the default.
+const (
+	SameSiteRequisites Requisites = iota // those on sites of which pages belong to the crawl
+	NoRequisites
+	AllRequisites // wherever they lie
+)
+
+var requisitesNames = []string{SameSiteRequisites: "same-site", NoRequisites: "none", AllRequisites: "all"}
+
+// RequisitesNames returns what ParseRequisites takes, the least first.
+func RequisitesNames() []string { return []string{"none", "same-site", "all"} }
+
+// ParseRequisites returns the requisites of that name.
+func ParseRequisites(name string) (Requisites, error) {
+	if i := slices.Index(requisitesNames, name); i >= 0 {
+		return Requisites(i), nil
+	}
+	return 0, fmt.Errorf("frontier: no requisites %q: want one of %s", name, strings.Join(RequisitesNames(), ", "))
+}
+
+// String returns the name.
+func (q Requisites) String() string { return requisitesNames[q] }
+
+// AdmitRequisite says whether u belongs to the crawl as a requisite, and if not, why. What a pattern refuses does not.
+func (r *Rules) AdmitRequisite(q Requisites, scope Scope, u weburl.URL) (reason Reason, ok bool) {
+	if reason, refused := r.Refuse(u); refused {
+		return reason, false
+	}
+	switch site := u.Site(); q {
+	case NoRequisites:
+		return Requisite, false
+	case SameSiteRequisites:
+		return outside(scope.HasSite(site) || r.Include.Match(u) || r.Include.MatchSome(site))
+	}
+	return Admitted, true
+}
