@@ -92,6 +92,13 @@ type (
 	// empty list says that ranking failed.
 	Weighed struct{ Ranks []float64 }
 
+	// Reweighed says, as Work.Reweigh asked, what pages are worth from now on, as Refresh has it. A nil Weight says
+	// that this could not be found out.
+	Reweighed struct {
+		Weight        func(weburl.URL) float64
+		Embarrassment float64
+	}
+
 	// Arriving are links that another shard sends, which are for a partition of this one. They may come more than
 	// once, and in any order.
 	Arriving struct{ Parcel }
@@ -123,6 +130,7 @@ func (Kept) isEvent()      {}
 func (Rebuilt) isEvent()   {}
 func (Ordered) isEvent()   {}
 func (Weighed) isEvent()   {}
+func (Reweighed) isEvent() {}
 func (Sorted) isEvent()    {}
 func (Arriving) isEvent()  {}
 func (Received) isEvent()  {}
@@ -165,6 +173,8 @@ type Work struct {
 
 	Weigh []PageKey // compute the PageRanks of these pages over their stored links
 	Sort  bool      // rank all known pages for the ordering, see Rank
+
+	Reweigh bool // find out what pages are worth; there is no other Reweigh before it is Reweighed
 
 	Wake time.Time // when to call Step again if nothing happens; zero: only an event can help
 	// Ready says that the shard has caught up with its records, and waits for Begin.

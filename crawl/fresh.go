@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"freshet/crawl/keepfresh"
@@ -40,7 +39,8 @@ type fresh struct {
 	rest        time.Time // until then there are no further sums
 	known       *Freshness
 
-	ranking ranking
+	ranking    ranking
+	reweighing reweighing
 }
 
 // kept is a page that is kept fresh.
@@ -113,7 +113,7 @@ func (f *fresh) enter(key PageKey, u weburl.URL, at float64) refresh.ID {
 		id = refresh.ID(len(f.pages))
 		f.pages = append(f.pages, kept{})
 	}
-	weight := math.Max(0, f.asked.Weight(u))
+	weight := f.weightOf(u)
 	f.pages[id] = kept{key: key, url: u, weight: weight}
 	f.ids[key] = id
 	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at})
@@ -266,6 +266,7 @@ func (s *Shard) keepFresh() error {
 		return nil
 	}
 	s.rank()
+	s.reweigh()
 	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
 		f.wake = soon
 	}

@@ -30,6 +30,8 @@ type Refresh struct {
 	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
 	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
 	Rank time.Duration
+	// Reweigh has Weight and Embarrassment told anew when the crawl begins, and then after so long. 0: they stay.
+	Reweigh time.Duration
 	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
 	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.
 	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
@@ -53,6 +55,9 @@ func (r Refresh) WithDefaults() (Refresh, error) {
 	}
 	if r.Rank < 0 {
 		return r, fmt.Errorf("crawl: pages ranked every %v: want a positive duration", r.Rank)
+	}
+	if r.Reweigh < 0 {
+		return r, fmt.Errorf("crawl: pages weighed every %v: want a positive duration", r.Reweigh)
 	}
 	if _, err := r.newPolicy(); err != nil {
 		return r, fmt.Errorf("crawl: %w", err)

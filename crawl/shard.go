@@ -104,6 +104,8 @@ func (s *Shard) take(event Event) error {
 		s.ordered(e)
 	case Weighed:
 		s.fresh.weighed(e.Ranks)
+	case Reweighed:
+		s.fresh.reweighed(e)
 	case Arriving:
 		s.arriving(e.Parcel)
 	case Received:

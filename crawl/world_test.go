@@ -235,6 +235,9 @@ func (w *world) do(work Work) {
 	if work.Sort {
 		w.after(diskTakes, Sorted{})
 	}
+	if work.Reweigh {
+		w.after(diskTakes, Reweighed{})
+	}
 	if len(work.Weigh) > 0 {
 		w.after(diskTakes, Weighed{})
 	}

@@ -11,7 +11,7 @@
 //	           ├────► workers, one a processor ────────────► Processed
 //	           ├────► committer ───────────────────────────► Appended
 //	           ├────► errands: the seen test's disk work ──► Decided, Kept, Rebuilt
-//	           └────► rankings ────────────────────────────► Weighed, Sorted
+//	           └────► rankings, weights ───────────────────► Weighed, Sorted, Reweighed
 //
 // A fetch makes one request. A worker finds links in the answer, digests it, and compresses the WARC records. The
 // committer stores a group of records: it appends their captures to the WARC file, syncs it, and applies the records. A

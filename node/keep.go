@@ -72,12 +72,16 @@ func (n *Node) finishPurges(ctx context.Context) error {
 	return err
 }
 
-// forget takes what is purged out of the files of the directory that are the node's.
+// forget takes what is purged out of the files of the directory that are not the store's.
 func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 	if n.log == nil {
 		return errors.New("crawl: the log is not open") // Open has failed: the next one does it
 	}
-	return n.log.forget(ctx, hit)
+	err := n.log.forget(ctx, hit)
+	if n.opt.OnPurge != nil {
+		err = errors.Join(err, n.opt.OnPurge(ctx, hit))
+	}
+	return err
 }
 
 // sweep cuts the past down, and finishes purges.

@@ -259,6 +259,9 @@ func (l *loop) carryOut(work crawl.Work) {
 	if len(work.Weigh) > 0 {
 		l.jobs.Go(func() { l.weigh(work.Weigh) })
 	}
+	if work.Reweigh {
+		l.jobs.Go(l.reweigh)
+	}
 	if work.Sort {
 		l.jobs.Go(l.sort)
 	}

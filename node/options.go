@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -84,7 +85,14 @@ type Options struct {
 
 	DiscoveryShare *float64       // share of the requests owed to new pages; nil: 0.2
 	Refresh        *crawl.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
-	Version        string         // of the program, for warcinfo
+	// Weights says what pages are worth, as crawl.Refresh has it, at a time and for a crawl of so many live pages. It is
+	// asked when Refresh.Reweigh wants it, beside the crawl and by several goroutines; required then.
+	Weights func(ctx context.Context, now time.Time, pages int64) (crawl.Reweighed, error)
+	Version string // of the program, for warcinfo
+
+	// OnPurge takes what is purged, as hit tells its URLs, out of files of the directory that are neither the store's
+	// nor the node's. A purge whose OnPurge fails is not finished, and is tried again; nil: there are none.
+	OnPurge func(ctx context.Context, hit func(url string) bool) error
 
 	// BeforeProcess is called by a worker before each page or robots.txt that it processes. It is for experiments,
 	// which slow the processing down by it, and for tests, which crash it.
@@ -156,6 +164,9 @@ func (o Options) withDefaults() (Options, error) {
 		asked, err := o.Refresh.WithDefaults()
 		if err != nil {
 			faults = append(faults, err)
+		}
+		if asked.Reweigh > 0 && o.Weights == nil {
+			fault("pages weighed every %v, and nobody says by what", asked.Reweigh)
 		}
 		o.Refresh = &asked
 	}

@@ -236,3 +236,19 @@ func (r *ranked) by(now *crawl.Census) []float64 {
 	}
 	return ranks
 }
+
+// reweigh finds out what pages are worth now. When there is no more to be done beside the crawl it leaves off.
+func (l *loop) reweigh() {
+	var told crawl.Reweighed
+	err := l.inBackground(l.fetching, "weights", func() error {
+		total, err := l.store.Total()
+		if err == nil {
+			told, err = l.opt.Weights(l.fetching, l.opt.Clock.Now(), total.States[store.StateLive])
+		}
+		return err
+	})
+	if err != nil {
+		told = crawl.Reweighed{}
+	}
+	l.mail.put(letter{event: told})
+}

@@ -1,11 +1,14 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,5 +172,44 @@ func fillStore(b *testing.B, dir string, waiting int) {
 			}
 			group = group[:0]
 		}
+	}
+}
+
+// TestReweigh has a running crawl of one shard and of two ask what its pages are worth: when it begins, then again. What
+// it is told counts for the pages that there are, for those that come, and in what it expects; a failure changes nothing.
+func TestReweigh(t *testing.T) {
+	web := newTestWeb(t, 2, 40)
+	for _, shards := range []int{1, 2} {
+		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
+			o := web.options(t, vfs.NewMem(), "data")
+			o.Shards = shards
+			o.Refresh = &crawl.Refresh{Budget: 500, Interval: time.Second, Reweigh: 300 * time.Millisecond}
+			var fails atomic.Bool
+			var asked atomic.Int64
+			o.Weights = func(_ context.Context, now time.Time, pages int64) (crawl.Reweighed, error) {
+				if now.IsZero() || pages < 0 {
+					t.Errorf("asked at %v for %d pages", now, pages)
+				}
+				n := float64(asked.Add(1))
+				if fails.Load() {
+					return crawl.Reweighed{Weight: func(weburl.URL) float64 { return 99 }}, errors.New("on purpose")
+				}
+				return crawl.Reweighed{Embarrassment: 3, Weight: func(u weburl.URL) float64 { return 1 + n + float64(len(u.Path())) }}, nil
+			}
+			n := waiting(t, o)
+			home := mustParse(t, "http://h0.test/")
+			weight := func() float64 {
+				p, _ := n.Refreshing(home, home.Fingerprint())
+				return p.Weight
+			}
+			await(t, n, "the home is weighed anew, and more than once", func() bool { return weight() >= 5 })
+			await(t, n, "embarrassment is expected", func() bool { return n.Status().Embarrassment != nil })
+			fails.Store(true)
+			before, last := asked.Load(), weight()
+			await(t, n, "two more fail", func() bool { return asked.Load() >= before+2*int64(shards)+2 })
+			if got := weight(); got < last || got == 99 {
+				t.Errorf("the home weighs %v after a failure, %v before", got, last)
+			}
+		})
 	}
 }
