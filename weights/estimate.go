@@ -32,8 +32,8 @@ func (l *Log) Estimate(strength float64) *Estimate {
 	}
 	e := &Estimate{log: l, strength: strength}
 	shown := e.estimateClicks()
-	if l.queries > 0 && len(l.pages) > 0 {
-		e.shows = shown / float64(l.queries) / float64(len(l.pages))
+	if l.queries > 0 && l.known > 0 {
+		e.shows = shown / float64(l.queries) / float64(l.known)
 	}
 	judged, wrong := 0, 0
 	for _, p := range l.pages {
@@ -89,15 +89,9 @@ func (e *Estimate) Shown(page int, s Slot) float64 {
 	if !known {
 		return 0
 	}
-	p := &e.log.pages[page]
-	here := 0
-	for _, at := range p.at {
-		if at.slot == slot {
-			here = at.shown
-		}
-	}
-	of := float64(e.log.tallies[slot].shown) / (e.shows * float64(e.log.queries) * float64(len(e.log.pages)))
-	return e.returned(p) * shrink(here, p.shown, of, e.strength)
+	p := e.log.page(page)
+	of := float64(e.log.tallies[slot].shown) / (e.shows * float64(e.log.queries) * float64(e.log.known))
+	return e.returned(p) * shrink(p.times(slot), p.shown, of, e.strength)
 }
 
 // returned returns the mean times that a query returns a page, at any slot: the mean of the posterior of
@@ -112,7 +106,7 @@ func (e *Estimate) returned(p *pageTally) float64 {
 // Wrong returns d, the probability that a page that has changed does not answer any more. It panics
 // unless the log knows the page.
 func (e *Estimate) Wrong(page int) float64 {
-	p := &e.log.pages[page]
+	p := e.log.page(page)
 	return shrink(p.wrong, p.judged, e.wrong, e.strength)
 }
 
@@ -120,7 +114,7 @@ func (e *Estimate) Wrong(page int) float64 {
 // positive if anything was shown. O(slots at which the page was shown). It panics unless the log knows
 // the page.
 func (e *Estimate) Weight(page int) float64 {
-	p := &e.log.pages[page]
+	p := e.log.page(page)
 	clicked := e.strength * e.click
 	for _, at := range p.at {
 		clicked += float64(at.shown) * e.clicks[at.slot]

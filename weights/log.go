@@ -89,6 +89,8 @@ type Log struct {
 	timed   bool    // some query's time was told
 	first   float64 // of these times, in seconds
 	last    float64
+	until   float64        // when the log ends; 0: with the last query
+	known   int            // pages that queries could have returned
 	slots   map[Slot]int32 // index in tallies
 	tallies []slotTally    // in the order in which the slots came up
 	pages   []pageTally
@@ -123,14 +125,21 @@ func (l *Log) At(seconds float64) {
 	l.first, l.last = min(l.first, seconds), max(l.last, seconds)
 }
 
+// Until says that the log goes on until a time, in the seconds of At, and has no other query up to then.
+func (l *Log) Until(seconds float64) { l.until = seconds }
+
 // PerDay returns how many queries a day there were. A log that says nothing of times, or one time only, is taken to be
-// of one day.
+// of one day; one that says until when it goes on, of one day at least.
 func (l *Log) PerDay() float64 {
 	const day = 86400
-	if l.last <= l.first {
-		return float64(l.queries)
+	span := l.last - l.first
+	if l.until != 0 {
+		span = max(day, l.until-l.first)
 	}
-	return float64(l.queries) * day / (l.last - l.first)
+	if span <= 0 || !l.timed {
+		span = day
+	}
+	return float64(l.queries) * day / span
 }
 
 // Queries returns how many have begun.
@@ -150,14 +159,18 @@ func (l *Log) Rate() float64 {
 
 // Known makes sure that the log knows pages 0 to n-1: pages that could have been returned by every
 // query, and count as not returned where there is no sighting of them.
-func (l *Log) Known(n int) {
-	for len(l.pages) < n {
-		l.pages = append(l.pages, pageTally{})
-	}
-}
+func (l *Log) Known(n int) { l.known = max(l.known, n) }
 
 // Pages returns how many pages the log knows.
-func (l *Log) Pages() int { return len(l.pages) }
+func (l *Log) Pages() int { return l.known }
+
+// page returns what happened to a page that the log knows.
+func (l *Log) page(i int) *pageTally {
+	if i >= len(l.pages) && i < l.known {
+		return &pageTally{}
+	}
+	return &l.pages[i]
+}
 
 // Add adds a sighting. It panics if the page is negative, a slot has only one of its numbers or a
 // negative one, or a page was clicked that was not returned. O(slots at which the page was shown).
@@ -171,15 +184,41 @@ func (l *Log) Add(s Sighting) {
 	if !returned {
 		return
 	}
-	slot := l.slot(s.Slot)
-	page := &l.pages[s.Page]
-	l.tallies[slot].shown++
-	page.show(slot)
-	if !s.Clicked {
-		return
+	for len(l.pages) <= s.Page {
+		l.pages = append(l.pages, pageTally{})
 	}
+	slot := l.slot(s.Slot)
+	l.tallies[slot].shown++
+	l.pages[s.Page].show(slot)
+	if s.Clicked {
+		l.click(s, slot)
+	}
+}
+
+// Click takes in that a sighting which was added as not clicked came to be clicked after all: s is what it has become.
+// It returns false, and changes nothing, if the log has no such sighting. O(slots at which the page was shown).
+func (l *Log) Click(s Sighting) bool {
+	slot, known := l.slots[s.Slot]
+	if !known || l.tallies[slot].clicks == l.tallies[slot].shown || s.Page >= len(l.pages) || l.pages[s.Page].times(slot) == 0 {
+		return false
+	}
+	s.Clicked = false
+	unclicked := l.tree.branch(s)
+	if *unclicked == 0 {
+		return false
+	}
+	s.Clicked = true
+	*unclicked--
+	*l.tree.branch(s)++
+	l.click(s, slot)
+	return true
+}
+
+// click counts a click on what was shown at a slot.
+func (l *Log) click(s Sighting, slot int32) {
 	l.tallies[slot].clicks++
 	if s.State == Stale && s.Answer != Unjudged {
+		page := &l.pages[s.Page]
 		page.judged++
 		if s.Answer != Right {
 			page.wrong++
@@ -199,6 +238,16 @@ func (l *Log) slot(s Slot) int32 {
 		l.tallies = append(l.tallies, slotTally{slot: s})
 	}
 	return index
+}
+
+// times returns how often the page was shown at a slot.
+func (p *pageTally) times(slot int32) int {
+	for _, at := range p.at {
+		if at.slot == slot {
+			return at.shown
+		}
+	}
+	return 0
 }
 
 // show counts that the page was shown at a slot.

@@ -145,6 +145,41 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// A click that is told later counts as one that was told at once, and only where there was something to click.
+func TestClick(t *testing.T) {
+	at := weights.Slot{Page: 1, Position: 3}
+	for _, outcome := range []weights.Sighting{
+		{Slot: at}, {Slot: at, State: weights.Fresh}, {Slot: at, State: weights.Stale},
+		{Slot: at, State: weights.Stale, Answer: weights.Right}, {Slot: at, State: weights.Stale, Answer: weights.Broken},
+	} {
+		var later, once weights.Log
+		for _, l := range []*weights.Log{&later, &once} {
+			l.Query()
+			l.Add(weights.Sighting{Page: 1, Slot: weights.Slot{Page: 1, Position: 1}, State: outcome.State})
+		}
+		unclicked := outcome
+		unclicked.Answer = weights.Unjudged
+		later.Add(unclicked)
+		outcome.Clicked = true
+		once.Add(outcome)
+		if !later.Click(outcome) {
+			t.Errorf("%+v: no click", outcome)
+		}
+		if later.Tree() != once.Tree() || later.Estimate(2).Weight(0) != once.Estimate(2).Weight(0) || later.Estimate(2).Click(at) != once.Estimate(2).Click(at) {
+			t.Errorf("%+v: later %+v, at once %+v", outcome, later.Tree(), once.Tree())
+		}
+		before := later.Tree()
+		for name, s := range map[string]weights.Sighting{
+			"twice": outcome, "a page that was not shown": {Page: 7, Slot: at, State: outcome.State},
+			"another slot": {Slot: weights.Slot{Page: 2, Position: 1}}, "a slot of another page": {Slot: weights.Slot{Page: 1, Position: 1}},
+		} {
+			if later.Click(s) || later.Tree() != before {
+				t.Errorf("%+v, %s: clicked", outcome, name)
+			}
+		}
+	}
+}
+
 // Pages of which little is known have weights that make sense.
 func TestLittleData(t *testing.T) {
 	log := new(weights.Log)
@@ -255,6 +290,14 @@ func TestPerDay(t *testing.T) {
 		}
 		if got := l.PerDay(); got != test.want {
 			t.Errorf("queries at %v: %v a day, want %v", test.times, got, test.want)
+		}
+		l.Until(4 * 86400)
+		if got, want := l.PerDay(), float64(len(test.times))/4; len(test.times) > 0 && test.times[0] == 0 && got != want {
+			t.Errorf("queries at %v of four days: %v a day, want %v", test.times, got, want)
+		}
+		l.Until(7.5)
+		if got, want := l.PerDay(), float64(len(test.times)); got > want {
+			t.Errorf("queries at %v of a part of a day: %v a day, want at most %v", test.times, got, want)
 		}
 	}
 }

@@ -65,7 +65,8 @@ var rooms = map[string]string{
 
 	"text/stored": "weburl store fetch text",
 
-	"index": "weburl clock store feed text text/stored",
+	"index":   "weburl clock store feed text text/stored",
+	"queries": "", // what is searched is noted without knowing of pages
 
 	"feed/broadcast":           "weburl store clock feed feed/broadcast/scheduler",
 	"feed/broadcast/multicast": "clock", // it carries frames and knows nothing of what is in them

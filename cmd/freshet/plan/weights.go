@@ -16,12 +16,13 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/cmd/freshet/table"
+	"freshet/weburl"
 	"freshet/weights"
 )
 
 // queryColumns are the columns of a log of queries, weightColumns those of a table of weights.
 var (
-	queryColumns  = []string{"query", "url", "page", "position", "clicked", "changed", "answer", "time"}
+	queryColumns  = []string{"query", "url", "page", "position", "clicked", "changed", "answer", "time", "event", "words", "version"}
 	weightColumns = []string{"url", "weight"}
 )
 
@@ -59,7 +60,11 @@ func weightsCommand() *cobra.Command {
 			"  changed   1 if the page had changed since it was copied, 0 if not; empty: not known\n" +
 			"  answer    of a clicked page that had changed: right, wrong or broken; empty: not known\n" +
 			"  time      when the query was asked, such as 2026-01-31T12:00:00Z or in seconds since 1970; without it the\n" +
-			"            log is taken to be of one day\n\n" +
+			"            log is taken to be of one day\n" +
+			"  event     click: an earlier row, which says that this page was shown at this place, came to be clicked;\n" +
+			"            such a row may stand anywhere; default shown\n" +
+			"  words, version  what was asked, and the number of the version that answered; not needed here\n\n" +
+			"freshet crawl --query-log keeps such a log of its own search, a file a day.\n\n" +
 			"Pages with little data lean towards the others, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
 			"file of url and weight, each source first brought to mean 1; a page that a source does not have is like its\n" +
 			"mean. The out file is CSV: url, weight, for plan --weights.",
@@ -172,35 +177,81 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 		return nil, nil, err
 	}
 	defer t.Close()
-	log, numbers := new(weights.Log), map[string]int{}
-	var urls []string
-	query := ""
+	var l ClickLog
+	err = l.take(t)
+	return &l.log, l.urls, err
+}
+
+// A ClickLog takes in logs of queries. The zero value is empty.
+type ClickLog struct {
+	log     weights.Log
+	urls    []string // in the order in which they came up
+	numbers map[string]int
+	query   string // the last
+}
+
+// Read takes in a log, CSV, which errors call by a name. What stands before a fault counts.
+func (l *ClickLog) Read(name string, in io.Reader) error {
+	t, err := table.Read(name, in, ',', queryColumns, "query", "url")
+	if err != nil {
+		return err
+	}
+	return l.take(t)
+}
+
+// take takes in the rows of a table.
+func (l *ClickLog) take(t *table.Table) error {
 	for {
 		more, err := t.Next()
 		if err != nil || !more {
-			return log, urls, err
+			return err
 		}
-		s, err := readSighting(t)
-		if err != nil {
-			return nil, nil, err
+		if err := l.row(t); err != nil {
+			return err
 		}
-		if q := t.Text("query"); q != query || log.Queries() == 0 {
-			query = strings.Clone(q)
-			log.Query()
-			if err := readTime(t, log); err != nil {
-				return nil, nil, err
-			}
-		}
-		url := t.Text("url")
-		number, known := numbers[url]
-		if !known {
-			url = strings.Clone(url)
-			number = len(urls)
-			numbers[url], urls = number, append(urls, url)
-		}
-		s.Page = number
-		log.Add(s)
 	}
+}
+
+// row takes in a row.
+func (l *ClickLog) row(t *table.Table) error {
+	s, err := readSighting(t)
+	if err != nil {
+		return err
+	}
+	url, known := t.Text("url"), false
+	s.Page, known = l.numbers[url]
+	switch event := t.Text("event"); event {
+	case "", "shown":
+	case "click":
+		if s.Clicked = true; !known || !l.log.Click(s) {
+			return t.Fault("event", "a click, but no row before it has the page there, shown and not clicked")
+		}
+		return nil
+	default:
+		return t.Fault("event", "event %q: want shown, click or nothing", event)
+	}
+	if q := t.Text("query"); q != l.query || l.log.Queries() == 0 {
+		l.query = strings.Clone(q)
+		l.log.Query()
+		if err := readTime(t, &l.log); err != nil {
+			return err
+		}
+	}
+	if !known {
+		s.Page = l.enter(url)
+	}
+	l.log.Add(s)
+	return nil
+}
+
+// enter gives a new URL its number.
+func (l *ClickLog) enter(url string) int {
+	if l.numbers == nil {
+		l.numbers = map[string]int{}
+	}
+	url = strings.Clone(url)
+	l.numbers[url], l.urls = len(l.urls), append(l.urls, url)
+	return len(l.urls) - 1
 }
 
 // readTime reads when a query was asked, if the row says so.
@@ -307,27 +358,61 @@ func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
 // Clicks are the weights that a log of queries gives the pages, in the mean 1.
 type Clicks struct {
 	Pages         map[string]float64 // by URL
-	Other         float64            // of a page which was not there yet
-	Embarrassment float64            // queries a day that one stale copy of weight 1 embarrasses
+	Other         float64            // of a page that the log does not have
+	Embarrassment float64            // queries a day that one stale copy of weight 1 embarrasses; 0: nothing was shown
 }
 
-// ClickWeights reads a log of queries.
+// Of returns the weight of a page.
+func (c *Clicks) Of(u weburl.URL) float64 {
+	if w, known := c.Pages[u.String()]; known {
+		return w
+	}
+	return c.Other
+}
+
+// ClickWeights reads a log of queries. A page that it does not have weighs as one that was not there yet.
 func ClickWeights(file string) (*Clicks, error) {
-	log, urls, err := readQueries(file, nil)
+	t, err := table.Open(file, nil, queryColumns, "query", "url")
 	if err != nil {
 		return nil, err
 	}
-	estimate := log.Estimate(usualStrength)
-	mean := 0.0
-	for i := range urls {
-		mean += estimate.Weight(i) / float64(len(urls))
+	defer t.Close()
+	var l ClickLog
+	if err := l.take(t); err != nil {
+		return nil, err
+	}
+	return l.clicks(0), nil
+}
+
+// leastClicked is what the least clicked page weighs in times the mean, so that no page is given up.
+const leastClicked = 0.05
+
+// Learned returns the weights by a log that goes on until now and is of so many pages, all of which could have been
+// returned: one that the log does not have was never. No page weighs less than a twentieth of the mean.
+func (l *ClickLog) Learned(now time.Time, pages int64) *Clicks {
+	l.log.Until(float64(now.UnixNano()) / 1e9)
+	l.log.Known(int(pages))
+	return l.clicks(leastClicked)
+}
+
+func (l *ClickLog) clicks(least float64) *Clicks {
+	estimate, known := l.log.Estimate(usualStrength), len(l.urls)
+	c := &Clicks{Pages: make(map[string]float64, known), Other: estimate.New()}
+	mean, all := 0.0, float64(l.log.Pages())
+	for i := range known {
+		mean += estimate.Weight(i) / all
+	}
+	if known < l.log.Pages() {
+		c.Other = estimate.Weight(known)
+		mean += c.Other * (all - float64(known)) / all
 	}
 	if mean == 0 { // nothing was shown
-		return &Clicks{Other: 1}, nil
+		return &Clicks{Other: 1}
 	}
-	clicks := &Clicks{Pages: make(map[string]float64, len(urls)), Other: estimate.New() / mean, Embarrassment: mean * log.PerDay()}
-	for i, url := range urls {
-		clicks.Pages[url] = estimate.Weight(i) / mean
+	for i, url := range l.urls {
+		c.Pages[url] = max(least, estimate.Weight(i)/mean)
 	}
-	return clicks, nil
+	c.Other = max(least, c.Other/mean)
+	c.Embarrassment = mean * l.log.PerDay()
+	return c
 }
