@@ -48,6 +48,8 @@ type Hit struct {
 	Date        *time.Time `json:"date,omitempty"`
 	LastFetched *time.Time `json:"last_fetched"`
 	Freshness   *float64   `json:"freshness,omitempty"`
+	Version     uint32     `json:"version"`         // the last one that is stored
+	Query       string     `json:"query,omitempty"` // names the search in a click, where clicks are noted
 }
 
 // Search is what is searched for. Zero values are no filters.
@@ -95,7 +97,11 @@ func (s *server) corpusEndpoints(c Corpus) []endpoint {
 			{"since", "date-time", "only pages that changed then or later", false},
 			{"before", "date-time", "only pages that last changed before", false},
 			{"from", "integer", "hits to leave out at the beginning", false},
-			{"limit", "integer", "hits, at most 100; 10 if none is given", false}}, nil, typeLines, Hit{}, searchOf(c)},
+			{"limit", "integer", "hits, at most 100; 10 if none is given", false},
+			{"noted", "string", "false: the search does not go into the log of queries", false}}, nil, typeLines, Hit{}, s.searchAPI},
+		{get, "/api/v1/click", "Note that somebody has clicked on a hit of a search. /click takes the same, and leads to the page's own view.", []parameter{
+			{"query", "string", "of the hit", true},
+			{"url", "string", "of the hit", true}}, nil, typeJSON, Click{}, s.clickAPI},
 	}
 }
 
@@ -124,26 +130,24 @@ func duplicatesOf(c Corpus) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { sendLines(w, c.Duplicates(r.Context())) }
 }
 
-func searchOf(c Corpus) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		s, err := parseSearch(r.URL.Query())
-		if err != nil {
-			refuse(w, http.StatusBadRequest, err)
-			return
-		}
-		hits, err := c.Search(r.Context(), s)
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		sendLines(w, func(yield func(Hit, error) bool) {
-			for _, hit := range hits {
-				if !yield(hit, nil) {
-					return
-				}
-			}
-		})
+func (s *server) searchAPI(w http.ResponseWriter, r *http.Request) {
+	q, err := parseSearch(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
 	}
+	hits, err := s.searched(r.Context(), q, r.FormValue("noted") != "false")
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	sendLines(w, func(yield func(Hit, error) bool) {
+		for _, hit := range hits {
+			if !yield(hit, nil) {
+				return
+			}
+		}
+	})
 }
 
 // parseSearch reads the query of a search.

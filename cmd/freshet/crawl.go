@@ -77,7 +77,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	o := &s.options
 	s.delay, s.retryDelay = command.Duration(15e9), command.Duration(30e9)
 	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
-	s.keep.Tombstones = 90 * 24 * time.Hour
+	s.keep.Tombstones, s.feed.queryAge = 90*24*time.Hour, command.Duration(90*24*time.Hour)
 	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
 	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
@@ -130,6 +130,8 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.feed.sinks, "sink", "where what the pages say is handed on, and kept up to date (repeatable): opensearch+https://HOST:9200/INDEX, nats://HOST:4222/SUBJECT or file:///FOLDER")
 	flags.StringVar(&s.feed.uses, "sink-uses", "search,ai-input,ai-train", "what --sink is for; pages that disallow one of these uses are left out; empty: none are")
 	flags.BoolVar(&s.feed.index, "index", false, "keep a full-text index of the last version of every page, for freshet search and /api/v1/search")
+	flags.BoolVar(&s.feed.queries, "query-log", false, "note what is searched with --index, what was shown and what was clicked, but not by whom; --weights clicks does too")
+	flags.Var(&s.feed.queryAge, "query-log-age", "how long that is kept")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
@@ -143,7 +145,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, notNegative, "adaptive-delay", "gamma")
 	check(flags, validFleet, "fleet")
 	check(flags, digit, "warc-level")
-	check(flags, truth, "allow-private", "plain-http", "refresh", "index")
+	check(flags, truth, "allow-private", "plain-http", "refresh", "index", "query-log")
 	check(flags, fraction, "discovery-share")
 	check(flags, validCrawl, "crawl")
 	check(flags, validScope, "scope")
@@ -246,6 +248,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if o.MaxBody == 0 || o.WARCSize == 0 {
 		return o, command.Usage(errors.New("--max-body and --warc-size: want at least a byte"))
 	}
+	s.feed.queries = s.feed.queries || s.refresh.learnsClicks()
 	if err := s.feed.validate(); err != nil {
 		return o, command.Usage(err)
 	}
@@ -460,6 +463,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		front.stop()
 		return errors.Join(err, news.close(), engine.Close())
 	}
+	news.sweepQueries()
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
 	collectEarly()

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
@@ -19,6 +22,7 @@ import (
 	"freshet/feed/webhook"
 	"freshet/index"
 	"freshet/node"
+	"freshet/queries"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -34,11 +38,19 @@ type feedSettings struct {
 	index           bool   // keep a full-text index
 	sinks           urlList
 	uses            string // of what the sinks are handed
+	queries         bool   // note what is searched in it and clicked
+	queryAge        command.Duration
 }
 
 func (s *feedSettings) validate() error {
 	if s.group != "" && s.rate == 0 {
 		return errors.New("--feed-multicast wants --feed-rate too: datagrams go out at a pace")
+	}
+	if s.queries && !s.index {
+		return errors.New("--query-log, and --weights clicks, which learns from it, want --index too: what is noted is what people search there")
+	}
+	if s.queryAge < command.Duration(24*time.Hour) {
+		return fmt.Errorf("--query-log-age %s: want a day at least", s.queryAge.String())
 	}
 	return nil
 }
@@ -70,17 +82,22 @@ type publisher struct {
 	pages   atomic.Pointer[index.Index]      // nil if none is kept
 	sinks   atomic.Pointer[[]*sink.Sink]     // nil before they are there
 	targets []sink.Target                    // of the sinks
-	texts   *corpus                          // for questions about what pages say
+	queries *queries.Log
+	unasked sync.Once // it is said that nobody has asked anything yet
+	texts   *corpus   // for questions about what pages say
 }
 
-// newPublisher returns the publisher of the engine that will be opened with the options, which get its bell.
+// newPublisher returns the publisher of the engine that will be opened with the options, which get its bell, and its log
+// of queries.
 func newPublisher(settings feedSettings, options *node.Options) *publisher {
 	p := &publisher{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	if p.clock == nil {
 		p.clock = clock.Real()
 	}
+	p.queries = queriesIn(p.dir, p.crawl, time.Duration(settings.queryAge), p.logger)
 	options.OnRecord = func(weburl.Partition, uint64, []byte) { p.bell.Ring() }
+	options.OnPurge, options.Weights = p.queries.Forget, p.weights
 	return p
 }
 

@@ -36,7 +36,7 @@ var settingSections = []section{
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "policy", "weights"}},
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},
-	{"Serving", []string{"index", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
+	{"Serving", []string{"index", "query-log", "query-log-age", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 

@@ -13,7 +13,6 @@ import (
 	"freshet/cmd/freshet/plan"
 	"freshet/crawl"
 	"freshet/refresh/policies"
-	"freshet/weburl"
 )
 
 // refreshSettings are the settings of a crawl that keeps its copy fresh.
@@ -31,7 +30,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
 	flags.StringVar(&s.policy, "policy", policies.Default, "which page is visited next: "+strings.Join(policies.Names(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed anew each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
+	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed anew each --interval; clicks, by what people search and click with --index, learned anew each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }
@@ -42,6 +41,9 @@ func validPolicy(name string) error {
 	}
 	return nil
 }
+
+// learnsClicks reports whether weights come from what people search and click in the crawl's own search.
+func (s *refreshSettings) learnsClicks() bool { return s.on && s.weights == "clicks" }
 
 // options returns the engine's options, nil without --refresh.
 func (s *refreshSettings) options() (*crawl.Refresh, error) {
@@ -61,30 +63,20 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	case s.weights == "uniform":
 	case s.weights == "pagerank":
 		o.Rank = o.Interval
-	case s.weights == "clicks":
-		err = errors.New("clicks: want clicks:FILE, the log of queries")
+	case s.learnsClicks():
+		o.Reweigh = o.Interval
 	case byClicks:
 		var clicks *plan.Clicks
 		if clicks, err = plan.ClickWeights(log); err == nil {
-			o.Weight, o.Embarrassment = weightIn(clicks.Pages, clicks.Other), clicks.Embarrassment
+			o.Weight, o.Embarrassment = clicks.Of, clicks.Embarrassment
 		}
 	default:
 		var found map[string]float64
 		found, err = plan.ReadWeights(s.weights, nil)
-		o.Weight = weightIn(found, 1)
+		o.Weight = (&plan.Clicks{Pages: found, Other: 1}).Of
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--weights: %w", err)
 	}
 	return o, nil
-}
-
-// weightIn returns the weight of each page in a table, and another for all that it does not have.
-func weightIn(table map[string]float64, other float64) func(weburl.URL) float64 {
-	return func(u weburl.URL) float64 {
-		if w, ok := table[u.String()]; ok {
-			return w
-		}
-		return other
-	}
 }

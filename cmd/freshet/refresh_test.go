@@ -25,7 +25,7 @@ func TestWeightsSetting(t *testing.T) {
 		name, weights string
 		a, other      float64 // 0: no weights
 		embarrassment float64
-		rank          time.Duration
+		rank, reweigh time.Duration
 		fault         string
 	}{
 		{name: "uniform", weights: "uniform"},
@@ -35,7 +35,7 @@ func TestWeightsSetting(t *testing.T) {
 		{name: "clicks with times", weights: "clicks:" + timed, a: 1, other: 0.9091, embarrassment: 4 * 11.0 / 12 * 23 / 24}, // 2 in half a day
 		{name: "a time that is none", weights: "clicks:" + late, fault: `late.csv:2:1: time "late": want one such as`},
 		{name: "no clicks", weights: "clicks:" + empty, a: 1, other: 1},
-		{name: "clicks of no log", weights: "clicks", fault: "--weights: clicks: want clicks:FILE"},
+		{name: "clicks of the own search", weights: "clicks", reweigh: 6 * time.Hour},
 		{name: "no file", weights: "clicks:" + filepath.Join(dir, "none"), fault: "no such file"},
 		{name: "a log for a table", weights: log, fault: `log.csv:1:1: unknown column "query"`},
 		{name: "standard input", weights: "-", fault: "standard input is not read here"},
@@ -53,7 +53,7 @@ func TestWeightsSetting(t *testing.T) {
 			if math.Abs(o.Embarrassment-test.embarrassment) > 1e-4 {
 				t.Errorf("a stale copy of weight 1 embarrasses %v queries a day, want %v", o.Embarrassment, test.embarrassment)
 			}
-			if o.Rank != test.rank || (o.Weight == nil) != (test.a == 0) {
+			if o.Rank != test.rank || o.Reweigh != test.reweigh || (o.Weight == nil) != (test.a == 0) {
 				t.Fatalf("rank %v, weights %v", o.Rank, o.Weight != nil)
 			}
 			if test.a == 0 {

@@ -123,7 +123,7 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
-	served.Corpus = news.corpus(engine.Store())
+	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
 	served.Trend, served.Feed = dashboard.NewTrend(), func() (any, bool) { return news.totals() }

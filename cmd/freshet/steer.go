@@ -188,6 +188,7 @@ func (d *directory) steeringAPI() (*api, error) {
 		return nil, err
 	}
 	options.Dir, options.Crawl, options.Wait = d.data, d.crawl, true
+	options.OnPurge = queriesIn(d.data, d.crawl, 0, options.Logger).Forget
 	engine, err := node.Open(options)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func TestTakeDownServed(t *testing.T) {
 	address := freeAddress(t, "127.0.0.1")
 	put(t, file("seeds.txt"), "http://site.test/\n")
 	put(t, file("freshet.yaml"), fmt.Sprintf("data: %s\nseeds: %s\nresolve: site.test=%s\nallow-private: true\ndelay: 0s\nretries: 0\n"+
-		"listen: %s\ncontact: mailto:a@b.test\nindex: true\n", file("data"), file("seeds.txt"), strings.TrimPrefix(web.URL, "http://"), address))
+		"listen: %s\ncontact: mailto:a@b.test\nindex: true\nquery-log: true\n", file("data"), file("seeds.txt"), strings.TrimPrefix(web.URL, "http://"), address))
 	daemon := start(t, "serve", "--config", file("freshet.yaml"))
 	daemon.awaitLine("serving")
 	awaitPages(t, file("freshet.yaml"), 3)
@@ -70,6 +70,9 @@ func TestTakeDownServed(t *testing.T) {
 		return strings.Contains(getText(t, "http://"+address+"/api/v1/search?q="+words), "http://site.test/")
 	}
 	await(t, "the page is found", func() bool { return found(takenDown) })
+	if len(in("data/queries")) == 0 {
+		t.Error("the log of queries does not have what was searched")
+	}
 	if where := served(); len(where) < 3 {
 		t.Errorf("the page is served at %q alone: the paths are not those that serve it", where)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -73,8 +74,9 @@ func mend(ctx context.Context, data, name string, say func(store.Problem)) error
 	if !isDirectory(data) {
 		return checkDirectory(data)
 	}
+	options := store.Options{Crawl: name, OnPurge: queriesIn(data, name, 0, slog.New(slog.DiscardHandler)).Forget}
 	_, err := patiently(ctx, data, func() (struct{}, error) {
-		return struct{}{}, importer.Repair(ctx, data, store.Options{Crawl: name}, say)
+		return struct{}{}, importer.Repair(ctx, data, options, say)
 	})
 	return err
 }
