@@ -264,6 +264,15 @@ func Plain(document []byte) Document {
 	return Document{Title: strings.TrimSpace(title), Text: said, Markdown: said, Language: languageOf("", said)}
 }
 
+// Called returns the document with a title and a byline that it has beside its text; an empty title is not taken.
+func (d Document) Called(title, byline string) Document {
+	if title = short(fold(title)); title != "" {
+		d.Title = title
+	}
+	d.Byline = short(fold(byline))
+	return d
+}
+
 // Main returns the main text by the blocks alone, without the library: it is for many pages.
 func (p *Page) Main(site *Site) string {
 	kept, _ := p.kept(site)

@@ -123,7 +123,7 @@ func (c *corpus) clusters(ctx context.Context) (pages []compared, groups [][]int
 			if len(pages) == mostCompared {
 				return nil, nil, fmt.Errorf("more than %d pages: too many to compare", mostCompared)
 			}
-			sig, err := c.signature(home, row)
+			sig, err := c.signature(ctx, home, row)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -158,13 +158,13 @@ func joinSame(pages []compared, signatures []text.Signature) {
 }
 
 // signature returns that of a page's last version; zero if there is no text.
-func (c *corpus) signature(home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
+func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
 	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
 	if err != nil {
 		return sig, err
 	}
 	err = c.ask(func(texts *stored.Reader) error {
-		sig, err = texts.Signature(row.URL, &v)
+		sig, err = texts.Signature(ctx, row.URL, &v)
 		return err
 	})
 	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {

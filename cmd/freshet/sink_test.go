@@ -18,7 +18,10 @@ func TestCrawlHandsOn(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, `<title>First</title><p>The first page. <a href="/noai">x</a>`)
+		fmt.Fprint(w, `<title>First</title><p>The first page. <a href="/noai">x</a> <a href="/rivers.pdf">y</a>`)
+	})
+	mux.HandleFunc("GET /rivers.pdf", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, "../../text/pdf/testdata/rivers.pdf")
 	})
 	mux.HandleFunc("GET /noai", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -57,7 +60,7 @@ func TestCrawlHandsOn(t *testing.T) {
 		}
 		said[strings.TrimPrefix(change.URL, web.URL)] = fmt.Sprint(change.Deleted, change.Text)
 	}
-	if len(said) != 2 || said["/"] != "falseThe first page. x" || said["/noai"] != "true" {
+	if len(said) != 3 || said["/"] != "falseThe first page. x y" || !strings.HasPrefix(said["/rivers.pdf"], "falseHow rivers freeze\n") || said["/noai"] != "true" {
 		t.Errorf("handed on is %q", said)
 	}
 }

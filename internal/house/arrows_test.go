@@ -63,7 +63,8 @@ var rooms = map[string]string{
 
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
 
-	"text/stored": "weburl store fetch text",
+	"text/pdf":    "",
+	"text/stored": "weburl store fetch text text/pdf",
 
 	"index":   "weburl clock store feed text text/stored",
 	"queries": "", // what is searched is noted without knowing of pages

@@ -17,6 +17,7 @@ import (
 	"freshet/fetch"
 	"freshet/store"
 	"freshet/text"
+	"freshet/text/pdf"
 	"freshet/weburl"
 )
 
@@ -24,11 +25,13 @@ const (
 	samplePages = 48     // that a site is learned from
 	sampleRows  = 20_000 // looked at to find them
 	libraryTime = 2 * time.Second
+	pdfTime     = 10 * time.Second // for a PDF
+	pdfBytes    = 32 << 20
 	siteBudget  = 64 << 20 // bytes of the sites that are known
 	maxSites    = siteBudget / text.SiteBytes
 )
 
-// ErrNoText matches the errors of versions that hold no text: of another kind than HTML or plain text, or without a
+// ErrNoText matches the errors of versions that hold no text: of another kind than HTML, plain text or PDF, or without a
 // body.
 var ErrNoText = errors.New("stored: no text")
 
@@ -63,8 +66,8 @@ func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, m
 	if err != nil {
 		return text.Document{}, err
 	}
-	if isPlain(v.ContentType) {
-		return text.Plain(body), nil
+	if said, ok, err := unmarked(ctx, v.ContentType, body); ok {
+		return said, err
 	}
 	page, err := text.Parse(v.ContentType, body, r.limits)
 	if err != nil {
@@ -80,13 +83,13 @@ func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, m
 }
 
 // Signature returns the signature of what a version says, without the library: it is for many pages.
-func (r *Reader) Signature(u weburl.URL, v *store.Version) (sig text.Signature, err error) {
+func (r *Reader) Signature(ctx context.Context, u weburl.URL, v *store.Version) (sig text.Signature, err error) {
 	body, err := r.body(u, v)
 	if err != nil {
 		return sig, err
 	}
-	if isPlain(v.ContentType) {
-		return text.Sign(text.Plain(body).Text), nil
+	if said, ok, err := unmarked(ctx, v.ContentType, body); ok {
+		return text.Sign(said.Text), err
 	}
 	page, err := text.Parse(v.ContentType, body, r.limits)
 	if err != nil {
@@ -101,7 +104,7 @@ func (r *Reader) Signature(u weburl.URL, v *store.Version) (sig text.Signature, 
 
 // body returns the decoded body of a version, up to the limit.
 func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
-	if !isHTML(v.ContentType) && !isPlain(v.ContentType) {
+	if !isHTML(v.ContentType) && !isPlain(v.ContentType) && !isPDF(v.ContentType) {
 		return nil, fmt.Errorf("%w: %s is %q", ErrNoText, u, v.ContentType)
 	}
 	if v.Capture.IsZero() {
@@ -116,7 +119,11 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 		return nil, err
 	}
 	defer stream.Close()
-	body, err := io.ReadAll(io.LimitReader(stream, r.limits.MaxBytes()))
+	most := r.limits.MaxBytes()
+	if isPDF(v.ContentType) {
+		most = pdfBytes // its index is at its end
+	}
+	body, err := io.ReadAll(io.LimitReader(stream, most))
 	if err != nil && len(body) == 0 {
 		return nil, err
 	}
@@ -190,6 +197,23 @@ func (r *Reader) learn(site *text.Site, name weburl.Site) error {
 
 func isHTML(contentType string) bool {
 	return media(contentType) == "text/html" || media(contentType) == "application/xhtml+xml"
+}
+
+func isPDF(contentType string) bool { return media(contentType) == "application/pdf" }
+
+// unmarked returns what a document without markup says; ok is false for one with markup.
+func unmarked(ctx context.Context, contentType string, body []byte) (d text.Document, ok bool, err error) {
+	switch {
+	case isPlain(contentType):
+		return text.Plain(body), true, nil
+	case !isPDF(contentType):
+		return d, false, nil
+	}
+	read, err := pdf.Read(ctx, body, pdfTime)
+	if errors.Is(err, pdf.ErrUnreadable) {
+		err = fmt.Errorf("%w: %w", text.ErrUnreadable, err)
+	}
+	return text.Plain([]byte(read.Text)).Called(read.Title, read.Author), true, err
 }
 
 func isPlain(contentType string) bool { return media(contentType) == "text/plain" }
