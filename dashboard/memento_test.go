@@ -24,12 +24,16 @@ func (p past) History(u string) (History, error) {
 	return History{Page: Page{URL: u, State: p.state, RedirectsTo: p.redirectsTo}, Versions: p.versions}, nil
 }
 
-func (p past) Content(_ string, n uint32, _ time.Time) (Content, error) {
-	return Content{
+func (p past) Content(u string, n uint32, _ time.Time) (Content, error) {
+	c := Content{
 		Version: p.versions[n-1],
 		Header:  http.Header{"Content-Type": {"text/html; charset=latin1"}, "Set-Cookie": {"a=b"}, "Refresh": {"0"}},
 		Body:    bodyOf("<a href=/b>\xe9</a>"),
-	}, nil
+	}
+	if strings.Contains(u, "untyped") {
+		c.Header.Del("Content-Type")
+	}
+	return c, nil
 }
 
 // version returns the version n of January n.
@@ -130,6 +134,9 @@ func TestMementoHeaders(t *testing.T) {
 	h = ask(t, three, http.MethodGet, "/web/20260102120000id_/http://a.test/", nil).Header
 	if h.Get("Content-Security-Policy") != policy {
 		t.Error("what is sent as it was is not confined")
+	}
+	if got := ask(t, three, http.MethodGet, "/web/20260102120000/http://a.test/untyped", nil).Header.Get("Content-Type"); got != "text/html" {
+		t.Errorf("without a type it is sent as %s", got)
 	}
 	if got := ask(t, three, http.MethodGet, "/timegate/http://a.test/", nil).Header.Get("Vary"); got != "Accept-Datetime" {
 		t.Errorf("Vary: %s", got)

@@ -323,6 +323,9 @@ func TestCopy(t *testing.T) {
 	if policy := shown.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "sandbox; default-src http://crawler.test:8350"+copyPrefix+key+"/ ") || !strings.Contains(policy, "script-src 'none'") {
 		t.Errorf("its policy: %s", policy)
 	}
+	if allowed := shown.Header.Get("Connection-Allowlist"); !strings.Contains(allowed, ";redirects=allow;") {
+		t.Errorf("what it needs may not be led on: %s", allowed)
+	}
 	framed := bodyText(t, send(h, http.MethodGet, "/web/20260102120000sc_/http://a.test/", nil, signedInWith(t, h, tokens.LookToken)))
 	_, framed, _ = strings.Cut(framed, `src="`)
 	scripted, _, _ := strings.Cut(framed, `"`)
@@ -343,8 +346,13 @@ func TestCopy(t *testing.T) {
 		{"a way up", "GET", copyPrefix + "../api/v1/status", 400, ""},
 	} {
 		header := http.Header{"Content-Type": {"application/json"}, "Sec-Fetch-Dest": {"image"}}
-		if got := send(h, tt.method, tt.path, nil, header); got.StatusCode != tt.code || got.Header.Get("Location") != tt.location {
+		got := send(h, tt.method, tt.path, nil, header)
+		if got.StatusCode != tt.code || got.Header.Get("Location") != tt.location {
 			t.Errorf("%s: %d %s, want %d %s", tt.name, got.StatusCode, got.Header.Get("Location"), tt.code, tt.location)
+		}
+		// A font is not led on by an answer that may not be shared.
+		if shared := got.Header.Get("Access-Control-Allow-Origin") == "null"; strings.HasPrefix(tt.location, copyPrefix) && !shared {
+			t.Errorf("%s: what leads on is not shared", tt.name)
 		}
 	}
 }

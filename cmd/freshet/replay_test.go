@@ -34,7 +34,12 @@ func styledSite(t *testing.T) *httptest.Server {
 	}
 	files := map[string][2]string{
 		"/": {"text/html", `<!doctype html><link rel=stylesheet href=css/first.css><link rel=stylesheet crossorigin href=css/shared.css><style>em{background:url("css/element.svg")}</style>
-<h1>Styled</h1><p>text</p><em>element</em><b style="background:url('css/attribute.svg')">attribute</b><i>last</i>`},
+<h1>Styled</h1><p>text</p><em>element</em><b style="background:url('css/attribute.svg')">attribute</b><i>last</i>
+<svg width=40 height=40><image href=/css/image.svg width=40 height=40 /></svg>
+<img srcset="/css/set.svg 1x"><object data=/css/object.svg></object>`},
+		"/css/image.svg":       {"image/svg+xml", square("navy")},
+		"/css/set.svg":         {"image/svg+xml", square("purple")},
+		"/css/object.svg":      {"image/svg+xml", square("fuchsia")},
 		"/css/first.css":       {"text/css", `@import "deep/second.css"; h1{background:url(sheet.svg)}`},
 		"/css/deep/second.css": {"text/css", `@import url('third.css'); /* url(never.svg) */ p{background:url("../deep.svg") repeat-x; padding:30px}`},
 		"/css/deep/third.css":  {"text/css", `body{background:#def; color:#124} i{content:url(../last.svg)}`},
