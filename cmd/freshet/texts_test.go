@@ -169,7 +169,7 @@ func TestTextExport(t *testing.T) {
 // TestExportsInDuckDB holds that DuckDB reads the Parquet files and texts of an export, with the names and types that the
 // docs give, and that an index row leads to the bytes that it names.
 func TestExportsInDuckDB(t *testing.T) {
-	if _, err := os.Stat("../../internal/oracle/node_modules/@duckdb"); err != nil {
+	if _, err := os.Stat("../../internal/oracle/duckdb/node_modules"); err != nil {
 		t.Skip("no DuckDB: make setup installs it")
 	}
 	mux := http.NewServeMux()
@@ -195,7 +195,7 @@ func TestExportsInDuckDB(t *testing.T) {
 	query := func(sql string) (rows []map[string]any) {
 		t.Helper()
 		answer := exec.Command("node", "query.mjs", sql)
-		answer.Dir, answer.Stderr = "../../internal/oracle", os.Stderr
+		answer.Dir, answer.Stderr = "../../internal/oracle/duckdb", os.Stderr
 		printed, err := answer.Output()
 		if err != nil {
 			t.Fatal(err)
