@@ -19,6 +19,7 @@ import (
 // A Document is what the last version of a page says, or that the page has ended for those whom it is for.
 type Document struct {
 	URL       string     `json:"url" parquet:"url"`
+	Site      string     `json:"site" parquet:"site,dict"`
 	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"` // of the visit that brought the version, or of the end
 	Title     string     `json:"title,omitempty" parquet:"title"`
 	Byline    string     `json:"byline,omitempty" parquet:"byline"`
@@ -66,7 +67,7 @@ func (r *Reader) Document(ctx context.Context, e feed.Entry) (Document, error) {
 
 // document also returns the row of a page that has not ended.
 func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.Page, error) {
-	ended := Document{URL: e.URL.String(), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
+	ended := Document{URL: e.URL.String(), Site: string(e.URL.Site()), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
 	row, err := r.store.Page(e.Partition, e.Fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.State != store.StateLive || row.Versions == 0) {
 		r.Ended++
@@ -94,7 +95,7 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 	}
 	r.Pages++
 	d := Document{
-		URL: row.URL.String(), Time: time.Unix(0, version.At).UTC(), Title: said.Title, Byline: said.Byline,
+		URL: row.URL.String(), Site: string(row.URL.Site()), Time: time.Unix(0, version.At).UTC(), Title: said.Title, Byline: said.Byline,
 		Language: said.Language, Text: said.Text, Version: version.Number, Digest: fmt.Sprintf("%x", version.BodyDigest[:]),
 		Licenses: signals.Licenses(), Signals: signals.Lines(), Kind: e.Kind.String(), Position: e.Record,
 	}

@@ -67,7 +67,7 @@ func (e *engine) ask(ctx context.Context, method, path, kind string, body []byte
 
 // fields is what the index knows of the fields of a document before the first comes.
 const fields = `{"mappings": {"properties": {
-	"url": {"type": "keyword"}, "time": {"type": "date"}, "title": {"type": "text"}, "byline": {"type": "text"},
+	"url": {"type": "keyword"}, "site": {"type": "keyword"}, "time": {"type": "date"}, "title": {"type": "text"}, "byline": {"type": "text"},
 	"published": {"type": "date"}, "language": {"type": "keyword"}, "text": {"type": "text"},
 	"diff": {"type": "text", "index": false}, "version": {"type": "integer"}, "digest": {"type": "keyword"},
 	"licenses": {"type": "keyword"}, "signals": {"type": "keyword"}}}}`
@@ -110,6 +110,9 @@ type action struct {
 
 // Put implements Target by bulk requests.
 func (e *engine) Put(ctx context.Context, documents []Document) ([]Refusal, error) {
+	if len(documents) == 0 {
+		return nil, nil
+	}
 	if err := e.make(ctx); err != nil {
 		return nil, err
 	}

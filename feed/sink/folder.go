@@ -91,6 +91,9 @@ func wholeLines(f *os.File) (int64, error) {
 
 // Put implements Target. The documents are on disk when it returns.
 func (f *folder) Put(_ context.Context, documents []Document) ([]Refusal, error) {
+	if err := f.rotate(); err != nil || len(documents) == 0 {
+		return nil, err
+	}
 	var lines bytes.Buffer
 	out := json.NewEncoder(&lines)
 	out.SetEscapeHTML(false)
@@ -111,15 +114,18 @@ func (f *folder) Clear(context.Context) error {
 	return f.write(append(line, '\n'))
 }
 
+// rotate completes a file that is large or old.
+func (f *folder) rotate() error {
+	if f.file != nil && (f.size > fileBytes || f.clock.Now().Sub(f.began) > fileTime) {
+		return f.Close()
+	}
+	return nil
+}
+
 // write appends whole lines to the file that is open. After an error that file is completed, without them.
 func (f *folder) write(lines []byte) error {
-	now := f.clock.Now()
-	if f.file != nil && (f.size > fileBytes || now.Sub(f.began) > fileTime) {
-		if err := f.Close(); err != nil {
-			return err
-		}
-	}
 	if f.file == nil {
+		now := f.clock.Now()
 		name := filepath.Join(f.dir, "changes-"+now.UTC().Format("20060102T150405.000000Z")+".jsonl"+opened)
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {

@@ -23,12 +23,14 @@ const (
 	pagesAtOnce = 64 // read from the log, and held in memory
 	bytesAtOnce = 4 << 20
 	gathering   = time.Second // in which changes gather, once there is one
+	looking     = time.Minute // between looks whether something is due at the target
 )
 
 // A Target is where documents go. It is used by one goroutine.
 type Target interface {
 	// Put hands on documents, in order; of one with a larger position than the target has of the page it changes
-	// nothing. It returns those that the target will never take. After an error the same documents are put again.
+	// nothing. It returns those that the target will never take. After an error the same documents are put again. Without
+	// documents it does what is due.
 	Put(ctx context.Context, documents []Document) ([]Refusal, error)
 	// Clear tells that all documents come anew, since ends of pages may have been missed.
 	Clear(ctx context.Context) error
@@ -150,9 +152,13 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	if !on {
 		return false, nil
 	}
+	look := s.o.Clock.NewTimer(looking)
+	defer look.Stop()
 	select {
 	case <-news:
 		return true, s.o.Clock.Sleep(ctx, gathering)
+	case <-look.C:
+		return true, s.deliver(ctx, nil)
 	case <-ctx.Done():
 		return false, nil
 	}

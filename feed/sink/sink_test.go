@@ -209,6 +209,28 @@ func TestFolder(t *testing.T) {
 	})
 }
 
+// TestFolderCompletesFiles holds that a file is complete after an hour though nothing changes.
+func TestFolderCompletesFiles(t *testing.T) {
+	dir := t.TempDir()
+	c := clock.New(time.Unix(1.8e9, 0), 1e6) // an hour is 3.6 ms
+	target, err := sink.NewFolder(dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Put(t.Context(), []sink.Document{{URL: "http://h.test/", Position: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sleep(t.Context(), 2*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Put(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "changes-*.jsonl")); len(files) != 1 {
+		t.Errorf("complete are %v", files)
+	}
+}
+
 // searchServer stands in for OpenSearch: an index by its documented protocol, with versions kept outside.
 type searchServer struct {
 	t  *testing.T
