@@ -51,13 +51,15 @@ type Log struct {
 
 // asked is a query that may still be clicked.
 type asked struct {
-	id    string
-	file  string // that it is in
-	shown []Shown
+	id      string
+	file    string // that it is in
+	shown   []Shown
+	clicked []bool // which of these were
 }
 
 // size returns what a query takes in memory, roughly.
-func (a *asked) size() (bytes int) {
+func (a *asked) size() int {
+	bytes := 256
 	for i := range a.shown {
 		bytes += 64 + len(a.shown[i].URL)
 	}
@@ -83,7 +85,7 @@ func (l *Log) Asked(now time.Time, words string, shown []Shown) (id string) {
 	rows[0].words = words
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := asked{id, l.fs.PathJoin(l.dir, fileOf(now)), slices.Clone(shown)}
+	a := asked{id, l.fs.PathJoin(l.dir, fileOf(now)), slices.Clone(shown), make([]bool, len(shown))}
 	if !l.note(a.file, now, true, rows...) {
 		return ""
 	}
@@ -105,17 +107,11 @@ func (l *Log) Clicked(now time.Time, id, url string) bool {
 	}
 	a := &l.recent[i]
 	j := slices.IndexFunc(a.shown, func(s Shown) bool { return s.URL == url })
-	if j < 0 {
+	if j < 0 || a.clicked[j] {
 		return false
 	}
-	clicked := a.shown[j]
-	if !l.note(a.file, now, false, row{query: id, at: now, Shown: clicked, click: true}) {
-		return false
-	}
-	l.bytes -= a.size()
-	a.shown = slices.Delete(a.shown, j, j+1) // it counts once
-	l.bytes += a.size()
-	return true
+	a.clicked[j] = l.note(a.file, now, false, row{query: id, at: now, Shown: a.shown[j], click: true})
+	return a.clicked[j]
 }
 
 // note appends rows to a file, which only a query begins. What cannot be noted is left out, and said. The caller holds

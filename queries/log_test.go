@@ -181,6 +181,20 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestLongAgo holds that memory is bounded: of many queries the last may be clicked, the first no longer.
+func TestLongAgo(t *testing.T) {
+	l := queries.New(vfs.NewMem(), "queries", "main", queries.Limits{Age: 90 * 24 * time.Hour, Bytes: 1 << 30}, slog.New(slog.DiscardHandler))
+	long := "http://a.test/" + strings.Repeat("x", 64<<10)
+	first := l.Asked(begin, "words", hits(long))
+	last := ""
+	for range 100 {
+		last = l.Asked(begin, "words", hits(long))
+	}
+	if l.Clicked(begin, first, long) || !l.Clicked(begin, last, long) {
+		t.Error("want a click by the last query, and none by one that is long ago")
+	}
+}
+
 // TestTornLine goes on with a file whose last line is torn, wherever that is.
 func TestTornLine(t *testing.T) {
 	disk := vfs.NewMem()
@@ -213,7 +227,7 @@ func TestForget(t *testing.T) {
 	main, other := newLog(disk, "main"), newLog(disk, "other")
 	good := main.Asked(begin, "good", hits("http://a.test/"))
 	bad := main.Asked(begin, "quagmire", hits("http://a.test/", "http://secret.test/x"))
-	main.Clicked(begin, bad, "http://a.test/")
+	main.Clicked(begin, bad, "http://secret.test/x")
 	for d := range 3 {
 		other.Asked(begin.AddDate(0, 0, d), "quagmire too", hits("http://secret.test/y"))
 		other.Asked(begin.AddDate(0, 0, d), "also good", hits("http://b.test/"))
