@@ -30,7 +30,7 @@ type Refresh struct {
 	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
 	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
 	Rank time.Duration
-	// Reweigh has Weight and Embarrassment told anew when the crawl begins, and then after so long. 0: they stay.
+	// Reweigh has Weight and Embarrassment told when the crawl begins, and again after so long. 0: they stay.
 	Reweigh time.Duration
 	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
 	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.

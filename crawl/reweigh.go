@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// reweighing has the weights of the pages that are kept fresh told anew, and gives them to the pages.
+// reweighing has the weights of the pages that are kept fresh told again, and gives them to the pages.
 type reweighing struct {
 	next  refresh.ID // page to be weighed, of those that were there when the weights were told
 	end   refresh.ID // before which they are

@@ -202,7 +202,7 @@ func TestReweigh(t *testing.T) {
 				p, _ := n.Refreshing(home, home.Fingerprint())
 				return p.Weight
 			}
-			await(t, n, "the home is weighed anew, and more than once", func() bool { return weight() >= 5 })
+			await(t, n, "the home is weighed again, and more than once", func() bool { return weight() >= 5 })
 			await(t, n, "embarrassment is expected", func() bool { return n.Status().Embarrassment != nil })
 			fails.Store(true)
 			before, last := asked.Load(), weight()

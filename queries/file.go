@@ -181,7 +181,7 @@ func forget(fsys vfs.FS, path string, hit func(url string) bool) error {
 	return rewrite(fsys, path, gone)
 }
 
-// rewrite makes a file anew, without lines that cannot be read and without some queries.
+// rewrite writes a file again, without lines that cannot be read and without some queries.
 func rewrite(fsys vfs.FS, path string, gone map[string]bool) (err error) {
 	to, err := fsys.Create(path+replaces, "query log")
 	if err != nil {

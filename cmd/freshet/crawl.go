@@ -112,7 +112,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
 	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
 	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, the window and metrics; empty: off")
-	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that who asks at --listen has to send or to sign in with; needed beyond loopback")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token to send or to sign in with at --listen; needed beyond loopback")
 	flags.StringVar(&s.lookTokenFile, "look-token-file", "", "file of a second token, for those who may look and subscribe but not order")
 	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback, or --plain-http")

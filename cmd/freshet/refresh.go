@@ -30,7 +30,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
 	flags.Var(&s.interval, "interval", "time that --budget is for")
 	flags.StringVar(&s.policy, "policy", policies.Default, "which page is visited next: "+strings.Join(policies.Names(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed anew each --interval; clicks, by what people search and click with --index, learned anew each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
+	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed again each --interval; clicks, by what people search and click with --index, learned again each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }

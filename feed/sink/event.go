@@ -14,7 +14,7 @@ type change struct {
 	Document
 }
 
-// kindResynchronise is the kind of a change that says that all pages come anew.
+// kindResynchronise is the kind of a change that says that all pages come again.
 const kindResynchronise = "resynchronise"
 
 // cloudEvent is a change as a CloudEvent 1.0 in its JSON form.

@@ -105,7 +105,7 @@ func (f *folder) Put(_ context.Context, documents []Document) ([]Refusal, error)
 	return nil, f.write(lines.Bytes())
 }
 
-// Clear writes a line that says that all pages come anew.
+// Clear writes a line that says that all pages come again.
 func (f *folder) Clear(context.Context) error {
 	line, err := json.Marshal(change{Kind: kindResynchronise, Document: Document{Time: f.clock.Now().UTC()}})
 	if err != nil {

@@ -32,7 +32,7 @@ type Target interface {
 	// nothing. It returns those that the target will never take. After an error the same documents are put again. Without
 	// documents it does what is due.
 	Put(ctx context.Context, documents []Document) ([]Refusal, error)
-	// Clear tells that all documents come anew, since ends of pages may have been missed.
+	// Clear tells that all documents come again, since ends of pages may have been missed.
 	Clear(ctx context.Context) error
 	Close() error
 }
@@ -116,15 +116,15 @@ func (s *Sink) open(ctx context.Context) error {
 		since = feed.Start
 	}
 	s.log, err = feed.NewReader(s.o.Store, since, "")
-	return s.orAnew(ctx, err)
+	return s.orAgain(ctx, err)
 }
 
-// orAnew begins with all pages anew if an error says that the log does not tell all that came after the mark.
-func (s *Sink) orAnew(ctx context.Context, err error) error {
+// orAgain begins with all pages if an error says that the log does not tell all that came after the mark.
+func (s *Sink) orAgain(ctx context.Context, err error) error {
 	if !errors.Is(err, feed.ErrBehind) && !errors.Is(err, feed.ErrCursor) {
 		return err
 	}
-	s.o.Logger.Warn("a sink was away for too long: all pages are handed on anew", "sink", s.o.Name, "error", err)
+	s.o.Logger.Warn("a sink was away for too long: all pages are handed on again", "sink", s.o.Name, "error", err)
 	if err := s.insist(ctx, func() error { return s.o.Target.Clear(ctx) }); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	news := s.o.Bell.Wait()
 	entries, err := s.log.Next(pagesAtOnce)
 	if err != nil {
-		return true, s.orAnew(ctx, err)
+		return true, s.orAgain(ctx, err)
 	}
 	if len(entries) > 0 {
 		s.oldest.Store(entries[0].At)

@@ -105,7 +105,7 @@ func (s *stream) publish(kind, id string, event []byte) (jetstream.PubAckFuture,
 	return ack, nil
 }
 
-// Clear sends an event that says that all pages come anew.
+// Clear sends an event that says that all pages come again.
 func (s *stream) Clear(ctx context.Context) error {
 	if err := s.make(ctx); err != nil {
 		return fmt.Errorf("sink: %w", err)
