@@ -371,7 +371,7 @@ func crawlCommand() *cobra.Command {
 				return command.Usage(fmt.Errorf("--data %q: want a directory", s.data))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
-				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, or with --data the directory of a crawl to go on with: there is none in %s (see freshet crawl --help)", s.data))
+				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, as %s has no crawl to go on with (see freshet crawl --help)", s.data))
 			}
 			options, err := s.engineOptions(seeds)
 			if err != nil {
@@ -507,7 +507,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
 		return nil
 	case summary.StoppedBy == crawl.DiskFull:
-		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk has %s left, and --min-free asks for %s: free some space and run again",
+		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk has %s free, and --min-free asks for %s: free some space or lower --min-free, and run again",
 			units.Bytes(status.DiskFreeBytes), units.Bytes(options.MinFree))}
 	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
 		return &command.Error{Code: command.ExitLimit}

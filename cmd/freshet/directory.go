@@ -117,14 +117,14 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 	if errors.Is(err, errTaken) {
 		if conn, dialing := dialSocket(ctx, filepath.Join(data, socketName)); dialing == nil {
 			conn.Close()
-			return nil, fmt.Errorf("a crawl is running in %[1]s: take a snapshot, freshet snapshot --data %[1]s COPY, and %[2]s", data, instead)
+			return nil, fmt.Errorf("a crawl is running in %[1]s: run freshet snapshot --data %[1]s COPY, then %[2]s", data, instead)
 		}
 	}
 	return s, err
 }
 
 // errTaken is the error of a directory that another process uses.
-var errTaken = errors.New("wait for its end or stop it, or give this one another directory (--data)")
+var errTaken = errors.New("wait for it, stop it, or use another directory (--data OTHER)")
 
 // patiently opens a data directory. While another process has it, that is tried again for some two
 // seconds: one that was killed gives the directory back when the system has cleared up after it, and one

@@ -60,7 +60,7 @@ func exportCommand() *cobra.Command {
 		if err != nil {
 			return command.Usage(fmt.Errorf("--uses: %w", err))
 		}
-		s, err := atRest(cmd.Context(), *data, "export that, with --data COPY", func() (*store.Store, error) {
+		s, err := atRest(cmd.Context(), *data, "freshet export --data COPY", func() (*store.Store, error) {
 			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
 		})
 		if err != nil {

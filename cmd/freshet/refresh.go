@@ -51,7 +51,7 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 		return nil, nil
 	}
 	if s.budget == 0 {
-		return nil, errors.New("--refresh needs --budget: how many pages may be asked for in an --interval")
+		return nil, errors.New("--refresh needs --budget: the most requests in an --interval (a day), such as --budget 1000")
 	}
 	if s.interval <= 0 {
 		return nil, fmt.Errorf("--interval %s: want more than nothing", s.interval.String())

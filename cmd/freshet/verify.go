@@ -64,7 +64,7 @@ func verifyCommand() *cobra.Command {
 // openToMend opens a directory for writing, so that a crash's torn tails are mended first, as the next
 // crawl would.
 func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
-	return atRest(ctx, data, "verify what freshet restore --data OTHER COPY makes of it", func() (*store.Store, error) {
+	return atRest(ctx, data, "freshet restore --data OTHER COPY, then freshet verify --data OTHER", func() (*store.Store, error) {
 		return openStore(data, store.Options{Crawl: crawl})
 	})
 }

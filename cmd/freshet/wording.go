@@ -28,7 +28,7 @@ func parseURL(text string) (weburl.URL, error) {
 		return u, fmt.Errorf("%q is a file: give it by --seeds %s", text, text)
 	}
 	if guess, ok := guessURL(text); ok {
-		return u, fmt.Errorf("%q is no URL (did you mean %s?)", text, guess)
+		return u, fmt.Errorf("%q is not a URL (did you mean %s?)", text, guess)
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return u, fmt.Errorf("%q: want a URL of http or https, such as https://example.org/", text)
@@ -37,9 +37,9 @@ func parseURL(text string) (weburl.URL, error) {
 	cause, _, _ = strings.Cut(strings.TrimPrefix(cause, "Error: "), " Url: ")
 	cause = strings.TrimSuffix(cause, ".")
 	if cause == "" || cause == "neither scheme nor base" {
-		return u, fmt.Errorf("%q is no URL: want one such as https://example.org/", text)
+		return u, fmt.Errorf("%q is not a URL: want one such as https://example.org/", text)
 	}
-	return u, fmt.Errorf("%q is no URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
+	return u, fmt.Errorf("%q is not a URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
 }
 
 // guessURL guesses which URL somebody meant who typed something else. It is not ok if there is no easy guess.

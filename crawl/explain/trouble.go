@@ -71,24 +71,23 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	case state.Kept == 0 && state.Status == 0:
 		return x.unanswered(state.Reason)
 	case state.Kept == 0:
-		cause := fmt.Sprintf("robots.txt of %s answers %s, so that nothing may be asked for", site, status(state.Status))
-		return &Trouble{cause, "run again when it can be had"}
+		cause := fmt.Sprintf("robots.txt of %s answers %s, and until it can be read no page may be asked for", site, status(state.Status))
+		return &Trouble{cause, "run again later"}
 	}
 	rules, err := x.Robots.Rules(site)
 	if err != nil || rules.Allowed(x.url) {
 		return x.steered()
 	}
-	cause := "robots.txt of " + string(site) + " forbids " + x.url.RequestURI()
 	if !rules.Allowed(site.Root()) {
-		cause = "robots.txt of " + string(site) + " forbids all"
+		return &Trouble{"robots.txt of " + string(site) + " forbids this crawler every page", "ask its owner for access, and for a name to crawl by (--user-agent)"}
 	}
-	return &Trouble{cause, "ask its owner, or crawl what it allows"}
+	return &Trouble{"robots.txt of " + string(site) + " forbids " + x.url.RequestURI(), "ask its owner, or crawl what it allows"}
 }
 
 // redirected returns the trouble at the end of a redirect.
 func (x *explainer) redirected(to weburl.URL) *Trouble {
 	if x.hops == redirectsFollowed {
-		return &Trouble{x.url.String() + " is redirected again and again", "crawl the address that a browser ends at"}
+		return &Trouble{x.url.String() + " is redirected in a circle", "open it in a browser, and crawl the address where that ends"}
 	}
 	next := explainer{About: x.About, now: x.now, hops: x.hops + 1}
 	target, err := next.explain(to.String())
@@ -128,7 +127,7 @@ func (x *explainer) unanswered(failure string) *Trouble {
 		}
 		return &Trouble{"no connection to " + host + " (" + last(detail) + ")", "check the network"}
 	case "tls-failed":
-		return &Trouble{"no TLS with " + host + " (" + last(detail) + ")", "check the certificate, or try http://"}
+		return &Trouble{"no TLS connection with " + host + " (" + last(detail) + ")", "check the certificate, or try http://"}
 	case "timed-out":
 		return &Trouble{host + " did not answer in time", "run again later"}
 	case "disconnected":

@@ -39,14 +39,14 @@ func TestTrouble(t *testing.T) {
 		{"no route", world{site: asked, page: failed("fetch: connect: connect-failed: dial tcp 192.0.2.1:81: connect: no route to host")},
 			"no connection to a.test (no route to host): check the network"},
 		{"TLS", world{site: asked, page: failed("fetch: tls: tls-failed: tls: first record does not look like a TLS handshake")},
-			"no TLS with a.test (first record does not look like a TLS handshake): check the certificate, or try http://"},
+			"no TLS connection with a.test (first record does not look like a TLS handshake): check the certificate, or try http://"},
 		{"slow", world{site: asked, page: failed("fetch: request: timed-out: nothing came")}, "a.test did not answer in time: run again later"},
 		{"closed", world{site: asked, page: failed("fetch: request: disconnected: EOF")}, "a.test closed the connection without an answer: is it http:// or https://?"},
 		{"another text", world{site: asked, page: failed("it broke")}, "no answer from a.test: see freshet explain http://a.test/x"},
 		{"robots.txt out of order", world{site: robots(503, ""), page: known(pending)},
-			"robots.txt of http://a.test answers 503 Service Unavailable, so that nothing may be asked for: run again when it can be had"},
+			"robots.txt of http://a.test answers 503 Service Unavailable, and until it can be read no page may be asked for: run again later"},
 		{"robots.txt forbids all", world{site: asked, robots: "user-agent: *\ndisallow: /", page: known(func(p *Page) { p.RefusedByRobots, p.Reason = true, "robots" })},
-			"robots.txt of http://a.test forbids all: ask its owner, or crawl what it allows"},
+			"robots.txt of http://a.test forbids this crawler every page: ask its owner for access, and for a name to crawl by (--user-agent)"},
 		{"robots.txt forbids it", world{site: asked, robots: "user-agent: *\ndisallow: /x", page: known(func(p *Page) { p.RefusedByRobots, p.Reason = true, "robots" })},
 			"robots.txt of http://a.test forbids /x: ask its owner, or crawl what it allows"},
 		{"missing", world{site: asked, page: answered(404)}, "http://a.test/x answers 404 Not Found: check the address"},
@@ -55,7 +55,7 @@ func TestTrouble(t *testing.T) {
 		{"goes round", world{site: asked, page: known(func(p *Page) {
 			p.State, p.Outcome, p.Status, p.Redirect = store.StateRedirect, store.OutcomeRedirected, 302, mustParse(t, "http://a.test/x")
 		})},
-			"http://a.test/x is redirected again and again: crawl the address that a browser ends at"},
+			"http://a.test/x is redirected in a circle: open it in a browser, and crawl the address where that ends"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
