@@ -122,9 +122,9 @@ func (r *reloader) reload() ([]string, error) {
 // settingChanges tells which settings differ.
 func settingChanges(old, new *pflag.FlagSet) (changes []string) {
 	new.VisitAll(func(f *pflag.Flag) {
-		was := old.Lookup(f.Name).Value.String()
-		if is := f.Value.String(); is != was {
-			change := fmt.Sprintf("%s: %s → %s", f.Name, was, is)
+		was := old.Lookup(f.Name)
+		if f.Value.String() != was.Value.String() {
+			change := fmt.Sprintf("%s: %s → %s", f.Name, strings.Join(shown(was), " "), strings.Join(shown(f), " "))
 			if !slices.Contains(reloadable, f.Name) {
 				change += " (from the next start on)"
 			}

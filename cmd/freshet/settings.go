@@ -228,17 +228,29 @@ func showConfig(out io.Writer, flags *pflag.FlagSet) {
 			return
 		}
 		text := f.Value.String()
-		if list, ok := f.Value.(pflag.SliceValue); ok {
+		if _, ok := f.Value.(pflag.SliceValue); ok {
 			var quoted []string
-			for _, item := range list.GetSlice() {
-				quoted = append(quoted, quote(withoutSecrets(f, item)))
+			for _, item := range shown(f) {
+				quoted = append(quoted, quote(item))
 			}
 			text = "[" + strings.Join(quoted, ", ") + "]"
 		} else if f.Value.Type() == "string" {
-			text = quote(withoutSecrets(f, text))
+			text = quote(shown(f)[0])
 		}
 		fmt.Fprintf(out, "# %s (%s)\n%s: %s\n", f.Usage, variable(f.Name), f.Name, text)
 	})
+}
+
+// shown returns the text of a setting, or each of a list, without what is secret.
+func shown(f *pflag.Flag) (texts []string) {
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return []string{withoutSecrets(f, f.Value.String())}
+	}
+	for _, text := range list.GetSlice() {
+		texts = append(texts, withoutSecrets(f, text))
+	}
+	return texts
 }
 
 // withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: user and password, the

@@ -143,6 +143,7 @@ func TestShownSettingsHideSecrets(t *testing.T) {
 	flags := newCrawlFlags()
 	for name, text := range map[string]string{
 		"webhook": "https://us3r:s3cret@hooks.test/services/s3cret?token=s3cret", "seeds": "http://us3r:s3cret@a.test/?key=s3cret",
+		"sink":    "nats://us3r:s3cret@a.test:4222/pages",
 		"contact": "https://crawler.test/?page=about",
 	} {
 		if err := flags.Set(name, text); err != nil {
@@ -151,6 +152,7 @@ func TestShownSettingsHideSecrets(t *testing.T) {
 	}
 	var shown bytes.Buffer
 	showConfig(&shown, flags)
+	fmt.Fprintln(&shown, settingChanges(newCrawlFlags(), flags))
 	for _, secret := range []string{"us3r", "s3cret"} {
 		if bytes.Contains(shown.Bytes(), []byte(secret)) {
 			t.Errorf("%s is shown in\n%s", secret, shown.Bytes())

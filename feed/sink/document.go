@@ -65,33 +65,37 @@ func (r *Reader) Document(ctx context.Context, e feed.Entry) (Document, error) {
 	return d, err
 }
 
+// ended returns the document of a page that has ended.
+func ended(e feed.Entry) Document {
+	return Document{URL: e.URL.String(), Site: string(e.URL.Site()), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
+}
+
 // document also returns the row of a page that has not ended.
 func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.Page, error) {
-	ended := Document{URL: e.URL.String(), Site: string(e.URL.Site()), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
 	row, err := r.store.Page(e.Partition, e.Fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.State != store.StateLive || row.Versions == 0) {
 		r.Ended++
-		return ended, nil, nil
+		return ended(e), nil, nil
 	}
 	if err != nil {
-		return ended, nil, err
+		return ended(e), nil, err
 	}
 	signals := consent.Of(row.SiteSignals, row.PageSignals)
 	if signals.Reserved(r.uses) {
 		r.Reserved++
-		return ended, nil, nil
+		return ended(e), nil, nil
 	}
 	version, err := r.store.Version(e.Partition, e.Fingerprint, row.Versions)
 	if err != nil {
-		return ended, nil, err
+		return ended(e), nil, err
 	}
 	said, err := r.texts.Document(ctx, row.URL, &version, r.markdown)
 	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {
 		r.Textless++
-		return ended, nil, nil
+		return ended(e), nil, nil
 	}
 	if err != nil {
-		return ended, nil, err
+		return ended(e), nil, err
 	}
 	r.Pages++
 	d := Document{
@@ -108,10 +112,13 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 	return d, &row, nil
 }
 
-// Changed returns the document of an entry as Document does, and with its difference from the version before if that is
-// kept and both are short.
+// Changed returns the document of an entry as Document does, with its difference from the version before if that is kept
+// and both are short. A page that asks not to be indexed has ended, whatever the uses.
 func (r *Reader) Changed(ctx context.Context, e feed.Entry) (Document, error) {
 	d, row, err := r.document(ctx, e)
+	if err == nil && row != nil && row.NoIndex {
+		return ended(e), nil
+	}
 	if err != nil || row == nil || row.Versions < 2 {
 		return d, err
 	}

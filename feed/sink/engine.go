@@ -141,7 +141,9 @@ func (e *engine) Put(ctx context.Context, documents []Document) ([]Refusal, erro
 	case code/100 != 2:
 		return nil, fmt.Errorf("sink: answered %d: %.500s", code, answer)
 	}
-	return outcomes(documents, answer)
+	refusals, err := outcomes(documents, answer)
+	e.made = err == nil // the index may be gone
+	return refusals, err
 }
 
 // halve puts documents that are refused together, until what is refused is one.
@@ -174,11 +176,11 @@ func outcomes(documents []Document, answer []byte) (refusals []Refusal, err erro
 	for i, item := range said.Items {
 		for what, outcome := range item {
 			switch code := outcome.Status; {
-			case code/100 == 2, code == http.StatusConflict, what == "delete" && code == http.StatusNotFound:
-			case code == http.StatusTooManyRequests, code/100 == 5:
-				err = errors.Join(err, fmt.Errorf("sink: %s: answered %d: %.500s", documents[i].URL, code, outcome.Error))
-			default:
+			case code/100 == 2, code == http.StatusConflict, what == "delete" && code == http.StatusNotFound && outcome.Error == nil:
+			case code == http.StatusBadRequest || code == http.StatusRequestEntityTooLarge:
 				refusals = append(refusals, Refusal{documents[i], fmt.Sprintf("answered %d: %.500s", code, outcome.Error)})
+			default: // busy, full, locked, without the index or the right to write it: that may pass
+				err = errors.Join(err, fmt.Errorf("sink: %s: answered %d: %.500s", documents[i].URL, code, outcome.Error))
 			}
 		}
 	}

@@ -29,8 +29,8 @@ const (
 // A Target is where documents go. It is used by one goroutine.
 type Target interface {
 	// Put hands on documents, in order; of one with a larger position than the target has of the page it changes
-	// nothing. It returns those that the target will never take. After an error the same documents are put again. Without
-	// documents it does what is due.
+	// nothing. It returns those that the target will never take. After an error the same pages are put again, as they
+	// are then. Without documents it does what is due.
 	Put(ctx context.Context, documents []Document) ([]Refusal, error)
 	// Clear tells that all documents come again, since ends of pages may have been missed.
 	Clear(ctx context.Context) error
@@ -158,47 +158,51 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	case <-news:
 		return true, s.o.Clock.Sleep(ctx, gathering)
 	case <-look.C:
-		return true, s.deliver(ctx, nil)
+		return true, s.insist(ctx, func() error { _, err := s.o.Target.Put(ctx, nil); return err })
 	case <-ctx.Done():
 		return false, nil
 	}
 }
 
-// hand puts the documents of entries, in batches.
+// hand puts the documents of entries, in batches, and lays aside what is refused. A batch that was not taken is read again
+// before it is put again: its pages may have ended meanwhile.
 func (s *Sink) hand(ctx context.Context, entries []feed.Entry) error {
-	var batch []Document
-	bytes := 0
-	for i, e := range entries {
-		d, err := s.reader.Changed(ctx, e)
-		switch {
-		case store.IsDamage(err):
-			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
-		case err != nil:
+	for len(entries) > 0 {
+		var batch []Document
+		var refusals []Refusal
+		var fault error // the store's
+		err := s.insist(ctx, func() (err error) {
+			if batch, fault = s.batch(ctx, entries); fault == nil {
+				refusals, err = s.o.Target.Put(ctx, batch)
+			}
+			return err
+		})
+		if err = errors.Join(fault, err); err != nil {
 			return err
 		}
-		batch = append(batch, d)
-		if bytes += len(d.Text) + len(d.Diff); bytes > bytesAtOnce || i == len(entries)-1 {
-			if err := s.deliver(ctx, batch); err != nil {
-				return err
-			}
-			batch, bytes = nil, 0
+		s.put.Add(int64(len(batch) - len(refusals)))
+		if err := s.layAside(refusals); err != nil {
+			return err
 		}
+		entries = entries[len(batch):]
 	}
 	return nil
 }
 
-// deliver puts a batch until the target has it, and lays aside what it refuses.
-func (s *Sink) deliver(ctx context.Context, batch []Document) error {
-	var refusals []Refusal
-	err := s.insist(ctx, func() (err error) {
-		refusals, err = s.o.Target.Put(ctx, batch)
-		return err
-	})
-	if err != nil {
-		return err
+// batch returns the documents of the first of entries.
+func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Document, err error) {
+	for bytes := 0; len(batch) < len(entries) && bytes <= bytesAtOnce; {
+		d, err := s.reader.Changed(ctx, entries[len(batch)])
+		switch {
+		case store.IsDamage(err):
+			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
+		case err != nil:
+			return nil, err
+		}
+		batch = append(batch, d)
+		bytes += len(d.Text) + len(d.Diff)
 	}
-	s.put.Add(int64(len(batch) - len(refusals)))
-	return s.layAside(refusals)
+	return batch, nil
 }
 
 // insist calls try until it has no error; its own is ctx's.

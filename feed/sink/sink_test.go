@@ -394,6 +394,104 @@ func TestRefusedDocument(t *testing.T) {
 	}
 }
 
+// TestLockedIndex holds that what an engine does not take while it is locked or has no index is no document that is
+// refused for ever.
+func TestLockedIndex(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	locks := []map[string]any{
+		{"status": 403, "error": map[string]any{"type": "cluster_block_exception"}}, {"status": 404, "error": map[string]any{"type": "index_not_found_exception"}},
+		{"status": 201}, {"status": 201},
+	}
+	taken := 0
+	web := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			return
+		}
+		outcome := locks[0]
+		locks = locks[1:]
+		var items []map[string]any
+		for in := json.NewDecoder(r.Body); in.More(); {
+			var said map[string]any
+			if err := in.Decode(&said); err != nil {
+				t.Error(err)
+				return
+			}
+			if _, ok := said["url"]; ok {
+				items = append(items, map[string]any{"index": outcome})
+			}
+		}
+		if outcome["status"] == 201 {
+			taken += len(items)
+		}
+		_ = json.NewEncoder(out).Encode(map[string]any{"items": items})
+	}))
+	t.Cleanup(web.Close)
+	index, _ := url.Parse(web.URL + "/pages")
+	fs := vfs.NewMem()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s, err := sink.New(options(w, fs, sink.NewSearchEngine(index, transport)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Stat("sink/refused.jsonl"); err == nil || taken != 3 {
+		t.Errorf("%d documents are taken, want 3; laid aside: %v", taken, err)
+	}
+}
+
+// failing is a target that takes nothing the first time, when it calls meanwhile. taken has what it took first of each
+// page.
+type failing struct {
+	meanwhile func()
+	taken     map[string]sink.Document
+}
+
+func (f *failing) Put(_ context.Context, documents []sink.Document) ([]sink.Refusal, error) {
+	if meanwhile := f.meanwhile; meanwhile != nil && len(documents) > 0 {
+		f.meanwhile = nil
+		meanwhile()
+		return nil, errors.New("not now")
+	}
+	for _, d := range documents {
+		if _, ok := f.taken[d.URL]; !ok {
+			f.taken[d.URL] = d
+		}
+	}
+	return nil, nil
+}
+
+func (*failing) Clear(context.Context) error { return nil }
+func (*failing) Close() error                { return nil }
+
+// TestEndsMeanwhile holds that a page that ends while its text waits for a target is never put with that text, and that
+// a page that asks not to be indexed is not put with its own.
+func TestEndsMeanwhile(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	target := &failing{taken: map[string]sink.Document{}}
+	target.meanwhile = func() {
+		w.Set(crawled.URL(0, 1), "")
+		w.Visit(crawled.URL(0, 1))
+		w.Visit(crawled.URL(0, 1))
+		w.Set(crawled.URL(0, 2), "<title>No</title><meta name=robots content=noindex><p>another text")
+		w.Visit(crawled.URL(0, 2))
+	}
+	s, err := sink.New(options(w, vfs.NewMem(), target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for page, deleted := range []bool{false, true, true} {
+		if d := target.taken[crawled.URL(0, page)]; d.Deleted != deleted || deleted && d.Text != "" {
+			t.Errorf("page %d: %+v", page, d)
+		}
+	}
+}
+
 // TestStream hands changes to a real server of NATS, which is stopped and started meanwhile.
 func TestStream(t *testing.T) {
 	dir, port := t.TempDir(), server.RANDOM_PORT
