@@ -59,7 +59,7 @@ func TestCommandsRun(t *testing.T) {
 
 // placeholders are what words in capitals stand for; ADDR is the daemon's address.
 var placeholders = map[string]string{
-	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1",
+	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1", "WORDS": "page",
 }
 
 // form is what makes a command quick, or whole: the flags take the place of those of the same name.
@@ -71,7 +71,7 @@ type form struct {
 // forms are by the words that a command begins with; of several the longest is meant.
 var forms = map[string]form{
 	"cat":                  {args: "http://site.test/"},
-	"crawl --refresh":      {args: "--for=500ms", code: command.ExitLimit},
+	"crawl --refresh":      {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
 	"demo":                 {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
 	"demo --refresh=false": {args: "--sites=2 --pages=40 --seeds= --data=discovered"},
 	"explain":              {args: "http://site.test/"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,14 +17,14 @@ type urlList struct {
 func (l *urlList) Set(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%q: want a URL", text)
+		return errors.New("it cannot be read as a URL") // which may have a password
 	}
 	if err := l.fits(u); err != nil {
-		return fmt.Errorf("%q: %w", text, err)
+		return fmt.Errorf("%q: %w", u.Redacted(), err)
 	}
 	for _, other := range l.urls {
 		if other.String() == u.String() {
-			return fmt.Errorf("%q is there twice", text)
+			return fmt.Errorf("%q is there twice", u.Redacted())
 		}
 	}
 	l.urls = append(l.urls, u)

@@ -70,6 +70,9 @@ func ended(e feed.Entry) Document {
 	return Document{URL: e.URL.String(), Site: string(e.URL.Site()), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
 }
 
+// errContent matches the errors of a version's bytes.
+var errContent = errors.New("sink: the version cannot be read")
+
 // document also returns the row of a page that has not ended.
 func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.Page, error) {
 	row, err := r.store.Page(e.Partition, e.Fingerprint)
@@ -95,7 +98,7 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 		return ended(e), nil, nil
 	}
 	if err != nil {
-		return ended(e), nil, err
+		return ended(e), nil, fmt.Errorf("%w: %w", errContent, err)
 	}
 	r.Pages++
 	d := Document{

@@ -136,7 +136,7 @@ func (e *engine) Put(ctx context.Context, documents []Document) ([]Refusal, erro
 	switch {
 	case err != nil:
 		return nil, err
-	case code == http.StatusRequestEntityTooLarge || code == http.StatusBadRequest:
+	case code == http.StatusRequestEntityTooLarge:
 		return e.halve(ctx, documents, fmt.Sprintf("answered %d: %.500s", code, answer))
 	case code/100 != 2:
 		return nil, fmt.Errorf("sink: answered %d: %.500s", code, answer)

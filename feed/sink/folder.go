@@ -69,7 +69,19 @@ func complete(name string) error {
 	if whole == 0 {
 		return os.Remove(name)
 	}
-	return os.Rename(name, strings.TrimSuffix(name, opened))
+	if err := os.Rename(name, strings.TrimSuffix(name, opened)); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// syncFolder makes the names of a folder durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // wholeLines returns where the last line that is whole ends.
@@ -130,6 +142,9 @@ func (f *folder) write(lines []byte) error {
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {
 			return fmt.Errorf("sink: %w", err)
+		}
+		if err := syncFolder(f.dir); err != nil {
+			return fmt.Errorf("sink: %w", errors.Join(err, file.Close()))
 		}
 		f.file, f.began, f.size = file, now, 0
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
@@ -194,7 +195,7 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 	for bytes := 0; len(batch) < len(entries) && bytes <= bytesAtOnce; {
 		d, err := s.reader.Changed(ctx, entries[len(batch)])
 		switch {
-		case store.IsDamage(err):
+		case ofPage(err) && ctx.Err() == nil: // it has ended for the sink, as one without text
 			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
 		case err != nil:
 			return nil, err
@@ -203,6 +204,13 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 		bytes += len(d.Text) + len(d.Diff)
 	}
 	return batch, nil
+}
+
+// ofPage tells whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a version
+// that is not kept any more. What the file system says is not.
+func ofPage(err error) bool {
+	var file *fs.PathError
+	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.As(err, &file)
 }
 
 // insist calls try until it has no error; its own is ctx's.

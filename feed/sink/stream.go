@@ -30,7 +30,7 @@ func NewStream(conn *nats.Conn, prefix string, c *clock.Clock) (Target, error) {
 	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
 		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
 	}
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncTimeout(answerTime))
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
@@ -64,7 +64,11 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 	if err := s.make(ctx); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	var sent []jetstream.PubAckFuture
+	type sending struct {
+		document Document
+		ack      jetstream.PubAckFuture
+	}
+	var sent []sending
 	for _, d := range documents {
 		id, event, err := eventOf(s.source(), d)
 		if err != nil {
@@ -78,18 +82,29 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 		if err != nil {
 			return nil, err
 		}
-		sent = append(sent, ack)
+		sent = append(sent, sending{d, ack})
 	}
-	for _, ack := range sent {
+	for _, one := range sent {
 		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
+		case <-one.ack.Ok():
+		case err := <-one.ack.Err():
+			if tooLong(err) {
+				refusals = append(refusals, Refusal{one.document, err.Error()})
+				continue
+			}
 			return nil, fmt.Errorf("sink: %w", err)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("sink: no acknowledgement: %w", ctx.Err())
 		}
 	}
 	return refusals, nil
+}
+
+// tooLong tells whether a stream refuses a message for its length, by its own max_msg_size.
+func tooLong(err error) bool {
+	const exceedsMaximum = 10054 // of the errors that NATS documents
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == exceedsMaximum
 }
 
 func (s *stream) source() string { return "/freshet/" + s.prefix }
