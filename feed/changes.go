@@ -83,7 +83,7 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 	defer timer.Stop()
 	for {
 		news := f.Bell.Wait()
-		before := reader.Cursor()
+		before := reader.Place()
 		entries, err := reader.Next(linesAtOnce)
 		for c := range Lines(f.Store, before, entries) {
 			if err := out.line(c); err != nil {
@@ -103,7 +103,7 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 			}
 			continue
 		case !follow:
-			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.to.Flush())
+			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Place().String()}), out.to.Flush())
 		}
 		select {
 		case <-news:
@@ -112,7 +112,7 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 			}
 		case <-timer.C:
 			f.Clock.Reset(timer, f.Clock.Span(heartbeat))
-			if err := errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Cursor().String()}), out.to.Flush()); err != nil {
+			if err := errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Place().String()}), out.to.Flush()); err != nil {
 				return err
 			}
 		case <-r.Context().Done():
@@ -160,13 +160,13 @@ func (l *lines) line(c Change) error {
 	return err
 }
 
-// Lines returns entries that were read one after another as lines of the change feed. since is the cursor before the
-// first of them.
-func Lines(s *store.Store, since Cursor, entries []Entry) iter.Seq[Change] {
+// Lines returns entries that were read one after another as lines of the change feed. since is the reader's place before
+// the first of them.
+func Lines(s *store.Store, since Place, entries []Entry) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
-		at := slices.Clone(since)
+		at := Place{slices.Clone(since.At), since.floor}
 		for _, e := range entries {
-			at[e.Partition] = e.Record
+			at.At[e.Partition] = e.Record
 			c := describe(s, e)
 			c.Cursor = at.String()
 			if !yield(c) {

@@ -147,6 +147,38 @@ func TestRefusedCursors(t *testing.T) {
 	}
 }
 
+// TestFirstPassAfterTheHorizon has a client read from the beginning what the log has forgotten the end of a page of. It
+// is cut off before it is past that end, and goes on from the cursor that it has; it is told to resynchronise once an end
+// is forgotten that it might have had to hear of.
+func TestFirstPassAfterTheHorizon(t *testing.T) {
+	w := crawled.New(t, 1, 5)
+	address := changesOf(t, w)
+	end := func(at string) {
+		w.Set(at, "")
+		w.Visit(at)
+		w.Visit(at)
+		w.Forget(at)
+	}
+	end(crawled.URL(0, 1))
+	next, stop := stream(t, address, "since=start")
+	first := next()
+	stop()
+	next, stop = stream(t, address, "since="+first.Cursor+"&follow=false")
+	urls := []string{first.URL, next().URL, next().URL, next().URL}
+	stop()
+	if slices.Sort(urls); !slices.Equal(urls, []string{crawled.URL(0, 0), crawled.URL(0, 2), crawled.URL(0, 3), crawled.URL(0, 4)}) {
+		t.Errorf("told of %v", urls)
+	}
+	end(crawled.URL(0, 2))
+	response, err := http.Get(address + "?since=" + first.Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.Body.Close(); response.StatusCode != http.StatusGone {
+		t.Errorf("another end is forgotten: %s", response.Status)
+	}
+}
+
 func TestCursorText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := feed.Cursor(rapid.SliceOfN(rapid.Uint64(), 1, 40).Draw(t, "positions"))
@@ -159,11 +191,22 @@ func TestCursorText(t *testing.T) {
 
 func FuzzParseCursor(f *testing.F) {
 	f.Add(feed.Cursor{1, 2, 300}.String())
+	f.Add("AgMBAgMABAUgHnUk")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := feed.ParseCursor(text, 3)
 		if err == nil && len(c) != 3 || err != nil && !errors.Is(err, feed.ErrCursor) {
 			t.Errorf("%q: %v, %v", text, c, err)
+		}
+		place, err := feed.ParsePlace(text, 3)
+		if err != nil {
+			if !errors.Is(err, feed.ErrCursor) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if again, err := feed.ParsePlace(place.String(), 3); err != nil || again.String() != place.String() {
+			t.Errorf("%q is %s, and that is %s, %v", text, place, again, err)
 		}
 	})
 }

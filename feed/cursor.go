@@ -23,39 +23,85 @@ var (
 	ErrBehind = errors.New("feed: the cursor lies outside of what the change log remembers: resynchronise")
 )
 
-const cursorFormat = 1
+// A Place is where a reader of the change log is. A reader that began with nothing has floors until it is past them: ends
+// of pages that were forgotten up to there concern nobody, since it was never told that those pages were there.
+type Place struct {
+	At    Cursor
+	floor Cursor
+}
+
+const (
+	cursorFormat = 1
+	placeFormat  = 2 // with floors behind the positions
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // String returns the cursor as a text for URLs: base64 of the format, the number of partitions, their
 // positions as variable-length integers, and a checksum. About three bytes a partition.
-func (c Cursor) String() string {
-	raw := binary.AppendUvarint([]byte{cursorFormat}, uint64(len(c)))
-	for _, at := range c {
-		raw = binary.AppendUvarint(raw, at)
+func (c Cursor) String() string { return encode(cursorFormat, len(c), c) }
+
+// String returns the place as a text: that of its cursor, with the floors while one of them is ahead.
+func (p Place) String() string {
+	if floors := p.ahead(); floors != nil {
+		return encode(placeFormat, len(p.At), p.At, floors)
+	}
+	return p.At.String()
+}
+
+// ahead returns the floors that the place has not passed, 0 for the others; nil if it has passed all.
+func (p Place) ahead() (floors Cursor) {
+	for i, floor := range p.floor {
+		if floor <= p.At[i] {
+			continue
+		}
+		if floors == nil {
+			floors = make(Cursor, len(p.At))
+		}
+		floors[i] = floor
+	}
+	return floors
+}
+
+func encode(format byte, partitions int, numbers ...Cursor) string {
+	raw := binary.AppendUvarint([]byte{format}, uint64(partitions))
+	for _, all := range numbers {
+		for _, n := range all {
+			raw = binary.AppendUvarint(raw, n)
+		}
 	}
 	raw = binary.BigEndian.AppendUint32(raw, crc32.Checksum(raw, castagnoli))
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// ParseCursor is the inverse of String, for a directory of that many partitions. Its errors are
+// ParseCursor is the inverse of Cursor.String, for a directory of that many partitions. Its errors are
 // ErrCursor.
 func ParseCursor(text string, partitions int) (Cursor, error) {
-	if longest := base64.RawURLEncoding.EncodedLen(1 + 4 + (partitions+1)*binary.MaxVarintLen64); len(text) > longest {
-		return nil, fmt.Errorf("%w: %d bytes: want at most %d", ErrCursor, len(text), longest)
+	place, err := ParsePlace(text, partitions)
+	if err == nil && place.floor != nil {
+		return nil, fmt.Errorf("%w: %q: it is of a reading that has just begun", ErrCursor, text)
+	}
+	return place.At, err
+}
+
+// ParsePlace is the inverse of Place.String, for a directory of that many partitions. A cursor's text is a place without
+// floors. Its errors are ErrCursor.
+func ParsePlace(text string, partitions int) (Place, error) {
+	if longest := base64.RawURLEncoding.EncodedLen(1 + 4 + (2*partitions+1)*binary.MaxVarintLen64); len(text) > longest {
+		return Place{}, fmt.Errorf("%w: %d bytes: want at most %d", ErrCursor, len(text), longest)
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) < 6 {
-		return nil, fmt.Errorf("%w: %q", ErrCursor, text)
+		return Place{}, fmt.Errorf("%w: %q", ErrCursor, text)
 	}
 	raw, sum := raw[:len(raw)-4], binary.BigEndian.Uint32(raw[len(raw)-4:])
 	if crc32.Checksum(raw, castagnoli) != sum {
-		return nil, fmt.Errorf("%w: %q: its checksum is wrong", ErrCursor, text)
+		return Place{}, fmt.Errorf("%w: %q: its checksum is wrong", ErrCursor, text)
 	}
-	if raw[0] != cursorFormat {
-		return nil, fmt.Errorf("%w: format %d: want %d", ErrCursor, raw[0], cursorFormat)
+	format, rest := raw[0], raw[1:]
+	if format != cursorFormat && format != placeFormat {
+		return Place{}, fmt.Errorf("%w: format %d: want %d or %d", ErrCursor, format, cursorFormat, placeFormat)
 	}
-	rest := raw[1:]
 	next := func() uint64 {
 		value, n := binary.Uvarint(rest)
 		if n <= 0 {
@@ -66,14 +112,21 @@ func ParseCursor(text string, partitions int) (Cursor, error) {
 		return value
 	}
 	if n := next(); err == nil && n != uint64(partitions) {
-		return nil, fmt.Errorf("%w: of %d partitions: want %d", ErrCursor, n, partitions)
+		return Place{}, fmt.Errorf("%w: of %d partitions: want %d", ErrCursor, n, partitions)
 	}
-	c := make(Cursor, partitions)
-	for p := range c {
-		c[p] = next()
+	numbers := func() Cursor {
+		c := make(Cursor, partitions)
+		for p := range c {
+			c[p] = next()
+		}
+		return c
+	}
+	place := Place{At: numbers()}
+	if format == placeFormat {
+		place.floor = numbers()
 	}
 	if err != nil || len(rest) > 0 {
-		return nil, fmt.Errorf("%w: %q", ErrCursor, text)
+		return Place{}, fmt.Errorf("%w: %q", ErrCursor, text)
 	}
-	return c, nil
+	return place, nil
 }

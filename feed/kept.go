@@ -10,11 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// longestCursor bounds a file that holds a cursor, in bytes.
-const longestCursor = 1 << 20
+// longestKept bounds a file that holds a text, in bytes.
+const longestKept = 1 << 20
 
-// ReadCursor returns the text of the cursor that a file holds, "" if there is none.
-func ReadCursor(fsys vfs.FS, name string) (string, error) {
+// ReadKept returns the text that a file of WriteKept holds, such as a cursor, "" if there is none.
+func ReadKept(fsys vfs.FS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -22,21 +22,21 @@ func ReadCursor(fsys vfs.FS, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, longestCursor))
+	text, err := io.ReadAll(io.LimitReader(f, longestKept))
 	if len(text) == 0 {
-		text = []byte("empty") // which is no cursor, where none would be a new beginning
+		text = []byte("empty") // which is not a cursor, where none would be a new beginning
 	}
 	return string(text), errors.Join(err, f.Close())
 }
 
-// WriteCursor puts a cursor into a file, whole or not at all, and durably.
-func WriteCursor(fsys vfs.FS, name, cursor string) error {
+// WriteKept puts a text into a file, whole or not at all, and durably.
+func WriteKept(fsys vfs.FS, name, text string) error {
 	temp := name + ".new"
 	f, err := fsys.Create(temp, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write([]byte(cursor))
+	_, err = f.Write([]byte(text))
 	if err == nil {
 		err = f.Sync()
 	}

@@ -22,18 +22,21 @@ type Reader struct {
 	parts []weburl.Partition
 	turn  int // of parts: where the next batch begins
 	at    Cursor
-	floor Cursor // ends forgotten up to here concern nobody: the reader began with nothing
+	floor Cursor // as of a Place
 }
 
-// NewReader returns a reader from a cursor's text on: "" is from now, Start from the oldest change kept.
+// NewReader returns a reader from the text of a place or cursor on: "" is from now, Start from the oldest change kept.
 // With a site it reads of that one only, and leaves the positions of other partitions as they are. Its
 // errors are ErrCursor, ErrBehind and those of the store.
 func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err error) {
 	r = &Reader{store: s, site: site, at: make(Cursor, s.Partitions()), floor: make(Cursor, s.Partitions())}
 	if since != "" && since != Start {
-		if r.at, err = ParseCursor(since, s.Partitions()); err != nil {
+		place, err := ParsePlace(since, s.Partitions())
+		if err != nil {
 			return nil, err
 		}
+		r.at = place.At
+		copy(r.floor, place.floor)
 	}
 	if site != "" {
 		r.parts = []weburl.Partition{s.Home(site)}
@@ -51,7 +54,7 @@ func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err e
 			r.at[p] = total.Records
 		case since == Start:
 			r.floor[p] = total.Horizon
-		case r.at[p] > total.Records:
+		case max(r.at[p], r.floor[p]) > total.Records:
 			return nil, fmt.Errorf("%w: it is ahead of partition %d", ErrBehind, p)
 		}
 	}
@@ -74,6 +77,9 @@ func (r *Reader) within(p weburl.Partition) error {
 
 // Cursor returns where the reader is: behind all that Next has returned.
 func (r *Reader) Cursor() Cursor { return slices.Clone(r.at) }
+
+// Place returns the reader's place, from which another reader goes on as this one would.
+func (r *Reader) Place() Place { return Place{r.Cursor(), slices.Clone(r.floor)} }
 
 // Next returns up to about n further entries, none if there are none yet. The error is ErrBehind if ends
 // of pages were forgotten before they were read.

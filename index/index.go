@@ -238,7 +238,7 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 			return err
 		}
 		if len(entries) > 0 {
-			if err := x.take(ctx, texts, entries, log.Cursor()); err != nil {
+			if err := x.take(ctx, texts, entries, log.Place()); err != nil {
 				return err
 			}
 			continue
@@ -259,9 +259,9 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 	}
 }
 
-// take brings the index up to what the entries say of their pages, and its mark to the cursor in the same step. When
+// take brings the index up to what the entries say of their pages, and its mark to the place in the same step. When
 // the texts are long it takes several steps, and the mark comes with the last.
-func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, cursor feed.Cursor) error {
+func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, reached feed.Place) error {
 	batch := x.bleve.NewBatch()
 	bytes := 0
 	for _, e := range entries {
@@ -289,7 +289,7 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 			batch, bytes = x.bleve.NewBatch(), 0
 		}
 	}
-	batch.SetInternal(markKey, []byte(cursor.String()))
+	batch.SetInternal(markKey, []byte(reached.String()))
 	if err := x.bleve.Batch(batch); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}

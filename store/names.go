@@ -15,7 +15,7 @@ var topNames = []string{
 	format.InfoFile, format.LockFile, format.BallastFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile,
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
 	format.IndexDir + "/",
-	"seen/", "webhooks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
+	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
 	"lost+found/", // of the file system, where the directory is the top of one
 }
 

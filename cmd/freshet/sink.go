@@ -45,13 +45,17 @@ func searchEngine(u *url.URL) *url.URL {
 	return &index
 }
 
-// target returns where a sink's documents go.
-func target(u *url.URL, c *clock.Clock) (sink.Target, error) {
+// target returns where the documents of a crawl's sink go, which has a folder.
+func target(u *url.URL, crawl, folder string, c *clock.Clock) (sink.Target, error) {
 	if index := searchEngine(u); index != nil {
 		return sink.NewSearchEngine(index, &http.Transport{TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute}), nil
 	}
 	if u.Scheme == "file" {
 		return sink.NewFolder(filepath.FromSlash(u.Path), c)
+	}
+	origin, err := sink.Origin(vfs.Default, folder)
+	if err != nil {
+		return nil, err
 	}
 	server := *u
 	server.Path, server.RawQuery = "", ""
@@ -63,7 +67,7 @@ func target(u *url.URL, c *clock.Clock) (sink.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sink.NewStream(conn, strings.Trim(u.Path, "/"), c)
+	return sink.NewStream(conn, strings.Trim(u.Path, "/"), crawl, origin, c)
 }
 
 // hand hands on what the pages of the store say, until the publisher's end.
@@ -72,15 +76,16 @@ func (p *publisher) hand(s *store.Store, uses []consent.Use) error {
 	for _, u := range p.settings.sinks.urls {
 		bare := *u
 		bare.User, bare.RawQuery = nil, ""
-		to, err := target(u, p.clock)
+		name := sha256.Sum256([]byte(bare.String()))
+		folder := filepath.Join(p.dir, "sinks", p.crawl, hex.EncodeToString(name[:8]))
+		to, err := target(u, p.crawl, folder, p.clock)
 		if err != nil {
 			return fmt.Errorf("--sink %s: %w", bare.String(), err)
 		}
 		p.targets = append(p.targets, to)
-		name := sha256.Sum256([]byte(bare.String()))
 		one, err := sink.New(sink.Options{
 			Name: bare.String(), Target: to, Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger,
-			FS: vfs.Default, Dir: filepath.Join(p.dir, "sinks", p.crawl, hex.EncodeToString(name[:8])), Uses: uses,
+			FS: vfs.Default, Dir: folder, Uses: uses,
 		})
 		if err != nil {
 			return err

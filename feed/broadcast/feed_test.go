@@ -373,15 +373,7 @@ func TestBehindTheHorizon(t *testing.T) {
 	w.Visit(crawled.URL(0, 2))
 	w.Visit(crawled.URL(0, 2))
 	witness.awaitEqual(w) // the server has seen the end
-	u := parse(t, crawled.URL(0, 2))
-	p := u.Partition(w.Store().Partitions())
-	page, _, err := w.Store().PageOf(u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Store().Apply(&store.Forgotten{Partition: p, Changes: []uint64{page.LastChange}}); err != nil {
-		t.Fatal(err)
-	}
+	w.Forget(crawled.URL(0, 2))
 	again := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: dir})
 	again.awaitEqual(w)
 	again.stop()

@@ -93,12 +93,34 @@ func (e *engine) make(ctx context.Context) error {
 
 // Clear deletes the index.
 func (e *engine) Clear(ctx context.Context) error {
-	code, answer, err := e.ask(ctx, http.MethodDelete, "", "application/json", nil)
-	if err == nil && code/100 != 2 && code != http.StatusNotFound {
-		err = fmt.Errorf("sink: delete the index: answered %d: %.500s", code, answer)
-	}
 	e.made = false
-	return err
+	code, answer, err := e.ask(ctx, http.MethodDelete, "", "application/json", nil)
+	switch {
+	case err != nil:
+		return err
+	case code == http.StatusBadRequest && kindOf(answer) == "illegal_argument_exception": // other errors with this code may pass
+		return &Fault{
+			Cause: fmt.Sprintf("%s cannot be deleted, which has to be as ends of pages were missed: it answered %d: %.500s", e.index, code, answer),
+			Remedy: "if it is an alias, delete the index behind it and the alias, or give --sink the name of an index in place of an alias; " +
+				"then start again",
+		}
+	case code/100 != 2 && code != http.StatusNotFound:
+		return fmt.Errorf("sink: delete the index: answered %d: %.500s", code, answer)
+	}
+	return nil
+}
+
+// kindOf returns the type of the error in an answer, "" if it has none.
+func kindOf(answer []byte) string {
+	var said struct {
+		Error struct {
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		return ""
+	}
+	return said.Error.Type
 }
 
 // action is the first line of an item of a bulk request.

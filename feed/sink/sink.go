@@ -33,10 +33,17 @@ type Target interface {
 	// nothing. It returns those that the target will never take. After an error the same pages are put again, as they
 	// are then. Without documents it does what is due.
 	Put(ctx context.Context, documents []Document) ([]Refusal, error)
-	// Clear tells that all documents come again, since ends of pages may have been missed.
+	// Clear tells that all documents come again, since ends of pages may have been missed. After an error that is not a
+	// *Fault it is called again.
 	Clear(ctx context.Context) error
 	Close() error
 }
+
+// A Fault is an error of a Target that no further attempt mends: somebody has to do something.
+type Fault struct{ Cause, Remedy string }
+
+// Error returns the cause and the remedy.
+func (f *Fault) Error() string { return "sink: " + f.Cause + ": " + f.Remedy }
 
 // A Refusal is a document that a target will never take, and why.
 type Refusal struct {
@@ -80,7 +87,7 @@ func New(o Options) (*Sink, error) {
 // Name returns the sink's name.
 func (s *Sink) Name() string { return s.o.Name }
 
-// Run puts documents until ctx ends. Its error is the directory's; a panic is one, with the stack.
+// Run puts documents until ctx ends. Its error is the directory's or a *Fault; a panic is one, with the stack.
 func (s *Sink) Run(ctx context.Context) error { return s.contained(ctx, true) }
 
 // CatchUp puts what there is, unless ctx ends before. It is for a crawl that has ended, after Run.
@@ -109,7 +116,7 @@ func (s *Sink) contained(ctx context.Context, on bool) (err error) {
 
 // open brings the reader of the log to the mark.
 func (s *Sink) open(ctx context.Context) error {
-	since, err := feed.ReadCursor(s.o.FS, s.mark())
+	since, err := feed.ReadKept(s.o.FS, s.mark())
 	if err != nil {
 		return fmt.Errorf("sink: %w", err)
 	}
@@ -148,7 +155,7 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 			return true, err
 		}
 		s.oldest.Store(0)
-		return true, feed.WriteCursor(s.o.FS, s.mark(), s.log.Cursor().String())
+		return true, feed.WriteKept(s.o.FS, s.mark(), s.log.Place().String())
 	}
 	if !on {
 		return false, nil
@@ -213,7 +220,7 @@ func ofPage(err error) bool {
 	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.As(err, &file)
 }
 
-// insist calls try until it has no error; its own is ctx's.
+// insist calls try until it has no error; its own is ctx's or a *Fault.
 func (s *Sink) insist(ctx context.Context, try func() error) error {
 	for failures := 0; ; failures++ {
 		err := try()
@@ -225,6 +232,9 @@ func (s *Sink) insist(ctx context.Context, try func() error) error {
 			return ctx.Err()
 		}
 		s.failures.Add(1)
+		if fault := (*Fault)(nil); errors.As(err, &fault) {
+			return err
+		}
 		wait := feed.Backoff(failures, s.rng)
 		s.o.Logger.Warn("a sink has not taken what it was handed", "sink", s.o.Name, "error", err, "again_in", wait)
 		if err := s.o.Clock.Sleep(ctx, wait); err != nil {

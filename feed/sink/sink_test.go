@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,6 +26,7 @@ import (
 	"go.uber.org/goleak"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/feed/sink"
 	"freshet/internal/crawled"
 )
@@ -442,6 +444,101 @@ func TestLockedIndex(t *testing.T) {
 	}
 }
 
+// cut is a target that ends its sink when it is put a second batch. pages has the pages that it took, cleared how often
+// it was told that all come again.
+type cut struct {
+	end     func()
+	pages   map[string]bool
+	cleared int
+}
+
+func (c *cut) Put(ctx context.Context, documents []sink.Document) ([]sink.Refusal, error) {
+	if c.end != nil && len(c.pages) > 0 {
+		c.end()
+		return nil, ctx.Err()
+	}
+	for _, d := range documents {
+		c.pages[d.URL] = !d.Deleted
+	}
+	return nil, nil
+}
+
+func (c *cut) Clear(context.Context) error {
+	c.cleared++
+	return nil
+}
+
+func (*cut) Close() error { return nil }
+
+// TestFirstPassIsCut holds that a sink that is stopped while it hands on all pages for the first time goes on, though the
+// log has forgotten ends of pages from before it began.
+func TestFirstPassIsCut(t *testing.T) {
+	const pages = 70 // more than one batch
+	w := crawled.New(t, 1, pages)
+	ended := crawled.URL(0, 1)
+	w.Set(ended, "")
+	w.Visit(ended)
+	w.Visit(ended)
+	w.Forget(ended)
+	fs := vfs.NewMem()
+	target := &cut{pages: map[string]bool{}}
+	for _, end := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if target.end = nil; end {
+			target.end = cancel
+		}
+		s, err := sink.New(options(w, fs, target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CatchUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if cancel(); end && len(target.pages) >= pages-1 {
+			t.Fatalf("%d pages were taken at once", len(target.pages))
+		}
+	}
+	if target.cleared > 0 || len(target.pages) != pages-1 {
+		t.Errorf("cleared %d times, %d pages are taken, want %d", target.cleared, len(target.pages), pages-1)
+	}
+}
+
+// TestAliasCannotBeCleared holds that a sink whose index is an alias says what to do when it has to be deleted, and does
+// not try for ever.
+func TestAliasCannotBeCleared(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	asked := 0
+	web := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodDelete {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		if asked++; asked == 1 { // which passes
+			out.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(out, `{"error":{"type":"snapshot_in_progress_exception","reason":"Cannot delete indices that are being snapshotted"},"status":400}`)
+			return
+		}
+		out.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(out, `{"error":{"root_cause":[],"type":"illegal_argument_exception","reason":"The provided expression [pages] matches an alias, specify the corresponding concrete indices instead."},"status":400}`)
+	}))
+	t.Cleanup(web.Close)
+	index, _ := url.Parse(strings.Replace(web.URL, "http://", "http://somebody:secret@", 1) + "/pages")
+	fs := vfs.NewMem()
+	if err := errors.Join(fs.MkdirAll("sink", 0o700), feed.WriteKept(fs, "sink/mark", "of another directory")); err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s, err := sink.New(options(w, fs, sink.NewSearchEngine(index, transport)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.CatchUp(t.Context())
+	if fault := (*sink.Fault)(nil); !errors.As(err, &fault) || !strings.Contains(fault.Cause, "matches an alias") || !strings.Contains(fault.Remedy, "delete the index behind it") ||
+		strings.Contains(err.Error(), "secret") || asked != 2 {
+		t.Errorf("after %d attempts: %v", asked, err)
+	}
+}
+
 // failing is a target that takes nothing the first time, when it calls meanwhile. taken has what it took first of each
 // page.
 type failing struct {
@@ -492,69 +589,129 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// broker is a real server of NATS.
+type broker struct {
+	t       *testing.T
+	options server.Options
+	running *server.Server
+}
+
+// newBroker begins a server, which the test's end ends.
+func newBroker(t *testing.T) *broker {
+	b := &broker{t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoLog: true, NoSigs: true}}
+	b.begin()
+	b.options.Port = b.running.Addr().(*net.TCPAddr).Port
+	t.Cleanup(b.end)
+	return b
+}
+
+func (b *broker) begin() {
+	options := b.options
+	s, err := server.NewServer(&options)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		b.t.Fatal("the server does not start")
+	}
+	b.running = s
+}
+
+func (b *broker) end() {
+	b.running.Shutdown()
+	b.running.WaitForShutdown()
+}
+
+func (b *broker) connect() *nats.Conn {
+	conn, err := nats.Connect(b.running.ClientURL(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return conn
+}
+
+// events returns the messages of a stream.
+func (b *broker) events(name string) (all []*jetstream.RawStreamMsg) {
+	conn := b.connect()
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	stream, err := js.Stream(b.t.Context(), name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	info, err := stream.Info(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for n := info.State.FirstSeq; n <= info.State.LastSeq; n++ {
+		message, err := stream.GetMsg(b.t.Context(), n)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, message)
+	}
+	return all
+}
+
+// TestStreamOfSeveral holds that a stream has the changes of several crawls, also of the same page with the same
+// position, and what comes twice of one of them once.
+func TestStreamOfSeveral(t *testing.T) {
+	b := newBroker(t)
+	fs := vfs.NewMem()
+	one := sink.Document{URL: "http://h.test/", Kind: "new", Position: 7, Text: "a text"}
+	for range 2 {
+		for _, from := range [][2]string{{"main", "a"}, {"other one", "a"}, {"main", "b"}} {
+			origin, err := sink.Origin(fs, from[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, err := sink.NewStream(b.connect(), "corpus", from[0], origin, clock.Real())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := target.Put(t.Context(), []sink.Document{one}); err != nil {
+				t.Error(err)
+			}
+			if err := target.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	sources := map[string]bool{}
+	all := b.events("corpus")
+	for _, message := range all {
+		var event struct{ ID, Source string }
+		if err := json.Unmarshal(message.Data, &event); err != nil {
+			t.Fatal(err)
+		}
+		if sources[event.Source] = true; event.ID != message.Header.Get("Nats-Msg-Id") {
+			t.Errorf("%+v has the id %s", event, message.Header.Get("Nats-Msg-Id"))
+		}
+	}
+	if len(all) != 3 || len(sources) != 3 {
+		t.Errorf("%d events of %v, want 3", len(all), sources)
+	}
+}
+
 // TestStream hands changes to a real server of NATS, which is stopped and started meanwhile.
 func TestStream(t *testing.T) {
-	dir, port := t.TempDir(), server.RANDOM_PORT
-	var running *server.Server
-	begin := func() {
-		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, SyncAlways: true, NoLog: true, NoSigs: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		if !s.ReadyForConnections(10 * time.Second) {
-			t.Fatal("the server does not start")
-		}
-		running = s
-	}
-	end := func() {
-		running.Shutdown()
-		running.WaitForShutdown()
-	}
-	begin()
-	address, err := url.Parse(running.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Sscan(address.Port(), &port)
-	t.Cleanup(func() { end() })
-	connect := func() *nats.Conn {
-		conn, err := nats.Connect(address.String(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conn
-	}
+	b := newBroker(t)
 	follow(t, place{
 		open: func() sink.Target {
-			target, err := sink.NewStream(connect(), "corpus.pages", clock.Real())
+			target, err := sink.NewStream(b.connect(), "corpus.pages", "main", "here", clock.Real())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return target
 		},
-		hurt: func(*rand.Rand) { end(); begin() },
+		hurt: func(*rand.Rand) { b.end(); b.begin() },
 		copy: func() *copyOf {
-			conn := connect()
-			defer conn.Close()
-			js, err := jetstream.New(conn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			stream, err := js.Stream(t.Context(), "corpus-pages")
-			if err != nil {
-				t.Fatal(err)
-			}
-			info, err := stream.Info(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := newCopy()
-			for n := info.State.FirstSeq; n <= info.State.LastSeq; n++ {
-				message, err := stream.GetMsg(t.Context(), n)
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, message := range b.events("corpus-pages") {
 				var event struct {
 					SpecVersion string `json:"specversion"`
 					ID, Type    string

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +18,7 @@ import (
 // stream is a subject of NATS JetStream.
 type stream struct {
 	prefix string
+	source string // of its events
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	clock  *clock.Clock
@@ -23,10 +26,10 @@ type stream struct {
 }
 
 // NewStream returns subjects of NATS JetStream as a target: PREFIX.new, PREFIX.changed and so on, by the kind of the
-// change. Each message is a CloudEvent 1.0 in its JSON form. Its id is the message's too (Nats-Msg-Id), so the stream
-// takes what comes twice within its window once. If no stream takes the subjects, one that does is made. The connection
-// is closed with the target.
-func NewStream(conn *nats.Conn, prefix string, c *clock.Clock) (Target, error) {
+// change. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and the origin, so that streams
+// may have the changes of several crawls. Its id is the message's too (Nats-Msg-Id), so the stream takes what comes twice
+// within its window once. If no stream takes the subjects, one that does is made. The connection is closed with the target.
+func NewStream(conn *nats.Conn, prefix, crawl, origin string, c *clock.Clock) (Target, error) {
 	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
 		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
 	}
@@ -34,7 +37,7 @@ func NewStream(conn *nats.Conn, prefix string, c *clock.Clock) (Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &stream{prefix: prefix, conn: conn, js: js, clock: c}, nil
+	return &stream{prefix: prefix, source: "/freshet/" + url.PathEscape(crawl) + "/" + origin, conn: conn, js: js, clock: c}, nil
 }
 
 func (s *stream) Close() error {
@@ -70,7 +73,7 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 	}
 	var sent []sending
 	for _, d := range documents {
-		id, event, err := eventOf(s.source(), d)
+		id, event, err := eventOf(s.source, d)
 		if err != nil {
 			return nil, err
 		}
@@ -107,8 +110,6 @@ func tooLong(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == exceedsMaximum
 }
 
-func (s *stream) source() string { return "/freshet/" + s.prefix }
-
 func (s *stream) publish(kind, id string, event []byte) (jetstream.PubAckFuture, error) {
 	message := nats.NewMsg(s.prefix + "." + kind)
 	message.Data = event
@@ -126,9 +127,9 @@ func (s *stream) Clear(ctx context.Context) error {
 		return fmt.Errorf("sink: %w", err)
 	}
 	now := s.clock.Now().UTC()
-	id := fmt.Sprintf("%s-%d", kindResynchronise, now.UnixNano())
+	id := fmt.Sprintf("%s-%s-%d", path.Base(s.source), kindResynchronise, now.UnixNano())
 	event, err := json.Marshal(cloudEvent{
-		SpecVersion: "1.0", ID: id, Source: s.source(), Type: "freshet." + kindResynchronise, Time: now,
+		SpecVersion: "1.0", ID: id, Source: s.source, Type: "freshet." + kindResynchronise, Time: now,
 		ContentType: "application/json", Data: change{Kind: kindResynchronise, Document: Document{Time: now}},
 	})
 	if err != nil {

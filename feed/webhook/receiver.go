@@ -35,7 +35,7 @@ type receiver struct {
 
 // open brings the reader to the hook's cursor.
 func (r *receiver) open() (err error) {
-	since, err := feed.ReadCursor(r.o.FS, r.file)
+	since, err := feed.ReadKept(r.o.FS, r.file)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *receiver) lose(why error) (err error) {
 }
 
 // keep makes durable how far the hook has been told.
-func (r *receiver) keep() error { return feed.WriteCursor(r.o.FS, r.file, r.reader.Cursor().String()) }
+func (r *receiver) keep() error { return feed.WriteKept(r.o.FS, r.file, r.reader.Place().String()) }
 
 // contained is run. A panic is its error, with the stack: it costs this hook only.
 func (r *receiver) contained(ctx context.Context) (err error) {
@@ -101,7 +101,7 @@ func (r *receiver) run(ctx context.Context) error {
 // next returns the next lines, none if there are none yet.
 func (r *receiver) next() (body []byte, err error) {
 	var entries []feed.Entry
-	since := r.reader.Cursor()
+	since := r.reader.Place()
 	if r.lost == nil {
 		entries, err = r.reader.Next(linesAtOnce)
 	}
@@ -114,7 +114,7 @@ func (r *receiver) next() (body []byte, err error) {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
 	if r.lost != nil {
-		err = lines.Encode(feed.Change{Kind: feed.KindResynchronise, Cursor: r.reader.Cursor().String(), Error: r.lost.Error()})
+		err = lines.Encode(feed.Change{Kind: feed.KindResynchronise, Cursor: r.reader.Place().String(), Error: r.lost.Error()})
 		r.lost = nil
 		return out.Bytes(), err
 	}

@@ -129,6 +129,19 @@ func (w *Web) Visit(at string) {
 	w.await(func() bool { return visits() > before })
 }
 
+// Forget lets the log forget that a page has ended.
+func (w *Web) Forget(at string) {
+	w.t.Helper()
+	u := parse(w.t, at)
+	page, _, err := w.Store().PageOf(u)
+	if err == nil {
+		_, err = w.Store().Apply(&store.Forgotten{Partition: w.Store().Home(u.Site()), Changes: []uint64{page.LastChange}})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // await waits until the log has grown to where a condition holds.
 func (w *Web) await(holds func() bool) {
 	w.t.Helper()

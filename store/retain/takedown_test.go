@@ -280,7 +280,10 @@ func (w *slow) Write(p []byte) (int, error) {
 func TestStrangers(t *testing.T) {
 	disk := vfs.NewMem()
 	s := storetest.Open(t, storetest.Options(disk))
-	for _, name := range []string{"data/notes.txt", "data/warc/copy.cdx", "data/snapshot-20260101"} {
+	for _, name := range []string{"data/notes.txt", "data/warc/copy.cdx", "data/snapshot-20260101", "data/sinks/mark"} {
+		if err := disk.MkdirAll(disk.PathDir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := format.WriteFile(disk, name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
