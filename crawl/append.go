@@ -236,11 +236,6 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	return nil
 }
 
-// siteInfo returns what is stored of a site.
-func (s *Shard) siteInfo(site weburl.Site) (frontier.SiteInfo, error) {
-	return ReadSite(s.rows, s.standing, site)
-}
-
 // ReadSite returns what is stored of a site, as a frontier is told of it. Standing says what its robots.txt asks for.
 // Without a row the error is store.ErrNotFound.
 func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), site weburl.Site) (info frontier.SiteInfo, err error) {
@@ -302,22 +297,6 @@ func kindOf(q store.Queue) frontier.Kind {
 		return frontier.KindDue
 	}
 	return frontier.KindNew
-}
-
-// queues shows the stored queues to a frontier.
-type queues struct{ rows Rows }
-
-// Read implements frontier.Queues.
-func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind, after frontier.Key, n int) ([]frontier.Entry, error) {
-	queue := store.NewQueue
-	if kind == frontier.KindDue {
-		queue = store.DueQueue
-	}
-	entries, err := q.rows.ReadQueue(nil, site, queue, store.Key(after), n)
-	for _, e := range entries {
-		dst = append(dst, frontier.Entry{Key: frontier.Key(e.Key), Fingerprint: e.Fingerprint, Cash: e.Cash})
-	}
-	return dst, err
 }
 
 // storedGate is a host's gate as records hold it.

@@ -1,7 +1,5 @@
 package crawl
 
-import "freshet/frontier"
-
 // Held says how much a shard keeps in memory.
 type Held struct {
 	Sites       int   // of which pages wait
@@ -23,6 +21,3 @@ func (s *Shard) Held() Held {
 func (h Held) And(o Held) Held {
 	return Held{h.Sites + o.Sites, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
 }
-
-// Queues shows the stored queues to a frontier.
-func Queues(rows Rows) frontier.Queues { return queues{rows} }

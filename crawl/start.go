@@ -20,10 +20,6 @@ var ErrNothing = errors.New("crawl: nothing to crawl: no seed, and no crawl to g
 // The errors are those of the rows and of wrong settings. O(sites), and O(pages + visits) where the copy is kept fresh.
 func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, error) {
 	rules := newRulebook(settings.Rules)
-	front, err := frontier.New(settings.FrontierOptions(rules.manners), queues{rows})
-	if err != nil {
-		return nil, err
-	}
 	scope, err := frontier.ParseScope(settings.Scope)
 	if err != nil {
 		return nil, err
@@ -38,10 +34,14 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 			out: make([]*outbox, settings.Partitions), in: make([]map[weburl.Partition]*inbox, settings.Partitions),
 		},
 		settings: settings, rules: rules, rows: rows, seen: links, now: now,
-		front: front, book: robots.NewBook(settings.Agent, settings.RobotsBytes),
+		book:   robots.NewBook(settings.Agent, settings.RobotsBytes),
 		places: newPlaces(settings.Ordering), pings: newPings(settings.Refresh, now),
 		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{},
 		counts: Counts{Errors: map[string]int64{}, Refused: map[string]int64{}},
+	}
+	s.front, err = frontier.New(settings.FrontierOptions(rules.manners), s.queues())
+	if err != nil {
+		return nil, err
 	}
 	s.finder = discovery.New(rows, settings.Partitions, settings.Ordering, s.places.knows, settings.Bounds(scope, rules.limits))
 	queued, err := s.restore()

@@ -23,7 +23,7 @@ import (
 //	later URL DURATION          its answers ask for so long a Retry-After
 //	change URL                  its content is another from now on
 //	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
-//	                            wait, hours
+//	                            wait, hours, refresh=no
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints what happens
 //	count DURATION              time passes: prints how many requests each site gets
@@ -164,6 +164,8 @@ func (w *world) set(name, value string, _ bool) {
 		refresh().Budget = number
 	case "interval":
 		refresh().Interval = w.duration(value)
+	case "refresh": // only to be switched off: a budget switches it on
+		o.Refresh = nil
 	case "order":
 		ordering, err := frontier.ParseOrdering(value)
 		check(w.t, err)

@@ -75,20 +75,20 @@ func (s *Shard) mayHandOut() bool {
 
 // whenStarved ends a crawl that has nothing left to discover. Else links that wait may be what it waits for.
 func (s *Shard) whenStarved() {
-	queued := s.queues()
+	queued := s.waits()
 	s.offers.timing.Asked(false, queued)
 	if comes := s.settings.Wait || !s.alone() || s.fresh != nil || !s.Idle(); !queued && !comes {
 		s.end(FrontierEmpty)
 	}
 }
 
-// queues tells whether pages are queued that the shard does not wait for in vain.
-func (s *Shard) queues() bool { return s.front.Stats().Open() > 0 }
+// waits tells whether pages are queued that the shard does not wait for in vain.
+func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 }
 
 // Idle tells whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way to
 // another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
 func (s *Shard) Idle() bool {
-	return s.begun && !s.queues() && len(s.turns) == 0 && !s.offers.undecided() && !s.obeys.busy() && len(s.changes) == 0 &&
+	return s.begun && !s.waits() && len(s.turns) == 0 && !s.offers.undecided() && !s.obeys.busy() && len(s.changes) == 0 &&
 		!s.appends.busy() && !s.moves.busy() && !s.rescopes() && s.Unsent() == 0
 }
 
