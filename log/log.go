@@ -35,8 +35,8 @@ type Chain [sha256.Size]byte
 
 // Place is behind an entry of a partition's log. The zero value is the beginning.
 type Place struct {
-	Seq   uint64 // number of the entry; numbers rise, with gaps
-	Chain Chain
+	Seq   uint64 `cbor:"1,keyasint"` // number of the entry; numbers rise, with gaps
+	Chain Chain  `cbor:"2,keyasint"`
 }
 
 // Entry is what a node appends.

@@ -33,6 +33,13 @@ type appliedRecord struct {
 	p        weburl.Partition
 	n        uint64
 	from, to int
+	capture  capture
+}
+
+// capture are the members of a record's capture, as Fetch has them.
+type capture struct {
+	members [][]byte
+	main    int
 }
 
 // CommitPages makes a group of fetches durable, in order. First all captures are appended to the
@@ -62,7 +69,7 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	}
 	for i := range group {
 		s.settlePaid(&group[i])
-		group[i].Partition, group[i].Number = s.stage(s.state, group[i].Record)
+		group[i].Partition, group[i].Number = s.stage(s.state, group[i].Record, capture{group[i].Members, group[i].Main})
 		last := i == len(group)-1
 		if !last && s.state.batch.Len() < enoughBatched {
 			continue
@@ -165,7 +172,7 @@ func (s *Store) Apply(records ...Record) ([]Move, error) {
 func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 	s.state.readAhead(records)
 	for _, r := range records {
-		s.stage(s.state, r)
+		s.stage(s.state, r, capture{})
 	}
 	if len(ordered) > 0 {
 		known := s.orders.last + uint64(len(ordered))
@@ -192,6 +199,9 @@ func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 	if crawl == s.options.Crawl {
 		return s.Apply(records...)
 	}
+	if s.options.Log != nil {
+		return nil, fmt.Errorf("store: crawl %s: a cluster has one crawl, %s", crawl, s.options.Crawl)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writable(); err != nil {
@@ -200,7 +210,7 @@ func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 	st := newState(format.NewKeyspace(crawl), s.db, s.large)
 	defer st.release()
 	for _, r := range records {
-		s.stage(st, r)
+		s.stage(st, r, capture{})
 	}
 	err := s.commitBatch(st, true)
 	s.applied, s.records = s.applied[:0], s.records[:0]
@@ -231,19 +241,9 @@ func (s *Store) checkRecord(r Record) error {
 // partition. Captures are taken for granted: pointers are stored as they are. The records of a crawl
 // replayed into an empty directory of as many partitions give the same keys and values.
 func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
-	r, err := DecodeRecord(record)
+	r, err := s.readRecord(p, record)
 	if err != nil {
 		return err
-	}
-	r.settle(p)
-	if err := s.learnHomes(p, r); err != nil {
-		return err
-	}
-	if err := s.checkRecord(r); err != nil {
-		return err
-	}
-	if home := r.home(s.homes); home != p {
-		return fmt.Errorf("store: replay: %T of partition %d: want one of %d", r, home, p)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +253,7 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 	if next := s.state.peekTotal(p).Records + 1; n != next {
 		return fmt.Errorf("store: replay: record %d of partition %d: want %d", n, p, next)
 	}
-	s.stage(s.state, r)
+	s.stage(s.state, r, capture{})
 	if err := s.commitBatch(s.state, true); err != nil {
 		return s.fail(err)
 	}
@@ -261,18 +261,42 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 	return nil
 }
 
-// stage applies a record to a crawl's state in its batch, and returns its partition and number.
-func (s *Store) stage(st *state, r Record) (weburl.Partition, uint64) {
-	if st.batch == nil {
-		st.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
+// readRecord decodes a record that another directory has made of a partition.
+func (s *Store) readRecord(p weburl.Partition, record []byte) (Record, error) {
+	r, err := DecodeRecord(record)
+	if err != nil {
+		return nil, err
 	}
+	r.settle(p)
+	if err := s.learnHomes(p, r); err != nil {
+		return nil, err
+	}
+	if err := s.checkRecord(r); err != nil {
+		return nil, err
+	}
+	if home := r.home(s.homes); home != p {
+		return nil, fmt.Errorf("store: replay: %T of partition %d: want one of %d", r, home, p)
+	}
+	return r, nil
+}
+
+// stage applies a record to a crawl's state in its batch, and returns its partition and number.
+func (s *Store) stage(st *state, r Record, c capture) (weburl.Partition, uint64) {
+	s.begin(st)
 	p := r.home(s.homes)
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = AppendRecord(s.records, r)
-	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records)})
+	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records), c})
 	st.apply(p, n, r, s.records[from:])
 	return p, n
+}
+
+// begin makes a batch for a crawl's state, if it has none.
+func (s *Store) begin(st *state) {
+	if st.batch == nil {
+		st.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxScratch))
+	}
 }
 
 // commitBatch completes a crawl's batch and commits it.
@@ -280,6 +304,12 @@ func (s *Store) commitBatch(st *state, sync bool) error {
 	batch := st.batch
 	if batch == nil {
 		return nil
+	}
+	if st.err == nil {
+		if err := s.appendToLog(st); err != nil {
+			st.batch = nil
+			return errors.Join(err, batch.Close())
+		}
 	}
 	st.flush()
 	st.batch = nil
@@ -312,7 +342,8 @@ func (s *Store) finish() []Move {
 			s.options.OnRecord(a.p, a.n, s.records[a.from:a.to])
 		}
 	}
-	s.applied, s.records = s.applied[:0], s.records[:0]
+	clear(s.applied) // which would keep captures
+	s.applied, s.records, s.appended = s.applied[:0], s.records[:0], 0
 	if cap(s.records) > maxScratch {
 		s.records = nil
 	}

@@ -21,7 +21,7 @@ func (s *Store) Squat(p weburl.Partition, fp weburl.Fingerprint, page Page) erro
 // ApplyInVain applies fetches and commits nothing. Rows stay decoded.
 func (s *Store) ApplyInVain(group []Fetch) error {
 	for _, f := range group {
-		s.stage(s.state, f.Record)
+		s.stage(s.state, f.Record, capture{})
 	}
 	s.state.flush()
 	err := s.state.batch.Close()

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"freshet/log"
 	"freshet/store/internal/format"
 	"freshet/weburl"
 )
@@ -286,6 +287,7 @@ type Counters struct {
 	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
 	Scoped     Scoped          `cbor:"22,keyasint,omitzero"`  // zero in a sum of partitions
 	Owner      Owner           `cbor:"23,keyasint,omitzero"`  // zero in a sum of partitions
+	Place      log.Place       `cbor:"24,keyasint,omitzero"`  // in a cluster: how far its log has been applied; zero in a sum
 }
 
 // outcomes is the number of outcomes.

@@ -39,6 +39,10 @@ type Options struct {
 	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
 	OnRecord func(p weburl.Partition, n uint64, record []byte)
 
+	// Log, if set, keeps each record on other machines before it is applied here. The directory is one of a cluster
+	// then, whose other partitions Follow brings.
+	Log Log
+
 	// OnPurge is called by FinishPurges before it ends, with what tells the URLs that are being purged. It
 	// takes them out of files of the directory that are not the store's. After an error the purge is not finished.
 	OnPurge func(ctx context.Context, hit func(url string) bool) error
@@ -144,6 +148,7 @@ type Store struct {
 	pointers []warc.Pointer // scratch of a commit group
 	records  []byte
 	applied  []appliedRecord
+	appended int // how many of applied the log has
 }
 
 // Start says how the directory was found.
@@ -207,6 +212,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if o.ReadOnly {
+		return s, nil
+	}
+	if o.Log != nil { // what was ordered is in the log, or whoever ordered it was told that it failed
 		return s, nil
 	}
 	if err := errors.Join(s.resumePurges(), s.resumeOrders(noted)); err != nil {

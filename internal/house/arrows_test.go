@@ -18,7 +18,7 @@ var rooms = map[string]string{
 	"memory":     "",
 	"weburl":     "",
 	"consent":    "", // what signals mean is decided by their words alone
-	"store":      "weburl clock store/warc store/internal/format store/internal/database",
+	"store":      "weburl clock log store/warc store/internal/format store/internal/database",
 	"store/warc": "weburl", // the file formats know nothing of the store
 	"seen":       "weburl clock",
 

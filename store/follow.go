@@ -1,0 +1,228 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"freshet/log"
+	"freshet/store/internal/format"
+	"freshet/weburl"
+)
+
+// A cluster keeps the records of each partition in a log that several machines have. Whoever owns a partition appends
+// its records there, with their captures, and applies them when the log has them. All others apply what they read of
+// the log. So a partition's rows are the same in every directory that has come as far, but for one thing: each
+// directory has WARC files of its own, and pointers into those.
+
+// Log is a cluster's log, as a store writes to it. See package log.
+type Log interface {
+	// Append makes groups of records durable, each of another partition, and moves their Place behind them. After an
+	// error any of them may be durable.
+	Append(groups []Group) error
+}
+
+// Group are records of one partition that follow one another.
+type Group struct {
+	Partition weburl.Partition
+	Place     log.Place // given to Log.Append: behind the group before; given to Follow: behind this one
+	Data      []byte    // the records with their captures, as Follow takes them; nil: none
+}
+
+// grouped is Data.
+type grouped struct {
+	First   uint64          `cbor:"1,keyasint"` // number of the first record
+	Records []groupedRecord `cbor:"2,keyasint"`
+}
+
+// groupedRecord is a record, and its capture if it has one.
+type groupedRecord struct {
+	_       struct{} `cbor:",toarray"`
+	Record  []byte
+	Members [][]byte // WARC records, each a whole gzip member
+	Main    int      // which of them the record's Capture names
+}
+
+// appendToLog has the log keep what a batch is made of, and notes how far the log has come.
+func (s *Store) appendToLog(st *state) error {
+	staged := s.applied[s.appended:]
+	s.appended = len(s.applied)
+	if s.options.Log == nil || len(staged) == 0 {
+		return nil
+	}
+	groups, err := s.groupsOf(st, staged)
+	if err != nil {
+		return err
+	}
+	if err := s.options.Log.Append(groups); err != nil {
+		return fmt.Errorf("store: append to the log: %w", err)
+	}
+	for _, g := range groups {
+		st.total(g.Partition).Place = g.Place
+	}
+	return nil
+}
+
+// groupsOf encodes records by partition, in the order in which the partitions come first.
+func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err error) {
+	var order []weburl.Partition
+	of := map[weburl.Partition]*grouped{}
+	for _, a := range staged {
+		g := of[a.p]
+		if g == nil {
+			g = &grouped{First: a.n}
+			of[a.p], order = g, append(order, a.p)
+		}
+		g.Records = append(g.Records, groupedRecord{
+			Record: s.records[a.from:a.to], Members: a.capture.members, Main: a.capture.main,
+		})
+	}
+	for _, p := range order {
+		data, err := cbor.Marshal(of[p])
+		if err != nil {
+			return nil, fmt.Errorf("store: encode records of partition %d: %w", p, err)
+		}
+		groups = append(groups, Group{p, st.peekTotal(p).Place, data})
+	}
+	return groups, nil
+}
+
+// followed is a group that was read from the log.
+type followed struct {
+	place   log.Place
+	first   uint64
+	records []Record
+}
+
+// Follow applies groups of a partition that others have appended to the log, in order, and makes them durable. What a
+// page was purged by is noted for FinishPurges. The errors are ErrCorrupt where a group is damaged or does not follow
+// what the partition has, and as Apply's.
+func (s *Store) Follow(p weburl.Partition, groups ...Group) error {
+	var all []followed
+	var captures []groupedRecord // of all records, in order
+	for _, g := range groups {
+		f, raw, err := s.readGroup(p, g)
+		if err != nil {
+			return err
+		}
+		all, captures = append(all, f), append(captures, raw...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	next := s.state.peekTotal(p).Records + 1
+	for _, f := range all {
+		if len(f.records) > 0 && f.first != next {
+			return fmt.Errorf("%w: follow partition %d: record %d: want %d", ErrCorrupt, p, f.first, next)
+		}
+		next += uint64(len(f.records))
+	}
+	if err := s.takeCaptures(all, captures); err != nil {
+		return s.fail(err)
+	}
+	if err := s.applyFollowed(p, all); err != nil {
+		return s.fail(err)
+	}
+	s.finish()
+	return nil
+}
+
+func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupedRecord, err error) {
+	f.place = g.Place
+	if g.Data == nil {
+		return f, nil, nil
+	}
+	var all grouped
+	if err := cbor.Unmarshal(g.Data, &all); err != nil {
+		return f, nil, fmt.Errorf("%w: follow partition %d: %w", ErrCorrupt, p, err)
+	}
+	f.first = all.First
+	for _, one := range all.Records {
+		r, err := s.readRecord(p, one.Record)
+		if err == nil && len(one.Members) > 0 && (one.Main < 0 || one.Main >= len(one.Members) || captureOf(r) == nil) {
+			err = fmt.Errorf("%w: %T with a capture of %d members, of which %d is the main one", ErrCorrupt, r, len(one.Members), one.Main)
+		}
+		if err != nil {
+			return f, nil, fmt.Errorf("store: follow partition %d: %w", p, err)
+		}
+		f.records = append(f.records, r)
+	}
+	return f, all.Records, nil
+}
+
+// captureOf returns where a record says that its capture lies; nil if it is of a kind that has none.
+func captureOf(r Record) *Pointer {
+	switch r := r.(type) {
+	case *Fetched:
+		return &r.Capture
+	case *Robots:
+		return &r.Capture
+	}
+	return nil
+}
+
+// takeCaptures writes the captures of followed records to this directory's files, and points the records there.
+func (s *Store) takeCaptures(all []followed, captures []groupedRecord) (err error) {
+	for _, f := range all {
+		for _, r := range f.records {
+			c := captures[0]
+			captures = captures[1:]
+			if len(c.Members) == 0 {
+				continue
+			}
+			if s.pointers, err = s.warc.Append(s.pointers[:0], c.Members...); err != nil {
+				return fmt.Errorf("store: append capture: %w", err)
+			}
+			at, to := captureOf(r), s.pointers[c.Main]
+			*at = Pointer{File: to.File, Offset: to.Offset, Length: to.Length, ID: at.ID}
+		}
+	}
+	if err := s.warc.Sync(); err != nil {
+		return fmt.Errorf("store: sync captures: %w", err)
+	}
+	return nil
+}
+
+// applyFollowed applies groups whose captures are on disk, each in a batch of its own, as its owner did: what some
+// records do depends on the rows before the batch.
+func (s *Store) applyFollowed(p weburl.Partition, all []followed) error {
+	st := s.state
+	for i, f := range all {
+		for _, r := range f.records {
+			s.stage(st, r, capture{})
+			s.notePurge(st, p, r)
+		}
+		s.appended = len(s.applied) // the log has them
+		s.begin(st)
+		st.total(p).Place = f.place
+		if err := s.commitBatch(st, i == len(all)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notePurge notes that bytes of what a record takes down are to be taken off this disk.
+func (s *Store) notePurge(st *state, p weburl.Partition, r Record) {
+	purge := Purging{Crawl: s.options.Crawl}
+	switch r := r.(type) {
+	case *SitePurged:
+		purge.Site, purge.At = r.Site, r.At
+	case *Purged:
+		row := st.page(p, r.Fingerprint)
+		if !r.URL.IsZero() {
+			row = st.resolve(p, r.URL)
+		}
+		if !row.exists || st.peekSite(p, row.URL.Site()).Purged {
+			return
+		}
+		purge.URL, purge.At = row.URL, r.At
+	default:
+		return
+	}
+	if err := st.batch.Set(purge.key(), format.AppendValue(nil, &purge), nil); err != nil {
+		st.fail(err)
+	}
+}

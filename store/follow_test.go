@@ -1,0 +1,199 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/store"
+	"freshet/store/internal/storetest"
+	"freshet/store/retain"
+	"freshet/weburl"
+)
+
+// memoryLog is a log that keeps what it is given, in order. It fails once, after so many groups, if that is not 0.
+type memoryLog struct {
+	groups []store.Group
+	fails  int
+}
+
+var errCutOff = errors.New("cut off")
+
+func (l *memoryLog) Append(groups []store.Group) error {
+	for i := range groups {
+		g := &groups[i]
+		if l.fails == len(l.groups) && l.fails != 0 {
+			l.fails = 0
+			return errCutOff
+		}
+		g.Place.Seq, g.Place.Chain[0] = uint64(len(l.groups)+1), 1
+		l.groups = append(l.groups, store.Group{Partition: g.Partition, Place: g.Place, Data: bytes.Clone(g.Data)})
+	}
+	return nil
+}
+
+// logged returns options of a store that appends to a log.
+func logged(l *memoryLog) store.Options {
+	o := storetest.Options(vfs.NewMem())
+	o.Log = l
+	return o
+}
+
+// offsets finds where in a file a capture lies, in an encoded row.
+var offsets = regexp.MustCompile("(" + hex.EncodeToString([]byte(".warc.gz")) + "02)(1a.{8}|19.{4}|18..|[01].)")
+
+// dumpElsewhere returns all keys and values but for where in their files captures lie.
+func dumpElsewhere(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	lines := storetest.Dump(t, s)
+	for i := range lines {
+		lines[i] = offsets.ReplaceAllString(lines[i], "$1")
+	}
+	return lines
+}
+
+// TestFollow holds that a directory which follows the log of another comes to the same keys and values, but for where
+// captures lie, and that these are whole; also if it reads one partition after the other, several groups at once.
+func TestFollow(t *testing.T) {
+	for seed := range uint64(3) {
+		l := &memoryLog{}
+		owner := storetest.Open(t, logged(l))
+		storetest.NewWorkload(t, seed, 60).Run(owner, 400)
+		storetest.Verify(t, owner)
+
+		inOrder := storetest.Open(t, logged(&memoryLog{}))
+		for _, g := range l.groups {
+			if err := inOrder.Follow(g.Partition, g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(dumpElsewhere(t, owner), dumpElsewhere(t, inOrder)); diff != "" {
+			t.Fatalf("seed %d: state (-owner +follower):\n%s", seed, diff)
+		}
+
+		rng := rand.New(rand.NewPCG(seed, 1))
+		anyOrder := storetest.Open(t, logged(&memoryLog{}))
+		for _, p := range rng.Perm(storetest.Partitions) {
+			var groups []store.Group
+			for i, g := range l.groups {
+				if g.Partition == weburl.Partition(p) {
+					groups = append(groups, g)
+				}
+				if i == len(l.groups)-1 || rng.IntN(40) == 0 {
+					if err := anyOrder.Follow(weburl.Partition(p), groups...); err != nil {
+						t.Fatal(err)
+					}
+					groups = nil
+				}
+			}
+		}
+		storetest.Verify(t, anyOrder)
+		if diff := cmp.Diff(dumpElsewhere(t, owner), dumpElsewhere(t, anyOrder)); diff != "" {
+			t.Fatalf("seed %d: state (-owner +follower in any order):\n%s", seed, diff)
+		}
+	}
+}
+
+// TestFollowRefuses holds that a group is taken once, in its place, and whole.
+func TestFollowRefuses(t *testing.T) {
+	l := &memoryLog{}
+	owner := storetest.Open(t, logged(l))
+	u := storetest.Parse(t, "http://page.test/")
+	storetest.Discover(t, owner, u.String())
+	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "text"))
+	p := storetest.Home(u)
+	first, second := l.groups[0], l.groups[1]
+
+	s := storetest.Open(t, logged(&memoryLog{}))
+	refuse := func(what string, p weburl.Partition, g store.Group) {
+		t.Helper()
+		if err := s.Follow(p, g); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	refuse("the second group first", p, second)
+	refuse("a cut group", p, store.Group{Partition: p, Place: first.Place, Data: first.Data[:len(first.Data)-1]})
+	if err := s.Follow(p, first, second); err != nil {
+		t.Fatal(err)
+	}
+	refuse("the second group again", p, second)
+	if got, err := s.Counters(p); err != nil || got.Place != second.Place {
+		t.Errorf("the place is %v, %v: want %v", got.Place, err, second.Place)
+	}
+}
+
+// TestLogFails holds that a record which the log may not have is not applied, that no other is after it, and that the
+// directory, opened again, follows what the log has.
+func TestLogFails(t *testing.T) {
+	l := &memoryLog{}
+	o := logged(l)
+	s := storetest.Open(t, o)
+	storetest.NewWorkload(t, 1, 60).Run(s, 50)
+	l.fails = len(l.groups) + 1
+	w := storetest.NewWorkload(t, 2, 60)
+	var err error
+	for err == nil {
+		err = w.Step(s)
+	}
+	if !errors.Is(err, errCutOff) {
+		t.Fatal(err)
+	}
+	places := map[weburl.Partition]uint64{}
+	for _, g := range l.groups {
+		places[g.Partition] = g.Place.Seq
+	}
+	if err := s.Close(); err == nil {
+		t.Error("a store that failed is closed without an error")
+	}
+	s = storetest.Open(t, o)
+	storetest.Verify(t, s)
+	for p := range weburl.Partition(storetest.Partitions) {
+		had, err := s.Counters(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range l.groups {
+			if g.Partition == p && g.Place.Seq > had.Place.Seq {
+				if err := s.Follow(p, g); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if got, err := s.Counters(p); err != nil || got.Place.Seq != places[p] {
+			t.Errorf("partition %d is at place %d, %v: want %d", p, got.Place.Seq, err, places[p])
+		}
+	}
+	storetest.Verify(t, s)
+}
+
+// TestFollowPurge holds that what was purged by the owner is taken off a follower's disk.
+func TestFollowPurge(t *testing.T) {
+	l := &memoryLog{}
+	owner := storetest.Open(t, logged(l))
+	u := storetest.Parse(t, "http://page.test/")
+	storetest.Discover(t, owner, u.String())
+	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "a secret text"))
+	if _, err := owner.BeginPurge(storetest.Begin, store.Target{URL: u}); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.Open(t, logged(&memoryLog{}))
+	for _, g := range l.groups {
+		if err := s.Follow(g.Partition, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun, err := s.Inside().Begun()
+	if err != nil || len(begun) != 1 || begun[0].URL != u {
+		t.Fatalf("purges that have begun: %v, %v: want that of %s", begun, err, u)
+	}
+	if _, err := retain.FinishPurges(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+}
