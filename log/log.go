@@ -44,6 +44,7 @@ type Entry struct {
 	Owner string `cbor:"1,keyasint"`           // the node that wrote it
 	Taken bool   `cbor:"2,keyasint,omitempty"` // Owner takes the partition
 	Data  []byte `cbor:"3,keyasint,omitempty"` // records
+	More  bool   `cbor:"4,keyasint,omitempty"` // Data goes on in the next entry
 }
 
 // Log is the log of all partitions. Its methods may be called at the same time.
@@ -108,6 +109,46 @@ func (c Chain) next(raw []byte) Chain {
 	h.Write(c[:])
 	h.Write(raw)
 	return Chain(h.Sum(nil))
+}
+
+// maxData is how many bytes of data an entry has at most: the rest is for what stands beside them.
+const maxData = MaxEntry - 4<<10
+
+// AppendData appends data of any length as an owner's, in as many entries as that takes. The errors are Append's. After
+// one the log may have a part of the data, which nobody takes for the whole.
+func AppendData(ctx context.Context, l Log, p weburl.Partition, after Place, owner string, data []byte) (Place, error) {
+	for len(data) > maxData {
+		var err error
+		if after, err = l.Append(ctx, p, after, Entry{Owner: owner, Data: data[:maxData], More: true}); err != nil {
+			return after, err
+		}
+		data = data[maxData:]
+	}
+	return l.Append(ctx, p, after, Entry{Owner: owner, Data: data})
+}
+
+// Joined joins data that go over several entries. The zero value is for the beginning of a log, or for behind data.
+type Joined struct {
+	parts []byte
+}
+
+// Add takes the next entry, and returns the data that end with it. Whole is false where they go on, and for an entry
+// without data. A part whose owner was deposed before the rest came is dropped.
+func (j *Joined) Add(e Entry) (data []byte, whole bool) {
+	switch {
+	case e.Taken:
+		j.parts = nil
+		return nil, false
+	case e.More || j.parts != nil:
+		j.parts = append(j.parts, e.Data...)
+	default:
+		return e.Data, true
+	}
+	if e.More {
+		return nil, false
+	}
+	data, j.parts = j.parts, nil
+	return data, true
 }
 
 // Take makes a node the owner of a partition: it reads what is behind a place, tells apply of each entry, and appends
