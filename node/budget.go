@@ -2,6 +2,7 @@ package node
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"freshet/crawl"
@@ -51,13 +52,22 @@ func (l *loop) part(r *crawl.Refresh, of []int64) *crawl.Refresh {
 	return &mine
 }
 
+// budgets divides a budget among all shards of the crawl, of which the node's own know so many pages each, and returns
+// the parts of these.
+func (n *Node) budgets(total int64, pages []int64) []int64 {
+	if n.opt.Cluster == nil {
+		return budgets(total, pages)
+	}
+	return budgets(total, slices.Concat(pages, n.opt.Cluster.Known()))[:len(pages)]
+}
+
 // shareBudget divides the budget anew.
 func (n *Node) shareBudget() {
 	refresh := n.current().Refresh
 	if !n.several() || refresh == nil {
 		return
 	}
-	for i, requests := range budgets(refresh.Budget, n.knownPages()) {
+	for i, requests := range n.budgets(refresh.Budget, n.knownPages()) {
 		n.loops[i].mail.put(letter{event: crawl.Budget{Requests: requests}})
 	}
 }

@@ -270,10 +270,10 @@ func (l *loop) carryOut(work crawl.Work) {
 		delete(l.replies, r.Number)
 	}
 	for _, parcel := range work.Parcels {
-		l.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
+		l.send(parcel)
 	}
 	for _, receipt := range work.Receipts {
-		l.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
+		l.acknowledge(receipt)
 	}
 	l.letGo(work.Done)
 }

@@ -35,7 +35,7 @@ type Node struct {
 	pages  *memory.Account // of what becomes of them, until it is stored
 
 	loops  []*loop        // one a shard
-	owners []atomic.Int32 // by partition: the place of its shard among the loops
+	owners []atomic.Int32 // by partition: the place of its shard among the loops, or nobody
 	shares shares
 	moving sync.RWMutex  // held while a partition is handed over: orders go when none is
 	orders atomic.Uint64 // the number of the last one
@@ -120,7 +120,7 @@ func (n *Node) open() (err error) {
 	}
 	n.store, err = store.Open(n.opt.Dir, store.Options{
 		FS: n.opt.FS, Crawl: n.opt.Crawl, Partitions: n.opt.Partitions, Clock: n.opt.Clock, Logger: n.opt.Logger,
-		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes,
+		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes, Log: n.clusterLog(),
 		WARC: store.WARCOptions{MaxBytes: n.opt.WARCSize, Info: [][2]string{
 			{"software", "Freshet " + n.opt.Version}, {"format", "WARC File Format 1.1"},
 			{"http-header-user-agent", n.opt.UserAgent}, {"robots", "obey"},
@@ -174,7 +174,7 @@ func (n *Node) start() error {
 			return n.err
 		}
 	}
-	if n.several() {
+	if n.opt.Shards > 1 && n.opt.Cluster == nil {
 		if err := n.join(); err != nil {
 			return err
 		}
@@ -341,6 +341,7 @@ func (n *Node) tick() {
 	n.heartbeat(now)
 	n.tally.tick(now, n.look())
 	n.shareBudget()
+	n.sendAgain()
 	n.watchDisk()
 	n.log.flush()
 }

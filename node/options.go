@@ -31,6 +31,10 @@ type Options struct {
 	// neither AddressDelay, OnLinks, Refresh.Rank nor an ordering by ranks.
 	Shards int
 
+	// Cluster connects the node to others that it shares its crawl with: it has the partitions that Take has brought.
+	// Wait and a new data directory's Partitions, as all of them have, are required then; Keep is not possible.
+	Cluster Cluster
+
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any; default site
 	Rules *Rules // of URLs and sites; nil: none
@@ -176,7 +180,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.requisites, err = frontier.ParseRequisites(o.Requisites); err != nil {
 		faults = append(faults, err)
 	}
-	faults = append(faults, o.checkShards())
+	faults = append(faults, o.checkShards(), o.checkCluster())
 	return o, errors.Join(faults...)
 }
 
@@ -185,13 +189,13 @@ func (o *Options) checkShards() error {
 	if o.Shards < 1 {
 		return fmt.Errorf("crawl: %d shards: want one at least", o.Shards)
 	}
-	if o.Shards == 1 {
+	if o.Shards == 1 && o.Cluster == nil {
 		return nil
 	}
 	var faults []error
 	one := func(is bool, format string, args ...any) {
 		if is {
-			faults = append(faults, fmt.Errorf("crawl: "+format+" asks for one shard", args...))
+			faults = append(faults, fmt.Errorf("crawl: "+format+" asks for one shard on one machine", args...))
 		}
 	}
 	_, ranked := o.ordering.(frontier.Ranked)

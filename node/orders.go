@@ -60,7 +60,7 @@ func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 		}
 	case crawl.Reload:
 		all := o.Settings.Refresh
-		of := budgets(budgetOf(all), n.knownPages())
+		of := n.budgets(budgetOf(all), n.knownPages())
 		for _, l := range n.loops {
 			o.Settings.Refresh = l.part(all, of)
 			parts[l] = o

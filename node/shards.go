@@ -19,8 +19,8 @@ import (
 // shard has which partition is said anew at each start; a shard fills its set from the page table where that does not
 // know a partition.
 
-// several tells whether there is more than one shard.
-func (n *Node) several() bool { return n.opt.Shards > 1 }
+// several tells whether there is more than one shard, here or elsewhere.
+func (n *Node) several() bool { return n.opt.Shards > 1 || n.opt.Cluster != nil }
 
 // divideShards makes the loops, and divides the partitions among their shards.
 func (n *Node) divideShards() error {
@@ -34,17 +34,28 @@ func (n *Node) divideShards() error {
 	n.shares.of = make([]share, n.opt.Shards)
 	n.owners = make([]atomic.Int32, partitions)
 	for p := range n.owners {
-		n.owners[p].Store(int32(p % n.opt.Shards))
+		n.owners[p].Store(n.firstOwner(p))
 	}
 	return n.dropSets()
 }
 
+// firstOwner returns the shard of a partition at the start.
+func (n *Node) firstOwner(p int) int32 {
+	if n.opt.Cluster != nil {
+		return nobody
+	}
+	return int32(p % n.opt.Shards)
+}
+
 // name tells a shard from others that may own its partitions; "" is one that is alone.
 func (l *loop) name() string {
-	if !l.several() {
+	switch {
+	case !l.several():
 		return ""
+	case l.opt.Cluster == nil:
+		return strconv.Itoa(l.number + 1)
 	}
-	return strconv.Itoa(l.number + 1)
+	return l.opt.Cluster.Name() + "." + strconv.Itoa(l.number+1)
 }
 
 // settings returns what the shard decides by.
@@ -52,12 +63,13 @@ func (l *loop) settings() crawl.Settings {
 	s := l.opt.settings()
 	s.Name, s.Partitions = l.name(), l.store.Partitions()
 	if l.several() {
+		s.Owned = []weburl.Partition{}
 		for p := range l.owners {
 			if int(l.owners[p].Load()) == l.number {
 				s.Owned = append(s.Owned, weburl.Partition(p))
 			}
 		}
-		s.Refresh = l.part(s.Refresh, budgets(budgetOf(s.Refresh), make([]int64, l.opt.Shards)))
+		s.Refresh = l.part(s.Refresh, l.budgets(budgetOf(s.Refresh), make([]int64, l.opt.Shards)))
 	}
 	shards := int64(l.opt.Shards)
 	s.RobotsBytes, s.OfferBytes, s.GroupBytes = l.plan.robots/shards, l.plan.waiting/2/shards, l.plan.group
@@ -135,12 +147,18 @@ func (n *Node) each(do func(s *crawl.Shard, now time.Time)) bool {
 // owner returns the loop of the shard that owns a site's partition.
 func (n *Node) owner(site weburl.Site) *loop { return n.ownerOf(n.store.Home(site)) }
 
-// ownerOf returns the loop of the shard that owns a partition. Of what is no partition any shard says so.
+// ownerOf returns the loop of the shard that owns a partition. Of what is no partition, or another node's, any shard
+// says so.
 func (n *Node) ownerOf(p weburl.Partition) *loop {
-	if int(p) >= len(n.owners) {
+	if !n.has(p) {
 		return n.loops[0]
 	}
 	return n.loops[n.owners[p].Load()]
+}
+
+// has tells whether a shard of the node owns a partition.
+func (n *Node) has(p weburl.Partition) bool {
+	return int(p) < len(n.owners) && n.owners[p].Load() != nobody
 }
 
 // counts returns what the shards have counted.

@@ -213,7 +213,7 @@ func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 		s.stage(st, r, capture{})
 	}
 	err := s.commitBatch(st, true)
-	s.applied, s.records = s.applied[:0], s.records[:0]
+	s.forgetApplied()
 	if err != nil {
 		return nil, s.fail(err)
 	}
@@ -280,10 +280,14 @@ func (s *Store) readRecord(p weburl.Partition, record []byte) (Record, error) {
 	return r, nil
 }
 
-// stage applies a record to a crawl's state in its batch, and returns its partition and number.
+// stage applies a record to a crawl's state in its batch, and returns its partition and number. In a directory of a
+// cluster a record that is about nothing but this directory's files has no number: no other is to apply it.
 func (s *Store) stage(st *state, r Record, c capture) (weburl.Partition, uint64) {
 	s.begin(st)
 	p := r.home(s.homes)
+	if s.options.Log != nil && st.applyHere(p, r) {
+		return p, 0
+	}
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = AppendRecord(s.records, r)
@@ -342,8 +346,7 @@ func (s *Store) finish() []Move {
 			s.options.OnRecord(a.p, a.n, s.records[a.from:a.to])
 		}
 	}
-	clear(s.applied) // which would keep captures
-	s.applied, s.records, s.appended = s.applied[:0], s.records[:0], 0
+	s.forgetApplied()
 	if cap(s.records) > maxScratch {
 		s.records = nil
 	}
@@ -354,6 +357,12 @@ func (s *Store) finish() []Move {
 	moves := s.state.moves
 	s.state.moves = nil
 	return moves
+}
+
+// forgetApplied forgets which records make a group, which has ended.
+func (s *Store) forgetApplied() {
+	clear(s.applied) // which would keep captures
+	s.applied, s.records, s.appended = s.applied[:0], s.records[:0], 0
 }
 
 // maxScratch bounds the buffers for encoded records and for a batch that are kept from one group to the next.

@@ -26,7 +26,8 @@ func (s *Store) ApplyInVain(group []Fetch) error {
 	s.state.flush()
 	err := s.state.batch.Close()
 	s.state.batch = nil
-	s.applied, s.records, s.state.moves = s.applied[:0], s.records[:0], nil
+	s.forgetApplied()
+	s.state.moves = nil
 	return err
 }
 

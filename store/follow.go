@@ -26,7 +26,7 @@ type Log interface {
 type Group struct {
 	Partition weburl.Partition
 	Place     log.Place // given to Log.Append: behind the group before; given to Follow: behind this one
-	Data      []byte    // the records with their captures, as Follow takes them; nil: none
+	Data      []byte    // the records with their captures, as Follow takes them; empty: none
 }
 
 // grouped is Data.
@@ -131,7 +131,7 @@ func (s *Store) Follow(p weburl.Partition, groups ...Group) error {
 
 func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupedRecord, err error) {
 	f.place = g.Place
-	if g.Data == nil {
+	if len(g.Data) == 0 {
 		return f, nil, nil
 	}
 	var all grouped
@@ -150,6 +150,20 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 		f.records = append(f.records, r)
 	}
 	return f, all.Records, nil
+}
+
+// applyHere applies a record that changes nothing but where captures lie, or takes off the disk what rows say no more. It
+// reports whether the record is of that kind.
+func (st *state) applyHere(p weburl.Partition, r Record) bool {
+	switch r := r.(type) {
+	case *Relocated:
+		st.relocated(p, r)
+	case *Scrubbed:
+		st.scrubbed(p)
+	default:
+		return false
+	}
+	return true
 }
 
 // captureOf returns where a record says that its capture lies; nil if it is of a kind that has none.

@@ -44,7 +44,7 @@ var rooms = map[string]string{
 	"weights":       "",
 	"feed":          "weburl store clock",
 	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"node":          "weburl clock memory log store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl consent",                     // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
@@ -57,7 +57,7 @@ var rooms = map[string]string{
 	"dashboard/units": "",
 	"log":             "weburl",
 	"log/jetstream":   "weburl clock log",
-	"node/cluster":    "weburl",
+	"node/cluster":    "weburl clock log store crawl crawl/discovery",
 
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 

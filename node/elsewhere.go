@@ -1,0 +1,159 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"freshet/crawl"
+	"freshet/log"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A node of a cluster has some of the partitions, and gets and gives others while it runs. Who gets which, and when, is
+// decided elsewhere (package cluster). The rows of all others lie here too, as far as their log was followed.
+
+// Cluster connects a node to those that it shares its crawl with. Its methods may be called at the same time.
+type Cluster interface {
+	store.Log
+	// Name tells the node from all others. It is fit for a file's name.
+	Name() string
+	// Send sends links to the owner of their partition, and Acknowledge the word that links are taken in. Both may be
+	// lost: they are sent again.
+	Send(crawl.Parcel)
+	Acknowledge(crawl.Receipt)
+	// Known returns how many pages each shard of the other nodes knows.
+	Known() []int64
+}
+
+// nobody owns a partition that another node has.
+const nobody = -1
+
+// checkCluster returns what a node of a cluster does not do.
+func (o *Options) checkCluster() error {
+	var faults []error
+	switch {
+	case o.Cluster == nil:
+		return nil
+	case !o.Wait:
+		faults = append(faults, errors.New("crawl: a node of a cluster waits for more work: no node knows when all are done"))
+	case o.MaxPages > 0:
+		faults = append(faults, errors.New("crawl: a cluster has no limit of pages: no node knows what the others have stored"))
+	}
+	return errors.Join(faults...)
+}
+
+// clusterLog returns what the store appends its records to; nil: nothing.
+func (n *Node) clusterLog() store.Log {
+	if n.opt.Cluster == nil {
+		return nil
+	}
+	return n.opt.Cluster
+}
+
+// Place returns how far a partition's log has been applied here.
+func (n *Node) Place(p weburl.Partition) (log.Place, error) {
+	counters, err := n.store.Counters(p)
+	return counters.Place, err
+}
+
+// Pages returns how many pages each shard of the node knows.
+func (n *Node) Pages() []int64 { return n.knownPages() }
+
+// Has tells whether the node has a partition.
+func (n *Node) Has(p weburl.Partition) bool { return n.has(p) }
+
+// Follow applies what others have appended to the log of a partition that the node does not have.
+func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
+	if err := n.store.Follow(p, groups...); err != nil {
+		return fmt.Errorf("crawl: follow partition %d: %w", p, err)
+	}
+	signal(n.keeper.purge)
+	return nil
+}
+
+// Take begins to crawl a partition, whose rows here are as its log has them. Its last owner neither asks for its pages
+// nor appends to its log any more. Each of its hosts waits out its own interval.
+func (n *Node) Take(p weburl.Partition) error {
+	n.moving.Lock()
+	defer n.moving.Unlock()
+	if n.has(p) {
+		return nil
+	}
+	l := n.loops[int(p)%len(n.loops)]
+	n.owners[p].Store(int32(l.number))
+	if _, err := n.await(l, l.order(crawl.Take{Partition: p})); err != nil {
+		n.owners[p].Store(nobody)
+		return fmt.Errorf("crawl: take partition %d: %w", p, err)
+	}
+	n.tell(crawl.Resend{To: p})
+	return nil
+}
+
+// Give stops to crawl a partition. When it returns nothing of it is asked for, and all of it is in its log.
+func (n *Node) Give(p weburl.Partition) error {
+	n.moving.Lock()
+	defer n.moving.Unlock()
+	if !n.has(p) {
+		return nil
+	}
+	l := n.ownerOf(p)
+	if _, err := n.await(l, l.order(crawl.Give{Partition: p})); err != nil {
+		return fmt.Errorf("crawl: give partition %d: %w", p, err)
+	}
+	n.owners[p].Store(nobody)
+	return nil
+}
+
+// Fail ends the crawl at once, as a fault of the disk does: the node may have lost its partitions.
+func (n *Node) Fail(err error) { n.fail(err) }
+
+// Arrive takes in links that another node sends. Those for a partition that the node does not have are passed over.
+func (n *Node) Arrive(parcel crawl.Parcel) {
+	if n.has(parcel.To) {
+		n.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
+	}
+}
+
+// Receive takes the word that links which the node has sent are taken in.
+func (n *Node) Receive(receipt crawl.Receipt) {
+	if n.has(receipt.From) {
+		n.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
+	}
+}
+
+// send sends links on their way to the shard that owns their partition.
+func (n *Node) send(parcel crawl.Parcel) {
+	if n.opt.Cluster != nil && !n.has(parcel.To) {
+		n.opt.Cluster.Send(parcel)
+		return
+	}
+	n.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
+}
+
+// acknowledge tells the shard that has sent links that they are taken in.
+func (n *Node) acknowledge(receipt crawl.Receipt) {
+	if n.opt.Cluster != nil && !n.has(receipt.From) {
+		n.opt.Cluster.Acknowledge(receipt)
+		return
+	}
+	n.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
+}
+
+// sendAgain sends links once more that other nodes may not have got.
+func (n *Node) sendAgain() {
+	if n.opt.Cluster == nil {
+		return
+	}
+	unsent := 0
+	n.each(func(s *crawl.Shard, _ time.Time) { unsent += s.Unsent() })
+	if unsent == 0 {
+		return
+	}
+	for p := range n.owners {
+		if !n.has(weburl.Partition(p)) {
+			n.tell(crawl.Resend{To: weburl.Partition(p)})
+		}
+	}
+}
