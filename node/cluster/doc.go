@@ -1,0 +1,20 @@
+// Package cluster shares one crawl among several nodes, which know one another by NATS servers alone.
+//
+// A partition's records are in a log that the servers keep (package log). Which node may append to it the log itself
+// says: an entry that does not follow the last one is refused. So two nodes never both have a partition, whatever
+// clocks and networks do. All else here only decides who should have which, and sees to it that no host is asked by
+// two.
+//
+// Each node keeps a lease: an entry that it writes anew every second, each time behind its own last one. A node whose
+// entry has not changed for Options.Lease is declared dead, by an entry behind its last one. From then on it cannot
+// write its own, and it has stopped before: it fails when it has not heard for most of a lease that its entry was
+// written. Partitions of a node that is dead, or has ended, are taken by the others.
+//
+// Who should have which partition follows from the names of the nodes that are alive (Assign). A node gives what it
+// should not have, in order; it takes what it should have, as soon as nobody says that it has it.
+//
+// All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
+// whole crawl, and a node that takes a partition has little left to read.
+//
+// Read members.go for what is decided, then cluster.go.
+package cluster

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/clock"
+)
+
+// ErrLease says that a node may no longer work: others may have taken its partitions.
+var ErrLease = errors.New("cluster: the node has lost its lease")
+
+// ErrName says that another node of that name is at work.
+var ErrName = errors.New("cluster: another node has this name")
+
+// lease is a node's entry in the bucket. One goroutine at a time uses it.
+type lease struct {
+	bucket   jetstream.KeyValue
+	state    State
+	revision uint64
+}
+
+// answerTime is how long is waited for a server's answer.
+const answerTime = 2 * time.Second
+
+// open finds the entry of the node's last run, if there is one. Where another directory's node had the name, it waits
+// out that one's lease. It returns ErrName if that one is at work.
+func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) error {
+	last, revision, err := l.read(ctx)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil
+	}
+	if err == nil && last.Instance != l.state.Instance && !last.Ended {
+		if err := c.Sleep(ctx, long); err != nil {
+			return fmt.Errorf("cluster: wait for the lease of %s to end: %w", l.state.Node, err)
+		}
+		before := revision
+		if last, revision, err = l.read(ctx); err == nil && revision != before && !last.Ended {
+			return fmt.Errorf("%w: %s is at work with another data directory: stop it, or give this one another name", ErrName, l.state.Node)
+		}
+	}
+	l.revision, l.state.Beat = revision, last.Beat
+	return err
+}
+
+// renew writes the entry. It returns ErrLease if another has written behind the last one.
+func (l *lease) renew(ctx context.Context) error {
+	l.state.Beat++
+	raw, err := json.Marshal(l.state)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := l.bucket.Update(ctx, l.state.Node, raw, l.revision)
+	if isOccupied(err) { // by a try before whose answer was lost, or by another
+		last, found, readErr := l.read(ctx)
+		switch {
+		case readErr != nil:
+			return readErr
+		case last.Instance != l.state.Instance || last.Ended != l.state.Ended || last.Beat > l.state.Beat:
+			return fmt.Errorf("%w: %s was declared dead", ErrLease, l.state.Node)
+		}
+		l.revision = found
+		revision, err = l.bucket.Update(ctx, l.state.Node, raw, l.revision)
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: write the lease: %w", err)
+	}
+	l.revision = revision
+	return nil
+}
+
+func (l *lease) read(ctx context.Context) (s State, revision uint64, err error) {
+	entry, err := l.bucket.Get(ctx, l.state.Node)
+	if err != nil {
+		return s, 0, fmt.Errorf("cluster: read the lease: %w", err)
+	}
+	if err := json.Unmarshal(entry.Value(), &s); err != nil {
+		return s, 0, fmt.Errorf("cluster: the lease of %s: %w", l.state.Node, err)
+	}
+	return s, entry.Revision(), nil
+}
+
+// expire declares another node dead, unless it has written since.
+func expire(ctx context.Context, bucket jetstream.KeyValue, s Seen) error {
+	s.Ended, s.Partitions, s.Known = true, nil, nil
+	raw, err := json.Marshal(s.State)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if _, err := bucket.Update(ctx, s.Node, raw, s.Revision); err != nil && !isOccupied(err) {
+		return fmt.Errorf("cluster: end the lease of %s: %w", s.Node, err)
+	}
+	return nil
+}
+
+// isOccupied tells whether a server says that an entry has been written behind the one that was named.
+func isOccupied(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
