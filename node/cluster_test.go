@@ -109,7 +109,8 @@ func (m *member) leave() {
 	if err := <-m.ran; err != nil {
 		m.t.Error(err)
 	}
-	if err := errors.Join(m.part.Close(m.t.Context(), true), m.Node.Close()); err != nil {
+	m.part.Stay()
+	if err := errors.Join(m.Node.Close(), m.part.Close(m.t.Context(), true)); err != nil {
 		m.t.Error(err)
 	}
 	m.conn.Close()

@@ -36,6 +36,15 @@ func Exists(fsys vfs.FS, path string) bool {
 	return err == nil
 }
 
+// PartitionsAt returns how many partitions the data directory at a path has; otherwise, if there is none.
+func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
+	if !Exists(fsys, path) {
+		return otherwise, nil
+	}
+	f, err := format.ReadInfo(fsys, path)
+	return f.Partitions, err
+}
+
 // openDirectory locks the data directory at path and reads its format. Where make is set it makes one of the
 // given number of partitions if there is none, and raises the format of one whose keys are this program's.
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {

@@ -17,6 +17,9 @@ var (
 	ErrReadOnly = errors.New("store: opened read-only")
 	ErrClosed   = errors.New("store: closed")
 
+	// ErrCluster is of a directory of a cluster that is opened to be written alone, and the reverse.
+	ErrCluster = errors.New("store: records of a cluster belong to its log")
+
 	// ErrDiskFull matches every error that says "no space left on device". The store then refuses
 	// all further writes; it can still be read, closed, and opened again.
 	ErrDiskFull = format.ErrDiskFull

@@ -152,6 +152,24 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 	return f, all.Records, nil
 }
 
+// checkCluster returns ErrCluster if the directory is a cluster's and is opened to be written without its log, or has
+// records that no log has.
+func (s *Store) checkCluster() error {
+	for p := range weburl.Partition(s.dir.partitions) {
+		counters, err := s.Counters(p)
+		if err != nil {
+			return err
+		}
+		switch logged := counters.Place != (log.Place{}); {
+		case logged && s.options.Log == nil:
+			return fmt.Errorf("%w: %s is a node's of a cluster, and can be read here, but written only by freshet serve --nats", ErrCluster, s.dir.path)
+		case !logged && counters.Records > 0 && s.options.Log != nil:
+			return fmt.Errorf("%w: %s was crawled by one machine alone: give the node an empty directory", ErrCluster, s.dir.path)
+		}
+	}
+	return nil
+}
+
 // applyHere applies a record that changes nothing but where captures lie, or takes off the disk what rows say no more. It
 // reports whether the record is of that kind.
 func (st *state) applyHere(p weburl.Partition, r Record) bool {

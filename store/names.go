@@ -16,7 +16,8 @@ var topNames = []string{
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
 	format.IndexDir + "/",
 	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
-	"lost+found/", // of the file system, where the directory is the top of one
+	"cluster.json", // of a node of a cluster
+	"lost+found/",  // of the file system, where the directory is the top of one
 }
 
 // leftover reports whether a name is of a file that is complete only under another one, or of a snapshot on its
@@ -27,7 +28,7 @@ func leftover(name string) bool {
 		return true
 	}
 	of, is := strings.CutSuffix(name, ".new")
-	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, "crawl.log"}, of)
+	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, "crawl.log", "cluster.json"}, of)
 }
 
 // maxPID is the largest number of a process.

@@ -206,6 +206,11 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := s.openHomes(); err != nil {
 		return nil, err
 	}
+	if !o.ReadOnly {
+		if err := s.checkCluster(); err != nil {
+			return nil, err
+		}
+	}
 	s.state = newState(s.keys, s.db, s.large)
 	var noted []order
 	if s.orders, noted, err = openOrders(s.fs, dir, o.ReadOnly); err != nil {

@@ -56,6 +56,7 @@ type crawlSettings struct {
 	logLevel      string
 	fleet         string
 	refresh       refreshSettings
+	cluster       clusterSettings
 	watch         func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
 	ends          bool                           // when forTime has passed all is done, and no limit was met
 
@@ -137,6 +138,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
 	flags.IntVar(o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
 	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
+	s.cluster.declare(flags)
 	flags.Var(&s.clock, "clock", "how many seconds of the crawl's clock go into one, for trials on a web of your own; with @TIME since then, so that every run agrees")
 	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
 
@@ -441,12 +443,19 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if err != nil {
 		return command.Usage(fmt.Errorf("--sink-uses: %w", err))
 	}
+	if len(s.cluster.servers) > 0 && d == nil {
+		return command.Usage(errors.New("--nats: only freshet serve is a node of a cluster: a crawl that ends would not know when all nodes are done"))
+	}
 	limitMemory(options.Memory)
+	member, err := s.cluster.join(cmd.Context(), &options)
+	if err != nil {
+		return err
+	}
 	news := newPublisher(s.feed, &options)
 	plant(&options)
 	engine, err := patiently(cmd.Context(), options.Dir, func() (*node.Node, error) { return node.Open(options) })
 	if err != nil {
-		return crawlError(err)
+		return crawlError(errors.Join(err, member.leave(false)))
 	}
 	steering := steerer{engine: engine}
 	if d != nil {
@@ -455,13 +464,12 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	}
 	front, err := serveStatus(steering, options, open, news)
 	if err != nil {
-		engine.Close()
-		return err
+		return errors.Join(err, engine.Close(), member.leave(false))
 	}
 	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine.Store()), news.hand(engine.Store(), uses)); err != nil {
 		news.end()
 		front.stop()
-		return errors.Join(err, news.close(), engine.Close())
+		return errors.Join(err, news.close(), engine.Close(), member.leave(false))
 	}
 	news.sweepQueries()
 	soft, hard, stop := interruptible(cmd.Context())
@@ -475,7 +483,11 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if s.watch != nil {
 		unwatch = s.watch(engine)
 	}
+	if err := member.begin(soft, engine); err != nil {
+		engine.Fail(err)
+	}
 	summary, err := engine.Run(soft, hard)
+	member.stay()
 	status := engine.Status()
 	unwatch()
 	progress.stop()
@@ -489,6 +501,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	front.stop()
 	if closing := errors.Join(news.close(), engine.Close()); err == nil {
 		err = closing
+	}
+	if leaving := member.leave(err == nil); err == nil {
+		err = leaving
 	}
 	if asJSON {
 		if encoding := json.NewEncoder(cmd.OutOrStdout()).Encode(summary); err == nil {

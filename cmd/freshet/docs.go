@@ -51,6 +51,8 @@ func unitOf(f *pflag.Flag) string {
 		return "true or false"
 	case "string":
 		return "text"
+	case "stringSlice":
+		return "texts, with commas between them"
 	case "int", "int64", "uint32", "float64":
 		return unitNames[f.Name]
 	default:
@@ -60,7 +62,7 @@ func unitOf(f *pflag.Flag) string {
 
 // unitNames are those of settings that are plain numbers.
 var unitNames = map[string]string{
-	"partitions": "partitions", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
+	"partitions": "partitions", "nats-replicas": "servers", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
 	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
 	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",
 }

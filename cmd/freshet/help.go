@@ -22,7 +22,7 @@ type section struct {
 
 // commandSections are the commands as help lists them.
 var commandSections = []section{
-	{"Crawl", []string{"crawl", "serve", "demo", "subscribe"}},
+	{"Crawl", []string{"crawl", "serve", "demo", "subscribe", "cluster"}},
 	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
 	{"Steer", []string{"add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"}},
 	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate"}},
@@ -37,6 +37,7 @@ var settingSections = []section{
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},
 	{"Serving", []string{"index", "query-log", "query-log-age", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
+	{"Many machines", []string{"nats", "cluster", "node", "nats-replicas", "nats-creds", "nats-ca"}},
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 

@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 		pagesCommand(), historyCommand(), catCommand(), textCommand(), searchCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
 		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
-		doctorCommand(), seenCommand(), labCommand(),
+		doctorCommand(), seenCommand(), labCommand(), clusterCommand(),
 		urlCommand(), robotsCommand(), configCommand(), versionCommand(),
 	)
 	root.AddCommand(plan.Commands()...)

@@ -65,6 +65,9 @@ func (o Options) check() error {
 	return nil
 }
 
+// Streams returns how many streams a log of so many partitions has: each is a group of servers that agree.
+func Streams(partitions int) int { return (partitions + 3) / 4 }
+
 // ErrOther says that a cluster differs from what a node takes it for.
 var ErrOther = errors.New("cluster: it is another one")
 
@@ -77,9 +80,11 @@ type Cluster struct {
 	node    Node
 	parcels atomic.Uint64 // the number of the last one
 
-	life context.Context // ends with Close, and when the lease is lost
-	end  context.CancelFunc
-	work sync.WaitGroup
+	life  context.Context // ends with Close, and when the lease is lost
+	end   context.CancelFunc
+	work  sync.WaitGroup
+	stay  context.CancelFunc
+	moves sync.WaitGroup
 
 	heard map[weburl.Partition][]*nats.Subscription // what is sent to partitions: the mover's
 
@@ -107,8 +112,12 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: o.Cluster + "-nodes", Storage: jetstream.FileStorage, Replicas: o.Replicas,
+	var bucket jetstream.KeyValue
+	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
+		bucket, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: o.Cluster + "-nodes", Storage: jetstream.FileStorage, Replicas: o.Replicas,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
@@ -119,14 +128,40 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Version: o.Version}},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
-	if err := c.agree(ctx); err != nil {
+	c.stay = func() {}
+	if err := insist(ctx, o.Clock, c.agree); err != nil {
 		return nil, err
 	}
 	if err := c.lease.open(ctx, o.Clock, o.Lease); err != nil {
 		return nil, err
 	}
-	return c, c.renew(ctx)
+	return c, insist(ctx, o.Clock, c.renew)
 }
+
+// insist asks servers for something until they answer or ctx ends: they may not have found one another yet, or have to
+// agree on a leader.
+func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error) error {
+	for {
+		within, cancel := context.WithTimeout(ctx, answerTime)
+		err := ask(within)
+		cancel()
+		if !unanswered(err) {
+			return err
+		}
+		if c.Sleep(ctx, tryAgain) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// unanswered tells whether it is worth while to ask again.
+func unanswered(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503
+}
+
+const tryAgain = 100 * time.Millisecond
 
 // charter is what all nodes of a cluster must have in common. Its key is no node's name.
 type charter struct {
@@ -201,17 +236,24 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.check) })
-	moving, stop := context.WithCancel(moving)
-	context.AfterFunc(c.life, stop)
-	c.work.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })
+	moving, c.stay = context.WithCancel(moving)
+	context.AfterFunc(c.life, c.stay)
+	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })
 	return nil
 }
 
-// Close ends the node's part in the cluster. Orderly says that the node has ended all its work, so that others may have
+// Stay ends all moves, and waits for the one that is under way. What the node has it goes on with, and its lease too.
+func (c *Cluster) Stay() {
+	c.stay()
+	c.moves.Wait()
+}
+
+// Close ends the node's part in the cluster, after Stay. Orderly says that the node has ended all its work, so that others may have
 // its partitions at once.
 func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	orderly = orderly && c.life.Err() == nil
 	c.end()
+	c.moves.Wait()
 	c.work.Wait()
 	for p := range weburl.Partition(c.options.Partitions) {
 		c.unlisten(p)

@@ -31,7 +31,13 @@ const answerTime = 2 * time.Second
 // open finds the entry of the node's last run, if there is one. Where another directory's node had the name, it waits
 // out that one's lease. It returns ErrName if that one is at work.
 func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) error {
-	last, revision, err := l.read(ctx)
+	var last State
+	var revision uint64
+	read := func(ctx context.Context) (err error) {
+		last, revision, err = l.read(ctx)
+		return err
+	}
+	err := insist(ctx, c, read)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil
 	}
@@ -40,7 +46,7 @@ func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) er
 			return fmt.Errorf("cluster: wait for the lease of %s to end: %w", l.state.Node, err)
 		}
 		before := revision
-		if last, revision, err = l.read(ctx); err == nil && revision != before && !last.Ended {
+		if err = insist(ctx, c, read); err == nil && revision != before && !last.Ended {
 			return fmt.Errorf("%w: %s is at work with another data directory: stop it, or give this one another name", ErrName, l.state.Node)
 		}
 	}
@@ -63,7 +69,7 @@ func (l *lease) renew(ctx context.Context) error {
 		switch {
 		case readErr != nil:
 			return readErr
-		case last.Instance != l.state.Instance || last.Ended != l.state.Ended || last.Beat > l.state.Beat:
+		case last.Instance != l.state.Instance || last.Ended && !l.state.Ended || last.Beat > l.state.Beat:
 			return fmt.Errorf("%w: %s was declared dead", ErrLease, l.state.Node)
 		}
 		l.revision = found

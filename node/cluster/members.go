@@ -39,9 +39,9 @@ type members struct {
 	counted    []string
 }
 
-// steady is for how long the nodes that count must have been the same before a node takes partitions: so that those
-// who start together do not take all first and then give.
-const steady = 3 * time.Second
+// steady is the part of a lease for which the nodes that count must have been the same before partitions move: so that
+// those who start together do not take all first and then give.
+const steady = 3
 
 func newMembers(self string, partitions int, lease time.Duration, now time.Time) *members {
 	return &members{self: self, partitions: partitions, lease: lease, others: map[string]Seen{}, had: map[weburl.Partition]bool{}, changed: now}
@@ -83,7 +83,7 @@ func (m *members) plan(now time.Time) (p Plan) {
 	if !slices.Equal(counted, m.counted) {
 		m.counted, m.changed = counted, now
 	}
-	calm := now.Sub(m.changed) >= steady
+	calm := now.Sub(m.changed) >= m.lease/steady
 	for i, owner := range Assign(m.partitions, counted) {
 		partition := weburl.Partition(i)
 		switch mine := m.had[partition]; {

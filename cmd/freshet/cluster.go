@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
+	"freshet/log/jetstream"
+	"freshet/node"
+	"freshet/node/cluster"
+	"freshet/store"
+)
+
+// clusterSettings say which cluster a node is of.
+type clusterSettings struct {
+	servers  []string // of NATS
+	name     string
+	node     string
+	replicas int
+	creds    string
+	ca       string
+}
+
+// declareServers declares where a cluster is found.
+func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222; empty: the crawl is this machine's alone")
+	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster of --nats")
+	flags.StringVar(&s.creds, "nats-creds", "", "file of credentials for --nats")
+	flags.StringVar(&s.ca, "nats-ca", "", "PEM file of the authority that signs the certificates of --nats; empty: those that the machine knows")
+}
+
+func (s *clusterSettings) declare(flags *pflag.FlagSet) {
+	s.declareServers(flags)
+	flags.StringVar(&s.node, "node", "", "name of this node of the cluster; empty: the machine's name")
+	flags.IntVar(&s.replicas, "nats-replicas", 3, "servers of --nats that keep every record: 1, 3 or 5")
+}
+
+// connectTime is how long is waited for the servers of a cluster at the start.
+const connectTime = time.Minute
+
+// connect connects to the servers.
+func (s *clusterSettings) connect() (*nats.Conn, error) {
+	options := []nats.Option{nats.Name("freshet " + s.node), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond)}
+	if s.creds != "" {
+		options = append(options, nats.UserCredentials(s.creds))
+	}
+	if s.ca != "" {
+		options = append(options, nats.RootCAs(s.ca))
+	}
+	conn, err := nats.Connect(strings.Join(s.servers, ","), options...)
+	if err != nil {
+		return nil, fmt.Errorf("--nats: %w: is a NATS server at work at %s?", err, hosts(s.servers))
+	}
+	return conn, nil
+}
+
+// hosts returns the hosts of servers, without the passwords that their URLs may have.
+func hosts(servers []string) string {
+	var all []string
+	for _, one := range servers {
+		all = append(all, one[strings.LastIndexAny(one, "@/")+1:])
+	}
+	return strings.Join(all, ", ")
+}
+
+// membership is a node's part in a cluster.
+type membership struct {
+	conn *nats.Conn
+	part *cluster.Cluster
+}
+
+// join joins the cluster, if there is one, and has the options say so.
+func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membership, error) {
+	if len(s.servers) == 0 {
+		return &membership{}, nil
+	}
+	machine, err := os.Hostname()
+	if err != nil && s.node == "" {
+		return nil, command.Usage(errors.New("--node is needed: the machine has no name"))
+	}
+	s.node = cmp.Or(s.node, strings.ToLower(strings.SplitN(machine, ".", 2)[0]))
+	if o.Partitions, err = store.PartitionsAt(vfs.Default, o.Dir, o.Partitions); err != nil {
+		return nil, err
+	}
+	instance, err := cluster.Instance(vfs.Default, o.Dir, s.name)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	part, err := s.part(ctx, conn, cluster.Options{
+		Cluster: s.name, Node: s.node, Instance: instance, Version: version(), Partitions: o.Partitions,
+		Replicas: s.replicas, Clock: clock.Real(), Logger: o.Logger,
+	})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	o.Cluster = part
+	return &membership{conn, part}, nil
+}
+
+// part returns a node's part in the cluster that a connection leads to.
+func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.Options) (*cluster.Cluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	entries, err := jetstream.Open(ctx, conn, jetstream.Options{
+		Cluster: s.name, Partitions: o.Partitions, Streams: cluster.Streams(o.Partitions), Replicas: s.replicas,
+	}, o.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("%w: do the servers have JetStream, and are there as many as --nats-replicas %d?", err, s.replicas)
+	}
+	return cluster.Join(ctx, conn, entries, o)
+}
+
+// begin has the node take partitions, until ctx ends.
+func (m *membership) begin(ctx context.Context, n *node.Node) error {
+	if m.part == nil {
+		return nil
+	}
+	return m.part.Begin(ctx, n)
+}
+
+// stay ends all moves of partitions.
+func (m *membership) stay() {
+	if m.part != nil {
+		m.part.Stay()
+	}
+}
+
+// leave ends the node's part, after the node. Orderly says that all its work has ended.
+func (m *membership) leave(orderly bool) error {
+	if m.part == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	err := m.part.Close(ctx, orderly)
+	m.conn.Close()
+	return err
+}
+
+func clusterCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cluster", Short: "Look at a cluster of crawlers, or try one out on this machine", Args: command.GroupArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(clusterStatusCommand(), clusterDevCommand())
+	return cmd
+}
+
+func clusterStatusCommand() *cobra.Command {
+	var s clusterSettings
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "Tell which nodes a cluster has", Args: command.NoArgs,
+		Long: "Tells of each node whether it is alive, how many partitions it has and how many pages of these it knows. A\n" +
+			"node that has said nothing for ten seconds is silent: the others declare it dead and take its partitions.",
+		Example: "  freshet cluster status --nats nats://a:4222",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(s.servers) == 0 {
+				return command.Usage(errors.New("--nats is needed: the servers of the cluster"))
+			}
+			conn, err := s.connect()
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			nodes, err := cluster.Nodes(cmd.Context(), conn, s.name)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(nodes)
+			}
+			return printNodes(cmd.OutOrStdout(), nodes)
+		},
+	}
+	s.declareServers(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printNodes(out io.Writer, nodes []cluster.Member) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tlast heard of\tversion")
+	for _, n := range nodes {
+		pages := int64(0)
+		for _, known := range n.Known {
+			pages += known
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s ago\t%s\n", n.Node, n.Health, len(n.Partitions), units.Count(pages),
+			command.ShortDuration(time.Duration(n.Age*1e9).Round(time.Second)), n.Version)
+	}
+	return w.Flush()
+}
