@@ -131,6 +131,9 @@ func (n *Node) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := n.store.CheckAlone(); err != nil {
+		return err
+	}
 	if n.log, err = openLog(n.opt.FS, n.opt.Dir); err != nil {
 		return err
 	}

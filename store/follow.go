@@ -47,8 +47,11 @@ type groupedRecord struct {
 func (s *Store) appendToLog(st *state) error {
 	staged := s.applied[s.appended:]
 	s.appended = len(s.applied)
-	if s.options.Log == nil || len(staged) == 0 {
+	if len(staged) == 0 {
 		return nil
+	}
+	if s.options.Log == nil {
+		return s.CheckAlone()
 	}
 	groups, err := s.groupsOf(st, staged)
 	if err != nil {
@@ -152,20 +155,27 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 	return f, all.Records, nil
 }
 
-// checkCluster returns ErrCluster if the directory is a cluster's and is opened to be written without its log, or has
-// records that no log has.
-func (s *Store) checkCluster() error {
+// openCluster finds out whether the directory is a cluster's. It returns ErrCluster if it has records that no log has, and
+// is opened with one.
+func (s *Store) openCluster() error {
 	for p := range weburl.Partition(s.dir.partitions) {
 		counters, err := s.Counters(p)
 		if err != nil {
 			return err
 		}
-		switch logged := counters.Place != (log.Place{}); {
-		case logged && s.options.Log == nil:
-			return fmt.Errorf("%w: %s is a node's of a cluster, and can be read here, but written only by freshet serve --nats", ErrCluster, s.dir.path)
-		case !logged && counters.Records > 0 && s.options.Log != nil:
+		logged := counters.Place != (log.Place{})
+		s.ofCluster = s.ofCluster || logged
+		if !logged && counters.Records > 0 && s.options.Log != nil {
 			return fmt.Errorf("%w: %s was crawled by one machine alone: give the node an empty directory", ErrCluster, s.dir.path)
 		}
+	}
+	return nil
+}
+
+// CheckAlone returns ErrCluster if the directory is a cluster's: without the cluster's log no record is written.
+func (s *Store) CheckAlone() error {
+	if s.ofCluster && s.options.Log == nil {
+		return fmt.Errorf("%w: %s is a node's of a cluster, and is written only by freshet serve --nats", ErrCluster, s.dir.path)
 	}
 	return nil
 }

@@ -197,3 +197,38 @@ func TestFollowPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestDirectoryOfCluster holds that a cluster's directory is written by no crawl of one machine, and can be checked; and
+// that one which was crawled alone is not taken into a cluster.
+func TestDirectoryOfCluster(t *testing.T) {
+	o := logged(&memoryLog{})
+	s := storetest.Open(t, o)
+	storetest.NewWorkload(t, 1, 60).Run(s, 20)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Log = nil
+	s, err := store.Open("data", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // with the error of the record that is refused
+	storetest.Verify(t, s)
+	if err := s.CheckAlone(); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("a crawl of one machine: %v, want ErrCluster", err)
+	}
+	if _, err := s.Apply(&store.Gated{Host: "page.test"}); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("a record without the log: %v, want ErrCluster", err)
+	}
+
+	alone := storetest.Options(vfs.NewMem())
+	s = storetest.Open(t, alone)
+	storetest.Discover(t, s, "http://page.test/")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alone.Log = &memoryLog{}
+	if _, err := store.Open("data", alone); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("a directory of one machine in a cluster: %v, want ErrCluster", err)
+	}
+}

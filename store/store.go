@@ -133,6 +133,7 @@ type Store struct {
 	rolledBack uint64 // records that were on disk once, and were not at Open
 	unreadable error  // why the high-water file could not be read
 	damaged    atomic.Pointer[damage]
+	ofCluster  bool
 	moved      moved
 
 	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
@@ -206,10 +207,8 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := s.openHomes(); err != nil {
 		return nil, err
 	}
-	if !o.ReadOnly {
-		if err := s.checkCluster(); err != nil {
-			return nil, err
-		}
+	if err := s.openCluster(); err != nil {
+		return nil, err
 	}
 	s.state = newState(s.keys, s.db, s.large)
 	var noted []order
@@ -219,7 +218,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if o.ReadOnly {
 		return s, nil
 	}
-	if o.Log != nil { // what was ordered is in the log, or whoever ordered it was told that it failed
+	if s.ofCluster || o.Log != nil { // what was ordered is in the log, or whoever ordered it was told that it failed
 		return s, nil
 	}
 	if err := errors.Join(s.resumePurges(), s.resumeOrders(noted)); err != nil {
