@@ -161,12 +161,12 @@ func TestCluster(t *testing.T) {
 	pages := int64(9*60 + 1)
 	wait := func(what string, is func() bool) {
 		t.Helper()
-		within := time.Now().Add(time.Minute)
+		within := clock.Real().Now().Add(time.Minute)
 		for !is() {
-			if time.Now().After(within) {
+			if clock.Real().Now().After(within) {
 				t.Fatalf("%s: not within a minute; stored %d %d", what, first.stored(), second.stored())
 			}
-			time.Sleep(20 * time.Millisecond)
+			_ = clock.Real().Sleep(t.Context(), 20*time.Millisecond)
 		}
 	}
 	wait("all nodes work", func() bool {

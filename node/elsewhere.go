@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -74,8 +75,9 @@ func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
 }
 
 // Take begins to crawl a partition, whose rows here are as its log has them. Its last owner neither asks for its pages
-// nor appends to its log any more. Each of its hosts waits out its own interval.
-func (n *Node) Take(p weburl.Partition) error {
+// nor appends to its log any more. Each of its hosts waits out its own interval. When ctx ends it waits no longer: the
+// node is to be closed then.
+func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()
 	if n.has(p) {
@@ -83,7 +85,7 @@ func (n *Node) Take(p weburl.Partition) error {
 	}
 	l := n.loops[int(p)%len(n.loops)]
 	n.owners[p].Store(int32(l.number))
-	if _, err := n.await(l, l.order(crawl.Take{Partition: p})); err != nil {
+	if err := n.moved(ctx, l, crawl.Take{Partition: p}); err != nil {
 		n.owners[p].Store(nobody)
 		return fmt.Errorf("crawl: take partition %d: %w", p, err)
 	}
@@ -91,15 +93,31 @@ func (n *Node) Take(p weburl.Partition) error {
 	return nil
 }
 
-// Give stops to crawl a partition. When it returns nothing of it is asked for, and all of it is in its log.
-func (n *Node) Give(p weburl.Partition) error {
+// moved waits until a shard has taken or given a partition.
+func (n *Node) moved(ctx context.Context, l *loop, o crawl.Order) error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := n.await(l, l.order(o))
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Give stops to crawl a partition. When it returns nothing of it is asked for, and all of it is in its log. When ctx
+// ends it waits no longer, as Take.
+func (n *Node) Give(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()
 	if !n.has(p) {
 		return nil
 	}
 	l := n.ownerOf(p)
-	if _, err := n.await(l, l.order(crawl.Give{Partition: p})); err != nil {
+	if err := n.moved(ctx, l, crawl.Give{Partition: p}); err != nil {
 		return fmt.Errorf("crawl: give partition %d: %w", p, err)
 	}
 	n.owners[p].Store(nobody)

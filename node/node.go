@@ -56,7 +56,6 @@ type Node struct {
 	quit    chan struct{} // closed by Close: the loops end
 	started bool          // the loops were
 	ran     atomic.Bool   // Run has been called
-	over    chan struct{} // closed when it has ended: no order is carried out any more
 
 	fault  sync.Once
 	err    error         // what ended the crawl early; set before failed is closed
@@ -84,7 +83,6 @@ func Open(opt Options) (*Node, error) {
 		backlog: make(chan struct{}, mostBacklog),
 		groups:  make(chan *group, opt.Shards),
 		quit:    make(chan struct{}),
-		over:    make(chan struct{}),
 		failed:  make(chan struct{}),
 	}
 	if err := n.divide(); err != nil {
@@ -270,7 +268,6 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 		<-l.over
 	}
 
-	close(n.over)
 	n.giveUp()
 	close(stopTicking)
 	stopKeeping()

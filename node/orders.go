@@ -47,8 +47,6 @@ func (n *Node) await(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
 		return crawl.Reply{}, fmt.Errorf("crawl: it has stopped: %w", n.err)
 	case <-l.ended:
 		return crawl.Reply{}, errClosed
-	case <-n.over:
-		return crawl.Reply{}, errClosed
 	}
 }
 

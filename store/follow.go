@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fxamacker/cbor/v2"
@@ -160,6 +161,9 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 func (s *Store) openCluster() error {
 	for p := range weburl.Partition(s.dir.partitions) {
 		counters, err := s.Counters(p)
+		if s.options.Log == nil && errors.Is(err, ErrCorrupt) { // whoever reads the row is told
+			continue
+		}
 		if err != nil {
 			return err
 		}

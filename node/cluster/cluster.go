@@ -28,8 +28,9 @@ type Node interface {
 	// Follow applies what others have appended to the log of a partition that the node does not have.
 	Follow(weburl.Partition, ...store.Group) error
 	// Take begins to crawl a partition whose log has been applied to its end; Give stops that.
-	Take(weburl.Partition) error
-	Give(weburl.Partition) error
+	// When the context ends they wait no longer.
+	Take(context.Context, weburl.Partition) error
+	Give(context.Context, weburl.Partition) error
 	// Arrive takes in links from other nodes, Receive the word that links are taken in there.
 	Arrive(crawl.Parcel)
 	Receive(crawl.Receipt)
@@ -365,7 +366,7 @@ func (c *Cluster) move(ctx context.Context) {
 		}
 	}
 	for _, p := range plan.Give {
-		if ctx.Err() != nil || !report(c.give(p), "a partition cannot be given", "partition", p) {
+		if ctx.Err() != nil || !report(c.give(ctx, p), "a partition cannot be given", "partition", p) {
 			return
 		}
 	}
@@ -402,8 +403,8 @@ func (c *Cluster) claim(p weburl.Partition, has bool) {
 }
 
 // give gives a partition up. The next entry of the lease says so.
-func (c *Cluster) give(p weburl.Partition) error {
-	if err := c.node.Give(p); err != nil {
+func (c *Cluster) give(ctx context.Context, p weburl.Partition) error {
+	if err := c.node.Give(ctx, p); err != nil {
 		return err
 	}
 	c.claim(p, false)
@@ -439,7 +440,7 @@ func (c *Cluster) take(ctx context.Context, p weburl.Partition) (err error) {
 	if err := c.listen(p); err != nil {
 		return err
 	}
-	if err := c.node.Take(p); err != nil {
+	if err := c.node.Take(ctx, p); err != nil {
 		return err
 	}
 	c.options.Logger.Info("takes a partition", "partition", p)
