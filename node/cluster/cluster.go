@@ -72,12 +72,26 @@ func Streams(partitions int) int { return (partitions + 3) / 4 }
 // ErrOther says that a cluster differs from what a node takes it for.
 var ErrOther = errors.New("cluster: it is another one")
 
+// wire carries messages, which may be lost, as a *nats.Conn does.
+type wire interface {
+	Publish(subject string, data []byte) error
+	Subscribe(subject string, handle nats.MsgHandler) (*nats.Subscription, error)
+}
+
+// bucket keeps entries, of which each write says behind which one it comes, as a jetstream.KeyValue does.
+type bucket interface {
+	Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error)
+	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (revision uint64, err error)
+	Update(ctx context.Context, key string, value []byte, behind uint64) (revision uint64, err error)
+	WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error)
+}
+
 // Cluster is a node's part of a cluster. Make one with Join, give it the node with Begin, end it with Close.
 type Cluster struct {
 	options Options
-	conn    *nats.Conn
+	wire    wire
 	log     log.Log
-	bucket  jetstream.KeyValue
+	bucket  bucket
 	node    Node
 	parcels atomic.Uint64 // the number of the last one
 
@@ -95,7 +109,7 @@ type Cluster struct {
 	members *members
 	pages   []int64
 
-	writing sync.Mutex // of the lease
+	writing chan struct{} // a token: who writes the lease has it
 	lease   lease
 }
 
@@ -123,13 +137,19 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
 	}
+	return join(ctx, conn, bucket, entries, o)
+}
+
+// join makes a node's part of a cluster, and writes the first entry of its lease.
+func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Options) (*Cluster, error) {
 	c := &Cluster{
-		options: o, conn: conn, log: entries, bucket: bucket, heard: map[weburl.Partition][]*nats.Subscription{},
+		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]*nats.Subscription{},
 		members: newMembers(o.Node, o.Partitions, o.Lease, o.Clock.Now()),
 		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Version: o.Version}},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.stay = func() {}
+	c.writing = make(chan struct{}, 1)
 	if err := insist(ctx, o.Clock, c.agree); err != nil {
 		return nil, err
 	}
@@ -285,8 +305,12 @@ func (c *Cluster) heart() {
 
 // renew writes the node's entry as its state is now.
 func (c *Cluster) renew(ctx context.Context) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	s := &c.lease.state
 	if !s.Ended {
 		c.mu.Lock()
@@ -520,7 +544,7 @@ func (c *Cluster) subject(kind string, p weburl.Partition) string {
 // listen takes in what is sent to a partition.
 func (c *Cluster) listen(p weburl.Partition) error {
 	in := &inbound{to: p, partial: map[weburl.Partition]*message{}}
-	links, err := c.conn.Subscribe(c.subject("links", p), func(m *nats.Msg) {
+	links, err := c.wire.Subscribe(c.subject("links", p), func(m *nats.Msg) {
 		parcel, whole, err := in.add(m.Data)
 		if err != nil {
 			c.options.Logger.Error("links from another node cannot be read", "error", err)
@@ -532,7 +556,7 @@ func (c *Cluster) listen(p weburl.Partition) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	c.heard[p] = append(c.heard[p], links)
-	receipts, err := c.conn.Subscribe(c.subject("receipts", p), func(m *nats.Msg) {
+	receipts, err := c.wire.Subscribe(c.subject("receipts", p), func(m *nats.Msg) {
 		var r crawl.Receipt
 		if err := json.Unmarshal(m.Data, &r); err != nil || r.From != p {
 			c.options.Logger.Error("a receipt from another node cannot be read", "error", err)
@@ -559,7 +583,7 @@ func (c *Cluster) unlisten(p weburl.Partition) {
 func (c *Cluster) Send(p crawl.Parcel) {
 	messages, err := encodeParcel(p, c.parcels.Add(1))
 	for i := 0; err == nil && i < len(messages); i++ {
-		err = c.conn.Publish(c.subject("links", p.To), messages[i])
+		err = c.wire.Publish(c.subject("links", p.To), messages[i])
 	}
 	if err != nil {
 		c.options.Logger.Warn("links are not sent to another node, and will be sent again", "error", err)
@@ -570,7 +594,7 @@ func (c *Cluster) Send(p crawl.Parcel) {
 func (c *Cluster) Acknowledge(r crawl.Receipt) {
 	raw, err := json.Marshal(r)
 	if err == nil {
-		err = c.conn.Publish(c.subject("receipts", r.From), raw)
+		err = c.wire.Publish(c.subject("receipts", r.From), raw)
 	}
 	if err != nil {
 		c.options.Logger.Warn("a receipt is not sent to another node, and will be asked for again", "error", err)

@@ -20,7 +20,7 @@ var ErrName = errors.New("cluster: another node has this name")
 
 // lease is a node's entry in the bucket. One goroutine at a time uses it.
 type lease struct {
-	bucket   jetstream.KeyValue
+	bucket   bucket
 	state    State
 	revision uint64
 }
@@ -94,7 +94,7 @@ func (l *lease) read(ctx context.Context) (s State, revision uint64, err error) 
 }
 
 // expire declares another node dead, unless it has written since.
-func expire(ctx context.Context, bucket jetstream.KeyValue, s Seen) error {
+func expire(ctx context.Context, bucket bucket, s Seen) error {
 	s.Ended, s.Partitions, s.Known = true, nil, nil
 	raw, err := json.Marshal(s.State)
 	if err != nil {

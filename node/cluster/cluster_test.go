@@ -1,0 +1,505 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/clock"
+	"freshet/crawl"
+	"freshet/log"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+var seeds = flag.Int("cluster.seeds", 20, "small clusters that are simulated")
+
+// world is what the nodes of a simulated cluster share, in virtual time: servers that lose answers, tell late and can
+// be cut off, and the truth about who has which partition.
+type world struct {
+	t    *testing.T
+	seed uint64
+
+	mu      sync.Mutex
+	rng     *rand.Rand
+	entries map[string]entry
+	last    uint64 // revision
+	watches []*watcher
+	logs    map[weburl.Partition][]log.Read
+	cut     map[string]bool               // nodes that no server answers
+	holders map[weburl.Partition][]string // who has each partition
+	acked   map[weburl.Partition][][]byte // what was acknowledged, in order
+	moved   int
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	return &world{
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
+		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
+	}
+}
+
+func (w *world) chance(of int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rng.IntN(of) == 0
+}
+
+func (w *world) upTo(d time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.rng.Int64N(int64(d)))
+}
+
+// ask takes the time of a request of a node to the servers. It fails where the node is cut off, and now and then.
+func (w *world) ask(ctx context.Context, node string) error {
+	if err := clock.Real().Sleep(ctx, w.upTo(20*time.Millisecond)); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	cut := w.cut[node] || w.rng.IntN(50) == 0
+	w.mu.Unlock()
+	if cut {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+// answer is the way back of an answer, on which it may be lost.
+func (w *world) answer(ctx context.Context) error {
+	if w.chance(50) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return ctx.Err()
+}
+
+// entry is one of the bucket.
+type entry struct {
+	jetstream.KeyValueEntry
+	key      string
+	value    []byte
+	revision uint64
+}
+
+func (e entry) Key() string      { return e.key }
+func (e entry) Value() []byte    { return e.value }
+func (e entry) Revision() uint64 { return e.revision }
+
+// bucketOf is the bucket as a node sees it.
+type bucketOf struct {
+	*world
+	node string
+}
+
+func (b bucketOf) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if err := b.ask(ctx, b.node); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, ok := b.entries[key]
+	if !ok {
+		return nil, jetstream.ErrKeyNotFound
+	}
+	return e, nil
+}
+
+func (b bucketOf) Create(ctx context.Context, key string, value []byte, _ ...jetstream.KVCreateOpt) (uint64, error) {
+	return b.Update(ctx, key, value, 0)
+}
+
+func (b bucketOf) Update(ctx context.Context, key string, value []byte, behind uint64) (uint64, error) {
+	if err := b.ask(ctx, b.node); err != nil {
+		return 0, err
+	}
+	b.mu.Lock()
+	if b.entries[key].revision != behind {
+		b.mu.Unlock()
+		return 0, jetstream.ErrKeyExists
+	}
+	b.last++
+	e := entry{key: key, value: slices.Clone(value), revision: b.last}
+	b.entries[key] = e
+	for _, w := range b.watches {
+		w.tell(e)
+	}
+	b.mu.Unlock()
+	return e.revision, b.answer(ctx)
+}
+
+func (b bucketOf) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := &watcher{of: b.world, updates: make(chan jetstream.KeyValueEntry, 1<<16)}
+	for _, e := range b.entries {
+		w.tell(e)
+	}
+	b.watches = append(b.watches, w)
+	return w, nil
+}
+
+// watcher tells of entries late, each by itself: they may overtake one another.
+type watcher struct {
+	of      *world
+	updates chan jetstream.KeyValueEntry
+}
+
+func (w *watcher) tell(e entry) {
+	late := time.Duration(w.of.rng.Int64N(int64(300 * time.Millisecond)))
+	time.AfterFunc(late, func() { w.updates <- e })
+}
+
+func (w *watcher) Updates() <-chan jetstream.KeyValueEntry { return w.updates }
+func (w *watcher) Stop() error                             { return nil }
+
+// logOf is the log as a node sees it.
+type logOf struct {
+	*world
+	node string
+}
+
+func (l logOf) Append(ctx context.Context, p weburl.Partition, after log.Place, e log.Entry) (log.Place, error) {
+	_, chain, err := log.Seal(after, e)
+	if err != nil {
+		return after, err
+	}
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, answerTime)
+		at, done, err := l.try(within, p, after, chain, e)
+		cancel()
+		if done {
+			return at, err
+		}
+	}
+	return after, ctx.Err()
+}
+
+func (l logOf) try(ctx context.Context, p weburl.Partition, after log.Place, chain log.Chain, e log.Entry) (at log.Place, done bool, err error) {
+	if l.ask(ctx, l.node) != nil {
+		return after, false, nil
+	}
+	l.mu.Lock()
+	all := l.logs[p]
+	n := uint64(len(all))
+	at = log.Place{Seq: after.Seq + 1, Chain: chain}
+	switch {
+	case n == after.Seq:
+		l.logs[p] = append(all, log.Read{At: at, Entry: e})
+	case n > after.Seq && all[after.Seq].At == at: // ours, of a try before
+	default:
+		l.mu.Unlock()
+		return after, true, log.ErrDeposed
+	}
+	l.mu.Unlock()
+	return at, l.answer(ctx) == nil, nil
+}
+
+func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
+	return func(yield func(log.Read, error) bool) {
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		if err := l.ask(ctx, l.node); err != nil {
+			yield(log.Read{}, err)
+			return
+		}
+		l.mu.Lock()
+		rest := slices.Clone(l.logs[p][after.Seq:])
+		l.mu.Unlock()
+		for _, r := range rest {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l logOf) Truncate(context.Context, weburl.Partition, log.Place) error { return nil }
+
+// silent is a wire on which all is lost.
+type silent struct{}
+
+func (silent) Publish(string, []byte) error { return nil }
+func (silent) Subscribe(string, nats.MsgHandler) (*nats.Subscription, error) {
+	return nil, nil
+}
+
+// simulated is a node of the world. It has a place in each log, and writes to the logs of the partitions that it has.
+type simulated struct {
+	*world
+	name   string
+	part   *Cluster
+	stop   context.CancelFunc
+	failed chan struct{}
+	once   sync.Once
+	writer sync.WaitGroup
+
+	own    chan struct{} // a token: who has it may use what follows. A lock would stand still in virtual time
+	places map[weburl.Partition]log.Place
+	read   map[weburl.Partition]int // data that were followed
+	has    map[weburl.Partition]bool
+}
+
+func (w *world) start(name, instance string, partitions int) *simulated {
+	n := &simulated{
+		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
+		places: map[weburl.Partition]log.Place{}, read: map[weburl.Partition]int{}, has: map[weburl.Partition]bool{},
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var err error
+	n.part, err = join(ctx, silent{}, bucketOf{w, name}, logOf{w, name}, Options{
+		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: defaultLease,
+		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil { // it is cut off, or its answers are lost: somebody starts it again
+		return nil
+	}
+	moving, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	if err := n.part.Begin(moving, n); err != nil {
+		w.t.Error(err)
+	}
+	n.writer.Go(n.write)
+	return n
+}
+
+func (n *simulated) free() { <-n.own }
+
+// write appends to the logs of all partitions that the node has, again and again.
+func (n *simulated) write() {
+	for i := 0; ; i++ {
+		select {
+		case <-n.failed:
+			return
+		case <-time.After(n.upTo(time.Second)):
+		}
+		for p := range weburl.Partition(n.part.options.Partitions) {
+			n.own <- struct{}{}
+			if !n.has[p] {
+				n.free()
+				continue
+			}
+			data := fmt.Appendf(nil, "%s %d", n.name, i)
+			groups := []store.Group{{Partition: p, Place: n.places[p], Data: data}}
+			err := n.part.Append(groups)
+			if err == nil {
+				n.places[p] = groups[0].Place
+				n.read[p]++
+				n.mu.Lock()
+				n.acked[p] = append(n.acked[p], data)
+				n.mu.Unlock()
+			}
+			n.free()
+			if err != nil {
+				n.Fail(err)
+				return
+			}
+		}
+	}
+}
+
+func (n *simulated) Place(p weburl.Partition) (log.Place, error) {
+	n.own <- struct{}{}
+	defer n.free()
+	return n.places[p], nil
+}
+
+func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
+	n.own <- struct{}{}
+	defer n.free()
+	if n.has[p] {
+		n.t.Errorf("seed %d: %s follows partition %d, which it has", n.seed, n.name, p)
+	}
+	for _, g := range groups {
+		n.places[p] = g.Place
+		if len(g.Data) > 0 {
+			n.read[p]++
+		}
+	}
+	return nil
+}
+
+func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
+	n.own <- struct{}{}
+	defer n.free()
+	n.has[p] = true
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.moved++
+	n.holders[p] = append(n.holders[p], n.name)
+	if len(n.holders[p]) > 1 {
+		n.t.Errorf("seed %d: partition %d is crawled by %v at once", n.seed, p, n.holders[p])
+	}
+	if got, want := n.read[p], len(n.acked[p]); got < want {
+		n.t.Errorf("seed %d: %s takes partition %d with %d of %d acknowledged entries", n.seed, n.name, p, got, want)
+	}
+	return nil
+}
+
+func (n *simulated) Give(_ context.Context, p weburl.Partition) error {
+	n.own <- struct{}{}
+	defer n.free()
+	n.drop(p)
+	return nil
+}
+
+// drop ends the crawl of a partition. The node's lock is held.
+func (n *simulated) drop(p weburl.Partition) {
+	delete(n.has, p)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.holders[p] = slices.DeleteFunc(n.holders[p], func(name string) bool { return name == n.name })
+}
+
+// Fail ends all requests at once.
+func (n *simulated) Fail(error) {
+	n.once.Do(func() {
+		n.mu.Lock()
+		for p, holders := range n.holders {
+			n.holders[p] = slices.DeleteFunc(holders, func(name string) bool { return name == n.name })
+		}
+		n.mu.Unlock()
+		close(n.failed)
+	})
+}
+
+func (n *simulated) Arrive(crawl.Parcel)   {}
+func (n *simulated) Receive(crawl.Receipt) {}
+func (n *simulated) Pages() []int64        { return []int64{1} }
+
+// end stops a node: in order, or as a crash does.
+func (n *simulated) end(orderly bool) {
+	n.stop()
+	if orderly {
+		n.part.Stay()
+	}
+	n.Fail(errors.New("stopped"))
+	if !orderly {
+		n.part.end()
+	}
+	n.writer.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_ = n.part.Close(ctx, orderly) // where the servers are cut off the lease runs out
+}
+
+// TestWorld simulates small clusters whose servers lose answers and tell late, and whose nodes are cut off, killed,
+// started again, and leave in order. No partition is ever crawled by two, who takes one has all that was acknowledged,
+// and in the end, when all is well, each partition has a node and all nodes have their share.
+func TestWorld(t *testing.T) {
+	moved := 0
+	for seed := range uint64(*seeds) {
+		synctest.Test(t, func(t *testing.T) { moved += simulate(t, seed) })
+		if t.Failed() {
+			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seeds %d", seed+1)
+		}
+	}
+	t.Logf("%d clusters, %d times a partition was taken", *seeds, moved)
+}
+
+func simulate(t *testing.T, seed uint64) int {
+	const partitions = 8
+	w := newWorld(t, seed)
+	nodes := map[string]*simulated{}
+	begin := func(name string) {
+		if n := w.start(name, "of "+name, partitions); n != nil {
+			nodes[name] = n
+		}
+	}
+	names := []string{"a", "b", "c", "d"}
+	for range 60 {
+		time.Sleep(w.upTo(15 * time.Second))
+		name := names[w.upTo(time.Duration(len(names)))]
+		n := nodes[name]
+		if n != nil {
+			select {
+			case <-n.failed: // its lease has run out, or it was deposed: it ends, and somebody starts it again
+				n.end(false)
+				delete(nodes, name)
+				n = nil
+			default:
+			}
+		}
+		switch w.upTo(6) {
+		case 0, 1:
+			if n == nil {
+				begin(name)
+			}
+		case 2, 3:
+			w.mu.Lock()
+			w.cut[name] = !w.cut[name] && n != nil
+			w.mu.Unlock()
+		case 4:
+			if n != nil {
+				n.end(false)
+				delete(nodes, name)
+			}
+		case 5:
+			if n != nil {
+				n.end(true)
+				delete(nodes, name)
+			}
+		}
+		if n == nil {
+			w.mu.Lock()
+			w.cut[name] = false
+			w.mu.Unlock()
+		}
+	}
+	w.mu.Lock()
+	clear(w.cut)
+	w.mu.Unlock()
+	time.Sleep(2 * time.Minute)
+	for _, name := range names {
+		if n := nodes[name]; n != nil {
+			select {
+			case <-n.failed:
+				n.end(false)
+				delete(nodes, name)
+			default:
+			}
+		}
+		if nodes[name] == nil {
+			begin(name)
+		}
+	}
+	time.Sleep(3 * time.Minute)
+	w.mu.Lock()
+	for p := range weburl.Partition(partitions) {
+		if len(w.holders[p]) != 1 && !anyFailed(nodes) {
+			t.Errorf("seed %d: in the end partition %d is crawled by %v", seed, p, w.holders[p])
+		}
+	}
+	w.mu.Unlock()
+	for _, n := range nodes {
+		n.end(true)
+	}
+	time.Sleep(time.Minute) // for what is still to be told
+	return w.moved
+}
+
+// anyFailed tells whether a node has met so many lost answers that its lease ran out.
+func anyFailed(nodes map[string]*simulated) bool {
+	for _, n := range nodes {
+		select {
+		case <-n.failed:
+			return true
+		default:
+		}
+	}
+	return false
+}
