@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,10 +145,11 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 
 // join makes a node's part of a cluster, and writes the first entry of its lease.
 func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Options) (*Cluster, error) {
+	run := rand.Text()
 	c := &Cluster{
 		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]*nats.Subscription{},
-		members: newMembers(o.Node, o.Partitions, o.Lease, o.Clock.Now()),
-		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Version: o.Version}},
+		members: newMembers(o.Node, run, o.Partitions, o.Lease, o.Clock.Now()),
+		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Run: run, Version: o.Version}},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.stay = func() {}
@@ -314,7 +318,7 @@ func (c *Cluster) renew(ctx context.Context) error {
 	s := &c.lease.state
 	if !s.Ended {
 		c.mu.Lock()
-		s.Partitions, s.Known = c.members.state().Partitions, c.pages
+		s.Partitions, s.Known = c.members.partitions(), c.pages
 		c.mu.Unlock()
 	} else {
 		s.Partitions, s.Known = nil, nil
@@ -359,19 +363,58 @@ func (c *Cluster) watch(w jetstream.KeyWatcher) {
 			if !open {
 				return
 			}
-			if entry == nil || entry.Key() == charterKey { // nil: the end of what was there at first
-				continue
+			if entry != nil { // nil: the end of what was there at first
+				c.see(entry)
 			}
-			var s State
-			if err := json.Unmarshal(entry.Value(), &s); err != nil || s.Node != entry.Key() {
-				continue
-			}
-			c.mu.Lock()
-			c.members.see(s, entry.Revision(), c.options.Clock.Now())
-			c.mu.Unlock()
 		}
 	}
 }
+
+// see takes note of an entry. One that cannot be read is nobody's.
+func (c *Cluster) see(entry jetstream.KeyValueEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name, is := strings.CutPrefix(entry.Key(), leasePrefix); is {
+		var s State
+		if json.Unmarshal(entry.Value(), &s) == nil && s.Node == name {
+			c.members.see(s, entry.Revision(), c.options.Clock.Now())
+		}
+	}
+	if text, is := strings.CutPrefix(entry.Key(), claimPrefix); is {
+		var its claim
+		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
+			c.members.seeClaim(weburl.Partition(p), its, entry.Revision())
+		}
+	}
+}
+
+const claimPrefix = "partition."
+
+// write writes a partition's entry behind the one that is known. It returns ErrTaken if there is another by now.
+func (c *Cluster) write(ctx context.Context, p weburl.Partition, its claim) error {
+	c.mu.Lock()
+	behind := c.members.claims[p].revision
+	c.mu.Unlock()
+	raw, err := json.Marshal(its)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := c.bucket.Update(ctx, claimPrefix+strconv.Itoa(int(p)), raw, behind)
+	if isOccupied(err) {
+		return errTaken
+	} else if err != nil {
+		return fmt.Errorf("cluster: claim partition %d: %w", p, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members.seeClaim(p, its, revision)
+	return nil
+}
+
+// errTaken says that what is known of a partition is old.
+var errTaken = errors.New("cluster: another node has claimed the partition")
 
 // move does what is to be done now, and follows the other nodes.
 func (c *Cluster) move(ctx context.Context) {
@@ -384,17 +427,22 @@ func (c *Cluster) move(ctx context.Context) {
 		}
 		return err == nil
 	}
-	for _, dead := range plan.Expire {
+	for _, dead := range plan.expire {
 		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
 			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
 		}
 	}
-	for _, p := range plan.Give {
+	for _, p := range plan.give {
 		if ctx.Err() != nil || !report(c.give(ctx, p), "a partition cannot be given", "partition", p) {
 			return
 		}
 	}
-	for _, p := range plan.Take {
+	for _, p := range plan.release {
+		if ctx.Err() != nil || !report(c.write(ctx, p, claim{}), "a partition cannot be released", "partition", p) {
+			return
+		}
+	}
+	for _, p := range plan.take {
 		if ctx.Err() != nil || !report(c.take(ctx, p), "a partition cannot be taken", "partition", p) {
 			return
 		}
@@ -415,8 +463,8 @@ func (c *Cluster) has(p weburl.Partition) bool {
 	return c.members.had[p]
 }
 
-// claim says that the node has a partition, or has it no more.
-func (c *Cluster) claim(p weburl.Partition, has bool) {
+// keep says that the node crawls a partition, or does so no more.
+func (c *Cluster) keep(p weburl.Partition, has bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if has {
@@ -426,29 +474,31 @@ func (c *Cluster) claim(p weburl.Partition, has bool) {
 	}
 }
 
-// give gives a partition up. The next entry of the lease says so.
+// give gives a partition up.
 func (c *Cluster) give(ctx context.Context, p weburl.Partition) error {
 	if err := c.node.Give(ctx, p); err != nil {
 		return err
 	}
-	c.claim(p, false)
+	c.keep(p, false)
 	c.unlisten(p)
 	c.options.Logger.Info("gives a partition", "partition", p)
-	return nil
+	return c.write(ctx, p, claim{})
 }
 
-// take takes a partition that nobody has. All others are told first.
+// take takes a partition that nobody has. Where another node has claimed it meanwhile it does nothing.
 func (c *Cluster) take(ctx context.Context, p weburl.Partition) (err error) {
-	c.claim(p, true)
+	if err := c.write(ctx, p, claim{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.keep(p, true)
 	defer func() {
 		if err != nil {
-			c.claim(p, false)
+			c.keep(p, false)
 			c.unlisten(p)
 		}
 	}()
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
 	f, err := c.reader(p)
 	if err != nil {
 		return err

@@ -152,15 +152,21 @@ func (b bucketOf) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstr
 	return w, nil
 }
 
-// watcher tells of entries late, each by itself: they may overtake one another.
+// watcher tells of entries late, each by itself: they may overtake one another. Now and then it tells nothing for a
+// while.
 type watcher struct {
 	of      *world
 	updates chan jetstream.KeyValueEntry
+	stalled time.Time
 }
 
 func (w *watcher) tell(e entry) {
+	now := clock.Real().Now()
+	if w.of.rng.IntN(300) == 0 {
+		w.stalled = now.Add(time.Duration(w.of.rng.Int64N(int64(20 * time.Second))))
+	}
 	late := time.Duration(w.of.rng.Int64N(int64(300 * time.Millisecond)))
-	time.AfterFunc(late, func() { w.updates <- e })
+	time.AfterFunc(max(late, w.stalled.Sub(now)), func() { w.updates <- e })
 }
 
 func (w *watcher) Updates() <-chan jetstream.KeyValueEntry { return w.updates }
@@ -336,9 +342,14 @@ func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
 func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
 	n.own <- struct{}{}
 	defer n.free()
-	n.has[p] = true
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	select {
+	case <-n.failed:
+		return errors.New("it has failed")
+	default:
+	}
+	n.has[p] = true
 	n.moved++
 	n.holders[p] = append(n.holders[p], n.name)
 	if len(n.holders[p]) > 1 {
@@ -369,10 +380,10 @@ func (n *simulated) drop(p weburl.Partition) {
 func (n *simulated) Fail(error) {
 	n.once.Do(func() {
 		n.mu.Lock()
+		defer n.mu.Unlock()
 		for p, holders := range n.holders {
 			n.holders[p] = slices.DeleteFunc(holders, func(name string) bool { return name == n.name })
 		}
-		n.mu.Unlock()
 		close(n.failed)
 	})
 }

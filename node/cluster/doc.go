@@ -11,7 +11,8 @@
 // written. Partitions of a node that is dead, or has ended, are taken by the others.
 //
 // Who should have which partition follows from the names of the nodes that are alive (Assign). A node gives what it
-// should not have, in order; it takes what it should have, as soon as nobody says that it has it.
+// should not have, in order; it takes what it should have. For that it writes a claim behind the last one: of two that
+// would have a partition at once one fails. It claims what was given, or was claimed by a run of a node that is over.
 //
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.

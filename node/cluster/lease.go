@@ -23,7 +23,13 @@ type lease struct {
 	bucket   bucket
 	state    State
 	revision uint64
+	written  bool // by this run
 }
+
+// leaseKey returns the key of a node's lease.
+func leaseKey(node string) string { return leasePrefix + node }
+
+const leasePrefix = "node."
 
 // answerTime is how long is waited for a server's answer.
 const answerTime = 2 * time.Second
@@ -50,7 +56,7 @@ func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) er
 			return fmt.Errorf("%w: %s is at work with another data directory: stop it, or give this one another name", ErrName, l.state.Node)
 		}
 	}
-	l.revision, l.state.Beat = revision, last.Beat
+	l.revision = revision
 	return err
 }
 
@@ -63,27 +69,27 @@ func (l *lease) renew(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	revision, err := l.bucket.Update(ctx, l.state.Node, raw, l.revision)
+	revision, err := l.bucket.Update(ctx, leaseKey(l.state.Node), raw, l.revision)
 	if isOccupied(err) { // by a try before whose answer was lost, or by another
 		last, found, readErr := l.read(ctx)
 		switch {
 		case readErr != nil:
 			return readErr
-		case last.Instance != l.state.Instance || last.Ended && !l.state.Ended || last.Beat > l.state.Beat:
+		case last.Run != l.state.Run && (l.written || last.Instance != l.state.Instance) || last.Run == l.state.Run && last.Ended && !l.state.Ended:
 			return fmt.Errorf("%w: %s was declared dead", ErrLease, l.state.Node)
 		}
 		l.revision = found
-		revision, err = l.bucket.Update(ctx, l.state.Node, raw, l.revision)
+		revision, err = l.bucket.Update(ctx, leaseKey(l.state.Node), raw, l.revision)
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: write the lease: %w", err)
 	}
-	l.revision = revision
+	l.revision, l.written = revision, true
 	return nil
 }
 
 func (l *lease) read(ctx context.Context) (s State, revision uint64, err error) {
-	entry, err := l.bucket.Get(ctx, l.state.Node)
+	entry, err := l.bucket.Get(ctx, leaseKey(l.state.Node))
 	if err != nil {
 		return s, 0, fmt.Errorf("cluster: read the lease: %w", err)
 	}
@@ -102,7 +108,7 @@ func expire(ctx context.Context, bucket bucket, s Seen) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if _, err := bucket.Update(ctx, s.Node, raw, s.Revision); err != nil && !isOccupied(err) {
+	if _, err := bucket.Update(ctx, leaseKey(s.Node), raw, s.Revision); err != nil && !isOccupied(err) {
 		return fmt.Errorf("cluster: end the lease of %s: %w", s.Node, err)
 	}
 	return nil

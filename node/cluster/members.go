@@ -12,11 +12,11 @@ import (
 type State struct {
 	Node     string `json:"node"`
 	Instance string `json:"instance"` // of the data directory: two that have one name are told apart by it
+	Run      string `json:"run"`      // of the node: each has another
 	Beat     uint64 `json:"beat"`     // counts the entries of a run
 	Version  string `json:"version"`
-	// Ended says that the node has no partition any more: it has stopped in order, or another declared it dead.
-	Ended bool `json:"ended,omitempty"`
-	// Partitions are those that it has or is about to take.
+	// Ended says that the run is over: the node has stopped in order, or another declared it dead.
+	Ended      bool               `json:"ended,omitempty"`
 	Partitions []weburl.Partition `json:"partitions"`
 	Known      []int64            `json:"known"` // pages that each of its shards knows
 }
@@ -28,26 +28,42 @@ type Seen struct {
 	Since    time.Time
 }
 
+// claim is a partition's entry: which run of which node has it, or is about to take it.
+type claim struct {
+	Node string `json:"node,omitempty"` // empty: none has
+	Run  string `json:"run,omitempty"`
+}
+
+// claimed is the last known claim to a partition. What is known may be old, but never becomes wrong: a run that is over
+// has nothing any more, and a claim is written behind the one that was known, or not at all.
+type claimed struct {
+	claim
+	revision uint64
+}
+
 // members is what a node knows of all nodes. It is told the time, and decides; it does nothing itself.
 type members struct {
-	self       string
-	partitions int
-	lease      time.Duration
-	others     map[string]Seen
-	had        map[weburl.Partition]bool // the node has these, or is about to take them
-	changed    time.Time                 // when the nodes that count changed last
-	counted    []string
+	self, run string
+	lease     time.Duration
+	others    map[string]Seen
+	claims    []claimed                 // by partition
+	had       map[weburl.Partition]bool // the node crawls these
+	changed   time.Time                 // when the nodes that count changed last
+	counted   []string
 }
 
 // steady is the part of a lease for which the nodes that count must have been the same before partitions move: so that
 // those who start together do not take all first and then give.
 const steady = 3
 
-func newMembers(self string, partitions int, lease time.Duration, now time.Time) *members {
-	return &members{self: self, partitions: partitions, lease: lease, others: map[string]Seen{}, had: map[weburl.Partition]bool{}, changed: now}
+func newMembers(self, run string, partitions int, lease time.Duration, now time.Time) *members {
+	return &members{
+		self: self, run: run, lease: lease, others: map[string]Seen{}, claims: make([]claimed, partitions),
+		had: map[weburl.Partition]bool{}, changed: now,
+	}
 }
 
-// see takes note of an entry. One that is not newer is passed over.
+// see takes note of a node's entry. One that is not newer is passed over.
 func (m *members) see(s State, revision uint64, now time.Time) {
 	if s.Node == m.self || revision <= m.others[s.Node].Revision {
 		return
@@ -55,51 +71,68 @@ func (m *members) see(s State, revision uint64, now time.Time) {
 	m.others[s.Node] = Seen{s, revision, now}
 }
 
-// Plan is what a node is to do.
-type Plan struct {
-	Expire []Seen             // declare these dead: their leases have run out
-	Give   []weburl.Partition // other nodes should have these
-	Take   []weburl.Partition // nobody has these, and this node should
+// seeClaim takes note of a partition's entry.
+func (m *members) seeClaim(p weburl.Partition, c claim, revision uint64) {
+	if int(p) < len(m.claims) && revision > m.claims[p].revision {
+		m.claims[p] = claimed{c, revision}
+	}
+}
+
+// free tells whether nobody has a partition that is claimed so: the run that had it is over.
+func (m *members) free(c claimed) bool {
+	switch c.Node {
+	case "", m.self: // of this node another run, or this one, whose claim came to nothing
+		return true
+	}
+	holder, known := m.others[c.Node]
+	return known && (holder.Run != c.Run && holder.Revision > c.revision || holder.Run == c.Run && holder.Ended)
+}
+
+// plan is what a node is to do.
+type plan struct {
+	expire  []Seen             // declare these dead: their leases have run out
+	give    []weburl.Partition // other nodes should have these
+	release []weburl.Partition // these were given, and the claim to them still stands
+	take    []weburl.Partition // nobody has these, and this node should
 }
 
 // plan decides what is to be done now. Nodes count that have not ended: also one whose lease has run out, until it is
 // declared dead.
-func (m *members) plan(now time.Time) (p Plan) {
+func (m *members) plan(now time.Time) (p plan) {
 	counted := []string{m.self}
-	claimed := map[weburl.Partition]bool{}
 	for _, name := range slices.Sorted(maps.Keys(m.others)) {
 		other := m.others[name]
 		if other.Ended {
 			continue
 		}
 		counted = append(counted, name)
-		for _, partition := range other.Partitions {
-			claimed[partition] = true
-		}
 		if now.Sub(other.Since) >= m.lease {
-			p.Expire = append(p.Expire, other)
+			p.expire = append(p.expire, other)
 		}
 	}
 	if !slices.Equal(counted, m.counted) {
 		m.counted, m.changed = counted, now
 	}
-	calm := now.Sub(m.changed) >= m.lease/steady
-	for i, owner := range Assign(m.partitions, counted) {
+	if now.Sub(m.changed) < m.lease/steady {
+		return p
+	}
+	for i, owner := range Assign(len(m.claims), counted) {
 		partition := weburl.Partition(i)
-		switch mine := m.had[partition]; {
-		case mine && owner != m.self && calm:
-			p.Give = append(p.Give, partition)
-		case !mine && owner == m.self && calm && !claimed[partition]:
-			p.Take = append(p.Take, partition)
+		mine, has := owner == m.self, m.had[partition]
+		switch {
+		case has && !mine:
+			p.give = append(p.give, partition)
+		case !has && !mine && m.claims[i].Run == m.run:
+			p.release = append(p.release, partition)
+		case !has && mine && m.free(m.claims[i]):
+			p.take = append(p.take, partition)
 		}
 	}
 	return p
 }
 
-// state returns what the node says of itself, but for its name and beat.
-func (m *members) state() State {
-	return State{Node: m.self, Partitions: slices.Sorted(maps.Keys(m.had))}
-}
+// partitions returns those that the node has, sorted.
+func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Keys(m.had)) }
 
 // known returns how many pages the shards of all other nodes know.
 func (m *members) known() (pages []int64) {

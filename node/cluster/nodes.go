@@ -39,7 +39,7 @@ func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, erro
 	}
 	var all []Member
 	for _, key := range keys {
-		if key == charterKey {
+		if !strings.HasPrefix(key, leasePrefix) {
 			continue
 		}
 		entry, err := bucket.Get(ctx, key)
