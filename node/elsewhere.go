@@ -41,6 +41,8 @@ func (o *Options) checkCluster() error {
 		faults = append(faults, errors.New("crawl: a node of a cluster waits for more work: no node knows when all are done"))
 	case o.MaxPages > 0:
 		faults = append(faults, errors.New("crawl: a cluster has no limit of pages: no node knows what the others have stored"))
+	case o.Keep.Versions > 0 || o.Keep.Age > 0 || o.Keep.Bytes > 0:
+		faults = append(faults, errors.New("crawl: a cluster keeps all of the past: leave keep out"))
 	}
 	return errors.Join(faults...)
 }
@@ -122,6 +124,12 @@ func (n *Node) Give(ctx context.Context, p weburl.Partition) error {
 	}
 	n.owners[p].Store(nobody)
 	return nil
+}
+
+// hasPage tells whether a shard of the node owns the partition of a URL.
+func (n *Node) hasPage(raw string) bool {
+	u, err := weburl.Parse(raw)
+	return err == nil && n.has(n.store.Home(u.Site()))
 }
 
 // Fail ends the crawl at once, as a fault of the disk does: the node may have lost its partitions.

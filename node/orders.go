@@ -24,7 +24,7 @@ func (n *Node) order(o crawl.Order) (sum crawl.Reply, err error) {
 		if err != nil {
 			return crawl.Reply{}, err
 		}
-		maps.DeleteFunc(r.Refused, func(_, why string) bool { return why == crawl.Elsewhere })
+		maps.DeleteFunc(r.Refused, func(u, why string) bool { return why == crawl.Elsewhere && n.hasPage(u) })
 		sum.Count += r.Count
 		maps.Copy(sum.Refused, r.Refused)
 	}

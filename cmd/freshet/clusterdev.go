@@ -34,6 +34,7 @@ type trialCluster struct {
 	port     int
 	pace     float64
 	settings []string // further ones of every node
+	until    command.Duration
 
 	out     io.Writer
 	servers []*server.Server
@@ -62,6 +63,7 @@ func clusterDevCommand() *cobra.Command {
 	flags.Uint64Var(&t.web.config.Seed, "seed", 1, "number that the web is computed from")
 	flags.Float64Var(&t.pace, "clock", 2880, "how many seconds of the crawl's clock go into one")
 	flags.StringArrayVar(&t.settings, "set", nil, "setting of every node, such as budget=5000 (repeatable)")
+	flags.Var(&t.until, "for", "stop after this time; 0s: at Ctrl-C")
 	check(flags, wholeFrom(1), "nodes", "sites", "pages", "port")
 	return cmd
 }
@@ -77,7 +79,7 @@ func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	defer stop() // ends ctx too
 	if err := t.startServers(); err != nil {
 		return err
 	}
@@ -94,6 +96,10 @@ func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 		nodes.Go(func() { t.keepNode(ctx, config, i) })
 	}
 	t.say("look at them: freshet cluster status --nats %s", t.urls[0])
+	if t.until > 0 {
+		_ = clock.Real().Sleep(ctx, time.Duration(t.until))
+		stop()
+	}
 	<-ctx.Done()
 	t.say("stopping")
 	nodes.Wait()

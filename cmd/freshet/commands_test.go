@@ -71,6 +71,9 @@ type form struct {
 // forms are by the words that a command begins with; of several the longest is meant.
 var forms = map[string]form{
 	"cat":                  {args: "http://site.test/"},
+	"cluster":              {},
+	"cluster dev":          {args: "--for=3s --nodes=1 --sites=2 --pages=40 --dir=trial --port=18351"},
+	"cluster status":       {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed}, // nobody listens there
 	"crawl --refresh":      {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
 	"demo":                 {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
 	"demo --refresh=false": {args: "--sites=2 --pages=40 --seeds= --data=discovered"},
@@ -86,6 +89,7 @@ var forms = map[string]form{
 	"search":               {args: "--data=searched"}, // of the other directory a purge has taken it
 	"seen":                 {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
 	"serve":                {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
+	"serve --nats":         {args: "--config=empty.yaml --data=node --nats=nats://127.0.0.1:1", code: command.ExitFailed},
 	"snapshot":             {args: "copy"},
 	"subscribe":            {args: "ADDR --once"},
 	"subscribe ADDR":       {args: "--once"},

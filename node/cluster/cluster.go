@@ -380,20 +380,20 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 			c.members.see(s, entry.Revision(), c.options.Clock.Now())
 		}
 	}
-	if text, is := strings.CutPrefix(entry.Key(), claimPrefix); is {
-		var its claim
+	if text, is := strings.CutPrefix(entry.Key(), holdingPrefix); is {
+		var its holding
 		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
-			c.members.seeClaim(weburl.Partition(p), its, entry.Revision())
+			c.members.seeHolding(weburl.Partition(p), its, entry.Revision())
 		}
 	}
 }
 
-const claimPrefix = "partition."
+const holdingPrefix = "partition."
 
 // write writes a partition's entry behind the one that is known. It returns ErrTaken if there is another by now.
-func (c *Cluster) write(ctx context.Context, p weburl.Partition, its claim) error {
+func (c *Cluster) write(ctx context.Context, p weburl.Partition, its holding) error {
 	c.mu.Lock()
-	behind := c.members.claims[p].revision
+	behind := c.members.holdings[p].revision
 	c.mu.Unlock()
 	raw, err := json.Marshal(its)
 	if err != nil {
@@ -401,20 +401,20 @@ func (c *Cluster) write(ctx context.Context, p weburl.Partition, its claim) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	revision, err := c.bucket.Update(ctx, claimPrefix+strconv.Itoa(int(p)), raw, behind)
+	revision, err := c.bucket.Update(ctx, holdingPrefix+strconv.Itoa(int(p)), raw, behind)
 	if isOccupied(err) {
 		return errTaken
 	} else if err != nil {
-		return fmt.Errorf("cluster: claim partition %d: %w", p, err)
+		return fmt.Errorf("cluster: write who has partition %d: %w", p, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.members.seeClaim(p, its, revision)
+	c.members.seeHolding(p, its, revision)
 	return nil
 }
 
 // errTaken says that what is known of a partition is old.
-var errTaken = errors.New("cluster: another node has claimed the partition")
+var errTaken = errors.New("cluster: another node has taken the partition")
 
 // move does what is to be done now, and follows the other nodes.
 func (c *Cluster) move(ctx context.Context) {
@@ -438,7 +438,7 @@ func (c *Cluster) move(ctx context.Context) {
 		}
 	}
 	for _, p := range plan.release {
-		if ctx.Err() != nil || !report(c.write(ctx, p, claim{}), "a partition cannot be released", "partition", p) {
+		if ctx.Err() != nil || !report(c.write(ctx, p, holding{}), "a partition cannot be released", "partition", p) {
 			return
 		}
 	}
@@ -482,12 +482,12 @@ func (c *Cluster) give(ctx context.Context, p weburl.Partition) error {
 	c.keep(p, false)
 	c.unlisten(p)
 	c.options.Logger.Info("gives a partition", "partition", p)
-	return c.write(ctx, p, claim{})
+	return c.write(ctx, p, holding{})
 }
 
-// take takes a partition that nobody has. Where another node has claimed it meanwhile it does nothing.
+// take takes a partition that nobody has. Where another node has taken it meanwhile it does nothing.
 func (c *Cluster) take(ctx context.Context, p weburl.Partition) (err error) {
-	if err := c.write(ctx, p, claim{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
+	if err := c.write(ctx, p, holding{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
 		return nil
 	} else if err != nil {
 		return err

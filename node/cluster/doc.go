@@ -11,8 +11,9 @@
 // written. Partitions of a node that is dead, or has ended, are taken by the others.
 //
 // Who should have which partition follows from the names of the nodes that are alive (Assign). A node gives what it
-// should not have, in order; it takes what it should have. For that it writes a claim behind the last one: of two that
-// would have a partition at once one fails. It claims what was given, or was claimed by a run of a node that is over.
+// should not have, in order; it takes what it should have. For that it writes the
+// partition's entry, behind the last one: of two that would have a partition at once one fails. It may write where the
+// partition was given, and where the run of a node that had it is over.
 //
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.

@@ -28,16 +28,16 @@ type Seen struct {
 	Since    time.Time
 }
 
-// claim is a partition's entry: which run of which node has it, or is about to take it.
-type claim struct {
+// holding is a partition's entry: which run of which node has it, or is about to take it.
+type holding struct {
 	Node string `json:"node,omitempty"` // empty: none has
 	Run  string `json:"run,omitempty"`
 }
 
-// claimed is the last known claim to a partition. What is known may be old, but never becomes wrong: a run that is over
-// has nothing any more, and a claim is written behind the one that was known, or not at all.
-type claimed struct {
-	claim
+// knownHolding is the last known entry of a partition. What is known may be old, but never becomes wrong: a run that is
+// over has nothing any more, and an entry is written behind the one that was known, or not at all.
+type knownHolding struct {
+	holding
 	revision uint64
 }
 
@@ -46,7 +46,7 @@ type members struct {
 	self, run string
 	lease     time.Duration
 	others    map[string]Seen
-	claims    []claimed                 // by partition
+	holdings  []knownHolding            // by partition
 	had       map[weburl.Partition]bool // the node crawls these
 	changed   time.Time                 // when the nodes that count changed last
 	counted   []string
@@ -58,7 +58,7 @@ const steady = 3
 
 func newMembers(self, run string, partitions int, lease time.Duration, now time.Time) *members {
 	return &members{
-		self: self, run: run, lease: lease, others: map[string]Seen{}, claims: make([]claimed, partitions),
+		self: self, run: run, lease: lease, others: map[string]Seen{}, holdings: make([]knownHolding, partitions),
 		had: map[weburl.Partition]bool{}, changed: now,
 	}
 }
@@ -71,17 +71,17 @@ func (m *members) see(s State, revision uint64, now time.Time) {
 	m.others[s.Node] = Seen{s, revision, now}
 }
 
-// seeClaim takes note of a partition's entry.
-func (m *members) seeClaim(p weburl.Partition, c claim, revision uint64) {
-	if int(p) < len(m.claims) && revision > m.claims[p].revision {
-		m.claims[p] = claimed{c, revision}
+// seeHolding takes note of a partition's entry.
+func (m *members) seeHolding(p weburl.Partition, c holding, revision uint64) {
+	if int(p) < len(m.holdings) && revision > m.holdings[p].revision {
+		m.holdings[p] = knownHolding{c, revision}
 	}
 }
 
-// free tells whether nobody has a partition that is claimed so: the run that had it is over.
-func (m *members) free(c claimed) bool {
+// free tells whether nobody has a partition of that entry: the run that had it is over.
+func (m *members) free(c knownHolding) bool {
 	switch c.Node {
-	case "", m.self: // of this node another run, or this one, whose claim came to nothing
+	case "", m.self: // of this node another run, or this one, whose take came to nothing
 		return true
 	}
 	holder, known := m.others[c.Node]
@@ -92,7 +92,7 @@ func (m *members) free(c claimed) bool {
 type plan struct {
 	expire  []Seen             // declare these dead: their leases have run out
 	give    []weburl.Partition // other nodes should have these
-	release []weburl.Partition // these were given, and the claim to them still stands
+	release []weburl.Partition // these were given, and their entries still say that the node has them
 	take    []weburl.Partition // nobody has these, and this node should
 }
 
@@ -116,15 +116,15 @@ func (m *members) plan(now time.Time) (p plan) {
 	if now.Sub(m.changed) < m.lease/steady {
 		return p
 	}
-	for i, owner := range Assign(len(m.claims), counted) {
+	for i, owner := range Assign(len(m.holdings), counted) {
 		partition := weburl.Partition(i)
 		mine, has := owner == m.self, m.had[partition]
 		switch {
 		case has && !mine:
 			p.give = append(p.give, partition)
-		case !has && !mine && m.claims[i].Run == m.run:
+		case !has && !mine && m.holdings[i].Run == m.run:
 			p.release = append(p.release, partition)
-		case !has && mine && m.free(m.claims[i]):
+		case !has && mine && m.free(m.holdings[i]):
 			p.take = append(p.take, partition)
 		}
 	}
