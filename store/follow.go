@@ -156,8 +156,8 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 	return f, all.Records, nil
 }
 
-// openCluster finds out whether the directory is a cluster's. It returns ErrCluster if it has records that no log has, and
-// is opened with one.
+// openCluster finds out whether the directory is a cluster's. It returns ErrCluster if it has records that no log has,
+// and is opened with one.
 func (s *Store) openCluster() error {
 	for p := range weburl.Partition(s.dir.partitions) {
 		counters, err := s.Counters(p)
@@ -184,8 +184,8 @@ func (s *Store) CheckAlone() error {
 	return nil
 }
 
-// applyHere applies a record that changes nothing but where captures lie, or takes off the disk what rows say no more. It
-// reports whether the record is of that kind.
+// applyHere applies a record that changes nothing but where captures lie, or takes off the disk what rows say no more.
+// It reports whether the record is of that kind.
 func (st *state) applyHere(p weburl.Partition, r Record) bool {
 	switch r := r.(type) {
 	case *Relocated:

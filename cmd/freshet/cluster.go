@@ -160,7 +160,8 @@ func (m *membership) leave(orderly bool) error {
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cluster", Short: "Look at a cluster of crawlers, or try one out on this machine", Args: command.GroupArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  freshet cluster dev\n  freshet cluster status --nats nats://a:4222",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(clusterStatusCommand(), clusterDevCommand())
 	return cmd

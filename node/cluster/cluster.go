@@ -273,8 +273,8 @@ func (c *Cluster) Stay() {
 	c.moves.Wait()
 }
 
-// Close ends the node's part in the cluster, after Stay. Orderly says that the node has ended all its work, so that others may have
-// its partitions at once.
+// Close ends the node's part in the cluster, after Stay. Orderly says that the node has ended all its work, so that
+// others may have its partitions at once.
 func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	orderly = orderly && c.life.Err() == nil
 	c.end()

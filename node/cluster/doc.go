@@ -5,7 +5,7 @@
 // clocks and networks do. All else here only decides who should have which, and sees to it that no host is asked by
 // two.
 //
-// Each node keeps a lease: an entry that it writes anew every second, each time behind its own last one. A node whose
+// Each node keeps a lease: an entry that it writes again every second, each time behind its own last one. A node whose
 // entry has not changed for Options.Lease is declared dead, by an entry behind its last one. From then on it cannot
 // write its own, and it has stopped before: it fails when it has not heard for most of a lease that its entry was
 // written. Partitions of a node that is dead, or has ended, are taken by the others.
