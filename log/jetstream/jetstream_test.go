@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,27 @@ func TestLog(t *testing.T) {
 	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) != 1 {
 		t.Errorf("another partition has %q, want one entry", texts)
 	}
+}
+
+// TestLargeData holds that data of several entries, each as large as a server takes, are stored and read whole.
+func TestLargeData(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	data := bytes.Repeat([]byte("a page"), 600_000)
+	if _, err := log.AppendData(ctx, l, 0, log.Place{}, "one", data); err != nil {
+		t.Fatal(err)
+	}
+	var joined log.Joined
+	for r, err := range l.Read(ctx, 0, log.Place{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, whole := joined.Add(r.Entry); whole && !bytes.Equal(got, data) {
+			t.Errorf("%d bytes are read, want %d, the same", len(got), len(data))
+		} else if whole {
+			return
+		}
+	}
+	t.Error("the data do not end")
 }
 
 // TestTruncate holds that a log goes on behind a place below which it was truncated, also if that is its end.

@@ -132,11 +132,14 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 	}
 	var bucket jetstream.KeyValue
 	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
-		bucket, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		bucket, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: o.Cluster + "-nodes", Storage: jetstream.FileStorage, Replicas: o.Replicas,
 		})
 		return err
 	})
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return nil, fmt.Errorf("%w: %s is kept by another number of servers than %d", ErrOther, o.Cluster, o.Replicas)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
 	}
