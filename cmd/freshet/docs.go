@@ -5,23 +5,43 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
+	"freshet/feed/broadcast"
+	"freshet/feed/sink"
+	"freshet/feed/webhook"
+	"freshet/node"
 )
 
-// docsCommand writes the documentation that the program itself knows: docs/settings.md and man pages.
+// docsCommand writes the documentation that the program itself knows: docs/settings.md, docs/commands.md,
+// docs/metrics.md and man pages.
 func docsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: command.GroupArgs,
-		Example: "  freshet docs settings > docs/settings.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Example: "  freshet docs settings > docs/settings.md\n  freshet docs commands > docs/commands.md\n  freshet docs metrics > docs/metrics.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	settings := &cobra.Command{Use: "settings", Short: "Write the list of settings as Markdown", Args: command.NoArgs,
 		Example: "  freshet docs settings > docs/settings.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			writeSettings(cmd.OutOrStdout())
+			return nil
+		}}
+	commands := &cobra.Command{Use: "commands", Short: "Write what each command does as Markdown", Args: command.NoArgs,
+		Example: "  freshet docs commands > docs/commands.md",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			writeCommands(cmd.OutOrStdout(), cmd.Root())
+			return nil
+		}}
+	metrics := &cobra.Command{Use: "metrics", Short: "Write the list of metrics as Markdown", Args: command.NoArgs,
+		Example: "  freshet docs metrics > docs/metrics.md",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			writeMetrics(cmd.OutOrStdout())
 			return nil
 		}}
 	man := &cobra.Command{Use: "man DIR", Short: "Write a man page for every command", Args: command.OneArg("DIR"),
@@ -32,7 +52,7 @@ func docsCommand() *cobra.Command {
 			}
 			return writeManPages(args[0], cmd.Root())
 		}}
-	cmd.AddCommand(settings, man)
+	cmd.AddCommand(settings, commands, metrics, man)
 	return cmd
 }
 
@@ -88,6 +108,93 @@ func writeSettings(out io.Writer) {
 	for _, k := range siteKeys(nil, nil) {
 		fmt.Fprintf(out, "| `sites: - %s` | %s |\n", k.name, k.help)
 	}
+}
+
+// writeCommands writes what each command does, in the order of help: usage, flags, example. Flags that are settings
+// are left to the page of settings.
+func writeCommands(out io.Writer, root *cobra.Command) {
+	fmt.Fprint(out, "# Commands\n\nWritten by `freshet docs commands`; a test holds it to the program. `freshet COMMAND --help` shows the same. The commands that crawl also take every [setting](settings.md) as a flag.\n")
+	listed := map[*cobra.Command]bool{}
+	for _, s := range commandSections {
+		fmt.Fprintf(out, "\n## %s\n", s.title)
+		for _, name := range s.names {
+			if cmd, _, err := root.Find([]string{name}); err == nil {
+				writeCommand(out, cmd)
+				listed[cmd] = true
+			}
+		}
+	}
+	fmt.Fprint(out, "\n## Other commands\n")
+	for _, cmd := range root.Commands() {
+		if !listed[cmd] && cmd.Name() != "completion" && cmd.Name() != "help" { // these two are cobra's
+			writeCommand(out, cmd)
+		}
+	}
+}
+
+// writeCommand writes a section for a command that help shows, and for those below it.
+func writeCommand(out io.Writer, cmd *cobra.Command) {
+	if !cmd.IsAvailableCommand() {
+		return
+	}
+	fmt.Fprintf(out, "\n### %s\n\n%s.\n", cmd.CommandPath(), cmd.Short)
+	if cmd.Long != "" {
+		fmt.Fprintf(out, "\n%s\n", cmd.Long)
+	}
+	fmt.Fprintf(out, "\n```\n%s\n```\n", cmd.UseLine())
+	settings, own, all := newCrawlFlags(), 0, 0
+	crawls := cmd.Flags().Lookup("warc-size") != nil // such a command has nearly all settings
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		if all++; crawls && settings.Lookup(f.Name) != nil {
+			return
+		}
+		if own++; own == 1 {
+			fmt.Fprint(out, "\n| flag | default | meaning |\n| --- | --- | --- |\n")
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		fallback := f.DefValue
+		if fallback == "[]" || fallback == "false" {
+			fallback = ""
+		}
+		fmt.Fprintf(out, "| `%s` | %s | %s |\n", strings.TrimSpace("--"+f.Name+" "+kind), fallback, strings.ReplaceAll(usage, "|", "\\|"))
+	})
+	if own < all {
+		fmt.Fprint(out, "\nBeside these, the [settings](settings.md).\n")
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "\n```\n%s\n```\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	for _, below := range cmd.Commands() {
+		writeCommand(out, below)
+	}
+}
+
+// description is what a metric says of itself.
+var description = regexp.MustCompile(`^Desc\{fqName: (".*"), help: (".*"), unit: ".*", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+
+// writeMetrics writes every metric of Freshet's own that /metrics shows, by name.
+func writeMetrics(out io.Writer) {
+	fmt.Fprint(out, "# Metrics\n\nWritten by `freshet docs metrics`; a test holds it to the program. `/metrics` of `--listen` shows these to Prometheus, and beside them those of Go and of the process. What ends in `_total` is a counter, every other a gauge.\n\n| metric | labels | meaning |\n| --- | --- | --- |\n")
+	found := make(chan *prometheus.Desc, 1000) // more than there are
+	for _, c := range []prometheus.Collector{new(node.Node).Collector(), broadcast.Collector(nil), webhook.Collector(nil), sink.Collector(nil)} {
+		c.Describe(found)
+	}
+	close(found)
+	var lines []string
+	for d := range found {
+		parts := description.FindStringSubmatch(d.String())
+		if parts == nil {
+			panic("freshet: a metric describes itself in another way: " + d.String())
+		}
+		name, _ := strconv.Unquote(parts[1])
+		help, _ := strconv.Unquote(parts[2])
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |\n", name, strings.ReplaceAll(parts[3], ",", ", "), help))
+	}
+	slices.Sort(lines)
+	fmt.Fprint(out, strings.Join(lines, ""))
 }
 
 // writeManPages writes a page for a command and those below it.
