@@ -19,7 +19,8 @@ import (
 )
 
 // TestCommandsRun runs every command that a page names, in a block or within a sentence. What stands in a block
-// fenced as sh is left to internal/e2e, which runs those of three pages as they stand; another page may have none.
+// fenced as sh is left to internal/e2e, which runs those of the README, the tutorials and the how-to pages as they
+// stand; another page may have none.
 //
 // A command of freshet runs in a folder with a small crawl, a daemon and small files of the names that pages use.
 // Words in capitals are replaced by what they stand for (placeholders), a command that is named without what it
@@ -59,7 +60,7 @@ func TestCommandsRun(t *testing.T) {
 
 // placeholders are what words in capitals stand for; ADDR is the daemon's address.
 var placeholders = map[string]string{
-	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1", "WORDS": "page",
+	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "HOST": "other.test", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1", "WORDS": "page",
 }
 
 // form is what makes a command quick, or whole: the flags take the place of those of the same name.
@@ -70,31 +71,41 @@ type form struct {
 
 // forms are by the words that a command begins with; of several the longest is meant.
 var forms = map[string]form{
-	"cat":                  {args: "http://site.test/"},
-	"cluster":              {},
-	"cluster dev":          {args: "--for=3s --nodes=1 --sites=2 --pages=40 --dir=trial --port=18351"},
-	"cluster status":       {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed}, // nobody listens there
-	"crawl --refresh":      {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
-	"demo":                 {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
-	"demo --refresh=false": {args: "--sites=2 --pages=40 --seeds= --data=discovered"},
-	"explain":              {args: "http://site.test/"},
-	"explain URL":          {},
-	"export":               {args: "--cdxj=index.cdxj"},
-	"history":              {args: "http://site.test/"},
-	"import":               {args: "--data=taken urls.csv"},
-	"lab report":           {args: "--quick --only=queue"},
-	"plan":                 {args: "--pages=pages.csv --budget=4"},
-	"reload":               {args: "--data=served"},
-	"schedule":             {args: "--tasks=tasks.csv --crawlers=1x3 --interval=1h"},
-	"search":               {args: "--data=searched"}, // of the other directory a purge has taken it
-	"seen":                 {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
-	"serve":                {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
-	"serve --nats":         {args: "--config=empty.yaml --data=node --nats=nats://127.0.0.1:1", code: command.ExitFailed},
-	"snapshot":             {args: "copy"},
-	"subscribe":            {args: "ADDR --once"},
-	"subscribe ADDR":       {args: "--once"},
-	"view":                 {args: "--data=data --for=500ms --listen=127.0.0.1:0"},
-	"weights":              {args: "--log=queries.csv"},
+	"cat":                        {args: "http://site.test/"},
+	"cluster":                    {},
+	"cluster dev":                {args: "--for=3s --nodes=1 --sites=2 --pages=40 --dir=trial --port=18351"},
+	"cluster status":             {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed}, // nobody listens there
+	"crawl --refresh":            {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
+	"demo":                       {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
+	"demo --refresh=false":       {args: "--sites=2 --pages=40 --seeds= --data=discovered"},
+	"explain":                    {args: "http://site.test/"},
+	"explain URL":                {},
+	"export":                     {args: "--cdxj=index.cdxj"},
+	"history":                    {args: "http://site.test/"},
+	"import":                     {args: "--data=taken urls.csv"},
+	"lab report":                 {args: "--quick --only=queue"},
+	"lab run replay":             {args: "--histories=page-updates.csv.gz"},
+	"lab run replay --histories": {},
+	"pause":                      {args: "--data=searched"}, // in the other directory what comes after would wait
+	"plan":                       {args: "--pages=pages.csv --budget=4"},
+	"purge":                      {args: "http://site.test/ --page --dry-run"},
+	"purge URL":                  {args: "--page --dry-run"},
+	"reload":                     {args: "--data=served"},
+	"schedule":                   {args: "--tasks=tasks.csv --crawlers=1x3 --interval=1h"},
+	"search":                     {args: "page --data=searched"},
+	"search WORDS":               {args: "--data=searched"},
+	"seen":                       {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
+	"serve":                      {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
+	"serve --nats":               {args: "--config=empty.yaml --data=node --nats=nats://127.0.0.1:1", code: command.ExitFailed},
+	"snapshot":                   {args: "copy"},
+	"subscribe":                  {args: "ADDR --once"},
+	"subscribe ADDR":             {args: "--once"},
+	"text":                       {args: "http://site.test/"},
+	"text URL":                   {},
+	"unblock":                    {args: "other.test"},
+	"unblock HOST":               {},
+	"view":                       {args: "--data=data --for=500ms --listen=127.0.0.1:0"},
+	"weights":                    {args: "--log=queries.csv"},
 }
 
 // smaller are the flags that make an experiment quicker still than its Quick does: here its figures are of no

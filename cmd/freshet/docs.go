@@ -101,7 +101,7 @@ func writeSettings(out io.Writer) {
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", name, fallback, unitOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
 	})
-	fmt.Fprint(out, "\n# Rules\n\nThe file of `--scope FILE` is YAML with these keys, all of which may be left out; [serving.md](serving.md) explains them.\n\n| key | meaning |\n| --- | --- |\n")
+	fmt.Fprint(out, "\n# Rules\n\nThe file of `--scope FILE` is YAML with these keys, all of which may be left out; [how to say what is crawled](how-to/scope.md) explains them.\n\n| key | meaning |\n| --- | --- |\n")
 	for _, k := range new(rulesRead).keys(nil, nil) {
 		fmt.Fprintf(out, "| `%s` | %s |\n", k.name, k.help)
 	}

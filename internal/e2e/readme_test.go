@@ -17,13 +17,7 @@ import (
 // any of its commands, or, where a pipe hides that, by what freshet says on standard error.
 func TestReadme(t *testing.T) { runBlocks(t, "README.md") }
 
-// TestOperations does the same for the page on operations.
-func TestOperations(t *testing.T) { runBlocks(t, filepath.Join("docs", "operations.md")) }
-
-// TestServing does the same for the page on the daemon.
-func TestServing(t *testing.T) { runBlocks(t, filepath.Join("docs", "serving.md")) }
-
-// TestTutorials does the same for each tutorial.
+// TestTutorials does the same for each tutorial, in a directory of its own.
 func TestTutorials(t *testing.T) {
 	for _, page := range pagesOf(t, "tutorials") {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) { runBlocks(t, page) })
