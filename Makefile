@@ -15,13 +15,16 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test real-sites test-real-sites looks check race damage fuzz bench adversary sim gate
+.PHONY: help build demo setup test release real-sites test-real-sites looks check race damage fuzz bench adversary sim gate
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/freshet
 	go build -trimpath -o bin/freshet ./cmd/freshet
+
+release: ## build binaries, Debian packages, SBOMs and checksums into bin/release; scripts/release --check compares two builds
+	@scripts/release
 
 demo: build ## crawl a changing web of its own on loopback, and keep the copy fresh: a minute and a half
 	bin/freshet demo
