@@ -23,8 +23,8 @@ help: ## list these targets
 build: ## build bin/freshet
 	go build -trimpath -o bin/freshet ./cmd/freshet
 
-release: ## build binaries, Debian packages, SBOMs and checksums into bin/release; scripts/release --check compares two builds
-	@scripts/release
+release: ## build binaries, Debian packages, SBOMs and checksums into bin/release; ARGS=--check compares two builds
+	@scripts/release $(ARGS)
 
 demo: build ## crawl a changing web of its own on loopback, and keep the copy fresh: a minute and a half
 	bin/freshet demo
