@@ -110,6 +110,9 @@ type (
 	// may be lost. Nothing is wrong with more of it than needed.
 	Resend struct{ To weburl.Partition }
 
+	// Widen says that pages of other shards' partitions have become seeds: the scope takes them in here, too.
+	Widen struct{ Seeds []weburl.URL }
+
 	// Budget says how many requests an interval the shard may make from now on, of those that the crawl may make. It
 	// is nothing to a shard that keeps no page fresh.
 	Budget struct{ Requests int64 }
@@ -135,6 +138,7 @@ func (Sorted) isEvent()    {}
 func (Arriving) isEvent()  {}
 func (Received) isEvent()  {}
 func (Resend) isEvent()    {}
+func (Widen) isEvent()     {}
 func (Budget) isEvent()    {}
 
 // Given says what a request brought.

@@ -112,6 +112,10 @@ func (s *Shard) take(event Event) error {
 		s.received(e.Receipt)
 	case Resend:
 		s.resend(e.To)
+	case Widen:
+		for _, seed := range e.Seeds {
+			s.finder.Bounds().Scope.AddSeed(seed)
+		}
 	case Budget:
 		if s.fresh != nil {
 			s.fresh.setBudget(e.Requests, s.settings.Delay, s.now)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"freshet/clock"
+	"freshet/crawl"
 	"freshet/log/jetstream"
 	"freshet/node/cluster"
 	"freshet/store"
@@ -190,4 +191,119 @@ func TestCluster(t *testing.T) {
 	if web.soonest < 40*time.Millisecond {
 		t.Errorf("a host was asked %s after its last answer, want 40ms at least", web.soonest)
 	}
+}
+
+// far returns pages of two hosts whose partitions another node has, and waits until there are some.
+func (m *member) far(web *testWeb) (hosts []string) {
+	m.t.Helper()
+	within(m.t, "another node has hosts", func() bool {
+		hosts = nil
+		for h := range web.hosts {
+			host := fmt.Sprintf("h%d.test", h)
+			if !m.hasPage("http://" + host + "/") {
+				hosts = append(hosts, host)
+			}
+		}
+		return len(hosts) >= 3
+	})
+	return hosts
+}
+
+// within waits until something is so.
+func within(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	end := clock.Real().Now().Add(time.Minute)
+	for !is() {
+		if clock.Real().Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+		_ = clock.Real().Sleep(t.Context(), 20*time.Millisecond)
+	}
+}
+
+// TestOrdersAcrossNodes gives orders to a node about pages of another, which has them carried out, and to all. An order
+// about a partition that no node has is refused.
+func TestOrdersAcrossNodes(t *testing.T) {
+	s := broker(t)
+	web := newTestWeb(t, 8, 3)
+	options := func(name string, seeds int) Options {
+		o := web.options(t, vfs.NewMem(), name)
+		o.Delay, o.Seeds = 5*time.Millisecond, o.Seeds[:seeds]
+		return o
+	}
+	first, second := join(t, s, options("one", 0), "one"), join(t, s, options("two", 0), "two")
+	hosts := first.far(web)
+	page := func(host string) weburl.URL { return mustParse(t, "http://"+host+"/") }
+
+	added, refused, err := first.Add([]weburl.URL{page(hosts[0]), page(hosts[1]), page(hosts[2])})
+	if err != nil || added != 3 || len(refused) > 0 {
+		t.Fatalf("add: %d pages, refused %v, %v", added, refused, err)
+	}
+	least := int64(3 * 3) // of each host its root and two pages that it leads to
+	within(t, "the seeds' sites are crawled, and followed", func() bool { return first.stored() >= least })
+	site := page(hosts[0]).Site()
+	if err := first.Pause(site, true); err != nil {
+		t.Error(err)
+	}
+	if row, err := second.Store().Site(site); err != nil || row.Paused == 0 {
+		t.Errorf("%s is not paused at its node: %+v, %v", site, row.Paused, err)
+	}
+	if pages, err := first.RecrawlSite(page(hosts[1]).Site()); err != nil || pages == 0 {
+		t.Errorf("recrawl a site: %d pages, %v", pages, err)
+	}
+	if err := first.Recrawl(page(hosts[1])); err != nil {
+		t.Error(err)
+	}
+	if err := first.Recrawl(mustParse(t, "http://"+hosts[1]+"/unknown")); !errors.Is(err, crawl.ErrUnknown) {
+		t.Errorf("recrawl of an unknown page: %v", err)
+	}
+	if err := first.Block(hosts[1], time.Time{}); err != nil {
+		t.Error(err)
+	}
+	if err := first.Block(hosts[1], time.Unix(1, 0)); !errors.Is(err, crawl.ErrOrder) {
+		t.Errorf("a block until 1970: %v", err)
+	}
+	if err := first.Unblock(hosts[1]); err != nil {
+		t.Error(err)
+	}
+	if taken, refused, err := first.Ping([]weburl.URL{page(hosts[2]), mustParse(t, "http://out.test/")}); err != nil || taken != 1 || len(refused) != 1 {
+		t.Errorf("ping: %d taken, refused %v, %v", taken, refused, err)
+	}
+	if err := first.Purge(page(hosts[2])); err != nil {
+		t.Error(err)
+	}
+	within(t, "a purge is followed", func() bool {
+		row, _, err := first.Store().PageOf(page(hosts[2]))
+		return err == nil && row.State == store.StatePurged
+	})
+	if err := first.PauseAll(true); err != nil {
+		t.Error(err)
+	}
+	for _, m := range []*member{first, second} {
+		if state := m.Status().State; state != "paused" {
+			t.Errorf("after a pause of all a node is %s", state)
+		}
+	}
+	second.die()
+	within(t, "the dead node's partitions are taken", func() bool { return first.owned() == 8 })
+	if state := first.Status().State; state != "paused" {
+		t.Errorf("after it took partitions the node is %s", state)
+	}
+	if err := first.PauseAll(false); err != nil {
+		t.Error(err)
+	}
+	if state := first.Status().State; state != "crawling" {
+		t.Errorf("after the pause the node is %s", state)
+	}
+	first.part.Stay()
+	if err := first.Give(t.Context(), first.Store().Home(site)); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := first.orderPartition(ctx, first.Store().Home(site), crawl.Pause{Site: site}); !errors.Is(err, crawl.ErrElsewhere) {
+		t.Errorf("an order about a partition that nobody has: %v", err)
+	}
+	first.leave()
+	verify(t, first.options)
 }

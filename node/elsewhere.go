@@ -26,6 +26,11 @@ type Cluster interface {
 	Acknowledge(crawl.Receipt)
 	// Known returns how many pages each shard of the other nodes knows.
 	Known() []int64
+	// Ask has the node that has a partition carry out an order about pages, a site or a host of it. It returns
+	// crawl.ErrElsewhere where no node has it now: nothing was done then.
+	Ask(context.Context, weburl.Partition, crawl.Order) (crawl.Reply, error)
+	// PauseAll lets no node ask for anything more, or lets all go on.
+	PauseAll(ctx context.Context, paused bool) error
 }
 
 // nobody owns a partition that another node has.
@@ -69,8 +74,12 @@ func (n *Node) Has(p weburl.Partition) bool { return n.has(p) }
 
 // Follow applies what others have appended to the log of a partition that the node does not have.
 func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
-	if err := n.store.Follow(p, groups...); err != nil {
+	seeds, err := n.store.Follow(p, groups...)
+	if err != nil {
 		return fmt.Errorf("crawl: follow partition %d: %w", p, err)
+	}
+	if len(seeds) > 0 {
+		n.tell(crawl.Widen{Seeds: seeds})
 	}
 	signal(n.keeper.purge)
 	return nil

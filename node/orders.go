@@ -8,10 +8,23 @@ import (
 	"freshet/weburl"
 )
 
-// Orders go to the shards that they are about, and their replies are joined.
+// Orders go to the shards that they are about, and their replies are joined. In a cluster those about pages, sites and
+// hosts go to the nodes that have their partitions (far.go).
 
-// order has an order carried out by all shards that it is about, and waits until it is.
-func (n *Node) order(o crawl.Order) (sum crawl.Reply, err error) {
+// order has an order carried out wherever that has to be, and waits until it is.
+func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
+	if n.opt.Cluster == nil {
+		return n.Obey(o)
+	}
+	return n.orderFar(o)
+}
+
+// Obey has an order carried out by all shards of the node that it is about, and waits until it is. It returns
+// crawl.ErrElsewhere where another node has the partition of what the order is about.
+func (n *Node) Obey(o crawl.Order) (sum crawl.Reply, err error) {
+	if _, purges := o.(crawl.Purge); purges {
+		defer signal(n.keeper.purge)
+	}
 	n.moving.RLock()
 	defer n.moving.RUnlock()
 	replies := map[*loop]<-chan crawl.Reply{}

@@ -76,7 +76,6 @@ func (n *Node) PurgeSite(site weburl.Site) (pages int64, err error) {
 }
 
 func (n *Node) purge(target store.Target) (pages int64, err error) {
-	defer signal(n.keeper.purge)
 	r, err := n.order(crawl.Purge{Target: target})
 	return r.Count, err
 }

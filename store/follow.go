@@ -98,39 +98,54 @@ type followed struct {
 	records []Record
 }
 
-// Follow applies groups of a partition that others have appended to the log, in order, and makes them durable. What a
-// page was purged by is noted for FinishPurges. The errors are ErrCorrupt where a group is damaged or does not follow
-// what the partition has, and as Apply's.
-func (s *Store) Follow(p weburl.Partition, groups ...Group) error {
+// Follow applies groups of a partition that others have appended to the log, in order, and makes them durable. It
+// returns the seeds among their pages. What a page was purged by is noted for FinishPurges. The errors are ErrCorrupt
+// where a group is damaged or does not follow what the partition has, and as Apply's.
+func (s *Store) Follow(p weburl.Partition, groups ...Group) (seeds []weburl.URL, err error) {
 	var all []followed
 	var captures []groupedRecord // of all records, in order
 	for _, g := range groups {
 		f, raw, err := s.readGroup(p, g)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all, captures = append(all, f), append(captures, raw...)
+		seeds = append(seeds, seedsOf(f.records)...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writable(); err != nil {
-		return err
+		return nil, err
 	}
 	next := s.state.peekTotal(p).Records + 1
 	for _, f := range all {
 		if len(f.records) > 0 && f.first != next {
-			return fmt.Errorf("%w: follow partition %d: record %d: want %d", ErrCorrupt, p, f.first, next)
+			return nil, fmt.Errorf("%w: follow partition %d: record %d: want %d", ErrCorrupt, p, f.first, next)
 		}
 		next += uint64(len(f.records))
 	}
 	if err := s.takeCaptures(all, captures); err != nil {
-		return s.fail(err)
+		return nil, s.fail(err)
 	}
 	if err := s.applyFollowed(p, all); err != nil {
-		return s.fail(err)
+		return nil, s.fail(err)
 	}
 	s.finish()
-	return nil
+	return seeds, nil
+}
+
+// seedsOf returns the pages that records make seeds.
+func seedsOf(records []Record) (seeds []weburl.URL) {
+	for _, r := range records {
+		if found, ok := r.(*Discovered); ok {
+			for _, page := range found.New {
+				if page.Seed {
+					seeds = append(seeds, page.URL)
+				}
+			}
+		}
+	}
+	return seeds
 }
 
 func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupedRecord, err error) {

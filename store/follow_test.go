@@ -70,7 +70,7 @@ func TestFollow(t *testing.T) {
 
 		inOrder := storetest.Open(t, logged(&memoryLog{}))
 		for _, g := range l.groups {
-			if err := inOrder.Follow(g.Partition, g); err != nil {
+			if _, err := inOrder.Follow(g.Partition, g); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,7 +87,7 @@ func TestFollow(t *testing.T) {
 					groups = append(groups, g)
 				}
 				if i == len(l.groups)-1 || rng.IntN(40) == 0 {
-					if err := anyOrder.Follow(weburl.Partition(p), groups...); err != nil {
+					if _, err := anyOrder.Follow(weburl.Partition(p), groups...); err != nil {
 						t.Fatal(err)
 					}
 					groups = nil
@@ -106,22 +106,28 @@ func TestFollowRefuses(t *testing.T) {
 	l := &memoryLog{}
 	owner := storetest.Open(t, logged(l))
 	u := storetest.Parse(t, "http://page.test/")
-	storetest.Discover(t, owner, u.String())
-	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "text"))
 	p := storetest.Home(u)
+	if _, err := owner.Apply(&store.Discovered{Partition: p, New: []store.NewPage{{URL: u, Seed: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "text"))
 	first, second := l.groups[0], l.groups[1]
 
 	s := storetest.Open(t, logged(&memoryLog{}))
 	refuse := func(what string, p weburl.Partition, g store.Group) {
 		t.Helper()
-		if err := s.Follow(p, g); err == nil {
+		if _, err := s.Follow(p, g); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
 	refuse("the second group first", p, second)
 	refuse("a cut group", p, store.Group{Partition: p, Place: first.Place, Data: first.Data[:len(first.Data)-1]})
-	if err := s.Follow(p, first, second); err != nil {
+	seeds, err := s.Follow(p, first, second)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if len(seeds) != 1 || seeds[0] != u {
+		t.Errorf("the seeds are %v: want %s", seeds, u)
 	}
 	refuse("the second group again", p, second)
 	if got, err := s.Counters(p); err != nil || got.Place != second.Place {
@@ -161,7 +167,7 @@ func TestLogFails(t *testing.T) {
 		}
 		for _, g := range l.groups {
 			if g.Partition == p && g.Place.Seq > had.Place.Seq {
-				if err := s.Follow(p, g); err != nil {
+				if _, err := s.Follow(p, g); err != nil {
 					t.Error(err)
 				}
 			}
@@ -185,7 +191,7 @@ func TestFollowPurge(t *testing.T) {
 	}
 	s := storetest.Open(t, logged(&memoryLog{}))
 	for _, g := range l.groups {
-		if err := s.Follow(g.Partition, g); err != nil {
+		if _, err := s.Follow(g.Partition, g); err != nil {
 			t.Fatal(err)
 		}
 	}

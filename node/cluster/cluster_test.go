@@ -42,12 +42,19 @@ type world struct {
 	holders map[weburl.Partition][]string // who has each partition
 	acked   map[weburl.Partition][][]byte // what was acknowledged, in order
 	moved   int
+
+	heard   map[string]map[*heard]bool // who hears what, by subject
+	inboxes map[string]chan *nats.Msg  // of requests that wait for an answer
+	done    map[string]int             // orders that were carried out, by their page
+	obeyed  int                        // orders that were answered
+	paused  bool                       // the whole crawl is, for all that nodes were told
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	return &world{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
+		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
 	}
 }
 
@@ -235,12 +242,77 @@ func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) it
 
 func (l logOf) Truncate(context.Context, weburl.Partition, log.Place) error { return nil }
 
-// silent is a wire on which all is lost.
-type silent struct{}
+// wireOf is the wire as a node sees it: messages are late, and some are lost.
+type wireOf struct {
+	*world
+	node string
+}
 
-func (silent) Publish(string, []byte) error { return nil }
-func (silent) Subscribe(string, nats.MsgHandler) (*nats.Subscription, error) {
-	return nil, nil
+// heard is what a node has subscribed to.
+type heard struct {
+	w       wireOf
+	subject string
+	handle  nats.MsgHandler
+}
+
+func (h *heard) Unsubscribe() error {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	delete(h.w.world.heard[h.subject], h)
+	return nil
+}
+
+func (w wireOf) Subscribe(subject string, handle nats.MsgHandler) (subscription, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := &heard{w, subject, handle}
+	if w.heard[subject] == nil {
+		w.heard[subject] = map[*heard]bool{}
+	}
+	w.heard[subject][h] = true
+	return h, nil
+}
+
+// Publish sends a message to those who hear it, and an answer to whoever waits for it.
+func (w wireOf) Publish(subject string, data []byte) error {
+	late, lost := w.upTo(20*time.Millisecond), w.chance(50)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut[w.node] || lost {
+		return nil
+	}
+	if inbox := w.inboxes[subject]; inbox != nil {
+		time.AfterFunc(late, func() { inbox <- &nats.Msg{Data: data} })
+	}
+	return nil
+}
+
+// RequestWithContext sends a request to whoever hears it. Where nobody does the asker is told.
+func (w wireOf) RequestWithContext(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
+	if err := w.ask(ctx, w.node); err != nil {
+		return nil, err
+	}
+	inbox := make(chan *nats.Msg, 16)
+	w.mu.Lock()
+	name := fmt.Sprint("inbox ", len(w.inboxes))
+	w.inboxes[name] = inbox
+	hears := 0
+	for h := range w.heard[subject] {
+		hears++
+		if !w.cut[h.w.node] {
+			go h.handle(&nats.Msg{Subject: subject, Reply: name, Data: data})
+		}
+	}
+	w.mu.Unlock()
+	if hears == 0 {
+		return nil, nats.ErrNoResponders
+	}
+	select {
+	case m := <-inbox:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // simulated is a node of the world. It has a place in each log, and writes to the logs of the partitions that it has.
@@ -257,6 +329,7 @@ type simulated struct {
 	places map[weburl.Partition]log.Place
 	read   map[weburl.Partition]int // data that were followed
 	has    map[weburl.Partition]bool
+	paused bool
 }
 
 func (w *world) start(name, instance string, partitions int) *simulated {
@@ -267,7 +340,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var err error
-	n.part, err = join(ctx, silent{}, bucketOf{w, name}, logOf{w, name}, Options{
+	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
 		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: defaultLease,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 	})
@@ -351,6 +424,9 @@ func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
 	}
 	n.has[p] = true
 	n.moved++
+	if n.world.paused && !n.paused {
+		n.t.Errorf("seed %d: %s takes partition %d, and has not heard that the crawl is paused", n.seed, n.name, p)
+	}
 	n.holders[p] = append(n.holders[p], n.name)
 	if len(n.holders[p]) > 1 {
 		n.t.Errorf("seed %d: partition %d is crawled by %v at once", n.seed, p, n.holders[p])
@@ -388,6 +464,74 @@ func (n *simulated) Fail(error) {
 	})
 }
 
+// Obey carries out an order about a page, whose host names its partition, or a pause of all.
+func (n *simulated) Obey(o crawl.Order) (crawl.Reply, error) {
+	n.own <- struct{}{}
+	defer n.free()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if o, is := o.(crawl.PauseAll); is {
+		n.paused = o.Paused
+		return crawl.Reply{}, nil
+	}
+	u := o.(crawl.Recrawl).URL
+	p := partitionOf(u)
+	if !n.has[p] {
+		return crawl.Reply{}, crawl.ErrElsewhere
+	}
+	if !slices.Contains(n.holders[p], n.name) {
+		return crawl.Reply{}, errors.New("it has failed")
+	}
+	n.done[u.String()]++
+	return crawl.Reply{Count: 1}, nil
+}
+
+// partitionOf returns the partition that a page's host names.
+func partitionOf(u weburl.URL) (p weburl.Partition) {
+	_, _ = fmt.Sscanf(u.Host(), "p%d.test", &p)
+	return p
+}
+
+// order asks, by way of a node, for a page to be crawled, and holds that what is said to be done is done.
+func (w *world) order(by *simulated, number, partitions int) {
+	p := weburl.Partition(w.upTo(time.Duration(partitions)))
+	u, err := weburl.Parse(fmt.Sprintf("http://p%d.test/%d", p, number))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	r, err := by.part.Ask(ctx, p, crawl.Recrawl{URL: u})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	done := w.done[u.String()]
+	switch {
+	case err == nil && (r.Count != 1 || done != 1):
+		w.t.Errorf("seed %d: an order is answered with %d, and was carried out %d times", w.seed, r.Count, done)
+	case errors.Is(err, crawl.ErrElsewhere) && done > 0:
+		w.t.Errorf("seed %d: an order was carried out, and is answered as if by nobody", w.seed)
+	case err == nil:
+		w.obeyed++
+	}
+}
+
+// pauseAll pauses the whole crawl, or lets it go on, by way of a node.
+func (w *world) pauseAll(by *simulated, paused bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	if !paused {
+		w.mu.Lock()
+		w.paused = false
+		w.mu.Unlock()
+	}
+	err := by.part.PauseAll(ctx, paused)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if paused {
+		w.paused = err == nil
+	}
+}
+
 func (n *simulated) Arrive(crawl.Parcel)   {}
 func (n *simulated) Receive(crawl.Receipt) {}
 func (n *simulated) Pages() []int64        { return []int64{1} }
@@ -412,17 +556,21 @@ func (n *simulated) end(orderly bool) {
 // started again, and leave in order. No partition is ever crawled by two, who takes one has all that was acknowledged,
 // and in the end, when all is well, each partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
-	moved := 0
+	moved, obeyed := 0, 0
 	for seed := range uint64(*seeds) {
-		synctest.Test(t, func(t *testing.T) { moved += simulate(t, seed) })
+		synctest.Test(t, func(t *testing.T) {
+			w := simulate(t, seed)
+			moved += w.moved
+			obeyed += w.obeyed
+		})
 		if t.Failed() {
 			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seeds %d", seed+1)
 		}
 	}
-	t.Logf("%d clusters, %d times a partition was taken", *seeds, moved)
+	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out", *seeds, moved, obeyed)
 }
 
-func simulate(t *testing.T, seed uint64) int {
+func simulate(t *testing.T, seed uint64) *world {
 	const partitions = 8
 	w := newWorld(t, seed)
 	nodes := map[string]*simulated{}
@@ -432,7 +580,7 @@ func simulate(t *testing.T, seed uint64) int {
 		}
 	}
 	names := []string{"a", "b", "c", "d"}
-	for range 60 {
+	for step := range 60 {
 		time.Sleep(w.upTo(15 * time.Second))
 		name := names[w.upTo(time.Duration(len(names)))]
 		n := nodes[name]
@@ -443,6 +591,12 @@ func simulate(t *testing.T, seed uint64) int {
 				delete(nodes, name)
 				n = nil
 			default:
+			}
+		}
+		if n != nil {
+			w.order(n, step, partitions)
+			if w.chance(8) {
+				w.pauseAll(n, w.chance(2))
 			}
 		}
 		switch w.upTo(6) {
@@ -500,7 +654,7 @@ func simulate(t *testing.T, seed uint64) int {
 		n.end(true)
 	}
 	time.Sleep(time.Minute) // for what is still to be told
-	return w.moved
+	return w
 }
 
 // anyFailed tells whether a node has met so many lost answers that its lease ran out.

@@ -18,5 +18,8 @@
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.
 //
-// Read members.go for what is decided, then cluster.go.
+// Orders about a partition are requests that only its node hears (orders.go); a pause of the whole crawl is an entry
+// that all obey (pause.go).
+//
+// Read members.go for what is decided, then cluster.go, moves.go.
 package cluster

@@ -18,7 +18,8 @@ type State struct {
 	// Ended says that the run is over: the node has stopped in order, or another declared it dead.
 	Ended      bool               `json:"ended,omitempty"`
 	Partitions []weburl.Partition `json:"partitions"`
-	Known      []int64            `json:"known"` // pages that each of its shards knows
+	Known      []int64            `json:"known"`            // pages that each of its shards knows
+	Obeyed     uint64             `json:"obeyed,omitempty"` // the last entry about a pause that it has obeyed
 }
 
 // Seen is the last entry of another node, and since when it is known here that it is the last.

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// heart renews the lease.
+func (c *Cluster) heart() {
+	if err := c.renew(c.life); errors.Is(err, ErrLease) {
+		c.lose(err)
+	} else if err != nil && c.life.Err() == nil {
+		c.options.Logger.Warn("the cluster's servers do not answer", "error", err)
+	}
+}
+
+// renew writes the node's entry as its state is now.
+func (c *Cluster) renew(ctx context.Context) error {
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s := &c.lease.state
+	if !s.Ended {
+		c.mu.Lock()
+		s.Partitions, s.Known, s.Obeyed = c.members.partitions(), c.pages, c.pause.obeyed
+		c.mu.Unlock()
+	} else {
+		s.Partitions, s.Known = nil, nil
+	}
+	sent := c.options.Clock.Now()
+	if err := c.lease.renew(ctx); err != nil {
+		return err
+	}
+	c.valid.Store(sent.Add(c.options.Lease * 4 / 5).UnixNano())
+	return nil
+}
+
+// check ends the node's work if others may soon take it for dead.
+func (c *Cluster) check() {
+	if c.options.Clock.Now().UnixNano() > c.valid.Load() {
+		c.lose(fmt.Errorf("%w: the servers have not answered for %s", ErrLease, c.options.Lease*4/5))
+	}
+}
+
+// lose ends the node's work.
+func (c *Cluster) lose(err error) {
+	c.node.Fail(err)
+	c.end()
+}
+
+// count takes note of how many pages the node knows.
+func (c *Cluster) count() {
+	pages := c.node.Pages()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pages = pages
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/clock"
+	"freshet/log"
+	"freshet/weburl"
+)
+
+// Join opens a cluster's log and bucket on the servers that a connection leads to, and makes them where they are
+// missing. It returns ErrOther if the cluster has another number of partitions, and ErrName if another directory's node
+// has the name.
+func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cluster, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Lease == 0 {
+		o.Lease = defaultLease
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	var bucket jetstream.KeyValue
+	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
+		bucket, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: o.Cluster + "-nodes", Storage: jetstream.FileStorage, Replicas: o.Replicas,
+		})
+		return err
+	})
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return nil, fmt.Errorf("%w: %s is kept by another number of servers than %d", ErrOther, o.Cluster, o.Replicas)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
+	}
+	return join(ctx, connection{conn}, bucket, entries, o)
+}
+
+// join makes a node's part of a cluster, and writes the first entry of its lease.
+func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Options) (*Cluster, error) {
+	run := rand.Text()
+	c := &Cluster{
+		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]subscription{},
+		members: newMembers(o.Node, run, o.Partitions, o.Lease, o.Clock.Now()),
+		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Run: run, Version: o.Version}},
+	}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.stay = func() {}
+	c.writing, c.obeying = make(chan struct{}, 1), make(chan struct{}, mostOrders)
+	if err := insist(ctx, o.Clock, c.agree); err != nil {
+		return nil, err
+	}
+	if err := c.lease.open(ctx, o.Clock, o.Lease); err != nil {
+		return nil, err
+	}
+	return c, insist(ctx, o.Clock, c.renew)
+}
+
+// insist asks servers for something until they answer or ctx ends: they may not have found one another yet, or have to
+// agree on a leader.
+func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error) error {
+	for {
+		within, cancel := context.WithTimeout(ctx, answerTime)
+		err := ask(within)
+		cancel()
+		if !unanswered(err) {
+			return err
+		}
+		if c.Sleep(ctx, tryAgain) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// unanswered tells whether it is worth while to ask again.
+func unanswered(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503
+}
+
+const tryAgain = 100 * time.Millisecond
+
+// charter is what all nodes of a cluster must have in common. Its key is no node's name.
+type charter struct {
+	Partitions int `json:"partitions"`
+	Format     int `json:"format"` // of the records in the log
+}
+
+const (
+	charterKey = "CLUSTER"
+	logFormat  = 1
+)
+
+// agree holds that the cluster is what the node takes it for, or makes it that if it is new.
+func (c *Cluster) agree(ctx context.Context) error {
+	mine := charter{c.options.Partitions, logFormat}
+	raw, err := json.Marshal(mine)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if _, err = c.bucket.Create(ctx, charterKey, raw); err == nil {
+		return nil
+	} else if !isOccupied(err) {
+		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+	}
+	entry, err := c.bucket.Get(ctx, charterKey)
+	if err != nil {
+		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+	}
+	var its charter
+	if err := json.Unmarshal(entry.Value(), &its); err != nil {
+		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+	}
+	if its != mine {
+		return fmt.Errorf("%w: %s has %d partitions and a log of format %d, this directory %d and this program format %d",
+			ErrOther, c.options.Cluster, its.Partitions, its.Format, mine.Partitions, mine.Format)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"freshet/crawl"
+	"freshet/weburl"
+)
+
+func (c *Cluster) subject(kind string, p weburl.Partition) string {
+	return fmt.Sprintf("%s.%s.%d", c.options.Cluster, kind, p)
+}
+
+// listen takes in what is sent to a partition.
+func (c *Cluster) listen(p weburl.Partition) error {
+	in := &inbound{to: p, partial: map[weburl.Partition]*message{}}
+	links, err := c.wire.Subscribe(c.subject("links", p), func(m *nats.Msg) {
+		parcel, whole, err := in.add(m.Data)
+		if err != nil {
+			c.options.Logger.Error("links from another node cannot be read", "error", err)
+		} else if whole {
+			c.node.Arrive(parcel)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	c.heard[p] = append(c.heard[p], links)
+	receipts, err := c.wire.Subscribe(c.subject("receipts", p), func(m *nats.Msg) {
+		var r crawl.Receipt
+		if err := json.Unmarshal(m.Data, &r); err != nil || r.From != p {
+			c.options.Logger.Error("a receipt from another node cannot be read", "error", err)
+			return
+		}
+		c.node.Receive(r)
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	c.heard[p] = append(c.heard[p], receipts)
+	orders, err := c.wire.Subscribe(c.subject("orders", p), c.obey)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	c.heard[p] = append(c.heard[p], orders)
+	return nil
+}
+
+// unlisten ends that.
+func (c *Cluster) unlisten(p weburl.Partition) {
+	for _, s := range c.heard[p] {
+		_ = s.Unsubscribe() // it fails only where the connection has ended, and the subscription with it
+	}
+	delete(c.heard, p)
+}
+
+// Send implements node.Cluster.
+func (c *Cluster) Send(p crawl.Parcel) {
+	messages, err := encodeParcel(p, c.parcels.Add(1))
+	for i := 0; err == nil && i < len(messages); i++ {
+		err = c.wire.Publish(c.subject("links", p.To), messages[i])
+	}
+	if err != nil {
+		c.options.Logger.Warn("links are not sent to another node, and will be sent again", "error", err)
+	}
+}
+
+// Acknowledge implements node.Cluster.
+func (c *Cluster) Acknowledge(r crawl.Receipt) {
+	raw, err := json.Marshal(r)
+	if err == nil {
+		err = c.wire.Publish(c.subject("receipts", r.From), raw)
+	}
+	if err != nil {
+		c.options.Logger.Warn("a receipt is not sent to another node, and will be asked for again", "error", err)
+	}
+}

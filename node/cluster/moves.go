@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"freshet/log"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// move does what is to be done now, and follows the other nodes.
+func (c *Cluster) move(ctx context.Context) {
+	c.mu.Lock()
+	plan := c.members.plan(c.options.Clock.Now())
+	c.mu.Unlock()
+	report := func(err error, what string, with ...any) bool {
+		if err != nil && ctx.Err() == nil {
+			c.options.Logger.Error(what, append(with, "error", err)...)
+		}
+		return err == nil
+	}
+	for _, dead := range plan.expire {
+		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
+			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
+		}
+	}
+	for _, p := range plan.give {
+		if ctx.Err() != nil || !report(c.give(ctx, p), "a partition cannot be given", "partition", p) {
+			return
+		}
+	}
+	for _, p := range plan.release {
+		if ctx.Err() != nil || !report(c.write(ctx, p, holding{}), "a partition cannot be released", "partition", p) {
+			return
+		}
+	}
+	if !report(c.obeyPause(), "a pause of the crawl, or its end, is not obeyed") {
+		return
+	}
+	for _, p := range plan.take {
+		if ctx.Err() != nil || !report(c.take(ctx, p), "a partition cannot be taken", "partition", p) {
+			return
+		}
+	}
+	if c.options.Alone {
+		return
+	}
+	for p := range weburl.Partition(c.options.Partitions) {
+		if ctx.Err() != nil || !c.has(p) && !report(c.follow(ctx, p), "a partition cannot be followed", "partition", p) {
+			return
+		}
+	}
+}
+
+func (c *Cluster) has(p weburl.Partition) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.members.had[p]
+}
+
+// keep says that the node crawls a partition, or does so no more.
+func (c *Cluster) keep(p weburl.Partition, has bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if has {
+		c.members.had[p] = true
+	} else {
+		delete(c.members.had, p)
+	}
+}
+
+// give gives a partition up.
+func (c *Cluster) give(ctx context.Context, p weburl.Partition) error {
+	if err := c.node.Give(ctx, p); err != nil {
+		return err
+	}
+	c.keep(p, false)
+	c.unlisten(p)
+	c.options.Logger.Info("gives a partition", "partition", p)
+	return c.write(ctx, p, holding{})
+}
+
+// take takes a partition that nobody has. Where another node has taken it meanwhile it does nothing.
+func (c *Cluster) take(ctx context.Context, p weburl.Partition) (err error) {
+	if err := c.write(ctx, p, holding{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.keep(p, true)
+	defer func() {
+		if err != nil {
+			c.keep(p, false)
+			c.unlisten(p)
+		}
+	}()
+	f, err := c.reader(p)
+	if err != nil {
+		return err
+	}
+	end, err := log.Take(ctx, c.log, p, c.options.Node, f.from, f.add)
+	if err != nil {
+		return err
+	}
+	f.waiting = append(f.waiting, store.Group{Partition: p, Place: end})
+	if err := f.apply(); err != nil {
+		return err
+	}
+	if err := c.listen(p); err != nil {
+		return err
+	}
+	if err := c.node.Take(ctx, p); err != nil {
+		return err
+	}
+	c.options.Logger.Info("takes a partition", "partition", p)
+	c.mu.Lock()
+	c.pause.again = true
+	c.mu.Unlock()
+	return c.obeyPause()
+}

@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/crawl"
+)
+
+// Whether the whole crawl is paused is an entry of the bucket: who joins later, or was cut off, finds it there. Each
+// node obeys it before it takes a partition, and says in its lease how far it has obeyed.
+
+const pauseKey = "PAUSE"
+
+// pause is the entry.
+type pause struct {
+	Paused bool `json:"paused"`
+}
+
+// knownPause is the last known entry, and the one that is obeyed.
+type knownPause struct {
+	pause
+	revision uint64 // 0: there is none
+	obeyed   uint64
+	again    bool // a partition was taken, whose own records may say otherwise
+}
+
+// PauseAll implements node.Cluster. It returns when all nodes that are alive have obeyed.
+func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
+	revision, err := c.writePause(ctx, pause{paused})
+	if err != nil {
+		return fmt.Errorf("cluster: nothing is changed: the servers do not take the order: is NATS at work? %w", err)
+	}
+	for {
+		waits := c.disobedient(revision)
+		if len(waits) == 0 {
+			return nil
+		}
+		if err := c.options.Clock.Sleep(ctx, tryAgain); err != nil {
+			return fmt.Errorf("cluster: the order stands, and %s will obey it when they hear of it, but have not yet said so: "+
+				"look at freshet cluster status", strings.Join(waits, ", "))
+		}
+	}
+}
+
+// writePause writes the entry, whatever was written before.
+func (c *Cluster) writePause(ctx context.Context, its pause) (revision uint64, err error) {
+	raw, err := json.Marshal(its)
+	if err != nil {
+		return 0, fmt.Errorf("cluster: %w", err)
+	}
+	err = insist(ctx, c.options.Clock, func(ctx context.Context) error {
+		for {
+			last, err := c.bucket.Get(ctx, pauseKey)
+			behind := uint64(0)
+			if err == nil {
+				behind = last.Revision()
+			} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
+				return err
+			}
+			if revision, err = c.bucket.Update(ctx, pauseKey, raw, behind); !isOccupied(err) {
+				return err
+			}
+		}
+	})
+	if err == nil {
+		c.seePause(its, revision)
+	}
+	return revision, err
+}
+
+// readPause takes note of the entry as it is at the start.
+func (c *Cluster) readPause(ctx context.Context) error {
+	entry, err := c.bucket.Get(ctx, pauseKey)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil
+	}
+	var its pause
+	if err == nil {
+		err = json.Unmarshal(entry.Value(), &its)
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: whether the crawl is paused: %w", err)
+	}
+	c.seePause(its, entry.Revision())
+	return nil
+}
+
+func (c *Cluster) seePause(its pause, revision uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if revision > c.pause.revision {
+		c.pause.pause, c.pause.revision = its, revision
+	}
+}
+
+// obeyPause has the node do as the entry says, if it does not yet.
+func (c *Cluster) obeyPause() error {
+	c.mu.Lock()
+	its := c.pause
+	c.pause.again = false
+	c.mu.Unlock()
+	if its.revision == its.obeyed && !(its.again && its.revision > 0) {
+		return nil
+	}
+	if _, err := c.node.Obey(crawl.PauseAll{Paused: its.Paused}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause.obeyed = max(c.pause.obeyed, its.revision)
+	return nil
+}
+
+// disobedient returns which nodes that are alive have not obeyed an entry yet, by what they say.
+func (c *Cluster) disobedient(revision uint64) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pause.obeyed < revision {
+		names = append(names, c.options.Node)
+	}
+	for name, other := range c.members.others {
+		if !other.Ended && other.Obeyed < revision {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

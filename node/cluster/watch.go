@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/weburl"
+)
+
+// watch takes note of what other nodes write.
+func (c *Cluster) watch(w jetstream.KeyWatcher) {
+	defer w.Stop()
+	for {
+		select {
+		case <-c.life.Done():
+			return
+		case entry, open := <-w.Updates():
+			if !open {
+				return
+			}
+			if entry != nil { // nil: the end of what was there at first
+				c.see(entry)
+			}
+		}
+	}
+}
+
+// see takes note of an entry. One that cannot be read is nobody's.
+func (c *Cluster) see(entry jetstream.KeyValueEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name, is := strings.CutPrefix(entry.Key(), leasePrefix); is {
+		var s State
+		if json.Unmarshal(entry.Value(), &s) == nil && s.Node == name {
+			c.members.see(s, entry.Revision(), c.options.Clock.Now())
+		}
+	}
+	if entry.Key() == pauseKey {
+		var its pause
+		if json.Unmarshal(entry.Value(), &its) == nil && entry.Revision() > c.pause.revision {
+			c.pause.pause, c.pause.revision = its, entry.Revision()
+		}
+	}
+	if text, is := strings.CutPrefix(entry.Key(), holdingPrefix); is {
+		var its holding
+		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
+			c.members.seeHolding(weburl.Partition(p), its, entry.Revision())
+		}
+	}
+}
+
+const holdingPrefix = "partition."
+
+// write writes a partition's entry behind the one that is known. It returns ErrTaken if there is another by now.
+func (c *Cluster) write(ctx context.Context, p weburl.Partition, its holding) error {
+	c.mu.Lock()
+	behind := c.members.holdings[p].revision
+	c.mu.Unlock()
+	raw, err := json.Marshal(its)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := c.bucket.Update(ctx, holdingPrefix+strconv.Itoa(int(p)), raw, behind)
+	if isOccupied(err) {
+		return errTaken
+	} else if err != nil {
+		return fmt.Errorf("cluster: write who has partition %d: %w", p, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members.seeHolding(p, its, revision)
+	return nil
+}
+
+// errTaken says that what is known of a partition is old.
+var errTaken = errors.New("cluster: another node has taken the partition")
