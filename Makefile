@@ -44,7 +44,9 @@ test-real-sites: setup ## crawl all real sites and compare with an independent w
 looks: setup ## compare pictures of 200 pages of three real sites with those of their replay
 	FRESHET_LOOKS=200 go test -count=1 -timeout 60m -run TestReplayLooksAsSites -v ./internal/e2e
 
-check: .tools/built ## lint and look for known vulnerabilities
+check: .tools/built ## lint, check words, links and commands of docs, and look for known vulnerabilities
+	go test ./internal/house
+	go test -run OfDocs ./cmd/freshet
 	.tools/golangci-lint run
 	.tools/govulncheck ./...
 

@@ -42,14 +42,16 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// document returns the text of a Markdown file without its code blocks.
+// document returns the text of a Markdown file with nothing in the lines of its code blocks.
 func document(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fence.ReplaceAllString(string(text), "")
+	return fence.ReplaceAllStringFunc(string(text), func(block string) string {
+		return strings.Repeat("\n", strings.Count(block, "\n"))
+	})
 }
 
 // hasHeading reports whether a heading of the text has that anchor: its letters, digits, hyphens and

@@ -1,0 +1,187 @@
+package house
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	columns        = 120 // of a line of prose or comment; a tab counts as tabWidth
+	tabWidth       = 4
+	paragraphWords = 120
+)
+
+// unread are the folders that docs/style.md does not hold for yet: their findings are logged and do not fail the test.
+var unread = []string{
+	"ARCHITECTURE.md",
+	"CONTRIBUTING.md",
+	"README.md",
+	"change",
+	"clock",
+	"cmd",
+	"consent",
+	"crawl",
+	"dashboard",
+	"docs",
+	"extract",
+	"feed",
+	"fetch",
+	"fleet",
+	"frontier",
+	"importance",
+	"importer",
+	"index",
+	"internal",
+	"lab",
+	"memory",
+	"node",
+	"queries",
+	"refresh",
+	"schedule",
+	"seen",
+	"sim",
+	"store",
+	"text",
+	"weburl",
+}
+
+// generated are pages that the program writes. Their words are held where they come from.
+var generated = []string{"docs/commands.md", "docs/settings.md", "docs/metrics.md"}
+
+// TestStyle holds what docs/style.md says of words, lines and paragraphs.
+func TestStyle(t *testing.T) {
+	report := func(name string, line int, finding string) {
+		if slices.ContainsFunc(unread, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }) {
+			t.Logf("%s:%d: %s", name, line, finding)
+		} else {
+			t.Errorf("%s:%d: %s", name, line, finding)
+		}
+	}
+	words := wordList(t)
+	for _, s := range sources(t) {
+		checkSource(t, s, words, report)
+	}
+	for _, name := range files(t) {
+		switch {
+		case slices.Contains(generated, name), name == "docs/style.md":
+		case path.Ext(name) == ".md":
+			checkPage(name, document(t, name), words, report)
+		}
+	}
+}
+
+// A rule is a phrase not to write and what to write.
+type rule struct {
+	not *regexp.Regexp
+	but string
+}
+
+// wordList reads the table of docs/style.md.
+func wordList(t *testing.T) []rule {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/style.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| not | but |\n| --- | --- |\n")
+	var rules []rule
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			break
+		}
+		phrases := strings.NewReplacer(", ", "|", " ", `\s+`).Replace(strings.TrimSpace(cells[1]))
+		rules = append(rules, rule{regexp.MustCompile(`(?i)\b(?:` + phrases + `)\b`), strings.TrimSpace(cells[2])})
+	}
+	if len(rules) < 20 {
+		t.Fatalf("docs/style.md: %d rows of words: want 20 or more", len(rules))
+	}
+	return rules
+}
+
+// checkSource reports words and long lines of a file's comments, and words of its texts unless it is a test.
+func checkSource(t *testing.T, s *source, words []rule, report func(string, int, string)) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, s.path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, group := range s.Comments {
+		first, last := s.fset.Position(group.Pos()).Line, s.fset.Position(group.End()).Line
+		checkWords(s.path, first, group.Text(), words, report)
+		for i := first; i <= last; i++ {
+			if line := lines[i-1]; !strings.Contains(line, "//go:") && !strings.Contains(line, "//nolint") {
+				checkColumns(s.path, i, line, report)
+			}
+		}
+	}
+	if s.test {
+		return
+	}
+	ast.Inspect(s.File, func(node ast.Node) bool {
+		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, _ := strconv.Unquote(literal.Value)
+			checkWords(s.path, s.fset.Position(literal.Pos()).Line, text, words, report)
+		}
+		return true
+	})
+}
+
+// checkPage reports words, long lines and long paragraphs of a Markdown page without its blocks of code.
+func checkPage(name, text string, words []rule, report func(string, int, string)) {
+	checkWords(name, 1, text, words, report)
+	count, begin := 0, 1
+	for i, line := range strings.Split(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") && count == 0 {
+			continue
+		}
+		checkColumns(name, i+1, line, report)
+		if trimmed == "" || trimmed[0] == '#' || listItem.MatchString(line) {
+			count, begin = 0, i+1
+		}
+		before := count
+		count += len(strings.Fields(line))
+		if !strings.HasPrefix(name, "docs/notes/") && before <= paragraphWords && count > paragraphWords {
+			report(name, begin, "a paragraph of more than "+strconv.Itoa(paragraphWords)+" words")
+		}
+	}
+}
+
+var listItem = regexp.MustCompile(`^\s*(?:[-*]|\d+\.) `)
+
+// checkWords reports what the text, which begins at the line, should say in other words.
+func checkWords(name string, line int, text string, words []rule, report func(string, int, string)) {
+	for _, r := range words {
+		for _, found := range r.not.FindAllStringIndex(text, -1) {
+			at := line + strings.Count(text[:found[0]], "\n")
+			report(name, at, strconv.Quote(text[found[0]:found[1]])+": write "+strconv.Quote(r.but))
+		}
+	}
+}
+
+// checkColumns reports a line that is too long and could be broken.
+func checkColumns(name string, line int, text string, report func(string, int, string)) {
+	if width(text) <= columns {
+		return
+	}
+	if words := strings.Fields(text); len(words) <= 2 { // a link, or a comment of one word
+		return
+	}
+	report(name, line, strconv.Itoa(width(text))+" columns: want at most "+strconv.Itoa(columns))
+}
+
+// width returns the columns that a line takes.
+func width(line string) int {
+	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
+}
