@@ -26,6 +26,9 @@ type fresh struct {
 	pages []kept       // by ID
 	free  []refresh.ID // of no page
 
+	past    *past    // that is being told; nil: all is
+	waiting []func() // what is to be told after it
+
 	study func() (struct{}, bool) // does the next piece of learning; nil: nothing is being learned
 	stop  func()                  // ends it
 	last  time.Time               // look
@@ -135,9 +138,11 @@ func (f *fresh) withdrawn(records []store.Record, now time.Time) {
 	}
 	for _, r := range records {
 		if w, ok := r.(*store.Withdrawn); ok {
-			if id, known := f.ids[PageKey{w.Partition, w.Fingerprint}]; known {
-				f.forget(id, now)
-			}
+			f.then(func() {
+				if id, known := f.ids[PageKey{w.Partition, w.Fingerprint}]; known {
+					f.forget(id, now)
+				}
+			})
 		}
 	}
 }
@@ -147,12 +152,14 @@ func (f *fresh) takenDown(target store.Target, now time.Time) {
 	if f == nil {
 		return
 	}
-	for id := range f.pages {
-		u := f.pages[id].url
-		if !u.IsZero() && (u == target.URL || target.URL.IsZero() && u.Site() == target.Site) {
-			f.forget(refresh.ID(id), now)
+	f.then(func() {
+		for id := range f.pages {
+			u := f.pages[id].url
+			if !u.IsZero() && (u == target.URL || target.URL.IsZero() && u.Site() == target.Site) {
+				f.forget(refresh.ID(id), now)
+			}
 		}
-	}
+	})
 }
 
 // claimed takes word, as of a time that policies have, that a page has changed.
@@ -160,10 +167,12 @@ func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 	if f == nil {
 		return
 	}
-	if id, known := f.ids[page]; known {
-		f.told = true
-		f.belief.Claim(id, source, at)
-	}
+	f.then(func() {
+		if id, known := f.ids[page]; known {
+			f.told = true
+			f.belief.Claim(id, source, at)
+		}
+	})
 }
 
 // claimant returns who claims that a page has changed, 0 if nobody does.
@@ -190,6 +199,14 @@ type visit struct {
 
 // visited takes in what came of a turn.
 func (f *fresh) visited(v visit, now time.Time) {
+	f.then(func() { f.tell(v, now) })
+	if !v.again {
+		f.asked.OnVisit(v.url, v.at, v.fresh, !v.gone)
+	}
+}
+
+// tell tells what keeps pages fresh what came of a turn.
+func (f *fresh) tell(v visit, now time.Time) {
 	f.told = true
 	id, known := f.ids[v.page]
 	switch {
@@ -206,9 +223,6 @@ func (f *fresh) visited(v visit, now time.Time) {
 			f.calibration.add(f.belief.Copy(id, seen.At).Stale, v.outcome == refresh.Changed)
 		}
 		f.keeper.Visited(id, seen)
-	}
-	if !v.again {
-		f.asked.OnVisit(v.url, v.at, v.fresh, !v.gone)
 	}
 }
 
@@ -262,7 +276,14 @@ func (h hosts) Rate(site weburl.Site) float64 { return h.shard.front.Rate(site) 
 // keepFresh takes a look at the pages that are kept fresh, if it is time: it learns, picks, and sums up.
 func (s *Shard) keepFresh() error {
 	f := s.fresh
-	if f == nil || !s.begun || s.ending != "" {
+	if f == nil || s.ending != "" {
+		return nil
+	}
+	if more, err := s.rememberSome(); err != nil || more {
+		s.wakeAt(s.now)
+		return err
+	}
+	if !s.begun {
 		return nil
 	}
 	s.rank()

@@ -162,11 +162,13 @@ func (f *fresh) forgetAll(p weburl.Partition, now time.Time) {
 	if f == nil {
 		return
 	}
-	for id := range f.pages {
-		if page := &f.pages[id]; !page.url.IsZero() && page.key.Partition == p {
-			f.forget(refresh.ID(id), now)
+	f.then(func() {
+		for id := range f.pages {
+			if page := &f.pages[id]; !page.url.IsZero() && page.key.Partition == p {
+				f.forget(refresh.ID(id), now)
+			}
 		}
-	}
+	})
 }
 
 // takeOver takes a partition over.

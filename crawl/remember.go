@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,12 @@ const (
 	leastRemembered  = 2       // of a page
 )
 
+// What one step remembers, at most.
+const (
+	rowsRemembered = 128
+	visitsRetold   = 512
+)
+
 // A remembered visit waits to be told in order of time.
 type remembered struct {
 	at      float64
@@ -27,8 +34,48 @@ type remembered struct {
 	claimed refresh.Source
 }
 
-// remember tells what keeps pages fresh all that is stored of visits of partitions, in order of time. It takes some
-// microseconds a page and a visit.
+// A past is what is stored of the visits to the pages of some partitions. First it is read, then it is told to what
+// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces:
+// the crawl goes on meanwhile.
+type past struct {
+	partitions []weburl.Partition // that are to be read
+	from       weburl.Fingerprint // in the first of them
+	each       int                // last visits of a page that are told
+	pages      []kept
+	ids        []refresh.ID // of the pages; -1: not told yet
+	runs       runs
+}
+
+// runs are visits in order of time, in several lists. They are a heap by the time of each list's first.
+type runs [][]remembered
+
+func (r runs) Len() int           { return len(r) }
+func (r runs) Less(i, j int) bool { return r[i][0].before(r[j][0]) }
+func (r runs) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *runs) Push(run any)      { *r = append(*r, run.([]remembered)) }
+func (r *runs) Pop() any {
+	last := (*r)[len(*r)-1]
+	*r = (*r)[:len(*r)-1]
+	return last
+}
+
+// next takes out the earliest visit.
+func (r *runs) next() remembered {
+	first := (*r)[0][0]
+	if (*r)[0] = (*r)[0][1:]; len((*r)[0]) == 0 {
+		heap.Pop(r)
+	} else {
+		heap.Fix(r, 0)
+	}
+	return first
+}
+
+// before orders visits by time, those of one time by page.
+func (v remembered) before(o remembered) bool {
+	return v.at < o.at || v.at == o.at && v.page < o.page
+}
+
+// remember has what keeps pages fresh told all that is stored of visits to pages of partitions.
 func (s *Shard) remember(partitions ...weburl.Partition) error {
 	live := int64(0)
 	for _, p := range partitions {
@@ -39,48 +86,108 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 		live += total.States[store.StateLive]
 	}
 	each := max(leastRemembered, int(rememberedVisits/max(1, live)))
-	var pages []kept
-	var visits []remembered
-	for _, p := range partitions {
-		for row, err := range s.rows.PagesFrom(p, 0) {
-			if err != nil {
-				return fmt.Errorf("crawl: refresh: page table: %w", err)
-			}
-			if !s.refreshes(&row.Page) {
-				continue
-			}
-			seen, err := s.rows.Visits(p, row.Fingerprint)
-			if err != nil {
-				return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
-			}
-			visits = appendRemembered(visits, int32(len(pages)), &row.Page, seen, each)
-			pages = append(pages, kept{key: PageKey{p, row.Fingerprint}, url: row.URL})
-		}
-	}
-	slices.SortStableFunc(visits, func(a, b remembered) int { return cmp.Compare(a.at, b.at) })
-	s.fresh.close() // what is being learned does not go on beside visits of the past
-	s.fresh.remember(pages, visits)
+	s.fresh.then(func() {
+		s.fresh.close() // what is being learned does not go on beside visits of the past
+		s.fresh.past = &past{partitions: partitions, each: each}
+	})
 	return nil
 }
 
-// remember takes in visits, in order of time.
-func (f *fresh) remember(pages []kept, visits []remembered) {
-	ids := make([]refresh.ID, len(pages))
-	for i := range ids {
-		ids[i] = -1
+// Remembers tells whether what is stored of visits is still being read and told, a piece at each Step. Until that is
+// over nothing is believed of some pages, and no page is picked.
+func (s *Shard) Remembers() bool { return s.fresh != nil && s.fresh.past != nil }
+
+// rememberSome goes on with the past, and reports whether there is more of it.
+func (s *Shard) rememberSome() (more bool, err error) {
+	f := s.fresh
+	switch {
+	case f.past == nil:
+		return false, nil
+	case len(f.past.partitions) > 0:
+		err = s.readPast(f.past)
+	case len(f.past.runs) > 0:
+		f.tellPast(f.past)
+	default:
+		f.past = nil
+		f.goOn()
 	}
-	for _, v := range visits {
-		if ids[v.page] < 0 {
+	return f.past != nil, err
+}
+
+// readPast reads the visits to some further pages.
+func (s *Shard) readPast(k *past) error {
+	p := k.partitions[0]
+	var visits []remembered
+	rows := 0
+	for row, err := range s.rows.PagesFrom(p, k.from) {
+		if err != nil {
+			return fmt.Errorf("crawl: refresh: page table: %w", err)
+		}
+		if rows == rowsRemembered {
+			k.from = row.Fingerprint
+			k.gather(visits)
+			return nil
+		}
+		rows++
+		if !s.refreshes(&row.Page) {
+			continue
+		}
+		seen, err := s.rows.Visits(p, row.Fingerprint)
+		if err != nil {
+			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
+		}
+		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each)
+		k.pages = append(k.pages, kept{key: PageKey{p, row.Fingerprint}, url: row.URL})
+		k.ids = append(k.ids, -1)
+	}
+	k.gather(visits)
+	k.partitions, k.from = k.partitions[1:], 0
+	return nil
+}
+
+// gather takes in visits of one piece.
+func (k *past) gather(visits []remembered) {
+	if len(visits) == 0 {
+		return
+	}
+	slices.SortStableFunc(visits, func(a, b remembered) int { return cmp.Compare(a.at, b.at) })
+	heap.Push(&k.runs, visits)
+}
+
+// tellPast tells some further visits.
+func (f *fresh) tellPast(k *past) {
+	for range visitsRetold {
+		if len(k.runs) == 0 {
+			return
+		}
+		v := k.runs.next()
+		if k.ids[v.page] < 0 {
 			if v.outcome != refresh.Unknown {
-				ids[v.page] = f.enter(pages[v.page].key, pages[v.page].url, v.at)
+				k.ids[v.page] = f.enter(k.pages[v.page].key, k.pages[v.page].url, v.at)
 			}
 			continue
 		}
 		if v.claimed != 0 && v.outcome != refresh.Unknown {
-			f.belief.Claim(ids[v.page], v.claimed, v.at)
+			f.belief.Claim(k.ids[v.page], v.claimed, v.at)
 		}
-		f.keeper.Visited(ids[v.page], refresh.Visit{At: v.at, Outcome: v.outcome})
+		f.keeper.Visited(k.ids[v.page], refresh.Visit{At: v.at, Outcome: v.outcome})
 		f.belief.Learn(v.at)
+	}
+}
+
+// then tells something now, or when the past is told: what is told is told in order of time.
+func (f *fresh) then(tell func()) {
+	f.waiting = append(f.waiting, tell)
+	f.goOn()
+}
+
+// goOn tells what waits, up to the next past.
+func (f *fresh) goOn() {
+	for f.past == nil && len(f.waiting) > 0 {
+		tell := f.waiting[0]
+		f.waiting[0] = nil
+		f.waiting = f.waiting[1:]
+		tell()
 	}
 }
 

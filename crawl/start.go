@@ -17,7 +17,8 @@ import (
 var ErrNothing = errors.New("crawl: nothing to crawl: no seed, and no crawl to go on with")
 
 // New returns a shard that goes on where the records have left off. Step it until Work.Ready; then it waits for Begin.
-// The errors are those of the rows and of wrong settings. O(sites), and O(pages + visits) where the copy is kept fresh.
+// The errors are those of the rows and of wrong settings. O(sites). Where the copy is kept fresh the first Steps also
+// read the visits to the pages, see Remembers.
 func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, error) {
 	rules := newRulebook(settings.Rules)
 	scope, err := frontier.ParseScope(settings.Scope)

@@ -71,9 +71,15 @@ func (r running) Rules(site weburl.Site) (rules robots.Standing, err error) {
 }
 
 // Visits implements explain.Keeper.
-func (r running) Visits(u weburl.URL) (explain.Visits, bool) {
-	p, ok := r.node.Refreshing(u, u.Fingerprint())
-	return explain.Visits{NextDue: p.NextDue, RatePerDay: p.RatePerDay, Stale: p.Stale, Value: p.Value, Bar: p.Bar}, ok
+func (r running) Visits(u weburl.URL) (v explain.Visits, ok bool) {
+	var p crawl.Refreshing
+	reading := false
+	r.node.owner(u.Site()).ask(func(s *crawl.Shard, now time.Time) {
+		p, ok = s.Refreshing(u, u.Fingerprint(), now)
+		reading = !ok && s.Remembers()
+	})
+	return explain.Visits{NextDue: p.NextDue, RatePerDay: p.RatePerDay, Stale: p.Stale, Value: p.Value, Bar: p.Bar,
+		Reading: reading}, ok || reading
 }
 
 // Remaining implements explain.Ranking.

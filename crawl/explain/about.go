@@ -85,6 +85,7 @@ type Visits struct {
 	RatePerDay float64    // changes expected
 	Stale      float64    // the probability that the copy is stale
 	Value, Bar float64    // of a visit now, and from which value on pages are visited; a Bar of 0: the policy has none
+	Reading    bool       // after a start the stored visits are still being read: nothing else is known
 }
 
 // Ranking says when pages are ranked again.

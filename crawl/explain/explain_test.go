@@ -131,6 +131,8 @@ func TestExplain(t *testing.T) {
 		{name: "kept fresh",
 			world: world{page: known(fresh), visits: &Visits{NextDue: &due, RatePerDay: 2, Stale: 0.5, Bar: 1}}, nextDue: &due,
 			says: "It will be worth a visit about 2026-03-01T13:00:00Z: 2 changes a day are expected"},
+		{name: "kept fresh, and the crawl has just started", world: world{page: known(fresh), visits: &Visits{Reading: true}},
+			says: "When it is visited again is not known yet"},
 		{name: "known, and too deep by now",
 			world: world{outside: frontier.TooDeep, page: known(func(p *Page) { p.Queue = store.NewQueue })},
 			want:  "guard: depth"},

@@ -10,6 +10,12 @@ import (
 
 // refresh tells when a stored page that is kept fresh is worth a visit again, and why.
 func (x *explainer) refresh(p Visits, row Page) string {
+	stored := fmt.Sprintf("It is stored: version %d, last changed %s. ", row.Versions, date(row.LastChanged))
+	if p.Reading {
+		const reading = "the crawl has just started, and still reads the stored visits"
+		x.say("refresh", Passed, "reading", reading)
+		return stored + "When it is visited again is not known yet: " + reading + "."
+	}
 	belief := fmt.Sprintf("%.3g changes a day are expected; the copy is stale with probability %.2f",
 		p.RatePerDay, p.Stale)
 	detail := fmt.Sprintf("%s; a visit now is worth %.3g, and pages are visited at %.3g", belief, p.Value, p.Bar)
@@ -18,11 +24,10 @@ func (x *explainer) refresh(p Visits, row Page) string {
 	}
 	x.say("refresh", Passed, "kept-fresh", detail)
 	x.out.NextDue = p.NextDue
-	sentence := fmt.Sprintf("It is stored: version %d, last changed %s. ", row.Versions, date(row.LastChanged))
 	if p.NextDue == nil {
-		return sentence + "It is kept fresh: " + belief + "."
+		return stored + "It is kept fresh: " + belief + "."
 	}
-	return sentence + "It will be worth a visit about " + p.NextDue.UTC().Format(time.RFC3339) + ": " + belief + "."
+	return stored + "It will be worth a visit about " + p.NextDue.UTC().Format(time.RFC3339) + ": " + belief + "."
 }
 
 // fate sums up in a sentence.

@@ -163,6 +163,10 @@ func (w *watch) beliefsHold(n *node) {
 	other, err := crawl.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
 	w.t.must(err)
 	defer other.Close()
+	for other.Remembers() {
+		_, err := other.Step(now)
+		w.t.must(err)
+	}
 	for _, page := range n.pages() {
 		mine, kept := n.shard.Refreshing(page.URL, page.Fingerprint, now)
 		theirs, would := other.Refreshing(page.URL, page.Fingerprint, now)

@@ -1,0 +1,72 @@
+package crawl
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"freshet/crawl/keepfresh"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// everOpen lets every site be asked at any time.
+type everOpen struct{}
+
+func (everOpen) Opens(_ weburl.Site, now time.Time) (at, busy time.Time) { return now, time.Time{} }
+func (everOpen) Rate(weburl.Site) float64                                { return 1e9 }
+
+// BenchmarkKept keeps a million pages of a thousand sites fresh, with visits to each spread over eight weeks, and
+// reports the memory of a page and how many pages are picked and visited a second.
+func BenchmarkKept(b *testing.B) {
+	const sites, pages = 1000, 1_000_000
+	for b.Loop() {
+		before := inUse()
+		start := time.Unix(1e9, 0)
+		asked, err := Refresh{Budget: pages / 10}.WithDefaults()
+		if err != nil {
+			b.Fatal(err)
+		}
+		f, err := newFresh(asked, everOpen{}, 0, time.Second, start)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range pages {
+			u, err := weburl.Parse(fmt.Sprintf("http://s%d.test/%d/page-number-%d.html", i%sites, i/sites%20, i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			f.enter(PageKey{weburl.Partition(i % 16), u.Fingerprint()}, u, keepfresh.Seconds(start))
+		}
+		b.ReportMetric(float64(inUse()-before)/pages, "B/page-new")
+		now := start
+		began, picks := b.Elapsed(), 0
+		for range 14 * 24 {
+			now = now.Add(time.Hour)
+			for f.learn(now) {
+			}
+			for end := picks + pages/10/24; picks < end; {
+				records, _ := f.pick(now)
+				for _, r := range records {
+					p := r.(*store.Planned)
+					id := f.ids[PageKey{p.Partition, p.Fingerprint}]
+					f.keeper.Visited(id, refresh.Visit{At: keepfresh.Seconds(now), Outcome: refresh.Outcome(1 + int(id)%7/6)})
+				}
+				picks += len(records)
+			}
+		}
+		b.ReportMetric(float64(picks)/(b.Elapsed()-began).Seconds(), "picks/s")
+		b.ReportMetric(float64(picks)/pages, "visits/page")
+		b.ReportMetric(float64(inUse()-before)/pages, "B/page")
+		runtime.KeepAlive(f)
+	}
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

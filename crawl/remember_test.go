@@ -1,0 +1,91 @@
+package crawl
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"freshet/crawl/keepfresh"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// TestPastIsToldFirst holds that a shard which starts reads the visits of the past at its steps, and that what happens
+// meanwhile is told after them.
+func TestPastIsToldFirst(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "1000", true)
+	names := []string{"http://a.test/gone", "http://a.test/withdrawn", "http://a.test/claimed", "http://a.test/purged"}
+	w.web["http://a.test/"] = &page{status: 200, links: names}
+	for _, name := range names {
+		w.web[name] = &page{status: 200}
+	}
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.open()
+	w.run(time.Hour)
+	s, err := New(w.store, w.seen, w.settings, w.now)
+	check(t, err)
+	defer s.Close()
+	if !s.Remembers() || len(s.fresh.ids) > 0 {
+		t.Fatalf("remembers: %v, of %d pages something is believed before the first step", s.Remembers(), len(s.fresh.ids))
+	}
+	key := func(name string) PageKey {
+		u := parse(t, name)
+		return PageKey{s.home(u.Site()), u.Fingerprint()}
+	}
+	s.fresh.visited(visit{page: key(names[0]), url: parse(t, names[0]), at: w.now, gone: true}, w.now)
+	withdrawn := key(names[1])
+	s.fresh.withdrawn([]store.Record{&store.Withdrawn{Partition: withdrawn.Partition, Fingerprint: withdrawn.Fingerprint}}, w.now)
+	s.fresh.claimed(key(names[2]), refresh.Ping, keepfresh.Seconds(w.now))
+	s.fresh.takenDown(store.Target{URL: parse(t, names[3])}, w.now)
+	young := visit{page: key("http://a.test/young"), url: parse(t, "http://a.test/young"), at: w.now, fresh: true}
+	s.fresh.visited(young, w.now)
+	for steps := 0; s.Remembers(); steps++ {
+		if steps > 100 {
+			t.Fatal("the past is not told after a hundred steps")
+		}
+		_, err := s.Step(w.now)
+		check(t, err)
+	}
+	for name, want := range map[string]bool{
+		"http://a.test/": true, names[0]: false, names[1]: false, names[2]: true, names[3]: false, "http://a.test/young": true,
+	} {
+		if _, known := s.fresh.ids[key(name)]; known != want {
+			t.Errorf("something is believed of %s: %v, want %v", name, known, want)
+		}
+	}
+	if got := s.fresh.claimant(key(names[2])); got != refresh.Ping {
+		t.Errorf("%s is claimed by %d, want the ping", names[2], got)
+	}
+}
+
+// TestRuns holds that visits which were read in pieces are told in order of time, and those of one time in order of
+// their pages.
+func TestRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var k past
+		var want []remembered
+		for piece := range rng.IntN(8) {
+			var visits []remembered
+			for range rng.IntN(20) {
+				visits = append(visits, remembered{at: float64(rng.IntN(30)), page: int32(piece)})
+			}
+			want = append(want, visits...)
+			k.gather(visits)
+		}
+		slices.SortFunc(want, func(a, b remembered) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.page, b.page))
+		})
+		var got []remembered
+		for len(k.runs) > 0 {
+			got = append(got, k.runs.next())
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("told as %v, want %v", got, want)
+		}
+	}
+}
