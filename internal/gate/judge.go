@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"freshet/internal/machines"
 	"freshet/log"
 )
 
@@ -25,26 +26,26 @@ type copied struct {
 
 // judge compares all copies of all logs with one another and with what was acknowledged.
 func (t *trial) judge() error {
-	var copies [servers][]copied
-	for i := range servers {
+	var copies [machines.Brokers][]copied
+	for i := range machines.Brokers {
 		var err error
-		if copies[i], err = t.copiesOf(t.servers[i].name); err != nil {
+		if copies[i], err = t.copiesOf(t.servers[i].Name); err != nil {
 			return err
 		}
 	}
 	var lost, differ, broken, strays []string
 	entries := 0
 	for p := range t.set.Partitions {
-		for i := range servers {
+		for i := range machines.Brokers {
 			c := copies[i][p]
-			where := fmt.Sprintf("partition %d at %s", p, t.servers[i].name)
+			where := fmt.Sprintf("partition %d at %s", p, t.servers[i].Name)
 			for seq, chain := range t.acked[p] {
 				if c.chains[seq] != string(chain) {
 					lost = append(lost, fmt.Sprintf("%s: entry %d", where, seq))
 				}
 			}
 			if !maps.Equal(c.chains, copies[0][p].chains) {
-				differ = append(differ, fmt.Sprintf("%s has %d entries, at %s %d", where, len(c.chains), t.servers[0].name, len(copies[0][p].chains)))
+				differ = append(differ, fmt.Sprintf("%s has %d entries, at %s %d", where, len(c.chains), t.servers[0].Name, len(copies[0][p].chains)))
 			}
 			if c.broken != nil {
 				broken = append(broken, fmt.Sprintf("%s: %v", where, c.broken))

@@ -13,11 +13,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"syscall"
 	"time"
 
 	"freshet/clock"
+	"freshet/internal/machines"
 )
 
 // Settings are what all processes of a trial are told.
@@ -45,35 +44,18 @@ func main() {
 	var err error
 	switch *role {
 	case "server":
-		err = serve(*name, *dir)
+		err = machines.ServeBroker(*name, *dir)
 	case "node":
 		err = run(*name, s)
 	case "trial":
 		err = try(s, *dir, *seed, *events, *spare)
 	default:
-		err = inNetwork()
+		err = machines.Enter(append([]string{"-role", "trial"}, os.Args[1:]...)...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gate:", err)
 		os.Exit(1)
 	}
-}
-
-// inNetwork runs the trial in a network of its own.
-func inNetwork() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(self, append([]string{"-role", "trial"}, os.Args[1:]...)...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
-	}
-	return cmd.Run()
 }
 
 // real is the time: the faults of a trial are those of real processes.

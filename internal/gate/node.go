@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"freshet/internal/machines"
 	"freshet/log"
 	stored "freshet/log/jetstream"
 	"freshet/node/cluster"
@@ -56,18 +57,18 @@ type sign struct {
 const leaseBucket = "gate-leases"
 
 func connect() (*nats.Conn, error) {
-	return nats.Connect(serverURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
+	return nats.Connect(machines.BrokerURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(time.Second),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // a broken connection is what is tried
 }
 
 func options(s Settings) stored.Options {
-	return stored.Options{Cluster: "gate", Partitions: s.Partitions, Streams: s.Streams, Replicas: servers}
+	return stored.Options{Cluster: "gate", Partitions: s.Partitions, Streams: s.Streams, Replicas: machines.Brokers}
 }
 
 // run is a node until it is killed.
 func run(name string, s Settings) error {
-	awaitNetwork()
+	machines.AwaitNetwork()
 	n := &node{
 		name: name, set: s, out: json.NewEncoder(os.Stdout), mine: make([]bool, s.Partitions), ends: make([]log.Place, s.Partitions),
 		alive: map[string]sign{},

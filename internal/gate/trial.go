@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"freshet/internal/machines"
 	stored "freshet/log/jetstream"
 )
 
@@ -27,8 +28,8 @@ type trial struct {
 	set     Settings
 	dir     string
 	rng     *rand.Rand
-	servers []*machine
-	nodes   []*machine
+	servers []*machines.Machine
+	nodes   []*machines.Machine
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	began   time.Time
@@ -105,7 +106,7 @@ func try(s Settings, dir string, seed uint64, events int, spare string) (err err
 			t.longestIdle().Seconds(), recovered.Sub(before).Seconds())
 	}
 	for _, n := range t.nodes {
-		n.kill()
+		n.Kill()
 	}
 	if _, err := t.recovered(); err != nil {
 		return err
@@ -119,14 +120,14 @@ func (t *trial) print(format string, args ...any) {
 
 // begin starts all machines, and makes the log.
 func (t *trial) begin() error {
-	if err := makeBridge(); err != nil {
+	if err := machines.MakeBridge(); err != nil {
 		return err
 	}
-	for i := range servers {
+	for i := range machines.Brokers {
 		t.servers = append(t.servers, t.machine(fmt.Sprintf("s%d", i+1), i+1, "-role", "server", "-dir", t.files(i+1)))
 	}
 	for _, m := range t.servers {
-		if err := m.start(); err != nil {
+		if err := m.Start(); err != nil {
 			return err
 		}
 	}
@@ -142,7 +143,7 @@ func (t *trial) begin() error {
 	for {
 		if _, err = stored.Open(ctx, t.conn, options(t.set), real); err == nil {
 			within, cancel := context.WithTimeout(ctx, 5*time.Second)
-			_, err = t.js.CreateKeyValue(within, jetstream.KeyValueConfig{Bucket: leaseBucket, Replicas: servers, TTL: time.Hour})
+			_, err = t.js.CreateKeyValue(within, jetstream.KeyValueConfig{Bucket: leaseBucket, Replicas: machines.Brokers, TTL: time.Hour})
 			cancel()
 		}
 		if err == nil {
@@ -153,14 +154,14 @@ func (t *trial) begin() error {
 		}
 		sleep(100 * time.Millisecond)
 	}
-	t.print("%d streams on %d servers", t.set.Streams, servers)
+	t.print("%d streams on %d servers", t.set.Streams, machines.Brokers)
 	for i := range 3 {
 		m := t.machine(fmt.Sprintf("n%d", i+1), 11+i, "-role", "node",
 			"-partitions", fmt.Sprint(t.set.Partitions), "-streams", fmt.Sprint(t.set.Streams), "-lease", t.set.Lease.String(),
 			"-pause", t.set.Pause.String(), "-largest", fmt.Sprint(t.set.Largest))
-		m.told = func(line []byte) { t.hear(m.name, line) }
+		m.Told = func(line []byte) { t.hear(m.Name, line) }
 		t.nodes = append(t.nodes, m)
-		if err := m.start(); err != nil {
+		if err := m.Start(); err != nil {
 			return err
 		}
 	}
@@ -173,8 +174,8 @@ func (t *trial) begin() error {
 	return nil
 }
 
-func (t *trial) machine(name string, number int, args ...string) *machine {
-	return &machine{name: name, number: number, args: args, errors: os.Stderr}
+func (t *trial) machine(name string, number int, args ...string) *machines.Machine {
+	return &machines.Machine{Name: name, Number: number, Args: args, Errors: os.Stderr}
 }
 
 // files returns the folder of a server.
@@ -182,14 +183,11 @@ func (t *trial) files(number int) string { return filepath.Join(t.dir, fmt.Sprin
 
 func (t *trial) end() {
 	for _, m := range slices.Concat(t.nodes, t.servers) {
-		if m.cmd != nil {
-			m.signal(syscall.SIGCONT)
-			m.kill()
-		}
+		m.Kill()
 	}
 }
 
-func (t *trial) any(of []*machine) *machine { return of[t.rng.IntN(len(of))] }
+func (t *trial) any(of []*machines.Machine) *machines.Machine { return of[t.rng.IntN(len(of))] }
 
 // hear takes in what a node says.
 func (t *trial) hear(name string, line []byte) {
@@ -244,32 +242,32 @@ func (t *trial) longestIdle() time.Duration {
 }
 
 // restart kills a machine, does something to its files, and starts it again after some time.
-func (t *trial) restart(m *machine, after time.Duration, spoil func(dir string) error) (string, error) {
-	m.kill()
+func (t *trial) restart(m *machines.Machine, after time.Duration, spoil func(dir string) error) (string, error) {
+	m.Kill()
 	if spoil != nil {
-		if err := spoil(t.files(m.number)); err != nil {
-			return m.name, err
+		if err := spoil(t.files(m.Number)); err != nil {
+			return m.Name, err
 		}
 	}
 	sleep(after)
-	return m.name, m.start()
+	return m.Name, m.Start()
 }
 
-func (t *trial) pause(m *machine, d time.Duration) (string, error) {
-	m.signal(syscall.SIGSTOP)
+func (t *trial) pause(m *machines.Machine, d time.Duration) (string, error) {
+	m.Signal(syscall.SIGSTOP)
 	sleep(d)
-	m.signal(syscall.SIGCONT)
-	return m.name, nil
+	m.Signal(syscall.SIGCONT)
+	return m.Name, nil
 }
 
 // cutOff cuts a machine off others for a while.
-func (t *trial) cutOff(m *machine, others []*machine) (string, error) {
-	others = slices.DeleteFunc(slices.Clone(others), func(o *machine) bool { return o == m })
-	if err := m.cut(others...); err != nil {
-		return m.name, err
+func (t *trial) cutOff(m *machines.Machine, others []*machines.Machine) (string, error) {
+	others = slices.DeleteFunc(slices.Clone(others), func(o *machines.Machine) bool { return o == m })
+	if err := m.Cut(others...); err != nil {
+		return m.Name, err
 	}
 	sleep(10 * time.Second)
-	return m.name, m.heal(others...)
+	return m.Name, m.Heal(others...)
 }
 
 // healing is how long a server with damaged files has to recover by itself.
@@ -350,7 +348,7 @@ func (t *trial) sick(since time.Time) string {
 			return fmt.Sprintf("%s: %v", name, err)
 		}
 		c := s.CachedInfo().Cluster
-		if c == nil || c.Leader == "" || len(c.Replicas) != servers-1 {
+		if c == nil || c.Leader == "" || len(c.Replicas) != machines.Brokers-1 {
 			return name + " has no leader"
 		}
 		for _, r := range c.Replicas {
@@ -370,13 +368,4 @@ func (t *trial) sick(since time.Time) string {
 }
 
 // running tells whether there is a node that writes.
-func (t *trial) running() bool {
-	return slices.ContainsFunc(t.nodes, func(m *machine) bool {
-		select {
-		case <-m.gone:
-			return false
-		default:
-			return true
-		}
-	})
-}
+func (t *trial) running() bool { return slices.ContainsFunc(t.nodes, (*machines.Machine).Runs) }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package machines
 
 import (
 	"fmt"
@@ -16,40 +16,40 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// servers is how many there are: s1, s2, s3. Their numbers are those of their addresses.
-const servers = 3
+// Brokers is how many NATS servers there are: s1, s2, s3. Their numbers are those of their addresses.
+const Brokers = 3
 
 const (
 	clientPort = 4222
 	routePort  = 6222
 )
 
-// serverURLs returns where clients find the servers.
-func serverURLs() string {
+// BrokerURLs returns where clients find the servers.
+func BrokerURLs() string {
 	var all []string
-	for i := range servers {
-		all = append(all, fmt.Sprintf("nats://%s:%d", address(i+1), clientPort))
+	for i := range Brokers {
+		all = append(all, fmt.Sprintf("nats://%s:%d", Address(i+1), clientPort))
 	}
 	return strings.Join(all, ",")
 }
 
-// serve runs a NATS server that syncs all that it writes.
-func serve(name, dir string) error {
-	awaitNetwork()
+// ServeBroker runs a NATS server that syncs all that it writes, until it is asked to end.
+func ServeBroker(name, dir string) error {
+	AwaitNetwork()
 	number, err := strconv.Atoi(strings.TrimPrefix(name, "s"))
 	if err != nil {
 		return err
 	}
 	o := &server.Options{
-		ServerName: name, Host: address(number), Port: clientPort, NoSigs: true,
+		ServerName: name, Host: Address(number), Port: clientPort, NoSigs: true,
 		JetStream: true, StoreDir: dir, SyncAlways: true, JetStreamMaxStore: 100 << 30, JetStreamMaxMemory: 1 << 30,
-		Cluster: server.ClusterOpts{Name: "gate", Host: address(number), Port: routePort, PingInterval: time.Second},
+		Cluster: server.ClusterOpts{Name: "gate", Host: Address(number), Port: routePort, PingInterval: time.Second},
 		LogFile: filepath.Join(filepath.Dir(dir), name+".log"), Logtime: true,
 		PingInterval: time.Second, MaxPingsOut: 3,
 	}
-	for i := range servers {
+	for i := range Brokers {
 		if i+1 != number {
-			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("%s:%d", address(i+1), routePort)})
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("%s:%d", Address(i+1), routePort)})
 		}
 	}
 	s, err := server.NewServer(o)
