@@ -5,7 +5,7 @@ TRIALS ?= 500
 SEEDS ?= 1000
 EVENTS ?= 24
 
-# Of make adversary: which web (and of make sim: the first seed; of make gate: of the faults), for how long, within how much memory.
+# Of make adversary: which web (and of make sim: the first seed; of make gate and make chaos: of the faults), for how long, within how much memory.
 SEED ?= 1
 MINUTES ?= 3
 MEMORY ?= 256MiB
@@ -15,7 +15,7 @@ CGROUP ?= 400M
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo setup test release real-sites test-real-sites looks check race damage fuzz bench adversary sim gate
+.PHONY: help build demo setup test release real-sites test-real-sites looks check race damage fuzz bench adversary sim gate chaos
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ sim: ## put the shard on trial in SEEDS simulated crawls with faults, 1000 unles
 
 gate: ## try the log of a cluster, on three NATS servers, with EVENTS faults from SEED on
 	go run ./internal/gate -seed $(SEED) -events $(EVENTS)
+
+chaos: ## have three nodes crawl over three NATS servers, with EVENTS faults from SEED on
+	go run ./internal/chaos -seed $(SEED) -events $(EVENTS)
 
 bench: ## run all benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,461 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"freshet/internal/sites"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// mirror is a freshet subscribe that follows the feed of some nodes.
+type mirror struct {
+	dir, log string
+	cmd      *exec.Cmd
+}
+
+// startMirrors starts a mirror of the first node, and one that goes to any of the first nodes.
+func (t *trial) startMirrors() error {
+	var all []string
+	for _, n := range t.nodes[:firstNodes] {
+		all = append(all, "http://"+n.address(n.Number))
+	}
+	for i, addresses := range [][]string{all[:1], all} {
+		m := &mirror{dir: filepath.Join(t.set.dir, fmt.Sprint("mirror-", i+1))}
+		m.log = m.dir + ".ndjson"
+		out, err := os.Create(m.log)
+		if err != nil {
+			return err
+		}
+		says, err := os.Create(m.dir + ".log")
+		if err != nil {
+			return err
+		}
+		m.cmd = exec.Command(t.programs[0], "subscribe", strings.Join(addresses, ","), "--mirror", m.dir, "--ndjson", "--quiet",
+			"--token-file", filepath.Join(t.set.dir, "token"))
+		m.cmd.Stdout, m.cmd.Stderr = out, says
+		m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := m.cmd.Start(); err != nil {
+			return err
+		}
+		t.mirrors = append(t.mirrors, m)
+	}
+	return nil
+}
+
+func (m *mirror) stop() {
+	if m.cmd.ProcessState == nil {
+		_ = m.cmd.Process.Signal(syscall.SIGTERM)
+		_ = m.cmd.Wait()
+	}
+}
+
+// change is a line of what a mirror was told.
+type change struct {
+	Kind, URL, Digest string
+	Version           uint32
+}
+
+// told returns all that a mirror was told, and when it was told last.
+func (m *mirror) told() (all []change, last time.Time) {
+	raw, err := os.ReadFile(m.log)
+	if err != nil {
+		return nil, last
+	}
+	if info, err := os.Stat(m.log); err == nil {
+		last = info.ModTime()
+	}
+	for line := range bytes.Lines(raw) {
+		var c change
+		if json.Unmarshal(line, &c) == nil {
+			all = append(all, c)
+		}
+	}
+	return all, last
+}
+
+// stored is what a node has of a page.
+type stored struct {
+	page     store.Page
+	versions []store.Version
+	visits   []store.Visit
+	bodies   map[uint32][]byte
+}
+
+// judge ends the crawl and compares everything with everything.
+func (t *trial) judge() error {
+	here := slices.DeleteFunc(slices.Clone(t.nodes), func(n *node) bool { return !n.isUp() }) // the others have left
+	if err := t.settle(here); err != nil {
+		return err
+	}
+	found := map[string][]string{}
+	copies := map[string]map[string]stored{}
+	for _, n := range here {
+		if out, err := n.command("verify"); err != nil {
+			found["directories that verify finds wrong"] = append(found["directories that verify finds wrong"], n.Name+": "+out)
+		}
+		has, err := read(n.data(n.Name))
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		copies[n.Name] = has
+	}
+	first := copies[t.nodes[0].Name]
+	for name, has := range copies {
+		found["copies that differ"] = append(found["copies that differ"], differ(t.nodes[0].Name, name, first, has)...)
+	}
+	found["pages that are missing or old"] = t.old(first)
+	found["stored, and never served"] = t.unserved(first)
+	found["served, and lost though the node went on"] = t.lost(first)
+	for _, m := range t.mirrors {
+		found["told by the feed, and lost"] = append(found["told by the feed, and lost"], m.lost(first)...)
+		found["files of a mirror that differ"] = append(found["files of a mirror that differ"], m.differ(first)...)
+	}
+	for _, v := range sites.Violations(t.siteLog(), t.set.delay) {
+		found["requests that came too soon, or two at once"] = append(found["requests that came too soon, or two at once"], v.String())
+	}
+	found["requests of a node that had not the partition"] = t.trespasses()
+	t.report(first)
+	return verdict(found)
+}
+
+// settle freezes the web, has each page fetched once more, and ends all processes in order.
+func (t *trial) settle(here []*node) error {
+	frozen := t.web.freeze()
+	t.order("recrawl", "--site")
+	if err := t.await("each page is fetched once more", func() string { return t.unfetched(frozen) }); err != nil {
+		return err
+	}
+	t.order("pause")
+	if err := t.await("requests end", func() string {
+		all := t.web.exchanges()
+		if quiet := real.Now().Sub(all[len(all)-1].Start); quiet < 10*time.Second {
+			return fmt.Sprintf("the last one was %v ago", quiet)
+		}
+		return ""
+	}); err != nil {
+		return err
+	}
+	if err := t.await("the mirrors hear nothing new", func() string {
+		for _, m := range t.mirrors {
+			if _, last := m.told(); real.Now().Sub(last) < 10*time.Second {
+				return m.dir
+			}
+		}
+		return ""
+	}); err != nil {
+		return err
+	}
+	for _, m := range t.mirrors {
+		m.stop()
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(here))
+	for i, n := range here {
+		all.Go(func() {
+			if errs[i] = n.down(syscall.SIGTERM); errs[i] == nil && n.Exit() != interrupted {
+				errs[i] = fmt.Errorf("%s ends with exit code %d", n.Name, n.Exit())
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// interrupted is the exit code of a program that was asked to stop.
+const interrupted = 3
+
+// order gives an order for each host to the nodes. Whichever has the host carries it out.
+func (t *trial) order(args ...string) {
+	for _, host := range t.web.names {
+		for _, n := range t.nodes {
+			if n.isUp() {
+				_, _ = n.command(append(args, "http://"+host+"/")...)
+			}
+		}
+	}
+}
+
+// read returns what a directory has.
+func read(dir string) (map[string]stored, error) {
+	s, err := store.Open(dir, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	all := map[string]stored{}
+	for p := range weburl.Partition(s.Partitions()) {
+		for at, err := range s.Pages(p) {
+			if err != nil {
+				return nil, err
+			}
+			one := stored{page: at.Page, bodies: map[uint32][]byte{}}
+			if one.versions, err = s.Versions(p, at.Fingerprint); err != nil {
+				return nil, err
+			}
+			if one.visits, err = s.Visits(p, at.Fingerprint); err != nil {
+				return nil, err
+			}
+			for i := range one.versions {
+				v := &one.versions[i]
+				if body, err := s.VersionBody(at.URL, v); err == nil {
+					one.bodies[v.Number] = body.Payload
+				}
+				v.Capture = store.Pointer{} // each directory has its own
+			}
+			for i := range one.visits {
+				one.visits[i].Capture = store.Pointer{}
+			}
+			all[at.URL.String()] = one
+		}
+	}
+	return all, nil
+}
+
+// differ returns the pages that two nodes do not have alike.
+func differ(a, b string, first, other map[string]stored) (all []string) {
+	for _, url := range slices.Sorted(maps.Keys(first)) {
+		x, y := first[url], other[url]
+		switch {
+		case y.page.URL.String() != url:
+			all = append(all, fmt.Sprintf("%s: %s does not know it", url, b))
+		case !slices.Equal(x.versions, y.versions):
+			all = append(all, fmt.Sprintf("%s: %d versions at %s, %d at %s, or others", url, len(x.versions), a, len(y.versions), b))
+		case !slices.Equal(x.visits, y.visits):
+			all = append(all, fmt.Sprintf("%s: %d visits at %s, %d at %s, or others", url, x.page.Visits, a, y.page.Visits, b))
+		case !maps.EqualFunc(x.bodies, y.bodies, bytes.Equal) || len(x.bodies) < len(x.versions):
+			all = append(all, fmt.Sprintf("%s: the bodies of %s and %s differ, or are missing", url, a, b))
+		}
+	}
+	for url := range other {
+		if _, known := first[url]; !known {
+			all = append(all, fmt.Sprintf("%s: %s does not know it", url, a))
+		}
+	}
+	return all
+}
+
+// old returns the pages of the web that are not stored as they are now.
+func (t *trial) old(has map[string]stored) (all []string) {
+	served := map[string]int{}
+	for _, e := range t.web.exchanges() {
+		if e.version > 0 {
+			served[e.Host+e.Target] = e.version // the last one, of the frozen web
+		}
+	}
+	for _, host := range t.web.names {
+		for i := range pagesOfHost {
+			one := has["http://"+host+pagePath(i)]
+			if got, want := versionIn(one.bodies[one.page.Versions]), served[host+pagePath(i)]; got != want {
+				all = append(all, fmt.Sprintf("%s%s: version %d, want %d", host, pagePath(i), got, want))
+			}
+		}
+	}
+	return all
+}
+
+// kept returns which versions of the web each page has.
+func kept(has map[string]stored) map[string]map[int]bool {
+	all := map[string]map[int]bool{}
+	for url, one := range has {
+		all[url] = map[int]bool{}
+		for _, body := range one.bodies {
+			all[url][versionIn(body)] = true
+		}
+	}
+	return all
+}
+
+// unserved returns versions that are stored and that the web has never served.
+func (t *trial) unserved(has map[string]stored) (found []string) {
+	served := map[string]bool{}
+	for _, e := range t.web.exchanges() {
+		served[fmt.Sprint("http://", e.Host, e.Target, e.version)] = true
+	}
+	for url, versions := range kept(has) {
+		for v := range versions {
+			if !served[fmt.Sprint(url, v)] {
+				found = append(found, fmt.Sprintf("%s: version %d", url, v))
+			}
+		}
+	}
+	return found
+}
+
+// storing is how long an answer may take until it is in the log of the cluster.
+const storing = 40 * time.Second
+
+// lost returns versions that the web has served to a node that went on, and that are not stored.
+func (t *trial) lost(has map[string]stored) (found []string) {
+	versions := kept(has)
+	for _, e := range t.web.exchanges() {
+		if e.Status != 200 || e.version == 0 || e.Cut || versions["http://"+e.Host+e.Target][e.version] {
+			continue
+		}
+		if n := t.nodes[e.node-nodeAddress-1]; n.endedIn(e.Start, e.End.Add(storing)) {
+			t.notes["answers on their way when their node ended, fetched again"]++
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s%s: version %d, served to n%d at %s", e.Host, e.Target, e.version, e.node-nodeAddress, e.End.Format(clockTime)))
+	}
+	return found
+}
+
+// lost returns what the mirror was told of and the directory does not have.
+func (m *mirror) lost(has map[string]stored) (found []string) {
+	all, _ := m.told()
+	for _, c := range all {
+		if c.Version == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(has[c.URL].versions, func(v store.Version) bool {
+			return v.Number == c.Version && fmt.Sprintf("%x", v.BodyDigest[:]) == c.Digest
+		}) {
+			found = append(found, fmt.Sprintf("%s: version %d, digest %s", c.URL, c.Version, c.Digest))
+		}
+	}
+	return found
+}
+
+// differ returns files of the mirror that are not what is stored.
+func (m *mirror) differ(has map[string]stored) (found []string) {
+	files := map[string]bool{}
+	for url, one := range has {
+		if one.page.State != store.StateLive {
+			continue
+		}
+		name := strings.Replace(url, "://", "/", 1)
+		if strings.HasSuffix(name, "/") {
+			name += "index.html"
+		}
+		files[filepath.Join(m.dir, name)] = true
+		if got, err := os.ReadFile(filepath.Join(m.dir, name)); err != nil || !bytes.Equal(got, one.bodies[one.page.Versions]) {
+			found = append(found, fmt.Sprintf("%s of %s: version %d, want %d", url, filepath.Base(m.dir), versionIn(got), versionIn(one.bodies[one.page.Versions])))
+		}
+	}
+	_ = filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && !files[path] && !strings.Contains(path, "/.freshet/") {
+			found = append(found, path+" should not be there")
+		}
+		return nil
+	})
+	return found
+}
+
+func (t *trial) siteLog() (all []sites.Exchange) {
+	for _, e := range t.web.exchanges() {
+		all = append(all, e.Exchange)
+	}
+	return all
+}
+
+// trespasses returns requests of a node at a time at which it had not the partition.
+func (t *trial) trespasses() (found []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	by := map[weburl.Partition][]holding{}
+	slices.SortFunc(t.holdings, func(a, b holding) int { return int(int64(a.revision) - int64(b.revision)) })
+	for _, h := range t.holdings {
+		by[h.partition] = append(by[h.partition], h)
+	}
+	for _, e := range t.web.exchanges() {
+		p, who := t.web.hosts[e.Host].partition, "nobody"
+		for _, h := range by[p] {
+			if h.at.Before(e.Start) {
+				who = h.node
+			}
+		}
+		if asker := fmt.Sprint("n", e.node-nodeAddress); who != asker {
+			found = append(found, fmt.Sprintf("%s%s was asked by %s at %s, when %q had partition %d", e.Host, e.Target, asker, e.Start.Format(clockTime), who, p))
+		}
+	}
+	return found
+}
+
+// report says how long recoveries took, and how much was done.
+func (t *trial) report(has map[string]stored) {
+	fmt.Printf("\n%-13s %6s  %26s  %26s\n", "fault", "events", "a host was not asked for", "all is well after")
+	fmt.Printf("%-13s %6s  %12s %13s  %12s %13s\n", "", "", "median", "worst", "median", "worst")
+	for _, f := range faults {
+		all := t.recovery[f.kind]
+		if len(all) == 0 {
+			continue
+		}
+		middle, worst := spread(all, func(r recovery) time.Duration { return r.pause })
+		wellMiddle, wellWorst := spread(all, func(r recovery) time.Duration { return r.well })
+		fmt.Printf("%-13s %6d  %10.1f s %11.1f s  %10.1f s %11.1f s\n", f.kind, len(all), middle.Seconds(), worst.Seconds(), wellMiddle.Seconds(), wellWorst.Seconds())
+	}
+	versions, visits := 0, 0
+	for _, one := range has {
+		versions += len(one.versions)
+		visits += int(one.page.Visits)
+	}
+	took := map[string]bool{}
+	t.mu.Lock()
+	for _, h := range t.holdings {
+		if h.node != "" {
+			took[fmt.Sprint(h.partition, h.run, h.revision)] = true
+		}
+	}
+	t.mu.Unlock()
+	exchanges := t.siteLog()
+	fmt.Printf("\n%d requests, %d of them cut; %d pages, %d versions, %d visits; partitions taken %d times\n", len(exchanges), cut(exchanges), len(has), versions, visits, len(took))
+	for i, m := range t.mirrors {
+		all, _ := m.told()
+		fmt.Printf("mirror %d was told of %d changes\n", i+1, len(all))
+	}
+	for _, what := range slices.Sorted(maps.Keys(t.notes)) {
+		fmt.Printf("%s: %d\n", what, t.notes[what])
+	}
+}
+
+func cut(all []sites.Exchange) (n int) {
+	for _, e := range all {
+		if e.Cut {
+			n++
+		}
+	}
+	return n
+}
+
+// spread returns the median and the worst.
+func spread(all []recovery, of func(recovery) time.Duration) (middle, worst time.Duration) {
+	sorted := make([]time.Duration, len(all))
+	for i, r := range all {
+		sorted[i] = of(r)
+	}
+	slices.Sort(sorted)
+	return sorted[(len(sorted)-1)/2], sorted[len(sorted)-1]
+}
+
+// verdict prints what was found.
+func verdict(found map[string][]string) error {
+	bad := 0
+	for _, what := range slices.Sorted(maps.Keys(found)) {
+		all := found[what]
+		fmt.Printf("%s: %d\n", what, len(all))
+		for _, line := range all[:min(8, len(all))] {
+			fmt.Println("  " + line)
+		}
+		bad += len(all)
+	}
+	if bad > 0 {
+		return errors.New("the cluster does not hold")
+	}
+	return nil
+}

@@ -1,0 +1,408 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet/internal/machines"
+	"freshet/node/cluster"
+	"freshet/weburl"
+)
+
+const (
+	firstNodes = 3
+	lease      = 10 * time.Second // the program's
+	nodeDisk   = 384              // megabytes
+	brokerDisk = 512
+	longest    = 3 * time.Minute // that anything may take until the trial takes it for broken
+	name       = "chaos"         // of the cluster
+)
+
+// trial is the servers, the nodes, the web, and what was seen of them.
+type trial struct {
+	set      settings
+	rng      *rand.Rand
+	programs [2]string
+	web      *web
+	brokers  []*machines.Machine
+	nodes    []*node
+	mirrors  []*mirror
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	began    time.Time
+	recovery map[string][]recovery // by kind of fault
+	notes    map[string]int        // what had to be done by hand, and what else there is to tell
+
+	mu       sync.Mutex
+	holdings []holding
+	states   map[string]cluster.State
+}
+
+// holding is an entry that says who has a partition.
+type holding struct {
+	partition weburl.Partition
+	node, run string
+	at        time.Time // by the clock of the servers, which is the trial's
+	revision  uint64
+}
+
+// recovery tells how long it took until all was well after a fault.
+type recovery struct {
+	pause time.Duration // the longest time in which a host was not asked, from the fault's beginning on
+	well  time.Duration // from the fault's end until all was well
+}
+
+func try(s settings) (err error) {
+	t := &trial{
+		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), recovery: map[string][]recovery{}, notes: map[string]int{},
+		states: map[string]cluster.State{},
+	}
+	t.programs = programs(s.programs)
+	defer func() { t.end(err) }()
+	if err := t.begin(); err != nil {
+		return err
+	}
+	kinds := t.kinds()
+	for i := range s.events {
+		if i%len(kinds) == 0 {
+			t.rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		}
+		if err := t.event(i+1, kinds[i%len(kinds)]); err != nil {
+			return err
+		}
+	}
+	return t.judge()
+}
+
+// event has a fault happen, and waits until all is well.
+func (t *trial) event(number int, f fault) error {
+	begin := real.Now()
+	victim, err := f.do(t)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", f.kind, victim, err)
+	}
+	healed := real.Now()
+	well, err := t.recovered(healed)
+	if err != nil {
+		return fmt.Errorf("after %s %s: %w", f.kind, victim, err)
+	}
+	r := recovery{t.longestPause(begin, well), well.Sub(healed)}
+	t.recovery[f.kind] = append(t.recovery[f.kind], r)
+	t.print("%3d %-13s %-8s a host was not asked for %5.1f s at most; all is well %5.1f s after its end", number, f.kind, victim,
+		r.pause.Seconds(), r.well.Seconds())
+	return nil
+}
+
+func (t *trial) print(format string, args ...any) {
+	fmt.Printf("%7.1f s  %s\n", real.Now().Sub(t.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (t *trial) config() string { return filepath.Join(t.set.dir, "freshet.yaml") }
+
+// configure writes what all nodes are told.
+func (t *trial) configure() error {
+	var b strings.Builder
+	token := filepath.Join(t.set.dir, "token")
+	fmt.Fprintf(&b, "nats: [%s]\ncluster: %s\npartitions: %d\n", machines.BrokerURLs(), name, t.set.partitions)
+	fmt.Fprintf(&b, "seeds: %q\nscope: any\ncontact: mailto:chaos@example.org\nallow-private: true\n", filepath.Join(t.set.dir, "seeds"))
+	fmt.Fprintf(&b, "delay: %v\nretry-delay: 2s\nconnections: 32\nmemory: 256MiB\nmin-free: 8MiB\nrefresh: true\npolicy: uniform\nbudget: %d\ninterval: 1m\n", t.set.delay, t.set.budget)
+	fmt.Fprintf(&b, "plain-http: true\ntoken-file: %q\nresolve:\n", token)
+	for _, host := range t.web.names {
+		fmt.Fprintf(&b, "  - %s=%s:%d\n", host, machines.Address(machines.Self), webPort)
+	}
+	return errors.Join(
+		os.WriteFile(t.config(), []byte(b.String()), 0o600),
+		os.WriteFile(token, []byte("chaos-and-its-token\n"), 0o600),
+		os.WriteFile(filepath.Join(t.set.dir, "seeds"), []byte("http://"+t.web.names[0]+"/\n"), 0o600))
+}
+
+// begin starts all machines, and waits until the whole web is known and asked.
+func (t *trial) begin() (err error) {
+	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts)
+	if err := errors.Join(machines.MakeBridge(), t.configure()); err != nil {
+		return err
+	}
+	if err := t.web.serve(); err != nil {
+		return err
+	}
+	for i := range machines.Brokers {
+		m := &machines.Machine{Name: fmt.Sprint("s", i+1), Number: i + 1, Errors: os.Stderr}
+		m.Args = []string{"-role", "server", "-dir", t.files(m)}
+		if err := errors.Join(t.mount(m.Name, brokerDisk), m.Start()); err != nil {
+			return err
+		}
+		t.brokers = append(t.brokers, m)
+	}
+	for i := range firstNodes {
+		n, err := t.newNode(nodeAddress + 1 + i)
+		if err != nil {
+			return err
+		}
+		n.up()
+		t.nodes = append(t.nodes, n)
+	}
+	t.conn, err = nats.Connect(machines.BrokerURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(time.Second),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // a broken connection is what is tried
+	if err != nil {
+		return err
+	}
+	if t.js, err = jetstream.New(t.conn); err != nil {
+		return err
+	}
+	go t.watch()
+	well, err := t.recovered(t.began)
+	if err != nil {
+		return err
+	}
+	t.print("seed %d: %d nodes crawl %d hosts in %d partitions, over %d NATS servers; all is well after %.1f s",
+		t.set.seed, len(t.nodes), len(t.web.names), t.set.partitions, machines.Brokers, well.Sub(t.began).Seconds())
+	if err := t.startMirrors(); err != nil {
+		return err
+	}
+	if err := t.await("all pages are fetched", t.allFetched); err != nil {
+		return err
+	}
+	quiet := real.Now()
+	sleep(20 * time.Second)
+	t.print("%d pages are fetched; without a fault a host is not asked for %.1f s at most", len(t.web.names)*pagesOfHost, t.longestPause(quiet, real.Now()).Seconds())
+	return nil
+}
+
+// files returns the folder of a NATS server.
+func (t *trial) files(m *machines.Machine) string {
+	return filepath.Join(t.set.dir, "disk-"+m.Name, "js")
+}
+
+// end ends all processes. Where the trial has failed it keeps what is on the disks.
+func (t *trial) end(failed error) {
+	for _, m := range t.mirrors {
+		m.stop()
+	}
+	for _, n := range t.nodes {
+		n.signal(syscall.SIGCONT)
+		_ = n.down(syscall.SIGKILL)
+	}
+	for _, m := range t.brokers {
+		m.Kill()
+	}
+	if failed != nil {
+		t.keepLog()
+		disks, _ := filepath.Glob(filepath.Join(t.set.dir, "disk-*"))
+		for _, disk := range disks {
+			_ = exec.Command("cp", "-r", disk, filepath.Join(t.set.dir, "kept-"+filepath.Base(disk))).Run()
+		}
+	}
+}
+
+// keepLog writes what the web and the bucket have seen.
+func (t *trial) keepLog() {
+	out, err := os.Create(filepath.Join(t.set.dir, "seen.log"))
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	for _, e := range t.web.exchanges() {
+		fmt.Fprintf(out, "%s web n%d %s%s %d %d cut=%v until %s\n", e.Start.Format(clockTime), e.node-nodeAddress, e.Host, e.Target, e.Status, e.version, e.Cut, e.End.Format(clockTime))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.holdings {
+		fmt.Fprintf(out, "%s bucket partition %d: %q %s\n", h.at.Local().Format(clockTime), h.partition, h.node, h.run)
+	}
+}
+
+const clockTime = "15:04:05.000"
+
+// watch notes who has which partition.
+func (t *trial) watch() {
+	for ; ; sleep(200 * time.Millisecond) {
+		bucket, err := t.js.KeyValue(context.Background(), name+"-nodes")
+		if err != nil {
+			continue
+		}
+		w, err := bucket.WatchAll(context.Background())
+		if err != nil {
+			continue
+		}
+		for entry := range w.Updates() {
+			if entry != nil {
+				t.note(entry)
+			}
+		}
+	}
+}
+
+func (t *trial) note(entry jetstream.KeyValueEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if text, is := strings.CutPrefix(entry.Key(), "partition."); is {
+		var its struct{ Node, Run string }
+		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
+			t.holdings = append(t.holdings, holding{weburl.Partition(p), its.Node, its.Run, entry.Created(), entry.Revision()})
+		}
+	}
+	if node, is := strings.CutPrefix(entry.Key(), "node."); is {
+		var s cluster.State
+		if json.Unmarshal(entry.Value(), &s) == nil {
+			t.states[node] = s
+		}
+	}
+}
+
+// await waits until there is no reason any more that something is not so.
+func (t *trial) await(what string, whyNot func() string) error {
+	for from := real.Now(); ; sleep(200 * time.Millisecond) {
+		why := whyNot()
+		if why == "" {
+			return nil
+		}
+		if real.Now().Sub(from) > longest {
+			return fmt.Errorf("%s: not within %v: %s", what, longest, why)
+		}
+	}
+}
+
+// recovered waits until all is well since a moment, and returns when it was.
+func (t *trial) recovered(since time.Time) (time.Time, error) {
+	err := t.await("no recovery", func() string { return t.sick(since) })
+	return real.Now(), err
+}
+
+// sick returns what is not well yet: each stream has a leader and all its copies, each partition a node that runs, and
+// each host was asked since a moment.
+func (t *trial) sick(since time.Time) string {
+	asked := map[string]bool{}
+	all := t.web.exchanges()
+	for i := len(all) - 1; i >= 0 && all[i].Start.After(since); i-- {
+		asked[all[i].Host] = true
+	}
+	for _, host := range t.web.names {
+		if !asked[host] {
+			return fmt.Sprintf("%s, in partition %d, was not asked", host, t.web.hosts[host].partition)
+		}
+	}
+	if why := t.unowned(); why != "" {
+		return why
+	}
+	return t.uncopied()
+}
+
+// unowned returns a partition that no node has that runs, or a node that has none.
+func (t *trial) unowned() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	owners := map[weburl.Partition]string{}
+	for _, n := range t.nodes {
+		s := t.states[n.Name]
+		if n.isUp() && (s.Ended || len(s.Partitions) == 0) {
+			return n.Name + " has no partition"
+		}
+		for _, p := range s.Partitions {
+			if !s.Ended && n.isUp() {
+				owners[p] = n.Name
+			}
+		}
+	}
+	for p := range weburl.Partition(t.set.partitions) {
+		if owners[p] == "" {
+			return fmt.Sprintf("no node has partition %d", p)
+		}
+	}
+	return ""
+}
+
+// uncopied returns a stream whose copies are not all whole.
+func (t *trial) uncopied() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	names := t.js.StreamNames(ctx)
+	for stream := range names.Name() {
+		s, err := t.js.Stream(ctx, stream)
+		if err != nil {
+			return fmt.Sprintf("%s: %v", stream, err)
+		}
+		c := s.CachedInfo().Cluster
+		if c == nil || c.Leader == "" || len(c.Replicas) != machines.Brokers-1 {
+			return stream + " has no leader"
+		}
+		for _, r := range c.Replicas {
+			if !r.Current || r.Offline || r.Lag > 20 {
+				return fmt.Sprintf("%s: copy of %s: current %v, offline %v, lag %d", stream, r.Name, r.Current, r.Offline, r.Lag)
+			}
+		}
+	}
+	if err := names.Err(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// allFetched returns a page that has not been fetched yet.
+func (t *trial) allFetched() string { return t.unfetched(time.Time{}) }
+
+// unfetched returns a page that was not fetched since a moment.
+func (t *trial) unfetched(since time.Time) string {
+	fetched := map[string]bool{}
+	for _, e := range t.web.exchanges() {
+		if e.version > 0 && !e.Cut && e.Start.After(since) {
+			fetched[e.Host+e.Target] = true
+		}
+	}
+	for _, host := range t.web.names {
+		for i := range pagesOfHost {
+			if page := host + pagePath(i); !fetched[page] {
+				return fmt.Sprintf("%s (%d of %d pages are)", page, len(fetched), len(t.web.names)*pagesOfHost)
+			}
+		}
+	}
+	return ""
+}
+
+// longestPause returns the longest time between two requests to a host that ended or began within a span.
+func (t *trial) longestPause(from, to time.Time) (longest time.Duration) {
+	last := map[string]time.Time{}
+	all := t.web.exchanges()
+	slices.SortFunc(all, func(a, b exchange) int { return a.Start.Compare(b.Start) })
+	for _, e := range all {
+		if before, asked := last[e.Host]; asked && e.Start.After(from) && before.Before(to) {
+			longest = max(longest, e.Start.Sub(before))
+		}
+		last[e.Host] = e.Start
+	}
+	for _, host := range slices.Collect(maps.Keys(last)) {
+		longest = max(longest, to.Sub(last[host]))
+	}
+	return longest
+}
+
+// any returns one of the nodes that are up.
+func (t *trial) any() *node {
+	var up []*node
+	for _, n := range t.nodes {
+		if n.isUp() {
+			up = append(up, n)
+		}
+	}
+	return up[t.rng.IntN(len(up))]
+}
+
+func (t *trial) anyBroker() *machines.Machine { return t.brokers[t.rng.IntN(len(t.brokers))] }
