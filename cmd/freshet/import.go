@@ -30,6 +30,10 @@ import (
 	"freshet/store/warc"
 )
 
+// importCacheBytes is the database's cache while lists are read: each page of one is looked up among all that are
+// stored. With the usual megabyte that takes 1.6 times as long.
+const importCacheBytes = 64 << 20
+
 func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import FILE…", Short: "Take in what other programs have fetched or know", Args: someArgs("FILE"),
@@ -51,7 +55,7 @@ func importCommand() *cobra.Command {
 			}
 		}
 		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
-			return store.Open(*data, store.Options{Crawl: *name, Partitions: *partitions})
+			return store.Open(*data, store.Options{Crawl: *name, Partitions: *partitions, CacheBytes: importCacheBytes})
 		})
 		if err != nil {
 			return err
