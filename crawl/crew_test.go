@@ -337,6 +337,11 @@ func (c *crew) carry(w *world, work Work) {
 			c.send(c.owner[parcel.To], parcel.From, Received{Receipt{parcel.From, parcel.To, parcel.Parts[len(parcel.Parts)-1].Record}})
 		}
 		c.send(w, parcel.To, Arriving{parcel})
+		if c.plant == "links-twice" { // as if the target did not know by number what it has taken in
+			again := parcel.Parts[len(parcel.Parts)-1]
+			again.Record++
+			c.send(w, parcel.To, Arriving{Parcel{From: parcel.From, To: parcel.To, Parts: []Part{again}}})
+		}
 	}
 	for _, receipt := range work.Receipts {
 		c.send(w, receipt.From, Received{receipt})

@@ -111,7 +111,7 @@ func TestHandOvers(t *testing.T) {
 // TestHandOverPlants holds that TestHandOvers finds what is wrong with a hand-over.
 func TestHandOverPlants(t *testing.T) {
 	const within = 100
-	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early"} {
+	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early", "links-twice"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
 				if c := handOvers(t, seed, plant); len(c.faults) > 0 {
