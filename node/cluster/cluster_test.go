@@ -24,13 +24,18 @@ import (
 	"freshet/weburl"
 )
 
-var seeds = flag.Int("cluster.seeds", 20, "small clusters that are simulated")
+var (
+	firstSeed = flag.Uint64("cluster.seed", 0, "the first seed of the small clusters that are simulated")
+	seeds     = flag.Uint64("cluster.seeds", 20, "how many there are")
+)
 
 // world is what the nodes of a simulated cluster share, in virtual time: servers that lose answers, tell late and can
 // be cut off, and the truth about who has which partition.
 type world struct {
-	t    *testing.T
-	seed uint64
+	t     *testing.T
+	seed  uint64
+	plant string // a fault that is put in: what is found is noted; "": none, what is found fails the test
+	found string // what was found first
 
 	mu      sync.Mutex
 	rng     *rand.Rand
@@ -50,11 +55,22 @@ type world struct {
 	paused  bool                       // the whole crawl is, for all that nodes were told
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t *testing.T, seed uint64, plant string) *world {
 	return &world{
-		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
+		t: t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
 		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
+	}
+}
+
+// fault notes that something is not as it must be. The world's lock is held.
+func (w *world) fault(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if w.found == "" {
+		w.found = text
+	}
+	if w.plant == "" {
+		w.t.Errorf("seed %d: %s", w.seed, text)
 	}
 }
 
@@ -92,6 +108,16 @@ func (w *world) answer(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return ctx.Err()
+}
+
+// overtaken tells whether a request is one of the few that come to the servers when nobody waits for its answer any
+// more, and others have written meanwhile.
+func (w *world) overtaken(do func()) bool {
+	if !w.chance(200) {
+		return false
+	}
+	time.AfterFunc(answerTime+w.upTo(30*time.Second), do)
+	return true
 }
 
 // entry is one of the bucket.
@@ -133,19 +159,32 @@ func (b bucketOf) Update(ctx context.Context, key string, value []byte, behind u
 	if err := b.ask(ctx, b.node); err != nil {
 		return 0, err
 	}
+	value = slices.Clone(value)
+	if b.overtaken(func() { _, _ = b.update(key, value, behind) }) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	revision, err := b.update(key, value, behind)
+	if err != nil {
+		return 0, err
+	}
+	return revision, b.answer(ctx)
+}
+
+// update is what a server does with the request.
+func (b bucketOf) update(key string, value []byte, behind uint64) (uint64, error) {
 	b.mu.Lock()
-	if b.entries[key].revision != behind {
-		b.mu.Unlock()
+	defer b.mu.Unlock()
+	if b.entries[key].revision != behind && b.plant != "bucket-without-fence" {
 		return 0, jetstream.ErrKeyExists
 	}
 	b.last++
-	e := entry{key: key, value: slices.Clone(value), revision: b.last}
+	e := entry{key: key, value: value, revision: b.last}
 	b.entries[key] = e
 	for _, w := range b.watches {
 		w.tell(e)
 	}
-	b.mu.Unlock()
-	return e.revision, b.answer(ctx)
+	return e.revision, nil
 }
 
 func (b bucketOf) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
@@ -205,20 +244,33 @@ func (l logOf) try(ctx context.Context, p weburl.Partition, after log.Place, cha
 	if l.ask(ctx, l.node) != nil {
 		return after, false, nil
 	}
+	if l.overtaken(func() { _, _ = l.append(p, after, chain, e) }) {
+		<-ctx.Done()
+		return after, false, nil
+	}
+	if at, err = l.append(p, after, chain, e); err != nil {
+		return after, true, err
+	}
+	return at, l.answer(ctx) == nil, nil
+}
+
+// append is what a server does with the request.
+func (l logOf) append(p weburl.Partition, after log.Place, chain log.Chain, e log.Entry) (at log.Place, err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	all := l.logs[p]
 	n := uint64(len(all))
 	at = log.Place{Seq: after.Seq + 1, Chain: chain}
 	switch {
-	case n == after.Seq:
-		l.logs[p] = append(all, log.Read{At: at, Entry: e})
 	case n > after.Seq && all[after.Seq].At == at: // ours, of a try before
-	default:
-		l.mu.Unlock()
-		return after, true, log.ErrDeposed
+		return at, nil
+	case l.plant == "log-without-fence":
+		at.Seq = n + 1
+	case n != after.Seq:
+		return after, log.ErrDeposed
 	}
-	l.mu.Unlock()
-	return at, l.answer(ctx) == nil, nil
+	l.logs[p] = append(all, log.Read{At: at, Entry: e})
+	return at, nil
 }
 
 func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
@@ -337,11 +389,15 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
 		places: map[weburl.Partition]log.Place{}, read: map[weburl.Partition]int{}, has: map[weburl.Partition]bool{},
 	}
+	lease := defaultLease
+	if w.plant == "declared-dead-early" && name == "a" {
+		lease = defaultLease / 2
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var err error
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
-		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: defaultLease,
+		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: lease,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil { // it is cut off, or its answers are lost: somebody starts it again
@@ -401,11 +457,13 @@ func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
 	n.own <- struct{}{}
 	defer n.free()
 	if n.has[p] {
-		n.t.Errorf("seed %d: %s follows partition %d, which it has", n.seed, n.name, p)
+		n.mu.Lock()
+		n.fault("%s follows partition %d, which it has", n.name, p)
+		n.mu.Unlock()
 	}
 	for _, g := range groups {
 		n.places[p] = g.Place
-		if len(g.Data) > 0 {
+		if len(g.Data) > 0 && !(n.plant == "group-not-applied" && n.chance(100)) {
 			n.read[p]++
 		}
 	}
@@ -425,14 +483,14 @@ func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
 	n.has[p] = true
 	n.moved++
 	if n.world.paused && !n.paused {
-		n.t.Errorf("seed %d: %s takes partition %d, and has not heard that the crawl is paused", n.seed, n.name, p)
+		n.fault("%s takes partition %d, and has not heard that the crawl is paused", n.name, p)
 	}
 	n.holders[p] = append(n.holders[p], n.name)
 	if len(n.holders[p]) > 1 {
-		n.t.Errorf("seed %d: partition %d is crawled by %v at once", n.seed, p, n.holders[p])
+		n.fault("partition %d is crawled by %v at once", p, n.holders[p])
 	}
 	if got, want := n.read[p], len(n.acked[p]); got < want {
-		n.t.Errorf("seed %d: %s takes partition %d with %d of %d acknowledged entries", n.seed, n.name, p, got, want)
+		n.fault("%s takes partition %d with %d of %d acknowledged entries", n.name, p, got, want)
 	}
 	return nil
 }
@@ -452,8 +510,13 @@ func (n *simulated) drop(p weburl.Partition) {
 	n.holders[p] = slices.DeleteFunc(n.holders[p], func(name string) bool { return name == n.name })
 }
 
+var errStopped = errors.New("stopped")
+
 // Fail ends all requests at once.
-func (n *simulated) Fail(error) {
+func (n *simulated) Fail(err error) {
+	if n.plant == "own-lease-ignored" && !errors.Is(err, errStopped) {
+		return
+	}
 	n.once.Do(func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -507,9 +570,9 @@ func (w *world) order(by *simulated, number, partitions int) {
 	done := w.done[u.String()]
 	switch {
 	case err == nil && (r.Count != 1 || done != 1):
-		w.t.Errorf("seed %d: an order is answered with %d, and was carried out %d times", w.seed, r.Count, done)
+		w.fault("an order is answered with %d, and was carried out %d times", r.Count, done)
 	case errors.Is(err, crawl.ErrElsewhere) && done > 0:
-		w.t.Errorf("seed %d: an order was carried out, and is answered as if by nobody", w.seed)
+		w.fault("an order was carried out, and is answered as if by nobody")
 	case err == nil:
 		w.obeyed++
 	}
@@ -542,7 +605,7 @@ func (n *simulated) end(orderly bool) {
 	if orderly {
 		n.part.Stay()
 	}
-	n.Fail(errors.New("stopped"))
+	n.Fail(errStopped)
 	if !orderly {
 		n.part.end()
 	}
@@ -557,22 +620,67 @@ func (n *simulated) end(orderly bool) {
 // and in the end, when all is well, each partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
 	moved, obeyed := 0, 0
-	for seed := range uint64(*seeds) {
+	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := simulate(t, seed)
+			w := simulate(t, seed, "")
 			moved += w.moved
 			obeyed += w.obeyed
 		})
 		if t.Failed() {
-			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seeds %d", seed+1)
+			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seed %d -cluster.seeds 1", seed)
 		}
 	}
 	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out", *seeds, moved, obeyed)
 }
 
-func simulate(t *testing.T, seed uint64) *world {
+// TestStepIsDecidedByAnEntry has another node take a partition between a node's decision to take it and its doing so.
+// The node has heard of it by then, and must not write behind the other's entry.
+func TestStepIsDecidedByAnEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		begin := time.Now()
+		c := &Cluster{
+			options: Options{Node: "a", Partitions: 1, Clock: clock.Real()}, bucket: bucketOf{w, "a"},
+			members: newMembers("a", "run of a", 1, defaultLease, begin),
+		}
+		c.members.plan(begin)
+		plan := c.members.plan(begin.Add(defaultLease))
+		if len(plan.take) != 1 {
+			t.Fatalf("the plan is %+v", plan)
+		}
+		of := entry{key: "partition.0", value: []byte(`{"node":"b","run":"run of b"}`), revision: 1}
+		w.entries[of.key], w.last = of, 1
+		c.see(of)
+		if err := c.take(t.Context(), plan.take[0]); err != nil {
+			t.Error(err)
+		}
+		if now := w.entries[of.key]; now.revision != 1 {
+			t.Errorf("the partition's entry is %s", now.value)
+		}
+	})
+}
+
+// TestWorldPlants holds that TestWorld finds what is wrong with a cluster.
+func TestWorldPlants(t *testing.T) {
+	const within = 100
+	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied"} {
+		t.Run(plant, func(t *testing.T) {
+			for seed := range uint64(within) {
+				var w *world
+				synctest.Test(t, func(t *testing.T) { w = simulate(t, seed, plant) })
+				if w.found != "" {
+					t.Logf("seed %d: %s", seed, w.found)
+					return
+				}
+			}
+			t.Errorf("not found within %d seeds", within)
+		})
+	}
+}
+
+func simulate(t *testing.T, seed uint64, plant string) *world {
 	const partitions = 8
-	w := newWorld(t, seed)
+	w := newWorld(t, seed, plant)
 	nodes := map[string]*simulated{}
 	begin := func(name string) {
 		if n := w.start(name, "of "+name, partitions); n != nil {
@@ -646,15 +754,34 @@ func simulate(t *testing.T, seed uint64) *world {
 	w.mu.Lock()
 	for p := range weburl.Partition(partitions) {
 		if len(w.holders[p]) != 1 && !anyFailed(nodes) {
-			t.Errorf("seed %d: in the end partition %d is crawled by %v", seed, p, w.holders[p])
+			w.fault("in the end partition %d is crawled by %v", p, w.holders[p])
 		}
 	}
 	w.mu.Unlock()
 	for _, n := range nodes {
 		n.end(true)
 	}
-	time.Sleep(time.Minute) // for what is still to be told
+	time.Sleep(time.Minute) // for what is still to be told, or written
+	w.judgeLogs()
 	return w
+}
+
+// judgeLogs holds that nobody has written to a log but who had the partition.
+func (w *world) judgeLogs() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p, all := range w.logs {
+		owner := ""
+		for _, r := range all {
+			if r.Taken {
+				owner = r.Owner
+			}
+			if r.Owner != owner {
+				w.fault("an entry of %s is in the log of partition %d, which %s has", r.Owner, p, owner)
+				return
+			}
+		}
+	}
 }
 
 // anyFailed tells whether a node has met so many lost answers that its lease ran out.

@@ -91,10 +91,16 @@ func (m *members) free(c knownHolding) bool {
 
 // plan is what a node is to do.
 type plan struct {
-	expire  []Seen             // declare these dead: their leases have run out
-	give    []weburl.Partition // other nodes should have these
-	release []weburl.Partition // these were given, and their entries still say that the node has them
-	take    []weburl.Partition // nobody has these, and this node should
+	expire  []Seen // declare these dead: their leases have run out
+	give    []step // other nodes should have these
+	release []step // these were given, and their entries still say that the node has them
+	take    []step // nobody has these, and this node should
+}
+
+// step is what is to be done with a partition, as long as its entry is still the one that this was decided by.
+type step struct {
+	partition weburl.Partition
+	behind    uint64 // revision of that entry
 }
 
 // plan decides what is to be done now. Nodes count that have not ended: also one whose lease has run out, until it is
@@ -118,15 +124,15 @@ func (m *members) plan(now time.Time) (p plan) {
 		return p
 	}
 	for i, owner := range Assign(len(m.holdings), counted) {
-		partition := weburl.Partition(i)
-		mine, has := owner == m.self, m.had[partition]
+		do := step{weburl.Partition(i), m.holdings[i].revision}
+		mine, has := owner == m.self, m.had[do.partition]
 		switch {
 		case has && !mine:
-			p.give = append(p.give, partition)
+			p.give = append(p.give, do)
 		case !has && !mine && m.holdings[i].Run == m.run:
-			p.release = append(p.release, partition)
+			p.release = append(p.release, do)
 		case !has && mine && m.free(m.holdings[i]):
-			p.take = append(p.take, partition)
+			p.take = append(p.take, do)
 		}
 	}
 	return p

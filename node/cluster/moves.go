@@ -25,21 +25,21 @@ func (c *Cluster) move(ctx context.Context) {
 			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
 		}
 	}
-	for _, p := range plan.give {
-		if ctx.Err() != nil || !report(c.give(ctx, p), "a partition cannot be given", "partition", p) {
+	for _, do := range plan.give {
+		if ctx.Err() != nil || !report(c.give(ctx, do), "a partition cannot be given", "partition", do.partition) {
 			return
 		}
 	}
-	for _, p := range plan.release {
-		if ctx.Err() != nil || !report(c.write(ctx, p, holding{}), "a partition cannot be released", "partition", p) {
+	for _, do := range plan.release {
+		if ctx.Err() != nil || !report(c.write(ctx, do, holding{}), "a partition cannot be released", "partition", do.partition) {
 			return
 		}
 	}
 	if !report(c.obeyPause(), "a pause of the crawl, or its end, is not obeyed") {
 		return
 	}
-	for _, p := range plan.take {
-		if ctx.Err() != nil || !report(c.take(ctx, p), "a partition cannot be taken", "partition", p) {
+	for _, do := range plan.take {
+		if ctx.Err() != nil || !report(c.take(ctx, do), "a partition cannot be taken", "partition", do.partition) {
 			return
 		}
 	}
@@ -71,19 +71,21 @@ func (c *Cluster) keep(p weburl.Partition, has bool) {
 }
 
 // give gives a partition up.
-func (c *Cluster) give(ctx context.Context, p weburl.Partition) error {
+func (c *Cluster) give(ctx context.Context, do step) error {
+	p := do.partition
 	if err := c.node.Give(ctx, p); err != nil {
 		return err
 	}
 	c.keep(p, false)
 	c.unlisten(p)
 	c.options.Logger.Info("gives a partition", "partition", p)
-	return c.write(ctx, p, holding{})
+	return c.write(ctx, do, holding{})
 }
 
 // take takes a partition that nobody has. Where another node has taken it meanwhile it does nothing.
-func (c *Cluster) take(ctx context.Context, p weburl.Partition) (err error) {
-	if err := c.write(ctx, p, holding{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
+func (c *Cluster) take(ctx context.Context, do step) (err error) {
+	p := do.partition
+	if err := c.write(ctx, do, holding{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
 		return nil
 	} else if err != nil {
 		return err

@@ -57,18 +57,17 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 
 const holdingPrefix = "partition."
 
-// write writes a partition's entry behind the one that is known. It returns ErrTaken if there is another by now.
-func (c *Cluster) write(ctx context.Context, p weburl.Partition, its holding) error {
-	c.mu.Lock()
-	behind := c.members.holdings[p].revision
-	c.mu.Unlock()
+// write writes a partition's entry behind the one that this was decided by. What is known by now may be newer, and ask
+// for something else. It returns errTaken if there is another entry.
+func (c *Cluster) write(ctx context.Context, do step, its holding) error {
+	p := do.partition
 	raw, err := json.Marshal(its)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	revision, err := c.bucket.Update(ctx, holdingPrefix+strconv.Itoa(int(p)), raw, behind)
+	revision, err := c.bucket.Update(ctx, holdingPrefix+strconv.Itoa(int(p)), raw, do.behind)
 	if isOccupied(err) {
 		return errTaken
 	} else if err != nil {
