@@ -33,7 +33,8 @@ func sample() Experiment {
 				out.Parameter("pages_found", 7)
 				out.Row("policy", "b", "cost", Interval{0.25, 0.01}, "curve", []float64{1, math.NaN()})
 				out.Row("policy", "a", "crawls", 12, "cost", math.Inf(1))
-				out.Compare(Comparison{"cost", "Table I", 0.2, 0.25, 0.1})
+				out.Compare(Comparison{What: "cost", Source: "Table I", Published: new(0.2), Measured: 0.25, Tolerance: 0.1})
+				out.Compare(Comparison{What: "cost", Source: "closed form", Reference: new(0.1), Measured: 0.25, Tolerance: 0.1})
 				out.Claim("b is cheap", false, "%d of %d", 1, 2)
 				out.Plot(Plot{Title: "p", X: Axis{Label: "x"}, Y: Axis{Label: "y", Log: true},
 					Series: []Series{{Name: "s", X: Numbers{1, 2}, Y: Numbers{1, math.NaN()}}}})
@@ -47,7 +48,8 @@ func sample() Experiment {
 const sampleJSON = `{"experiment":"sample",` +
 	`"parameters":{"zeal":1.5,"page_count":3,"order":"length","fast":true,"delay":"15s","seed":18446744073709551615,"pages_found":7},` +
 	`"rows":[{"policy":"b","cost":0.25,"cost_ci":0.01,"curve":[1,null]},{"policy":"a","crawls":12,"cost":null}],` +
-	`"comparisons":[{"what":"cost","source":"Table I","published":0.2,"measured":0.25,"tolerance":0.1}],` +
+	`"comparisons":[{"what":"cost","source":"Table I","published":0.2,"measured":0.25,"tolerance":0.1},` +
+	`{"what":"cost","source":"closed form","reference":0.1,"measured":0.25,"tolerance":0.1}],` +
 	`"claims":[{"claim":"b is cheap","verdict":"denied","evidence":"1 of 2"}],` +
 	`"plots":[{"title":"p","x":{"label":"x"},"y":{"label":"y","log":true},"series":[{"name":"s","x":[1,2],"y":[1,null]}]}]}`
 
@@ -81,8 +83,9 @@ func TestResult(t *testing.T) {
 		"b       0.25     0.01  1 NaN       –",
 		"a       +Inf        –      –      12",
 		"",
-		"compared  published  measured  difference  allowed  verdict  source",
-		"cost            0.2      0.25       +0.05      0.1  agrees   Table I",
+		"compared  published  reference  measured  difference  allowed  verdict  source",
+		"cost            0.2          –      0.25       +0.05      0.1  agrees   Table I",
+		"cost              –        0.1      0.25       +0.15      0.1  differs  closed form",
 		"",
 		"claim       verdict  evidence",
 		"b is cheap  denied   1 of 2",

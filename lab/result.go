@@ -67,18 +67,28 @@ const (
 	Denied    Verdict = "denied"
 )
 
-// Comparison is a published number, or one of theory, beside the measured one.
+// Comparison is a number that was published, or a reference, beside the measured one. One of Published and Reference is
+// set.
 type Comparison struct {
-	What      string  `json:"what"`
-	Source    string  `json:"source"` // where the number stands: "Table I", "closed form"
-	Published float64 `json:"published"`
-	Measured  float64 `json:"measured"`
-	Tolerance float64 `json:"tolerance"` // the largest difference that agrees: half an interval, or as rounded in print
+	What      string   `json:"what"`
+	Source    string   `json:"source"`              // where the number stands: "Table I", "closed form"
+	Published *float64 `json:"published,omitempty"` // as the paper prints it
+	Reference *float64 `json:"reference,omitempty"` // of theory, or of a program that is independent of the measured one
+	Measured  float64  `json:"measured"`
+	Tolerance float64  `json:"tolerance"` // the largest difference that agrees: half an interval, or as rounded in print
+}
+
+// Expected returns the number that the measured one is compared with.
+func (c Comparison) Expected() float64 {
+	if c.Published != nil {
+		return *c.Published
+	}
+	return *c.Reference
 }
 
 // Verdict returns Agrees if the difference is at most the tolerance, else Differs.
 func (c Comparison) Verdict() Verdict {
-	if math.Abs(c.Measured-c.Published) <= c.Tolerance {
+	if math.Abs(c.Measured-c.Expected()) <= c.Tolerance {
 		return Agrees
 	}
 	return Differs

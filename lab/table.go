@@ -53,14 +53,22 @@ func firstOf(rows []Row, name string) any {
 
 func comparisonTable(all []Comparison) table {
 	t := table{
-		header: []string{"compared", "published", "measured", "difference", "allowed", "verdict", "source"},
-		right:  []bool{false, true, true, true, true, false, false},
+		header: []string{"compared", "published", "reference", "measured", "difference", "allowed", "verdict", "source"},
+		right:  []bool{false, true, true, true, true, true, false, false},
 	}
 	for _, c := range all {
-		t.cells = append(t.cells, []string{c.What, cellText(c.Published), cellText(c.Measured),
-			fmt.Sprintf("%+.2g", c.Measured-c.Published), fmt.Sprintf("%.2g", c.Tolerance), string(c.Verdict()), c.Source})
+		t.cells = append(t.cells, []string{c.What, numberText(c.Published), numberText(c.Reference), cellText(c.Measured),
+			fmt.Sprintf("%+.2g", c.Measured-c.Expected()), fmt.Sprintf("%.2g", c.Tolerance), string(c.Verdict()), c.Source})
 	}
 	return t
+}
+
+// numberText is cellText of a number that may be missing.
+func numberText(v *float64) string {
+	if v == nil {
+		return cellText(nil)
+	}
+	return cellText(*v)
 }
 
 func claimTable(all []Claim) table {

@@ -97,7 +97,7 @@ func referenceRealSplit() reference {
 func (r reference) compare(out *lab.Result, s *study) {
 	add := func(what string, published, measured float64) {
 		out.Compare(lab.Comparison{What: s.name + ": " + what, Source: "earlier study of the model",
-			Published: published, Measured: measured, Tolerance: r.tolerance})
+			Reference: new(published), Measured: measured, Tolerance: r.tolerance})
 	}
 	for p, policy := range referencePolicies {
 		rates := s.rates(policy)

@@ -95,9 +95,9 @@ func (b *bench) reference(web string) {
 		for i, percent := range referencePercents {
 			if ref.shares[i] > 0 {
 				b.out.Compare(lab.Comparison{What: fmt.Sprintf("%sPageRank at %d %%", name, percent), Source: referenceSource,
-					Published: ref.shares[i], Measured: l.shares[percent], Tolerance: 0.02})
+					Reference: new(ref.shares[i]), Measured: l.shares[percent], Tolerance: 0.02})
 			}
 		}
-		b.out.Compare(lab.Comparison{What: name + "mean height", Source: referenceSource, Published: ref.mean, Measured: l.mean, Tolerance: 0.02})
+		b.out.Compare(lab.Comparison{What: name + "mean height", Source: referenceSource, Reference: new(ref.mean), Measured: l.mean, Tolerance: 0.02})
 	}
 }

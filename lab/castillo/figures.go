@@ -50,10 +50,10 @@ func (b *bench) progress(c *crawled) {
 	b.out.Plot(lab.Plot{Title: title + "(Figure 10): share of pages and PageRank", X: axis, Y: lab.Axis{Label: "share"}, Series: []lab.Series{pages, worth}})
 	b.out.Plot(lab.Plot{Title: title + "(Figure 11): PageRank of a page", X: axis, Y: lab.Axis{Label: "mean, 1 is that of all pages", Log: true}, Series: []lab.Series{mean}})
 	const real = "section 7, the real crawl"
-	b.out.Compare(lab.Comparison{What: b.web + ": PageRank when half of the pages are there", Source: real, Published: 0.80, Measured: c.at(0.5), Tolerance: 0.05})
-	b.out.Compare(lab.Comparison{What: b.web + ": PageRank when 80 % of the pages are there", Source: real, Published: 0.95, Measured: c.at(0.8), Tolerance: 0.05})
+	b.out.Compare(lab.Comparison{What: b.web + ": PageRank when half of the pages are there", Source: real, Published: new(0.80), Measured: c.at(0.5), Tolerance: 0.05})
+	b.out.Compare(lab.Comparison{What: b.web + ": PageRank when 80 % of the pages are there", Source: real, Published: new(0.95), Measured: c.at(0.8), Tolerance: 0.05})
 	b.out.Compare(lab.Comparison{What: b.web + ": bytes a page (Table II: 57 GB, 2.4 million pages)", Source: "Table II",
-		Published: 57e9 / 2.4e6, Measured: c.result.Bytes / float64(len(c.fetches)), Tolerance: 2400})
+		Published: new(57e9 / 2.4e6), Measured: c.result.Bytes / float64(len(c.fetches)), Tolerance: 2400})
 }
 
 // depths draws Figure 12.

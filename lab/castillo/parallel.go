@@ -120,7 +120,7 @@ func (t *table) add(c, single *crawled, published speedUp, b bounds) {
 		return
 	}
 	t.out.Compare(lab.Comparison{What: fmt.Sprintf("%s, r = %d, B = %g", what, c.connections, published.bandwidth),
-		Source: "Table I", Published: printed, Measured: value, Tolerance: printed / 10})
+		Source: "Table I", Published: new(printed), Measured: value, Tolerance: printed / 10})
 }
 
 // finish draws the figures and says what the paper claims.

@@ -141,10 +141,16 @@ func (l load) compare(out *lab.Result, summaries []summary) {
 			if s.scheduler != ref.scheduler || math.IsNaN(measured) {
 				continue
 			}
-			out.Compare(lab.Comparison{
+			compared := lab.Comparison{
 				What:   fmt.Sprintf("%s, %s: %s", l, s.scheduler, ref.metric),
-				Source: ref.source, Published: ref.value, Measured: measured, Tolerance: ref.spread,
-			})
+				Source: ref.source, Measured: measured, Tolerance: ref.spread,
+			}
+			if ref.source == reading {
+				compared.Reference = &ref.value
+			} else {
+				compared.Published = &ref.value
+			}
+			out.Compare(compared)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (f figure) curves(out *lab.Result) (fleet.Dynamic, error) {
 	if err != nil {
 		return d, err
 	}
-	out.Compare(lab.Comparison{What: f.name + ": cost", Source: f.name, Published: f.cost, Measured: d.Cost, Tolerance: tolerance("0.00000")})
+	out.Compare(lab.Comparison{What: f.name + ": cost", Source: f.name, Published: new(f.cost), Measured: d.Cost, Tolerance: tolerance("0.00000")})
 	out.Plot(Curves(fmt.Sprintf("%s: γ = %v, cost %.5f", f.name, f.gamma, d.Cost), d))
 	return d, nil
 }

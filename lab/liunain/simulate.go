@@ -90,7 +90,7 @@ func (p *parameters) check(ctx context.Context, out *lab.Result, f figure, d fle
 	}{{"cost", d.Cost}, {"starvation", d.Starvation}, {"loss", d.Loss}, {"mean active", d.MeanActive}} {
 		simulated := lab.Estimate(samples[i], confidence)
 		out.Compare(lab.Comparison{What: fmt.Sprintf("%s simulated: %s", f.name, v.name), Source: "decision process",
-			Published: v.theory, Measured: simulated.Mean, Tolerance: simulated.Half})
+			Reference: new(v.theory), Measured: simulated.Mean, Tolerance: simulated.Half})
 	}
 	cost := lab.Estimate(samples[0], confidence)
 	out.Row("table", f.name, "lambda", m.ArrivalRate, "queue", m.Queue, "gamma", m.Gamma, "published_cost", f.cost, "cost", d.Cost, "simulated_cost", cost)

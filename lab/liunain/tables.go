@@ -85,7 +85,7 @@ func (r row) compare(out *lab.Result, table string, values []value) {
 		if slices.Contains(differs, v.column) {
 			source += "; " + r["why"]
 		}
-		out.Compare(lab.Comparison{What: where + ": " + name, Source: source, Published: number(printed), Measured: v.computed, Tolerance: tolerance(printed)})
+		out.Compare(lab.Comparison{What: where + ": " + name, Source: source, Published: new(number(printed)), Measured: v.computed, Tolerance: tolerance(printed)})
 	}
 	out.Row(append(pairs, "why_different", r["why"])...)
 }

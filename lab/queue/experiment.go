@@ -161,5 +161,5 @@ func (p *parameters) sequence(ctx context.Context, out *lab.Result) error {
 
 func compare(out *lab.Result, system, quantity string, theory float64, measured lab.Interval) {
 	out.Row("system", system, "quantity", quantity, "theory", theory, "simulated", measured)
-	out.Compare(lab.Comparison{What: system + ": " + quantity, Source: "closed form", Published: theory, Measured: measured.Mean, Tolerance: measured.Half})
+	out.Compare(lab.Comparison{What: system + ": " + quantity, Source: "closed form", Reference: new(theory), Measured: measured.Mean, Tolerance: measured.Half})
 }

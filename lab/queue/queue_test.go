@@ -22,7 +22,7 @@ func TestTheory(t *testing.T) {
 	}
 	for _, c := range result.Comparisons {
 		if c.Verdict() != lab.Agrees || !(c.Tolerance < 0.05) {
-			t.Errorf("%s: %v ± %v simulated, %v in theory", c.What, c.Measured, c.Tolerance, c.Published)
+			t.Errorf("%s: %v ± %v simulated, %v in theory", c.What, c.Measured, c.Tolerance, c.Expected())
 		}
 	}
 }

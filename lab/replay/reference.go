@@ -38,7 +38,7 @@ func compare(out *lab.Result, share float64) {
 		for _, row := range out.Rows {
 			for _, r := range references() {
 				if measured, ok := row.Get("freshness").(float64); ok && row.Get("policy") == r.policy && row.Get("site") == nil && r.freshness[at] > 0 {
-					out.Compare(lab.Comparison{What: r.policy + ", freshness", Source: "prototype", Published: r.freshness[at],
+					out.Compare(lab.Comparison{What: r.policy + ", freshness", Source: "prototype", Reference: new(r.freshness[at]),
 						Measured: measured, Tolerance: r.tolerance})
 				}
 			}

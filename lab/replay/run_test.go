@@ -125,7 +125,7 @@ func TestRecordedHistories(t *testing.T) {
 	}
 	for _, c := range out.Comparisons {
 		if c.Verdict() != lab.Agrees {
-			t.Errorf("%s: %.4f, want %.4f ± %.4f", c.What, c.Measured, c.Published, c.Tolerance)
+			t.Errorf("%s: %.4f, want %.4f ± %.4f", c.What, c.Measured, c.Expected(), c.Tolerance)
 		}
 	}
 }

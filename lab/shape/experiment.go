@@ -85,12 +85,12 @@ func (p *parameters) measure(ctx context.Context, name string) (graph.Shape, []u
 func compare(out *lab.Result, name string, s graph.Shape) {
 	const crawl = "Broder et al. 2003"
 	for _, c := range []lab.Comparison{
-		{What: "links a page, mean", Source: crawl, Published: 62.55, Measured: s.LinksMean, Tolerance: 6.3},
-		{What: "links a page, median", Source: crawl, Published: 23, Measured: s.LinksMedian, Tolerance: 2.3},
-		{What: "unique links a page, mean", Source: crawl, Published: 42.74, Measured: s.UniqueMean, Tolerance: 4.3},
-		{What: "unique links a page, median", Source: crawl, Published: 17, Measured: s.UniqueMedian, Tolerance: 1.7},
-		{What: "repeats", Source: crawl, Published: 0.30, Measured: s.Repeats, Tolerance: 0.005},
-		{What: "exponent of the in-degrees", Source: "Broder et al. 2000", Published: 2.1, Measured: s.InDegreeExponent, Tolerance: 0.1},
+		{What: "links a page, mean", Source: crawl, Published: new(62.55), Measured: s.LinksMean, Tolerance: 6.3},
+		{What: "links a page, median", Source: crawl, Published: new(23.0), Measured: s.LinksMedian, Tolerance: 2.3},
+		{What: "unique links a page, mean", Source: crawl, Published: new(42.74), Measured: s.UniqueMean, Tolerance: 4.3},
+		{What: "unique links a page, median", Source: crawl, Published: new(17.0), Measured: s.UniqueMedian, Tolerance: 1.7},
+		{What: "repeats", Source: crawl, Published: new(0.30), Measured: s.Repeats, Tolerance: 0.005},
+		{What: "exponent of the in-degrees", Source: "Broder et al. 2000", Published: new(2.1), Measured: s.InDegreeExponent, Tolerance: 0.1},
 	} {
 		c.What = name + ": " + c.What
 		out.Compare(c)

@@ -23,7 +23,7 @@ func TestShapes(t *testing.T) {
 	}
 	for _, c := range result.Comparisons {
 		if c.Verdict() != lab.Agrees && !strings.Contains(c.What, "exponent") {
-			t.Errorf("%s: %v, published %v ± %v", c.What, c.Measured, c.Published, c.Tolerance)
+			t.Errorf("%s: %v, published %v ± %v", c.What, c.Measured, c.Expected(), c.Tolerance)
 		}
 	}
 	tail := result.Plots[0].Series[0]

@@ -58,7 +58,7 @@ func (c curves) compare(out *lab.Result, figure, mixture string, at func(x float
 		for j, want := range at(x) {
 			out.Compare(lab.Comparison{
 				What:   fmt.Sprintf("%s, %s at %v", mixture, c.policies[j], x),
-				Source: "Figure " + figure + ", computed", Published: want, Measured: c.y[c.policies[j]][i], Tolerance: rounding,
+				Source: "Figure " + figure + ", computed", Reference: new(want), Measured: c.y[c.policies[j]][i], Tolerance: rounding,
 			})
 		}
 	}

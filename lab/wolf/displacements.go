@@ -86,7 +86,7 @@ func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 		if p.slots == referenceSlots {
 			for i, measured := range []float64{mean.Mean, most.Mean, within[ideal.name]} {
 				out.Compare(lab.Comparison{What: ideal.name + ": " + [...]string{"mean distance in slots", "largest distance", "share within 20 slots"}[i],
-					Source: "Figure 10, computed", Published: referenceTen[ideal.name][i].value, Measured: measured, Tolerance: referenceTen[ideal.name][i].spread})
+					Source: "Figure 10, computed", Reference: new(referenceTen[ideal.name][i].value), Measured: measured, Tolerance: referenceTen[ideal.name][i].spread})
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func (p *parameters) sorted(out *lab.Result, pages *pages, weights []float64) er
 			scores[policy] = staleness
 			out.Row("figure", "7 left", "pages", "mixed, "+order.name, "crawls_per_page", 2.5, "policy", policy, "staleness", staleness)
 			if want, ok := referenceSorted[policy]; ok && order.rise && p.reference() {
-				out.Compare(lab.Comparison{What: order.name + ", " + policy, Source: "Figure 7, computed", Published: want, Measured: staleness, Tolerance: 5e-5})
+				out.Compare(lab.Comparison{What: order.name + ", " + policy, Source: "Figure 7, computed", Reference: new(want), Measured: staleness, Tolerance: 5e-5})
 			}
 		}
 		out.Claim("Figure 7, "+order.name+": heuristics that ignore the weights beat those that follow them",
