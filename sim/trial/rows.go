@@ -10,11 +10,14 @@ import (
 	"freshet/weburl"
 )
 
-// proposed looks at what is to be appended.
+// proposed looks at what is to be appended. From here on a recrawl may be over: a crash may keep the visit.
 func (w *watch) proposed(n *node, a crawl.Append) {
 	for _, r := range a.Records {
-		if r, ok := r.(*store.Fetched); ok {
-			w.collected += r.Collected // a crash may keep it though nobody heard that it is durable
+		switch r := r.(type) {
+		case *store.Fetched: // a crash may keep it though nobody heard that it is durable
+			w.collected += r.Collected
+		case *store.Refused:
+			delete(w.recrawls, r.URL)
 		}
 	}
 	if a.Turn == 0 {
@@ -24,16 +27,16 @@ func (w *watch) proposed(n *node, a crawl.Append) {
 	if (e == nil || e.appended || !e.processed) && a.Refused == nil || e != nil && a.Refused != nil {
 		w.fail("turns", "turn %d is appended at a wrong moment", a.Turn)
 	}
+	if e != nil {
+		delete(w.recrawls, e.Page)
+	}
 }
 
 // acknowledged notes what is durable from now on.
 func (w *watch) acknowledged(n *node, group []crawl.Append) {
 	for _, a := range group {
 		for _, r := range a.Records {
-			switch r := r.(type) {
-			case *store.Refused:
-				delete(w.recrawls, r.URL)
-			case *store.Withdrawn:
+			if r, ok := r.(*store.Withdrawn); ok {
 				w.withdrawn[r.Fingerprint] = true
 			}
 		}
@@ -45,7 +48,6 @@ func (w *watch) acknowledged(n *node, group []crawl.Append) {
 		if h := w.host(e.URL.Site()); h.turn == e.Turn {
 			h.durable = true
 		}
-		delete(w.recrawls, e.Page)
 		if _, fetched := a.Records[0].(*store.Fetched); fetched {
 			w.visited[e.Page]++
 		}
