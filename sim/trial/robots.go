@@ -70,14 +70,23 @@ func (w *watch) reread(n *node, site weburl.Site) {
 
 // obeyed checks that pages are where the stored robots.txt files want them, as far as they were looked at under these.
 func (w *watch) obeyed(n *node) {
+	stored := map[weburl.Site][]string{} // what a site's file forbids, where its pages were looked at under it
+	for site := range w.sites {
+		row, err := n.store.Site(site)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			w.t.must(err)
+		}
+		if err == nil && row.Robots.Kept != 0 && row.Robots.Rules == row.Robots.Obeyed {
+			body, _ := n.store.RobotsBody(site)
+			stored[site] = parsed(string(body)).disallow
+		}
+	}
 	for _, page := range n.pages() {
-		row, err := n.store.Site(page.URL.Site())
-		w.t.must(err)
-		if row.Robots.Kept == 0 || row.Robots.Rules != row.Robots.Obeyed || !w.spared(page.URL) {
+		disallow, looked := stored[page.URL.Site()]
+		if !looked || !w.spared(page.URL) {
 			continue
 		}
-		body, _ := n.store.RobotsBody(page.URL.Site())
-		forbidden := slices.ContainsFunc(parsed(string(body)).disallow, func(prefix string) bool {
+		forbidden := slices.ContainsFunc(disallow, func(prefix string) bool {
 			return strings.HasPrefix(page.URL.Path(), prefix) && prefix != ""
 		})
 		refused := page.Queue == store.NoQueue && (page.Reason == "robots" || page.Reason == "robots-unreachable")

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"freshet/sim/event"
@@ -78,6 +79,7 @@ type trial struct {
 	calm   bool // no fault is at work any more
 
 	out    io.Writer
+	line   []byte // the last of the trace
 	digest hash.Hash64
 	result Result
 }
@@ -117,18 +119,21 @@ func (t *trial) some(d time.Duration, what string, n int) time.Duration {
 
 // trace writes a line.
 func (t *trial) trace(format string, args ...any) {
-	line := fmt.Appendf(nil, "%s %s\n", clockOf(t.now), fmt.Sprintf(format, args...))
+	line := append(appendClock(t.line[:0], t.now), ' ')
+	line = append(fmt.Appendf(line, format, args...), '\n')
 	t.digest.Write(line)
 	if t.out != nil {
 		t.out.Write(line)
 	}
+	t.line = line
 }
 
 // clockOf returns a time of a trial for people.
-func clockOf(d time.Duration) string {
-	day := d / (24 * time.Hour)
-	d -= day * 24 * time.Hour
-	return fmt.Sprintf("%d+%02d:%02d:%09.6f", day, d/time.Hour, d/time.Minute%60, (d % time.Minute).Seconds())
+func clockOf(d time.Duration) string { return string(appendClock(nil, d)) }
+
+func appendClock(to []byte, d time.Duration) []byte {
+	to = append(strconv.AppendInt(to, int64(d/(24*time.Hour)), 10), '+')
+	return epoch.Truncate(24*time.Hour).Add(d).AppendFormat(to, "15:04:05.000000")
 }
 
 // fail ends the trial.

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ func main() {
 	if *without != "" {
 		r.without = strings.Split(*without, ",")
 	}
+	debug.SetGCPercent(400) // a case is small, and leaves much behind: collecting less often saves a fifth of the time
 	os.Exit(r.run(*seed, *seeds, *workers))
 }
 
