@@ -36,6 +36,7 @@ type world struct {
 	seed  uint64
 	plant string // a fault that is put in: what is found is noted; "": none, what is found fails the test
 	found string // what was found first
+	calm  bool   // nothing is lost, and nothing very late
 
 	mu      sync.Mutex
 	rng     *rand.Rand
@@ -77,8 +78,11 @@ func (w *world) fault(format string, args ...any) {
 func (w *world) chance(of int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rng.IntN(of) == 0
+	return w.one(of)
 }
+
+// one is chance where the world's lock is held.
+func (w *world) one(of int) bool { return !w.calm && w.rng.IntN(of) == 0 }
 
 func (w *world) upTo(d time.Duration) time.Duration {
 	w.mu.Lock()
@@ -92,7 +96,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 		return err
 	}
 	w.mu.Lock()
-	cut := w.cut[node] || w.rng.IntN(50) == 0
+	cut := w.cut[node] || w.one(50)
 	w.mu.Unlock()
 	if cut {
 		<-ctx.Done()
@@ -208,7 +212,7 @@ type watcher struct {
 
 func (w *watcher) tell(e entry) {
 	now := clock.Real().Now()
-	if w.of.rng.IntN(300) == 0 {
+	if w.of.one(300) {
 		w.stalled = now.Add(time.Duration(w.of.rng.Int64N(int64(20 * time.Second))))
 	}
 	late := time.Duration(w.of.rng.Int64N(int64(300 * time.Millisecond)))

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet/weburl"
+)
+
+// TestGrow has a cluster grow from one node to three and five, and shrink to two. Only partitions move that Assign has
+// elsewhere, each once; where it would be enough to move fewer, it moves at most two more for each node. No
+// partition rests longer than a lease.
+func TestGrow(t *testing.T) {
+	const partitions = 64
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		nodes := map[string]*simulated{}
+		var names []string
+		step := func(to int) {
+			before, moved := names, w.moved
+			watched := make(chan struct{})
+			rests := make(chan time.Duration)
+			go func() { rests <- w.longestRest(partitions, watched) }()
+			for i := len(names); i < to; i++ {
+				names = append(slices.Clone(names), fmt.Sprint("node-", i))
+				nodes[names[i]] = w.start(names[i], "of "+names[i], partitions)
+			}
+			for _, gone := range before[min(to, len(before)):] {
+				nodes[gone].end(true)
+				delete(nodes, gone)
+			}
+			names = names[:to]
+			time.Sleep(30 * time.Second)
+			close(watched)
+			rest := <-rests
+			moved = w.moved - moved
+			should := differences(Assign(partitions, before), Assign(partitions, names))
+			least := leastMoves(partitions, before, names)
+			if len(before) == 0 {
+				should, least = partitions, partitions
+			}
+			t.Logf("%d to %d nodes: %d partitions move of %d, %d by Assign, at least %d; the longest rest is %v", len(before), to, moved, partitions, should, least, rest)
+			if moved != should || should > least+2*max(to, len(before)) {
+				t.Errorf("%d partitions move", moved)
+			}
+			if rest > defaultLease && len(before) > 0 {
+				t.Errorf("a partition rests for %v", rest)
+			}
+		}
+		for _, to := range []int{1, 3, 5, 2} {
+			step(to)
+		}
+		for _, n := range nodes {
+			n.end(true)
+		}
+		time.Sleep(time.Minute)
+		w.judgeLogs()
+	})
+}
+
+// differences counts the partitions that two assignments give to different nodes.
+func differences(a, b []string) (n int) {
+	for p := range a {
+		if a[p] != b[p] {
+			n++
+		}
+	}
+	return n
+}
+
+// leastMoves returns how many partitions have to move at least, so that all nodes have even shares again: those of nodes
+// that are gone, and those that new ones need.
+func leastMoves(partitions int, before, after []string) (n int) {
+	if len(after) < len(before) {
+		for _, owner := range Assign(partitions, before) {
+			if !slices.Contains(after, owner) {
+				n++
+			}
+		}
+		return n
+	}
+	return (partitions / len(after)) * (len(after) - len(before))
+}
+
+// longestRest returns the longest time in which nobody has a partition, until it is told to stop.
+func (w *world) longestRest(partitions int, stop chan struct{}) (longest time.Duration) {
+	since := make([]time.Time, partitions)
+	for {
+		w.mu.Lock()
+		for p := range since {
+			if len(w.holders[weburl.Partition(p)]) > 0 {
+				since[p] = time.Time{}
+			} else if since[p].IsZero() {
+				since[p] = time.Now()
+			} else {
+				longest = max(longest, time.Since(since[p]))
+			}
+		}
+		w.mu.Unlock()
+		select {
+		case <-stop:
+			return longest
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
