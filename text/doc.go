@@ -9,12 +9,19 @@
 //
 // # What repeats
 //
-// A block counts as boilerplate in one of three ways. Its text, with numbers made alike, stands on a tenth of the
-// pages. Or it stands at the margin of the page, above or below everything that is the page's own, has a number in it,
-// and a block that begins with the same two words stands in the same place on half of the pages. Or it is at the margin
-// and mostly links, and there are links in the same place on half of the pages. Inside of the page a repeated block of
-// fewer than eight words is kept unless it is one of several links in a row: headings such as "See also" belong to the
-// text.
+// A block counts as boilerplate in one of four ways. The page says by tags or roles that it is navigation, a head or a
+// foot; or by names, and half of the pages have such a block in the same place. Its text, with numbers made alike,
+// stands on a tenth of the pages. Or it stands at the margin of the page, above or below everything that is the page's
+// own, has a number in it, and a block that begins with the same two words stands in the same place on half of the
+// pages. Or it is at the margin and mostly links, and there are links in the same place on half of the pages. Inside of
+// the page a repeated block of fewer than eight words is kept unless it is one of several links in a row: headings such
+// as "See also" belong to the text.
+//
+// # A page alone
+//
+// Where the site is not known, the page's own words decide: which parts it says are no main text (chrome.go), and
+// whether it is a thread, an article or something else (kind.go). Threads are their posts, articles what the library
+// finds, all others the blocks that are left (extractor.go).
 //
 // # Near-duplicates
 //
@@ -27,5 +34,5 @@
 // Limits.Nodes and until the context ends. After that, and after a panic of it, the blocks alone decide. One page that
 // the library does not come back from costs a goroutine until it does; no second one is begun meanwhile.
 //
-// Start reading at page.go, then site.go, extractor.go, signature.go.
+// Start reading at page.go, then chrome.go, kind.go, site.go, extractor.go, signature.go.
 package text

@@ -47,10 +47,9 @@ func NewExtractor(limits Limits) *Extractor {
 // Close waits until the library has come back.
 func (e *Extractor) Close() { <-e.library }
 
-// Read returns what a page says. It uses the page up: show it to a Site before. Where the library finds less than half
-// of what does not look like navigation, that is taken instead: listings and products are no articles. own is its URL.
-// site may be nil; one that knows too little yet is of no use. With markdown the text comes as Markdown too. The
-// context bounds how long the library is waited for.
+// Read returns what a page says. It uses the page up: show it to a Site before. own is its URL. site may be nil; one that
+// knows too little yet is of no use. With markdown the text comes as Markdown too. The context bounds how long the
+// library is waited for.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
 	found := e.ask(ctx, p, own)
@@ -60,26 +59,58 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	}
 	kept, known := p.kept(site)
 	d.Model = known
-	whole := plain(p.blocks, kept)
-	switch {
-	case known, found == nil, len(found.ContentText) < fewBytes && whole != "", len(found.ContentText)*2 < len(whole):
-		d.Text = whole
+	tree := p.tree
+	if !known && found != nil && p.believes(found.ContentText, kept) {
+		d.Text, tree = found.ContentText, found.ContentNode
+	} else {
+		d.Text = plain(p.blocks, kept)
 		if markdown {
 			prune(p, kept)
-			d.Markdown = toMarkdown(p.tree, own)
 		}
-	default:
-		d.Text = found.ContentText
-		if markdown {
-			d.Markdown = toMarkdown(found.ContentNode, own)
-		}
+	}
+	if markdown {
+		d.Markdown = toMarkdown(tree, own)
 	}
 	d.Language = languageOf(p.lang, d.Text)
 	return d
 }
 
-// fewBytes is how little of what the library finds is not believed: of a short page it takes all, what is hidden too.
-const fewBytes = 300
+const (
+	fewBytes = 300 // so little of what the library finds is not believed: of a short page it takes all, what is hidden too
+
+	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
+	// all other pages the blocks are kept, unless the library agrees with them but for a fifth.
+	articleTimes = 3
+	agreeTenths  = 12
+)
+
+// believes tells whether what the library has found is the main text, rather than the blocks that are kept.
+func (p *Page) believes(found string, kept []bool) bool {
+	whole, paragraphs := measured(p.blocks, kept)
+	switch {
+	case p.isThread(), len(found) < fewBytes && whole > 0:
+		return false
+	case p.kind.isArticle():
+		return paragraphs <= articleTimes*len(found)
+	}
+	return whole*10 <= len(found)*agreeTenths && len(found)*10 <= whole*agreeTenths
+}
+
+// measured returns the bytes of the blocks that are kept, and of the paragraphs among them.
+func measured(blocks []block, kept []bool) (whole, paragraphs int) {
+	const shortest = 80 // bytes of a paragraph
+	for i := range blocks {
+		b := &blocks[i]
+		if !kept[i] {
+			continue
+		}
+		whole += len(b.text)
+		if len(b.text) >= shortest && b.links*3 < len(b.text) {
+			paragraphs += len(b.text)
+		}
+	}
+	return whole, paragraphs
+}
 
 // ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.
 func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatura.ExtractResult {
@@ -146,10 +177,64 @@ func (p *Page) kept(site *Site) (kept []bool, known bool) {
 			return kept, true
 		}
 	}
-	for i := range p.blocks {
-		kept[i] = !p.blocks[i].chrome
+	if p.isThread() {
+		p.keepPosts(kept)
+	} else {
+		p.keepMain(kept)
 	}
 	return kept, false
+}
+
+// keepMain keeps what does not look like navigation: of the main part only, if that has more than half of it.
+func (p *Page) keepMain(kept []bool) {
+	whole, main := 0, 0
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if kept[i] = !b.chrome; b.chrome {
+			continue
+		}
+		whole += len(b.text)
+		if b.main {
+			main += len(b.text)
+		}
+	}
+	if main*2 <= whole {
+		return
+	}
+	for i := range p.blocks {
+		kept[i] = kept[i] && p.blocks[i].main
+	}
+}
+
+// keepPosts keeps the posts of a thread and its first heading.
+func (p *Page) keepPosts(kept []bool) {
+	headed := false
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		first := b.heading && !b.chrome && !headed
+		headed = headed || first
+		kept[i] = b.post || first
+	}
+}
+
+// isThread tells whether a page is posts by several people: it has two or more, they have a good part of its text, and it
+// does not say that it is something else.
+func (p *Page) isThread() bool {
+	const part = 4
+	if p.posts < 2 || p.kind.isArticle() || p.kind.faq {
+		return false
+	}
+	posts, whole := 0, 0
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.post {
+			posts += len(b.text)
+		}
+		if !b.chrome {
+			whole += len(b.text)
+		}
+	}
+	return posts*part > whole
 }
 
 // plain returns the blocks that are kept, a line each.
@@ -214,7 +299,7 @@ func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
 }
 
 // shownToLanguage is how much of a text is looked at to tell its language, in bytes.
-const shownToLanguage = 8 << 10
+const shownToLanguage = 2 << 10
 
 // languageOf returns the language of a text. If the text is too short to tell, it is what the page says.
 func languageOf(said, text string) string {

@@ -46,6 +46,8 @@ type Page struct {
 	tree   *html.Node
 	blocks []block
 	nodes  int
+	kind   kind
+	posts  int    // bodies of posts
 	title  string // of the title element
 	lang   string // of the html element
 }
@@ -58,6 +60,9 @@ type block struct {
 	words   int    // counted up to fewWords
 	place   uint64 // hash of the tags and classes above it
 	heading bool
+	post    bool // in the body of a post
+	main    bool // in what the page says is its main part
+	frame   bool // in what the page says is navigation, or the head or foot of its site
 	chrome  bool // by its tags or names it is navigation, a footer and the like
 	pre     bool
 }
@@ -65,8 +70,8 @@ type block struct {
 // fewWords is where the words of a block are counted no further.
 const fewWords = 8
 
-// mostlyLinks tells whether at least four fifths of the block are links.
-func (b *block) mostlyLinks() bool { return b.links*5 >= len(b.text)*4 }
+// mostlyLinks tells whether at least three quarters of the block are links; the rest are signs that part them.
+func (b *block) mostlyLinks() bool { return b.links*4 >= len(b.text)*3 }
 
 // Parse takes an HTML document apart. The content type may name the character set. Its error is ErrUnreadable.
 func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
@@ -83,36 +88,41 @@ func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	p := &Page{tree: tree}
-	w := walker{page: p, most: limits.Blocks}
-	w.walk(tree, 0, false, false)
+	w := walker{page: p, most: limits.Blocks, named: measure(tree)}
+	w.walk(tree, 0, around{})
 	w.end()
 	return p, nil
 }
 
 // walker collects the blocks of a page in the order of the document.
 type walker struct {
-	page *Page
-	most int
+	page  *Page
+	most  int
+	named map[*html.Node]bool // hold no main text by their names
 
 	text    strings.Builder // of the block that is open
 	pieces  []*html.Node
 	links   int
 	place   uint64
 	heading bool
-	chrome  bool
+	in      around
 	pre     bool
 }
 
+// around is what a node stands in.
+type around struct{ link, post, main, frame, chrome bool }
+
 // walk visits a node and those below it. The parser bounds their depth.
-func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
+func (w *walker) walk(n *html.Node, place uint64, in around) {
 	w.page.nodes++
 	switch n.Type {
 	case html.TextNode:
-		w.add(n, place, link, chrome)
+		w.add(n, place, in)
 		return
 	case html.ElementNode:
+		w.page.kind.see(n)
 		switch n.DataAtom {
-		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Object, atom.Select, atom.Button, atom.Math:
+		case atom.Noscript:
 			return
 		case atom.Title:
 			if w.page.title == "" && n.FirstChild != nil {
@@ -122,9 +132,9 @@ func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
 		case atom.Html:
 			w.page.lang = attribute(n, "lang")
 		case atom.A:
-			link = true
+			in.link = true
 		}
-		if hidden(n) {
+		if silent[n.DataAtom] || hidden(n) {
 			return
 		}
 	case html.CommentNode, html.DoctypeNode:
@@ -134,10 +144,16 @@ func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
 	if !inline {
 		w.end()
 		place = below(place, n)
-		chrome = chrome || isChrome(n)
+		in.frame = in.frame || isFrame(n)
+		in.chrome = in.chrome || isChrome(n) || w.named[n]
+		in.main = in.main || n.DataAtom == atom.Main || attribute(n, "role") == "main"
+		if !in.post && isPost(n) {
+			in.post = true
+			w.page.posts++
+		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		w.walk(c, place, link, chrome)
+		w.walk(c, place, in)
 	}
 	if !inline {
 		w.end()
@@ -145,17 +161,17 @@ func (w *walker) walk(n *html.Node, place uint64, link, chrome bool) {
 }
 
 // add appends a text node to the open block, or begins one.
-func (w *walker) add(n *html.Node, place uint64, link, chrome bool) {
+func (w *walker) add(n *html.Node, place uint64, in around) {
 	if len(w.page.blocks) >= w.most {
 		return
 	}
 	if len(w.pieces) == 0 {
-		w.place, w.chrome = place, chrome
+		w.place, w.in = place, in
 		w.heading, w.pre = headed(n)
 	}
 	w.pieces = append(w.pieces, n)
 	w.text.WriteString(n.Data)
-	if link {
+	if in.link {
 		w.links += len(fold(n.Data))
 	}
 }
@@ -166,7 +182,8 @@ func (w *walker) end() {
 		return
 	}
 	raw := w.text.String()
-	b := block{text: fold(raw), pieces: w.pieces, links: w.links, place: w.place, heading: w.heading, chrome: w.chrome, pre: w.pre}
+	b := block{text: fold(raw), pieces: w.pieces, links: w.links, place: w.place, heading: w.heading, pre: w.pre}
+	b.post, b.main, b.frame, b.chrome = w.in.post, w.in.main, w.in.frame, w.in.chrome
 	for range strings.FieldsSeq(b.text) {
 		if b.words++; b.words == fewWords {
 			break
@@ -191,6 +208,12 @@ var phrasing = map[atom.Atom]bool{
 	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true,
 }
 
+// silent are the elements whose text is not read.
+var silent = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Template: true, atom.Iframe: true, atom.Svg: true, atom.Object: true,
+	atom.Select: true, atom.Button: true, atom.Math: true,
+}
+
 // headed tells whether a text node stands in a heading, and whether its white space counts.
 func headed(n *html.Node) (heading, pre bool) {
 	for p := n.Parent; p != nil; p = p.Parent {
@@ -205,36 +228,6 @@ func headed(n *html.Node) (heading, pre bool) {
 		}
 	}
 	return false, false
-}
-
-// chromeNames are the parts of class and id names that say what is not the text of a page.
-var chromeNames = []string{
-	"nav", "menu", "footer", "sidebar", "breadcrumb", "cookie", "consent", "banner", "share", "social", "related", "newsletter",
-	"subscribe", "popup", "modal", "promo", "advert", "skip-", "toolbar", "pagination", "login", "signup", "recommend", "widget",
-}
-
-// isChrome tells whether an element says of itself that it holds no main text.
-func isChrome(n *html.Node) bool {
-	if n.Type != html.ElementNode {
-		return false
-	}
-	switch n.DataAtom {
-	case atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Dialog:
-		return true
-	case atom.Html, atom.Body, atom.Main, atom.Article:
-		return false // their classes say what the page has, not what they are
-	}
-	switch attribute(n, "role") {
-	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert":
-		return true
-	}
-	names := strings.ToLower(attribute(n, "class") + " " + attribute(n, "id"))
-	for _, part := range chromeNames {
-		if strings.Contains(names, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // hidden tells whether an element is never shown.
@@ -270,6 +263,9 @@ func attribute(n *html.Node, name string) string {
 func below(place uint64, n *html.Node) uint64 {
 	if n.Type != html.ElementNode {
 		return place
+	}
+	if n.DataAtom == atom.Html || n.DataAtom == atom.Body {
+		return place // their classes say what page it is
 	}
 	name := n.Data + "." + alike(attribute(n, "class"))
 	return xxh3.HashStringSeed(name, place)

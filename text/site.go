@@ -10,7 +10,7 @@ const (
 	ripe        = 8     // pages, after which a site is known
 	fewestPages = 4     // on which a block repeats
 	everySite   = 10    // a block repeats that stands on one page of so many
-	everyMargin = 2     // the same for what stands at the margin in one place
+	everyMargin = 2     // the same for what stands at the margin in one place, and for what the pages say is no main text
 	maxCounters = 8_192 // of a site
 )
 
@@ -68,13 +68,18 @@ const (
 	seedText = iota + 1
 	seedBegin
 	seedLinks
+	seedChrome
 )
 
-// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links.
-func keysOf(b *block) [3]uint64 {
-	keys := [3]uint64{textKey(b), beginKey(b), beginKey(b)}
+// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links and if
+// the page itself says that there is no main text.
+func keysOf(b *block) []uint64 {
+	keys := append(make([]uint64, 0, 4), textKey(b), beginKey(b))
 	if b.mostlyLinks() {
-		keys[2] = linksKey(b)
+		keys = append(keys, linksKey(b))
+	}
+	if b.chrome {
+		keys = append(keys, chromeKey(b))
 	}
 	return keys
 }
@@ -86,8 +91,9 @@ func textKey(b *block) uint64 {
 	return xxh3.HashStringSeed(alike(b.text), seedText)
 }
 
-func beginKey(b *block) uint64 { return xxh3.HashStringSeed(firstWords(b.text), b.place+seedBegin) }
-func linksKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedLinks) }
+func beginKey(b *block) uint64  { return xxh3.HashStringSeed(firstWords(b.text), b.place+seedBegin) }
+func linksKey(b *block) uint64  { return xxh3.HashStringSeed("", b.place+seedLinks) }
+func chromeKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedChrome) }
 
 // repeats tells whether a key stands on one page of every so many.
 func (s *Site) repeats(key uint64, every int) bool {
@@ -98,12 +104,15 @@ func (s *Site) repeats(key uint64, every int) bool {
 // boilerplate returns for every block of a page whether it repeats across the site.
 func (s *Site) boilerplate(p *Page) []bool {
 	repeated, out := make([]bool, len(p.blocks)), make([]bool, len(p.blocks))
+	framed := make([]bool, len(p.blocks))
 	for i := range p.blocks {
-		repeated[i] = s.repeats(textKey(&p.blocks[i]), everySite)
+		b := &p.blocks[i]
+		repeated[i] = s.repeats(textKey(b), everySite)
+		framed[i] = b.frame || b.chrome && s.repeats(chromeKey(b), everyMargin)
 	}
 	atMargin := func(i int) bool {
 		b := &p.blocks[i]
-		out[i] = repeated[i] || b.isStamp() && s.repeats(beginKey(b), everyMargin) || b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
+		out[i] = repeated[i] || framed[i] || b.isStamp() && s.repeats(beginKey(b), everyMargin) || b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
 		return out[i]
 	}
 	first := 0
@@ -117,7 +126,7 @@ func (s *Site) boilerplate(p *Page) []bool {
 	link := func(i int) bool { return repeated[i] && p.blocks[i].mostlyLinks() }
 	for i := first; i <= last; i++ {
 		inList := link(i) && (i > first && link(i-1) || i < last && link(i+1))
-		out[i] = repeated[i] && !p.blocks[i].heading && (p.blocks[i].words >= fewWords || inList)
+		out[i] = framed[i] || repeated[i] && !p.blocks[i].heading && (p.blocks[i].words >= fewWords || inList)
 	}
 	return out
 }
