@@ -41,7 +41,7 @@ func Repair(ctx context.Context, dir string, o store.Options, report func(store.
 	}
 	_, err = retain.FinishPurges(ctx, s)
 	if err == nil {
-		err = New(s).reread(ctx, o.FS, report)
+		err = New(s).reread(ctx, s.FS(), report)
 	}
 	return errors.Join(err, s.Close())
 }

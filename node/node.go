@@ -120,7 +120,7 @@ func (n *Node) open() (err error) {
 	}
 	n.store, err = store.Open(n.opt.Dir, store.Options{
 		FS: n.opt.FS, Crawl: n.opt.Crawl, Partitions: n.opt.Partitions, Clock: n.opt.Clock, Logger: n.opt.Logger,
-		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes, Log: n.clusterLog(),
+		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes, Log: n.clusterLog(), Segments: n.opt.Segments,
 		WARC: store.WARCOptions{MaxBytes: n.opt.WARCSize, Info: [][2]string{
 			{"software", "Freshet " + n.opt.Version}, {"format", "WARC File Format 1.1"},
 			{"http-header-user-agent", n.opt.UserAgent}, {"robots", "obey"},

@@ -18,6 +18,7 @@ import (
 	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/store/retain"
+	"freshet/store/segments"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -83,9 +84,10 @@ type Options struct {
 	// above that concern fetches are put into it.
 	Fetch fetch.Options
 
-	Keep     retain.Keep     // how much of the past is kept; default all
-	Suffixes weburl.Suffixes // tells domains apart in the data directory; default the program's list
-	MinFree  int64           // bytes of free disk space below which the crawl ends; 0: when the disk is full
+	Keep     retain.Keep        // how much of the past is kept; default all
+	Suffixes weburl.Suffixes    // tells domains apart in the data directory; default the program's list
+	Segments *segments.Segments // where closed WARC files are kept, if not in Dir
+	MinFree  int64              // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
 	DiscoveryShare *float64       // share of the requests owed to new pages; nil: 0.2
 	Refresh        *crawl.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once

@@ -13,6 +13,7 @@ import (
 // topNames are the names that a data directory may have; a folder's ends in a slash.
 var topNames = []string{
 	format.InfoFile, format.LockFile, format.BallastFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile,
+	format.SegmentsFile, format.CacheDir + "/",
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
 	format.IndexDir + "/",
 	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
@@ -28,7 +29,7 @@ func leftover(name string) bool {
 		return true
 	}
 	of, is := strings.CutSuffix(name, ".new")
-	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, "crawl.log", "cluster.json"}, of)
+	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, format.SegmentsFile, "crawl.log", "cluster.json"}, of)
 }
 
 // maxPID is the largest number of a process.

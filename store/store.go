@@ -17,6 +17,7 @@ import (
 	"freshet/clock"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
+	"freshet/store/segments"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	Logger     *slog.Logger // default: none
 	// Suffixes tells in which partition a host goes that is not known yet; default the list of the program.
 	Suffixes weburl.Suffixes
+
+	// Segments, if set, keep closed WARC files in an object store. A directory that has any there needs them.
+	Segments *segments.Segments
 
 	// OnRecord is called for every record once it is durable, in the order of its partition, by
 	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
@@ -173,13 +177,17 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.dir, err = openDirectory(o.FS, dir, o.Partitions, !o.ReadOnly); err != nil {
 		return nil, err
 	}
-	s.logs = &reusing{FS: o.FS}
-	s.fs = vfs.OnDiskFull(s.logs, s.diskFull)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
 		}
 	}()
+	below, err := s.openSegments()
+	if err != nil {
+		return nil, err
+	}
+	s.logs = &reusing{FS: below}
+	s.fs = vfs.OnDiskFull(s.logs, s.diskFull)
 	if !o.ReadOnly {
 		if err := s.prepare(); err != nil {
 			return nil, err
@@ -426,6 +434,9 @@ func (s *Store) release() error {
 	}
 	if s.db != nil {
 		errs = append(errs, database.Close(s.db))
+	}
+	if s.options.Segments != nil {
+		s.options.Segments.Close()
 	}
 	return errors.Join(append(errs, s.dir.lock.Close())...)
 }

@@ -56,6 +56,7 @@ type crawlSettings struct {
 	logLevel      string
 	fleet         string
 	refresh       refreshSettings
+	segments      segmentSettings
 	cluster       clusterSettings
 	watch         func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
 	ends          bool                           // when forTime has passed all is done, and no limit was met
@@ -134,6 +135,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.BoolVar(&s.feed.queries, "query-log", false, "note what is searched with --index, what was shown and what was clicked, but not by whom; --weights clicks does too")
 	flags.Var(&s.feed.queryAge, "query-log-age", "how long that is kept")
 	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
+	s.segments.declare(flags)
 	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
 	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
 	flags.IntVar(o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
@@ -447,6 +449,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return command.Usage(errors.New("--nats: only freshet serve is a node of a cluster: a crawl that ends would not know when all nodes are done"))
 	}
 	limitMemory(options.Memory)
+	if err := s.segments.use(&options); err != nil {
+		return err
+	}
 	member, err := s.cluster.join(cmd.Context(), &options)
 	if err != nil {
 		return err
@@ -499,6 +504,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		err = catching
 	}
 	front.stop()
+	if options.Segments != nil && d == nil { // what ends by itself leaves nothing to do
+		options.Segments.Finish(soft)
+	}
 	if closing := errors.Join(news.close(), engine.Close()); err == nil {
 		err = closing
 	}

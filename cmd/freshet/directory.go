@@ -92,7 +92,7 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	if err := checkDirectory(data); err != nil {
 		return nil, err
 	}
-	s, err := store.Open(data, o)
+	s, err := openAlone(data, o)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func exportCommand() *cobra.Command {
 		}
 		if *warcDir != "" {
 			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
-			if files, err = copyFiles(files, *warcDir, served); err != nil {
+			if files, err = copyFiles(s.FS(), files, *warcDir, served); err != nil {
 				return err
 			}
 			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s in %s, %s", units.Plural(int64(len(files)), "WARC file"), *warcDir, sizeOf(files...)))
@@ -94,7 +94,7 @@ func exportCommand() *cobra.Command {
 			name  string
 			write func(io.Writer) error
 		}{
-			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, files, served) }},
+			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, s.FS(), files, served) }},
 			{*waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
 			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
 			{*ccIndex, func(w io.Writer) error { return writeCCIndex(w, s, served) }},
@@ -166,13 +166,13 @@ func sizeOf(names ...string) string {
 }
 
 // writeCDXJ indexes WARC files, sorting in a folder of its own.
-func writeCDXJ(w io.Writer, files []string, served func(target string) (bool, error)) error {
+func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target string) (bool, error)) error {
 	temp, err := os.MkdirTemp("", "freshet-cdxj-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	return warc.Index(w, warc.IndexOptions{FS: vfs.Default, Temp: temp, Keep: served}, files...)
+	return warc.Index(w, warc.IndexOptions{FS: fsys, Temp: temp, Keep: served}, files...)
 }
 
 // servedOf returns what tells whether captures of a target may be seen: not those of withdrawn pages. It returns nil
@@ -197,7 +197,7 @@ func servedOf(s *store.Store, all bool) (func(target string) (bool, error), erro
 
 // copyFiles copies WARC files into dir, only what served lets pass (nil: all), and returns the paths of the copies. A
 // file that is there is left alone if all of it is to be copied and its size is the same.
-func copyFiles(files []string, dir string, served func(target string) (bool, error)) (copies []string, err error) {
+func copyFiles(fsys vfs.FS, files []string, dir string, served func(target string) (bool, error)) (copies []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -205,33 +205,33 @@ func copyFiles(files []string, dir string, served func(target string) (bool, err
 		target := filepath.Join(dir, filepath.Base(file))
 		copies = append(copies, target)
 		if served != nil {
-			err := command.WriteFile(target, func(w io.Writer) error { return warc.Copy(w, vfs.Default, file, served) })
+			err := command.WriteFile(target, func(w io.Writer) error { return warc.Copy(w, fsys, file, served) })
 			if err != nil {
 				return nil, err
 			}
 			continue
 		}
-		from, err := os.Stat(file)
+		from, err := fsys.Stat(file)
 		if err != nil {
 			return nil, err
 		}
 		if to, err := os.Stat(target); err == nil && to.Size() == from.Size() {
 			continue
 		}
-		if err := copyFile(file, target); err != nil {
+		if err := copyFile(fsys, file, target); err != nil {
 			return nil, err
 		}
 	}
 	return copies, nil
 }
 
-func copyFile(from, to string) error {
-	return command.WriteFile(to, func(w io.Writer) error { return appendFile(w, from) })
+func copyFile(fsys vfs.FS, from, to string) error {
+	return command.WriteFile(to, func(w io.Writer) error { return appendFile(w, fsys, from) })
 }
 
 // appendFile writes a file's bytes.
-func appendFile(w io.Writer, name string) error {
-	file, err := os.Open(name)
+func appendFile(w io.Writer, fsys vfs.FS, name string) error {
+	file, err := fsys.Open(name, vfs.SequentialReadsOption)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func importCommand() *cobra.Command {
 			}
 		}
 		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
-			return store.Open(*data, store.Options{Crawl: *name, Partitions: *partitions, CacheBytes: importCacheBytes})
+			return openAlone(*data, store.Options{Crawl: *name, Partitions: *partitions, CacheBytes: importCacheBytes})
 		})
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 		profiled(crawlCommand()), profiled(serveCommand()), profiled(demoCommand()), viewCommand(), statusCommand(),
 		pagesCommand(), historyCommand(), catCommand(), textCommand(), searchCommand(), explainCommand(),
 		exportCommand(), importCommand(), verifyCommand(),
-		snapshotCommand(), restoreCommand(), migrateCommand(), subscribeCommand(),
+		snapshotCommand(), restoreCommand(), migrateCommand(), segmentsCommand(), subscribeCommand(),
 		doctorCommand(), seenCommand(), labCommand(), clusterCommand(),
 		urlCommand(), robotsCommand(), configCommand(), versionCommand(),
 	)

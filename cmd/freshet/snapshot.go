@@ -85,7 +85,7 @@ func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err erro
 		if done, err := askSnapshot(ctx, data, to, out); done {
 			return struct{}{}, err
 		}
-		s, err := store.Open(data, store.Options{})
+		s, err := openAlone(data, store.Options{})
 		if err != nil {
 			return struct{}{}, err
 		}

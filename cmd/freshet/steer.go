@@ -25,6 +25,7 @@ import (
 	"freshet/dashboard/units"
 	"freshet/node"
 	"freshet/store"
+	"freshet/store/segments"
 	"freshet/weburl"
 )
 
@@ -189,6 +190,9 @@ func (d *directory) steeringAPI() (*api, error) {
 	}
 	options.Dir, options.Crawl, options.Wait = d.data, d.crawl, true
 	options.OnPurge = queriesIn(d.data, d.crawl, 0, options.Logger).Forget
+	if options.Segments, err = segmentsOf(d.data, "", segments.Options{CacheBytes: -1, Clock: options.Clock, Logger: options.Logger}); err != nil {
+		return nil, err
+	}
 	engine, err := node.Open(options)
 	if err != nil {
 		return nil, err

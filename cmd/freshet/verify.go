@@ -75,7 +75,11 @@ func mend(ctx context.Context, data, name string, say func(store.Problem)) error
 		return checkDirectory(data)
 	}
 	options := store.Options{Crawl: name, OnPurge: queriesIn(data, name, 0, slog.New(slog.DiscardHandler)).Forget}
-	_, err := patiently(ctx, data, func() (struct{}, error) {
+	options, err := withSegments(data, options)
+	if err != nil {
+		return err
+	}
+	_, err = patiently(ctx, data, func() (struct{}, error) {
 		return struct{}{}, importer.Repair(ctx, data, options, say)
 	})
 	return err

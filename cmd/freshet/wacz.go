@@ -42,19 +42,19 @@ func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target s
 			return err
 		}
 		defer os.RemoveAll(temp)
-		if files, err = copyFiles(files, temp, served); err != nil {
+		if files, err = copyFiles(s.FS(), files, temp, served); err != nil {
 			return err
 		}
 	}
 	z := &wacz{zip: zip.NewWriter(w)}
 	for _, file := range files {
 		// Compressed once by itself, a record can be read out of the middle of the archive.
-		err := z.add("archive/"+filepath.Base(file), zip.Store, func(w io.Writer) error { return appendFile(w, file) })
+		err := z.add("archive/"+filepath.Base(file), zip.Store, func(w io.Writer) error { return appendFile(w, s.FS(), file) })
 		if err != nil {
 			return err
 		}
 	}
-	if err := z.add("indexes/index.cdx", zip.Deflate, func(w io.Writer) error { return writeCDXJ(w, files, nil) }); err != nil {
+	if err := z.add("indexes/index.cdx", zip.Deflate, func(w io.Writer) error { return writeCDXJ(w, s.FS(), files, nil) }); err != nil {
 		return err
 	}
 	if err := z.add("pages/pages.jsonl", zip.Deflate, func(w io.Writer) error { return writeWACZPages(w, s) }); err != nil {

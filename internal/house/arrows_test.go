@@ -18,8 +18,9 @@ var rooms = map[string]string{
 	"memory":     "",
 	"weburl":     "",
 	"consent":    "", // what signals mean is decided by their words alone
-	"store":      "weburl clock log store/warc store/internal/format store/internal/database",
+	"store":      "weburl clock log store/warc store/segments store/internal/format store/internal/database",
 	"store/warc": "weburl", // the file formats know nothing of the store
+	"objects":    "",
 	"seen":       "weburl clock",
 
 	"store/internal/format":   "weburl store/internal/database", // how it lies on disk, whoever reads it
@@ -29,7 +30,8 @@ var rooms = map[string]string{
 
 	"store/retain":   "weburl store store/warc store/internal/format store/internal/database",
 	"store/repair":   "weburl store store/warc store/retain store/internal/format store/internal/database",
-	"store/transfer": "weburl store store/warc store/internal/format store/internal/database",
+	"store/transfer": "weburl store store/warc store/segments store/internal/format store/internal/database",
+	"store/segments": "clock objects store/warc store/internal/format",
 
 	"frontier":      "weburl",
 	"fetch":         "weburl clock memory",
@@ -44,7 +46,7 @@ var rooms = map[string]string{
 	"weights":       "",
 	"feed":          "weburl store clock",
 	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory log store store/retain store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"node":          "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
 	"crawl/robots":  "weburl consent",                     // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",

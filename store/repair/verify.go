@@ -21,7 +21,7 @@ import (
 // calls report for every fault. It holds that
 //
 //   - every file of the directory is one of ours;
-//   - every WARC file can be read to its end;
+//   - every WARC file can be read to its end, and those that were moved are in the object store as they were uploaded;
 //   - the captures of versions and visits are there and are those of their page, and the payload of
 //     a version's capture has its digest;
 //   - a page's queue entry is there, and every entry is its page's;
@@ -35,7 +35,7 @@ func Verify(ctx context.Context, s *store.Store, report func(store.Problem)) err
 	in := s.Inside()
 	defer in.HoldFiles()()
 	snapshot := in.DB.NewSnapshot()
-	err := errors.Join(verifyNames(in, report), verifyFiles(ctx, in, report))
+	err := errors.Join(verifyNames(in, report), in.CheckMoved(ctx, report), verifyFiles(ctx, in, report))
 	for p := 0; p < in.Partitions() && err == nil; p++ {
 		v := &verifier{Inside: in, db: snapshot, ctx: ctx, report: report, p: weburl.Partition(p), sites: map[weburl.Site]*store.SiteRow{}}
 		err = v.verify()

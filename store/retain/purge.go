@@ -56,6 +56,9 @@ func FinishPurges(ctx context.Context, s *store.Store) (report PurgeReport, err 
 	if report.Files, report.FreedBytes, err = d.rewrite(ctx, files, hit, 0); err != nil {
 		return report, err
 	}
+	if err := d.Settle(ctx); err != nil {
+		return report, fmt.Errorf("store: purge: %w", err)
+	}
 	if err := d.Scrub(ctx, d.partitionsOf(all)); err != nil {
 		return report, err
 	}

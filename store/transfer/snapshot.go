@@ -14,6 +14,7 @@ import (
 
 	"freshet/store"
 	"freshet/store/internal/format"
+	"freshet/store/segments"
 )
 
 // snapshotFile says, in a snapshot, what it is of: its presence makes a folder a snapshot.
@@ -24,6 +25,8 @@ type snapshotList struct {
 	Format int              `json:"format"` // of the directory
 	At     time.Time        `json:"at"`
 	Files  []store.FileSize `json:"files"` // the WARC files, by name
+	// Segments are the WARC files that the snapshot does not have, since they are in an object store.
+	Segments *segments.Manifest `json:"segments,omitempty"`
 }
 
 // Snapshot makes a copy of the directory, as it is at one moment during the call, in the new folder to,
@@ -31,7 +34,8 @@ type snapshotList struct {
 // is copied; the deletion of WARC files waits until the end.
 // On the same file system it takes hard links, so that little but the file being written is copied: the
 // copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
-// of seen URLs, which the next crawl rebuilds. It is not changed by Restore, which may be called any
+// of seen URLs, which the next crawl rebuilds, and not the WARC files that are in an object store, which it shares with
+// the directory. It is not changed by Restore, which may be called any
 // number of times; nor by a later purge of the directory.
 func Snapshot(ctx context.Context, s *store.Store, to string) error {
 	in := s.Inside()
@@ -57,11 +61,17 @@ func snapshot(ctx context.Context, in store.Inside, to string) error {
 		return err
 	}
 	list := snapshotList{Format: store.Format, At: in.Clock.Now().UTC()}
-	var err error
-	if list.Files, err = in.Checkpoint(in.FS.PathJoin(to, format.DatabaseDir)); err != nil {
+	all, err := in.Checkpoint(in.FS.PathJoin(to, format.DatabaseDir))
+	if err != nil {
 		return err
 	}
-	for _, part := range list.Files {
+	list.Segments = in.Shares()
+	for _, part := range all {
+		if segment, moved := in.Moved(part.Name); moved {
+			list.Segments.Segments = append(list.Segments.Segments, segment)
+			continue
+		}
+		list.Files = append(list.Files, part)
 		if err := errors.Join(ctx.Err(), snapshotWARC(in, part, in.FS.PathJoin(to, format.CapturesDir))); err != nil {
 			return err
 		}
@@ -176,6 +186,11 @@ func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
 	}
 	if err := copySmall(fsys, snapshot, to); err != nil {
 		return err
+	}
+	if list.Segments != nil {
+		if err := list.Segments.Write(fsys, to); err != nil {
+			return err
+		}
 	}
 	return errors.Join(format.SyncDir(fsys, fsys.PathJoin(to, format.CapturesDir)), format.SyncDir(fsys, fsys.PathJoin(to, format.DatabaseDir)), format.SyncDir(fsys, to))
 }

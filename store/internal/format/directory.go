@@ -22,6 +22,8 @@ const (
 	DatabaseDir   = "db"
 	MendedDir     = "db.mended" // a database that repair has made, on its way to its place
 	CapturesDir   = "warc"
+	SegmentsFile  = "segments" // which captures are in an object store
+	CacheDir      = "cache"    // parts of them that were read last
 	// IndexDir holds the full-text indexes of the crawls. They are made of the rest, and rebuilt when they are gone.
 	IndexDir = "index"
 	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
@@ -44,8 +46,9 @@ const (
 //	   what a program of format 3 would take for damage. Opened as 3 is
 //	5  partitions may have different owners (Arrived, Parted, Taken): a program of format 4 would take that for damage,
 //	   and forget links that are on their way. Opened as 4 is
+//	6  WARC files may be in an object store: a program of format 5 would take them for lost. Opened as 5 is
 const (
-	Current = 5 // of the data directories that this program makes
+	Current = 6 // of the data directories that this program makes
 	Oldest  = 1 // that can be migrated
 )
 

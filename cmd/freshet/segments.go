@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet/clock"
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
+	"freshet/node"
+	"freshet/objects"
+	"freshet/store"
+	"freshet/store/segments"
+)
+
+// segmentSettings say where closed WARC files are kept.
+type segmentSettings struct {
+	address string
+	cache   byteCount
+}
+
+func (s *segmentSettings) declare(flags *pflag.FlagSet) {
+	s.cache = segments.DefaultCache
+	flags.StringVar(&s.address, "segments", "", "where closed WARC files are moved: s3://BUCKET/PREFIX or a folder; empty: where they were moved before, or nowhere")
+	flags.Var(&s.cache, "segments-cache", "bytes of what is read of moved WARC files that are kept on disk; 0: none")
+	check(flags, validSegments, "segments")
+}
+
+func validSegments(address string) error {
+	if address == "" {
+		return nil
+	}
+	return objects.Check(address)
+}
+
+// addressOf returns where the WARC files of a directory are moved: the address, or what the directory says.
+func addressOf(data, address string) (string, error) {
+	if address == "" {
+		return segments.Address(vfs.Default, data)
+	}
+	if objects.IsBucket(address) {
+		return address, nil
+	}
+	return outside(data, address)
+}
+
+// use has a crawl keep its closed WARC files where the settings or the directory say.
+func (s *segmentSettings) use(o *node.Options) error {
+	moved, err := segmentsOf(o.Dir, s.address, segments.Options{CacheBytes: int64(s.cache), Publish: true, Clock: o.Clock, Logger: o.Logger})
+	o.Segments = moved
+	return err
+}
+
+// segmentsOf returns the moved WARC files of a directory; nil if none are moved.
+func segmentsOf(data, address string, o segments.Options) (*segments.Segments, error) {
+	address, err := addressOf(data, address)
+	if err != nil || address == "" {
+		return nil, err
+	}
+	if o.Store, err = objects.Open(vfs.Default, address); err != nil {
+		return nil, err
+	}
+	return segments.New(o), nil
+}
+
+// withSegments completes the options by which a directory is opened where no crawl runs in it.
+func withSegments(data string, o store.Options) (_ store.Options, err error) {
+	o.Segments, err = segmentsOf(data, "", segments.Options{CacheBytes: -1, Clock: clock.Real(), Logger: o.Logger})
+	return o, err
+}
+
+// openAlone opens a directory where no crawl runs in it.
+func openAlone(data string, o store.Options) (*store.Store, error) {
+	o, err := withSegments(data, o)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(data, o)
+}
+
+func segmentsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "segments", Short: "Look after WARC files in an object store", Args: command.GroupArgs,
+		Long:    "With --segments, crawl and serve move closed WARC files to an object store.",
+		Example: "  freshet segments take --data archive",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	take := &cobra.Command{
+		Use: "take", Short: "Let a data directory change the objects that another copy of it has changed", Args: command.NoArgs,
+		Long: "A directory that freshet restore made reads the WARC files that are in an object store, and changes none: they\n" +
+			"are also the ones of the directory that the snapshot was taken of. When that one is gone, this lets the restored\n" +
+			"one upload, rewrite and remove them. The other is refused from then on. Files that are in the object store and\n" +
+			"that the directory does not know are taken in.",
+		Example: "  freshet segments take --data restored",
+	}
+	data, _ := directoryFlags(take)
+	address := take.Flags().String("segments", "", "where they are; empty: where the directory says")
+	check(take.Flags(), validSegments, "segments")
+	take.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkDirectory(*data); err != nil {
+			return err
+		}
+		taken, err := patiently(cmd.Context(), *data, func() (segments.Status, error) { return takeSegments(cmd.Context(), *data, *address) })
+		if err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s has %s, %s, in %s\n", *data, units.Plural(int64(taken.Moved), "WARC file"), units.Bytes(taken.MovedBytes), taken.Address)
+		}
+		return err
+	}
+	cmd.AddCommand(take)
+	return cmd
+}
+
+// takeSegments lets a directory change the objects at an address.
+func takeSegments(ctx context.Context, data, address string) (taken segments.Status, err error) {
+	address, err = addressOf(data, address)
+	if err == nil && address == "" {
+		err = command.Usage(fmt.Errorf("%s has moved no WARC file: --segments says where they are", data))
+	}
+	if err != nil {
+		return taken, err
+	}
+	objectStore, err := objects.Open(vfs.Default, address)
+	if err != nil {
+		return taken, err
+	}
+	defer objectStore.Close()
+	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
+	if err != nil {
+		return taken, fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
+	}
+	taken, err = segments.Take(ctx, vfs.Default, data, objectStore)
+	return taken, errors.Join(err, lock.Close())
+}
