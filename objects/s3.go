@@ -109,7 +109,8 @@ func (b *bucket) fault(what, name string, err error) error {
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken":
 		return fmt.Errorf("%s %s: the server does not know the credentials (%s): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w",
 			what, where, answer.Code, ErrRefused)
-	case "AccessDenied":
+	}
+	if answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized || answer.Code == "XAdminUserNotFound" {
 		return fmt.Errorf("%s %s: no permission: check the credentials, which must allow to list the bucket, and to get, put and delete its objects: %w",
 			what, where, ErrRefused)
 	}
