@@ -1,7 +1,7 @@
 // Package objects keeps files under names in an object store, such as a bucket of S3, or in a folder.
 //
-// An object is written whole or not at all, and is not changed. Put returns when the store has shown that it holds every
-// byte; a Put that was cut goes on where it stopped. Remove takes all that the store has under a name: old versions of
+// An object is written whole or not at all, and is not changed. Put returns when the store has shown that it holds
+// every byte; a Put that was cut goes on where it stopped. Remove takes all that the store has under a name: old versions of
 // the object, and the parts of an upload that was never completed.
 package objects
 
@@ -91,7 +91,7 @@ func split(address string) (bucket, prefix string, err error) {
 }
 
 // Open returns the store at an address. It asks no server. The usual variables of the environment say where the server
-// of a bucket is and who asks: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID,
+// of a bucket is, and hold the credentials: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE.
 func Open(fsys vfs.FS, address string) (Store, error) {
 	if err := Check(address); err != nil {

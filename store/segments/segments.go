@@ -84,8 +84,8 @@ const markerFormat = 1
 func objectName(segment string) string { return path.Join(format.CapturesDir, segment) }
 
 // Open reads which files were moved and returns the file system in which they are seen. The caller has the lock of the
-// directory. The error matches ErrOther if the store is another directory's. A store that does not answer is one only if
-// the directory has never used it.
+// directory. The error matches ErrOther if the store is another directory's. That a store does not answer is an error
+// only if the directory has never used it.
 func (s *Segments) Open(fsys vfs.FS, dir string, readOnly bool) (_ vfs.FS, err error) {
 	s.fs, s.dir = fsys, fsys.PathJoin(dir, format.CapturesDir)
 	s.wake, s.ending, s.held = make(chan struct{}, 1), make(chan struct{}), map[string]int{}
@@ -241,7 +241,8 @@ func (s *Segments) of(m marker, directory string) error {
 	return fmt.Errorf("%w: %s: give each directory a prefix of its own (--segments s3://BUCKET/PREFIX)", ErrOther, s.options.Store)
 }
 
-// checkMarker returns ErrOther if the objects are another directory's, and where there are none though files were moved.
+// checkMarker returns ErrOther if the objects are another directory's, and where there are none though files were
+// moved.
 func (s *Segments) checkMarker(ctx context.Context, directory string) error {
 	m, err := s.marker(ctx)
 	switch {
@@ -284,7 +285,7 @@ func Take(ctx context.Context, fsys vfs.FS, dir string, store objects.Store) (st
 func (s *Segments) listAgain(ctx context.Context) error {
 	for o, err := range s.options.Store.List(ctx, format.CapturesDir+"/") {
 		if err != nil {
-			return fmt.Errorf("segments: %s cannot be read, and no list be had of the object store: %w", s.list.path, err)
+			return fmt.Errorf("segments: %s cannot be read, and the object store cannot be listed: %w", s.list.path, err)
 		}
 		name := path.Base(o.Name)
 		if _, known := s.list.moved[name]; !known && !s.list.removing[name] && isSegment(name) {
