@@ -1,8 +1,8 @@
 // Package objects keeps files under names in an object store, such as a bucket of S3, or in a folder.
 //
 // An object is written whole or not at all, and is not changed. Put returns when the store has shown that it holds
-// every byte; a Put that was cut goes on where it stopped. Remove takes all that the store has under a name: old versions of
-// the object, and the parts of an upload that was never completed.
+// every byte; a Put that was cut goes on where it stopped. Remove takes all that the store has under a name: old
+// versions of the object, and the parts of an upload that was never completed.
 package objects
 
 import (
