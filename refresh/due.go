@@ -13,11 +13,8 @@ func (x *Index) Due(id ID, now float64) Due {
 	g := l.forest.group(s.folder)
 	belief := s.evidence.Posterior(&g.prior)
 	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, s.urgent()), Bar: x.ranking.bar}
-	shared := float64(s.claimed)
-	if l.options.Shared {
-		shared += l.shared(g, l.days(s.seen), l.days(now))
-		d.Rate += l.usual(g)
-	}
+	shared := float64(s.claimed) + l.shared(g, l.days(s.seen), l.days(now))
+	d.Rate += l.usual(g)
 	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))*math.Exp(-shared)
 	soon := 0.0
 	if d.Bar > 0 {
@@ -73,10 +70,7 @@ func (x *Index) Copy(id ID, now float64) Copy {
 		return Copy{}
 	}
 	g := l.forest.group(s.folder)
-	shared := float64(s.claimed)
-	if l.options.Shared {
-		shared += l.shared(g, l.days(s.seen), l.days(now))
-	}
+	shared := float64(s.claimed) + l.shared(g, l.days(s.seen), l.days(now))
 	var c Copy
 	belief, own := s.evidence.Posterior(&g.prior), s.hours.Own(s.seen, now)
 	for k, p := range belief {

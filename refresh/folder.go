@@ -38,14 +38,14 @@ type group struct {
 // A site is a tree of folders, with what was seen of its pages.
 type site struct {
 	pages  []ID
-	groups []*group              // as they came into being: the site's own first, the others after those above them
-	visits []span                // that may still teach something about shared changes, in order of time
-	next   float64               // when its visits are looked at together again
-	fresh  int                   // visits since that was done
-	renew  float64               // when its priors are learned anew, at the latest
-	seen   int                   // visits of all time that told something
-	learnt int                   // of these, that its priors rest on
-	sums   [change.Rates]float64 // of its pages' posteriors, when last looked at
+	groups []*group // as they came into being: the site's own first, the others after those above them
+	visits []span   // that may still teach something about shared changes, in order of time
+	next   float64  // when its visits are looked at together again
+	fresh  int      // visits since that was done
+	renew  float64  // when its priors are learned anew, at the latest
+	seen   int      // visits of all time that told something
+	learnt int      // of these, that its priors rest on
+	sums   sum      // of its pages' posteriors, when last looked at
 }
 
 // name returns the site's.

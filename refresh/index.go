@@ -164,7 +164,7 @@ func (x *Index) look(now, bar float64) (ID, bool) {
 // watched calls f for the groups whose shared changes a visit to the page tells of.
 func (x *Index) watched(id ID, f func(*group)) {
 	l := &x.learner
-	if l.options.Shared && l.options.Nested {
+	if l.options.Nested {
 		l.chain(l.forest.group(l.pages[id].folder), f)
 	}
 }
@@ -195,10 +195,7 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		d := belief.Mean()
 		return p.weight * worth(d*t+claimed) / d
 	}
-	shared := claimed
-	if l.options.Shared {
-		shared += l.shared(g, l.days(p.tried), l.days(at))
-	}
+	shared := claimed + l.shared(g, l.days(p.tried), l.days(at))
 	inverse := l.inverses(g)
 	lived := p.hours.Awaited(p.tried, at)
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)

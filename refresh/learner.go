@@ -25,10 +25,11 @@ const (
 	steps        = 3        // of expectation and maximisation, each time
 	lookEvery    = 2 * day  // between two looks at a site's visits together, at most
 	freshVisits  = 256      // is one over the share of new visits among them that brings the next look forward
-	doubt        = 20       // visits to a group a day that the expectation of no shared change is worth
+	doubt        = 2        // visits to a group a day that what is expected of shared changes is worth
 	priorEvery   = 14 * day // until a site's priors are learned anew, or sooner, see renewable
 	significant  = 0.02     // shared changes that must be seen differently until pages are valued anew
-	overallPages = 20       // that the pages of all sites are worth in a group's prior
+	overallPages = 20       // that the pages of all sites are worth in a site's prior
+	abovePages   = 5        // that those of the group above are worth in a group's
 	unseenPages  = 1e-3     // that what was believed before any visit is worth in that of all sites
 )
 
@@ -49,6 +50,9 @@ type state struct {
 	claimed  float32           // changes that the source's open claim adds to those expected, see Claim
 }
 
+// A sum is of posteriors, by rate.
+type sum [change.Rates]float64
+
 // A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
 // its group's pages make together, and, if wanted, the shared changes of every group.
 type learner struct {
@@ -60,7 +64,7 @@ type learner struct {
 	due     Queue         // sites, by when to learn from them
 	overall change.Belief // of a page of any site
 	trust   map[claimant]change.Trust
-	sums    [change.Rates]float64 // of the posteriors of all pages, when last looked at
+	sums    sum // of the posteriors of all pages, when last looked at
 	scratch struct{ count, exposed []tally }
 	changed []span // scratch
 }
@@ -134,16 +138,14 @@ func (l *learner) visited(id ID, v Visit) {
 	home := l.site(s)
 	changed := v.Outcome == Changed
 	from, to := l.days(s.seen), l.days(v.At)
-	shared, claimed := 0.0, 0.0
-	if l.options.Shared {
-		shared = l.shared(g, from, to)
-	}
+	shared, claimed := l.shared(g, from, to), 0.0
 	lived := s.hours.Own(s.seen, v.At)
 	belief := s.evidence.Posterior(&g.prior)
-	if l.options.Shared || s.source != 0 {
+	shares := l.shares(g)
+	if shares || s.source != 0 {
 		own := -math.Log(belief.Unchanged(lived))
 		claimed = l.judge(s, own+shared, changed)
-		if l.options.Shared {
+		if shares {
 			l.see(g, from, to, own+claimed+shared, changed)
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
@@ -162,7 +164,7 @@ func (l *learner) visited(id ID, v Visit) {
 	s.seen, s.told = v.At, true
 	home.seen++
 	home.fresh++
-	if changed && asked || l.options.Shared && home.fresh > len(home.visits)/freshVisits { // what a look has found others wait for
+	if changed && asked || shares && home.fresh > len(home.visits)/freshVisits { // what a look has found others wait for
 		home.next = math.Min(home.next, v.At)
 	}
 	if home.next <= v.At || home.renewable() || l.news(g) {
@@ -205,8 +207,17 @@ func (s *state) steady() float64 {
 	return math.Inf(1)
 }
 
+// shares reports whether the pages of a group are enough to learn what they share. Of a folder that is a group they
+// always are; a site may have a page or two.
+func (l *learner) shares(g *group) bool {
+	return l.options.Shared && int(l.forest.folders[g.folder].pages) >= l.options.Folder
+}
+
 // shared returns the changes that a page of the group was expected to share between two days.
 func (l *learner) shared(g *group, from, to float64) float64 {
+	if !l.shares(g) {
+		return 0
+	}
 	sum := g.shared.upTo(to) - g.shared.upTo(from)
 	for l.options.Nested && g.parent != nil {
 		g = g.parent
@@ -234,9 +245,7 @@ func (l *learner) sentinel(g *group) (ID, bool) {
 // usual returns the shared changes of a usual second that a page of the group takes part in.
 func (l *learner) usual(g *group) float64 {
 	usual := 0.0
-	if l.options.Shared {
-		l.chain(g, func(g *group) { usual += g.shared.mean })
-	}
+	l.chain(g, func(g *group) { usual += g.shared.mean })
 	return usual / day
 }
 
@@ -254,6 +263,9 @@ func (l *learner) inverses(g *group) *[change.Rates]float64 {
 
 // chain calls f for the groups whose changes a page of the group shares.
 func (l *learner) chain(g *group, f func(*group)) {
+	if !l.shares(g) {
+		return
+	}
 	for f(g); l.options.Nested && g.parent != nil; {
 		g = g.parent
 		f(g)
@@ -318,16 +330,12 @@ func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(
 	}
 }
 
-// renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind
-// that all sites have: one step of expectation and maximisation. Pages that were not visited yet say nothing
-// but the prior itself, and are left out: with them a wrong prior would last until most were.
+// renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind that the group
+// above it has, of a site the kind that all sites have: one step of expectation and maximisation. Pages that were not
+// visited yet say nothing but the prior itself, and are left out: with them a wrong prior would last until most were.
 func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 	s.learnt = s.seen
-	sums := make([]change.Belief, len(groups))
-	for i := range sums {
-		sums[i].Add(&l.overall, overallPages)
-	}
-	var all [change.Rates]float64
+	sums := make([]sum, len(groups)) // of the posteriors of a group's pages, those below included
 	for i := 0; i < len(s.pages); i++ {
 		p.did(1)
 		page := &l.pages[s.pages[i]]
@@ -336,21 +344,35 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 		}
 		g := l.forest.among(page.folder, len(groups))
 		posterior := page.evidence.Posterior(&g.prior)
-		sums[g.index].Add(&posterior, 1)
 		for k, p := range posterior {
-			all[k] += float64(p)
+			sums[g.index][k] += float64(p)
+		}
+	}
+	for i, g := range slices.Backward(groups) { // those below before those above
+		p.did(1)
+		for k, v := range sums[i] {
+			if g.parent != nil {
+				sums[g.parent.index][k] += v
+			}
 		}
 	}
 	for i, g := range groups {
-		sums[i].Normalise()
-		g.prior = sums[i]
+		p.did(1)
+		above, worth := &l.overall, float64(overallPages)
+		if g.parent != nil {
+			above, worth = &g.parent.prior, abovePages
+		}
+		for k, v := range sums[i] {
+			g.prior[k] = float32(v + worth*float64(above[k]))
+		}
+		g.prior.Normalise()
 	}
 	total := 0.0
-	for k := range all {
-		l.sums[k] += all[k] - s.sums[k]
+	for k, v := range sums[0] {
+		l.sums[k] += v - s.sums[k]
 		total += l.sums[k]
 	}
-	s.sums = all
+	s.sums = sums[0]
 	// What was never seen counts as well, a little: each rate stays possible. Without it what is left of a
 	// rate that no page has is the rounding of the sums, of either sign.
 	unseen := startingPrior()

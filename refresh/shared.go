@@ -4,7 +4,7 @@ import "math"
 
 const (
 	day        = 86400.0
-	baseHazard = 0.0005 // shared changes a day that are expected where nothing was seen
+	baseHazard = 0.001 // shared changes a day that are expected where nothing was seen
 )
 
 // shared is the hazard of the changes that a group's pages share: how many of them a page is expected to

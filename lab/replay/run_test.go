@@ -137,7 +137,7 @@ func TestDefault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
 	}
-	const least = 0.45
+	const least = 0.5
 	trial := Experiment().New()
 	err := trial.Flags().Parse([]string{"--histories", "testdata/polled-pages.csv.gz", "--sites", "docs.cloud.google.com",
 		"--window", "186d", "--score", "93d", "--policy", "uniform,lambdacrawl,default,oracle", "--budget-share", "0.05"})

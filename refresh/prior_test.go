@@ -1,0 +1,66 @@
+package refresh
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestPriorFromAbove holds that a folder of which nothing was seen is believed to be like the one above it: where pages
+// of one part of a site change between any two visits, and those of the other never, a new folder of the first has pages
+// that are believed ten times as fast as those of a new one of the second.
+func TestPriorFromAbove(t *testing.T) {
+	const pages, days = 30, 60
+	x := NewIndex(Default())
+	add := func(path string) ID {
+		id := ID(len(x.learner.pages))
+		x.Add(id, Page{Site: "a", Path: fmt.Sprintf("%s%d", path, id), Weight: 1})
+		return id
+	}
+	for range pages {
+		add("/busy/old/")
+		add("/still/old/")
+	}
+	var busy, still ID
+	for range pages {
+		busy, still = add("/busy/new/"), add("/still/new/")
+	}
+	for d := range days {
+		for id := range ID(2 * pages) {
+			outcome := Unchanged
+			if id%2 == 0 {
+				outcome = Changed
+			}
+			x.Visited(id, Visit{At: float64(d+1) * 10 * day, Outcome: outcome})
+		}
+		x.Learn(float64(d+1) * 10 * day)
+	}
+	now := days * 10 * day
+	if fast, slow := x.Due(busy, now).Rate, x.Due(still, now).Rate; !(fast > 10*slow) {
+		t.Errorf("pages of the new folder below the busy one change %.4f times a day, below the still one %.4f", fast*day, slow*day)
+	}
+}
+
+// TestFewPagesShareNothing holds that a site of fewer pages than make a group has no shared changes: what is seen of a
+// page is its own, and no page is looked at for what it tells of the others.
+func TestFewPagesShareNothing(t *testing.T) {
+	x := NewIndex(Default())
+	few := Default().Folder - 1
+	for i := range few {
+		x.Add(ID(i), Page{Site: "a", Path: fmt.Sprint(i), Weight: 1})
+	}
+	for k := range 50 * few {
+		now := float64(k+1) * day / float64(few)
+		id, _, _ := x.Next(now)
+		x.Visited(id, Visit{At: now, Outcome: Changed})
+	}
+	home := x.learner.forest.sites[0]
+	if x.looks.Len() > 0 || len(home.visits) > 0 || len(home.groups[0].shared.hazard) > 0 {
+		t.Errorf("%d looks, %d visits, %d days of shared changes are kept: want none",
+			x.looks.Len(), len(home.visits), len(home.groups[0].shared.hazard))
+	}
+	x.Add(ID(few), Page{Site: "a", Path: "last", Weight: 1, Fresh: 50 * day})
+	x.Visited(0, Visit{At: 51 * day, Outcome: Changed})
+	if x.looks.Len() != 1 || len(home.visits) != 1 {
+		t.Errorf("with a page more: %d looks, %d visits, want 1 and 1", x.looks.Len(), len(home.visits))
+	}
+}
