@@ -15,6 +15,7 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/log"
 	"freshet/log/jetstream"
 	"freshet/node/cluster"
 	"freshet/store"
@@ -63,12 +64,11 @@ func join(t *testing.T, s *server.Server, o Options, name string) *member {
 		t.Fatal(err)
 	}
 	const partitions = 8
-	log, err := jetstream.Open(t.Context(), m.conn, jetstream.Options{Cluster: "test", Partitions: partitions, Streams: 2, Replicas: 1}, clock.Real())
-	if err != nil {
-		t.Fatal(err)
+	open := func(ctx context.Context) (log.Log, error) {
+		return jetstream.Open(ctx, m.conn, jetstream.Options{Cluster: "test", Partitions: partitions, Streams: 2, Replicas: 1}, clock.Real())
 	}
 	logger := slog.New(slog.NewTextHandler(testWriter{t, name}, nil))
-	m.part, err = cluster.Join(t.Context(), m.conn, log, cluster.Options{
+	m.part, err = cluster.Join(t.Context(), m.conn, open, cluster.Options{
 		Cluster: "test", Node: name, Instance: fmt.Sprint(name, " of ", t.Name()), Partitions: partitions, Replicas: 1,
 		Lease: clusterLease, Clock: clock.Real(), Logger: logger,
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -20,6 +21,7 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard/units"
+	"freshet/log"
 	"freshet/log/jetstream"
 	"freshet/node"
 	"freshet/node/cluster"
@@ -32,6 +34,7 @@ type clusterSettings struct {
 	name     string
 	node     string
 	replicas int
+	monitors []string // of the servers
 	creds    string
 	ca       string
 }
@@ -47,6 +50,7 @@ func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
 func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.declareServers(flags)
 	flags.StringVar(&s.node, "node", "", "name of this node of the cluster; empty: the machine's name")
+	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the servers of --nats, such as http://a:8222,http://b:8222: the node starts only if they all sync what they acknowledge; empty: they are not asked")
 	flags.IntVar(&s.replicas, "nats-replicas", 3, "servers of --nats that keep every record: 1, 3 or 5")
 }
 
@@ -61,6 +65,14 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 	}
 	if s.ca != "" {
 		options = append(options, nats.RootCAs(s.ca))
+	}
+	for _, one := range s.servers {
+		if !strings.Contains(one, "://") {
+			one = "nats://" + one
+		}
+		if _, err := url.Parse(one); err != nil { // the error has all of the text, and so a password
+			return nil, command.Usage(errors.New("--nats: want addresses such as nats://a:4222, in which special signs of a password are escaped as %2F"))
+		}
 	}
 	conn, err := nats.Connect(strings.Join(s.servers, ","), options...)
 	if err != nil {
@@ -121,13 +133,20 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.Options) (*cluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	entries, err := jetstream.Open(ctx, conn, jetstream.Options{
-		Cluster: s.name, Partitions: o.Partitions, Streams: cluster.Streams(o.Partitions), Replicas: s.replicas,
-	}, o.Clock)
-	if err != nil {
-		return nil, fmt.Errorf("%w: do the servers have JetStream, and are there as many as --nats-replicas %d?", err, s.replicas)
+	for _, monitor := range s.monitors {
+		if err := jetstream.CheckSync(ctx, monitor); err != nil {
+			return nil, fmt.Errorf("--nats-monitor: %w", err)
+		}
 	}
-	return cluster.Join(ctx, conn, entries, o)
+	return cluster.Join(ctx, conn, func(ctx context.Context) (log.Log, error) {
+		entries, err := jetstream.Open(ctx, conn, jetstream.Options{
+			Cluster: s.name, Partitions: o.Partitions, Streams: cluster.Streams(o.Partitions), Replicas: s.replicas,
+		}, o.Clock)
+		if err != nil {
+			return nil, fmt.Errorf("%w: do the servers have JetStream, and are there as many as --nats-replicas %d?", err, s.replicas)
+		}
+		return entries, nil
+	}, o)
 }
 
 // begin has the node take partitions, until ctx ends.

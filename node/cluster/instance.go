@@ -34,7 +34,7 @@ func Instance(fsys vfs.FS, dir, cluster string) (string, error) {
 			return "", fmt.Errorf("cluster: %s cannot be read: remove it, if no other node has the name", name)
 		}
 		if had.Cluster != cluster {
-			return "", fmt.Errorf("%w: %s belongs to cluster %s, not %s", ErrOther, dir, had.Cluster, cluster)
+			return "", fmt.Errorf("%w: %s belongs to cluster %s, not %s: give --cluster %[3]s, or another --data", ErrOther, dir, had.Cluster, cluster)
 		}
 		return had.Instance, nil
 	}

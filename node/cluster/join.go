@@ -16,10 +16,10 @@ import (
 	"freshet/weburl"
 )
 
-// Join opens a cluster's log and bucket on the servers that a connection leads to, and makes them where they are
-// missing. It returns ErrOther if the cluster has another number of partitions, and ErrName if another directory's node
-// has the name.
-func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cluster, error) {
+// Join opens a cluster's bucket on the servers that a connection leads to, and makes it where it is missing. The log is
+// opened once it is known that the cluster is what the node takes it for. Join returns ErrOther if it has another number
+// of partitions, servers or format, and ErrName if another directory's node has the name.
+func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.Log, error), o Options) (*Cluster, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -38,10 +38,18 @@ func Join(ctx context.Context, conn *nats.Conn, entries log.Log, o Options) (*Cl
 		return err
 	})
 	if errors.Is(err, jetstream.ErrBucketExists) {
-		return nil, fmt.Errorf("%w: %s is kept by another number of servers than %d", ErrOther, o.Cluster, o.Replicas)
+		return nil, fmt.Errorf("%w: %s is kept by another number of servers than --nats-replicas %d: give the number of its other nodes",
+			ErrOther, o.Cluster, o.Replicas)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
+	}
+	if err := insist(ctx, o.Clock, func(ctx context.Context) error { return agree(ctx, bucket, o) }); err != nil {
+		return nil, err
+	}
+	entries, err := open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return join(ctx, connection{conn}, bucket, entries, o)
 }
@@ -57,9 +65,6 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	c.life, c.end = context.WithCancel(context.Background())
 	c.stay = func() {}
 	c.writing, c.obeying = make(chan struct{}, 1), make(chan struct{}, mostOrders)
-	if err := insist(ctx, o.Clock, c.agree); err != nil {
-		return nil, err
-	}
 	if err := c.lease.open(ctx, o.Clock, o.Lease); err != nil {
 		return nil, err
 	}
@@ -103,28 +108,35 @@ const (
 )
 
 // agree holds that the cluster is what the node takes it for, or makes it that if it is new.
-func (c *Cluster) agree(ctx context.Context) error {
-	mine := charter{c.options.Partitions, logFormat}
+func agree(ctx context.Context, b bucket, o Options) error {
+	mine := charter{o.Partitions, logFormat}
 	raw, err := json.Marshal(mine)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if _, err = c.bucket.Create(ctx, charterKey, raw); err == nil {
+	if _, err = b.Create(ctx, charterKey, raw); err == nil {
 		return nil
 	} else if !isOccupied(err) {
-		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
-	entry, err := c.bucket.Get(ctx, charterKey)
+	entry, err := b.Get(ctx, charterKey)
 	if err != nil {
-		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
 	var its charter
 	if err := json.Unmarshal(entry.Value(), &its); err != nil {
-		return fmt.Errorf("cluster: %s: %w", c.options.Cluster, err)
+		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
-	if its != mine {
-		return fmt.Errorf("%w: %s has %d partitions and a log of format %d, this directory %d and this program format %d",
-			ErrOther, c.options.Cluster, its.Partitions, its.Format, mine.Partitions, mine.Format)
+	switch {
+	case its.Format > mine.Format:
+		return fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install the version of its other nodes",
+			ErrOther, o.Cluster, its.Format, mine.Format)
+	case its.Format < mine.Format:
+		return fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install an older version, or begin a new cluster with --cluster NAME",
+			ErrOther, o.Cluster, its.Format, mine.Format)
+	case its.Partitions != mine.Partitions:
+		return fmt.Errorf("%w: %s has %d partitions, this directory %d: start with --partitions %[3]d and an empty directory",
+			ErrOther, o.Cluster, its.Partitions, mine.Partitions)
 	}
 	return nil
 }
