@@ -90,7 +90,7 @@ func TestRemembersSteps(t *testing.T) {
 		{At: 100, Complete: true, Changed: true}, {At: 40, Complete: true}, {At: 90, Complete: true, Changed: true},
 		{At: 110, Complete: true}, {At: 105, Complete: true, Changed: true}, {At: 120, Complete: true, Changed: true},
 	}
-	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits))
+	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
 	want := []refresh.Outcome{refresh.Changed, refresh.Unchanged, refresh.Changed} // of 100, 110 and 120
 	if got := outcomes(told); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
@@ -106,10 +106,26 @@ func TestRemembersAnew(t *testing.T) {
 	for i := range visits {
 		visits[i].At = int64(10 + 10*i)
 	}
-	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits))
+	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
 	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged} // the second time it was missing is told too
 	if got := outcomes(told); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+// TestRemembersVisitsAhead holds that visits by a clock that is ahead of this node's count as one of now: a page is not
+// left alone until the other clock's time has come.
+func TestRemembersVisitsAhead(t *testing.T) {
+	visits := []store.Visit{
+		{At: 100e9, Complete: true, Changed: true}, {At: 300e9, Complete: true, Changed: true}, {At: 400e9, Complete: true},
+	}
+	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 200e9)
+	if len(told) != 2 || told[1].at != 200 || told[1].outcome != refresh.Changed {
+		t.Errorf("told %+v", told)
+	}
+	told = appendRemembered(nil, 0, &store.Page{LastChanged: 300e9}, nil, 1, 200e9)
+	if len(told) != 1 || told[0].at != 200 {
+		t.Errorf("told %+v", told)
 	}
 }
 

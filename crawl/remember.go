@@ -136,7 +136,7 @@ func (s *Shard) readPast(k *past) error {
 		if err != nil {
 			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
 		}
-		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each)
+		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each, s.now.UnixNano())
 		k.pages = append(k.pages, kept{key: PageKey{p, row.Fingerprint}, url: row.URL})
 		k.ids = append(k.ids, -1)
 	}
@@ -193,9 +193,10 @@ func (f *fresh) goOn() {
 
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
 // when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
-// back nothing is learned from a page's visits until they are later than those before: so they are left out. A page that
-// was gone starts again.
-func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int) []remembered {
+// back nothing is learned from a page's visits until they are later than those before: so they are left out. A visit that
+// lies ahead, by the clock of the partition's last owner, counts as one of now: else the page would not be visited until
+// then. A page that was gone starts again.
+func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
 	cut := max(0, len(visits)-most)
 	latest := int64(math.MinInt64)
 	if !slices.ContainsFunc(visits[cut:], isComplete) {
@@ -203,6 +204,7 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 		if i := lastComplete(visits[:cut]); i >= 0 {
 			at = visits[i].At
 		}
+		at = min(at, now)
 		latest = at
 		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, outcome: refresh.Unchanged})
 	}
@@ -216,13 +218,14 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 				dst, latest = dst[:begin], math.MinInt64
 			}
 		}
-		if v.At <= latest {
+		at := min(v.At, now)
+		if at <= latest {
 			continue
 		}
 		if v.Complete {
-			latest = v.At
+			latest = at
 		}
-		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page, claimed: refresh.Source(v.Claimed)}
+		told := remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
 			told.outcome = refresh.Changed
