@@ -134,11 +134,11 @@ func (t *trial) judge() error {
 	return verdict(found)
 }
 
-// settle freezes the web, has each page fetched once more, and ends all processes in order.
+// settle freezes the web, has each page fetched again, and ends all processes in order.
 func (t *trial) settle(here []*node) error {
 	frozen := t.web.freeze()
 	t.order("recrawl", "--site")
-	if err := t.await("each page is fetched once more", func() string { return t.unfetched(frozen) }); err != nil {
+	if err := t.await("each page is fetched again", func() string { return t.unfetched(frozen) }); err != nil {
 		return err
 	}
 	t.order("pause")
@@ -259,7 +259,7 @@ func (t *trial) old(has map[string]stored) (all []string) {
 		}
 	}
 	for _, host := range t.web.names {
-		for i := range pagesOfHost {
+		for i := range t.web.perHost {
 			one := has["http://"+host+pagePath(i)]
 			if got, want := versionIn(one.bodies[one.page.Versions]), served[host+pagePath(i)]; got != want {
 				all = append(all, fmt.Sprintf("%s%s: version %d, want %d", host, pagePath(i), got, want))

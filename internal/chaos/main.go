@@ -8,6 +8,7 @@
 // how long recoveries took.
 //
 //	chaos -seed 1 -events 30
+//	chaos -measure -hosts 4 -pages 60
 package main
 
 import (
@@ -31,6 +32,8 @@ type settings struct {
 	kinds      string
 	partitions int
 	hosts      int // of each partition
+	pages      int // of each host
+	words      int // of a page, where costs are measured
 	delay      time.Duration
 	budget     int // requests a minute
 	dir        string
@@ -45,6 +48,9 @@ func main() {
 	flag.StringVar(&s.kinds, "kinds", "", "kinds of faults, with commas between; empty: all")
 	flag.IntVar(&s.partitions, "partitions", 16, "partitions of the cluster")
 	flag.IntVar(&s.hosts, "hosts", 2, "hosts of each partition")
+	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
+	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
+	measures := flag.Bool("measure", false, "no faults: measure what a page costs one process alone, and one, two and three nodes")
 	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "of the crawl")
 	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl in a minute")
 	flag.StringVar(&s.dir, "dir", "", "where all is kept; empty: a temporary folder, removed if the cluster holds")
@@ -61,7 +67,11 @@ func main() {
 		machines.AwaitNetwork()
 		err = syscall.Exec(flag.Arg(0), flag.Args(), os.Environ())
 	case "trial":
-		err = try(s)
+		if *measures {
+			err = measure(s)
+		} else {
+			err = try(s)
+		}
 	default:
 		err = begin(s)
 	}

@@ -70,12 +70,15 @@ type recovery struct {
 	well  time.Duration // from the fault's end until all was well
 }
 
-func try(s settings) (err error) {
-	t := &trial{
+func newTrial(s settings) *trial {
+	return &trial{
 		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), recovery: map[string][]recovery{}, notes: map[string]int{},
-		states: map[string]cluster.State{},
+		states: map[string]cluster.State{}, programs: programs(s.programs),
 	}
-	t.programs = programs(s.programs)
+}
+
+func try(s settings) (err error) {
+	t := newTrial(s)
 	defer func() { t.end(err) }()
 	if err := t.begin(); err != nil {
 		return err
@@ -136,7 +139,7 @@ func (t *trial) configure() error {
 
 // begin starts all machines, and waits until the whole web is known and asked.
 func (t *trial) begin() (err error) {
-	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts)
+	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts, t.set.pages)
 	if err := errors.Join(machines.MakeBridge(), t.configure()); err != nil {
 		return err
 	}
@@ -144,8 +147,7 @@ func (t *trial) begin() (err error) {
 		return err
 	}
 	for i := range machines.Brokers {
-		m := &machines.Machine{Name: fmt.Sprint("s", i+1), Number: i + 1, Errors: os.Stderr}
-		m.Args = []string{"-role", "server", "-dir", t.files(m)}
+		m := t.broker(i)
 		if err := errors.Join(t.mount(m.Name, brokerDisk), m.Start()); err != nil {
 			return err
 		}
@@ -183,8 +185,15 @@ func (t *trial) begin() (err error) {
 	}
 	quiet := real.Now()
 	sleep(20 * time.Second)
-	t.print("%d pages are fetched; without a fault a host is not asked for %.1f s at most", len(t.web.names)*pagesOfHost, t.longestPause(quiet, real.Now()).Seconds())
+	t.print("%d pages are fetched; without a fault a host is not asked for %.1f s at most", len(t.web.names)*t.web.perHost, t.longestPause(quiet, real.Now()).Seconds())
 	return nil
+}
+
+// broker returns a NATS server that is not started.
+func (t *trial) broker(i int) *machines.Machine {
+	m := &machines.Machine{Name: fmt.Sprint("s", i+1), Number: i + 1, Errors: os.Stderr}
+	m.Args = []string{"-role", "server", "-dir", t.files(m)}
+	return m
 }
 
 // files returns the folder of a NATS server.
@@ -368,9 +377,9 @@ func (t *trial) unfetched(since time.Time) string {
 		}
 	}
 	for _, host := range t.web.names {
-		for i := range pagesOfHost {
+		for i := range t.web.perHost {
 			if page := host + pagePath(i); !fetched[page] {
-				return fmt.Sprintf("%s (%d of %d pages are)", page, len(fetched), len(t.web.names)*pagesOfHost)
+				return fmt.Sprintf("%s (%d of %d pages are)", page, len(fetched), len(t.web.names)*t.web.perHost)
 			}
 		}
 	}

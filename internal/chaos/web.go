@@ -21,9 +21,13 @@ import (
 // web is what the nodes crawl: hosts whose pages change, each by a clock of its own, until the web is frozen. It notes
 // every request.
 type web struct {
-	hosts  map[string]*host
-	names  []string
-	opened time.Time
+	hosts   map[string]*host
+	names   []string
+	opened  time.Time
+	perHost int // pages
+	words   int // of a page
+	latency time.Duration
+	server  http.Server
 
 	mu     sync.Mutex
 	frozen time.Time // zero: it is not
@@ -45,16 +49,12 @@ type host struct {
 
 type page struct{ every, phase time.Duration }
 
-const (
-	pagesOfHost = 12
-	latency     = 30 * time.Millisecond
-	webPort     = 8080
-)
+const webPort = 8080
 
-// newWeb makes a web of so many hosts of each partition. Only the first is a seed: the others are found by links, which
+// newWeb makes a web of so many hosts of each partition, each of so many pages. Only the first is a seed: the others are found by links, which
 // go from partition to partition.
-func newWeb(rng *rand.Rand, partitions, hostsOfEach int) *web {
-	w := &web{hosts: map[string]*host{}, opened: real.Now()}
+func newWeb(rng *rand.Rand, partitions, hostsOfEach, perHost int) *web {
+	w := &web{hosts: map[string]*host{}, opened: real.Now(), perHost: perHost, words: 120, latency: 30 * time.Millisecond}
 	room := make([]int, partitions)
 	for i := 0; len(w.names) < partitions*hostsOfEach; i++ {
 		name := fmt.Sprintf("h%d.test", i)
@@ -64,7 +64,7 @@ func newWeb(rng *rand.Rand, partitions, hostsOfEach int) *web {
 		}
 		room[p]++
 		h := &host{partition: p}
-		for range pagesOfHost {
+		for range perHost {
 			every := time.Duration(float64(20*time.Second) * math.Pow(30, rng.Float64()))
 			h.pages = append(h.pages, page{every, time.Duration(rng.Int64N(int64(every)))})
 		}
@@ -83,9 +83,12 @@ func (w *web) serve() error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = (&http.Server{Handler: w, ReadHeaderTimeout: time.Minute}).Serve(l) }()
+	w.server = http.Server{Handler: w, ReadHeaderTimeout: time.Minute}
+	go func() { _ = w.server.Serve(l) }()
 	return nil
 }
+
+func (w *web) close() { _ = w.server.Close() }
 
 // freeze stops all change.
 func (w *web) freeze() time.Time {
@@ -128,7 +131,7 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		defer w.mu.Unlock()
 		e.End, e.Cut = real.Now(), r.Context().Err() != nil
 	}()
-	sleep(latency)
+	sleep(w.latency)
 	h, number := w.hosts[r.Host], pageNumber(r.URL.Path)
 	if h == nil || number < 0 || number >= len(h.pages) {
 		done(http.StatusNotFound)
@@ -149,15 +152,15 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	done(http.StatusOK)
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = out.Write(h.text(r.Host, number, version))
+	_, _ = out.Write(h.text(r.Host, number, version, w.words))
 }
 
 // text returns a version of a page. Pages are a tree, and the home leads to other hosts too.
-func (h *host) text(name string, number, version int) []byte {
+func (h *host) text(name string, number, version, length int) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html><title>page %d of %s</title>\n<p>%s%d\n<p>", number, name, versionMark, version)
 	words := rand.New(rand.NewPCG(uint64(version), uint64(number)))
-	for range 120 {
+	for range length {
 		fmt.Fprintf(&b, "word%d ", words.IntN(5000))
 	}
 	for child := 2*number + 1; child <= 2*number+2 && child < len(h.pages); child++ {

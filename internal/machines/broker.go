@@ -22,6 +22,8 @@ const Brokers = 3
 const (
 	clientPort = 4222
 	routePort  = 6222
+	// MonitorPort is where servers tell of themselves.
+	MonitorPort = 8222
 )
 
 // BrokerURLs returns where clients find the servers.
@@ -41,7 +43,7 @@ func ServeBroker(name, dir string) error {
 		return err
 	}
 	o := &server.Options{
-		ServerName: name, Host: Address(number), Port: clientPort, NoSigs: true,
+		ServerName: name, Host: Address(number), Port: clientPort, NoSigs: true, HTTPHost: Address(number), HTTPPort: MonitorPort,
 		JetStream: true, StoreDir: dir, SyncAlways: true, JetStreamMaxStore: 100 << 30, JetStreamMaxMemory: 1 << 30,
 		Cluster: server.ClusterOpts{Name: "gate", Host: Address(number), Port: routePort, PingInterval: time.Second},
 		LogFile: filepath.Join(filepath.Dir(dir), name+".log"), Logtime: true,

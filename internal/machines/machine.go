@@ -133,6 +133,11 @@ func (m *Machine) Runs() bool {
 // Exit returns the exit code of a process that is gone.
 func (m *Machine) Exit() int { return m.cmd.ProcessState.ExitCode() }
 
+// Processor returns the time that a process that is gone has spent on processors.
+func (m *Machine) Processor() time.Duration {
+	return m.cmd.ProcessState.UserTime() + m.cmd.ProcessState.SystemTime()
+}
+
 // Signal sends the process a signal. One that has ended gets none.
 func (m *Machine) Signal(s syscall.Signal) {
 	if m.Runs() {
