@@ -51,8 +51,8 @@ type page struct{ every, phase time.Duration }
 
 const webPort = 8080
 
-// newWeb makes a web of so many hosts of each partition, each of so many pages. Only the first is a seed: the others are found by links, which
-// go from partition to partition.
+// newWeb makes a web of so many hosts of each partition, each of so many pages. Only the first host is a seed. Links
+// from partition to partition lead to the others.
 func newWeb(rng *rand.Rand, partitions, hostsOfEach, perHost int) *web {
 	w := &web{hosts: map[string]*host{}, opened: real.Now(), perHost: perHost, words: 120, latency: 30 * time.Millisecond}
 	room := make([]int, partitions)

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestCheckSync holds that a server is refused that acknowledges before it syncs, and that each refusal says what to do.
+// TestCheckSync holds that a server that acknowledges before it syncs is refused, and that a refusal says what to do.
 func TestCheckSync(t *testing.T) {
 	monitored := func(o server.Options) string {
 		o.Host, o.Port, o.HTTPHost, o.HTTPPort, o.NoLog, o.NoSigs, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, "127.0.0.1", -1, true, true, t.TempDir()

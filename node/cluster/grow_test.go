@@ -72,7 +72,7 @@ func differences(a, b []string) (n int) {
 	return n
 }
 
-// leastMoves returns how many partitions have to move at least, so that all nodes have even shares again: those of nodes
+// leastMoves returns how many partitions have to move at least until all nodes have even shares again: those of nodes
 // that are gone, and those that new ones need.
 func leastMoves(partitions int, before, after []string) (n int) {
 	if len(after) < len(before) {
