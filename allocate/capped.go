@@ -22,22 +22,9 @@ type Solver func(p Problem, budget int) ([]int32, error)
 //
 // The error is an *InfeasibleError, with the site if its pages' minimums exceed its limit.
 func Capped(p Problem, site []int, limits []int, budget int, solve Solver) (crawls []int32, costs []Cap, err error) {
-	if len(site) != p.Len() {
-		panic(fmt.Sprintf("allocate: sites of %d pages for %d pages", len(site), p.Len()))
-	}
-	c := &capped{Problem: p, most: make([]int32, p.Len())}
-	members := make([][]int32, len(limits))
-	for i, s := range site {
-		_, most := p.Bounds(i)
-		c.most[i] = int32(most)
-		if s >= 0 {
-			members[s] = append(members[s], int32(i))
-		}
-	}
-	for s, pages := range members {
-		if err := c.limit(s, pages, limits[s], solve); err != nil {
-			return nil, nil, err
-		}
+	c, members, err := underCaps(p, site, limits, solve)
+	if err != nil {
+		return nil, nil, err
 	}
 	if crawls, err = solve(c, budget); err != nil {
 		return nil, nil, err
@@ -50,6 +37,35 @@ func Capped(p Problem, site []int, limits []int, budget int, solve Solver) (craw
 		}
 	}
 	return crawls, costs, nil
+}
+
+// UnderCaps returns a problem with the maximums that the limits of sites leave to its pages, whatever the budget. The
+// error is Capped's.
+func UnderCaps(p Problem, site []int, limits []int, solve Solver) (Problem, error) {
+	c, _, err := underCaps(p, site, limits, solve)
+	return c, err
+}
+
+// underCaps returns also the pages of each site.
+func underCaps(p Problem, site []int, limits []int, solve Solver) (c *capped, members [][]int32, err error) {
+	if len(site) != p.Len() {
+		panic(fmt.Sprintf("allocate: sites of %d pages for %d pages", len(site), p.Len()))
+	}
+	c = &capped{Problem: p, most: make([]int32, p.Len())}
+	members = make([][]int32, len(limits))
+	for i, s := range site {
+		_, most := p.Bounds(i)
+		c.most[i] = int32(most)
+		if s >= 0 {
+			members[s] = append(members[s], int32(i))
+		}
+	}
+	for s, pages := range members {
+		if err := c.limit(s, pages, limits[s], solve); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c, members, nil
 }
 
 // capped is a Problem with lower maximums.

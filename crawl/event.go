@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/crawl/robots"
+	"freshet/crawl/share"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -113,9 +114,9 @@ type (
 	// Widen says that pages of other shards' partitions have become seeds: the scope takes them in here, too.
 	Widen struct{ Seeds []weburl.URL }
 
-	// Budget says how many requests an interval the shard may make from now on, of those that the crawl may make. It
-	// is nothing to a shard that keeps no page fresh.
-	Budget struct{ Requests int64 }
+	// Budget says which part of the crawl's budget the shard has from now on. It is nothing to a shard that keeps no
+	// page fresh.
+	Budget struct{ share.Part }
 
 	// Sorted is what Work.Sort asked for. A nil Places says that ranking failed.
 	Sorted struct{ Places *Places }

@@ -119,6 +119,7 @@ func (s *Shard) take(event Event) error {
 	case Budget:
 		if s.fresh != nil {
 			s.fresh.setBudget(e.Requests, s.settings.Delay, s.now)
+			s.fresh.setPlanned(e.Part)
 		}
 	case Sorted:
 		s.sorted(e.Places)

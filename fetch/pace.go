@@ -13,6 +13,7 @@ import (
 type Pace struct {
 	mu   sync.Mutex // guards what follows
 	rate func(now time.Time) float64
+	part float64   // of the rate; 0: all of it
 	paid time.Time // until then what was let pass takes, at the rate
 }
 
@@ -33,6 +34,13 @@ func (p *Pace) Follow(other *Pace) {
 	p.rate = other.rate
 }
 
+// SetPart lets the cap pass a part of its rate: the others share the rest of it.
+func (p *Pace) SetPart(part float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.part = part
+}
+
 // leastWait is not worth waiting for, in machine time: it is waited for together with what comes next.
 const leastWait = 20 * time.Millisecond
 
@@ -42,6 +50,9 @@ func (p *Pace) reserve(n int, now time.Time, span func(time.Duration) time.Durat
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rate := p.rate(now)
+	if p.part > 0 {
+		rate *= p.part
+	}
 	if p.paid.Before(now) {
 		p.paid = now
 	}

@@ -1,40 +1,23 @@
 package node
 
 import (
-	"math"
-	"slices"
 	"time"
 
+	"freshet/allocate"
 	"freshet/crawl"
+	"freshet/crawl/share"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
 )
 
-// A budget of requests is divided among the shards by the pages that they know: a tenth is divided evenly, so that a
-// shard which knows few pages yet may find more.
+// One budget is for the whole crawl. Its shards, and the nodes of a cluster, have the parts of it at which a visit is
+// worth the same everywhere: see package share. A node of a cluster divides among its shards what it was granted.
 
-const evenShare = 0.1
+// shareEvery is how many ticks lie between two divisions.
+const shareEvery = 5
 
-// budgets divides a budget among shards that know so many pages each. Every one gets a request at least; the budget has
-// as many.
-func budgets(total int64, pages []int64) []int64 {
-	all := int64(0)
-	for _, n := range pages {
-		all += n
-	}
-	parts := make([]int64, len(pages))
-	rest, given, upTo := max(0, total-int64(len(pages))), int64(0), 0.0
-	for i, n := range pages {
-		share := 1 / float64(len(pages))
-		if all > 0 {
-			share = evenShare*share + (1-evenShare)*float64(n)/float64(all)
-		}
-		upTo += share
-		next := int64(math.Round(float64(rest) * min(upTo, 1)))
-		parts[i] = 1 + next - given
-		given = next
-	}
-	return parts
-}
-
+// budgetOf returns the requests an interval that refreshing has.
 func budgetOf(r *crawl.Refresh) int64 {
 	if r == nil {
 		return 0
@@ -42,34 +25,192 @@ func budgetOf(r *crawl.Refresh) int64 {
 	return r.Budget
 }
 
+// evenly divides a budget among shards of which nothing is known yet.
+func (n *Node) evenly(requests int64) []share.Part {
+	parts := make([]share.Part, len(n.loops))
+	if requests > 0 {
+		for i, r := range share.Split(requests, make([]float64, len(n.loops))) {
+			parts[i].Requests = r
+		}
+	}
+	return parts
+}
+
 // part returns what a shard is told of how the crawl keeps its copy fresh.
-func (l *loop) part(r *crawl.Refresh, of []int64) *crawl.Refresh {
+func (l *loop) part(r *crawl.Refresh, of []share.Part) *crawl.Refresh {
 	if r == nil {
 		return nil
 	}
 	mine := *r
-	mine.Budget = of[l.number]
+	mine.Budget = of[l.number].Requests
 	return &mine
 }
 
-// budgets divides a budget among all shards of the crawl, of which the node's own know so many pages each, and returns
-// the parts of these.
-func (n *Node) budgets(total int64, pages []int64) []int64 {
-	if n.opt.Cluster == nil {
-		return budgets(total, pages)
+// Total returns what the whole crawl may use, as far as the settings say it; zero: it keeps nothing fresh.
+func (n *Node) Total() share.Total {
+	now := n.current()
+	if now.Refresh == nil {
+		return share.Total{}
 	}
-	return budgets(total, slices.Concat(pages, n.opt.Cluster.Known()))[:len(pages)]
+	return share.Total{Requests: now.Refresh.Budget, Interval: now.Refresh.Interval.Seconds(), Discovery: *now.DiscoveryShare}
 }
 
-// shareBudget divides the budget anew.
+// MostPages returns how many pages the whole crawl may store; 0: any number.
+func (n *Node) MostPages() int64 { return n.current().MaxPages }
+
+// wants returns what each shard wants, and their sum.
+func (n *Node) wants() (of []share.Wants, sum share.Wants) {
+	n.each(func(s *crawl.Shard, _ time.Time) {
+		of = append(of, s.Wants())
+		sum = sum.And(of[len(of)-1])
+	})
+	return of, sum
+}
+
+// bids returns what the pages of each shard ask for over a horizon.
+func (n *Node) bids(horizon float64) (all []refresh.Bid) {
+	n.each(func(s *crawl.Shard, now time.Time) { all = append(all, s.Bid(horizon, now)) })
+	return all
+}
+
+// Bid returns what the pages of the node ask for over a horizon.
+func (n *Node) Bid(horizon float64) refresh.Bid {
+	all := n.bids(horizon)
+	return func(threshold float64) allocate.Demand {
+		sum := allocate.Demand{Next: -1}
+		for _, bid := range all {
+			sum = sum.And(bid(threshold))
+		}
+		return sum
+	}
+}
+
+// divideBudget divides what the node has among its shards. Of a node that is alone that is the whole.
+func (n *Node) divideBudget(t share.Total) ([]share.Part, error) {
+	wants, sum := n.wants()
+	if t.Horizon == 0 {
+		t = share.Of(t.Requests, t.Interval, t.Discovery, sum.Pages)
+	}
+	bids := n.bids(t.Horizon)
+	if len(wants) != len(n.loops) || len(bids) != len(n.loops) {
+		return nil, errClosed
+	}
+	return share.Divide(t, wants, func(threshold float64) (all []allocate.Demand, _ error) {
+		for _, bid := range bids {
+			all = append(all, bid(threshold))
+		}
+		return all, nil
+	})
+}
+
+// granted returns what the node has to divide among its shards; zero: nothing yet.
+func (n *Node) granted() share.Total {
+	total := n.Total()
+	if n.opt.Cluster == nil || total.Requests == 0 {
+		return total
+	}
+	g := n.grant.Load()
+	if g == nil {
+		return share.Total{}
+	}
+	total.Requests, total.Visits, total.Horizon = g.Requests, g.Visits, g.Horizon
+	return total
+}
+
+// reloaded returns what the shards have of another budget; nil: what they have now.
+func (n *Node) reloaded(r *crawl.Refresh) []share.Part {
+	if r == nil || n.opt.Cluster != nil {
+		return nil
+	}
+	total := n.Total()
+	total.Requests = r.Budget
+	parts, err := n.divideBudget(total)
+	if err != nil {
+		return n.evenly(r.Budget)
+	}
+	return parts
+}
+
+// grantedPages returns how many pages the node's run may store, -1 for none.
+func (n *Node) grantedPages() int64 {
+	if g := n.grant.Load(); g != nil && g.Pages > 0 {
+		return g.Pages
+	}
+	return -1
+}
+
+// shareBudget divides the budget again.
 func (n *Node) shareBudget() {
-	refresh := n.current().Refresh
-	if !n.several() || refresh == nil {
+	if n.ticks++; !n.several() || n.ticks%shareEvery != 1 {
 		return
 	}
-	for i, requests := range n.budgets(refresh.Budget, n.knownPages()) {
-		n.loops[i].mail.put(letter{event: crawl.Budget{Requests: requests}})
+	total := n.granted()
+	if total.Requests == 0 {
+		return
 	}
+	parts, err := n.divideBudget(total)
+	if err != nil {
+		return // the node ends
+	}
+	for i, part := range parts {
+		n.loops[i].mail.put(letter{event: crawl.Budget{Part: part}})
+	}
+}
+
+// Report says what the node wants and has, for the next division among nodes. A node that finds no page gives back what
+// it was granted.
+func (n *Node) Report() share.Report {
+	_, wants := n.wants()
+	r := share.Report{Wants: wants, Run: n.storedByRun(), Stored: map[weburl.Partition]int64{}, Traffic: n.tally.traffic()}
+	if g := n.grant.Load(); g != nil {
+		r.Granted, r.Seen = g.Pages, g.division
+		if wants.New == 0 && wants.Pages == 0 && g.Pages > r.Run {
+			back := *g
+			back.Pages = r.Run
+			if n.grant.CompareAndSwap(g, &back) {
+				r.Granted = r.Run
+			}
+		}
+	}
+	for _, l := range n.loops {
+		l.ask(func(*crawl.Shard, time.Time) { l.countStored(r.Stored) }) // the store is open while the loop runs
+	}
+	return r
+}
+
+// countStored says how many pages each of the shard's partitions has.
+func (l *loop) countStored(stored map[weburl.Partition]int64) {
+	for p := range l.owners {
+		if int(l.owners[p].Load()) != l.number {
+			continue
+		}
+		if counters, err := l.store.Counters(weburl.Partition(p)); err == nil {
+			stored[weburl.Partition(p)] = counters.States[store.StateLive]
+		}
+	}
+}
+
+// storedByRun returns how many pages the shards have stored since they were opened.
+func (n *Node) storedByRun() (pages int64) {
+	n.each(func(s *crawl.Shard, _ time.Time) { pages += s.Stored() })
+	return pages
+}
+
+// granting is a grant, and the division that it is of.
+type granting struct {
+	share.Grant
+	division uint64
+}
+
+// Grant gives the node a part of what the whole crawl may use, by the division of that number.
+func (n *Node) Grant(g share.Grant, division uint64) {
+	n.grant.Store(&granting{g, division})
+	n.in.SetPart(g.Traffic)
+	n.out.SetPart(g.Traffic)
+	if g.Over && n.current().MaxPages > 0 {
+		n.tell(crawl.End{Reason: crawl.MaxPages})
+	}
+	n.stir()
 }
 
 // knownPages returns how many pages each shard knows.

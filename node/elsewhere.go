@@ -24,8 +24,6 @@ type Cluster interface {
 	// lost: they are sent again.
 	Send(crawl.Parcel)
 	Acknowledge(crawl.Receipt)
-	// Known returns how many pages each shard of the other nodes knows.
-	Known() []int64
 	// Ask has the node that has a partition carry out an order about pages, a site or a host of it. It returns
 	// crawl.ErrElsewhere where no node has it now: nothing was done then.
 	Ask(context.Context, weburl.Partition, crawl.Order) (crawl.Reply, error)
@@ -44,8 +42,6 @@ func (o *Options) checkCluster() error {
 		return nil
 	case !o.Wait:
 		faults = append(faults, errors.New("crawl: a node of a cluster waits for more work: no node knows when all are done"))
-	case o.MaxPages > 0:
-		faults = append(faults, errors.New("crawl: a cluster has no limit of pages: no node knows what the others have stored"))
 	case o.Keep.Versions > 0 || o.Keep.Age > 0 || o.Keep.Bytes > 0:
 		faults = append(faults, errors.New("crawl: a cluster keeps all of the past: leave keep out"))
 	}

@@ -171,7 +171,7 @@ func (l *loop) step() {
 		}
 		return
 	}
-	if room := l.shares.begin(l.number, l.share(), l.limits()); room != l.room {
+	if room := l.shares.begin(l.number, l.held(), l.limits()); room != l.room {
 		l.room = room
 		events = append(events, crawl.Room{Turns: room})
 	}

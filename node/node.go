@@ -37,8 +37,10 @@ type Node struct {
 	loops  []*loop        // one a shard
 	owners []atomic.Int32 // by partition: the place of its shard among the loops, or nobody
 	shares shares
-	moving sync.RWMutex  // held while a partition is handed over: orders go when none is
-	orders atomic.Uint64 // the number of the last one
+	moving sync.RWMutex             // held while a partition is handed over: orders go when none is
+	orders atomic.Uint64            // the number of the last one
+	ticks  int                      // so far; tick's
+	grant  atomic.Pointer[granting] // what a node of a cluster may use; nil: nothing yet
 
 	fetched chan *visit   // fetched, to be processed; the loops send
 	backlog chan struct{} // a token for each visit that is processed and not over

@@ -73,9 +73,15 @@ func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 		}
 	case crawl.Reload:
 		all := o.Settings.Refresh
-		of := n.budgets(budgetOf(all), n.knownPages())
+		of := n.reloaded(all)
+		if n.opt.Cluster != nil {
+			o.Settings.MaxPages = 0
+		}
 		for _, l := range n.loops {
-			o.Settings.Refresh = l.part(all, of)
+			o.Settings.Refresh = nil // the budget stays as it is shared out
+			if of != nil {
+				o.Settings.Refresh = l.part(all, of)
+			}
 			parts[l] = o
 		}
 	case crawl.Ping:

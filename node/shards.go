@@ -31,7 +31,7 @@ func (n *Node) divideShards() error {
 	for i := range n.opt.Shards {
 		n.loops = append(n.loops, newLoop(n, i))
 	}
-	n.shares.of = make([]share, n.opt.Shards)
+	n.shares.of = make([]held, n.opt.Shards)
 	n.owners = make([]atomic.Int32, partitions)
 	for p := range n.owners {
 		n.owners[p].Store(n.firstOwner(p))
@@ -69,7 +69,11 @@ func (l *loop) settings() crawl.Settings {
 				s.Owned = append(s.Owned, weburl.Partition(p))
 			}
 		}
-		s.Refresh = l.part(s.Refresh, l.budgets(budgetOf(s.Refresh), make([]int64, l.opt.Shards)))
+		first := budgetOf(s.Refresh)
+		if l.opt.Cluster != nil { // the budget is shared out, and this node has none of it yet
+			first, s.MaxPages = min(first, int64(l.opt.Shards)), 0
+		}
+		s.Refresh = l.part(s.Refresh, l.evenly(first))
 	}
 	shards := int64(l.opt.Shards)
 	s.RobotsBytes, s.OfferBytes, s.GroupBytes = l.plan.robots/shards, l.plan.waiting/2/shards, l.plan.group

@@ -11,13 +11,13 @@ import (
 // gives back at the end what it had no use for. Whoever wants more than it gets is called when others give back.
 type shares struct {
 	mu    sync.Mutex
-	of    []share
+	of    []held
 	moves int  // partitions that are being handed over, and may be nobody's
 	told  bool // that the crawl is over
 }
 
-// share is what one shard has. What it may use in the step that is under way is counted as used.
-type share struct {
+// held is what one shard has. What it may use in the step that is under way is counted as used.
+type held struct {
 	asking int   // requests that have not ended
 	turns  int   // with a request, that are not over
 	stored int64 // pages
@@ -28,11 +28,11 @@ type share struct {
 // limits are what all shards may have together.
 type limits struct {
 	asking int
-	stored int64 // 0: any number
+	stored int64 // 0: any number; negative: none
 }
 
 // begin returns how many requests of a shard may be under way in its next step.
-func (s *shares) begin(shard int, now share, most limits) (asking int) {
+func (s *shares) begin(shard int, now held, most limits) (asking int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := &s.of[shard]
@@ -45,7 +45,7 @@ func (s *shares) begin(shard int, now share, most limits) (asking int) {
 }
 
 // end takes note of what a shard has after a step, and returns which others are to be called.
-func (s *shares) end(shard int, now share, most limits) (call []int) {
+func (s *shares) end(shard int, now held, most limits) (call []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of[shard] = now
@@ -81,7 +81,7 @@ func (s *shares) free(most limits) int {
 		free -= one.asking
 		left -= one.stored + int64(one.turns)
 	}
-	if most.stored > 0 {
+	if most.stored != 0 {
 		free = int(min(int64(free), left))
 	}
 	return max(0, free)
@@ -117,9 +117,9 @@ func (s *shares) over(most limits) crawl.Stop {
 	return ""
 }
 
-// share returns what the shard has.
-func (l *loop) share() share {
-	now := share{asking: l.asking, turns: len(l.visits)}
+// held returns what the shard has.
+func (l *loop) held() held {
+	now := held{asking: l.asking, turns: len(l.visits)}
 	if l.several() {
 		now.stored = l.shard.Stored()
 	}
@@ -132,12 +132,15 @@ func (l *loop) limits() limits {
 	if l.several() {
 		most.stored = l.current().MaxPages
 	}
+	if l.opt.Cluster != nil && most.stored > 0 {
+		most.stored = l.grantedPages()
+	}
 	return most
 }
 
 // giveBack gives others what the shard had no use for in its step, and ends the crawl when all have come to an end.
 func (l *loop) giveBack() {
-	now, most := l.share(), l.limits()
+	now, most := l.held(), l.limits()
 	now.wants = l.asking >= l.room
 	now.idle = l.several() && l.ends() && l.shard.Idle()
 	for _, i := range l.shares.end(l.number, now, most) {
@@ -145,6 +148,9 @@ func (l *loop) giveBack() {
 	}
 	if !l.several() {
 		return
+	}
+	if l.opt.Cluster != nil {
+		return // no node knows alone when all is done
 	}
 	if why := l.shares.over(most); why != "" {
 		l.tell(crawl.End{Reason: why})

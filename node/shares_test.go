@@ -14,8 +14,8 @@ func TestShares(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		most := limits{asking: 1 + rng.IntN(12), stored: int64(rng.IntN(2) * (1 + rng.IntN(60)))}
-		s := &shares{of: make([]share, 1+rng.IntN(4))}
-		have := make([]share, len(s.of))
+		s := &shares{of: make([]held, 1+rng.IntN(4))}
+		have := make([]held, len(s.of))
 		wish := make([]int, len(s.of)) // requests that the shard would make
 		called := make([]bool, len(s.of))
 		step := func(i int) {
@@ -77,15 +77,15 @@ func TestShares(t *testing.T) {
 func TestOver(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		of    []share
+		of    []held
 		moves int
 		want  crawl.Stop
 	}{
-		{"idle", []share{{idle: true}, {idle: true}}, 0, crawl.FrontierEmpty},
-		{"one is not", []share{{idle: true}, {}}, 0, ""},
-		{"a partition is nobody's", []share{{idle: true}, {idle: true}}, 1, ""},
-		{"enough pages", []share{{stored: 4}, {stored: 6}}, 0, crawl.MaxPages},
-		{"one may not be stored", []share{{stored: 4}, {stored: 6, turns: 1}}, 0, ""},
+		{"idle", []held{{idle: true}, {idle: true}}, 0, crawl.FrontierEmpty},
+		{"one is not", []held{{idle: true}, {}}, 0, ""},
+		{"a partition is nobody's", []held{{idle: true}, {idle: true}}, 1, ""},
+		{"enough pages", []held{{stored: 4}, {stored: 6}}, 0, crawl.MaxPages},
+		{"one may not be stored", []held{{stored: 4}, {stored: 6, turns: 1}}, 0, ""},
 	} {
 		s := &shares{of: test.of, moves: test.moves}
 		if got := s.over(limits{stored: 10}); got != test.want {
@@ -93,34 +93,6 @@ func TestOver(t *testing.T) {
 		}
 		if got := s.over(limits{stored: 10}); got != "" {
 			t.Errorf("%s: told again: %q", test.name, got)
-		}
-	}
-}
-
-// TestBudgets divides budgets: the parts are the whole, each has something, and who knows more pages has no less.
-func TestBudgets(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
-		pages := make([]int64, 1+rng.IntN(6))
-		for i := range pages {
-			pages[i] = rng.Int64N(2) * rng.Int64N(1<<rng.IntN(40)+1)
-		}
-		total := int64(len(pages)) + rng.Int64N(1<<rng.IntN(40))
-		sum := int64(0)
-		parts := budgets(total, pages)
-		for i, part := range parts {
-			sum += part
-			if part < 1 {
-				t.Fatalf("budget %d for %d: %d", total, pages, parts)
-			}
-			for j := range i {
-				if pages[j] > pages[i] && parts[j]+1 < part {
-					t.Fatalf("budget %d for %d: %d", total, pages, parts)
-				}
-			}
-		}
-		if sum != total {
-			t.Fatalf("budget %d for %d: %d, which are %d", total, pages, parts, sum)
 		}
 	}
 }

@@ -165,6 +165,20 @@ func (t *tally) from() look {
 	return t.recent[t.looks%recentLooks]
 }
 
+// traffic returns how many bytes a second were received lately.
+func (t *tally) traffic() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.looks < 2 {
+		return 0
+	}
+	last, from := t.recent[(t.looks-1)%recentLooks], t.recent[max(0, t.looks-recentLooks)%recentLooks]
+	if passed := last.at.Sub(from.at).Seconds(); passed > 0 {
+		return float64(last.bytes-from.bytes) / passed
+	}
+	return 0
+}
+
 // past returns what the last seconds showed.
 func (t *tally) past(now time.Time, c crawl.Counts) recentPast {
 	t.mu.Lock()

@@ -27,6 +27,7 @@ type Plan struct {
 	law     Law                       // in place of what is believed; nil: none
 	limit   func(site string) float64 // crawls a second; nil: of no site
 	horizon float64                   // of the last plan
+	given   float64                   // the horizon of the next ones, if somebody shares out the budget; else 0
 	least   float64                   // gain of the last crawl that was paid for
 	rations map[int32]*ration         // of the sites that have a limit, until the next plan
 	replan  float64                   // when
@@ -198,7 +199,9 @@ func (p *Plan) plan(now float64) {
 	if len(ids) == 0 {
 		return
 	}
-	p.horizon = math.Max(p.Interval, p.Ahead*float64(len(ids))/p.Budget)
+	if p.horizon = p.given; p.horizon == 0 {
+		p.horizon = math.Max(p.Interval, p.Ahead*float64(len(ids))/p.Budget)
+	}
 	var c contest
 	p.rations = map[int32]*ration{}
 	for _, id := range ids {

@@ -45,8 +45,8 @@ var rooms = map[string]string{
 	"importance":    "weburl",
 	"weights":       "",
 	"feed":          "weburl store clock",
-	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh",
-	"node":          "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/explain",
+	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh crawl/share",
+	"node":          "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
 	"crawl/robots":  "weburl consent",                     // what robots.txt asks is decided without a clock
 	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
@@ -59,10 +59,11 @@ var rooms = map[string]string{
 	"dashboard/units": "",
 	"log":             "weburl",
 	"log/jetstream":   "weburl clock log",
-	"node/cluster":    "weburl clock log store crawl crawl/discovery",
+	"node/cluster":    "weburl clock log store crawl crawl/discovery crawl/share allocate refresh", // nodes agree on one threshold
 
 	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
 
+	"crawl/share":     "weburl allocate",
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own
 
 	"text/pdf":    "",
@@ -87,7 +88,7 @@ var everything = []string{"cmd", "internal"}
 // pure are the rooms that open no file, socket or process, start no goroutine and hold no lock; sealed is what would
 // let them.
 var (
-	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh", "crawl"}
+	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh", "crawl/share", "crawl"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
 	locks  = []string{"sync", "sync/atomic"}
 	shared = "importance" // the pure room that has goroutines: PageRank of a large graph takes all cores

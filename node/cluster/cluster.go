@@ -15,7 +15,9 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/crawl/share"
 	"freshet/log"
+	"freshet/refresh"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -37,6 +39,15 @@ type Node interface {
 	Pages() []int64
 	// Obey carries out an order. It returns crawl.ErrElsewhere where the node does not have what the order is about.
 	Obey(crawl.Order) (crawl.Reply, error)
+	// Total and MostPages return what the whole crawl may use, as far as the node's settings say it; zero: there is no
+	// budget, or no limit.
+	Total() share.Total
+	MostPages() int64
+	// Report says what the node wants of it, and Bid what its pages ask for. Grant gives it a part, by the division of
+	// that number.
+	Report() share.Report
+	Bid(horizon float64) refresh.Bid
+	Grant(g share.Grant, division uint64)
 	// Fail ends all that the node does at once.
 	Fail(error)
 }
@@ -123,6 +134,7 @@ type Cluster struct {
 	pages   []int64
 	pause   knownPause
 
+	sharing sharing
 	obeying chan struct{} // a token for each order of another node that is being carried out
 
 	writing chan struct{} // a token: who writes the lease has it
@@ -131,13 +143,6 @@ type Cluster struct {
 
 // Name implements node.Cluster.
 func (c *Cluster) Name() string { return c.options.Node }
-
-// Known implements node.Cluster.
-func (c *Cluster) Known() []int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.members.known()
-}
 
 // Append implements store.Log.
 func (c *Cluster) Append(groups []store.Group) error {
@@ -163,7 +168,14 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	if err != nil {
 		return fmt.Errorf("cluster: watch the nodes: %w", err)
 	}
+	questions, err := c.wire.Subscribe(c.shareSubject(c.options.Node), c.answerShares)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	context.AfterFunc(c.life, func() { _ = questions.Unsubscribe() })
 	c.work.Go(func() { c.watch(watch) })
+	c.work.Go(func() { c.every(c.life, c.options.Lease/2, c.divide) })
+	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.obeyDivision) })
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.check) })

@@ -17,9 +17,12 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"freshet/allocate"
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/crawl/share"
 	"freshet/log"
+	"freshet/refresh"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -54,6 +57,8 @@ type world struct {
 	done    map[string]int             // orders that were carried out, by their page
 	obeyed  int                        // orders that were answered
 	paused  bool                       // the whole crawl is, for all that nodes were told
+	most    int                        // pages that all nodes together may store
+	stored  int
 }
 
 func newWorld(t *testing.T, seed uint64, plant string) *world {
@@ -386,6 +391,9 @@ type simulated struct {
 	read   map[weburl.Partition]int // data that were followed
 	has    map[weburl.Partition]bool
 	paused bool
+	pages  int64 // stored by this run
+	grant  share.Grant
+	seen   uint64 // the division that grant is of
 }
 
 func (w *world) start(name, instance string, partitions int) *simulated {
@@ -432,6 +440,11 @@ func (n *simulated) write() {
 				n.free()
 				continue
 			}
+			if n.most > 0 && n.pages >= n.grant.Pages {
+				n.free()
+				continue
+			}
+			n.pages++
 			data := fmt.Appendf(nil, "%s %d", n.name, i)
 			groups := []store.Group{{Partition: p, Place: n.places[p], Data: data}}
 			err := n.part.Append(groups)
@@ -440,6 +453,9 @@ func (n *simulated) write() {
 				n.read[p]++
 				n.mu.Lock()
 				n.acked[p] = append(n.acked[p], data)
+				if n.stored++; n.most > 0 && n.stored > n.most {
+					n.fault("%d pages are stored, and %d may be", n.stored, n.most)
+				}
 				n.mu.Unlock()
 			}
 			n.free()
@@ -531,6 +547,47 @@ func (n *simulated) Fail(err error) {
 	})
 }
 
+// Total is the budget of all nodes. A page asks for 1/threshold visits a day.
+func (n *simulated) Total() share.Total {
+	if n.world.seed%4 > 0 {
+		return share.Total{}
+	}
+	return share.Total{Requests: 1000, Interval: 86400, Discovery: 0.2}
+}
+func (n *simulated) MostPages() int64 { return int64(n.most) }
+func (n *simulated) Bid(float64) refresh.Bid {
+	n.own <- struct{}{}
+	defer n.free()
+	pages := 0
+	for p := range n.has {
+		pages += n.read[p]
+	}
+	return func(threshold float64) allocate.Demand {
+		return allocate.Demand{Above: int64(float64(pages) / max(threshold, 1e-6)), Next: min(threshold, 1)}
+	}
+}
+
+func (n *simulated) Report() share.Report {
+	n.own <- struct{}{}
+	defer n.free()
+	r := share.Report{Run: n.pages, Granted: n.grant.Pages, Seen: n.seen, Stored: map[weburl.Partition]int64{}}
+	for p := range n.has {
+		r.Stored[p] = int64(n.read[p])
+		r.New++
+	}
+	return r
+}
+
+// Grant takes the part of a division.
+func (n *simulated) Grant(g share.Grant, division uint64) {
+	n.own <- struct{}{}
+	defer n.free()
+	if n.seen >= division {
+		n.fault("%s is told division %d after %d", n.name, division, n.seen)
+	}
+	n.grant, n.seen = g, division
+}
+
 // Obey carries out an order about a page, whose host names its partition, or a pause of all.
 func (n *simulated) Obey(o crawl.Order) (crawl.Reply, error) {
 	n.own <- struct{}{}
@@ -559,7 +616,7 @@ func partitionOf(u weburl.URL) (p weburl.Partition) {
 	return p
 }
 
-// order asks, by way of a node, for a page to be crawled, and holds that what is said to be done is done.
+// order asks, through a node, for a page to be crawled, and holds that what is said to be done is done.
 func (w *world) order(by *simulated, number, partitions int) {
 	p := weburl.Partition(w.upTo(time.Duration(partitions)))
 	u, err := weburl.Parse(fmt.Sprintf("http://p%d.test/%d", p, number))
@@ -582,7 +639,7 @@ func (w *world) order(by *simulated, number, partitions int) {
 	}
 }
 
-// pauseAll pauses the whole crawl, or lets it go on, by way of a node.
+// pauseAll pauses the whole crawl, or lets it go on, through a node.
 func (w *world) pauseAll(by *simulated, paused bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
@@ -685,6 +742,9 @@ func TestWorldPlants(t *testing.T) {
 func simulate(t *testing.T, seed uint64, plant string) *world {
 	const partitions = 8
 	w := newWorld(t, seed, plant)
+	if w.chance(2) {
+		w.most = 1 + int(w.upTo(3000))
+	}
 	nodes := map[string]*simulated{}
 	begin := func(name string) {
 		if n := w.start(name, "of "+name, partitions); n != nil {
@@ -756,6 +816,11 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 	}
 	time.Sleep(3 * time.Minute)
 	w.mu.Lock()
+	for name, n := range nodes {
+		if seed%4 == 0 && !anyFailed(nodes) && n.grant.Requests == 0 {
+			w.fault("in the end %s has nothing of the budget", name)
+		}
+	}
 	for p := range weburl.Partition(partitions) {
 		if len(w.holders[p]) != 1 && !anyFailed(nodes) {
 			w.fault("in the end partition %d is crawled by %v", p, w.holders[p])

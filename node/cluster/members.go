@@ -140,13 +140,3 @@ func (m *members) plan(now time.Time) (p plan) {
 
 // partitions returns those that the node has, sorted.
 func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Keys(m.had)) }
-
-// known returns how many pages the shards of all other nodes know.
-func (m *members) known() (pages []int64) {
-	for _, name := range slices.Sorted(maps.Keys(m.others)) {
-		if other := m.others[name]; !other.Ended {
-			pages = append(pages, other.Known...)
-		}
-	}
-	return pages
-}

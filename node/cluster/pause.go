@@ -109,11 +109,13 @@ func (c *Cluster) obeyPause() error {
 	if its.revision == its.obeyed && !(its.again && its.revision > 0) {
 		return nil
 	}
-	if _, err := c.node.Obey(crawl.PauseAll{Paused: its.Paused}); err != nil {
-		return err
-	}
+	_, err := c.node.Obey(crawl.PauseAll{Paused: its.Paused})
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil {
+		c.pause.again = its.again
+		return err
+	}
 	c.pause.obeyed = max(c.pause.obeyed, its.revision)
 	return nil
 }

@@ -33,6 +33,13 @@ func (c *Cluster) watch(w jetstream.KeyWatcher) {
 
 // see takes note of an entry. One that cannot be read is nobody's.
 func (c *Cluster) see(entry jetstream.KeyValueEntry) {
+	if entry.Key() == divisionKey {
+		var its division
+		if json.Unmarshal(entry.Value(), &its) == nil {
+			c.seeDivision(its, entry.Revision())
+		}
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if name, is := strings.CutPrefix(entry.Key(), leasePrefix); is {

@@ -1,0 +1,76 @@
+package share
+
+import "freshet/weburl"
+
+// Report is what a node of a cluster says of itself before a division.
+type Report struct {
+	Wants
+	// Stored is how many pages each of its partitions has, Run how many its run has stored of those that it was
+	// granted, which are Granted, by the division Seen.
+	Stored  map[weburl.Partition]int64 `json:"stored"`
+	Run     int64                      `json:"run_pages"`
+	Granted int64                      `json:"granted_pages"`
+	Seen    uint64                     `json:"seen"`
+	Traffic float64                    `json:"traffic"` // bytes a second that it has moved lately
+}
+
+// Grant is what a node of a cluster gets.
+type Grant struct {
+	Part
+	Pages   int64   `json:"pages"`          // that its run may store, if their number is limited
+	Traffic float64 `json:"traffic"`        // part of the bandwidth
+	Over    bool    `json:"over,omitempty"` // the crawl has as many pages as it may have
+}
+
+// Pages says how many pages the run of each node may store, so that the whole crawl never has more than most. Granted
+// is what each was granted last, as far as it may not have given that back. Over says that all are stored. It changes
+// nothing where a partition is on its way: ok is false then.
+func Pages(most int64, partitions int, reports []Report, granted []int64) (grants []int64, over, ok bool) {
+	stored, out := int64(0), int64(0)
+	told := map[weburl.Partition]int{}
+	for i, r := range reports {
+		for p, pages := range r.Stored {
+			stored += pages
+			told[p]++
+		}
+		out += max(0, granted[i]-r.Run)
+	}
+	for p := range weburl.Partition(partitions) {
+		if told[p] != 1 {
+			return nil, false, false
+		}
+	}
+	left := max(0, most-stored-out)
+	// Each node has at most half of its even part in hand: so that the last pages go to those that find some.
+	hand := max(1, (left+out)/int64(2*len(reports)))
+	grants = append([]int64(nil), granted...)
+	for i, r := range reports {
+		more := min(left, max(0, hand-max(0, granted[i]-r.Run)))
+		if r.New == 0 && r.Pages == 0 && stored > 0 {
+			more = 0 // it would store none
+		}
+		grants[i] = max(granted[i], r.Run) + more
+		left -= more
+	}
+	return grants, stored >= most, true
+}
+
+// leastTraffic is the part of the bandwidth that is divided evenly.
+const leastTraffic = 0.1
+
+// Traffic divides the bandwidth by what nodes have moved lately.
+func Traffic(reports []Report) []float64 {
+	sum := 0.0
+	for _, r := range reports {
+		sum += r.Traffic
+	}
+	parts := make([]float64, len(reports))
+	for i, r := range reports {
+		even := 1 / float64(len(reports))
+		parts[i] = even
+		if sum > 0 {
+			parts[i] = leastTraffic*even + (1-leastTraffic)*r.Traffic/sum
+		}
+	}
+	return parts
+}

@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"freshet/allocate"
+	"freshet/change"
+	"freshet/clock"
+	"freshet/crawl"
+	"freshet/crawl/share"
+	"freshet/log"
+	"freshet/log/jetstream"
+	"freshet/refresh"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// planner is a node that does nothing but to plan visits to pages of known laws.
+type planner struct {
+	pages   lawful
+	wants   share.Wants
+	total   share.Total
+	granted chan share.Grant
+}
+
+func (p *planner) Place(weburl.Partition) (log.Place, error)     { return log.Place{}, nil }
+func (p *planner) Follow(weburl.Partition, ...store.Group) error { return nil }
+func (p *planner) Take(context.Context, weburl.Partition) error  { return nil }
+func (p *planner) Give(context.Context, weburl.Partition) error  { return nil }
+func (p *planner) Arrive(crawl.Parcel)                           {}
+func (p *planner) Receive(crawl.Receipt)                         {}
+func (p *planner) Pages() []int64                                { return nil }
+func (p *planner) Obey(crawl.Order) (crawl.Reply, error)         { return crawl.Reply{}, errors.New("a test") }
+func (p *planner) Total() share.Total                            { return p.total }
+func (p *planner) MostPages() int64                              { return 0 }
+func (p *planner) Report() share.Report                          { return share.Report{Wants: p.wants} }
+func (p *planner) Bid(float64) refresh.Bid {
+	return func(threshold float64) allocate.Demand { return allocate.DemandOf(p.pages, threshold) }
+}
+func (p *planner) Fail(error) {}
+func (p *planner) Grant(g share.Grant, _ uint64) {
+	select {
+	case p.granted <- g:
+	default:
+	}
+}
+
+// lawful are pages of known laws, over a horizon in seconds. It is a Problem of package allocate.
+type lawful struct {
+	rates, weights []float64
+	horizon        float64
+}
+
+func (l lawful) Len() int                        { return len(l.rates) }
+func (l lawful) Bounds(int) (int, int)           { return 0, math.MaxInt32 }
+func (l lawful) Gain(i, x int) float64           { return l.weights[i] * l.curve(i).Gain(x) }
+func (l lawful) Crawls(i int, g float64) float64 { return l.curve(i).Crawls(g / l.weights[i]) }
+func (l lawful) curve(i int) change.Curve {
+	return change.Page{Process: change.Poisson(l.rates[i]), Interval: l.horizon}
+}
+
+// part returns the pages from one to before another.
+func (l lawful) part(from, to int) lawful {
+	return lawful{l.rates[from:to], l.weights[from:to], l.horizon}
+}
+
+// TestPlanOfThreeNodes holds that three nodes, which agree over a real NATS server, plan the visits that one node which
+// has all their pages plans: to the last one.
+func TestPlanOfThreeNodes(t *testing.T) {
+	const pages, requests = 900, 400
+	rng := rand.New(rand.NewPCG(30, 2))
+	var all lawful
+	for range pages {
+		all.rates = append(all.rates, (0.02+rng.ExpFloat64())/86400)
+		all.weights = append(all.weights, float64(1+rng.IntN(3)))
+	}
+	whole := share.Of(requests, 86400, 0, pages)
+	all.horizon = whole.Horizon
+	want, err := allocate.Multiplier(all, int(whole.Visits))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	cuts := []int{0, 100, 550, pages}
+	var nodes []*planner
+	for i := range 3 {
+		n := &planner{pages: all.part(cuts[i], cuts[i+1]), granted: make(chan share.Grant, 100)}
+		n.wants.Pages = int64(cuts[i+1] - cuts[i])
+		n.total = share.Total{Requests: requests, Interval: 86400}
+		nodes = append(nodes, n)
+		conn, err := nats.Connect(s.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		name := fmt.Sprint("node-", i)
+		entries, err := jetstream.Open(t.Context(), conn, jetstream.Options{Cluster: "plan", Partitions: 4, Streams: 1, Replicas: 1}, clock.Real())
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := Join(t.Context(), conn, entries, Options{
+			Cluster: "plan", Node: name, Instance: name, Partitions: 4, Replicas: 1, Lease: time.Second,
+			Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := part.Begin(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { part.Stay(); _ = part.Close(context.Background(), true) }()
+	}
+	var got []int32
+	sum, given := int64(0), int64(0)
+	for _, n := range nodes {
+		g := n.last(t, whole)
+		sum, given = sum+g.Visits, given+g.Requests
+		crawls, err := allocate.Multiplier(n.pages, int(g.Visits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, crawls...)
+	}
+	if sum != whole.Visits || given != requests {
+		t.Errorf("the nodes have %d visits of %d and %d requests of %d", sum, whole.Visits, given, requests)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("visits a page (-of one node +of three):\n%s", diff)
+	}
+}
+
+// last waits for a grant of a division in which all pages took part.
+func (p *planner) last(t *testing.T, whole share.Total) share.Grant {
+	t.Helper()
+	late, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		select {
+		case g := <-p.granted:
+			if g.Horizon == whole.Horizon {
+				return g
+			}
+		case <-late.Done():
+			t.Fatal("no part of the budget within 30 s")
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package refresh
+
+import (
+	"math"
+
+	"freshet/allocate"
+)
+
+// A Bid tells what pages ask for where each visit must be worth a threshold, as things are believed now. It is asked
+// many times, by any goroutine; the policy goes on meanwhile.
+type Bid func(threshold float64) allocate.Demand
+
+// Nothing is the Bid of no pages.
+func Nothing(float64) allocate.Demand { return allocate.Demand{Next: -1} }
+
+// BidOf returns what pages ask for over a horizon, in seconds, that are visited whenever that is worth the threshold.
+// Share says which part of all these are. O(pages) a question.
+func BidOf(pages []Outlook, share, horizon float64) Bid {
+	highest := 0.0
+	for i := range pages {
+		highest = math.Max(highest, pages[i].value[paces-1])
+	}
+	if !(highest > 0 && share > 0) {
+		return Nothing
+	}
+	return func(threshold float64) allocate.Demand {
+		visits, _ := spend(pages, math.Max(threshold, math.SmallestNonzeroFloat64))
+		return allocate.Demand{Above: int64(math.Min(visits*horizon/share, math.MaxInt32)), Next: math.Min(threshold, highest)}
+	}
+}
+
+// Bid returns what the pages ask for over a horizon, in seconds: the visits that the plan would give them. Of more than
+// so many pages it looks at some, and takes the others to be alike.
+func (p *Plan) Bid(now, horizon float64, most int) Bid {
+	step := int64(1 + len(p.learner.pages)/max(1, most))
+	planned := p.horizon
+	p.horizon = horizon
+	defer func() { p.horizon = planned }()
+	var c contest
+	limits := map[int32]int{}
+	for i := 0; i < len(p.learner.pages); i += int(step) {
+		s := &p.learner.pages[i]
+		if !s.known || s.out {
+			continue
+		}
+		c.add(ID(i), p.curve(ID(i), now), s.weight, p.limitIn(&c, limits, ID(i), float64(step)))
+	}
+	var problem allocate.Problem = &c
+	if len(c.limits) > 0 {
+		capped, err := allocate.UnderCaps(&c, c.sites, c.limits, allocate.Multiplier)
+		if err != nil {
+			panic(err) // no minimum: any limit is feasible
+		}
+		problem = capped
+	}
+	return func(threshold float64) allocate.Demand {
+		d := allocate.DemandOf(problem, threshold)
+		if d.Next == 0 { // crawls that save nothing are not asked for
+			d.Next, d.Ties = -1, 0
+		}
+		d.Above, d.Ties = d.Above*step, d.Ties*step
+		return d
+	}
+}
+
+// limitIn returns the place of a page's site among the limits of c, of which one page in so many is; -1: it has none.
+func (p *Plan) limitIn(c *contest, known map[int32]int, id ID, step float64) int {
+	if p.limit == nil {
+		return -1
+	}
+	site := p.siteOf(id)
+	place, met := known[site]
+	if met {
+		return place
+	}
+	place = -1
+	if rate := p.limit(p.learner.forest.sites[site].name()); rate < p.Budget {
+		place = len(c.limits)
+		c.limits = append(c.limits, int(math.Max(1, rate*p.horizon/step)))
+	}
+	known[site] = place
+	return place
+}
+
+// SetBudget gives the plan another budget, in crawls a second, from its next plan on, and the horizon over which it
+// allocates that. Where the budget differs much from the last one's, the next plan is made at once.
+func (p *Plan) SetBudget(perSecond, horizon float64) {
+	if math.Abs(perSecond-p.Budget) > p.Budget/4 {
+		p.replan = math.Inf(-1)
+	}
+	p.Budget, p.given = perSecond, horizon
+}
+
+// SetBudget gives the policy another budget, in crawls a second, from its next plan on.
+func (p *Paced) SetBudget(perSecond, _ float64) {
+	if math.Abs(perSecond-p.budget) > p.budget/4 {
+		p.replan = math.Inf(-1)
+	}
+	p.budget = perSecond
+}
+
+// A Budgeted policy plans with a budget, and takes another.
+type Budgeted interface {
+	Policy
+	SetBudget(perSecond, horizon float64)
+}
