@@ -114,11 +114,10 @@ func TestPlanOfThreeNodes(t *testing.T) {
 		}
 		defer conn.Close()
 		name := fmt.Sprint("node-", i)
-		entries, err := jetstream.Open(t.Context(), conn, jetstream.Options{Cluster: "plan", Partitions: 4, Streams: 1, Replicas: 1}, clock.Real())
-		if err != nil {
-			t.Fatal(err)
+		open := func(ctx context.Context) (log.Log, error) {
+			return jetstream.Open(ctx, conn, jetstream.Options{Cluster: "plan", Partitions: 4, Streams: 1, Replicas: 1}, clock.Real())
 		}
-		part, err := Join(t.Context(), conn, entries, Options{
+		part, err := Join(t.Context(), conn, open, Options{
 			Cluster: "plan", Node: name, Instance: name, Partitions: 4, Replicas: 1, Lease: time.Second,
 			Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 		})
