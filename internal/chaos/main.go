@@ -5,7 +5,7 @@
 // off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded.
 //
 // At the end it compares what the nodes and the feed's mirrors have with the log of the web that was crawled, and says
-// how long recoveries took.
+// how long recoveries took. SIGTERM to the trial's process ends the faults early.
 //
 //	chaos -seed 1 -events 30
 //	chaos -measure -hosts 4 -pages 60

@@ -23,7 +23,7 @@ type cost struct {
 	pages        int
 	node, server time.Duration // of processors, all of them together
 	took         time.Duration
-	messages     int64 // that nodes sent to the servers, or were sent
+	messages     int64 // that servers took in and gave out, also from and to one another
 	bytes        int64
 	log          int64 // bytes that one server keeps
 }
@@ -144,7 +144,7 @@ func (t *trial) quicken(shared bool) error {
 	return os.WriteFile(t.config(), []byte(strings.Join(lines, "")), 0o600)
 }
 
-// ask adds what a server tells of its traffic with clients. What servers tell one another is not in it.
+// ask adds what a server tells of its traffic.
 func (t *trial) ask(m *machines.Machine, c *cost) error {
 	answer, err := http.Get(fmt.Sprintf("http://%s:%d/varz", machines.Address(m.Number), machines.MonitorPort))
 	if err != nil {

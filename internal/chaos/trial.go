@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,7 +85,13 @@ func try(s settings) (err error) {
 		return err
 	}
 	kinds := t.kinds()
+	enough := make(chan os.Signal, 1)
+	signal.Notify(enough, syscall.SIGTERM)
 	for i := range s.events {
+		if len(enough) > 0 {
+			t.print("the trial ends after %d faults: it was asked to", i)
+			break
+		}
 		if i%len(kinds) == 0 {
 			t.rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 		}

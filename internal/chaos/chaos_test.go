@@ -1,0 +1,65 @@
+//go:build linux
+
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"freshet/internal/machines"
+	"freshet/internal/sites"
+	"freshet/store"
+)
+
+// TestOverlay holds that the builds of a trial can have a wall clock of their own, with the Go that is installed.
+func TestOverlay(t *testing.T) {
+	if _, err := overlay(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJudges holds that the judges find what is wrong, and only that.
+func TestJudges(t *testing.T) {
+	tr := newTrial(settings{partitions: 1})
+	tr.web = newWeb(rand.New(rand.NewPCG(1, 1)), 1, 1, 1)
+	name := tr.web.names[0]
+	at := func(s int) time.Time { return tr.web.opened.Add(time.Duration(s) * time.Second) }
+	asked := func(node, from, version int) {
+		e := sites.Exchange{Host: name, Target: "/", Status: 200, Start: at(from), End: at(from + 1)}
+		tr.web.log = append(tr.web.log, &exchange{Exchange: e, node: nodeAddress + node, version: version})
+	}
+	for i := range 2 {
+		tr.nodes = append(tr.nodes, &node{Machine: &machines.Machine{Name: []string{"n1", "n2"}[i]}})
+	}
+	tr.holdings = []holding{{node: "n1", at: at(0), revision: 1}, {at: at(10), revision: 2}, {node: "n2", at: at(20), revision: 3}}
+	asked(1, 5, 1)
+	asked(2, 25, 2)
+	text := func(version int) []byte { return tr.web.hosts[name].text(name, 0, version, 10) }
+	url := "http://" + name + "/"
+	has := map[string]stored{url: {page: store.Page{Versions: 2}, bodies: map[uint32][]byte{1: text(1), 2: text(2)}}}
+	for what, found := range map[string][]string{
+		"trespasses": tr.trespasses(), "lost": tr.lost(has), "unserved": tr.unserved(has), "old": tr.old(has),
+	} {
+		if len(found) > 0 {
+			t.Errorf("%s: %v", what, found)
+		}
+	}
+	if pause := tr.longestPause(at(0), at(26)); pause != 20*time.Second {
+		t.Errorf("the longest pause is %v", pause)
+	}
+	asked(1, 30, 3)                                     // n2 has the partition, and the version is not stored
+	has[url].bodies[3] = text(7)                        // nobody was served this
+	tr.nodes[1].ends = append(tr.nodes[1].ends, at(40)) // another node's end explains nothing
+	for what, found := range map[string][]string{
+		"trespasses": tr.trespasses(), "lost": tr.lost(has), "unserved": tr.unserved(has), "old": tr.old(has),
+	} {
+		if len(found) != 1 {
+			t.Errorf("%s: %v", what, found)
+		}
+	}
+	tr.nodes[0].ends = append(tr.nodes[0].ends, at(35))
+	if found := tr.lost(has); len(found) > 0 {
+		t.Errorf("lost, though the node ended: %v", found)
+	}
+}
