@@ -28,8 +28,7 @@ const (
 	doubt        = 2        // visits to a group a day that what is expected of shared changes is worth
 	priorEvery   = 14 * day // until a site's priors are learned anew, or sooner, see renewable
 	significant  = 0.02     // shared changes that must be seen differently until pages are valued anew
-	overallPages = 20       // that the pages of all sites are worth in a site's prior
-	abovePages   = 5        // that those of the group above are worth in a group's
+	abovePages   = 5        // that those of the group above are worth in a group's prior, and those of all sites in a site's
 	unseenPages  = 1e-3     // that what was believed before any visit is worth in that of all sites
 )
 
@@ -358,12 +357,12 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 	}
 	for i, g := range groups {
 		p.did(1)
-		above, worth := &l.overall, float64(overallPages)
+		above := &l.overall
 		if g.parent != nil {
-			above, worth = &g.parent.prior, abovePages
+			above = &g.parent.prior
 		}
 		for k, v := range sums[i] {
-			g.prior[k] = float32(v + worth*float64(above[k]))
+			g.prior[k] = float32(v + abovePages*float64(above[k]))
 		}
 		g.prior.Normalise()
 	}
