@@ -16,7 +16,7 @@ func TestTimetable(t *testing.T) {
 	noon, any := watchHours(with, t)
 	noonBefore, anyBefore := watchHours(without, t)
 	t.Logf("fresh: at noon %.4f, %.4f without hours; at any time %.4f, %.4f", noon, noonBefore, any, anyBefore)
-	if noon < 0.97 || noon < noonBefore+0.02 {
+	if noon < 0.96 || noon < noonBefore+0.02 {
 		t.Errorf("pages that change at noon are fresh for %.4f of the time, %.4f without hours", noon, noonBefore)
 	}
 	if any < anyBefore-0.005 {
