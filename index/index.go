@@ -172,6 +172,7 @@ func newMapping() (mapping.IndexMapping, error) {
 	words.Analyzer, words.IncludeInAll = inWords, false
 	whole.Analyzer, whole.IncludeInAll, whole.IncludeTermVectors = keyword.Name, false, false
 	when.IncludeInAll = false
+	words.DocValues, whole.DocValues, when.DocValues = false, false, false // nothing is sorted or counted by a field
 	page := bleve.NewDocumentStaticMapping()
 	page.AddFieldMappingsAt("title", words)
 	page.AddFieldMappingsAt("text", words)
@@ -312,7 +313,7 @@ func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*
 	if err != nil {
 		return nil, err
 	}
-	said, err := texts.Document(ctx, row.URL, &v, false)
+	said, err := texts.Brief(ctx, row.URL, &v)
 	if err != nil {
 		return nil, err
 	}

@@ -52,13 +52,9 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	var hits []Hit
 	from := 0
 	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
-		request := bleve.NewSearchRequestOptions(wants, q.Limit+q.From-skipped, from, false)
-		request.Fields = []string{"title", "language"}
-		request.Highlight = bleve.NewHighlightWithStyle("html")
-		request.Highlight.AddField("text")
-		found, err := x.bleve.SearchInContext(ctx, request)
+		found, err := x.ask(ctx, wants, q.Limit+q.From-skipped, from)
 		if err != nil {
-			return nil, fmt.Errorf("index: %w", err)
+			return nil, err
 		}
 		if len(found.Hits) == 0 {
 			break
@@ -78,6 +74,19 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 		}
 	}
 	return hits, nil
+}
+
+// ask returns what Bleve finds, whether it may be shown or not.
+func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (*bleve.SearchResult, error) {
+	request := bleve.NewSearchRequestOptions(wants, size, from, false)
+	request.Fields = []string{"title", "language"}
+	request.Highlight = bleve.NewHighlightWithStyle("html")
+	request.Highlight.AddField("text")
+	found, err := x.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return found, nil
 }
 
 // hit asks the store about a page that was found; ok is false if it may not be shown.

@@ -75,6 +75,17 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	return d
 }
 
+// Brief returns what a page says, but for who wrote it and when. Where the site is known the library is not asked: that
+// is most of the work.
+func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Site) Document {
+	kept, known := p.kept(site)
+	if !known {
+		return e.Read(ctx, p, own, site, false)
+	}
+	said := plain(p.blocks, kept)
+	return Document{Title: p.title, Text: said, Language: languageOf(p.lang, said), Model: true}
+}
+
 const (
 	fewBytes = 300 // so little of what the library finds is not believed: of a short page it takes all, what is hidden too
 

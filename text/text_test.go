@@ -87,6 +87,50 @@ func TestWhatRepeatsIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestBrief holds that what is read in short is the same text.
+func TestBrief(t *testing.T) {
+	site := &text.Site{}
+	for n := 1; n <= 40; n++ {
+		site.Learn(parse(t, manual(n)))
+	}
+	u, _ := weburl.Parse("http://manual.test/1.html")
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	for _, s := range []*text.Site{nil, site} {
+		d, brief := read(t, manual(1000), s, false), e.Brief(context.Background(), parse(t, manual(1000)), u, s)
+		if brief.Text != d.Text || brief.Language != d.Language || brief.Model != d.Model || !strings.Contains(brief.Title, "Command 1000") {
+			t.Errorf("got %+v, read in full %+v", brief, d)
+		}
+	}
+}
+
+// BenchmarkBrief reads pages of 20 KB of a site that is known.
+func BenchmarkBrief(b *testing.B) {
+	site := &text.Site{}
+	page := func(n int) []byte {
+		var long strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&long, "<p>Section %d of command %s says <a href=/%d>what else</a> there is: %s", i, name(n), i, strings.Repeat(name(n*100+i)+" and its words, ", 12))
+		}
+		return []byte(strings.Replace(manual(n), "<h2>", long.String()+"<h2>", 1))
+	}
+	for n := 1; n <= 40; n++ {
+		site.Learn(parse(b, string(page(n))))
+	}
+	u, _ := weburl.Parse("http://manual.test/1.html")
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	document := page(1000)
+	b.SetBytes(int64(len(document)))
+	for b.Loop() {
+		p, err := text.Parse("text/html; charset=utf-8", document, text.Limits{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.Brief(context.Background(), p, u, site)
+	}
+}
+
 // TestFewPagesSayNothing holds that a site is not believed before it has shown eight pages.
 func TestFewPagesSayNothing(t *testing.T) {
 	site := &text.Site{}

@@ -26,6 +26,7 @@ type textExport struct {
 	uses     []consent.Use // a page that disallows one of them is left out
 	corpus   *corpus
 	clusters map[weburl.Fingerprint]string // of pages that say nearly the same as others
+	ranks    map[weburl.Fingerprint]float64
 
 	pages, reserved, textless int64
 	next                      feed.Cursor
@@ -86,7 +87,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 		}
 		for _, e := range entries {
 			line, err := documents.Document(ctx, e)
-			line.Cluster = t.clusters[e.Fingerprint]
+			line.Cluster, line.Rank = t.clusters[e.Fingerprint], t.ranks[e.Fingerprint]
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	}
 }
 
-// compare finds the pages that say nearly the same.
+// compare finds the pages that say nearly the same, and ranks all.
 func (t *textExport) compare(ctx context.Context) error {
 	pages, groups, err := t.corpus.clusters(ctx)
 	if err != nil {
@@ -116,7 +117,8 @@ func (t *textExport) compare(ctx context.Context) error {
 			t.clusters[pages[i].fingerprint] = group.Cluster
 		}
 	}
-	return nil
+	t.ranks, err = ranks(ctx, t.store, pages)
+	return err
 }
 
 // usesOf reads the uses that a copy is for.

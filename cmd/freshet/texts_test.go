@@ -109,6 +109,9 @@ func TestTextExport(t *testing.T) {
 	if twin := first["http://site.test/twin"]; twin.Cluster == "" || twin.Cluster != home.Cluster || first["http://site.test/plain"].Cluster != "" {
 		t.Errorf("pages that say the same are in the clusters %q and %q", home.Cluster, twin.Cluster)
 	}
+	if twin := first["http://site.test/twin"]; home.Rank <= 0 || twin.Rank <= 0 || twin.Rank == 1 && home.Rank == 1 {
+		t.Errorf("the ranks of two pages are %v and %v", home.Rank, twin.Rank)
+	}
 	if lines, _ := export("search.jsonl", "--uses", "search"); len(lines) != 8 || lines["http://site.test/signal/a"].Signals[0] != "robots.txt content-signal: /signal/ search=yes, ai-train=no" {
 		t.Errorf("for a search there are %q", paths(lines))
 	}

@@ -31,6 +31,7 @@ type Document struct {
 	Version   uint32     `json:"version,omitempty" parquet:"version"`
 	Digest    string     `json:"digest,omitempty" parquet:"digest"`          // SHA-1 of the body, hexadecimal
 	Cluster   string     `json:"cluster,omitempty" parquet:"cluster"`        // the URL of one of the pages that say nearly the same
+	Rank      float64    `json:"rank,omitempty" parquet:"rank"`              // PageRank among the pages of an export, the mean being 1
 	Licenses  []string   `json:"licenses,omitempty" parquet:"licenses,list"` // targets of the page's links of rel=license
 	Signals   []string   `json:"signals,omitempty" parquet:"signals,list"`   // what site and page say about the use of the page
 	Deleted   bool       `json:"deleted,omitempty" parquet:"deleted"`

@@ -62,6 +62,20 @@ func (r *Reader) Close() { r.extractor.Close() }
 // Document returns what a version of the page at u says, as Markdown too if that is asked for. Its errors are
 // ErrNoText, text.ErrUnreadable and those of the store and of the content codings.
 func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, markdown bool) (text.Document, error) {
+	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
+		return r.extractor.Read(ctx, p, u, site, markdown)
+	})
+}
+
+// Brief returns what Document does, but for who wrote it and when. It is for many pages.
+func (r *Reader) Brief(ctx context.Context, u weburl.URL, v *store.Version) (text.Document, error) {
+	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
+		return r.extractor.Brief(ctx, p, u, site)
+	})
+}
+
+// read takes a version apart. What a page with markup says is how's answer.
+func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how func(context.Context, *text.Page, *text.Site) text.Document) (text.Document, error) {
 	body, err := r.body(u, v)
 	if err != nil {
 		return text.Document{}, err
@@ -79,7 +93,7 @@ func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, m
 	}
 	ctx, cancel := context.WithTimeout(ctx, libraryTime)
 	defer cancel()
-	return r.extractor.Read(ctx, page, u, site, markdown), nil
+	return how(ctx, page, site), nil
 }
 
 // Signature returns the signature of what a version says, without the library: it is for many pages.

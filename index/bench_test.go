@@ -1,0 +1,157 @@
+package index
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"freshet/clock"
+)
+
+var (
+	benchPages = flag.Int("index.pages", 2_000, "how many pages BenchmarkSearch indexes")
+	benchDir   = flag.String("index.dir", "", "folder for the index of BenchmarkSearch; one that is complete is searched again")
+)
+
+// words draws words as texts have them, few of them often.
+type words struct {
+	rng  *rand.Rand
+	zipf *rand.Zipf
+}
+
+func newWords(seed uint64) *words {
+	rng := rand.New(rand.NewPCG(seed, 45))
+	return &words{rng, rand.NewZipf(rng, 1.07, 8, 300_000)}
+}
+
+func (w *words) word() string {
+	n := w.zipf.Uint64() + 26
+	var b strings.Builder
+	for ; n > 0; n /= 26 {
+		b.WriteByte(byte('a' + n%26))
+	}
+	return b.String()
+}
+
+func (w *words) text(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.word())
+	}
+	return b.String()
+}
+
+// fill indexes synthetic pages of 300 words in batches as take does.
+func fill(b *testing.B, x *Index, pages int) {
+	b.Helper()
+	w := newWords(1)
+	for at := 0; at < pages; {
+		batch := x.bleve.NewBatch()
+		for range min(pagesAtOnce, pages-at) {
+			site := fmt.Sprintf("http://h%d.test", at%1000)
+			page := &entry{w.text(6), w.text(300), site, "en", time.Unix(int64(at), 0).UTC()}
+			if err := batch.Index(fmt.Sprintf("%s/%d", site, at), page); err != nil {
+				b.Fatal(err)
+			}
+			at++
+		}
+		if err := x.bleve.Batch(batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// processor returns the processor time of this process.
+func processor() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkSearch indexes pages and tells how many a second of processor time, and what they take; then it searches them
+// by one to three words, some of them rare, some on most pages. The store is not asked.
+func BenchmarkSearch(b *testing.B) {
+	dir := *benchDir
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	x, err := Open(Options{Dir: filepath.Join(dir, fmt.Sprint(*benchPages)), Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	var indexing, searching time.Duration
+	if n, err := x.bleve.DocCount(); err != nil || n != uint64(*benchPages) {
+		begun := processor()
+		fill(b, x, *benchPages)
+		indexing = processor() - begun
+	}
+	var size int64
+	err = filepath.WalkDir(x.o.Dir, func(_ string, file fs.DirEntry, err error) error {
+		if err == nil {
+			if info, err := file.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := newWords(2)
+	var took []time.Duration
+	searching = processor()
+	for b.Loop() {
+		q := Query{Words: w.text(1 + w.rng.IntN(3)), Limit: 10}
+		wants, err := q.build()
+		if err != nil {
+			b.Fatal(err)
+		}
+		begun := x.o.Clock.Now()
+		if _, err := x.ask(b.Context(), wants, q.Limit, 0); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, x.o.Clock.Now().Sub(begun))
+	}
+	searching = processor() - searching
+	slices.Sort(took)
+	if indexing > 0 {
+		b.ReportMetric(float64(*benchPages)/indexing.Seconds(), "indexed/s")
+	}
+	b.ReportMetric(searching.Seconds()*1000/float64(len(took)), "processor-ms")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(size)/float64(*benchPages), "disk-B/page")
+	b.ReportMetric(float64(resident(b))/(1<<20), "resident-MiB")
+}
+
+// resident returns the memory of this process in bytes, without pages of files.
+func resident(b *testing.B) (bytes int64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if kib := int64(0); strings.HasPrefix(line, "RssAnon:") {
+			if _, err := fmt.Sscanf(line, "RssAnon: %d kB", &kib); err != nil {
+				b.Error(err)
+			}
+			bytes = kib << 10
+		}
+	}
+	return bytes
+}
