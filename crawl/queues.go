@@ -53,10 +53,11 @@ func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind,
 // queues returns the queues as the shard's frontier gets to see them.
 func (s *Shard) queues() queues { return queues{s.rows, s.planned} }
 
-// planned tells whether a due page is one of those that a crawl without refresh does not wait for, and leaves where
-// they are: an earlier crawl has planned to visit it later.
+// planned tells whether a due page is one of those that a crawl which neither refreshes nor waits leaves where they
+// are: an earlier crawl has planned to visit it later. A crawl that waits takes it when its time comes. It could not
+// tell it from a page that was ordered before the clock was set back.
 func (s *Shard) planned(site weburl.Site, e store.Entry) (bool, error) {
-	if s.settings.Refresh != nil || !fromUnix(int64(e.Key.Order)).After(s.now) {
+	if s.settings.Refresh != nil || s.settings.Wait || !fromUnix(int64(e.Key.Order)).After(s.now) {
 		return false, nil
 	}
 	row, err := s.rows.Page(s.home(site), e.Fingerprint)
