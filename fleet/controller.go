@@ -12,12 +12,12 @@ type Control struct {
 	Most    int     // r: the most fetchers, at least 1
 	Queue   int     // K: places of the queue, those of the pages in processing included
 	Workers int     // pages processed at the same time; while the queue has fewer, a worker starves
-	Gamma   float64 // γ, in pages a second; 0 is ten times μ
+	Gamma   float64 // γ, in pages a second; 0 is a hundred times μ
 }
 
-// defaultGamma is γ/μ: a second in which a worker starves costs as much as ten in which as many pages
+// defaultGamma is γ/μ: a second in which a worker starves costs as much as a hundred in which as many pages
 // as it could have processed keep their fetchers waiting. Fetchers are cheap.
-const defaultGamma = 10
+const defaultGamma = 100
 
 // A Controller says how many fetchers a running crawl may have. It is told of every fetch that begins
 // and ends, of every page that a fetch brings and of every page that has been processed, measures λ

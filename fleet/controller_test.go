@@ -258,6 +258,39 @@ func TestControllerStalls(t *testing.T) {
 	}
 }
 
+// TestControllerKeepsUp holds that auto lets as many pages be processed as the best fixed number, but for three in a
+// hundred, from the first second on: of a processing that stalls, and is twice as slow in one second as in another.
+func TestControllerKeepsUp(t *testing.T) {
+	pages := func(rule Rule, fetch float64) (n float64) {
+		for seed := range uint64(8) {
+			w := newCrawler(t, Control{Rule: rule, Most: 256, Queue: 34, Workers: 2}, exponentially(fetch), nil)
+			w.random = rand.New(rand.NewPCG(seed, 4))
+			slow := rand.New(rand.NewPCG(seed, 5)) // the same for each rule
+			pace := 1.0
+			w.process = func(r *rand.Rand) float64 {
+				n++
+				if r.Float64() < 0.005 {
+					return 0.02
+				}
+				return r.ExpFloat64() * 0.0006 * pace
+			}
+			w.run(t, 8, func(float64) { pace = 1 + slow.Float64() })
+		}
+		return n
+	}
+	for _, fetch := range []float64{0.002, 0.01} {
+		best := 0.0
+		for _, n := range []Rule{32, 64, 256} {
+			best = max(best, pages(n, fetch))
+		}
+		auto := pages(Auto, fetch)
+		t.Logf("fetches of %v s: auto %.0f pages, the best fixed number %.0f: %.3f", fetch, auto, best, auto/best)
+		if auto < 0.97*best {
+			t.Errorf("fetches of %v s: auto has %.0f pages processed, the best fixed number %.0f", fetch, auto, best)
+		}
+	}
+}
+
 // TestControllerUnmeasured holds that before there is a plan fetches begin as long as none waits with its page.
 func TestControllerUnmeasured(t *testing.T) {
 	for _, test := range []struct {

@@ -50,7 +50,7 @@ type Options struct {
 	PerConnection int           // k: requests on one connection back to back; default 1
 	Connections   int           // r: the most fetches at once; default 256
 	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
-	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: ten times as many as are processed.
+	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: a hundred times as many as are processed.
 	Gamma float64
 
 	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit

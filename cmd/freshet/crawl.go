@@ -95,7 +95,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
 	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once; fewer where memory or the limit of open files asks for it")
 	flags.StringVar(&s.fleet, "fleet", "auto", "how many fetches at once: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
-	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: ten times what it processes in a second")
+	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: a hundred times what it processes in a second")
 	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages, requisites apart; 0: no limit")
 	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
 	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, requisites among them, at most")

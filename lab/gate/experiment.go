@@ -44,7 +44,7 @@ func Experiment() lab.Experiment {
 			flags.StringSliceVar(&p.rules, "fleet", []string{"auto", "static", "2", "4", "8", "16", "64"}, "rules: auto, static or numbers of fetchers")
 			flags.IntVar(&p.connections, "connections", 64, "r: the most fetchers")
 			flags.IntVar(&p.queue, "queue", 32, "K: places of the queue, that of the page in processing included")
-			flags.Float64Var(&p.gamma, "gamma", 100, "γ: cost of a second of starvation, in pages; 0: ten times as many as are processed")
+			flags.Float64Var(&p.gamma, "gamma", 100, "γ: cost of a second of starvation, in pages; 0: a hundred times as many as are processed")
 			p.time = lab.Duration(flags, "processing", 100*time.Millisecond, "mean time of a page in processing")
 			flags.Float64Var(&p.variation, "variation", 1, "squared coefficient of variation of that time, of a gamma law; 1: exponentially distributed")
 			p.delay = lab.Duration(flags, "delay", time.Second, "w: from the end of an answer to the next connection to its site")

@@ -19,7 +19,7 @@ type Processing struct {
 	// Variation is the squared coefficient of variation of a page's time, of a gamma law; 0 stands for 1, exponential.
 	Variation float64
 	Rule      fleet.Rule // for the number of fetchers
-	Gamma     float64    // γ; 0 is ten times as many pages a second as are processed
+	Gamma     float64    // γ; 0 is a hundred times as many pages a second as are processed
 }
 
 // Fleet is what a crawl's queue between fetching and processing came to.
