@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard/units"
+	"freshet/objects"
 	"freshet/store"
 	"freshet/store/transfer"
 	"freshet/store/warc"
@@ -23,7 +25,7 @@ import (
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
-		Long: "Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, an\n" +
+		Long: "Every name may be s3://BUCKET/NAME. Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, an\n" +
 			"index of versions as Common Crawl has it, what the live pages say, a sitemap of what is live, the graph of pages\n" +
 			"and links, for the lab, or a partition, whole, for another data directory to import.\n" +
 			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
@@ -80,15 +82,15 @@ func exportCommand() *cobra.Command {
 		defer progress.stop()
 		wrote := func(name string) {
 			if name != "-" {
-				progress.println(cmd.ErrOrStderr(), name+", "+sizeOf(name))
+				progress.println(cmd.ErrOrStderr(), name+sizeBehind([]string{name}))
 			}
 		}
 		if *warcDir != "" {
 			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
-			if files, err = copyFiles(s.FS(), files, *warcDir, served); err != nil {
+			if files, err = copyFilesTo(cmd.Context(), s.FS(), files, *warcDir, served); err != nil {
 				return err
 			}
-			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s in %s, %s", units.Plural(int64(len(files)), "WARC file"), *warcDir, sizeOf(files...)))
+			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(files)))
 		}
 		for _, file := range []struct {
 			name  string
@@ -104,7 +106,7 @@ func exportCommand() *cobra.Command {
 				continue
 			}
 			progress.say("writing %s", file.name)
-			if err := command.WriteTo(file.name, cmd.OutOrStdout(), file.write); err != nil {
+			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
 			wrote(file.name)
@@ -119,7 +121,7 @@ func exportCommand() *cobra.Command {
 				continue
 			}
 			progress.say("writing %s", file.name)
-			if err := command.WriteTo(file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
+			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
 				return err
 			}
 			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
@@ -140,7 +142,7 @@ func exportCommand() *cobra.Command {
 			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
 		}
 		progress.say("writing partition %d", *partition)
-		err = command.WriteTo(*out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
+		err = writeTo(cmd.Context(), *out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
 		if err == nil {
 			wrote(*out)
 		}
@@ -193,6 +195,33 @@ func servedOf(s *store.Store, all bool) (func(target string) (bool, error), erro
 		}
 		return row.State != store.StateWithdrawn, err
 	}, nil
+}
+
+// copyFilesTo is copyFiles for a folder or a bucket. What it returns is to be indexed: of a bucket the files that were
+// copied.
+func copyFilesTo(ctx context.Context, fsys vfs.FS, files []string, to string, served func(target string) (bool, error)) ([]string, error) {
+	if objects.IsBucket(to) {
+		return files, uploadFiles(ctx, fsys, files, to, served)
+	}
+	return copyFiles(fsys, files, to, served)
+}
+
+// sizeBehind is sizeOf as the end of a line; empty for objects.
+func sizeBehind(names []string) string {
+	for _, name := range names {
+		if objects.IsBucket(name) {
+			return ""
+		}
+	}
+	return ", " + sizeOf(names...)
+}
+
+// copyServed copies what served lets pass of a WARC file; nil: all.
+func copyServed(w io.Writer, fsys vfs.FS, file string, served func(target string) (bool, error)) error {
+	if served == nil {
+		return appendFile(w, fsys, file)
+	}
+	return warc.Copy(w, fsys, file, served)
 }
 
 // copyFiles copies WARC files into dir, only what served lets pass (nil: all), and returns the paths of the copies. A

@@ -19,6 +19,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/objects"
 	"freshet/store"
 	"freshet/store/transfer"
 )
@@ -76,6 +77,9 @@ func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err erro
 	if err := checkDirectory(data); err != nil {
 		return err
 	}
+	if objects.IsBucket(to) {
+		return sendSnapshot(ctx, data, to)
+	}
 	if to != toOutput {
 		if to, err = outside(data, to); err != nil {
 			return err
@@ -94,6 +98,25 @@ func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err erro
 		}
 		return struct{}{}, errors.Join(transfer.Snapshot(ctx, s, to), s.Close())
 	})
+	return err
+}
+
+// sendSnapshot makes a snapshot of a data directory in a bucket.
+func sendSnapshot(ctx context.Context, data, to string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out, in := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		err := uploadSnapshot(ctx, out, to)
+		out.CloseWithError(err)
+		sent <- err
+	}()
+	err := takeSnapshot(ctx, data, toOutput, in)
+	in.CloseWithError(err)
+	if uploading := <-sent; uploading != nil && (err == nil || errors.Is(err, uploading)) {
+		return uploading
+	}
 	return err
 }
 
@@ -145,8 +168,8 @@ func askSnapshot(ctx context.Context, data, to string, out io.Writer) (done bool
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: command.OneArg("DIR"),
-		Long: "Makes the new folder DIR with everything that is stored at one moment; - writes it to standard output as a\n" +
-			"tar file. On the file system of the data directory it takes hard links, and next to no time or space.\n" +
+		Long: "Makes the new folder DIR with everything that is stored at one moment; s3://BUCKET/PREFIX puts it into a bucket,\n" +
+			"- writes it to standard output as a tar file. On the file system of the data directory it takes hard links, and next to no time or space.\n" +
 			"freshet restore makes a data directory of it, as often as wanted.",
 		Example: "  freshet snapshot --data archive backups/monday\n  freshet snapshot --data archive - | zstd > monday.tar.zst",
 	}
@@ -156,7 +179,7 @@ func snapshotCommand() *cobra.Command {
 		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
 		progress.stop()
 		if err == nil && args[0] != toOutput {
-			fmt.Fprintf(cmd.ErrOrStderr(), "a snapshot of %s is in %s, %s; freshet restore makes a data directory of it\n", *data, args[0], sizeOf(args[0]))
+			fmt.Fprintf(cmd.ErrOrStderr(), "a snapshot of %s is in %s; freshet restore makes a data directory of it\n", *data, args[0]+sizeBehind(args))
 		}
 		return err
 	}
@@ -166,14 +189,14 @@ func snapshotCommand() *cobra.Command {
 func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore SNAPSHOT", Short: "Make a data directory of a snapshot", Args: command.OneArg("SNAPSHOT"),
-		Long: "Makes the data directory --data, which must not be there yet, of the folder or tar file that freshet\n" +
-			"snapshot made; - reads a tar file from standard input. The snapshot stays as it is.",
+		Long: "Makes the data directory --data, which must not be there yet, of the folder, tar file or s3://BUCKET/PREFIX that\n" +
+			"freshet snapshot made; - reads a tar file from standard input. The snapshot stays as it is.",
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
 	}
 	data, _ := directoryFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "restoring "+*data)
-		err := restore(args[0], filepath.Clean(*data), cmd.InOrStdin(), progress)
+		err := restore(cmd.Context(), args[0], filepath.Clean(*data), cmd.InOrStdin(), progress)
 		progress.stop()
 		if err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s is restored, %s\n", *data, sizeOf(*data))
@@ -184,12 +207,12 @@ func restoreCommand() *cobra.Command {
 }
 
 // restore makes a data directory of a snapshot: a folder, a tar file, or in for "-".
-func restore(snapshot, to string, in io.Reader, progress *working) error {
+func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *working) error {
 	if info, err := os.Stat(snapshot); err == nil && info.IsDir() {
 		return transfer.Restore(vfs.Default, snapshot, to)
 	}
 	source := in
-	if snapshot != "-" {
+	if snapshot != "-" && !objects.IsBucket(snapshot) {
 		f, err := os.Open(snapshot)
 		if err != nil {
 			return err
@@ -202,7 +225,11 @@ func restore(snapshot, to string, in io.Reader, progress *working) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	if err := untar(progress.counted(source), temp); err != nil {
+	if objects.IsBucket(snapshot) {
+		if err := downloadSnapshot(ctx, snapshot, temp); err != nil {
+			return err
+		}
+	} else if err := untar(progress.counted(source), temp); err != nil {
 		return err
 	}
 	return transfer.Restore(vfs.Default, temp, to)
