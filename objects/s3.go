@@ -111,7 +111,7 @@ func (b *bucket) fault(what, name string, err error) error {
 			what, where, answer.Code, ErrRefused)
 	}
 	if answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized || answer.Code == "XAdminUserNotFound" {
-		return fmt.Errorf("%s %s: no permission: check the credentials, which must allow to list the bucket, and to get, put and delete its objects: %w",
+		return fmt.Errorf("%s %s: no permission: check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which must allow to list the bucket, and to get, put and delete its objects: %w",
 			what, where, ErrRefused)
 	}
 	return fmt.Errorf("%s %s: %w", what, where, err)

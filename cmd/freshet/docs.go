@@ -19,6 +19,7 @@ import (
 	"freshet/feed/sink"
 	"freshet/feed/webhook"
 	"freshet/node"
+	"freshet/store/segments"
 )
 
 // docsCommand writes the documentation that the program itself knows: docs/settings.md, docs/commands.md,
@@ -179,7 +180,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: (".*"), help: (".*"), unit:
 func writeMetrics(out io.Writer) {
 	fmt.Fprint(out, "# Metrics\n\nWritten by `freshet docs metrics`; a test holds it to the program. `/metrics` of `--listen` shows these to Prometheus, and beside them those of Go and of the process. What ends in `_total` is a counter, every other a gauge.\n\n| metric | labels | meaning |\n| --- | --- | --- |\n")
 	found := make(chan *prometheus.Desc, 1000) // more than there are
-	for _, c := range []prometheus.Collector{new(node.Node).Collector(), broadcast.Collector(nil), webhook.Collector(nil), sink.Collector(nil)} {
+	for _, c := range []prometheus.Collector{new(node.Node).Collector(), broadcast.Collector(nil), webhook.Collector(nil), sink.Collector(nil), segments.Collector(nil)} {
 		c.Describe(found)
 	}
 	close(found)

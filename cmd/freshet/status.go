@@ -23,6 +23,7 @@ import (
 	"freshet/feed/sink"
 	"freshet/feed/webhook"
 	"freshet/node"
+	"freshet/store/segments"
 )
 
 // front is what a running crawl shows of itself: the control socket and the --listen address.
@@ -122,7 +123,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
-	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready = open.secret, engine.Ready
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}

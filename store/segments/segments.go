@@ -50,7 +50,6 @@ type Segments struct {
 	running sync.WaitGroup
 
 	claiming sync.Mutex // one claim at a time; taken before mu
-	claimed  bool       // the objects are this directory's, and it may change them
 
 	mu        sync.Mutex // nobody holds it while the store is asked
 	list      *list
@@ -89,7 +88,7 @@ func objectName(segment string) string { return path.Join(format.CapturesDir, se
 func (s *Segments) Open(fsys vfs.FS, dir string, readOnly bool) (_ vfs.FS, err error) {
 	s.fs, s.dir = fsys, fsys.PathJoin(dir, format.CapturesDir)
 	s.wake, s.ending, s.held = make(chan struct{}, 1), make(chan struct{}), map[string]int{}
-	s.claimed, s.uploading, s.fault = false, nil, nil
+	s.uploading, s.fault = nil, nil
 	if s.list, err = readList(fsys, dir); err != nil {
 		return nil, err
 	}
@@ -132,11 +131,6 @@ const openTime = 20 * time.Second
 func (s *Segments) begin(readOnly bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, openTime)
 	defer cancel()
-	if s.list.damaged {
-		if err := s.listAgain(ctx); err != nil {
-			return err
-		}
-	}
 	known := s.list.identity.Directory != ""
 	var err error
 	if s.options.Publish && !readOnly {
@@ -145,22 +139,22 @@ func (s *Segments) begin(readOnly bool) error {
 		err = s.checkMarker(ctx, s.Identity().Directory)
 	}
 	switch {
+	case err == nil && s.list.damaged:
+		return s.listAgain(ctx)
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrOther) || !known:
+	case errors.Is(err, ErrOther) || !known || s.list.damaged:
 		return err
 	}
 	s.options.Logger.Warn("the object store does not answer: segments wait on this disk", "error", err)
 	return nil
 }
 
-// claim sees to it that the objects are this directory's and that it may change them, once.
+// claim sees to it that the objects are this directory's and that it may change them. It asks each time, since another
+// copy of the directory may have taken them.
 func (s *Segments) claim(ctx context.Context) error {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
-	if s.claimed {
-		return nil
-	}
 	if err := s.identify(ctx); err != nil {
 		return err
 	}
@@ -179,7 +173,6 @@ func (s *Segments) claim(ctx context.Context) error {
 		err = fmt.Errorf("%w: %s is changed by another copy of this one, such as the one of which this is restored: "+
 			"if that one is gone, let this one change it: freshet segments take", ErrOther, id.Address)
 	}
-	s.claimed = err == nil
 	return err
 }
 

@@ -322,6 +322,21 @@ func TestRestore(t *testing.T) {
 		if _, err := store.Open("first", w.options(true)); !errors.Is(err, segments.ErrOther) {
 			t.Errorf("a crawl of what was taken over: %v", err)
 		}
+
+		o := w.options(true) // what is taken over while it is open changes nothing more
+		s = open(t, "second", o)
+		if _, err := segments.Take(ctx, w.disk, "first", folder); err != nil {
+			t.Fatal(err)
+		}
+		crawl(t, s, 120)
+		synctest.Wait()
+		if st := o.Segments.Status(); st.Waiting < 5 || !errors.Is(st.Fault, segments.ErrOther) {
+			t.Errorf("taken over while open: %+v", st)
+		}
+		if n := readAll(t, s); n != 10 {
+			t.Errorf("%d pages are read: want 10", n)
+		}
+		closeStore(t, s)
 	})
 }
 
