@@ -182,7 +182,7 @@ func clusterCommand() *cobra.Command {
 		Example: "  freshet cluster dev\n  freshet cluster status --nats nats://a:4222",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(clusterStatusCommand(), clusterDevCommand())
+	cmd.AddCommand(clusterStatusCommand(), clusterDrainCommand(), clusterRebalanceCommand(), clusterDevCommand())
 	return cmd
 }
 

@@ -75,6 +75,8 @@ var forms = map[string]form{
 	"cluster":                    {},
 	"cluster dev":                {args: "--for=3s --nodes=1 --sites=2 --pages=40 --dir=trial --port=18351"},
 	"cluster status":             {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed}, // nobody listens there
+	"cluster drain":              {args: "two --nats=nats://127.0.0.1:1", code: command.ExitFailed},
+	"cluster rebalance":          {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed},
 	"crawl --refresh":            {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
 	"demo":                       {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
 	"demo --refresh=false":       {args: "--sites=2 --pages=40 --seeds= --data=discovered"},

@@ -53,3 +53,25 @@ func count(owners []string, node string) (n int) {
 	}
 	return n
 }
+
+// TestBalance holds that partitions are laid out so that no node has far more pages than another, few move, and drained
+// nodes have none.
+func TestBalance(t *testing.T) {
+	pages := []int64{1000, 10, 10, 10, 500, 490, 10, 10}
+	owners := []string{"a", "a", "a", "a", "a", "b", "b", "c"}
+	next := Balance(pages, owners, []string{"a", "b"})
+	load := map[string]int64{}
+	moved := 0
+	for p, name := range next {
+		load[name] += pages[p]
+		if name != owners[p] {
+			moved++
+		}
+	}
+	if load["a"] < 980 || load["b"] < 980 {
+		t.Errorf("%v: %v", next, load)
+	}
+	if moved > 4 {
+		t.Errorf("%d partitions move: %v", moved, next)
+	}
+}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -639,6 +640,26 @@ func (w *world) order(by *simulated, number, partitions int) {
 	}
 }
 
+// layOut drains a node, or none if name is empty.
+func (w *world) layOut(name string) {
+	l := layout{}
+	if name != "" {
+		l.Drained = []string{name}
+	}
+	raw, err := json.Marshal(l)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last++
+	e := entry{key: layoutKey, value: raw, revision: w.last}
+	w.entries[layoutKey] = e
+	for _, watch := range w.watches {
+		watch.tell(e)
+	}
+}
+
 // pauseAll pauses the whole crawl, or lets it go on, through a node.
 func (w *world) pauseAll(by *simulated, paused bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
@@ -767,6 +788,9 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 		if n != nil {
 			w.order(n, step, partitions)
+			if w.chance(6) {
+				w.layOut(names[w.upTo(time.Duration(len(names)))])
+			}
 			if w.chance(8) {
 				w.pauseAll(n, w.chance(2))
 			}
@@ -797,6 +821,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 			w.mu.Unlock()
 		}
 	}
+	w.layOut("a")
 	w.mu.Lock()
 	clear(w.cut)
 	w.mu.Unlock()
@@ -822,6 +847,9 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 	}
 	for p := range weburl.Partition(partitions) {
+		if slices.Contains(w.holders[p], "a") && !anyFailed(nodes) {
+			w.fault("in the end partition %d is crawled by a, which is drained", p)
+		}
 		if len(w.holders[p]) != 1 && !anyFailed(nodes) {
 			w.fault("in the end partition %d is crawled by %v", p, w.holders[p])
 		}

@@ -18,6 +18,8 @@
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.
 //
+// An operator may have a node drained, or the partitions divided by their pages: an entry says so (layout.go).
+//
 // Orders about a partition are requests that only its node hears (orders.go); a pause of the whole crawl is an entry
 // that all obey (pause.go).
 //

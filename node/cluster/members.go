@@ -49,7 +49,8 @@ type members struct {
 	others    map[string]Seen
 	holdings  []knownHolding            // by partition
 	had       map[weburl.Partition]bool // the node crawls these
-	changed   time.Time                 // when the nodes that count changed last
+	layout    knownLayout
+	changed   time.Time // when the nodes that count changed last
 	counted   []string
 }
 
@@ -123,7 +124,7 @@ func (m *members) plan(now time.Time) (p plan) {
 	if now.Sub(m.changed) < m.lease/steady {
 		return p
 	}
-	for i, owner := range Assign(len(m.holdings), counted) {
+	for i, owner := range m.layout.owners(len(m.holdings), counted) {
 		do := step{weburl.Partition(i), m.holdings[i].revision}
 		mine, has := owner == m.self, m.had[do.partition]
 		switch {

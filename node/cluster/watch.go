@@ -48,6 +48,12 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 			c.members.see(s, entry.Revision(), c.options.Clock.Now())
 		}
 	}
+	if entry.Key() == layoutKey {
+		var its layout
+		if json.Unmarshal(entry.Value(), &its) == nil {
+			c.members.seeLayout(its, entry.Revision())
+		}
+	}
 	if entry.Key() == pauseKey {
 		var its pause
 		if json.Unmarshal(entry.Value(), &its) == nil && entry.Revision() > c.pause.revision {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
+	"freshet/node/cluster"
+)
+
+// operate does something to a cluster's layout.
+func (s *clusterSettings) operate(ctx context.Context, do func(context.Context, *cluster.Operator) error) error {
+	if len(s.servers) == 0 {
+		return command.Usage(errors.New("--nats is needed: the servers of the cluster"))
+	}
+	conn, err := s.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	o, err := cluster.Operate(ctx, conn, s.name)
+	if err != nil {
+		return err
+	}
+	return do(ctx, o)
+}
+
+func clusterDrainCommand() *cobra.Command {
+	var s clusterSettings
+	var undo bool
+	cmd := &cobra.Command{
+		Use: "drain NODE", Short: "Have a node give its partitions away", Args: command.OneArg("NODE"),
+		Long: "The other nodes take the node's partitions, one after the other, and it takes none, also after a restart, until\n" +
+			"--undo. It goes on following all logs. Stop it when freshet cluster status shows no partition of it.",
+		Example: "  freshet cluster drain two --nats nats://a:4222\n  freshet cluster drain two --undo --nats nats://a:4222",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
+				if err := o.Drain(ctx, args[0], undo); err != nil {
+					return err
+				}
+				if undo {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s takes its share again\n", args[0])
+					return nil
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s gives its partitions away: see freshet cluster status\n", args[0])
+				return nil
+			})
+		},
+	}
+	s.declareServers(cmd.Flags())
+	cmd.Flags().BoolVar(&undo, "undo", false, "let the node have its share again")
+	return cmd
+}
+
+func clusterRebalanceCommand() *cobra.Command {
+	var s clusterSettings
+	cmd := &cobra.Command{
+		Use: "rebalance", Short: "Divide a cluster's partitions by their pages", Args: command.NoArgs,
+		Long: "Nodes have as many partitions each. Where some partitions have far more pages than others, this moves as few as\n" +
+			"needed so that nodes have as many pages each. It holds until a node comes or goes, or is drained.",
+		Example: "  freshet cluster rebalance --nats nats://a:4222",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
+				moved, err := o.Rebalance(ctx)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s to move: see freshet cluster status\n", units.Plural(int64(moved), "partition"))
+				return nil
+			})
+		},
+	}
+	s.declareServers(cmd.Flags())
+	return cmd
+}
