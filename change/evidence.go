@@ -111,7 +111,7 @@ func (b *Belief) Mean() float64 {
 }
 
 // GeometricMean returns e to the mean of the logarithm of the rate, in changes a second. One change after a long time
-// says "not slow", and leaves the mean to the fastest rates of the grid; the geometric mean hardly heeds them.
+// says "not slow", and leaves the mean to the fastest rates of the grid; the geometric mean hardly considers them.
 func (b *Belief) GeometricMean() float64 {
 	sum, mass := 0.0, 0.0
 	for k, p := range b {

@@ -3,7 +3,7 @@ package change
 import "math"
 
 // Mixture is a page that changes as a Poisson process of a rate that is not known but believed: its
-// staleness, in the mean over the belief, is the mean of those of the rates. It is no renewal process, but
+// staleness, on average over the belief, is the mean of those of the rates. It is no renewal process, but
 // is as convex as one.
 type Mixture struct {
 	belief [Rates]float64 // with sum 1

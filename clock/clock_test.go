@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Who waits for a time finds it come, at whatever rate: a wait rounded down would end early, and be
-// followed by one of nothing for ever.
+// Who waits for a time finds it come, at any rate: a wait rounded down would end early, and waits of zero length would
+// follow it forever.
 func TestSleepIsLongEnough(t *testing.T) {
 	for _, rate := range []float64{0.3, 1, 7, 1000, 8640, 1e6} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // A run asks again for what the last one could not have: its settings may be others now, and the servers up. What a
 // server did answer is remembered.
 
-// begunAnew drops what stands between a site and a new run: the wait after robots.txt could not be had, and a
+// begunAnew drops what stands between a site and a new run: the wait after robots.txt could not be fetched, and a
 // robots.txt that has let nothing through so far. The host's own interval stays.
 func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	if row.Fetched == 0 && watched(row) {

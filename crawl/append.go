@@ -255,7 +255,8 @@ func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), si
 		RobotsUntil: fromUnix(row.Robots.Expires), RobotsWatched: watched(row), Gate: loadedGate(gate),
 	}
 	if row.Robots.Kept == 0 {
-		info.RobotsUntil = time.Time{} // none was had, whatever the last answer was taken for: it is asked for again
+		// none was fetched, whatever the last answer was taken for: it is asked for again
+		info.RobotsUntil = time.Time{}
 	}
 	for _, queue := range []struct {
 		name  store.Queue

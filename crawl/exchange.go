@@ -308,7 +308,7 @@ func (l *lane) load(bytes int64) (parts int) {
 	return parts
 }
 
-// resend has everything sent once more that is for a partition and has no receipt.
+// resend has everything sent again that is for a partition and has no receipt.
 func (s *Shard) resend(to weburl.Partition) {
 	for p := range s.owned() {
 		if l := s.exchange.out[p].lanes[to]; l != nil {

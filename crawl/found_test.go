@@ -107,7 +107,8 @@ func TestRemembersAnew(t *testing.T) {
 		visits[i].At = int64(10 + 10*i)
 	}
 	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
-	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged} // the second time it was missing is told too
+	// the second time it was missing is told too
+	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged}
 	if got := outcomes(told); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}

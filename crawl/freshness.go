@@ -27,8 +27,8 @@ type Refresh struct {
 	// Embarrassment is how many queries a day a stale copy of weight 1 embarrasses; 0: not known.
 	Embarrassment float64
 	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
-	// links that are stored, in the mean over all, half the same for each; a new page weighs as the mean.
-	// Ranks are computed anew after so long, and when the pages have doubled. 0: not.
+	// links that are stored, on average over all, half the same for each; a new page weighs as the mean.
+	// Ranks are computed again after so long, and when the pages have doubled. 0: not.
 	Rank time.Duration
 	// Reweigh has Weight and Embarrassment told when the crawl begins, and again after so long. 0: they stay.
 	Reweigh time.Duration
@@ -100,8 +100,8 @@ type Freshness struct {
 	embarrassment float64 // queries a day, of a stale copy of weight 1; 0: not known
 }
 
-// Embarrassment is how many queries a day are expected to be answered by a stale copy, clicked, and found wrong or gone:
-// in the long run, by the forecast.
+// Embarrassment is how many queries a day are expected to be answered by a stale copy, clicked, and found wrong or
+// gone: in the long run, by the forecast.
 type Embarrassment struct {
 	Expected float64 `json:"expected_per_day"`
 	Uniform  float64 `json:"uniform_per_day"`       // if all pages were visited alike

@@ -42,7 +42,7 @@ type (
 	// purged, or are of a type of content that the rules do not refresh.
 	RecrawlSite struct{ Site weburl.Site }
 
-	// Purge takes a page or a site down for good; see store.Store.BeginPurge. The node takes the bytes off the disk.
+	// Purge takes a page or a site down permanently; see store.Store.BeginPurge. The node takes the bytes off the disk.
 	Purge struct{ Target store.Target }
 
 	// Ping takes word that pages have changed. Those that were visited are due now, those that nobody knew are
@@ -53,9 +53,9 @@ type (
 	Ping struct{ URLs []weburl.URL }
 
 	// Reload puts other settings in force, as far as they may change in a running crawl: seeds (new ones are
-	// added), scope, rules and requisites, delays, retries, limits, the budget. Pages that are queued and no longer belong to
-	// the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those found
-	// before at the next start.
+	// added), scope, rules and requisites, delays, retries, limits, the budget. Pages that are queued and no longer
+	// belong to the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those
+	// found before at the next start.
 	Reload struct{ Settings Settings }
 
 	// Give hands a partition over: nothing more of it is asked for, and when the reply comes another shard may Take it.

@@ -51,7 +51,7 @@ func (c *Census) records(moved []frontier.Waiting) (records []store.Record) {
 
 // places does for a frontier.Ranked ordering what that asks for: it has all known pages ranked by the links that
 // are stored, beside the crawl, and gives those that wait their places, some at a time. A crawl that ends in
-// between leaves some pages at their new places and some at their old ones, and ranks anew when it goes on. A nil
+// between leaves some pages at their new places and some at their old ones, and ranks again when it goes on. A nil
 // places is of an ordering that asks for nothing.
 type places struct {
 	known   *Census        // the pages of the last ranking

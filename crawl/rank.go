@@ -55,7 +55,7 @@ func (f *fresh) weighed(ranks []float64) {
 	k.ranks, k.next = ranks, 0
 }
 
-// reweigh gives some further pages the weights of their ranks, if they are still those that were ranked: in the mean 1,
+// reweigh gives some further pages the weights of their ranks, if they are still those that were ranked: on average 1,
 // none less than the share that is the same for all.
 func (f *fresh) reweigh() {
 	k := &f.ranking

@@ -194,8 +194,8 @@ func (f *fresh) goOn() {
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
 // when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
 // back nothing is learned from a page's visits until they are later than those before: so they are left out. A visit
-// that lies ahead, by the clock of the last owner of the partition, counts as one of now: else the page would rest until
-// then. A page that was gone starts again.
+// that lies ahead, by the clock of the last owner of the partition, counts as one of now: else the page would rest
+// until then. A page that was gone starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
 	cut := max(0, len(visits)-most)
 	latest := int64(math.MinInt64)

@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// rescoping takes what is stored through the scope once more, before anything is asked for, if that is another than
+// rescoping takes what is stored through the scope again, before anything is asked for, if that is another than
 // the last run's: the links of stored pages are offered again, and pages that are outside now leave their queues. How
 // far it has come is noted, and the next run goes on from there. A directory in which no scope is noted, new or of
 // an older program, is taken to have this one.
@@ -25,7 +25,7 @@ type rescoping struct {
 // rescopes tells whether it is not over yet.
 func (s *Shard) rescopes() bool { return s.rescope.under }
 
-// beginRescope looks whether the scope is that under which partitions were crawled last. O(pages + links) where it is
+// beginRescope checks whether the scope is that under which partitions were crawled last. O(pages + links) where it is
 // not, some pages at a time.
 func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 	s.rescope = rescoping{scope: s.finder.Bounds().Digest(), under: true}
@@ -156,7 +156,7 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away 
 	return nil
 }
 
-// offerAgain offers links of stored pages once more, and returns those of them that are for other owners.
+// offerAgain offers links of stored pages again, and returns those of them that are for other owners.
 func (s *Shard) offerAgain(links []weburl.Link) (away []weburl.Link) {
 	s.offers.add(offered{links: links, again: true})
 	if s.alone() {

@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// standing returns the rules of a site, which it reads back if they are not at hand.
+// standing returns the rules of a site, which it reads back if they are not in memory.
 func (s *Shard) standing(site weburl.Site) (robots.Standing, error) {
 	if standing, ok := s.book.Standing(site); ok {
 		return standing, nil
@@ -104,9 +104,9 @@ func (s *Shard) meet(site weburl.Site) error {
 	return err
 }
 
-// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be had. Only
-// the shard that owns a host asks it, since that shard keeps its intervals. The file is taken for out of reach, as if
-// the host did not answer.
+// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be fetched.
+// Only the shard that owns a host asks it, since that shard keeps its intervals. The file is taken for out of reach, as
+// if the host did not answer.
 func (s *Shard) robotsAway(t *turn) error {
 	if _, err := s.judge(t.page, robots.Answer{}); err != nil {
 		return err
@@ -163,8 +163,8 @@ func (s *Shard) judge(errand frontier.Page, answer robots.Answer) (robots.Verdic
 	return v, nil
 }
 
-// olderRules returns the rules that a site's robots.txt had when it was had last, nil if the answer does without them
-// or it never was.
+// olderRules returns the rules that a site's robots.txt had when it was fetched last, nil if the answer does without
+// them or it never was.
 func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, error) {
 	if a.Reached || !a.Redirect.IsZero() {
 		return nil, nil

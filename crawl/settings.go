@@ -38,7 +38,7 @@ type Settings struct {
 
 	Refresh *Refresh // keep what is stored fresh; nil: each page is fetched once
 	// OnLinks hears of the links that are offered to the seen test, in order and repeats included; after a crash,
-	// of those that were not decided once more.
+	// of those that were not decided again.
 	OnLinks func(links []weburl.Link)
 
 	Partitions int

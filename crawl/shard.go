@@ -60,7 +60,7 @@ type Shard struct {
 }
 
 // Step takes in what has happened, and returns what is to be done. Now should not go back; if it does, the latest is
-// used in its stead. An error is a fault of the rows: the shard is of no use any more.
+// used instead. An error is a fault of the rows: the shard is of no use any more.
 func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
 	if now.After(s.now) {
 		s.now = now

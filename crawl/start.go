@@ -189,7 +189,7 @@ func (s *Shard) recallCash(p weburl.Partition, each int) error {
 // catchUp takes the seen test to the last record of every partition, then takes in the seeds. What lies between the
 // set's mark and the links' is decided and stored already: it is offered so that the set knows it, and the
 // verdicts are dropped. What lies after is decided then. A set that knows no partition whole that the shard owns, or
-// not all of them, is filled anew.
+// not all of them, is filled again.
 func (s *Shard) catchUp(queued bool) error {
 	links, kept := s.finder.Linked(), s.finder.Kept()
 	set := make([]uint64, s.settings.Partitions)
@@ -257,7 +257,7 @@ func (s *Shard) replayAll(from, to []uint64, how offered, then func() error) err
 	return next()
 }
 
-// replayUnsent sends once more the links of partitions' records that are decided, as far as they may not have been
+// replayUnsent sends again the links of partitions' records that are decided, as far as they may not have been
 // taken in.
 func (s *Shard) replayUnsent(partitions []weburl.Partition, then func() error) error {
 	if len(partitions) == 0 {

@@ -82,7 +82,7 @@ func (s *Shard) whenStarved() {
 	}
 }
 
-// waits tells whether pages are queued that the shard does not wait for in vain.
+// waits tells whether pages are queued that the shard may still fetch.
 func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 }
 
 // Idle tells whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way to

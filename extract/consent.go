@@ -10,8 +10,8 @@ import (
 // maxLicenses bounds the licenses that are taken from a header, and from a document.
 const maxLicenses = 4
 
-// heed takes what a header says about use, but for X-Robots-Tag.
-func (page *Page) heed(header http.Header, own weburl.URL) {
+// readSignals takes what a header says about use, but for X-Robots-Tag.
+func (page *Page) readSignals(header http.Header, own weburl.URL) {
 	for _, name := range []string{consent.ContentUsage, consent.ContentSignal, consent.TDMReservation, consent.TDMPolicy} {
 		for _, value := range header.Values(name) {
 			page.Signals = page.Signals.With(consent.Header, name, value)

@@ -11,16 +11,14 @@
 // a, area, link (but dns-prefetch and preconnect, which name only a host), frame, iframe, embed,
 // object, img, input, source, audio, video, track, script, svg's a, image, use, feImage and script, background
 // attributes, srcset and imagesrcset, meta refresh. So do data-src, data-original, data-lazy-src,
-// data-srcset and data-lazy-srcset, which scripts read, and what a style sheet refers to with @import and url(…): a sheet of
-// its own, a style element or a style attribute. Forms and citations don't. Tags are read as the
-// HTML standard's tokenizer reads them, svg and math included, but no tree is built: a tag counts
-// also where a browser would drop it. testdata/markup.json holds some hundred pieces of markup with
-// the links that an independent parser finds; TestMarkup names each difference. Links in a Link or
-// Refresh header come first. A reference is resolved against the first base element that has an
-// href, wherever it stands, else against the page's URL, and put into the canonical form of package
-// weburl. A query is encoded as UTF-8, also on a page in another character set, where a browser
-// would use that. Each URL comes once, with the relation of its first occurrence; the page's own URL
-// does not come at all.
+// data-srcset and data-lazy-srcset, which scripts read, and what a style sheet refers to with @import and url(…): a
+// sheet of its own, a style element or a style attribute. Forms and citations don't. Tags are read as the HTML
+// standard's tokenizer reads them, svg and math included, but no tree is built: a tag counts also where a browser would
+// drop it. testdata/markup.json holds some hundred pieces of markup with the links that an independent parser finds;
+// TestMarkup names each difference. Links in a Link or Refresh header come first. A reference is resolved against the
+// first base element that has an href, wherever it stands, else against the page's URL, and put into the canonical form
+// of package weburl. A query is encoded as UTF-8, also on a page in another character set, where a browser would use
+// that. Each URL comes once, with the relation of its first occurrence; the page's own URL does not come at all.
 //
 // # The text
 //

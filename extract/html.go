@@ -354,7 +354,7 @@ func (r *reader) refer(ref []byte, rel weburl.Rel, noFollow bool) {
 		return
 	}
 	if free := cap(r.written) - len(r.written); free < len(ref) && cap(r.written) >= freeBytes {
-		// It is copied once more when the base is known.
+		// It is copied again when the base is known.
 		if more := 3 * int64(cap(r.written)); int64(cap(r.written)) > r.opt.MaxLinkBytes/4 || r.opt.Room(more) != nil {
 			r.page.LinksDropped++
 			return

@@ -35,8 +35,9 @@ type Link struct {
 
 // Page is what a body and its header tell the crawler.
 type Page struct {
-	Kind         Kind
-	Links        []Link     // in order of appearance, the header's first; no URL twice, never the page's own, but for Options.Repeats
+	Kind Kind
+	// in order of appearance, the header's first; no URL twice, never the page's own, but for Options.Repeats
+	Links        []Link
 	LinksDropped int        // references beyond Options.MaxLinks
 	Canonical    weburl.URL // rel=canonical, zero if none
 	NoIndex      bool       // the page asks not to be indexed
@@ -122,7 +123,7 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	page := Page{Kind: KindOf(contentType, body)}
 	p.links.reset(own, &p.opt)
 	page.obeyHeader(header.Values("X-Robots-Tag"), p.opt.Agent)
-	page.heed(header, own)
+	page.readSignals(header, own)
 	canonical := p.links.addHeader(header.Values("Link"), own)
 	if ref := refreshTarget(header.Get("Refresh")); ref != "" {
 		p.links.resolve(own, ref, Link{Rel: weburl.RelRefresh})

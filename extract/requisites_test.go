@@ -9,8 +9,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestEachRequisite holds for each way in which a page says what it needs to be shown that it is found, as that, and that
-// a replayed page asks for what is stored of it.
+// TestEachRequisite holds for each way in which a page says what it needs to be shown that it is found, as that, and
+// that a replayed page asks for what is stored of it.
 func TestEachRequisite(t *testing.T) {
 	const html = "text/html"
 	tests := []struct{ name, kind, body, want string }{

@@ -7,8 +7,8 @@ import "strings"
 const maxErrorText = 4 << 10
 
 // softError says whether a page's title, or a part of it between separators, is one that error
-// pages have, and its text is short enough for one. It errs towards false: a page taken for an error
-// would look unchanged for ever, an error taken for a page is one version too many.
+// pages have, and its text is short enough for one. In doubt it says false: a page taken for an error
+// would look unchanged forever, an error taken for a page is one version too many.
 func softError(title string, textLength int64) bool {
 	if textLength > maxErrorText {
 		return false

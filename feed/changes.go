@@ -61,7 +61,7 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	since, follow := query.Get("since"), query.Get("follow") != "false"
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		since = id // a browser that connects anew
+		since = id // a browser that connects again
 	}
 	site, err := parseSite(query.Get("site"))
 	if err != nil {
@@ -160,8 +160,8 @@ func (l *lines) line(c Change) error {
 	return err
 }
 
-// Lines returns entries that were read one after another as lines of the change feed. since is the reader's place before
-// the first of them.
+// Lines returns entries that were read one after another as lines of the change feed. since is the reader's place
+// before the first of them.
 func Lines(s *store.Store, since Place, entries []Entry) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		at := Place{slices.Clone(since.At), since.floor}

@@ -148,8 +148,8 @@ func TestRefusedCursors(t *testing.T) {
 }
 
 // TestFirstPassAfterTheHorizon has a client read from the beginning what the log has forgotten the end of a page of. It
-// is cut off before it is past that end, and goes on from the cursor that it has; it is told to resynchronise once an end
-// is forgotten that it might have had to hear of.
+// is cut off before it is past that end, and goes on from the cursor that it has; it is told to resynchronise once an
+// end is forgotten that it might have had to hear of.
 func TestFirstPassAfterTheHorizon(t *testing.T) {
 	w := crawled.New(t, 1, 5)
 	address := changesOf(t, w)

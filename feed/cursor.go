@@ -23,8 +23,8 @@ var (
 	ErrBehind = errors.New("feed: the cursor lies outside of what the change log remembers: resynchronise")
 )
 
-// A Place is where a reader of the change log is. A reader that began with nothing has floors until it is past them: ends
-// of pages that were forgotten up to there concern nobody, since it was never told that those pages were there.
+// A Place is where a reader of the change log is. A reader that began with nothing has floors until it is past them:
+// ends of pages that were forgotten up to there concern nobody, since it was never told that those pages were there.
 type Place struct {
 	At    Cursor
 	floor Cursor
@@ -84,8 +84,8 @@ func ParseCursor(text string, partitions int) (Cursor, error) {
 	return place.At, err
 }
 
-// ParsePlace is the inverse of Place.String, for a directory of that many partitions. A cursor's text is a place without
-// floors. Its errors are ErrCursor.
+// ParsePlace is the inverse of Place.String, for a directory of that many partitions. A cursor's text is a place
+// without floors. Its errors are ErrCursor.
 func ParsePlace(text string, partitions int) (Place, error) {
 	if longest := base64.RawURLEncoding.EncodedLen(1 + 4 + (2*partitions+1)*binary.MaxVarintLen64); len(text) > longest {
 		return Place{}, fmt.Errorf("%w: %d bytes: want at most %d", ErrCursor, len(text), longest)

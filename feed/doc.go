@@ -1,9 +1,9 @@
 // Package feed tells what a crawl has stored since a client last asked.
 //
 // The change log of the store is the single source, and a Cursor, a position in each of its partitions,
-// is all that a client has to remember, or a Place, while it reads from the beginning. A Reader reads the log from a cursor on, a Span is the part of it
-// between two, and a Bell wakes those who wait for more. Changes serves the log over HTTP: lines of JSON or
-// Server-Sent Events that say which page became what.
+// is all that a client has to remember, or a Place, while it reads from the beginning. A Reader reads the log from a
+// cursor on, a Span is the part of it between two, and a Bell wakes those who wait for more. Changes serves the log
+// over HTTP: lines of JSON or Server-Sent Events that say which page became what.
 //
 // A cursor older than what the log remembers of ended pages is refused with ErrBehind: such a client has
 // to resynchronise.

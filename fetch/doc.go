@@ -14,7 +14,7 @@
 //
 // Resolve can be called first, so that the caller may ask leave of the address it gives; Fetch then
 // connects to that address and to no other. Guard stands behind every look-up, overrides and literal
-// addresses included, and once more before every connection, so that neither a redirect nor a name
+// addresses included, and again before every connection, so that neither a redirect nor a name
 // server can lead a crawler into the network that it runs in.
 //
 // The response is read into one slice, which is ResponseBytes in the end; the header's strings and,

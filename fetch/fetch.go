@@ -145,7 +145,7 @@ type Fetcher struct {
 	rooms  sync.Pool // of *room
 }
 
-// New returns a Fetcher. It errs if opt.Validate does.
+// New returns a Fetcher, or the error of opt.Validate.
 func New(opt Options) (*Fetcher, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (f *Fetcher) Names() int {
 
 // Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than
 // by an outcome. It returns soon after ctx ends. A request that finds its reused connection closed
-// before any byte of an answer is sent once more over a new one, unless it says Once.
+// before any byte of an answer is sent again over a new one, unless it says Once.
 func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result {
 	r := &Result{URL: req.URL, Started: f.opt.Clock.Now()}
 	x := exchange{f: f, ctx: ctx, req: &req, site: req.URL.Site(), r: r, deadline: f.opt.Clock.Deadline(f.opt.TotalTimeout)}

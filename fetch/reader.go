@@ -86,7 +86,7 @@ const (
 	slowLook = 4 * time.Second
 )
 
-// watch looks whether a response that holds memory comes fast enough, after n bytes more. What our own caps made it
+// watch checks whether a response that holds memory comes fast enough, after n bytes more. What our own caps made it
 // wait does not count.
 func (in *reader) watch(n int, waited time.Duration) error {
 	c := in.x.f.opt.Clock

@@ -26,7 +26,7 @@ type Resolver interface {
 }
 
 // How long a look-up is believed, in machine time, whatever the name server says: not less than
-// minTTL, so that a site is not looked up anew for every page, and not more than maxTTL. A name that
+// minTTL, so that a site is not looked up again for every page, and not more than maxTTL. A name that
 // does not exist is believed for at most maxNegativeTTL, a failure to find out for failureTTL.
 const (
 	minTTL         = time.Minute

@@ -142,7 +142,7 @@ func (r *Result) Class() string {
 }
 
 // Redirect returns where a response with status 301, 302, 303, 307 or 308 points and whether it says
-// so for good (301, 308). ok is false for every other response and where Location is missing or is no
+// so permanently (301, 308). ok is false for every other response and where Location is missing or is no
 // http or https URL. A redirect is never followed here.
 func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 	switch r.Status {

@@ -37,9 +37,9 @@ const defaultGamma = 100
 //
 // With Auto the number follows the switching curves (see steer), in at most three steps a second, about a balance that
 // is corrected by what it comes to (see lean). With Stable it is the best fixed one. Either grows by half if the queue
-// has long been empty while fetchers were held back, for then the rates measured are those of another time. Until enough
-// is measured, which takes a queue that is not always empty, everything is allowed while no fetcher waits for a place: a
-// crawl that its hosts' politeness or its line limits is never held back.
+// has long been empty while fetchers were held back, for then the rates measured are those of another time. Until
+// enough is measured, which takes a queue that is not always empty, everything is allowed while no fetcher waits for a
+// place: a crawl that its hosts' politeness or its line limits is never held back.
 //
 // A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero
 // value is not usable; see NewController. It is not safe for concurrent use.
@@ -280,8 +280,8 @@ func (c *Controller) lean() {
 }
 
 // What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
-// events. A plan is for rates that are not further off than by the factor drift, and is rebuilt no
-// sooner than after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
+// events. A plan is for rates that are not further off than by the factor drift, and is rebuilt
+// not before after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
 // largest takes some 50 ms to compute.
 const (
 	memory       = 5.0

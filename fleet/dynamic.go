@@ -51,7 +51,7 @@ func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)
 }
 
-// dynamic solves for n fetchers, but for no more than are of use. Once more are available than the
+// dynamic solves for n fetchers, but for no more than are of use. Again are available than the
 // policy ever turns on, in any state, further ones change nothing.
 func (m Model) dynamic(n int, solve func(p process, fixed int) (solution, error)) (Dynamic, error) {
 	fixed, err := m.Best(Exponential())
@@ -172,7 +172,7 @@ func (d Dynamic) Rest(queue, k int) int {
 	return n
 }
 
-// Improvement returns how much dearer a fixed number of fetchers is: (C_s−C_d)/C_d of Tables 1.2 and
+// Improvement returns how much more expensive a fixed number of fetchers is: (C_s−C_d)/C_d of Tables 1.2 and
 // 1.3, as a fraction of the dynamic cost.
 func (d Dynamic) Improvement(fixed Static) float64 {
 	if d.Cost == 0 {

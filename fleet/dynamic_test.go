@@ -50,8 +50,8 @@ func TestMethodsAgree(t *testing.T) {
 	}
 }
 
-// TestLaws holds what needs no reference: costs add up, what comes in goes out, switching is no dearer
-// than not switching, more available is no dearer, and beyond what is ever turned on the same; a
+// TestLaws holds what needs no reference: costs add up, what comes in goes out, switching is no more expensive
+// than not switching, more available is no more expensive, and beyond what is ever turned on the same; a
 // larger γ costs more, never more than in proportion.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -38,7 +38,7 @@ type chain struct {
 	to    []float64 // rate from each state to the reference
 	from  []float64 // rate from the reference to each state
 	cost  []float64 // of the state and of the excursions to what is eliminated
-	spent []float64 // time, likewise
+	spent []float64 // time, of the state and of the same excursions
 	out   []float64 // rate at which a state is left, as it is eliminated
 }
 

@@ -147,7 +147,7 @@ func (m Model) search(best Static, service Service) (Static, error) {
 	return best, nil
 }
 
-// LargeQueue returns the number of fetchers that is best as K grows without end, (1.12): of μ/λ
+// LargeQueue returns the number of fetchers that is best as K grows forever, (1.12): of μ/λ
 // rounded up and down the one with the lower limit cost, γ(1−ρ) below load 1 and μ(ρ−1) above it, and up if they tie.
 // The model's queue plays no part but must be valid.
 func (m Model) LargeQueue() (int, error) {

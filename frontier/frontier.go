@@ -10,7 +10,7 @@ import (
 
 // Frontier holds the sites of a crawl and decides which page is fetched next. Its memory grows with
 // the number of sites that have pages, not with the number of pages. It is not safe for concurrent
-// use. Times that are passed to it should not go back; if one does, the latest is used in its stead.
+// use. Times that are passed to it should not go back; if one does, the latest is used instead.
 type Frontier struct {
 	options Options
 	share   int // Options.DiscoveryShare in millionths
@@ -146,7 +146,7 @@ func (f *Frontier) changed(s *site, now instant) {
 }
 
 // RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none;
-// longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched anew before the
+// longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched again before the
 // site's next page; but where the host's gate stays shut until then, one that was just fetched still
 // holds for an hour after the gate opens. For a page with Robots set, call it before Done, so that
 // the gate which Done returns knows the Crawl-delay.
@@ -169,9 +169,9 @@ func (s *site) cover(now instant) {
 	}
 }
 
-// RobotsUnreachable tells that the site's robots.txt could not be had (no answer, or a 5xx): nothing
+// RobotsUnreachable tells that the site's robots.txt could not be fetched (no answer, or a 5xx): nothing
 // of the site is fetched until retry, and then robots.txt first. Its pages stay queued; shelved says
-// that nobody has to wait for them: Stats counts them apart until robots.txt can be had.
+// that nobody has to wait for them: Stats counts them apart until robots.txt can be fetched.
 func (f *Frontier) RobotsUnreachable(site weburl.Site, retry time.Time, shelved bool, now time.Time) {
 	s := f.lookup(site, f.tick(now))
 	s.failures += min(1, math.MaxInt32-s.failures)

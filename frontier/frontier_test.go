@@ -271,7 +271,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // TestReadsPastWhatIsHandedOut has pages come in before one that is handed out and not committed, so
-// that the window moves back and its stored entry is read once more.
+// that the window moves back and its stored entry is read again.
 func TestReadsPastWhatIsHandedOut(t *testing.T) {
 	const site = weburl.Site("http://a.example")
 	now := time.Unix(1_000_000_000, 0)

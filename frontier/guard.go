@@ -40,7 +40,7 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Guard holds the limits that keep a crawl out of traps: sites that make up URLs without end. A
+// Guard holds the limits that keep a crawl out of traps: sites that make up URLs forever. A
 // limit of 0 is none, so the zero Guard admits everything.
 //
 // Mazes of query parameters (session identifiers that change with every page, sort orders times

@@ -15,7 +15,7 @@ type Manners struct {
 }
 
 // interval returns the least wait between two requests, where it is delay for all sites. A budget is
-// kept as an interval, and so by the gate that every fetch stores: no restart begins a day anew.
+// kept as an interval, and so by the gate that every fetch stores: no restart begins a day again.
 func (m *Manners) interval(delay time.Duration) time.Duration {
 	if m == nil {
 		return delay

@@ -11,7 +11,7 @@ import (
 	"freshet/weburl"
 )
 
-// model is what a Frontier promises, worked out anew for every question by looking at everything.
+// model is what a Frontier promises, worked out again for every question by looking at everything.
 type model struct {
 	o     Options
 	now   instant
@@ -30,7 +30,7 @@ type modelSite struct {
 	queues [2][]Entry // sorted; what Next may hand out
 	robots instant
 	retry  instant
-	failed int // times in a row that its robots.txt could not be had
+	failed int // times in a row that its robots.txt could not be fetched
 }
 
 type modelHost struct {
@@ -440,7 +440,7 @@ func (c *machine) block(t *rapid.T) {
 	h.gate = c.f.Block("a.example", h.blocked.time(), c.m.now.time())
 }
 
-// restart makes the frontier anew from the queues: what is in flight or not committed is queued.
+// restart makes the frontier again from the queues: what is in flight or not committed is queued.
 func (c *machine) restart(t *rapid.T) {
 	for _, p := range append(c.m.out, c.m.done...) {
 		if !p.Robots {

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// Page is what Next hands out: a page, or the robots.txt that has to be had before it. It is given
+// Page is what Next hands out: a page, or the robots.txt that has to be fetched before it. It is given
 // back by exactly one of Done, Drop and Return, or by a Bind that is refused.
 type Page struct {
 	Site        weburl.Site
@@ -17,7 +17,7 @@ type Page struct {
 	Fingerprint weburl.Fingerprint // 0 if Robots
 	Cash        float64
 	Robots      bool // fetch the site's robots.txt; a page's request comes later
-	Failures    int  // how often in a row the site's robots.txt could not be had, if Robots
+	Failures    int  // how often in a row the site's robots.txt could not be fetched, if Robots
 	Continues   bool // goes on the connection which the site's last request left open
 }
 
@@ -28,7 +28,8 @@ type Answer struct {
 	Kept       bool          // the connection is open for another request
 	Failed     bool          // the host could not serve: no answer, time-out, 429, 503; it backs off
 	RetryAfter time.Duration // what it asked for; 0 or negative: nothing
-	Unheard    bool          // nobody knows whether the host got the request: it has its interval, the page its place in the queue
+	// nobody knows whether the host got the request: it has its interval, the page its place in the queue
+	Unheard bool
 }
 
 // whole is one choice, in the millionths that Frontier.owed counts.
@@ -56,13 +57,13 @@ const whole = 1_000_000
 // Among the pages that may go, those on an open connection go first, in the order in which their
 // connections became free. Then, if both a due and a new page may go, the due one goes, except that
 // new pages get DiscoveryShare of these choices, evenly spread: of n choices in a row the floor of
-// n × share or one more. Choices with one kind at hand don't count. Among due pages the longest
+// n × share or one more. Choices with only one kind available don't count. Among due pages the longest
 // overdue goes first, among new ones that of the site with the highest priority, equal ones by lowest
 // site name. The same calls with the same arguments give the same pages.
 //
 // So a due page waits for its host's gate, for due pages that were due before it, and for the share
 // of the new. A new page waits for pages of sites with a higher priority; with a positive Delay these
-// are never at hand all the time, so that enough fetchers reach every site, while with no Delay the
+// are never available all the time, so that enough fetchers reach every site, while with no Delay the
 // ordering alone says whether a site of low priority ever gets its turn.
 //
 // Next takes O(log hosts), and a Read for every eighth page. With AddressDelay, the hosts that wait
@@ -152,7 +153,7 @@ func (h *host) mayGo(slot int, now instant) bool {
 	return h.opens() <= now && s.opens(now) <= now
 }
 
-// prefer says which kind goes when these are at hand.
+// prefer says which kind goes when these are available.
 func (f *Frontier) prefer(fresh, due bool) Kind {
 	if due && !(fresh && f.owed+f.share >= whole) {
 		return KindDue
@@ -280,7 +281,7 @@ func (f *Frontier) Return(p Page, now time.Time) {
 }
 
 // putBack puts a page back into its queue: at its head, unless it was Moved while it was handed out. So the
-// queue is read anew.
+// queue is read again.
 func (f *Frontier) putBack(s *site, p Page) {
 	if !p.Robots && s.untake(p.Fingerprint, p.Kind) {
 		s.window(p.Kind).rewind()

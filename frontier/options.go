@@ -37,7 +37,7 @@ type Options struct {
 	Manners func(weburl.Site) *Manners
 }
 
-// DefaultShare is the DiscoveryShare of a crawl that is not told otherwise.
+// DefaultShare is the default DiscoveryShare.
 const DefaultShare = 0.2
 
 // Validate returns all that is wrong with the options, or nil.

@@ -116,8 +116,8 @@ func TestParseOrdering(t *testing.T) {
 	}
 }
 
-// TestRequisitesGoFirst holds that no page goes before a requisite, in its site or among sites, by the orderings that go
-// by depth or cash.
+// TestRequisitesGoFirst holds that no page goes before a requisite, in its site or among sites, by the orderings that
+// go by depth or cash.
 func TestRequisitesGoFirst(t *testing.T) {
 	for _, o := range []Ordering{Depth{}, InLinks{}, OPIC{}, Partial{Every{Pages: 1}}} {
 		requisite := PageOrder(o, weburl.Link{Rel: weburl.RelEmbed, Depth: 9})

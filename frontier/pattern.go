@@ -86,7 +86,8 @@ func parsePattern(text string) (Pattern, error) {
 	}
 	name, below := strings.CutPrefix(text, ".")
 	u, err := weburl.Parse("http://" + name + "/")
-	other := err == nil && !below && (u.Host() == "*" || strings.ContainsAny(u.Host()[:1], ".(~")) // behind a newline, or in another script
+	// behind a newline, or in another script
+	other := err == nil && !below && (u.Host() == "*" || strings.ContainsAny(u.Host()[:1], ".(~"))
 	if err != nil || other || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
 		return fail("*, HOST, .DOMAIN, a URL's beginning, a SURT prefix or ~ and a regular expression")
 	}

@@ -14,7 +14,7 @@ type SiteInfo struct {
 	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, which costs a Read
 	Cash               float64   // of the new pages together
 	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
-	RobotsRetry        time.Time // its robots.txt could not be had and is not asked for before; zero: it could
+	RobotsRetry        time.Time // its robots.txt could not be fetched and is not asked for before; zero: it could
 	RobotsWatched      bool      // see WatchRobots
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause

@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// Retries say when a page is asked for again that could not be had.
+// Retries say when a page is asked for again that could not be fetched.
 type Retries struct {
 	Most  int           // after a failure
 	First time.Duration // the wait before the first; each further one is twice as long, up to a day

@@ -15,8 +15,8 @@ type site struct {
 	taken      []taken // handed out and not yet Committed or Returned: few
 	cash       float64 // of the new pages
 	robots     instant // until when robots.txt is valid
-	retry      instant // robots.txt could not be had: nothing may be fetched before
-	failures   int32   // times in a row that robots.txt could not be had
+	retry      instant // robots.txt could not be fetched: nothing may be fetched before
+	failures   int32   // times in a row that robots.txt could not be fetched
 	shelved    bool    // see RobotsUnreachable
 	watched    bool    // see WatchRobots
 	crawlDelay time.Duration

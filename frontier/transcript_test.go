@@ -339,7 +339,7 @@ func (w *world) finish() {
 	})
 }
 
-// restart makes the frontier anew from what is stored; requests in flight are lost.
+// restart makes the frontier again from what is stored; requests in flight are lost.
 func (w *world) restart(a args) {
 	w.flights = nil
 	w.now = w.now.Add(a.duration(w.t, "after"))

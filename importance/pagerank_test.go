@@ -53,7 +53,7 @@ func TestKnownRanks(t *testing.T) {
 	}
 }
 
-// TestEquations holds ranks of any graph to PageRank's equations, written out anew, and to their
+// TestEquations holds ranks of any graph to PageRank's equations, written out again, and to their
 // independence of where the iteration started and of the number of workers.
 func TestEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

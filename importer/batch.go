@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// A batch is what has been read and is not in the store yet. It has each page once, so what it does to the rows does not
-// depend on its own order.
+// A batch is what has been read and is not in the store yet. It has each page once, so what it does to the rows does
+// not depend on its own order.
 type batch struct {
 	pages  map[weburl.URL]struct{}
 	found  []store.Record

@@ -44,8 +44,8 @@ func sightings(t *testing.T, random *rand.Rand, n int) []Sighting {
 	return all
 }
 
-// TestBatches holds that what is taken in does not depend on how it is cut into batches, and that an import that was cut
-// off can be done again.
+// TestBatches holds that what is taken in does not depend on how it is cut into batches, and that an import that was
+// cut off can be done again.
 func TestBatches(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))

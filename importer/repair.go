@@ -17,8 +17,8 @@ import (
 
 // Repair makes a data directory work again, whatever was damaged in it, and calls report for everything that it did.
 // What can be read of the database is kept, rows are made to agree with each other, and visits whose rows are lost are
-// read again from their captures. What an operator has taken down stays down: its bytes are taken off the disk once
-// more, should damage have brought them back. The options say how the store is opened. What Repair cannot bring back
+// read again from their captures. What an operator has taken down stays down: its bytes are taken off the disk
+// again, should damage have brought them back. The options say how the store is opened. What Repair cannot bring back
 // the next crawl fetches.
 func Repair(ctx context.Context, dir string, o store.Options, report func(store.Problem)) error {
 	if o.FS == nil {

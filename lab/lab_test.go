@@ -203,7 +203,7 @@ func TestPlots(t *testing.T) {
 	}
 }
 
-// A parameter that a run says anew takes the place of the one that was asked for: JSON keys are unique.
+// A parameter that a run says again takes the place of the one that was asked for: JSON keys are unique.
 func TestParameterReplaces(t *testing.T) {
 	r := Result{Parameters: Row{{"budget", 0}, {"seed", 1}}}
 	r.Parameter("budget", 91.5)

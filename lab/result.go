@@ -26,7 +26,7 @@ func (r *Result) Parameter(name string, value any) {
 	r.Parameters = append(r.Parameters, makeRow([]any{name, value})...)
 }
 
-// Row adds a row: names, in lower case with _ and with their unit at the end, and values by turns.
+// Row adds a row: names, in lower case with _ and with their unit at the end, and values alternately.
 //
 //	out.Row("order", "length", "connections", 64, "duration_s", 187542.0)
 //

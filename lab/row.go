@@ -21,11 +21,11 @@ type Field struct {
 	Value any
 }
 
-// makeRow returns the row of names and values by turns. An Interval makes two columns: the mean under
+// makeRow returns the row of alternately names and values. An Interval makes two columns: the mean under
 // its name, and half the interval's width under the name with "_ci".
 func makeRow(pairs []any) Row {
 	if len(pairs)%2 != 0 {
-		panic(fmt.Sprintf("lab: Row: %d names and values: want them by turns", len(pairs)))
+		panic(fmt.Sprintf("lab: Row: %d names and values: want them alternately", len(pairs)))
 	}
 	row := make(Row, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

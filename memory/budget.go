@@ -151,7 +151,7 @@ type Holding struct {
 	bytes int64
 }
 
-// Hold returns a holding of nothing yet.
+// Hold returns an empty holding.
 func (a *Account) Hold() *Holding { return &Holding{a: a} }
 
 // Bytes returns how many bytes are held.

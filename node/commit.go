@@ -10,7 +10,8 @@ import (
 	"freshet/store"
 )
 
-// group is some records of a shard that are made durable at once, the visits of those that are of one, and what came of it.
+// group is some records of a shard that are made durable at once, the visits of those that are of one, and what came of
+// it.
 type group struct {
 	mail    *mailbox // of whose records they are
 	appends []crawl.Append

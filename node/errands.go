@@ -17,7 +17,7 @@ import (
 // What a shard's seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set
 // that turns out to be damaged is made again from the page table at once: the shard does not hear of it.
 
-// mostErrands is how many errands the shard may ask for beforehand.
+// mostErrands is how many errands the shard may ask for in advance.
 const mostErrands = 4
 
 // openSeen opens the shard's seen test.
@@ -86,7 +86,7 @@ func (l *loop) mendSeen() error {
 
 var errClosed = errors.New("crawl: it is closed")
 
-// rebuild makes the set anew as the shard asks for it: again, because the scope has changed, or at the start.
+// rebuild rebuilds the set when the shard asks for it: at the start, or because the scope has changed.
 func (l *loop) rebuild(known crawl.Rebuild, again bool) {
 	l.warnOfRebuild(again)
 	if err := l.fillSeen(known); err != nil {
@@ -108,7 +108,7 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 	}
 }
 
-// fillSeen makes the set anew from the page table. What memory that has taken goes back to the system: the
+// fillSeen rebuilds the set from the page table. What memory that has taken goes back to the system: the
 // crawl would hold it for minutes.
 func (l *loop) fillSeen(known crawl.Rebuild) error {
 	if !l.store.Start().Fresh {

@@ -71,7 +71,8 @@ func TestPageThatKills(t *testing.T) {
 	if kills != crawl.MaxStrikes {
 		t.Errorf("%d kills, want %d", kills, crawl.MaxStrikes)
 	}
-	want := slices.DeleteFunc(web.want(), func(url string) bool { return url == killer.String() }) // others link to its children too
+	// others link to its children too
+	want := slices.DeleteFunc(web.want(), func(url string) bool { return url == killer.String() })
 	if diff := cmp.Diff(want, stored(t, o)); diff != "" {
 		t.Errorf("stored pages (-want +got):\n%s", diff)
 	}

@@ -46,7 +46,7 @@ func cashHeld(t *testing.T, o Options) (held float64) {
 	return held
 }
 
-// revisitPages lets a crawl go on, and visit pages once more.
+// revisitPages lets a crawl go on, and visit pages again.
 func revisitPages(t *testing.T, o Options, pages ...string) {
 	t.Helper()
 	e, err := Open(o)
@@ -98,7 +98,7 @@ func TestCashIsConserved(t *testing.T) {
 	}
 }
 
-// TestCashSurvivesKills kills a crawl, and its going on with a page to visit once more, after each of its records:
+// TestCashSurvivesKills kills a crawl, and its going on with a page to visit again, after each of its records:
 // what comes after hands on what had not come to the links, and nothing twice.
 func TestCashSurvivesKills(t *testing.T) {
 	o := ringOptions(t, "opic")

@@ -50,7 +50,8 @@ type Options struct {
 	PerConnection int           // k: requests on one connection back to back; default 1
 	Connections   int           // r: the most fetches at once; default 256
 	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
-	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: a hundred times as many as are processed.
+	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: a hundred times as many as are
+	// processed.
 	Gamma float64
 
 	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
@@ -76,7 +77,7 @@ type Options struct {
 	WARCLevel *int
 	OnRecord  func(p weburl.Partition, number uint64, record []byte)
 	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
-	// one goroutine at a time; after a crash, of those that were not decided once more.
+	// one goroutine at a time; after a crash, of those that were not decided again.
 	OnLinks func(links []weburl.Link)
 
 	TLSConfig *tls.Config // base of every handshake's configuration; nil for the system's roots
@@ -89,10 +90,11 @@ type Options struct {
 	Segments *segments.Segments // where closed WARC files are kept, if not in Dir
 	MinFree  int64              // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
-	DiscoveryShare *float64       // share of the requests owed to new pages; nil: 0.2
-	Refresh        *crawl.Refresh // keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
-	// Weights says what pages are worth, as crawl.Refresh has it, at a time and for a crawl of so many live pages. It is
-	// asked when Refresh.Reweigh wants it, beside the crawl and by several goroutines; required then.
+	DiscoveryShare *float64 // share of the requests owed to new pages; nil: 0.2
+	// keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
+	Refresh *crawl.Refresh
+	// Weights says what pages are worth, as crawl.Refresh has it, at a time and for a crawl of so many live pages. It
+	// is asked when Refresh.Reweigh wants it, beside the crawl and by several goroutines; required then.
 	Weights func(ctx context.Context, now time.Time, pages int64) (crawl.Reweighed, error)
 	Version string // of the program, for warcinfo
 

@@ -21,7 +21,7 @@ import (
 )
 
 // TestRank has a crawl that asks for nothing weigh its pages: by the ranks of the links that the web has, none nothing,
-// in the mean 1.
+// on average 1.
 func TestRank(t *testing.T) {
 	web := newTestWeb(t, 2, 40)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -175,8 +175,9 @@ func fillStore(b *testing.B, dir string, waiting int) {
 	}
 }
 
-// TestReweigh has a running crawl of one shard and of two ask what its pages are worth: when it begins, then again. What
-// it is told counts for the pages that there are, for those that come, and in what it expects; a failure changes nothing.
+// TestReweigh has a running crawl of one shard and of two ask what its pages are worth: when it begins, then again.
+// What it is told counts for the pages that there are, for those that come, and in what it expects; a failure changes
+// nothing.
 func TestReweigh(t *testing.T) {
 	web := newTestWeb(t, 2, 40)
 	for _, shards := range []int{1, 2} {

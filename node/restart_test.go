@@ -20,7 +20,7 @@ import (
 
 // TestRestartRecallsCash crawls a site where each page links to the forty after it, stops, and goes on for
 // five pages. A crawl that had forgotten what it told would tell all of the forty pages that wait of the
-// first link to them, once more; one that recalls it tells those of few links, when these have doubled.
+// first link to them, again; one that recalls it tells those of few links, when these have doubled.
 func TestRestartRecallsCash(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var page int

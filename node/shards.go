@@ -16,7 +16,7 @@ import (
 )
 
 // Several shards of one node have a loop and a seen test each, and a part of the partitions. All else they share. Which
-// shard has which partition is said anew at each start; a shard fills its set from the page table where that does not
+// shard has which partition is said again at each start; a shard fills its set from the page table where that does not
 // know a partition.
 
 // several tells whether there is more than one shard, here or elsewhere.

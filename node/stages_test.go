@@ -217,7 +217,7 @@ func (p *stagePage) seen(b *testing.B) {
 	}
 }
 
-// compress makes the three members of a page's capture, digests at hand.
+// compress makes the three members of a page's capture, whose digests are known.
 func (p *stagePage) compress(b *testing.B) {
 	encoder := warc.NewEncoder(warc.FastLevel)
 	request := []byte("GET / HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: freshet\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br\r\n\r\n")

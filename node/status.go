@@ -34,11 +34,12 @@ type Status struct {
 	Summary
 	State string `json:"state"` // crawling, stopping
 	// ClockRate is in seconds of the crawl's clock a second; all times and rates here are by that clock.
-	ClockRate    float64     `json:"clock_rate"`
-	Connections  int         `json:"connections_active"`
-	SitesReady   int         `json:"sites_ready"`
-	SitesWaiting int         `json:"sites_waiting"`
-	NextRequestS float64     `json:"next_request_in_s"` // of the first host that waits, if there is nothing to do before; else 0
+	ClockRate    float64 `json:"clock_rate"`
+	Connections  int     `json:"connections_active"`
+	SitesReady   int     `json:"sites_ready"`
+	SitesWaiting int     `json:"sites_waiting"`
+	// of the first host that waits, if there is nothing to do before; else 0
+	NextRequestS float64     `json:"next_request_in_s"`
 	QueuedNew    int64       `json:"queued_new"`
 	QueuedDue    int64       `json:"queued_due"`
 	Processing   int         `json:"pages_processing"` // fetched, not yet on disk
@@ -47,11 +48,12 @@ type Status struct {
 	Changed      int64       `json:"changed"`
 	// Audits are visits without the validators of a copy that has some, answered in full; Lies those that found another
 	// content under the same validator.
-	Audits       int64            `json:"validator_audits"`
-	Lies         int64            `json:"validator_lies"`
-	Errors       map[string]int64 `json:"errors"`              // fetches that brought no page, by class
-	Refused      map[string]int64 `json:"refused"`             // links and pages that a gate refused, by reason
-	Background   map[string]int64 `json:"background_failures"` // by work: what failed beside the crawl, and is tried again
+	Audits  int64            `json:"validator_audits"`
+	Lies    int64            `json:"validator_lies"`
+	Errors  map[string]int64 `json:"errors"`  // fetches that brought no page, by class
+	Refused map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
+	// by work: what failed beside the crawl, and is tried again
+	Background   map[string]int64 `json:"background_failures"`
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast

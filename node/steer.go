@@ -61,7 +61,7 @@ func (n *Node) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	return r.Count, err
 }
 
-// Purge takes a page down for good, in every crawl of the directory: its versions, visits and links go at once, a
+// Purge takes a page down permanently, in every crawl of the directory: its versions, visits and links go at once, a
 // tombstone keeps it from being found again, and soon after its bytes are in no file of the directory any more; see
 // store.Store.BeginPurge. It returns crawl.ErrUnknown for a page that is not known.
 func (n *Node) Purge(u weburl.URL) error {
@@ -106,10 +106,10 @@ func (n *Node) Ping(urls []weburl.URL) (taken int64, refused map[string]string, 
 }
 
 // Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope,
-// rules and requisites, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything else of opt is
-// ignored. If something is wrong with it nothing has changed. Pages that are queued and no longer belong to the crawl
-// are refused on their turn; a wider scope takes in links that are found from now on, and those found before at the
-// next Run.
+// rules and requisites, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything
+// else of opt is ignored. If something is wrong with it nothing has changed. Pages that are queued and no longer belong
+// to the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those found
+// before at the next Run.
 func (n *Node) Reload(opt Options) error {
 	n.reloading.Lock()
 	defer n.reloading.Unlock()

@@ -327,7 +327,7 @@ func reload(t *testing.T, shards int) {
 	if err := e.Recrawl(mustParse(t, "http://h1.test/")); err != nil {
 		t.Fatal(err)
 	}
-	// Its links were refused, not forgotten: they are found anew.
+	// Its links were refused, not forgotten: they are found again.
 	await(t, e, "what was excluded is crawled", func() bool { return e.Status().Pages >= 11+11 })
 }
 

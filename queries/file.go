@@ -94,8 +94,8 @@ func list(fsys vfs.FS, dir string) ([]string, error) {
 	return names, err
 }
 
-// filesIn returns the files of a log, the oldest first. Copies that one has left who died before they had taken a file's
-// place are deleted.
+// filesIn returns the files of a log, the oldest first. Copies that one has left who died before they had taken a
+// file's place are deleted.
 func filesIn(fsys vfs.FS, dir string) (files []File, err error) {
 	names, err := list(fsys, dir)
 	if err != nil {

@@ -8,10 +8,10 @@
 //
 //   - Sweep is for as many tasks as slots: one pass over both in time order, exact if all can be placed.
 //   - Regret is for any numbers: two heaps of offers, each of which knows what taking it back would cost.
-//   - Restricted adds tasks that may not use every slot (forbidden windows, certain crawlers): it mends
+//   - Restricted adds tasks that may not use every slot (forbidden windows, certain crawlers): it repairs
 //     Regret's schedule by shortest augmenting paths, found by sweeps, and stays exact.
 //   - Spaced keeps the crawls of a site apart. That couples tasks beyond what is known to be solvable
-//     fast; it mends an exact schedule by moves and swaps, and what it costs can be held against that
+//     fast; it repairs an exact schedule by moves and swaps, and what it costs can be held against that
 //     schedule's cost, a lower bound.
 //
 // Solve picks Sweep or Regret. Times are in seconds and finite. Everything is deterministic, without

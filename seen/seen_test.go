@@ -106,7 +106,7 @@ func TestNewOnceInOrderOfDiscovery(t *testing.T) {
 }
 
 // TestCashComesInLots holds that the links of a page are summed, that a known page hears of its cash when
-// that has doubled, and of nothing in between.
+// that has doubled, and not before.
 func TestCashComesInLots(t *testing.T) {
 	test := open(t, Options{Cash: true})
 	first, second := page(1), page(1)

@@ -8,7 +8,7 @@ import (
 
 // sites remembers the partitions of sites: to look a site up in the list of public suffixes takes longer than all the
 // rest of a link's test. That one of a million sites is taken for another that is remembered has a probability of one
-// in a billion; its URLs would be looked for in the other's partition, and be new once more.
+// in a billion; its URLs would be looked for in the other's partition, and be new again.
 type sites struct {
 	home  func(weburl.Site) weburl.Partition
 	seed  maphash.Seed

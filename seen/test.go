@@ -45,13 +45,14 @@ type Verdict struct {
 
 // Options say how a Test works. A zero field stands for its default.
 type Options struct {
-	FS           vfs.FS        // where the set lives; default the machine's file system
-	CacheEntries int           // slots of the cache; default 65536
-	BufferLinks  int           // links that may wait for a Drain; default see Room
-	BufferBytes  int64         // bytes that they may take; default 256 for each of Room, which is twice what usual ones take
-	DrainLinks   int           // links in doubt that make a Drain due when waiting joins few; default half of Room
-	MaxWait      time.Duration // age at which what waits makes a Drain due; default 100 ms
-	Partitions   int           // of the store; a set made with another number is lost; default 16
+	FS           vfs.FS // where the set lives; default the machine's file system
+	CacheEntries int    // slots of the cache; default 65536
+	BufferLinks  int    // links that may wait for a Drain; default see Room
+	// bytes that they may take; default 256 for each of Room, which is twice what usual ones take
+	BufferBytes int64
+	DrainLinks  int           // links in doubt that make a Drain due when waiting joins few; default half of Room
+	MaxWait     time.Duration // age at which what waits makes a Drain due; default 100 ms
+	Partitions  int           // of the store; a set made with another number is lost; default 16
 	// Home tells in which partition of the store a site lies; default Site.Partition.
 	Home   func(weburl.Site) weburl.Partition
 	Logger *slog.Logger // hears of a damaged set; default discards
@@ -71,8 +72,9 @@ const (
 	// the default room for a link, with a URL of twice the usual length.
 	waitingBytes = 128
 	usualBytes   = 256
-	// The room for links grows with the set by default: the more is known, the farther apart lie the places that a Drain
-	// looks at, and the more links it should decide at once. It takes a third of a byte for each known URL, texts apart.
+	// The room for links grows with the set by default: the more is known, the farther apart lie the places that a
+	// Drain looks at, and the more links it should decide at once. It takes a third of a byte for each known URL, texts
+	// apart.
 	leastRoom, mostRoom = 1 << 17, 1 << 22
 	knownPerLink        = 400
 )
@@ -354,7 +356,7 @@ const rebuildBatch = 1 << 16
 
 // Rebuild replaces the set by the URLs that known yields, of which URL, Fingerprint and Depth count, and
 // its marks: known must hold all that was discovered up to them. What waits for a Drain goes on waiting.
-// The new set is durable when Rebuild returns. It also mends a Test whose Drain or Keep fails because
+// The new set is durable when Rebuild returns. It also repairs a Test whose Drain or Keep fails because
 // the set is damaged. After an error or a crash the set is lost again. A URL may come more than once.
 // Memory does not depend on the number of URLs, but for what the set itself keeps of them.
 func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {

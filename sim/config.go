@@ -11,9 +11,10 @@ import (
 
 // Config says which web to compute. A zero field stands for its default.
 type Config struct {
-	Seed  uint64    `json:"seed"`
-	Sites int       `json:"sites"` // default 8, which has every habit once; at most 10,000
-	Pages int       `json:"pages"` // of all sites together, dead and unborn ones included; default 4000; at least 5 a site
+	Seed  uint64 `json:"seed"`
+	Sites int    `json:"sites"` // default 8, which has every habit once; at most 10,000
+	// of all sites together, dead and unborn ones included; default 4000; at least 5 a site
+	Pages int       `json:"pages"`
 	Start time.Time `json:"start"` // when the pages have their first version; default the clock's time
 	Bytes int       `json:"bytes"` // median text of a page; default 16,000
 

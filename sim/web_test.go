@@ -47,7 +47,7 @@ func web(t testing.TB, elapsed time.Duration, change func(*Config)) *Web {
 	return w
 }
 
-// get asks a web without a network. headers are names and values by turns.
+// get asks a web without a network. headers are alternately names and values.
 func get(t testing.TB, w *Web, url string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, url, nil)

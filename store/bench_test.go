@@ -42,7 +42,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyFetched measures apply alone, of pages whose rows are at hand.
+// BenchmarkApplyFetched measures apply alone, of pages whose rows are in memory.
 func BenchmarkApplyFetched(b *testing.B) {
 	o := storetest.Options(nil)
 	o.Partitions = 16

@@ -52,7 +52,7 @@ type fullDisk struct {
 	ballast bool
 
 	mu   sync.Mutex
-	left int // writes; negative: without end
+	left int // writes; negative: no limit
 }
 
 func (d *fullDisk) set(writes int) {

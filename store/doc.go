@@ -1,8 +1,8 @@
 // Package store keeps a crawl in a data directory and loses nothing of it.
 //
 // A directory holds a key-value database and WARC files. The database is divided into partitions by
-// registrable domain, and the state of a partition is what its typed records (Discovered, Fetched,
-// Planned, …), applied in order by one deterministic function, make of nothing: page rows with their
+// registrable domain, and the state of a partition is the result of applying its typed records
+// (Discovered, Fetched, Planned, …) in order, by one deterministic function, to an empty state: page rows with their
 // two queues, visits, versions, out-links, the change log, sites, politeness gates, totals. The batch
 // that changes the state holds the record too, so that everything derived from a crawl can read the
 // records in order, keep a Mark, and be rebuilt. Records that all consumers have passed are trimmed.
@@ -22,8 +22,8 @@
 // disk: close it and open it again. Some disk space is held back so that a full disk
 // (ErrDiskFull) still lets it end in order.
 //
-// Below it, store/retain lets go of the past and takes down what is purged, store/repair verifies a directory and mends
-// it, store/transfer takes it elsewhere. They work with Inside (inside.go), which nobody else asks for.
+// Below it, store/retain lets go of the past and takes down what is purged, store/repair verifies a directory and
+// repairs it, store/transfer takes it elsewhere. They work with Inside (inside.go), which nobody else asks for.
 //
 // The formats are in docs/format: keys.md, records.md, partition.md, warc.md. Start reading at
 // commit.go (CommitPages), then apply.go and fate.go.

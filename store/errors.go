@@ -25,7 +25,7 @@ var (
 	ErrDiskFull = format.ErrDiskFull
 )
 
-// Problem is something that is wrong with a directory, or was, and is mended.
+// Problem is something that is wrong with a directory, or was, and is repaired.
 type Problem struct {
 	Place string // a URL, site, file or partition
 	Text  string

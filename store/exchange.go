@@ -17,7 +17,7 @@ import (
 // Arrived takes in links that records of partition From have brought. It changes no page: that is decided when the
 // links have passed the seen test, as with those of any other record. A Record that is not above that of the last
 // Arrived of the same partition notes nothing. Where From is the partition itself the links are of its own pages, for
-// others, and offered once more.
+// others, and offered again.
 type Arrived struct {
 	Partition weburl.Partition `cbor:"-"`
 	From      weburl.Partition `cbor:"1,keyasint,omitempty"`

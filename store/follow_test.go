@@ -204,8 +204,8 @@ func TestFollowPurge(t *testing.T) {
 	}
 }
 
-// TestDirectoryOfCluster holds that a cluster's directory is written by no crawl of one machine, and can be checked; and
-// that one which was crawled alone is not taken into a cluster.
+// TestDirectoryOfCluster holds that a cluster's directory is written by no crawl of one machine, and can be checked;
+// and that one which was crawled alone is not taken into a cluster.
 func TestDirectoryOfCluster(t *testing.T) {
 	o := logged(&memoryLog{})
 	s := storetest.Open(t, o)

@@ -165,7 +165,7 @@ func (in Inside) OnPurge(ctx context.Context, hit func(url string) bool) error {
 // Begun returns the purges that are not finished, of all crawls.
 func (in Inside) Begun() ([]Purging, error) { return in.begun() }
 
-// BeginAgain has the next end of all purges take p off the disk once more.
+// BeginAgain has the next end of all purges take p off the disk again.
 func (in Inside) BeginAgain(p Purging) error { return in.put(p.key(), &p, pebble.Sync) }
 
 // End says that nothing of a purge is on the disk any more.

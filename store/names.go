@@ -16,7 +16,8 @@ var topNames = []string{
 	format.SegmentsFile, format.CacheDir + "/",
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
 	format.IndexDir + "/",
-	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", // of the crawl and its daemon
+	// of the crawl and its daemon
+	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock",
 	"cluster.json", // of a node of a cluster
 	"lost+found/",  // of the file system, where the directory is the top of one
 }
@@ -61,7 +62,7 @@ func (in Inside) DropCopies() error {
 	return errors.Join(in.dropFolder(format.TempDir), in.dropFolder(format.AsideDir), in.DropIndexes())
 }
 
-// DropIndexes deletes what was made of the rows to be searched. Who keeps it makes it anew.
+// DropIndexes deletes what was made of the rows to be searched. Who keeps it makes it again.
 func (in Inside) DropIndexes() error { return in.dropFolder(format.IndexDir) }
 
 // dropFolder deletes a folder of the directory, durably, if it is there.

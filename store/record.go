@@ -13,8 +13,8 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is what its records,
-// applied in order, make of nothing.
+// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is the result of
+// applying its records, in order, to an empty state.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -64,8 +64,10 @@ type Discovered struct {
 	New       []NewPage        `cbor:"2,keyasint,omitempty"` // at most 65,536, in order of discovery
 	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
-	ByCash    bool             `cbor:"5,keyasint,omitempty"` // the Order of a known page is that of all the cash it then has: weburl.CashOrder
-	Scoped    Scoped           `cbor:"7,keyasint,omitzero"`  // zero: as before; key 6 is of older records, and says nothing
+	// the Order of a known page is that of all the cash it then has: weburl.CashOrder
+	ByCash bool `cbor:"5,keyasint,omitempty"`
+	// zero: as before; key 6 is of older records, and says nothing
+	Scoped Scoped `cbor:"7,keyasint,omitzero"`
 }
 
 // Scoped says under which scope the links of a partition's stored pages have been offered.
@@ -130,9 +132,10 @@ type Fetched struct {
 	TotalNs     int64  `cbor:"15,keyasint,omitempty"`
 	Address     string `cbor:"16,keyasint,omitempty"` // host:port connected to
 
-	BodyDigest   BodyDigest `cbor:"17,keyasint,omitzero"`  // zero without a body
-	TextDigest   TextDigest `cbor:"18,keyasint,omitzero"`  // zero: the body digest tells changes
-	TextVersion  uint8      `cbor:"35,keyasint,omitempty"` // of the rules that the text digest was made by; others' do not compare
+	BodyDigest BodyDigest `cbor:"17,keyasint,omitzero"` // zero without a body
+	TextDigest TextDigest `cbor:"18,keyasint,omitzero"` // zero: the body digest tells changes
+	// of the rules that the text digest was made by; others' do not compare
+	TextVersion  uint8      `cbor:"35,keyasint,omitempty"`
 	ETag         string     `cbor:"19,keyasint,omitempty"`
 	LastModified string     `cbor:"20,keyasint,omitempty"`
 	NoIndex      bool       `cbor:"21,keyasint,omitempty"`
@@ -155,7 +158,8 @@ type Fetched struct {
 	RetryAt int64           `cbor:"31,keyasint,omitempty"` // 0: the page leaves the queues
 	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
 	Charset string          `cbor:"33,keyasint,omitempty"`
-	Claimed uint8           `cbor:"36,keyasint,omitempty"` // who had claimed that the page has changed, as refresh.Source; 0: nobody
+	// who had claimed that the page has changed, as refresh.Source; 0: nobody
+	Claimed uint8 `cbor:"36,keyasint,omitempty"`
 	// Unconditional says that the page was asked for without the validators of its copy, though it has some:
 	// to see whether they can be trusted, or because they cannot.
 	Unconditional bool `cbor:"37,keyasint,omitempty"`
@@ -241,7 +245,7 @@ type Struck struct {
 	Strikes     uint8              `cbor:"2,keyasint,omitempty"`
 }
 
-// Refused takes a queued page out for good, because a gate will not let it pass (robots.txt, scope).
+// Refused takes a queued page out permanently, because a gate will not let it pass (robots.txt, scope).
 type Refused struct {
 	URL    weburl.URL `cbor:"1,keyasint,omitzero"`
 	At     int64      `cbor:"2,keyasint,omitempty"`
@@ -256,7 +260,7 @@ type Withdrawn struct {
 	Reason      string             `cbor:"3,keyasint,omitempty"`
 }
 
-// Purged takes a page down for good: versions and out-links go, the row stays as a tombstone. With a
+// Purged takes a page down permanently: versions and out-links go, the row stays as a tombstone. With a
 // URL a page that is not known gets a tombstone too. See store/retain for the captures.
 type Purged struct {
 	Partition   weburl.Partition   `cbor:"-"`

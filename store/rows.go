@@ -43,7 +43,8 @@ type Page struct {
 	NoFollow     bool       `cbor:"26,keyasint,omitempty"`
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`
 	PageSignals  string     `cbor:"47,keyasint,omitempty"` // about the use of the page, as package consent writes it
-	SiteSignals  string     `cbor:"48,keyasint,omitempty"` // the same, of robots.txt: of the last visit that confirmed the copy
+	// the same, of robots.txt: of the last visit that confirmed the copy
+	SiteSignals string `cbor:"48,keyasint,omitempty"`
 
 	Versions uint32 `cbor:"30,keyasint,omitempty"` // number of the last version, 0 before the first
 	Visits   uint32 `cbor:"31,keyasint,omitempty"` // number of the last visit; the last 64 are kept
@@ -59,7 +60,8 @@ type Page struct {
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
 	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
 	Pruned      uint32     `cbor:"44,keyasint,omitempty"` // versions up to this number are no longer kept
-	Strikes     uint8      `cbor:"46,keyasint,omitempty"` // unclean stops in a row that met the page while it was processed
+	// unclean stops in a row that met the page while it was processed
+	Strikes uint8 `cbor:"46,keyasint,omitempty"`
 }
 
 // Requisite reports whether the page became known as what another page needs to be shown, and nobody has given it as a
@@ -84,7 +86,7 @@ const (
 	StateGone      State = 5  // had a version, and 404 or 410 twice in a row
 	StateError     State = 6  // answered, but never with anything to keep: 4xx, 5xx, a soft error, a cut body
 	StateUnreached State = 7  // never answered
-	StateDenied    State = 8  // a gate refused it for good
+	StateDenied    State = 8  // a gate refused it permanently
 	StateWithdrawn State = 9  // withdrawn: the body is no longer served
 	StatePurged    State = 10 // taken down by an operator: a tombstone
 )
@@ -181,7 +183,7 @@ type Visit struct {
 	Revisit   bool    `cbor:"13,keyasint,omitempty"`
 	// LastModified is the answer's header, so that trust in it can be learned.
 	LastModified string `cbor:"14,keyasint,omitempty"`
-	// Claimed says who had claimed that the page has changed, so that trust in that can be learned anew.
+	// Claimed says who had claimed that the page has changed, so that trust in that can be learned again.
 	Claimed uint8 `cbor:"15,keyasint,omitempty"`
 }
 
@@ -287,7 +289,8 @@ type Counters struct {
 	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
 	Scoped     Scoped          `cbor:"22,keyasint,omitzero"`  // zero in a sum of partitions
 	Owner      Owner           `cbor:"23,keyasint,omitzero"`  // zero in a sum of partitions
-	Place      log.Place       `cbor:"24,keyasint,omitzero"`  // in a cluster: how far its log has been applied; zero in a sum
+	// in a cluster: how far its log has been applied; zero in a sum
+	Place log.Place `cbor:"24,keyasint,omitzero"`
 }
 
 // outcomes is the number of outcomes.

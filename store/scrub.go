@@ -41,7 +41,7 @@ func (r *reusing) Unwrap() vfs.FS { return r.FS }
 // it returns. It waits for readers that hold on to the old state.
 func (in Inside) Scrub(ctx context.Context, places []weburl.Partition) error {
 	// A table that was written while a snapshot was held may have what was deleted before. From here on
-	// snapshots are of the state without it, and Scrubbed deletes all of it once more: the compaction below
+	// snapshots are of the state without it, and Scrubbed deletes all of it again: the compaction below
 	// brings those deletions to wherever there is anything left of their keys.
 	in.files.Lock()
 	in.files.Unlock() // all who held a snapshot are done

@@ -165,7 +165,7 @@ type Start struct {
 }
 
 // Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
-// mends what a crash left: WARC files that were being written are cut after their last whole record
+// repairs what a crash left: WARC files that were being written are cut after their last whole record
 // and closed. The errors are ErrLocked, ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull
 // where there is too little space to begin, and those of the file system.
 func Open(dir string, o Options) (_ *Store, err error) {
@@ -371,7 +371,7 @@ func (s *Store) Heartbeat(now time.Time) error {
 // Settle says that no request is in flight and that the stored gates hold all that politeness has to
 // remember: a Close without a Heartbeat in between notes a clean stop. A directory found after a clean
 // stop is settled until the first Heartbeat, one found after an unclean stop is not: who opens it only
-// to look or to mend does not make the next crawl forget its manners.
+// to look or to repair does not make the next crawl forget its manners.
 func (s *Store) Settle() { s.settled.Store(true) }
 
 func (s *Store) putHeartbeat(h heartbeat) error { return s.put(heartbeatKey(), h, pebble.Sync) }
@@ -381,7 +381,7 @@ func (s *Store) put(key []byte, v any, o *pebble.WriteOptions) error {
 	return database.Set(s.db, key, format.AppendValue(nil, v), o)
 }
 
-// diskFull is called when a write has met a full disk; the write is then tried once more.
+// diskFull is called when a write has met a full disk; the write is then tried again.
 func (s *Store) diskFull() {
 	s.full.Store(true)
 	if err := s.dir.dropBallast(); err != nil {

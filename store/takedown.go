@@ -47,7 +47,7 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	st.delete()
 }
 
-// scrubbed strips the kept records of fetches of what has been taken down, and deletes once more what
+// scrubbed strips the kept records of fetches of what has been taken down, and deletes again what
 // purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
 // database lets go of every older value (see Inside.Scrub).
 func (st *state) scrubbed(p weburl.Partition) {
@@ -82,7 +82,7 @@ func (st *state) scrubbed(p weburl.Partition) {
 	}
 }
 
-// scrubPages writes the tombstones of a partition once more, without what they stand for.
+// scrubPages writes the tombstones of a partition again, without what they stand for.
 func (st *state) scrubPages(p weburl.Partition) {
 	from, to := st.keys.KindSpan(p, format.KeyPage)
 	err := database.Scan(st.db, from, to, func(key, value []byte) error {

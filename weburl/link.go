@@ -19,20 +19,21 @@ type Rel uint8
 
 // The ways a URL becomes known.
 const (
-	RelNone      Rel = iota // not said
-	RelSeed                 // given by the operator
-	RelAnchor               // a, area
-	RelRedirect             // the Location of a 3xx answer
-	RelEmbed                // what a page needs to be shown: img, script, style sheet, media, object; and where that redirects to
-	RelFrame                // frame, iframe
-	RelCanonical            // link rel=canonical
-	RelSitemap              // a sitemap, or an entry of one
-	RelFeed                 // a feed, or an entry of one
-	RelAlternate            // link rel=alternate
-	RelRefresh              // meta refresh, or a Refresh header
-	RelHeader               // a Link header
-	RelLink                 // any other link element: next, prev, license, …
-	RelForm                 // the action of a form
+	RelNone     Rel = iota // not said
+	RelSeed                // given by the operator
+	RelAnchor              // a, area
+	RelRedirect            // the Location of a 3xx answer
+	// what a page needs to be shown: img, script, style sheet, media, object; and where that redirects to
+	RelEmbed
+	RelFrame     // frame, iframe
+	RelCanonical // link rel=canonical
+	RelSitemap   // a sitemap, or an entry of one
+	RelFeed      // a feed, or an entry of one
+	RelAlternate // link rel=alternate
+	RelRefresh   // meta refresh, or a Refresh header
+	RelHeader    // a Link header
+	RelLink      // any other link element: next, prev, license, …
+	RelForm      // the action of a form
 )
 
 var relNames = [...]string{

@@ -9,7 +9,7 @@ import (
 // Links to pages of partitions that others own are admitted like all, so that those which nobody will crawl have no
 // part in the cash, and are sent with their part of it.
 
-// AdmitUnsent is Admit for links that were offered before, and of which some may have to be sent once more: they have
+// AdmitUnsent is Admit for links that were offered before, and of which some may have to be sent again: they have
 // their cash, and their refusals are counted.
 func (f *Finder) AdmitUnsent(links []weburl.Link, cash float64) []weburl.Link {
 	return f.admit(links, cash, func(weburl.Link, frontier.Reason) {})

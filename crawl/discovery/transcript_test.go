@@ -17,11 +17,11 @@ import (
 
 // TestTranscripts runs each block of testdata/*.txt in a world of its own. The commands are
 //
-//	bounds scope=site depth=2 pages=3 exclude=PATTERN include=PATTERN requisites=all   other bounds, with a scope that knows of no seed
+//	bounds scope=site depth=2 pages=3 exclude=PATTERN include=PATTERN requisites=all   other bounds, no seed
 //	seed URL                                            what an operator gives
-//	page URL depth=1 hops=0 cash=1 type=text/css LINK...   a stored page's links; "redirect:URL" is where it redirects,
+//	page URL depth=1 hops=0 cash=1 type=text/css LINK...   a stored page's links; "redirect:URL" is its redirect,
 //	                                                    "needs:URL" what it needs to be shown
-//	again URL LINK...                                   the same links once more
+//	again URL LINK...                                   the same links again
 //	settle                                              the seen test decides
 //	ranked URL                                          the page was known when pages were last ranked
 //	admits URL                                          does a known page belong to the crawl

@@ -36,7 +36,7 @@ func (x *explainer) robots(row Page, state store.RobotsState) error {
 	case row.RefusedByRobots:
 		x.say("robots", Stopped, row.Reason, detail+"; it is asked for again once robots.txt allows it")
 	case state.Fetched != 0 && state.Kept == 0 && state.Expires == 0:
-		x.say("robots", Waits, robots.ReasonUnreachable, detail+"; nothing of the site is asked for until it can be had")
+		x.say("robots", Waits, robots.ReasonUnreachable, detail+"; nothing of the site is asked for until it can be fetched")
 	case !rules.Allowed(x.url):
 		x.say("robots", Stopped, rules.Reason(), detail)
 	default:

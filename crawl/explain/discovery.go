@@ -98,5 +98,5 @@ func (x *explainer) discovery(row Page) string {
 	if row.Via == "" {
 		return detail
 	}
-	return detail + ", by way of " + row.Via
+	return detail + ", through " + row.Via
 }

@@ -85,7 +85,7 @@ type firstBatch struct{ frontier.Ranked }
 
 func (firstBatch) Holds(order uint64) bool { return order > 9 }
 
-// asked is a site whose robots.txt was had an hour ago.
+// asked is a site whose robots.txt was fetched an hour ago.
 var asked = store.SiteRow{Robots: store.RobotsState{Fetched: now.Add(-time.Hour).UnixNano(), Kept: 1,
 	Expires: now.Add(time.Hour).UnixNano(),
 	Outcome: store.OutcomeStored, Status: 200}}
@@ -162,7 +162,7 @@ func TestExplain(t *testing.T) {
 		{name: "tried again",
 			world: world{page: known(failed)},
 			want:  "fetch: dns-failed", nextDue: &due,
-			says: "no sooner than 2026-03-01T13:00:00Z"},
+			says: "not before 2026-03-01T13:00:00Z"},
 		{name: "tried again when its host opens",
 			world: world{page: known(failed), obstacles: []frontier.Obstacle{{Gate: "hours", Until: later}}},
 			want:  "host: hours", nextDue: &later},

@@ -35,7 +35,7 @@ func (x *explainer) fate(row Page) string {
 	if row.Queue != store.NoQueue {
 		for _, g := range x.out.Gates {
 			if g.Gate == "robots" && g.Reason == robots.ReasonUnreachable {
-				return "The robots.txt of its site cannot be had. " +
+				return "The robots.txt of its site cannot be fetched. " +
 					"It is asked for again with growing waits, and the page waits for it."
 			}
 		}
@@ -46,9 +46,9 @@ func (x *explainer) fate(row Page) string {
 			return "It waits for its turn."
 		}
 		if row.FailedInRow > 0 {
-			return "The last request failed; it is tried again, no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+			return "The last request failed; it is tried again, not before " + x.out.NextDue.Format(time.RFC3339) + "."
 		}
-		return "It waits for its turn, which comes no sooner than " + x.out.NextDue.Format(time.RFC3339) + "."
+		return "It waits for its turn, which comes not before " + x.out.NextDue.Format(time.RFC3339) + "."
 	}
 	if row.Strikes >= x.MaxStrikes {
 		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."

@@ -10,8 +10,9 @@ import (
 
 // Trouble is what keeps a page from being stored, and what helps, in a few words each.
 type Trouble struct {
-	Cause  string `json:"cause"`
-	Remedy string `json:"remedy,omitempty"` // in the words of the command line; empty: nothing that an operator could do
+	Cause string `json:"cause"`
+	// in the words of the command line; empty: nothing that an operator could do
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // String returns both in one line.

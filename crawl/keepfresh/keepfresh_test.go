@@ -118,7 +118,7 @@ func TestNobodyPaysForAnother(t *testing.T) {
 	}
 }
 
-// limited is a policy that heeds how often sites may be asked.
+// limited is a policy that considers how often sites may be asked.
 type limited struct {
 	*refresh.Uniform
 	of func(site string) float64

@@ -41,7 +41,7 @@ type webSite struct {
 	answer     time.Duration
 	fails      bool          // it answers 503
 	retryAfter time.Duration // with that
-	robotsOut  bool          // robots.txt cannot be had
+	robotsOut  bool          // robots.txt cannot be fetched
 	robotsLast time.Duration // for which robots.txt is valid
 	visits     int
 	asked      int

@@ -28,8 +28,8 @@ const (
 
 // Standing is what holds for the pages of a site.
 type Standing struct {
-	Rules  *Rules // of the last robots.txt that was had; never nil
-	Closed bool   // none was had: nothing of the site may be fetched
+	Rules  *Rules // of the last robots.txt that was fetched; never nil
+	Closed bool   // none was fetched: nothing of the site may be fetched
 }
 
 // Allowed tells whether u may be fetched.
@@ -46,9 +46,9 @@ func (s Standing) Reason() string {
 // Answer is what came of a request for a robots.txt.
 type Answer struct {
 	Redirect weburl.URL // where it lies instead; zero: it is no redirect
-	Reached  bool       // it was had, or the site has none (any 4xx but 429)
+	Reached  bool       // it was fetched, or the site has none (any 4xx but 429)
 	Barred   bool       // no request was made: the address is none that may be asked
-	Body     []byte     // of what was had
+	Body     []byte     // of what was fetched
 }
 
 // Verdict is what an answer means for the site. Exactly one of Until, Retry and Next is set.
@@ -103,7 +103,7 @@ func (b *Book) Standing(site weburl.Site) (s Standing, ok bool) { return b.rules
 func (b *Book) Keep(site weburl.Site, s Standing) { b.rules.put(site, s) }
 
 // Read returns what holds for a site by the robots.txt that is stored of it. Where one was asked for and
-// none was had, the site is closed.
+// none was fetched, the site is closed.
 func (b *Book) Read(body []byte, asked, had bool) Standing {
 	return Standing{Rules: Parse(body, b.agent), Closed: asked && !had}
 }
@@ -147,7 +147,7 @@ func At(site weburl.Site) weburl.URL {
 }
 
 // Judge says what an answer means, and notes it for the pages that come after. Older are the rules that
-// were had last, nil if none were; failures is how often in a row robots.txt could not be had before.
+// were had last, nil if none were; failures is how often in a row robots.txt could not be fetched before.
 //
 // Where it is out of reach, older rules go on (RFC 9309 section 2.4) and it is asked for again within the
 // hour. Without them everything is forbidden (section 2.3.1.4) and it is asked for again with growing

@@ -6,5 +6,5 @@
 //
 // A Book keeps what sites ask, in a bounded number of bytes, and where their robots.txt is looked for.
 // Judge says what an answer means, or that there was none; Standing.Look what other rules mean for a
-// page. The caller makes the requests, stores what is had, and counts the failures.
+// page. The caller makes the requests, stores what is fetched, and counts the failures.
 package robots

@@ -74,7 +74,7 @@ func TestParseIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A URL that is too dear to decide is not allowed; one that is as long as URLs are is decided in all of them.
+// A URL that is too expensive to decide is not allowed; one that is as long as URLs are is decided in all of them.
 func TestSearchIsBounded(t *testing.T) {
 	short, long := page(t, "http://example.com/page"), page(t, "http://example.com/"+strings.Repeat("a", weburl.MaxLength-100))
 	for name, file := range worst {

@@ -37,8 +37,8 @@ const upperHex = "0123456789ABCDEF"
 // normalise appends a path in the form in which RFC 9309 section 2.2.2 compares it: octets outside
 // ASCII are percent-encoded, encoded unreserved characters decoded, hexadecimal digits upper case. In
 // a URL (not a pattern) * is encoded, because a rule that means the character says %2A; $ is so in
-// both. A % that begins no escape stays as it is, and what is encoded right behind it so too, lest the
-// two become one.
+// both. A % that begins no escape stays as it is. What is encoded right behind it stays too, or the two would
+// become one.
 func normalise[T string | []byte](dst []byte, path T, isPattern bool) []byte {
 	bare := -3 // where in dst the last % without digits stands
 	for i := 0; i < len(path); i++ {

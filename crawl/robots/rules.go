@@ -377,7 +377,7 @@ const maxSearch = 8 << 20
 
 // Allowed tells whether the crawler may fetch u: the longest pattern that matches its path and query
 // decides, Allow at equal length, and without any the page is allowed. /robots.txt itself always is.
-// Where the stars of the rules make the URL too dear to decide, it is not allowed: a bounded number of
+// Where the stars of the rules make the URL too expensive to decide, it is not allowed: a bounded number of
 // bytes is searched (8 MiB), and each pattern is otherwise compared once.
 func (r *Rules) Allowed(u weburl.URL) bool {
 	path := u.RequestURI()

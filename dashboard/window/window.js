@@ -4,7 +4,7 @@
 const main = document.getElementById('main');
 const said = document.getElementById('said');
 
-// The pane is sent anew when it has changed. What somebody is using stays until they leave it.
+// The pane is sent again when it has changed. What somebody is using stays until they leave it.
 if ('live' in main.dataset) {
 	const events = new EventSource(location.href);
 	let waiting = null;

@@ -37,8 +37,8 @@ type run struct {
 	pages []known
 }
 
-// catalog is which pages there are, and in which chunks. It is what the change log, read from its start,
-// makes of nothing; some 80 bytes a page. New pages of a site that come at once form chunks together.
+// catalog is which pages there are, and in which chunks. It is built by reading the change log from its start, and
+// takes about 80 bytes a page. New pages of a site that come at once form chunks together.
 type catalog struct {
 	store      *store.Store
 	chunkBytes int
@@ -173,7 +173,7 @@ func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
 	return chunk, nil
 }
 
-// current reads a page's current version. A body that cannot be had is withheld.
+// current reads a page's current version. A body that cannot be fetched is withheld.
 func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
 	row, err := c.store.Page(p, fp)
 	if err != nil {

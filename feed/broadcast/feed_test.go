@@ -204,7 +204,7 @@ func parse(t *testing.T, text string) weburl.URL {
 }
 
 // TestMirrorsEqualTheRepository keeps mirrors of overlapping interests of a crawl that goes on, under each
-// scheduler by turns, and downloads.
+// scheduler in turn, and downloads.
 func TestMirrorsEqualTheRepository(t *testing.T) {
 	w := crawled.New(t, 3, 6)
 	for i, scheduler := range []string{"", "rq", "circular", "popularity", "rxw", "rxc"} {
@@ -447,7 +447,7 @@ func TestLiars(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// TestTokens holds that nothing of the feed is to be had without the token, or with one that is no longer it,
+// TestTokens holds that the feed gives nothing without the token, or with a token that is no longer valid,
 // and that a client says so instead of trying for ever.
 func TestTokens(t *testing.T) {
 	w := crawled.New(t, 1, 3)

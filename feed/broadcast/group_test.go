@@ -104,7 +104,7 @@ func (a *antenna) Close() error {
 	return nil
 }
 
-// serveGroup lets a feed of a world send to a group by way of out.
+// serveGroup lets a feed of a world send to a group through out.
 func serveGroup(t *testing.T, w *crawled.Web, out io.Writer, o broadcast.Options) (*broadcast.Server, string) {
 	sender := multicast.NewSender(out, 20e6, clock.Real())
 	t.Cleanup(sender.Close)

@@ -13,9 +13,10 @@ const maxInterests = 10_000
 
 // Interest says which pages a client wants: those that any of its entries means, or all if it has none.
 type Interest struct {
-	Sites    []string `json:"sites,omitempty"`    // such as https://example.org
-	Domains  []string `json:"domains,omitempty"`  // registrable domains, such as example.org
-	Patterns []string `json:"patterns,omitempty"` // URLs in which each * stands for any text, such as https://example.org/docs/*
+	Sites   []string `json:"sites,omitempty"`   // such as https://example.org
+	Domains []string `json:"domains,omitempty"` // registrable domains, such as example.org
+	// URLs in which each * stands for any text, such as https://example.org/docs/*
+	Patterns []string `json:"patterns,omitempty"`
 }
 
 // Validate returns what is wrong with the interest, and brings its sites into their canonical form.

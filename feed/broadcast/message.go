@@ -35,8 +35,9 @@ type Message struct {
 // Hello is a stream's first message.
 type Hello struct {
 	Session string `cbor:"1,keyasint"`
-	LeaseMs int64  `cbor:"2,keyasint"`           // who is not heard of for that long is dropped
-	Key     []byte `cbor:"3,keyasint,omitempty"` // of the group's datagrams, for those that listen to it; of this run of the server
+	LeaseMs int64  `cbor:"2,keyasint"` // who is not heard of for that long is dropped
+	// of the group's datagrams, for those that listen to it; of this run of the server
+	Key []byte `cbor:"3,keyasint,omitempty"`
 }
 
 // Sent announces a frame that goes to the transport's group. Who has not got it asks for it.
@@ -61,7 +62,7 @@ type Chunk struct {
 	Pages  []Page `cbor:"3,keyasint"`
 }
 
-// Page is a page's current version or, if Kind is set, says why there is none to be had: gone, moved,
+// Page is a page's current version or, if Kind is set, says why there is none: gone, moved,
 // withdrawn, purged, withheld (the body is not kept).
 type Page struct {
 	URL     string          `cbor:"1,keyasint"`
@@ -82,7 +83,7 @@ type Field struct {
 	Value string
 }
 
-// Verify errs unless the body has the page's digest.
+// Verify returns an error unless the body has the page's digest.
 func (p *Page) Verify() error {
 	if p.Kind == "" && sha1.Sum(p.Body) != p.Digest {
 		return fmt.Errorf("%w: the body of %q does not have the digest %x", ErrFrame, p.URL, p.Digest)

@@ -109,7 +109,7 @@ type Server struct {
 	done chan struct{} // closed when Run ends
 }
 
-// NewServer returns a server, which Run lets run. It errs for a wrong option.
+// NewServer returns a server; Run runs it. A wrong option is an error.
 func NewServer(o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Real()
@@ -373,7 +373,7 @@ func (s *Server) keepUp(now time.Time) {
 	}
 }
 
-// do lets the loop do something and waits until it is done. It errs when the loop has ended, or ctx.
+// do lets the loop do something and waits until it is done. It returns an error if the loop or ctx has ended.
 func (s *Server) do(ctx context.Context, what func()) error {
 	done := make(chan struct{})
 	select {

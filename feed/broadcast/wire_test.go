@@ -76,7 +76,8 @@ func again(t *testing.T, role string, namespaces uintptr) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestMulticastOnTheWire$", "-test.v", "-test.timeout=0") // it ends when this process does
+	// it ends when this process does
+	cmd := exec.Command(self, "-test.run=^TestMulticastOnTheWire$", "-test.v", "-test.timeout=0")
 	cmd.Env = append(os.Environ(), wireRole+"="+role)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 	return cmd

@@ -125,7 +125,7 @@ const (
 	firstPause = 100 * time.Millisecond // before a server is tried again, doubled each time
 	lastPause  = 30 * time.Second
 	silence    = 2 * time.Minute // of a server, after which another connection is made
-	triesOnce  = 8               // in a row and in vain, before a download gives up
+	triesOnce  = 8               // failures in a row before a download gives up
 )
 
 // Run keeps the mirror until ctx ends, which is no error, or, with Once, until it is whole. A connection
@@ -161,7 +161,7 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// lastingError is one that trying again does not mend.
+// lastingError is one that trying again does not repair.
 type lastingError struct{ err error }
 
 func (e *lastingError) Error() string { return e.err.Error() }

@@ -97,7 +97,7 @@ func loadFolder(d disk) (*folder, error) {
 	return f, nil
 }
 
-// load reads pages.jsonl, of which a crash may have cut the last line, and writes it anew.
+// load reads pages.jsonl, of which a crash may have cut the last line, and writes it again.
 func (f *folder) load() error {
 	if err := f.root.MkdirAll(notes, 0o755); err != nil {
 		return err

@@ -44,7 +44,7 @@ func (l *list) parts(in *store.Store, most int, known []partOf) (parts []partOf,
 
 // parts cuts a list into such as may be served. Those of lists from the beginning of the log are remembered, so
 // that an index takes the time of one part and of what has come since the last one, and not of the whole log.
-// Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut anew.
+// Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut again.
 func (s *Source) parts(asked list) ([]partOf, error) {
 	if slices.Max(asked.From) > 0 {
 		return asked.parts(s.Store, s.most(), nil)

@@ -182,7 +182,7 @@ type spot struct {
 	partition weburl.Partition
 }
 
-// write writes a list, its entries by time. It keeps their spots alone and reads each anew: what has
+// write writes a list, its entries by time. It keeps their spots alone and reads each again: what has
 // changed meanwhile is left to the changes that come after.
 func (s *Source) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
 	spots, err := s.spots(asked)

@@ -111,7 +111,7 @@ func discover(t *testing.T, address, capability string) string {
 	return ""
 }
 
-// readList returns the entries of a list, by way of its index if it is one, and its link "monitor".
+// readList returns the entries of a list, through its index if it is one, and its link "monitor".
 func readList(t *testing.T, address string, most int) (entries []rsEntry, monitor string) {
 	t.Helper()
 	list := readSitemap(t, address)
@@ -131,8 +131,8 @@ func readList(t *testing.T, address string, most int) (entries []rsEntry, monito
 	return entries, list.link("monitor")
 }
 
-// TestResourceSyncLists reads what a crawl has stored and what has changed since, as one list each and by
-// way of indexes.
+// TestResourceSyncLists reads what a crawl has stored and what has changed since, as one list each and
+// through indexes.
 func TestResourceSyncLists(t *testing.T) {
 	w := crawled.New(t, 3, 4)
 	w.Set(crawled.URL(0, 1), "second text")

@@ -18,23 +18,29 @@ import (
 
 // A Document is what the last version of a page says, or that the page has ended for those whom it is for.
 type Document struct {
-	URL       string     `json:"url" parquet:"url"`
-	Site      string     `json:"site" parquet:"site,dict"`
-	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"` // of the visit that brought the version, or of the end
+	URL  string `json:"url" parquet:"url"`
+	Site string `json:"site" parquet:"site,dict"`
+	// of the visit that brought the version, or of the end
+	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"`
 	Title     string     `json:"title,omitempty" parquet:"title"`
 	Byline    string     `json:"byline,omitempty" parquet:"byline"`
 	Published *time.Time `json:"published,omitempty" parquet:"published,optional,timestamp(microsecond)"`
 	Language  string     `json:"language,omitempty" parquet:"language,dict"`
 	Text      string     `json:"text,omitempty" parquet:"text"`
 	Markdown  string     `json:"markdown,omitempty" parquet:"markdown"`
-	Diff      string     `json:"diff,omitempty" parquet:"-"` // from the version before to this one, unified, of the text's lines
-	Version   uint32     `json:"version,omitempty" parquet:"version"`
-	Digest    string     `json:"digest,omitempty" parquet:"digest"`          // SHA-1 of the body, hexadecimal
-	Cluster   string     `json:"cluster,omitempty" parquet:"cluster"`        // the URL of one of the pages that say nearly the same
-	Rank      float64    `json:"rank,omitempty" parquet:"rank"`              // PageRank among the pages of an export, the mean being 1
-	Licenses  []string   `json:"licenses,omitempty" parquet:"licenses,list"` // targets of the page's links of rel=license
-	Signals   []string   `json:"signals,omitempty" parquet:"signals,list"`   // what site and page say about the use of the page
-	Deleted   bool       `json:"deleted,omitempty" parquet:"deleted"`
+	// from the version before to this one, unified, of the text's lines
+	Diff    string `json:"diff,omitempty" parquet:"-"`
+	Version uint32 `json:"version,omitempty" parquet:"version"`
+	Digest  string `json:"digest,omitempty" parquet:"digest"` // SHA-1 of the body, hexadecimal
+	// the URL of one of the pages that say nearly the same
+	Cluster string `json:"cluster,omitempty" parquet:"cluster"`
+	// PageRank among the pages of an export, the mean being 1
+	Rank float64 `json:"rank,omitempty" parquet:"rank"`
+	// targets of the page's links of rel=license
+	Licenses []string `json:"licenses,omitempty" parquet:"licenses,list"`
+	// what site and page say about the use of the page
+	Signals []string `json:"signals,omitempty" parquet:"signals,list"`
+	Deleted bool     `json:"deleted,omitempty" parquet:"deleted"`
 
 	Kind     string `json:"-" parquet:"-"` // of the change: new, changed, moved, gone, withdrawn or purged
 	Position uint64 `json:"-" parquet:"-"` // grows with each change of the page, and is never 0
@@ -116,8 +122,8 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 	return d, &row, nil
 }
 
-// Changed returns the document of an entry as Document does, with its difference from the version before if that is kept
-// and both are short. A page that asks not to be indexed has ended, whatever the uses.
+// Changed returns the document of an entry as Document does, with its difference from the version before if that is
+// kept and both are short. A page that asks not to be indexed has ended, whatever the uses.
 func (r *Reader) Changed(ctx context.Context, e feed.Entry) (Document, error) {
 	d, row, err := r.document(ctx, e)
 	if err == nil && row != nil && row.NoIndex {

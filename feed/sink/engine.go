@@ -98,7 +98,8 @@ func (e *engine) Clear(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case code == http.StatusBadRequest && kindOf(answer) == "illegal_argument_exception": // other errors with this code may pass
+	// other errors with this code may pass
+	case code == http.StatusBadRequest && kindOf(answer) == "illegal_argument_exception":
 		return &Fault{
 			Cause: fmt.Sprintf("%s cannot be deleted, which has to be as ends of pages were missed: it answered %d: %.500s", e.index, code, answer),
 			Remedy: "if it is an alias, delete the index behind it and the alias, or give --sink the name of an index in place of an alias; " +

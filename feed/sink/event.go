@@ -29,8 +29,8 @@ type cloudEvent struct {
 	Data        any       `json:"data"`
 }
 
-// eventOf returns the event of a document, and its id: the same for the same change of the same source, another for every
-// other.
+// eventOf returns the event of a document, and its id: the same for the same change of the same source, another for
+// every other.
 func eventOf(source string, d Document) (id string, event []byte, err error) {
 	page := sha256.Sum256([]byte(source + "\n" + d.URL))
 	id = fmt.Sprintf("%x-%d", page[:16], d.Position)

@@ -33,9 +33,9 @@ type folder struct {
 }
 
 // NewFolder returns a folder as a target. Its files have a change a line, as JSON, in the order of the change log; what
-// comes twice after a crash has the same position. A file is named by when it began, changes-20260131T120000.000Z.jsonl,
-// and has ".open" behind its name until it is complete: after 64 MiB, an hour, or a stop. The folder is made if there is
-// none, and what was left open is completed, without a line that is torn.
+// comes twice after a crash has the same position. A file is named by when it began,
+// changes-20260131T120000.000Z.jsonl, and has ".open" behind its name until it is complete: after 64 MiB, an hour, or a
+// stop. The folder is made if there is none, and what was left open is completed, without a line that is torn.
 func NewFolder(dir string, c *clock.Clock) (Target, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)

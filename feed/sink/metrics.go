@@ -12,7 +12,7 @@ func Collector(sinks func() []*Sink) prometheus.Collector { return collector{sin
 type collector struct{ sinks func() []*Sink }
 
 var (
-	metricDocuments = prometheus.NewDesc("freshet_sink_documents_total", "Documents handed to a sink, by whether it took them for good or refuses them.", []string{"sink", "result"}, nil)
+	metricDocuments = prometheus.NewDesc("freshet_sink_documents_total", "Documents handed to a sink, by whether it took them permanently or refuses them.", []string{"sink", "result"}, nil)
 	metricFailures  = prometheus.NewDesc("freshet_sink_failures", "Attempts that failed since the last that did not.", []string{"sink"}, nil)
 	metricLag       = prometheus.NewDesc("freshet_sink_lag_seconds", "Age of the oldest change that a sink is being handed and has not taken; 0: none.", []string{"sink"}, nil)
 )

@@ -24,7 +24,7 @@ const (
 	pagesAtOnce = 64 // read from the log, and held in memory
 	bytesAtOnce = 4 << 20
 	gathering   = time.Second // in which changes gather, once there is one
-	looking     = time.Minute // between looks whether something is due at the target
+	looking     = time.Minute // between checks whether something is due at the target
 )
 
 // A Target is where documents go. It is used by one goroutine.
@@ -39,7 +39,7 @@ type Target interface {
 	Close() error
 }
 
-// A Fault is an error of a Target that no further attempt mends: somebody has to do something.
+// A Fault is an error of a Target that no further attempt repairs: somebody has to do something.
 type Fault struct{ Cause, Remedy string }
 
 // Error returns the cause and the remedy.
@@ -172,8 +172,8 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	}
 }
 
-// hand puts the documents of entries, in batches, and lays aside what is refused. A batch that was not taken is read again
-// before it is put again: its pages may have ended meanwhile.
+// hand puts the documents of entries, in batches, and lays aside what is refused. A batch that was not taken is read
+// again before it is put again: its pages may have ended meanwhile.
 func (s *Sink) hand(ctx context.Context, entries []feed.Entry) error {
 	for len(entries) > 0 {
 		var batch []Document
@@ -213,8 +213,8 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 	return batch, nil
 }
 
-// ofPage tells whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a version
-// that is not kept any more. What the file system says is not.
+// ofPage tells whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a
+// version that is not kept any more. What the file system says is not.
 func ofPage(err error) bool {
 	var file *fs.PathError
 	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.As(err, &file)

@@ -52,7 +52,8 @@ func (c *copyOf) take(url string, position uint64, text string, deleted bool) {
 	}
 }
 
-// A place is where a test's documents go: what makes the target, as after a start of the process, and what the place has.
+// A place is where a test's documents go: what makes the target, as after a start of the process, and what the place
+// has.
 type place struct {
 	open func() sink.Target
 	copy func() *copyOf
@@ -470,8 +471,8 @@ func (c *cut) Clear(context.Context) error {
 
 func (*cut) Close() error { return nil }
 
-// TestFirstPassIsCut holds that a sink that is stopped while it hands on all pages for the first time goes on, though the
-// log has forgotten ends of pages from before it began.
+// TestFirstPassIsCut holds that a sink that is stopped while it hands on all pages for the first time goes on, though
+// the log has forgotten ends of pages from before it began.
 func TestFirstPassIsCut(t *testing.T) {
 	const pages = 70 // more than one batch
 	w := crawled.New(t, 1, pages)
@@ -503,8 +504,8 @@ func TestFirstPassIsCut(t *testing.T) {
 	}
 }
 
-// TestAliasCannotBeCleared holds that a sink whose index is an alias says what to do when it has to be deleted, and does
-// not try for ever.
+// TestAliasCannotBeCleared holds that a sink whose index is an alias says what to do when it has to be deleted, and
+// does not try for ever.
 func TestAliasCannotBeCleared(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	asked := 0

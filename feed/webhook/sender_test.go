@@ -180,8 +180,8 @@ func TestWebhookIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestWebhookHeedsRetryAfter refuses once each by a number of seconds and by a date, an hour off: no sooner it is asked
-// again. The metrics tell what happened.
+// TestWebhookHeedsRetryAfter refuses once by a number of seconds and once by a date, an hour off: it is asked again
+// after that. The metrics tell what happened.
 func TestWebhookHeedsRetryAfter(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	by := clock.New(time.Unix(1.8e9, 0), 1e5)

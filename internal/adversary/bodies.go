@@ -17,16 +17,16 @@ import (
 const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 
 var bodyKinds = []Kind{
-	{Name: "body-endless", Attacks: "memory: a body without end",
+	{Name: "body-endless", Attacks: "memory: a body forever",
 		setUp: always(withoutEnd(ok+"\r\n", "many words "), "/", "/a", "/b")},
 	{Name: "body-terabyte", Attacks: "memory: a length of a terabyte, and nearly as much",
 		setUp: always(withoutEnd(ok+"Content-Length: 1099511627776\r\n\r\n", "many words "), "/", "/a")},
-	{Name: "chunks-tiny", Attacks: "time: chunks of one byte without end",
+	{Name: "chunks-tiny", Attacks: "time: chunks of one byte forever",
 		setUp: always(withoutEnd(chunked, "1\r\nx\r\n"), "/", "/a")},
-	{Name: "chunk-extensions", Attacks: "time: an extension of a chunk without end",
+	{Name: "chunk-extensions", Attacks: "time: an extension of a chunk forever",
 		setUp: always(withoutEnd(chunked+"5;", "an=extension;"))},
 	{Name: "chunk-sizes", Attacks: "framing: sizes of chunks that are none", setUp: pages(chunkSizes())},
-	{Name: "trailers", Attacks: "memory: trailers without end",
+	{Name: "trailers", Attacks: "memory: trailers forever",
 		setUp: always(withoutEnd(chunked+"0\r\n", "X-Trailer: x\r\n"))},
 	{Name: "length-wrong", Attacks: "framing: a length that is too long, and one that is too short",
 		setUp: pages(map[string]answer{
@@ -107,7 +107,7 @@ var bombs = struct {
 	made map[string]string
 }{made: map[string]string{}}
 
-// zeros returns 32 MB of nothing in a coding.
+// zeros returns 32 MB of zero bytes in a coding.
 func zeros(coding string) string {
 	bombs.Lock()
 	defer bombs.Unlock()

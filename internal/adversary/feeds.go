@@ -35,7 +35,7 @@ var feedKinds = []Kind{
 			}
 			return text + "]><urlset><url><loc>/&a20;</loc></url></urlset>"
 		}))},
-	{Name: "sitemap-index", Attacks: "requests: a sitemap of sitemaps of sitemaps, without end",
+	{Name: "sitemap-index", Attacks: "requests: a sitemap of sitemaps of sitemaps, forever",
 		setUp: withSitemap(func(x *exchange) bool {
 			return x.say(page("application/xml", "<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"+
 				repeat(10<<10, fmt.Sprintf("<sitemap><loc>http://%s/sitemap-%d-%%d.xml</loc></sitemap>", x.host.Name, x.nth))+"</sitemapindex>"))
@@ -44,7 +44,7 @@ var feedKinds = []Kind{
 		setUp: withSitemap(func(x *exchange) bool {
 			return x.say(page("application/xml", urlset+repeat(3<<20, fmt.Sprintf("<url><loc>http://%s/%d/%%d</loc></url>", x.host.Name, x.nth))+"</urlset>"))
 		})},
-	{Name: "sitemap-text", Attacks: "memory of a line: a text sitemap that is one line without end",
+	{Name: "sitemap-text", Attacks: "memory of a line: a text sitemap of one endless line",
 		setUp: withSitemap(withoutEnd("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhttp://", "x"))},
 	{Name: "sitemap-nesting", Attacks: "the stack: XML 500,000 elements deep",
 		setUp: withSitemap(xml(func() string { return urlset + strings.Repeat("<url>", 500_000) }))},
@@ -56,7 +56,7 @@ var feedKinds = []Kind{
 			return x.say(page("application/rss+xml", compressed("gzip", "<rss version='2.0'><channel>"+
 				repeat(4<<20, fmt.Sprintf("<item><link>http://%s/%d/%%d</link></item>", x.host.Name, x.nth))), "Content-Encoding: gzip"))
 		}, "/")},
-	{Name: "feed-endless", Attacks: "memory: a feed without end",
+	{Name: "feed-endless", Attacks: "memory: an endless feed",
 		setUp: always(withoutEnd("HTTP/1.1 200 OK\r\nContent-Type: application/atom+xml\r\n\r\n<feed xmlns='http://www.w3.org/2005/Atom'>", "<entry><link href='/e'/></entry>"), "/")},
 	{Name: "feed-text", Attacks: "memory: an item whose text is 8 MB",
 		setUp: always(func(x *exchange) bool {

@@ -8,12 +8,12 @@ import (
 const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 var headerKinds = []Kind{
-	{Name: "header-line", Attacks: "memory: a header line without end",
+	{Name: "header-line", Attacks: "memory: an endless header line",
 		setUp: always(withoutEnd(ok+"X-Long: ", "x"))},
-	{Name: "header-lines", Attacks: "memory: header lines without end", setUp: always(withoutEnd(ok, "A: b\r\n"))},
-	{Name: "header-empties", Attacks: "time: 900 lines of nothing, a page behind them",
+	{Name: "header-lines", Attacks: "memory: endless header lines", setUp: always(withoutEnd(ok, "A: b\r\n"))},
+	{Name: "header-empties", Attacks: "time: 900 empty lines, a page behind them",
 		setUp: always(says(html("<title>Behind</title>", strings.Split(strings.Repeat("A:\r\n", 900), "\r\n")[:900]...)), "/", "/a")},
-	{Name: "interim", Attacks: "time and memory: 100 Continue without end",
+	{Name: "interim", Attacks: "time and memory: endless 100 Continue",
 		setUp: always(withoutEnd("", "HTTP/1.1 100 Continue\r\n\r\n"))},
 	{Name: "early-hints", Attacks: "time: 103 with links, 500 times, before each page",
 		setUp: always(says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 500)+html("<title>At last</title>")), "/", "/a")},

@@ -7,7 +7,7 @@ import (
 )
 
 var redirectKinds = []Kind{
-	{Name: "redirect-endless", Attacks: "requests: a redirect to a redirect, without end",
+	{Name: "redirect-endless", Attacks: "requests: endless redirects",
 		setUp: always(func(x *exchange) bool { return x.say(status(302, fmt.Sprintf("Location: /hop/%d", x.nth))) })},
 	{Name: "redirect-ring", Attacks: "requests: redirects in a ring",
 		setUp: always(func(x *exchange) bool {

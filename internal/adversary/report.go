@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Paces says how fast the honest hosts were crawled, in requests a second of the web's clock. What others'
-// links make a crawl ask for in vain takes a host's turns too, and counts.
+// Paces says how fast the honest hosts were crawled, in requests a second of the web's clock. Requests
+// for pages that do not exist, to which others' links lead, take a host's turns too, and count.
 type Paces struct {
 	Mean, Least float64
 	Slowest     string // host

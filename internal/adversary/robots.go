@@ -34,7 +34,7 @@ var robotsKinds = []Kind{
 		})},
 	{Name: "robots-endless", Attacks: "time and memory: robots.txt has no end",
 		setUp: withRobots(withoutEnd("HTTP/1.1 200 OK\r\n\r\nUser-agent: *\n", "Disallow: /nothing\n"))},
-	{Name: "robots-line", Attacks: "memory of a line: robots.txt is one line without end",
+	{Name: "robots-line", Attacks: "memory of a line: robots.txt is one endless line",
 		setUp: withRobots(withoutEnd("HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /", "x"))},
 	{Name: "robots-drip", Attacks: "a connection's place: robots.txt comes a byte a second",
 		setUp: withRobots(func(x *exchange) bool { return x.drip(page("text/plain", strings.Repeat("Disallow: /a\n", 100))) })},

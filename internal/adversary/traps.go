@@ -18,7 +18,7 @@ func maze(link func(n int) string) func(h *Host) {
 }
 
 var trapKinds = []Kind{
-	{Name: "calendar", Attacks: "requests: a calendar without end",
+	{Name: "calendar", Attacks: "requests: an endless calendar",
 		setUp: always(func(x *exchange) bool {
 			var year, month int
 			_, _ = fmt.Sscanf(x.path, "/calendar/%d/%d", &year, &month) // 0 where it is no such path

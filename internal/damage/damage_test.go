@@ -301,7 +301,7 @@ func findings(t *testing.T, disk *vfs.MemFS) int {
 	return n
 }
 
-// served reads every body that can be had and compares it with the page.
+// served reads every body that is kept and compares it with the page.
 func served(t *testing.T, disk *vfs.MemFS) {
 	s, err := store.Open("data", store.Options{FS: disk, ReadOnly: true})
 	if err != nil {

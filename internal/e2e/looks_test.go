@@ -28,8 +28,8 @@ import (
 )
 
 // TestReplayLooksAsSites compares pictures of pages of three real sites, drawn at random, with those of their replay:
-// with scripts off of the whole page, with scripts on of what a window shows. Pixels are to be equal, unless scripts load
-// what nothing but they name, which is not stored. FRESHET_LOOKS is how many pages are drawn, 15 unless it is set.
+// with scripts off of the whole page, with scripts on of what a window shows. Pixels are to be equal, unless scripts
+// load what nothing but they name, which is not stored. FRESHET_LOOKS is how many pages are drawn, 15 unless it is set.
 func TestReplayLooksAsSites(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {

@@ -109,7 +109,7 @@ func oracle(t testing.TB, script string, args ...string) []byte {
 	return run(t, "node", append([]string{filepath.Join(dir, script)}, args...)...)
 }
 
-// install returns the named real sites. Where they cannot be had the test is skipped, though not in
+// install returns the named real sites. Where they cannot be fetched the test is skipped, though not in
 // continuous integration.
 func install(t testing.TB, names ...string) []sites.Site {
 	t.Helper()

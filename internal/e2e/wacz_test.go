@@ -82,8 +82,8 @@ func TestWACZ(t *testing.T) {
 	t.Log(shown)
 }
 
-// checkWACZ holds the digests and sizes that a WACZ file tells of its parts, that WARC files are stored as they are, and
-// returns the number of pages that are listed.
+// checkWACZ holds the digests and sizes that a WACZ file tells of its parts, that WARC files are stored as they are,
+// and returns the number of pages that are listed.
 func checkWACZ(t *testing.T, name string) (pages int) {
 	t.Helper()
 	archive, err := zip.OpenReader(name)

@@ -73,7 +73,7 @@ func (leaky) Leaving(page uint32) int { return int(page % 5 * 12) }
 // spending is a leaky web whose links that leave it take their part of the cash.
 type spending struct{ leaky }
 
-func (w spending) Besides(page uint32) int { return w.Leaving(page) }
+func (w spending) Outside(page uint32) int { return w.Leaving(page) }
 
 // The trials of the order by one fetcher: by these times no choice hangs on an instant.
 const (

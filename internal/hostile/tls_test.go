@@ -78,7 +78,7 @@ func (a *authority) server(name string, until time.Time) *tls.Config {
 	return &tls.Config{SessionTicketsDisabled: true, Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}}}
 }
 
-// robotsFailed holds why the robots.txt of a page's site could not be had.
+// robotsFailed holds why the robots.txt of a page's site could not be fetched.
 func robotsFailed(t *testing.T, s *store.Store, page, why string) {
 	t.Helper()
 	row, err := s.Site((&trial{}).url(t, page).Site())
@@ -141,7 +141,7 @@ func TestRenegotiation(t *testing.T) {
 }
 
 // renegotiate shakes hands over conn by TLS 1.2, reads the request, and sends a HelloRequest, which
-// crypto/tls cannot: it is sealed here, with the keys of the session. It errs in the end.
+// crypto/tls cannot: it is sealed here, with the keys of the session. It always returns an error.
 func renegotiate(conn net.Conn, config *tls.Config) error {
 	config = config.Clone()
 	var secrets bytes.Buffer

@@ -26,29 +26,31 @@ var rooms = map[string]string{
 	"store/internal/format":   "weburl store/internal/database", // how it lies on disk, whoever reads it
 	"store/internal/database": "",
 
-	"store/internal/storetest": "weburl clock store store/warc store/repair store/internal/format store/internal/database", // for tests
+	// for tests
+	"store/internal/storetest": "weburl clock store store/warc store/repair store/internal/format store/internal/database",
 
 	"store/retain":   "weburl store store/warc store/internal/format store/internal/database",
 	"store/repair":   "weburl store store/warc store/retain store/internal/format store/internal/database",
 	"store/transfer": "weburl store store/warc store/segments store/internal/format store/internal/database",
 	"store/segments": "clock objects store/warc store/internal/format",
 
-	"frontier":      "weburl",
-	"fetch":         "weburl clock memory",
-	"extract":       "weburl consent",
-	"text":          "weburl",
-	"change":        "",
-	"allocate":      "",
-	"schedule":      "",
-	"refresh":       "change allocate schedule",
-	"fleet":         "",
-	"importance":    "weburl",
-	"weights":       "",
-	"feed":          "weburl store clock",
-	"crawl":         "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh crawl/share",
-	"node":          "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
-	"crawl/robots":  "weburl consent",                     // what robots.txt asks is decided without a clock
-	"crawl/explain": "weburl store frontier crawl/robots", // it asks through interfaces of its own, and is told the time
+	"frontier":     "weburl",
+	"fetch":        "weburl clock memory",
+	"extract":      "weburl consent",
+	"text":         "weburl",
+	"change":       "",
+	"allocate":     "",
+	"schedule":     "",
+	"refresh":      "change allocate schedule",
+	"fleet":        "",
+	"importance":   "weburl",
+	"weights":      "",
+	"feed":         "weburl store clock",
+	"crawl":        "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh crawl/share",
+	"node":         "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
+	"crawl/robots": "weburl consent", // what robots.txt asks is decided without a clock
+	// it asks through interfaces of its own, and is told the time
+	"crawl/explain": "weburl store frontier crawl/robots",
 	"importer":      "weburl store store/warc store/retain store/repair fetch extract",
 	"sim":           "weburl clock seen frontier crawl/keepfresh change allocate schedule refresh fleet importance weights",
 	"sim/trial":     "weburl store store/retain store/warc seen frontier crawl crawl/robots crawl/discovery sim",
@@ -59,9 +61,11 @@ var rooms = map[string]string{
 	"dashboard/units": "",
 	"log":             "weburl",
 	"log/jetstream":   "weburl clock log",
-	"node/cluster":    "weburl clock log store crawl crawl/discovery crawl/share allocate refresh", // nodes agree on one threshold
+	// nodes agree on one threshold
+	"node/cluster": "weburl clock log store crawl crawl/discovery crawl/share allocate refresh",
 
-	"crawl/discovery": "weburl frontier seen store crawl/robots", // what is new is decided by verdicts and rows that it is given
+	// what is new is decided by verdicts and rows that it is given
+	"crawl/discovery": "weburl frontier seen store crawl/robots",
 
 	"crawl/share":     "weburl allocate",
 	"crawl/keepfresh": "weburl refresh", // it decides what is visited, and asks through an interface of its own

@@ -104,7 +104,7 @@ func lags(t *testing.T, harm mischief) (longest, sum time.Duration, pages int, o
 	return longest, sum, pages, over
 }
 
-// TestNobodyIsSlowed holds that clients who stop reading, take everything without end, or lie about what
+// TestNobodyIsSlowed holds that clients who stop reading, take everything forever, or lie about what
 // they have, delay no page of another client: in simulated time, to the second.
 func TestNobodyIsSlowed(t *testing.T) {
 	// The server looks at the log every 200 ms of the machine's time, and pages come in between at any moment.

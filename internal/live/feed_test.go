@@ -42,7 +42,7 @@ type audience struct {
 	loopback                 bool // sockets, and the machine's time; else connections in memory, and a bubble's
 }
 
-// A result is what a run shows. Freshness is in the mean over the subscribers and over time, of the pages
+// A result is what a run shows. Freshness is on average over the subscribers and over time, of the pages
 // that the crawl has: held against the web.
 type result struct {
 	alone, crowded    float64 // the mirrors', before and after the downloaders come
@@ -328,7 +328,7 @@ func (l *live) lacking() (pages int) {
 	return pages
 }
 
-// repository returns what a mirror may hold of every page that there is to be had, by its digest: the last
+// repository returns what a mirror may hold of every page that can be read, by its digest: the last
 // version or, where that differs from those before in bytes alone, which is no change, one of those.
 func (l *live) repository() map[weburl.URL]map[string]store.Version {
 	all := map[weburl.URL]map[string]store.Version{}
@@ -349,7 +349,7 @@ func (l *live) repository() map[weburl.URL]map[string]store.Version {
 					l.t.Fatal(err)
 				}
 				if version.Capture.IsZero() {
-					break // the body is not kept: there is nothing to be had
+					break // the body is not kept: there is nothing to read
 				}
 				current[fmt.Sprintf("%x", version.BodyDigest[:])] = version
 				if !version.Noise {

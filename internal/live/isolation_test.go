@@ -27,10 +27,10 @@ type neighbour struct {
 	pages  int
 	hours  string // in which alone it may be asked; "": always
 	paused bool   // by an operator, once the pages are found
-	block  bool   // likewise
+	block  bool   // by an operator, once the pages are found
 	// From the third day on:
 	patience  time.Duration // it answers 503 and asks for so much
-	noRobots  bool          // its robots.txt cannot be had
+	noRobots  bool          // its robots.txt cannot be fetched
 	overloads bool          // it answers 503
 }
 

@@ -26,7 +26,7 @@ type month struct {
 	policy       string
 }
 
-// score is what is true and what was believed, in the mean over the scored days.
+// score is what is true and what was believed, on average over the scored days.
 type score struct {
 	truth, estimate, uniform float64
 	requests                 int64 // the most in a day

@@ -198,8 +198,9 @@ func TestRobotsOutage(t *testing.T) {
 	})
 }
 
-// TestNewSiteInAnOutage holds that a new site whose robots.txt cannot be had keeps its seed: a crawl that does not wait
-// ends by itself and says so, the next one asks again, and one that waits gets the page once robots.txt can be had.
+// TestNewSiteInAnOutage holds that a new site whose robots.txt cannot be fetched keeps its seed: a crawl that does not
+// wait ends by itself and says so, the next one asks again, and one that waits gets the page once robots.txt can be
+// fetched.
 func TestNewSiteInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, open := fails, says("User-agent: *\nDisallow: /7\n")

@@ -2,7 +2,7 @@
 //
 //   node markup.mjs FILE
 //
-// FILE is a JSON array of {about, markup}, a line each. Every one gets, or gets anew, the links that
+// FILE is a JSON array of {about, markup}, a line each. Every one gets the links that
 // parse5's tree of its markup has at http://site.test/dir/page.html, sorted: http and https alone,
 // without credentials and fragments, and without the page itself.
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -15,7 +15,7 @@ import (
 
 // ErrUnavailable says that this machine cannot fetch Debian packages: it has no apt-get or
 // dpkg-deb. A test may then skip, but not in continuous integration.
-var ErrUnavailable = errors.New("sites: Debian packages cannot be had here")
+var ErrUnavailable = errors.New("sites: Debian packages cannot be fetched here")
 
 // Site is a real site on disk.
 type Site struct {

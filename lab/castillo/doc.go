@@ -7,6 +7,6 @@
 // (Figures 1 to 3 and 7 to 9, Table I). Beside each duration stand two bounds that no ordering beats: all
 // bytes by the bandwidth, and the slowest site's own time, which politeness sets.
 //
-// The importance of a page is its PageRank in the whole web, computed beforehand; only the ordering
+// The importance of a page is its PageRank in the whole web, computed in advance; only the ordering
 // "optimal" is told.
 package castillo

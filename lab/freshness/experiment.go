@@ -98,7 +98,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		out.Row("policy", name, "pages", scored.pages, "freshness", scored.fresh, "believed", scored.believed,
 			"apart", scored.apart, "discoveries", s.result.Fetched, "visits_per_day", float64(s.result.Revisits)/float64(p.days))
 		out.Claim(name+": what is believed is within 2 points of the truth", math.Abs(scored.fresh-scored.believed) <= 0.02,
-			"%.4f believed, %.4f true; a sample is %.4f off in the mean", scored.believed, scored.fresh, scored.apart)
+			"%.4f believed, %.4f true; a sample is %.4f off on average", scored.believed, scored.fresh, scored.apart)
 	}
 	if uniform, ok := truth["uniform"]; ok && truth["default"] > 0 {
 		out.Claim("the default keeps the copies fresher than uniform", truth["default"] > uniform, "%.4f against %.4f", truth["default"], uniform)

@@ -155,7 +155,7 @@ func (l load) compare(out *lab.Result, summaries []summary) {
 	}
 }
 
-// String says who asks for how much.
+// String says how many clients of which kind there are.
 func (l load) String() string {
 	text := fmt.Sprintf("%d subscribers", l.subscribers)
 	if l.downloaders > 0 {

@@ -6,9 +6,9 @@ import (
 	"freshet/change"
 )
 
-// bound returns a mean staleness, by the problem's weights, that no crawls at times fixed beforehand go
+// bound returns a mean staleness, by the problem's weights, that no crawls at times fixed in advance go
 // below in the long run, budget of them an interval: that of a continuous number of crawls of each page,
-// evenly spaced, or just after every so manieth instant of a quasi-deterministic page; or, if the instants are
+// evenly spaced, or just after every nth instant of a quasi-deterministic page; or, if the instants are
 // not known but how often they come, evenly spaced as well. It is the value of the dual problem, which is a
 // bound for every multiplier and the optimum at the one that spends the budget.
 func (p problem) bound(budget float64, instantsKnown bool) float64 {

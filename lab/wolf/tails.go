@@ -126,7 +126,7 @@ func relative(gaps []float64) []float64 {
 }
 
 // judge fits the laws to gaps and tests each fit. The distance of Kolmogorov and Smirnov between gaps and
-// fit is held against that of samples of the fit, each of as many gaps and fitted anew (Lilliefors), so
+// fit is held against that of samples of the fit, each of as many gaps and fitted again (Lilliefors), so
 // that having fitted the law does not help it. O(samples) fits a law.
 func judge(gaps []float64, samples int, rng *rand.Rand) (verdict, error) {
 	fits, err := change.Choose(gaps)

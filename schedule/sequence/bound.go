@@ -69,7 +69,8 @@ func (p *Pages) lagrange() []float64 {
 		}
 	}
 	// From a distance of some 40 on the equation's left side is c_i/μ_i to the last bit: a page for which that is κ has
-	// no visits at high and at low those of that distance. Fewer are worth as much each, so it has what the others leave.
+	// no visits at high and at low those of that distance. Fewer are worth as much each, so it has what the others
+	// leave.
 	few, at := sum(math.Exp(high)), slices.Clone(x)
 	part := (1 - few) / (sum(math.Exp(low)) - few)
 	for i := range x {

@@ -12,7 +12,7 @@
 //
 //   - frequencies, the share of the visits that each page has. Pages.Bound gives those that would be
 //     best if every page had even spacing, and their cost, which no sequence beats (Propositions 9 and
-//     10). Pages.Randomized gives the best for a crawler that draws every page anew (Proposition 11).
+//     10). Pages.Randomized gives the best for a crawler that draws every page again (Proposition 11).
 //   - an order that has these frequencies. Golden places the visits of a cycle at the multiples of the
 //     golden ratio, so that the distances of each page take three values at most. Balanced, which the
 //     paper names and does not pursue, splits the cycle by regular words again and again, so that

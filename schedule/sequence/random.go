@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Randomized returns the frequencies that cost least if every visit goes to a page drawn anew, and that
+// Randomized returns the frequencies that cost least if every visit goes to a page drawn again, and that
 // cost: Proposition 11, and for costs of their own
 //
 //	f_i = g_i(s_i/σ − 1),   g_i = 1/h_i − 1,   s_i = √(c_i/μ_i),   σ = Σ s_i·g_i/(1 + Σ g_i)
@@ -43,7 +43,7 @@ func (p *Pages) Randomized() (frequencies []float64, cost float64) {
 	return frequencies, p.RandomizedAt(frequencies)
 }
 
-// RandomizedAt returns the cost of drawing every visit's page anew with these probabilities (Lemma 4).
+// RandomizedAt returns the cost of drawing every visit's page again with these probabilities (Lemma 4).
 func (p *Pages) RandomizedAt(frequencies []float64) float64 {
 	var cost float64
 	for i, f := range frequencies {
@@ -57,7 +57,7 @@ func (p *Pages) RandomizedAt(frequencies []float64) float64 {
 	return cost
 }
 
-// Draw yields pages without end, each drawn with its probability from rng. O(log n) a page.
+// Draw yields pages forever, each drawn with its probability from rng. O(log n) a page.
 func Draw(frequencies []float64, rng *rand.Rand) iter.Seq[int32] {
 	sums := slices.Clone(frequencies)
 	for i := 1; i < len(sums); i++ {

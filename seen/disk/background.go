@@ -192,7 +192,7 @@ func (s *Set) flush(frozen []Entry) error {
 		return err
 	}
 	runs := append([]*run{{[]*segment{g}}}, s.runs...)
-	then, journal := s.then, s.base.Journal // both may change once more is frozen
+	then, journal := s.then, s.base.Journal // both may change again is frozen
 	done := func() {
 		s.frozen = nil
 		s.changed.Broadcast()

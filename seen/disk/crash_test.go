@@ -248,7 +248,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A Reset that the disk refuses leaves a set that keeps nothing, and another one mends it.
+// A Reset that the disk refuses leaves a set that keeps nothing, and another one repairs it.
 func TestResetTriesAgain(t *testing.T) {
 	full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate {

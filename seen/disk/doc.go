@@ -39,5 +39,5 @@
 // renamed, and the directory synced. The files that it names are on disk before. Journals end with a
 // frame that is whole or does not count. The manifest, every head, every block and every frame have a
 // checksum, and damage is an error that names the file and the place: ErrDamaged. The set is worth
-// nothing then and loses its manifest, so that its user, who has the page table, fills it anew.
+// nothing then and loses its manifest, so that its user, who has the page table, fills it again.
 package disk

@@ -226,7 +226,7 @@ func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	return s.becomeWhole()
 }
 
-// Reset empties the set, however damaged it is, and mends what kept it from working. After an error
+// Reset empties the set, however damaged it is, and repairs what kept it from working. After an error
 // nothing can be kept, unless another Reset succeeds.
 func (s *Set) Reset() error {
 	s.stop()

@@ -43,7 +43,7 @@ func names() *rapid.Generator[name] {
 	})
 }
 
-// A set is like a map, whatever is added, merged, closed and opened, filled anew or cut by a crash.
+// A set is like a map, whatever is added, merged, closed and opened, filled again or cut by a crash.
 func TestLikeMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := vfs.NewCrashableMem()

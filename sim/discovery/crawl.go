@@ -352,7 +352,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Besides(n))
+	cash = frontier.Pay(c.options.Ordering, cash, len(c.links)+c.web.Outside(n))
 	for _, to := range c.links {
 		switch p := &c.pages[to]; {
 		case p.arrival == 0:

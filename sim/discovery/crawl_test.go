@@ -38,7 +38,7 @@ func (w chain) Home(site uint32) (page uint32, ok bool) { return site * uint32(w
 func (w chain) Server(uint32) discovery.Server          { return discovery.Server{Latency: 1, Rate: 100} }
 func (w chain) Bytes(uint32) float64                    { return 200 }
 
-func (chain) Besides(uint32) int { return 0 }
+func (chain) Outside(uint32) int { return 0 }
 
 func (w chain) AppendLinks(dst []uint32, page uint32) []uint32 {
 	if (page+1)%uint32(w.pages) == 0 {
@@ -238,7 +238,7 @@ func (w wide) Home(site uint32) (page uint32, ok bool) { return site * widePages
 func (w wide) Server(uint32) discovery.Server          { return discovery.Server{Latency: 0.3, Rate: 30_000} }
 func (w wide) Bytes(uint32) float64                    { return 24_000 }
 
-func (wide) Besides(uint32) int { return 0 }
+func (wide) Outside(uint32) int { return 0 }
 
 func (w wide) AppendLinks(dst []uint32, page uint32) []uint32 {
 	first, random := page/widePages*widePages, uint64(page)*0x9e3779b97f4a7c15+1

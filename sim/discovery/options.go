@@ -21,7 +21,7 @@ type Options struct {
 	Wait          time.Duration     // that links wait to be decided together, as seen.Options.MaxWait; 0: none wait
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
 
-	Robots bool   // a site's robots.txt, of RobotsBytes, is fetched before its pages, and anew after a day
+	Robots bool   // a site's robots.txt, of RobotsBytes, is fetched before its pages, and again after a day
 	Seed   uint64 // of the times that Processing takes
 
 	Processing *Processing // of pages, before their links are known; nil: takes no time

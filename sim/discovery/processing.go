@@ -35,8 +35,9 @@ type processor struct {
 	control *fleet.Controller
 	random  *rand.Rand
 	law     interface{ Gap(*rand.Rand) float64 } // of a page's time, in seconds
-	queue   []Fetch                              // that no worker has taken up; the last of them may be held by fetchers
-	busy    int                                  // workers
+	// that no worker has taken up; the last of them may be held by fetchers
+	queue []Fetch
+	busy  int // workers
 }
 
 func newProcessor(o Options) (*processor, error) {

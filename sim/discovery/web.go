@@ -17,9 +17,9 @@ type Web interface {
 	Bytes(page uint32) float64
 	// AppendLinks appends the pages that a page links to, each once, itself left out.
 	AppendLinks(dst []uint32, page uint32) []uint32
-	// Besides returns how many different URLs a page links to that are no pages of the web and would be crawled
+	// Outside returns how many different URLs a page links to that are no pages of the web and would be crawled
 	// all the same, such as pictures: a page's cash goes there too.
-	Besides(page uint32) int
+	Outside(page uint32) int
 }
 
 // Server is how a site answers.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestOrder holds that events come out by time and, at one time, in the order of pushing, whatever is
-// pushed and popped by turns.
+// pushed and popped in any order.
 func TestOrder(t *testing.T) {
 	type entry struct {
 		at     float64

@@ -102,7 +102,7 @@ func newGenerator(recipe Recipe) *generator {
 	return g
 }
 
-// attempts is how often a link that is there already is drawn anew, before a page of a small site has
+// attempts is how often a link that is there already is drawn again, before a page of a small site has
 // to do with fewer.
 const attempts = 20
 

@@ -106,7 +106,7 @@ func (w *Stored) nameOf(number uint32) string {
 }
 
 // Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
-// left out, as are repeats and those of a page to itself; Carried has them, and Besides counts
+// left out, as are repeats and those of a page to itself; Carried has them, and Outside counts
 // the former that lie on hosts of pages. An error begins with name and the line at fault. Memory is some 100 bytes a
 // name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {

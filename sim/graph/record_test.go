@@ -63,8 +63,8 @@ func TestCarried(t *testing.T) {
 			t.Errorf("page %d carries %v, want %v", page, names, want)
 		}
 	}
-	if w.Besides(0) != 1 || w.Besides(1) != 0 {
-		t.Errorf("%d and %d links lead to what is beside the pages", w.Besides(0), w.Besides(1))
+	if w.Outside(0) != 1 || w.Outside(1) != 0 {
+		t.Errorf("%d and %d links lead to what is beside the pages", w.Outside(0), w.Outside(1))
 	}
 	other := w.WithServers(1)
 	if other.Server(0) == w.Server(0) || other.Server(0) != w.WithServers(1).Server(0) || other.Bytes(0) != w.Bytes(0) {
@@ -127,8 +127,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		for page := range uint32(w.Pages()) {
-			if w.Besides(page) != again.Besides(page) {
-				t.Errorf("%d links of page %d lead to what is beside the pages, and %d when read again", w.Besides(page), page, again.Besides(page))
+			if w.Outside(page) != again.Outside(page) {
+				t.Errorf("%d links of page %d lead to what is beside the pages, and %d when read again", w.Outside(page), page, again.Outside(page))
 			}
 		}
 		if !bytes.Equal(once.Bytes(), twice.Bytes()) {

@@ -78,8 +78,8 @@ func (w *Stateless) Server(site uint32) discovery.Server {
 // Bytes returns the size of a page.
 func (w *Stateless) Bytes(page uint32) float64 { return pageBytes(w.random(ofBytes, uint64(page))) }
 
-// Besides returns 0: all links lead to pages of the web.
-func (w *Stateless) Besides(uint32) int { return 0 }
+// Outside returns 0: all links lead to pages of the web.
+func (w *Stateless) Outside(uint32) int { return 0 }
 
 // AppendLinks appends the different pages that a page links to.
 func (w *Stateless) AppendLinks(dst []uint32, page uint32) []uint32 {

@@ -101,9 +101,9 @@ func (w *Stored) settle(names int) (err error) {
 	return err
 }
 
-// Besides returns how many different URLs a page links to that are no pages of the web but on the hosts of its
+// Outside returns how many different URLs a page links to that are no pages of the web but on the hosts of its
 // pages: 0 of a web that was generated.
-func (w *Stored) Besides(page uint32) int {
+func (w *Stored) Outside(page uint32) int {
 	if w.carried == nil {
 		return 0
 	}

@@ -122,7 +122,7 @@ func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 	return nil
 }
 
-// pages mends rows by what belongs to them, makes those that are missing, and sets aside what belongs to
+// pages repairs rows by what belongs to them, makes those that are missing, and sets aside what belongs to
 // none.
 func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerprint]*store.Page, error) {
 	pages := map[weburl.Fingerprint]*store.Page{}

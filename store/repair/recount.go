@@ -107,7 +107,7 @@ func (r *repair) totals(pages map[weburl.Fingerprint]*store.Page) error {
 	if after := format.AppendValue(nil, &total); bytes.Equal(before, after) {
 		return nil
 	}
-	r.say(fmt.Sprintf("partition %d", r.p), "its totals are counted anew: %d pages of %d sites", total.Pages, total.Sites)
+	r.say(fmt.Sprintf("partition %d", r.p), "its totals are counted again: %d pages of %d sites", total.Pages, total.Sites)
 	return r.set(r.Keys.AppendKind(nil, r.p, format.KeyCounters), &total)
 }
 
@@ -165,7 +165,7 @@ func (r *repair) counters() error {
 	return r.set(key, &total)
 }
 
-// sites mends the sites' rows, adds them up, and returns them.
+// sites repairs the sites' rows, adds them up, and returns them.
 func (r *repair) sites(pages map[weburl.Fingerprint]*store.Page, total *store.Counters) (map[weburl.Site]*store.SiteRow, error) {
 	sites, was := map[weburl.Site]*store.SiteRow{}, map[weburl.Site]store.SiteRow{}
 	from, to := r.Keys.KindSpan(r.p, format.KeySite)
@@ -210,7 +210,7 @@ func (r *repair) sites(pages map[weburl.Fingerprint]*store.Page, total *store.Co
 		if row.Pages == old.Pages && row.Fetched == old.Fetched && row.New == old.New && row.Due == old.Due && row.Cash == old.Cash {
 			continue
 		}
-		r.say(string(name), "its row is counted anew: %d pages, %d fetched", row.Pages, row.Fetched)
+		r.say(string(name), "its row is counted again: %d pages, %d fetched", row.Pages, row.Fetched)
 		if err := r.set(r.Keys.AppendText(nil, r.p, format.KeySite, string(name)), row); err != nil {
 			return nil, err
 		}

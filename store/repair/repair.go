@@ -15,7 +15,7 @@ import (
 	"freshet/store/internal/format"
 )
 
-// mending is where a database is gathered: an opening clears the folder.
+// repairing is where a database is gathered: an opening clears the folder.
 const mending = format.TempDir + "/db"
 
 // tableKind ends the name of a table.
@@ -24,7 +24,7 @@ const tableKind = ".sst"
 // Directory makes of a data directory that may be damaged one that the store opens with Options.Repairing: it replaces
 // a database that cannot be read throughout by what can be read of it, sets the damaged one aside, and writes
 // freshet.json again where that is lost. It calls report for what it did, and reports whether rows may be lost.
-// A crash at any moment leaves a directory that the next call mends.
+// A crash at any moment leaves a directory that the next call repairs.
 func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
 	lock, err := fsys.Lock(fsys.PathJoin(dir, format.LockFile))
 	if err != nil {

@@ -61,7 +61,7 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	return disk, file, [2]string{first.String(), second.String()}
 }
 
-// TestRepairCrash cuts a repair before every change of the disk. Whatever is left, another repair mends it:
+// TestRepairCrash cuts a repair before every change of the disk. Whatever is left, another repair repairs it:
 // nothing is found wrong any more, what was damaged lies aside, no page is lost, and the crawl goes on.
 func TestRepairCrash(t *testing.T) {
 	disk, file, urls := damaged(t)

@@ -18,7 +18,7 @@ import (
 	"freshet/weburl"
 )
 
-// Repair mends what Verify finds and calls report for everything that it did. Nothing is dropped in
+// Repair repairs what Verify finds and calls report for everything that it did. Nothing is dropped in
 // silence: what cannot be used any more is set aside in DIR/aside, by name. In this order
 //
 //   - totals that cannot be read are replaced by ones that number the records, so that some can be applied;
@@ -31,7 +31,7 @@ import (
 //     sites and partitions become what the rows say.
 //
 // Where rows were lost without a trace (lost, or records that Open has missed), a page without out-links is fetched
-// again, the next crawl offers all stored links once more, readers of the change log compare with the page table, and
+// again, the next crawl offers all stored links again, readers of the change log compare with the page table, and
 // what an operator has ordered is done again.
 //
 // The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the
@@ -123,7 +123,7 @@ func (r *repair) say(place, text string, args ...any) {
 	r.report(store.Problem{Place: place, Text: fmt.Sprintf(text, args...)})
 }
 
-// partitions mends something of every partition, in one batch each.
+// partitions repairs something of every partition, in one batch each.
 func (r *repair) partitions(mend func() error) error {
 	for p := range r.Partitions() {
 		if err := r.partition(weburl.Partition(p), mend); err != nil {
@@ -179,7 +179,7 @@ func (r *repair) set(key []byte, v any) error {
 	return r.batch.Set(key, format.AppendValue(nil, v), nil)
 }
 
-// rows mends what can be mended of the partition's rows.
+// rows repairs what can be repaired of the partition's rows.
 func (r *repair) rows() error {
 	if err := r.dropUnreadable(); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 )
 
 // TestVerifyFinds damages a clean directory in one place at a time; Verify has to say where, and Repair to
-// mend it so that nothing is found any more and the crawl goes on.
+// repair it so that nothing is found any more and the crawl goes on.
 func TestVerifyFinds(t *testing.T) {
 	u := storetest.Parse(t, "http://page.test/x")
 	p, fp := storetest.Home(u), u.Fingerprint()

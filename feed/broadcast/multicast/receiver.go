@@ -163,7 +163,7 @@ const (
 
 // Await returns a frame of that serial and size once it has arrived, or what there is of it when it ought to
 // have and nothing has come for 300 ms, and what is missing of it then. It, and frames of lower serials, are
-// then forgotten. It errs when ctx ends. Not for concurrent use with itself.
+// then forgotten. It returns an error when ctx ends. Not for concurrent use with itself.
 func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within time.Duration) (frame []byte, missing []Span, err error) {
 	timer := r.clock.NewTimer(within + lateness)
 	defer timer.Stop()

@@ -14,7 +14,7 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// A trace is a load drawn beforehand: who wants which chunks, and which pages change before each decision.
+// A trace is a load drawn in advance: who wants which chunks, and which pages change before each decision.
 type trace struct {
 	chunks  int
 	wants   [][]scheduler.Want
@@ -77,7 +77,7 @@ func (t *trace) open(s scheduler.Scheduler) *scheduler.Demand {
 	return d
 }
 
-// BenchmarkDecisions measures picks and bookkeeping, all changes of 75 days drawn beforehand. cpu-decisions/s
+// BenchmarkDecisions measures picks and bookkeeping, all changes of 75 days drawn in advance. cpu-decisions/s
 // counts processor time, which other work on the machine moves less than the clock.
 func BenchmarkDecisions(b *testing.B) {
 	for _, subscribers := range []int{1_000, 3_000} {

@@ -240,7 +240,7 @@ func (n *naive) Change(i, page int, now float64) {
 	}
 }
 
-// reckon works out anew how long the copies that lack a page took to lack what they do.
+// reckon works out again how long the copies that lack a page took to lack what they do.
 func (n *naive) reckon(i, page int, now float64) {
 	for _, c := range n.clients {
 		copy := c.copies[i]

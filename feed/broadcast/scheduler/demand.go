@@ -213,7 +213,7 @@ func (d *Demand) enter(k int, wants []Want, now float64) {
 	}
 }
 
-// reshare counts anew what a subscriber's pages are worth to it, now that it wants more than before.
+// reshare counts again what a subscriber's pages are worth to it, now that it wants more than before.
 func (d *Demand) reshare(k int, before, now float64) {
 	c := &d.clients[k]
 	for _, i := range c.chunks {
@@ -318,7 +318,7 @@ func (d *Demand) known(i int, until float64) float64 {
 }
 
 // Change says that a page has a new version. Nothing changes for those who lack the page already.
-// O(1) besides what the scheduler does, and if a group lacked nothing of the chunk, a step for each of
+// O(1) apart from what the scheduler does, and if a group lacked nothing of the chunk, a step for each of
 // its clients.
 func (d *Demand) Change(i, page int, now float64) {
 	lacked := d.marks[i].lacked
@@ -366,7 +366,7 @@ func (d *Demand) warm(pages []Page) {
 }
 
 // count takes in that a page was seen to change. When its changes have doubled, those who lack it are reckoned
-// anew: it went missing when less was known of it.
+// again: it went missing when less was known of it.
 func (d *Demand) count(i, page int, now float64) {
 	if d.seen == nil {
 		return

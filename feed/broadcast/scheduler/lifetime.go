@@ -19,7 +19,7 @@ import "math/bits"
 //
 // so a page that goes missing adds a term to sums that its group keeps (see group.lives), and nobody looks at
 // the others. A page that changes on while it is missing is better known: whenever its changes have doubled, the
-// sums of those who lack it are reckoned anew. Nothing but a touch moves the index, and one ranking holds it.
+// sums of those who lack it are reckoned again. Nothing but a touch moves the index, and one ranking holds it.
 //
 // Where pages have sizes, only the missing are sent, and one that will go missing while the chunk waits costs
 // its bytes then. The same steps put into w, for the bytes of the missing pages, those times
@@ -37,7 +37,7 @@ import "math/bits"
 //
 // A downloader adds Patience/left to each chunk that it waits for, left being how many those are: Smith's
 // rule, in units of fresh life; times its N over data, and for age as Patience²/2, the cost of a page that
-// is stale for so long. When it gets a chunk, its others are keyed anew.
+// is stale for so long. When it gets a chunk, its others are keyed again.
 //
 // A touch O(1) mostly and O(log n) at most, a pick O(1); for age both O(log² n) on average. O(log n) more for
 // each chunk that a downloader still waits for when it gets one. 17 bytes a chunk (56 for age), and 2 a page.

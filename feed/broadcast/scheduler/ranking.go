@@ -18,7 +18,7 @@ var absent = entry{key: math.Inf(-1), tie: math.MaxInt32, id: -1}
 // fan is how many nodes of a ranking have one above them: four lines of a processor's cache.
 const fan = 16
 
-// A ranking knows the highest of numbered entries, any of which can be set anew or removed. Above each 16
+// A ranking knows the highest of numbered entries, any of which can be set again or removed. Above each 16
 // of them stands a copy of the highest, above each 16 copies another, up to one.
 //
 // An entry that neither was nor becomes the highest of its 16 is written and compared once: O(1), two

@@ -52,7 +52,7 @@ type Kind struct {
 	New func(Objective) Scheduler
 }
 
-// Default is the name of the scheduler that a feed follows unless told otherwise.
+// Default is the name of the scheduler that a feed follows by default.
 const Default = "lifetime"
 
 // Names returns the names of Kinds.

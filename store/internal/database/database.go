@@ -23,13 +23,13 @@ const (
 )
 
 const (
-	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the files,
-	// so that a block is read in a few microseconds.
+	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the
+	// files, so that a block is read in a few microseconds.
 	usualCacheBytes = 1 << 20
 	// SmallBytes is how much a database stores at most that asks the filters of its last level. Until then it
 	// has two levels, what was written lately and the last. Beyond, most filters do not fit the cache, and to read one,
-	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none, and
-	// those of the last, where nearly all rows are, are not asked any more.
+	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none,
+	// and those of the last, where nearly all rows are, are not asked any more.
 	SmallBytes = 64 << 20
 )
 

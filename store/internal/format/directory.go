@@ -28,13 +28,13 @@ const (
 	IndexDir = "index"
 	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
 	AsideDir = "aside"
-	// TempDir holds what is made to be given away, such as a snapshot that is written to standard output. Only who holds
-	// the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one that
-	// died.
+	// TempDir holds what is made to be given away, such as a snapshot that is written to standard output. Only who
+	// holds the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one
+	// that died.
 	TempDir = "tmp"
 )
 
-// Formats of the data directory. Every key begins with the format in which keys were last written anew
+// Formats of the data directory. Every key begins with the format in which keys were last rewritten
 // (KeyFormat), so that those of two lie side by side while one is made of the other.
 //
 //	1  the first
@@ -44,7 +44,7 @@ const (
 //	   so that a directory of format 2 is opened as it is, and is of format 3 once it may be written to
 //	4  pages may have crashed and have strikes (Struck), hosts may lie in another partition than their name says:
 //	   what a program of format 3 would take for damage. Opened as 3 is
-//	5  partitions may have different owners (Arrived, Parted, Taken): a program of format 4 would take that for damage,
+//	5  partitions may have different owners (Arrived, Parted, Taken): a program of format 4 takes that for damage,
 //	   and forget links that are on their way. Opened as 4 is
 //	6  WARC files may be in an object store: a program of format 5 would take them for lost. Opened as 5 is
 const (

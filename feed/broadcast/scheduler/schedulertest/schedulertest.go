@@ -15,7 +15,7 @@ import (
 //   - Pick names a chunk that a ready client lacks, and says so exactly if there is one;
 //   - asked twice it answers the same;
 //   - the same history gives the same picks;
-//   - once changes stop, each sending serves a chunk for good, until nobody ready lacks anything.
+//   - once changes stop, each sending serves a chunk permanently, until nobody ready lacks anything.
 func Run(t *testing.T, fresh func() scheduler.Scheduler) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
