@@ -73,9 +73,11 @@ type Comparison struct {
 	What      string   `json:"what"`
 	Source    string   `json:"source"`              // where the number stands: "Table I", "closed form"
 	Published *float64 `json:"published,omitempty"` // as the paper prints it
-	Reference *float64 `json:"reference,omitempty"` // of theory, or of a program that is independent of the measured one
+	// of theory, or of a program that is independent of the measured one
+	Reference *float64 `json:"reference,omitempty"`
 	Measured  float64  `json:"measured"`
-	Tolerance float64  `json:"tolerance"` // the largest difference that agrees: half an interval, or as rounded in print
+	// the largest difference that agrees: half an interval, or as rounded in print
+	Tolerance float64 `json:"tolerance"`
 }
 
 // Expected returns the number that the measured one is compared with.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
+var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*|Example(?:[A-Z][A-Za-z0-9]*)?)`")
 
 // TestHeldBy holds that the tests which documents name exist: a claim names what holds it.
 func TestHeldBy(t *testing.T) {

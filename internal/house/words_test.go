@@ -21,9 +21,9 @@ const (
 	paragraphWords = 120
 )
 
-// unread are the folders that docs/style.md does not hold for yet: their findings are logged and do not fail the test.
+// unread are the folders that docs/style.md does not hold for yet: go test -v tells their findings,
+// which do not fail the test.
 var unread = []string{
-	"ARCHITECTURE.md",
 	"docs",
 	"cmd",
 	"dashboard",
@@ -49,7 +49,9 @@ var generated = []string{"docs/commands.md", "docs/settings.md", "docs/metrics.m
 func TestStyle(t *testing.T) {
 	report := func(name string, line int, finding string) {
 		if slices.ContainsFunc(unread, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }) {
-			t.Logf("%s:%d: %s", name, line, finding)
+			if testing.Verbose() {
+				t.Logf("%s:%d: %s", name, line, finding)
+			}
 		} else {
 			t.Errorf("%s:%d: %s", name, line, finding)
 		}
@@ -151,6 +153,9 @@ func checkPage(name, text string, words *vocabulary, report func(string, int, st
 	}
 }
 
+// longCode matches a command within a sentence, which stays on one line so that a test finds it.
+var longCode = regexp.MustCompile("`[^`]{80,}`")
+
 var listItem = regexp.MustCompile(`^\s*(?:[-*]|\d+\.) `)
 
 // checkWords reports what the text, which begins at the line, should say in other words.
@@ -167,7 +172,7 @@ func checkColumns(name string, line int, text string, report func(string, int, s
 	if width(text) <= columns {
 		return
 	}
-	if words := strings.Fields(text); len(words) <= 2 { // a link, or a comment of one word
+	if words := strings.Fields(text); len(words) <= 2 || longCode.MatchString(text) { // it cannot be broken
 		return
 	}
 	report(name, line, strconv.Itoa(width(text))+" columns: want at most "+strconv.Itoa(columns))

@@ -99,7 +99,7 @@ func TestNewWorld(t *testing.T) {
 
 // TestRecordedHistories holds the counts of the recorded histories exactly, and the freshness of the
 // policies that need no learning, the mean of five seeds, to what a prototype measured. The budget is the
-// smallest of four; the figures of the others are in docs/performance/simulator.md.
+// smallest of four; the figures of the others are in docs/notes/2026-11-simulator.md.
 func TestRecordedHistories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

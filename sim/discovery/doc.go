@@ -11,7 +11,7 @@
 // A Web says who links to whom and how large and fast all is; its pages are numbers, and the seen test
 // a bit for each. What the paper leaves open is decided as the live crawler does it, because it is the
 // live crawler's code that decides: which page is next, when a site may be asked again, when links that
-// wait are decided, what a budget pays for, what is visited again. docs/performance/simulator.md tells what is
+// wait are decided, what a budget pays for, what is visited again. docs/notes/2026-11-simulator.md tells what is
 // shared and what is this package's own.
 //
 // Two more of the live policies may take part. With Processing a fetched page waits for a worker before its
