@@ -23,7 +23,7 @@ type Total struct {
 	Discovery float64 `json:"discovery"` // share of the requests that is owed to new pages
 }
 
-// ahead is how many visits a page, in the mean, a horizon has: as many as policy plan looks ahead.
+// ahead is how many visits a page, on average, a horizon has: as many as policy plan looks ahead.
 const ahead = 2
 
 // Of returns what a budget of requests an interval has for so many pages.
