@@ -16,8 +16,8 @@ import (
 	"freshet/internal/sites"
 )
 
-// TestKillIndex kills a program while it indexes a crawl, again and again, and then lets it finish: the index is the one
-// that a run without a kill makes, of the same pages with the same texts. FRESHET_KILLS says how often it kills.
+// TestKillIndex kills a program while it indexes a crawl, again and again, and then lets it finish: the index is the
+// one that a run without a kill makes, of the same pages with the same texts. FRESHET_KILLS says how often it kills.
 func TestKillIndex(t *testing.T) {
 	kills := 6
 	if more := os.Getenv("FRESHET_KILLS"); more != "" {
