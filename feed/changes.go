@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,13 +69,33 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	reader, err := NewReader(f.Store, since, site)
+	reader, err := f.open(r.Context(), since, site)
 	if err != nil {
 		Refuse(w, CodeOf(err), err)
 		return
 	}
 	out := begin(w, f.Clock, strings.Contains(r.Header.Get("Accept"), "text/event-stream"))
 	_ = f.stream(r, reader, out, follow) // the client has gone
+}
+
+// How long is waited for a node of a cluster to follow the others as far as a cursor, in machine time, and how often is
+// looked meanwhile.
+const (
+	followed  = 10 * time.Second
+	lookAgain = 100 * time.Millisecond
+)
+
+// open returns a reader, and waits a while for a node of a cluster to have followed as far as the cursor.
+func (f *Changes) open(ctx context.Context, since string, site weburl.Site) (*Reader, error) {
+	for waited := time.Duration(0); ; waited += lookAgain {
+		reader, err := NewReader(f.Store, since, site)
+		if !errors.Is(err, ErrNotYet) || waited >= followed {
+			return reader, err
+		}
+		if f.Clock.Sleep(ctx, f.Clock.Span(lookAgain)) != nil {
+			return nil, err
+		}
+	}
 }
 
 // stream writes changes until there is no reason to go on; its error is the client's.

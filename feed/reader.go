@@ -27,7 +27,7 @@ type Reader struct {
 
 // NewReader returns a reader from the text of a place or cursor on: "" is from now, Start from the oldest change kept.
 // With a site it reads of that one only, and leaves the positions of other partitions as they are. Its
-// errors are ErrCursor, ErrBehind and those of the store.
+// errors are ErrCursor, ErrBehind, in a cluster ErrNotYet, and those of the store.
 func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err error) {
 	r = &Reader{store: s, site: site, at: make(Cursor, s.Partitions()), floor: make(Cursor, s.Partitions())}
 	if since != "" && since != Start {
@@ -54,6 +54,8 @@ func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err e
 			r.at[p] = total.Records
 		case since == Start:
 			r.floor[p] = total.Horizon
+		case max(r.at[p], r.floor[p]) > total.Records && s.OfCluster():
+			return nil, fmt.Errorf("%w: partition %d is at record %d of %d", ErrNotYet, p, total.Records, max(r.at[p], r.floor[p]))
 		case max(r.at[p], r.floor[p]) > total.Records:
 			return nil, fmt.Errorf("%w: it is ahead of partition %d", ErrBehind, p)
 		}

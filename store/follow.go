@@ -191,6 +191,9 @@ func (s *Store) openCluster() error {
 	return nil
 }
 
+// OfCluster tells whether the directory is a node's of a cluster: others may be ahead of it.
+func (s *Store) OfCluster() bool { return s.ofCluster || s.options.Log != nil }
+
 // CheckAlone returns ErrCluster if the directory is a cluster's: without the cluster's log no record is written.
 func (s *Store) CheckAlone() error {
 	if s.ofCluster && s.options.Log == nil {

@@ -1,0 +1,82 @@
+package feed_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"freshet/clock"
+	"freshet/feed"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// groups is a cluster's log.
+type groups []store.Group
+
+func (l *groups) Append(some []store.Group) error {
+	for i := range some {
+		some[i].Place.Seq = uint64(len(*l) + 1)
+		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
+	}
+	return nil
+}
+
+// TestCursorOfAnotherNode holds that a cursor which one node of a cluster gave is good on another: this one waits until
+// it has followed as far, or says after a while that it has not.
+func TestCursorOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := func(dir string, l *groups) *store.Store {
+			s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Clock: clock.Real(), Log: l})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			return s
+		}
+		var l groups
+		owner, other := open("owner", &l), open("other", new(groups))
+		u, err := weburl.Parse("http://page.test/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := owner.Apply(&store.Discovered{Partition: owner.Home(u.Site()), New: []store.NewPage{{URL: u, Seed: true}}}); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := feed.NewReader(owner, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		since := reader.Cursor().String()
+		if _, err := feed.NewReader(other, since, ""); !errors.Is(err, feed.ErrNotYet) {
+			t.Fatalf("a node that has not followed: %v", err)
+		}
+		changes := &feed.Changes{Store: other, Bell: new(feed.Bell), Clock: clock.Real(), Done: make(chan struct{})}
+		ask := func() int {
+			w := httptest.NewRecorder()
+			changes.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?follow=false&since="+since, nil))
+			return w.Code
+		}
+		begun := time.Now()
+		if code := ask(); code != http.StatusServiceUnavailable || time.Since(begun) > time.Minute {
+			t.Errorf("status %d after %s", code, time.Since(begun))
+		}
+		go func() {
+			time.Sleep(3 * time.Second)
+			for _, g := range l {
+				if _, err := other.Follow(g.Partition, g); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		if code := ask(); code != http.StatusOK {
+			t.Errorf("status %d when the node has followed", code)
+		}
+	})
+}
