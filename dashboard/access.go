@@ -35,7 +35,7 @@ const (
 
 // Guard lets a request through to next only if Access permits it: the token, compared in constant
 // time; the Host field; and for orders, which are POST alone, a JSON body and no other origin. What comes to
-// the callback of hubs passes: there a signature is wanted.
+// the callback of hubs passes: there a signature is wanted. So does a health check, by whatever name it comes.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return &guard{Access: a, next: next, guesses: newGuesses()}
 }
@@ -49,6 +49,8 @@ type guard struct {
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
+	case path == healthPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		g.next.ServeHTTP(w, r)
 	case path == callbackPath || g.Token != "" && needsNoToken(r):
 		g.next.ServeHTTP(w, r)
 	case g.Token != "" && path == signInPath && r.Method == http.MethodPost:

@@ -8,14 +8,14 @@ import (
 	"freshet/dashboard/units"
 )
 
-// A chart is lines over a common axis, drawn as SVG by the template of that name. Its numbers have one unit.
+// A chart is lines over a common axis, drawn as SVG by the template of that name. Its numbers have one scale.
 type chart struct {
 	Title string
 	Lines []line
-	unit  func(float64) string // of the numbers
-	axis  func(float64) string // of the axis; nil: a span of time
-	most  float64              // the top; 0: as the numbers ask for it
-	dots  bool                 // the points are few: each is marked
+	scale scale   // of the numbers
+	axis  scale   // of the axis; nil: time
+	most  float64 // what the numbers never exceed; 0: there is no such bound
+	marks bool    // the points are few: each is marked, and has a label on the axis
 }
 
 // line is one of a chart.
@@ -26,24 +26,33 @@ type line struct {
 
 type point struct{ x, y float64 }
 
-// The size of a drawing, and of the room around its lines.
+// A scale divides an axis that ends at a number: how far apart its labels are, and what a label says. The text of a
+// number that is no label is as good.
+type scale func(end float64) (step float64, text func(float64) string)
+
+// The size of a drawing, and of the room around its lines. It is about as wide as a phone, so that its labels can be read
+// there; a wide screen shows several side by side.
 const (
-	chartWidth, chartHeight             = 640.0, 200.0
-	chartLeft, chartBottom, chartMargin = 64.0, 24.0, 8.0
+	chartWidth, chartHeight          = 380.0, 190.0
+	chartLeft, chartRight, chartFoot = 62.0, 10.0, 24.0
+	chartTop                         = 8.0
 )
 
 // drawing is a chart laid out.
 type drawing struct {
 	Title, Words  string // in words: what the lines end at
 	Width, Height float64
-	Rules         []rule // across
-	Marks         []rule // of the axis
+	Left, Right   float64 // where rules begin and end
+	Foot          float64 // where the labels of the axis stand
+	Rules         []label // across
+	Marks         []label // of the axis
 	Strokes       []stroke
 }
 
-type rule struct {
-	At   float64
-	Text string
+type label struct {
+	At     float64
+	Anchor string // of a label of the axis: start, middle or end
+	Text   string
 }
 
 type stroke struct {
@@ -60,50 +69,76 @@ func (p point) X() string { return fmt.Sprintf("%.1f", p.x) }
 // Y is the height of a point in a drawing.
 func (p point) Y() string { return fmt.Sprintf("%.1f", p.y) }
 
-// Draw lays a chart out; nil if there is nothing to show yet.
-func (c chart) Draw() *drawing {
-	low, high, top := math.Inf(1), math.Inf(-1), c.most
+// bounds returns what the points lie between.
+func (c chart) bounds() (least, most point) {
+	least, most = point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, l := range c.Lines {
 		for _, p := range l.points {
-			low, high = min(low, p.x), max(high, p.x)
-			if c.most == 0 {
-				top = max(top, p.y)
+			least = point{min(least.x, p.x), min(least.y, p.y)}
+			most = point{max(most.x, p.x), max(most.y, p.y)}
+		}
+	}
+	return least, most
+}
+
+// heights returns where the numbers' axis begins and ends. Numbers that are all far from 0 do not begin at 0: what moves
+// would not be seen.
+func (c chart) heights(least, most float64) (from, to, step float64, text func(float64) string) {
+	if c.most > 0 && least > c.most/2 {
+		from = least
+	}
+	to = most
+	if to <= from {
+		to = from + max(math.Abs(from)/10, 1e-3)
+		if from == 0 {
+			to = 1
+			if c.most > 0 {
+				to = c.most
 			}
 		}
 	}
-	if !(high > low) {
+	step, _ = c.scale(to - from)
+	_, text = c.scale(to)
+	from, to = math.Floor(from/step+1e-9)*step, math.Ceil(to/step-1e-9)*step
+	if c.most > 0 {
+		to = min(to, c.most)
+	}
+	return from, to, step, text
+}
+
+// Draw lays a chart out; nil if there is nothing to show yet.
+func (c chart) Draw() *drawing {
+	least, most := c.bounds()
+	if !(most.x > least.x) {
 		return nil
 	}
-	if c.most == 0 {
-		top = roundUp(top)
+	from, to, step, text := c.heights(least.y, most.y)
+	d := &drawing{Title: c.Title, Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Foot: chartHeight - 6}
+	x := func(v float64) float64 {
+		return chartLeft + (v-least.x)/(most.x-least.x)*(chartWidth-chartLeft-chartRight)
 	}
-	axis := c.axis
-	if axis == nil {
-		axis = seconds
-	}
-	d := &drawing{Title: c.Title, Width: chartWidth, Height: chartHeight}
-	x := func(v float64) float64 { return chartLeft + (v-low)/(high-low)*(chartWidth-chartLeft-chartMargin) }
 	y := func(v float64) float64 {
-		return chartMargin + (1-min(v, top)/top)*(chartHeight-chartMargin-chartBottom)
+		return chartTop + (1-(min(max(v, from), to)-from)/(to-from))*(chartHeight-chartTop-chartFoot)
 	}
-	for i := range 5 {
-		part := float64(i) / 4
-		d.Rules = append(d.Rules, rule{y(part * top), c.unit(part * top)})
-		d.Marks = append(d.Marks, rule{x(low + part*(high-low)), axis(low + part*(high-low))})
+	for i := range 20 {
+		if v := from + float64(i)*step; v <= to+step/1e6 {
+			d.Rules = append(d.Rules, label{At: y(v), Text: text(v)})
+		}
 	}
+	d.Marks = c.labels(least.x, most.x, x)
 	var words []string
 	for i, l := range c.Lines {
 		s := stroke{Number: i + 1, Name: l.Name}
 		var path strings.Builder
 		for j, p := range l.points {
-			at := point{x(p.x), y(max(0, p.y))}
+			at := point{x(p.x), y(p.y)}
 			fmt.Fprintf(&path, "%c%s %s", "ML"[min(j, 1)], at.X(), at.Y())
-			if c.dots {
+			if c.marks {
 				s.Dots = append(s.Dots, at)
 			}
 		}
 		if n := len(l.points); n > 0 {
-			s.Last = c.unit(l.points[n-1].y)
+			s.Last = text(l.points[n-1].y)
 			words = append(words, l.Name+" "+s.Last)
 		}
 		s.Path = path.String()
@@ -113,22 +148,120 @@ func (c chart) Draw() *drawing {
 	return d
 }
 
-// roundUp returns the next of 1, 2, 4, 6, 8 and 10 times a power of ten.
-func roundUp(v float64) float64 {
+// labels returns the labels of the axis.
+func (c chart) labels(from, to float64, x func(float64) float64) (marks []label) {
+	axis := c.axis
+	if axis == nil {
+		axis = spans
+	}
+	add := func(v float64, text string) {
+		at := label{At: x(v), Anchor: "middle", Text: text}
+		switch {
+		case at.At < chartLeft+20:
+			at.Anchor = "start"
+		case at.At > chartWidth-chartRight-20:
+			at.Anchor = "end"
+		}
+		marks = append(marks, at)
+	}
+	_, text := axis(to)
+	if c.marks {
+		for _, p := range c.Lines[0].points {
+			add(p.x, text(p.x))
+		}
+		return marks
+	}
+	step, _ := axis(to - from)
+	for v := math.Ceil(from/step-1e-9) * step; v <= to+step/1e6 && len(marks) < 12; v += step {
+		add(v, text(v))
+	}
+	return marks
+}
+
+// labelsAtMost is how many steps an axis has, about.
+const labelsAtMost = 4
+
+// nice returns the least of 1, 2, 2.5, 5 and 10 times a power of ten that is at least v.
+func nice(v float64) float64 {
 	if !(v > 0) {
 		return 1
 	}
 	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, times := range []float64{1, 2, 4, 6, 8} {
-		if v <= times*power {
+	for _, times := range []float64{1, 2, 2.5, 5} {
+		if v <= times*power*(1+1e-9) {
 			return times * power
 		}
 	}
 	return 10 * power
 }
 
-// What numbers of charts mean.
-func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
+// numbers is the scale of what is counted.
+func numbers(end float64) (float64, func(float64) string) {
+	step := nice(end / labelsAtMost)
+	if end >= labelsAtMost {
+		step = max(1, math.Ceil(step))
+	}
+	return step, amount
+}
+
+// shares is the scale of parts of a whole.
+func shares(end float64) (float64, func(float64) string) { return nice(end / labelsAtMost), percent }
+
+// sizes is the scale of bytes.
+func sizes(end float64) (float64, func(float64) string) {
+	return max(1, nice(end/labelsAtMost)), func(v float64) string { return units.Bytes(int64(v)) }
+}
+
+// doubled is the scale of an axis on which each step doubles a number.
+func doubled(float64) (float64, func(float64) string) {
+	return 1, func(v float64) string { return units.Count(int64(math.Round(math.Exp2(v)))) }
+}
+
+// lengths of time in which spans are told, and into which they can be divided.
+var lengths = []struct {
+	from, unit float64 // seconds
+	name       string
+	steps      []float64 // of the unit
+}{
+	{2 * 86400, 86400, "days", nil},
+	{2 * 3600, 3600, "h", []float64{0.5, 1, 2, 3, 6, 12}},
+	{120, 60, "min", []float64{0.5, 1, 2, 5, 10, 15, 30}},
+	{0, 1, "s", []float64{1, 2, 5, 10, 15, 30}},
+}
+
+// spans is the scale of lengths of time.
+func spans(end float64) (float64, func(float64) string) {
+	for _, l := range lengths {
+		if end < l.from {
+			continue
+		}
+		step := nice(end / l.unit / labelsAtMost)
+		for i := len(l.steps) - 1; i >= 0 && step <= 30; i-- {
+			if l.steps[i] >= end/l.unit/labelsAtMost {
+				step = l.steps[i]
+			}
+		}
+		return step * l.unit, func(v float64) string { return inUnit(v/l.unit, l.name) }
+	}
+	return 1, seconds
+}
+
+// paces is the scale of how often something happens: so many a second, or in whatever time it is more than one.
+func paces(end float64) (float64, func(float64) string) {
+	unit, name := 1.0, "s"
+	for _, l := range []struct {
+		unit float64
+		name string
+	}{{60, "min"}, {3600, "h"}, {86400, "day"}} {
+		if end*unit < 2 {
+			unit, name = l.unit, l.name
+		}
+	}
+	return nice(end*unit/labelsAtMost) / unit, func(v float64) string { return amount(v*unit) + "/" + name }
+}
+
+// What numbers mean.
+func percent(v float64) string { return amount(100*v) + " %" }
 
 // seconds prints a length of time in the unit that suits it: 0.05 s, 12 s, 5 min, 13.4 h, 2.5 days.
 func seconds(v float64) string {
@@ -140,12 +273,44 @@ func seconds(v float64) string {
 	case v < 48*3600:
 		return amount(v/3600) + " h"
 	}
-	return amount(v/86400) + " days"
+	return inUnit(v/86400, "days")
 }
 
-func amount(v float64) string {
-	if v >= 1000 {
-		return units.Count(int64(math.Round(v)))
+// inUnit prints a number with its unit: 1 day, 12 h.
+func inUnit(v float64, name string) string {
+	text := amount(v)
+	if text == "1" {
+		name = strings.TrimSuffix(name, "s")
+		if name == "" {
+			name = "s"
+		}
 	}
-	return fmt.Sprintf("%.3g", v)
+	return text + " " + name
+}
+
+// pace prints how often something happens: 12/s, 3.5/min.
+func pace(v float64) string {
+	_, text := paces(v)
+	return text(v)
+}
+
+// amount prints a number with three digits, or all that stand before the point.
+func amount(v float64) string {
+	size := math.Abs(v)
+	switch {
+	case size < 0.0005:
+		return "0"
+	case size >= 99.95:
+		return units.Count(int64(math.Round(v)))
+	case size >= 9.995:
+		return trimmed(fmt.Sprintf("%.1f", v))
+	case size >= 0.0995:
+		return trimmed(fmt.Sprintf("%.2f", v))
+	}
+	return trimmed(fmt.Sprintf("%.3f", v))
+}
+
+// trimmed takes off the zeros that end a fraction.
+func trimmed(number string) string {
+	return strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
 }

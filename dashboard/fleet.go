@@ -14,33 +14,77 @@ func (s *server) fleet(*http.Request) (any, error) {
 		return nil, err
 	}
 	past, f := s.trend.past(), n.Fleet
-	perSecond := func(v float64) string { return known(v, fmt.Sprintf("%.3g pages/s", v)) }
+	perSecond := func(v float64) string { return known(v, amount(v)+" pages/s") }
 	return struct {
 		Running bool
+		Verdict verdict
 		Facts   []Row
+		Theory  []Row
 		Charts  []chart
-	}{n.running(), []Row{
+	}{n.running(), bottleneck(n), []Row{
 		{"Rule", f.Rule},
 		{"Fetches under way", units.Count(int64(f.Active))},
-		{"Allowed", units.Count(int64(f.Allowed))},
-		{"Fetched, to be processed", fmt.Sprintf("%d of %d places", f.Queue, f.Places)},
-		{"Fetches that wait for a place", units.Count(int64(f.Waiting))},
-		{"A busy fetch brings (λ)", perSecond(f.Arrival)},
-		{"Processing takes (μ)", perSecond(f.Service)},
-		{"Variation of its times", known(f.Variation, fmt.Sprintf("%.2g", f.Variation))},
-		{"Time without a page to process", percent(f.Starved)},
-		{"Lost by waiting", fmt.Sprintf("%.3g pages/s", f.Loss)},
-		{"Cost, as measured", fmt.Sprintf("%.3g pages/s", f.Cost)},
-		{"Cost by the model, switched", perSecond(f.ModelCost)},
-		{"Cost by the model, fixed", known(float64(f.ModelFixed), fmt.Sprintf("%s with %s", perSecond(f.ModelFixedCost), units.Plural(int64(f.ModelFixed), "fetcher")))},
-		{"Changes of the number allowed", units.Count(f.Changes)},
+		{"Fetches allowed", units.Count(int64(f.Allowed))},
+		{"Fetched pages, not yet processed", fmt.Sprintf("%d of %d places", f.Queue, f.Places)},
+		{"Fetches waiting for a place", units.Count(int64(f.Waiting))},
+		{"Processing is idle", percent(f.Starved)},
+	}, []Row{
+		{"A busy fetcher brings (λ)", perSecond(f.Arrival)},
+		{"Processing can take (μ)", perSecond(f.Service)},
+		{"Variation of processing times", known(f.Variation, amount(f.Variation))},
+		{"Lost while fetches waited", amount(f.Loss) + " pages/s"},
+		{"Measured cost", amount(f.Cost) + " pages/s"},
+		{"Cost by the model, switching", perSecond(f.ModelCost)},
+		{"Cost by the model, fixed number", known(float64(f.ModelFixed), fmt.Sprintf("%s with %s", perSecond(f.ModelFixedCost), units.Plural(int64(f.ModelFixed), "fetcher")))},
+		{"Times that the number changed", units.Count(f.Changes)},
 	}, []chart{
-		{Title: "Fetches", unit: amount, Lines: []line{
+		{Title: "Fetches", scale: numbers, Lines: []line{
 			level("allowed", past, func(m reading) float64 { return float64(m.allowed) }),
 			level("under way", past, func(m reading) float64 { return float64(m.active) })}},
-		{Title: "Received a second", unit: func(v float64) string { return units.Bytes(int64(v)) },
-			Lines: []line{rate("bytes", past, func(m reading) int64 { return m.bytes })}},
+		receivedChart(past),
+		f.curveChart(),
 	}}, nil
+}
+
+// The shares of time in which processing is idle, below and above which it sets the pace, or does not.
+const (
+	busyShare = 0.1
+	idleShare = 0.5
+)
+
+// bottleneck says what sets the pace of a crawl: this machine, or the sites.
+func bottleneck(n now) verdict {
+	f := n.Fleet
+	switch {
+	case f.Service == 0:
+		return verdict{Kind: "wait", Text: "Not enough pages have been processed yet to say what sets the pace."}
+	case f.Starved > idleShare && f.Active < f.Allowed:
+		return verdict{Kind: "well", Text: fmt.Sprintf("The sites set the pace: no more of them may be asked now, and this machine is idle %s of the time.", percent(f.Starved))}
+	case f.Starved > idleShare:
+		return verdict{Kind: "wait", Text: fmt.Sprintf("Fetching sets the pace: all %s allowed are under way, and processing is idle %s of the time.", units.Plural(int64(f.Allowed), "fetch"), percent(f.Starved))}
+	case f.Starved < busyShare:
+		return verdict{Kind: "well", Text: "This machine sets the pace: it always has pages to process."}
+	}
+	return verdict{Kind: "well", Text: fmt.Sprintf("Fetching and processing are in balance: processing is idle %s of the time.", percent(f.Starved))}
+}
+
+// curveChart draws up to which length of the queue one fetcher more is turned on.
+func (f fleetNow) curveChart() chart {
+	c := chart{Title: "Queue up to which one more fetch begins, by fetches under way", scale: numbers, axis: numbers}
+	if f.Curve == nil {
+		return c
+	}
+	curve := func(name string, first int, of []int) line {
+		l := line{Name: name}
+		for i, queue := range of {
+			if queue >= 0 {
+				l.points = append(l.points, point{float64(first + i), float64(queue)})
+			}
+		}
+		return l
+	}
+	c.Lines = []line{curve("when a page leaves it", 0, f.Curve.Departure), curve("when a page comes", 1, f.Curve.Arrival)}
+	return c
 }
 
 // known returns the text, unless the number that it tells is 0, which stands for one that is not known.

@@ -29,39 +29,39 @@ func (s *server) freshness(*http.Request) (any, error) {
 	if f == nil {
 		return shown, nil
 	}
-	past := s.trend.past()
+	past := keptFresh(s.trend.past())
 	shown.Verdict = trust(f)
 	shown.Facts = []Row{
-		{"Believed up to date", fmt.Sprintf("%.1f %%", 100*f.Freshness)},
-		{"By weight", fmt.Sprintf("%.1f %%", 100*f.Weighted)},
-		{"Mean age", seconds(f.MeanAgeS)},
-		{"Kept fresh", units.Plural(f.Pages, "page")},
-		{"Budget", fmt.Sprintf("%s each %s", units.Plural(f.Budget, "request"), seconds(f.IntervalS))},
-		{"Spent of it", fmt.Sprintf("%s, the last time %s", units.Count(f.Requests), units.Count(f.Last))},
-		{"Visits that wait for their site", units.Count(int64(f.Waiting))},
+		{"Estimated up to date", percent(f.Freshness)},
+		{"The same, by weight", percent(f.Weighted)},
+		{"Mean age of a copy", seconds(f.MeanAgeS)},
+		{"Pages kept fresh", units.Count(f.Pages)},
+		{"Budget", fmt.Sprintf("%s every %s", units.Plural(f.Budget, "request"), seconds(f.IntervalS))},
+		{"Spent in this interval", units.Count(f.Requests)},
+		{"Spent in the last one", units.Count(f.Last)},
+		{"Visits waiting for their site", units.Count(int64(f.Waiting))},
 		{"Policy", f.Policy},
 	}
 	if e := n.Embarrassment; e != nil {
-		shown.Facts = append(shown.Facts, Row{"Queries a day that stale copies embarrass", fmt.Sprintf("%.3g; %.3g if all pages were visited alike, %.3g with twice the budget",
-			e.Expected, e.Uniform, e.Double)})
+		shown.Facts = append(shown.Facts, Row{"Searches a day that a stale copy spoils", fmt.Sprintf("%s; %s if all pages were visited equally, %s with twice the budget",
+			amount(e.Expected), amount(e.Uniform), amount(e.Double))})
 	}
 	shown.Charts = []chart{
-		{Title: "Copies believed to be up to date", unit: percent, most: 1, Lines: []line{
+		{Title: "Copies estimated up to date", scale: shares, most: 1, Lines: []line{
 			level("all pages", past, func(m reading) float64 { return m.fresh })}},
-		{Title: "Mean age of the copies", unit: seconds, Lines: []line{level("all pages", past, func(m reading) float64 { return m.ageS })}},
-		{Title: "Visits that find a change", unit: percent, Lines: []line{
+		{Title: "Mean age of the copies", scale: spans, Lines: []line{level("all pages", past, func(m reading) float64 { return m.ageS })}},
+		{Title: "Visits that find a change", scale: shares, most: 1, Lines: []line{
 			level("expected", past, func(m reading) float64 { return m.expected }),
 			level("found", past, func(m reading) float64 { return m.found })}},
 	}
 	if len(f.Forecast) > 0 {
-		optimal, uniform := line{Name: "spent as Freshet does"}, line{Name: "all pages alike"}
+		optimal, uniform := line{Name: "spent by Freshet"}, line{Name: "spent equally on all pages"}
 		for _, b := range f.Forecast {
 			at := math.Log2(float64(max(1, b.Budget)))
 			optimal.points = append(optimal.points, point{at, b.Freshness})
 			uniform.points = append(uniform.points, point{at, b.Uniform})
 		}
-		budget := func(x float64) string { return units.Count(int64(math.Round(math.Exp2(x)))) }
-		shown.Charts = append(shown.Charts, chart{Title: "What a budget would keep up to date, by weight", unit: percent, axis: budget, most: 1, dots: true,
+		shown.Charts = append(shown.Charts, chart{Title: "Up to date, by requests in an interval", scale: shares, axis: doubled, most: 1, marks: true,
 			Lines: []line{optimal, uniform}})
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(f.Sites), func(x, y string) int {
@@ -86,14 +86,14 @@ const surprise = 0.1
 
 // trust says how far what is believed can be trusted: by what visits were expected to find, and what they found.
 func trust(f *freshNow) verdict {
-	found := fmt.Sprintf("Of the last visits %.1f %% were expected to find a change, and %.1f %% did", 100*f.ExpectedChanged, 100*f.FoundChanged)
+	found := fmt.Sprintf("%s of the last visits found a change, and Freshet expected %s", percent(f.FoundChanged), percent(f.ExpectedChanged))
 	switch distance := f.FoundChanged - f.ExpectedChanged; {
 	case f.ExpectedChanged == 0 && f.FoundChanged == 0:
-		return verdict{"wait", "No copy has been visited again yet: what is believed rests on little."}
+		return verdict{Kind: "wait", Text: "No page has been visited a second time yet, so the estimates below rest on little."}
 	case distance > surprise:
-		return verdict{"ill", found + ": more changes than is believed, the copies are older than is shown here."}
+		return verdict{Kind: "ill", Text: found + ". Pages change more often than the estimates say: the copies are staler than shown here."}
 	case distance < -surprise:
-		return verdict{"wait", found + ": less changes than is believed, the copies are fresher than is shown here."}
+		return verdict{Kind: "wait", Text: found + ". Pages change less often than the estimates say: the copies are fresher than shown here."}
 	}
-	return verdict{"well", found + ": what is believed can be trusted."}
+	return verdict{Kind: "well", Text: found + ". The estimates below can be trusted."}
 }

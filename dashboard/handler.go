@@ -151,6 +151,9 @@ type Options struct {
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
+// healthPath is where a health check asks whether the process answers. It tells nothing else, and wants no token.
+const healthPath = "/healthz"
+
 // Handler serves the window (see window.go), /healthz, /readyz, /metrics, stored versions under /web/, /timegate/ and
 // /timemap/link/ (see memento.go), and the API under /api/v1/, which describes itself at /api/v1/openapi.json.
 func Handler(o Options) http.Handler {
@@ -161,7 +164,7 @@ func Handler(o Options) http.Handler {
 		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
-	mux.HandleFunc("GET /healthz", ok)
+	mux.HandleFunc("GET "+healthPath, ok)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if o.Ready != nil {
 			if err := o.Ready(); err != nil {

@@ -75,6 +75,11 @@ type freshNow struct {
 	Sites           map[string]siteFresh `json:"sites"`
 }
 
+// unspent reports whether much of the last interval's budget was left because sites had to be waited for.
+func (f *freshNow) unspent() bool {
+	return f.Last > 0 && f.Last < f.Budget/2 && int64(f.Waiting) > f.Budget/10
+}
+
 // bought is what a budget would keep fresh.
 type bought struct {
 	Budget    int64   `json:"budget"`
@@ -107,6 +112,10 @@ type fleetNow struct {
 	ModelFixedCost float64 `json:"model_fixed_cost_pages_per_s"`
 	ModelCost      float64 `json:"model_switched_cost_pages_per_s"`
 	Changes        int64   `json:"changes"`
+	Curve          *struct {
+		Departure []int `json:"departure"`
+		Arrival   []int `json:"arrival"`
+	} `json:"switching_curve"`
 }
 
 // readNow reads the status of a Reader.

@@ -18,6 +18,11 @@ func (s *server) overview(*http.Request) (any, error) {
 		return nil, err
 	}
 	past := s.trend.past()
+	third := receivedChart(past)
+	if n.Refresh != nil {
+		third = chart{Title: "Copies estimated up to date", scale: shares, most: 1, Lines: []line{
+			level("all pages", keptFresh(past), func(m reading) float64 { return m.fresh })}}
+	}
 	return struct {
 		Now     now
 		Running bool
@@ -28,17 +33,47 @@ func (s *server) overview(*http.Request) (any, error) {
 		Refused []counted
 		States  []counted
 	}{n, n.running(), judge(n, past, s.ready), overviewFacts(n), []chart{
-		{Title: "Requests a second", unit: amount, Lines: []line{
+		{Title: "Requests", scale: paces, Lines: []line{
 			rate("answered", past, func(m reading) int64 { return m.fetched }),
 			rate("failed", past, func(m reading) int64 { return m.failed })}},
-		{Title: "Pages that wait", unit: amount, Lines: []line{level("queued", past, func(m reading) float64 { return float64(m.queued) })}},
-	}, most(n.Errors, 8), most(n.Refused, 8), most(n.States, 12)}, nil
+		{Title: "Pages in the queue", scale: numbers, Lines: []line{level("queued", past, func(m reading) float64 { return float64(m.queued) })}},
+		third,
+	}, most(n.Errors, 8), most(n.Refused, 8), states(n)}, nil
+}
+
+// receivedChart is how many bytes come.
+func receivedChart(past []reading) chart {
+	return chart{Title: "Received a second", scale: sizes, Lines: []line{rate("received", past, func(m reading) int64 { return m.bytes })}}
+}
+
+// meanings are what the states of pages stand for.
+var meanings = map[string]string{
+	"pending": "not visited yet", "live": "stored, and still there", "redirect": "leads to another page", "moved": "moved to another page",
+	"missing": "no such page (404 or 410)", "gone": "stored, and no longer there", "error": "the site answers with an error",
+	"unreached": "no answer ever came", "denied": "forbidden, by the site or by a rule", "withdrawn": "stored, and no longer shown",
+	"purged": "taken down by an operator",
+}
+
+// states returns how many pages are in each state, and what that means.
+func states(n now) []counted {
+	all := most(n.States, len(meanings))
+	for i := range all {
+		all[i].Means = meanings[all[i].Name]
+	}
+	return all
 }
 
 // verdict is what a look at the numbers comes to.
 type verdict struct {
 	Kind string // "well", "wait" or "ill"
 	Text string
+	Link string // of the pane that says what to do; empty: nothing needs to be done
+	Does string // the words of the link
+}
+
+// troubled sends people on to what helps against failures.
+func troubled(kind, text string) verdict {
+	return verdict{Kind: kind, Text: text, Link: "/trouble", Does: "See what helps"}
 }
 
 // judged are how many of the last requests a verdict on failures rests on.
@@ -50,41 +85,47 @@ const settled = 10 * time.Minute
 // judge says in a sentence whether a crawl is well. What is worst is told.
 func judge(n now, past []reading, ready func() error) verdict {
 	if !n.running() {
-		text := fmt.Sprintf("No crawl runs here. %s of %s are known.", units.Plural(n.Known, "page"), units.Plural(n.Sites, "site"))
+		text := fmt.Sprintf("No crawl is running. %s on %s are known.", units.Plural(n.Known, "page"), units.Plural(n.Sites, "site"))
 		if !n.CleanStop {
-			return verdict{"wait", text + " The last run was cut off; the next goes on from there."}
+			text += " The last run was cut off. The next one continues from there."
 		}
-		return verdict{"wait", text}
+		return verdict{Kind: "wait", Text: text}
 	}
 	if ready != nil {
 		if err := ready(); err != nil {
-			return verdict{"ill", "It does not work: " + err.Error() + "."}
+			return verdict{Kind: "ill", Text: sentence("The crawl does not work: " + err.Error())}
 		}
 	}
 	answered, failed := lately(past)
 	switch {
 	case n.Trouble != nil && n.Pages == 0:
-		return verdict{"ill", sentence("Nothing has been stored yet: "+n.Trouble.Cause) + " " + sentence(n.Trouble.Remedy)}
+		return verdict{Kind: "ill", Text: sentence("Nothing has been stored yet: "+n.Trouble.Cause) + " " + sentence(capital(n.Trouble.Remedy))}
 	case n.DurationS >= settled.Seconds() && n.DiskFullS > 0 && n.DiskFullS < (24*time.Hour).Seconds():
-		return verdict{"ill", fmt.Sprintf("The disk will be full in %s at this pace.", seconds(n.DiskFullS))}
+		return verdict{Kind: "ill", Text: fmt.Sprintf("The disk will be full in %s at this pace. Free some space, or limit what is kept with --keep.", seconds(n.DiskFullS))}
 	case len(n.Background) > 0:
-		return verdict{"ill", "Work beside the crawl fails: " + strings.Join(slices.Sorted(maps.Keys(n.Background)), ", ") + "."}
+		return verdict{Kind: "ill", Text: "Background work fails: " + strings.Join(slices.Sorted(maps.Keys(n.Background)), ", ") + ". The log says why."}
 	case n.State == "paused":
-		return verdict{"wait", "It is paused: nothing is asked for."}
+		return verdict{Kind: "wait", Text: "The crawl is paused. No requests are made until you resume it."}
 	case n.State == "stopping":
-		return verdict{"wait", "It is stopping."}
+		return verdict{Kind: "wait", Text: "The crawl is stopping."}
 	case answered+failed >= judged && failed*2 > answered+failed:
-		return verdict{"ill", fmt.Sprintf("%.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(n.Errors)}
+		return troubled("ill", failing("", answered, failed, n.Errors))
 	case answered+failed >= judged && failed*5 > answered+failed:
-		return verdict{"wait", fmt.Sprintf("It works, but %.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(n.Errors)}
+		return troubled("wait", failing("The crawl works, but ", answered, failed, n.Errors))
 	case n.fetched() == 0 && n.Failed == 0:
-		return verdict{"wait", "It has just begun."}
+		return verdict{Kind: "wait", Text: "The crawl has just begun."}
+	case n.Refresh != nil && n.Refresh.unspent():
+		return verdict{Kind: "wait", Text: fmt.Sprintf("Only %s of %s were made in the last interval, while %s waited for their site. "+
+			"A shorter --delay lets a site be asked more often.", units.Count(n.Refresh.Last), units.Plural(n.Refresh.Budget, "budgeted request"),
+			units.Plural(int64(n.Refresh.Waiting), "visit")), Link: "/sites?sort=due&backward=true", Does: "See the sites"}
 	case n.Refresh != nil:
-		return verdict{"well", fmt.Sprintf("All is well: %.1f %% of %s are believed to be up to date.", 100*n.Refresh.Freshness, units.Plural(n.Refresh.Pages, "page"))}
+		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. An estimated %s of %s are up to date.", percent(n.Refresh.Freshness), units.Plural(n.Refresh.Pages, "page"))}
 	case n.QueuedNew+n.QueuedDue == 0:
-		return verdict{"well", "All is well, and nothing is left to fetch."}
+		return verdict{Kind: "well", Text: "All is well. Nothing is left to fetch."}
+	case n.RecentPagesS == 0:
+		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Every site is waiting out its delay; %s are in the queue.", units.Plural(n.QueuedNew+n.QueuedDue, "page"))}
 	}
-	return verdict{"well", fmt.Sprintf("All is well: %s pages a second.", amount(n.RecentPagesS))}
+	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. %s are stored, and %s are in the queue.", pace(n.RecentPagesS)+" pages", units.Count(n.QueuedNew+n.QueuedDue))}
 }
 
 func sentence(text string) string {
@@ -106,19 +147,33 @@ func lately(past []reading) (answered, failed int64) {
 	return answered, failed
 }
 
+// failing says how many of the last requests failed, and most often why.
+func failing(before string, answered, failed int64, errors map[string]int64) string {
+	return before + fmt.Sprintf("%.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
+}
+
+// capital begins a sentence.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 func mostOften(errors map[string]int64) string {
 	all := most(errors, 1)
 	if len(all) == 0 {
 		return ""
 	}
-	return " Most often: " + all[0].Name + "."
+	return " Most often: " + titleOf(all[0].Name) + "."
 }
 
 // counted is a name and how often it has come.
 type counted struct {
 	Name  string
 	Count int64
-	Share float64 // of the most often one
+	Share float64 // of the most frequent one
+	Means string
 }
 
 // most returns the names that have come most often.
@@ -145,20 +200,21 @@ func most(of map[string]int64, n int) []counted {
 // overviewFacts are the numbers of an overview.
 func overviewFacts(n now) (facts []Row) {
 	add := func(name, value string) { facts = append(facts, Row{name, value}) }
-	add("Pages known", units.Count(n.Known))
+	add("Known pages", units.Count(n.Known))
 	add("Sites", units.Count(n.Sites))
 	if !n.running() {
-		add("Versions", units.Count(n.Versions))
+		add("Stored versions", units.Count(n.Versions))
 		add("Size of all versions", units.Bytes(n.BodyBytes))
 		return facts
 	}
-	add("Stored by this run", units.Plural(n.Pages, "page")+", "+units.Plural(n.Requisites, "requisite"))
-	add("Failed", units.Count(n.Failed))
-	add("Queued", units.Count(n.QueuedNew+n.QueuedDue))
+	add("Pages stored in this run", units.Count(n.Pages))
+	add("Requisites stored", units.Count(n.Requisites))
+	add("Failed requests", units.Count(n.Failed))
+	add("Pages in the queue", units.Count(n.QueuedNew+n.QueuedDue))
 	if n.Refresh == nil {
 		add("Time left", left(n))
 	}
-	add("Received", fmt.Sprintf("%s, %s/s", units.Bytes(n.Bytes), units.Bytes(int64(n.RecentBytesS))))
+	add("Received", fmt.Sprintf("%s, now %s/s", units.Bytes(n.Bytes), units.Bytes(int64(n.RecentBytesS))))
 	if n.DiskFree > 0 {
 		add("Disk free", units.Bytes(n.DiskFree))
 	}
@@ -166,9 +222,9 @@ func overviewFacts(n now) (facts []Row) {
 		add("Memory", fmt.Sprintf("%s of %s", units.Bytes(n.Memory.Used), units.Bytes(n.Memory.Budget)))
 	}
 	if f := n.Refresh; f != nil {
-		add("Budget spent", fmt.Sprintf("%s of %s", units.Count(f.Requests), units.Count(f.Budget)))
+		add("Budget spent", fmt.Sprintf("%s of %s requests", units.Count(f.Requests), units.Count(f.Budget)))
 	}
-	add("Runs for", seconds(n.DurationS))
+	add("Running for", seconds(n.DurationS))
 	return facts
 }
 

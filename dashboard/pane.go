@@ -29,7 +29,9 @@ func (p pane) still() bool { return p.path == "/search" }
 
 const (
 	maxWatchers = 16              // streams of panes at once
-	paneEvery   = 2 * time.Second // between two looks for one of them
+	paneEvery   = 2 * time.Second // between two looks for one of them, at least
+	paneRarely  = time.Minute     // at most
+	paneShare   = 200             // of a stream's time, the part in which a pane is made: one in so many
 	paneLife    = time.Hour       // of a stream: a browser begins another
 )
 
@@ -76,6 +78,11 @@ func (p pane) name() string {
 	return strings.TrimPrefix(p.path, "/")
 }
 
+// restAfter returns how long a stream rests after it took so long to make its pane: open windows do not slow a crawl.
+func restAfter(took time.Duration) time.Duration {
+	return min(max(paneEvery, (paneShare-1)*took), paneRarely)
+}
+
 // stream sends the main part of a pane whenever it has changed.
 func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -85,6 +92,7 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	var last []byte
 	for end := clock.Real().Deadline(paneLife); clock.Real().Now().Before(end); {
+		begun := clock.Real().Now()
 		shown, err := p.show(r)
 		if err != nil {
 			return
@@ -93,14 +101,15 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 		if err := windowPages.ExecuteTemplate(&main, p.name(), s.frameOf(r, p.title, p.path, shown)); err != nil {
 			return
 		}
-		_ = control.SetWriteDeadline(clock.Real().Deadline(10 * paneEvery))
+		pause := restAfter(clock.Real().Now().Sub(begun))
+		_ = control.SetWriteDeadline(clock.Real().Deadline(2 * paneRarely))
 		if !bytes.Equal(main.Bytes(), last) {
 			last = main.Bytes()
 			_, err = fmt.Fprintf(w, "data: %s\n\n", bytes.ReplaceAll(last, []byte("\n"), []byte("\ndata: ")))
 		} else {
 			_, err = fmt.Fprint(w, ": still here\n\n")
 		}
-		if err != nil || control.Flush() != nil || clock.Real().Sleep(r.Context(), paneEvery) != nil {
+		if err != nil || control.Flush() != nil || clock.Real().Sleep(r.Context(), pause) != nil {
 			return
 		}
 	}

@@ -162,6 +162,22 @@ func (s *server) sites(r *http.Request) (any, error) {
 	return shown, nil
 }
 
+// Tone says what a look at a site's state comes to, as a verdict does: "well", "wait", "ill", or "" where there is nothing
+// to do.
+func (s Site) Tone() string {
+	switch {
+	case s.Purged:
+		return ""
+	case s.Blocked, s.PausedSince != nil:
+		return "wait"
+	case s.Failures > 0:
+		return "ill"
+	case s.Queued > 0 || s.Due > 0:
+		return "well"
+	}
+	return ""
+}
+
 // State says in a word or two how a site is doing.
 func (s Site) State() string {
 	switch {
@@ -172,11 +188,11 @@ func (s Site) State() string {
 	case s.PausedSince != nil:
 		return "paused"
 	case s.Failures > 0:
-		return "backs off"
+		return "backing off"
 	case s.Queued > 0:
-		return "crawled"
+		return "crawling"
 	case s.Due > 0:
-		return "kept"
+		return "kept fresh"
 	}
 	return "done"
 }

@@ -24,6 +24,7 @@ type reading struct {
 	atS                    float64 // since the run began, by the crawl's clock
 	fetched, failed, bytes int64
 	queued                 int64
+	kept                   bool // fresh, as what follows tells
 	fresh, ageS            float64
 	expected, found        float64
 	active, allowed        int
@@ -54,7 +55,8 @@ func (t *Trend) pause() time.Duration {
 func (t *Trend) note(n now) {
 	m := reading{atS: n.DurationS, fetched: n.fetched(), failed: n.Failed, bytes: n.Bytes, queued: n.QueuedNew + n.QueuedDue,
 		active: n.Fleet.Active, allowed: n.Fleet.Allowed}
-	if f := n.Refresh; f != nil {
+	if f := n.Refresh; f != nil && f.Pages > 0 {
+		m.kept = true
 		m.fresh, m.ageS, m.expected, m.found = f.Freshness, f.MeanAgeS, f.ExpectedChanged, f.FoundChanged
 	}
 	t.mu.Lock()
@@ -66,6 +68,16 @@ func (t *Trend) note(n now) {
 		t.readings, t.every = t.readings[:trendPoints/2], 2*t.every
 	}
 	t.readings = append(t.readings, m)
+}
+
+// keptFresh returns the readings that tell how fresh the copies are.
+func keptFresh(all []reading) (some []reading) {
+	for _, m := range all {
+		if m.kept {
+			some = append(some, m)
+		}
+	}
+	return some
 }
 
 // past returns what is remembered, oldest first.

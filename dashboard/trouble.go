@@ -30,16 +30,16 @@ func (s *server) trouble(*http.Request) (any, error) {
 		Bad           []counted
 	}{Running: n.running(), Looked: skipped.Looked, Known: n.Known, All: skipped.Looked < lookedThrough}
 	for _, c := range most(n.Errors, 50) {
-		shown.Errors = append(shown.Errors, remedied{c, remedy(c.Name)})
+		shown.Errors = append(shown.Errors, remedied{c, reasonOf(c.Name).remedy})
 	}
 	for _, c := range most(n.Refused, 50) {
-		shown.Links = append(shown.Links, remedied{c, remedy(c.Name)})
+		shown.Links = append(shown.Links, remedied{c, reasonOf(c.Name).remedy})
 	}
 	slices.SortFunc(skipped.Pages, func(x, y SkippedPages) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Reason, y.Reason))
 	})
 	for _, p := range skipped.Pages {
-		shown.Pages = append(shown.Pages, skippedPages{p, remedy(p.Reason)})
+		shown.Pages = append(shown.Pages, skippedPages{p, reasonOf(p.Reason).remedy})
 	}
 	return shown, nil
 }
@@ -55,49 +55,66 @@ type skippedPages struct {
 	Remedy string
 }
 
-// remedies are what helps against a reason, by how the reason begins.
-var remedies = []struct{ begins, text string }{
-	{"scope", "It lies outside of the scope. A wider --scope, or include in the rules, lets it in."},
-	{"excluded", "A pattern of the rules excludes it."},
-	{"opt-out", "Its owner does not want to be crawled."},
-	{"requisite", "Only a page needs it, and --requisites is none."},
-	{"depth", "It lies deeper than --max-depth."},
-	{"site-full", "Its site has as many pages as it may: --pages-per-site, or pages in the rules."},
-	{"url-length", "Its URL is longer than any that is crawled."},
-	{"redirects", "Redirects lead on and on."},
-	{"repeating-segments", "It looks like a trap: its path goes in a circle."},
-	{"calendar", "It looks like a trap: a calendar's page of a far year."},
-	{"parameters", "It looks like a trap: its query has too many parameters."},
-	{"path-segments", "It looks like a trap: its path has too many parts."},
-	{"robots", "The site's robots.txt forbids it. Freshet obeys."},
-	{"private-address", "Its address is private. --allow-private permits it."},
-	{"refused-address", "Its address is private. --allow-private permits it."},
-	{"content-type", "Its type of content is not wanted: fetch and store in the rules."},
-	{"unwanted-type", "Its type of content is not wanted: fetch and store in the rules."},
-	{"missing", "The site says that there is no such page. Nothing needs to be done."},
-	{"gone", "The page has gone. Nothing needs to be done."},
-	{"4xx", "The site refuses the request, or has no such page."},
-	{"5xx", "The server has a fault. It is asked again, more and more seldom."},
-	{"error 4", "The site refuses the request. It may want credentials, or no crawler."},
-	{"error 5", "The server has a fault. It is asked again, more and more seldom."},
-	{"dns-failed", "The name cannot be looked up. See whether it is right, and whether the name server works."},
-	{"connect-failed", "No connection could be made. See whether the server runs, and whether a firewall is in the way."},
-	{"disconnected", "The server ended the connection before its answer did."},
-	{"timed-out", "No answer came in time. The server may be slow, or the line full: fewer --connections may help."},
-	{"tls-failed", "The certificate is not valid."},
-	{"malformed", "The answer is no HTTP."},
-	{"header-too-large", "The head of the answer is longer than any that is read."},
-	{"unreached", "No answer ever came. The page says why."},
-	{"crash", "The page could not be processed. The log has the stack."},
-	{"purged", "An operator took it down."},
+// A reason is what a reason of the crawl is called for people, and what helps against it.
+type reason struct{ begins, title, remedy string }
+
+// reasons are found by how the reason begins; the first that fits counts. A title that is empty is the reason itself.
+var reasons = []reason{
+	{"scope", "outside the scope", "A wider --scope lets it in, and so does include in the rules."},
+	{"excluded", "excluded by a rule", "A pattern of the rules excludes it. Take the pattern out to let it in."},
+	{"opt-out", "opted out", "Its owner does not want to be crawled. Freshet obeys."},
+	{"requisite", "needed only to show a page", "--requisites same-site or all lets it in."},
+	{"depth", "too deep", "It is more links away from a seed than --max-depth allows."},
+	{"site-full", "site is full", "Its site has as many pages as it may. Raise --pages-per-site, or pages in the rules."},
+	{"url-length", "URL too long", "Nothing needs to be done: such URLs are mostly traps."},
+	{"redirects", "too many redirects", "The site redirects in a circle, or too often. Open the page in a browser to see where it leads."},
+	{"repeating-segments", "trap: path repeats itself", "Nothing needs to be done. Add the page as a seed if it is real."},
+	{"calendar", "trap: calendar without end", "Nothing needs to be done. Add the page as a seed if it is real."},
+	{"parameters", "trap: too many parameters", "Nothing needs to be done. Add the page as a seed if it is real."},
+	{"path-segments", "trap: path too deep", "Nothing needs to be done. Add the page as a seed if it is real."},
+	{"robots", "forbidden by robots.txt", "Freshet obeys. Ask the owner of the site for access."},
+	{"private-address", "private address", "If this is your own network, --allow-private permits it."},
+	{"refused-address", "private address", "If this is your own network, --allow-private permits it."},
+	{"content-type", "unwanted type of content", "fetch and store in the rules say what is wanted."},
+	{"unwanted-type", "unwanted type of content", "fetch and store in the rules say what is wanted."},
+	{"missing 410", "removed by the site (410)", "Nothing needs to be done."},
+	{"missing", "no such page (404)", "Nothing needs to be done: the links to it are wrong."},
+	{"gone", "no longer there", "Nothing needs to be done."},
+	{"4xx", "refused, or no such page (4xx)", "Nothing needs to be done if these are single pages. If it is a whole site, it may not want crawlers."},
+	{"5xx", "server error (5xx)", "Freshet asks again, less and less often. If it lasts, tell the owner of the site."},
+	{"error 401", "needs a password (401)", "Freshet does not sign in."},
+	{"error 403", "refused by the site (403)", "The site may not want crawlers. Ask its owner."},
+	{"error 429", "too many requests (429)", "Freshet waits longer by itself. A longer --delay avoids it."},
+	{"error 4", "", "The site refuses the request."},
+	{"error 5", "", "The server has a fault. Freshet asks again, less and less often."},
+	{"error", "no usable answer", "The answer was broken off, or says nothing. Freshet asks again."},
+	{"dns-failed", "no address found (DNS)", "Check the spelling of the name, and whether the name server works."},
+	{"connect-failed", "no connection", "Check whether the server is up, and whether a firewall is in the way."},
+	{"disconnected", "connection broken", "The server ended the connection before its answer was complete. Freshet asks again."},
+	{"timed-out", "no answer in time", "The server is slow, or the network is full. Fewer --connections may help."},
+	{"tls-failed", "no TLS connection", "Its certificate is not valid. Only the owner of the site can mend that."},
+	{"malformed", "not HTTP", "The answer is not valid HTTP. Check the port."},
+	{"header-too-large", "header too large", "The header of the answer is longer than any that is read."},
+	{"unreached", "no answer ever came", "The view of the page says why."},
+	{"crash", "could not be processed", "Please report it; the log has the details."},
+	{"purged", "taken down by an operator", "Nothing needs to be done."},
+	{"withdrawn", "no longer served", "Nothing needs to be done."},
 }
 
-// remedy says what helps against a reason; "" if nothing is known.
-func remedy(reason string) string {
-	for _, r := range remedies {
-		if strings.HasPrefix(reason, r.begins) {
-			return r.text
+// reasonOf finds a reason; the zero reason if nothing is known of it.
+func reasonOf(text string) reason {
+	for _, r := range reasons {
+		if strings.HasPrefix(text, r.begins) {
+			return r
 		}
 	}
-	return ""
+	return reason{}
+}
+
+// titleOf returns what people call a reason.
+func titleOf(text string) string {
+	if title := reasonOf(text).title; title != "" {
+		return title
+	}
+	return text
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"freshet/dashboard/units"
@@ -23,12 +24,18 @@ import (
 var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
-	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short,
+	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "title": titleOf, "amount": amount, "bytes": units.Bytes,
 	"when": func(t *time.Time) string {
 		if t == nil {
 			return "never"
 		}
 		return showTimeOf(*t)
+	},
+	"day": func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.UTC().Format("2 Jan 2006 15:04")
 	},
 	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
 	"times":   func(x, by float64) float64 { return x * by },
@@ -118,7 +125,7 @@ func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title,
 // fault answers with a page that says what is wrong.
 func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
-	s.showPage(w, r, code, "fault", s.frameOf(r, http.StatusText(code), "", err.Error()))
+	s.showPage(w, r, code, "fault", s.frameOf(r, http.StatusText(code), "", sentence(capital(strings.TrimPrefix(err.Error(), "dashboard: ")))))
 }
 
 func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name string, f frame) {
@@ -223,7 +230,7 @@ func inWords(m *Model) string {
 	text := fmt.Sprintf("%d of %d visits found a change. ", m.Changed, m.Visits)
 	switch {
 	case m.RatePerDay <= 0:
-		return text + "It is not known to change."
+		return text + "No change is known."
 	case m.RatePerDay >= 1:
 		text += fmt.Sprintf("It changes about %.1f times a day", m.RatePerDay)
 	default:
@@ -232,7 +239,7 @@ func inWords(m *Model) string {
 	if m.PeriodS > 0 {
 		return text + fmt.Sprintf(", around %s UTC.", time.Unix(int64(m.PhaseS), 0).UTC().Format("15:04"))
 	}
-	return text + ", at no hour of its own."
+	return text + ", at any hour."
 }
 
 // unchanged is how many lines that are the same are shown around a change.

@@ -124,11 +124,20 @@ type FleetStatus struct {
 	ModelFixedCost float64 `json:"model_fixed_cost_pages_per_s"`
 	ModelCost      float64 `json:"model_switched_cost_pages_per_s"`
 
+	Curve *SwitchingCurve `json:"switching_curve,omitempty"` // what rule auto goes by, once it is known
+
 	StarvedS float64 `json:"starved_s"` // of the run, so far
 	WaitedS  float64 `json:"waited_s"`  // seconds of fetches
 	BusyS    float64 `json:"busy_s"`
 	Fetched  int64   `json:"fetched"`
 	Changes  int64   `json:"changes"` // of the number allowed
+}
+
+// SwitchingCurve is the longest queue at which a fetcher more is turned on: with 0, 1, 2… fetchers active when a page
+// leaves the queue, and with 1, 2, 3… when one is brought, after which that fetcher goes on. -1 stands for never.
+type SwitchingCurve struct {
+	Departure []int `json:"departure"`
+	Arrival   []int `json:"arrival"`
 }
 
 // status returns the readings of now.
@@ -146,6 +155,7 @@ func (g *fleetGate) status() FleetStatus {
 	}
 	if r.Switched != nil {
 		s.ModelCost = r.Switched.Cost
+		s.Curve = &SwitchingCurve{Departure: r.Switched.Departure, Arrival: r.Switched.Arrival}
 	}
 	return s
 }

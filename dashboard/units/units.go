@@ -26,6 +26,8 @@ func Plural(n int64, thing string) string {
 		return "1 " + thing
 	case strings.HasSuffix(thing, "y"):
 		return Count(n) + " " + strings.TrimSuffix(thing, "y") + "ies"
+	case strings.HasSuffix(thing, "ch"):
+		return Count(n) + " " + thing + "es"
 	}
 	return Count(n) + " " + thing + "s"
 }

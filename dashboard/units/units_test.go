@@ -8,7 +8,7 @@ import (
 func TestHumanUnits(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(-1234567): "-1,234,567",
-		Plural(1, "page"): "1 page", Plural(0, "page"): "0 pages", Plural(2000, "query"): "2,000 queries",
+		Plural(1, "page"): "1 page", Plural(0, "page"): "0 pages", Plural(2000, "query"): "2,000 queries", Plural(2, "fetch"): "2 fetches",
 		Bytes(999): "999 B", Bytes(1000): "1.0 kB", Bytes(9949): "9.9 kB", Bytes(9951): "10 kB", Bytes(999_499): "999 kB",
 		Bytes(999_500): "1.0 MB", Bytes(1 << 62): "4.6 EB",
 		Span(0): "0s", Span(90 * time.Second): "2m", Span(100 * time.Minute): "1.7h", Span(60 * time.Hour): "2.5d",

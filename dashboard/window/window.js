@@ -9,16 +9,19 @@ if ('live' in main.dataset) {
 	const events = new EventSource(location.href);
 	let waiting = null;
 	const inUse = () => document.getElementById('ask').open || main.contains(document.activeElement) && document.activeElement.matches('input, select, button');
+	const open = () => [...main.querySelectorAll('details')].map(part => part.open);
 	const show = () => {
 		if (waiting === null || inUse()) return;
 		const link = main.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
 		const scrolled = [...main.querySelectorAll('.wide')].map(part => part.scrollLeft);
+		const unfolded = open();
 		main.innerHTML = waiting;
 		waiting = null;
 		main.querySelectorAll('.wide').forEach((part, i) => { part.scrollLeft = scrolled[i] || 0; });
+		main.querySelectorAll('details').forEach((part, i) => { part.open = unfolded[i] ?? part.open; });
 		if (link !== null) [...main.querySelectorAll('a')].find(a => a.getAttribute('href') === link)?.focus({preventScroll: true});
 	};
-	events.onerror = () => { if (events.readyState === EventSource.CLOSED) said.textContent = 'This page stays as it is now. Reload it to go on.'; };
+	events.onerror = () => { if (events.readyState === EventSource.CLOSED) said.textContent = 'This page is no longer live. Reload it to see what is new.'; };
 	events.onmessage = event => { waiting = event.data; show(); };
 	main.addEventListener('focusout', () => setTimeout(show, 0));
 	window.addEventListener('pagehide', () => events.close());
@@ -46,6 +49,13 @@ async function order(name, about) {
 	return report;
 }
 
+// The slash key leads to the search, as in many programs.
+document.addEventListener('keydown', event => {
+	if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea')) return;
+	event.preventDefault();
+	document.getElementById('find').focus();
+});
+
 main.addEventListener('click', async event => {
 	const button = event.target.closest('button[data-order]');
 	if (!button) return;
@@ -54,9 +64,9 @@ main.addEventListener('click', async event => {
 	try {
 		if (name === 'purge') { // asked twice: what it takes, and then by its name
 			const {pages} = await order('purge', {...about, dry_run: true});
-			if (!await ask(`This takes down ${pages} ${pages === 1 ? 'page' : 'pages'}. ${question}`)) return;
+			if (!await ask(`${question} This takes down ${pages} ${pages === 1 ? 'page' : 'pages'}.`)) return;
 		}
-		if (question && !await ask(name === 'purge' ? 'There is no way back.' : question, typed)) return;
+		if (question && !await ask(name === 'purge' ? 'This cannot be undone.' : question, typed)) return;
 		const report = await order(name, about);
 		said.textContent = `${button.textContent}: done` + (report.pages > 1 ? `, ${report.pages} pages` : '');
 		button.blur();
