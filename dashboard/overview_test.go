@@ -3,6 +3,7 @@ package dashboard
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestJudgeDisk waits until a run's pace tells something before it says that the disk will be full.
@@ -20,6 +21,51 @@ func TestSeconds(t *testing.T) {
 	for v, want := range map[float64]string{0: "0 s", 0.05: "0.05 s", 12: "12 s", 300: "5 min", 48240: "13.4 h", 216000: "2.5 days", 1e12: "11,574,074 days"} {
 		if got := seconds(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestScales divides axes so that labels are numbers that people expect.
+func TestScales(t *testing.T) {
+	for _, tt := range []struct {
+		scale scale
+		end   float64
+		step  float64
+		text  string // of the end
+	}{
+		{numbers, 787, 200, "787"}, {numbers, 3, 1, "3"}, {numbers, 0.02, 0.005, "0.02"},
+		{shares, 1, 0.25, "100 %"}, {shares, 0.087, 0.025, "8.7 %"},
+		{spans, 90, 30, "90 s"}, {spans, 3600, 900, "60 min"}, {spans, 80000, 6 * 3600, "22.2 h"}, {spans, 26.4 * 86400, 10 * 86400, "26.4 days"},
+		{sizes, 34e6, 10e6, "34 MB"},
+		{paces, 45, 20, "45/s"}, {paces, 0.0058, 10.0 / 3600, "20.9/h"},
+	} {
+		step, text := tt.scale(tt.end)
+		if diff := step/tt.step - 1; diff > 1e-9 || diff < -1e-9 || text(tt.end) != tt.text {
+			t.Errorf("up to %v: steps of %v, %q at the end; want %v, %q", tt.end, step, text(tt.end), tt.step, tt.text)
+		}
+	}
+}
+
+// TestDraw begins an axis of shares where its numbers are, so that what moves is seen.
+func TestDraw(t *testing.T) {
+	c := chart{Title: "Shares", scale: shares, most: 1, Lines: []line{{Name: "all", points: []point{{0, 0.9}, {86400 * 3, 0.97}}}}}
+	d := c.Draw()
+	if first, last := d.Rules[0].Text, d.Rules[len(d.Rules)-1].Text; first != "90 %" || last != "98 %" || d.Words != "Shares: all 97 %" {
+		t.Errorf("from %s to %s: %s", first, last, d.Words)
+	}
+	if len(d.Marks) != 4 || d.Marks[1].Text != "1 day" {
+		t.Errorf("the axis: %+v", d.Marks)
+	}
+	if (chart{scale: numbers}).Draw() != nil {
+		t.Error("a chart without points is drawn")
+	}
+}
+
+// TestRestAfter keeps what open windows cost small, and live.
+func TestRestAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{time.Millisecond: paneEvery, 50 * time.Millisecond: 9950 * time.Millisecond, time.Minute: paneRarely} {
+		if got := restAfter(took); got != want {
+			t.Errorf("after %v: %v, want %v", took, got, want)
 		}
 	}
 }

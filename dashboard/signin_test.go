@@ -356,3 +356,23 @@ func TestCopy(t *testing.T) {
 		}
 	}
 }
+
+// TestHealthCheck answers whoever asks whether the process is there, by any name, and tells them nothing else.
+func TestHealthCheck(t *testing.T) {
+	guarded := Access{Token: "a token of some length"}.Guard(Handler(Options{Reader: fake{}}))
+	for _, h := range []http.Handler{guarded, Access{}.Guard(Handler(Options{Reader: fake{}}))} {
+		request := httptest.NewRequest(http.MethodGet, "http://crawler.example:8350/healthz", nil)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request)
+		if w.Code != http.StatusOK || w.Body.String() != "ok\n" {
+			t.Errorf("%d: %q", w.Code, w.Body)
+		}
+	}
+	for _, path := range []string{"/readyz", "/healthz/../", "/metrics"} {
+		w := httptest.NewRecorder()
+		guarded.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://crawler.example:8350"+path, nil))
+		if w.Code != http.StatusUnauthorized {
+			t.Errorf("%s without a token: %d", path, w.Code)
+		}
+	}
+}

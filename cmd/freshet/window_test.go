@@ -87,7 +87,7 @@ func TestSignInInBrowser(t *testing.T) {
 	}
 
 	b.do(at("/"))
-	b.await("the overview", shows("Stored by"))
+	b.await("the overview", shows("Pages stored"))
 	b.do(at("/sites"), chromedp.Click("button[data-order=pause]"))
 	b.await("an order", func() bool { return strings.Contains(b.text("document.getElementById('said').textContent"), "done") })
 	b.do(chromedp.Click("form[action='/sign-out'] button"))
@@ -130,7 +130,7 @@ func TestWindowInBrowser(t *testing.T) {
 
 	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
 
-	const stored = "[...document.querySelectorAll('dl.facts div')].find(d => d.innerText.startsWith('Stored by')).innerText"
+	const stored = "[...document.querySelectorAll('dl.facts div')].find(d => d.innerText.startsWith('Pages stored')).innerText"
 	b.do(at("/"))
 	before := b.text(stored)
 	b.await("the numbers move", func() bool { return b.text(stored) != before })
