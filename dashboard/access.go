@@ -80,9 +80,9 @@ func needsNoToken(r *http.Request) bool {
 }
 
 var (
-	errToken   = errors.New("want Authorization: Bearer and the token, or in a browser to sign in")
-	errGuesses = errors.New("too many wrong tokens from there: try again in a minute")
-	errLook    = errors.New("this token may look and not order: orders want the token of --token-file")
+	errToken   = errors.New("this needs a token: send Authorization: Bearer TOKEN, or sign in with a browser")
+	errGuesses = errors.New("too many wrong tokens from your address: try again in a minute")
+	errLook    = errors.New("this token may look but not steer: orders need the token of --token-file")
 	errType    = errors.New("want Content-Type: application/json")
 )
 
@@ -124,7 +124,7 @@ func (g *guard) check(r *http.Request) (*http.Request, error) {
 			r = r.WithContext(context.WithValue(r.Context(), signedInKey{}, true))
 		}
 	case !isLoopback(r.Host):
-		return nil, fmt.Errorf("host %q: want localhost, or a loopback address; other names want --token-file", r.Host)
+		return nil, fmt.Errorf("host %q: want localhost or a loopback address; other names need --token-file", r.Host)
 	}
 	if reads {
 		return r, nil
@@ -179,7 +179,7 @@ func fromHere(r *http.Request) error {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Host != r.Host {
-			return fmt.Errorf("a request from another site: Origin %q of host %q; a proxy has to pass the Host field on", origin, r.Host)
+			return fmt.Errorf("a request from another site: Origin %q of host %q; a proxy must pass on the Host field", origin, r.Host)
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (s *server) replayCopy(w http.ResponseWriter, r *http.Request, from, text s
 // within returns an error unless a view with scripts may show a page.
 func (s *server) within(v view, u weburl.URL) error {
 	if !hmac.Equal([]byte(v.token), []byte(s.key.token(u.Domain()))) {
-		return fmt.Errorf("%s %w here: it is of another domain than the page whose scripts run, or the server has started again", u, errRefused)
+		return fmt.Errorf("%s %w here: it belongs to another domain than the page whose scripts run, or Freshet has been restarted: reload the page", u, errRefused)
 	}
 	return nil
 }

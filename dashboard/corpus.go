@@ -84,19 +84,19 @@ type Corpus interface {
 func (s *server) corpusEndpoints(c Corpus) []endpoint {
 	get := http.MethodGet
 	return []endpoint{
-		{get, "/api/v1/text", "What a stored version says, without what repeats across its site.", []parameter{
+		{get, "/api/v1/text", "The main text of a stored version, without what repeats across its site.", []parameter{
 			{"url", "string", "a page", true},
-			{"version", "integer", "number of the version; the last one if none is given", false},
-			{"at", "date-time", "the version that was held at this time", false},
+			{"version", "integer", "number of the version; the newest if none is given", false},
+			{"at", "date-time", "the version that was current at this time", false},
 			{"markdown", "string", "true: as Markdown too", false}}, nil, typeJSON, Text{}, s.textOf(c)},
-		{get, "/api/v1/duplicates", "Groups of pages that say nearly the same, a group a line.", nil, nil, typeLines, Duplicates{}, duplicatesOf(c)},
-		{get, "/api/v1/search", "Pages that are about some words, the best first, a hit a line.", []parameter{
+		{get, "/api/v1/duplicates", "Groups of pages with nearly the same text, one group per line.", nil, nil, typeLines, Duplicates{}, duplicatesOf(c)},
+		{get, "/api/v1/search", "Pages that have some words, the best first, one hit per line.", []parameter{
 			{"q", "string", "the words; \"in quotes\" a phrase, -word without it", true},
 			{"site", "string", "only pages of this site, such as https://example.org", false},
 			{"language", "string", "only pages in this language, such as en", false},
 			{"since", "date-time", "only pages that changed then or later", false},
 			{"before", "date-time", "only pages that last changed before", false},
-			{"from", "integer", "hits to leave out at the beginning", false},
+			{"from", "integer", "number of hits to skip", false},
 			{"limit", "integer", "hits, at most 100; 10 if none is given", false},
 			{"noted", "string", "false: the search does not go into the log of queries", false}}, nil, typeLines, Hit{}, s.searchAPI},
 		{get, "/api/v1/click", "Note that somebody has clicked on a hit of a search. /click takes the same, and leads to the page's own view.", []parameter{

@@ -22,18 +22,18 @@ func filterParameters() []parameter {
 		{"site", "string", "only pages of this site, such as https://example.org", false},
 		{"state", "string", "only pages in this state, such as live, missing or pending", false},
 		{"status", "integer", "only pages whose last answer had this HTTP status", false},
-		{"changed_since", "date-time", "only pages whose content changed then or later", false},
-		{"fetched_before", "date-time", "only pages last fetched before that, or never", false},
-		{"due_before", "date-time", "only pages due before that", false},
+		{"changed_since", "date-time", "only pages that changed at or after this time", false},
+		{"fetched_before", "date-time", "only pages that were last fetched before this time, or never", false},
+		{"due_before", "date-time", "only pages that are due before this time", false},
 	}
 }
 
 // changeParameters are those of the change feed.
 func changeParameters() []parameter {
 	return []parameter{
-		{"since", "string", "cursor to go on from; start: the oldest change kept; none: from now", false},
+		{"since", "string", "cursor to continue from; start: the oldest change that is kept; none: from now", false},
 		{"site", "string", "only pages of this site, such as https://example.org", false},
-		{"follow", "string", "false: end at the present", false},
+		{"follow", "string", "false: end with the newest change", false},
 	}
 }
 

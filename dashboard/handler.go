@@ -184,7 +184,7 @@ func Handler(o Options) http.Handler {
 		endpoints = append(endpoints, s.corpusEndpoints(o.Corpus)...)
 	}
 	if o.Changes != nil {
-		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "What becomes of pages, a change a line, or as Server-Sent Events.", changeParameters(),
+		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "Changes of pages, one per line, or as Server-Sent Events.", changeParameters(),
 			nil, typeLines, o.ChangeLine, o.Changes.ServeHTTP})
 	}
 	if o.Steerer != nil && o.HubSecret != "" {
@@ -211,15 +211,15 @@ func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
 	get := http.MethodGet
 	return []endpoint{
-		{get, "/api/v1/status", "What the crawl is doing, or has done.", nil, nil, typeJSON, anyOf(o.Statuses), s.status},
-		{get, "/api/v1/pages", "The page table, an object a line.", filterParameters(), nil, typeLines, Page{}, s.pages},
-		{get, "/api/v1/sites", "The table of sites.", siteParameters(), nil, typeJSON, Sites{}, s.listSites},
-		{get, "/api/v1/skipped", "What was not fetched, by the reason.", nil, nil, typeJSON, Skipped{}, s.skipped},
+		{get, "/api/v1/status", "What the crawl does, or has done.", nil, nil, typeJSON, anyOf(o.Statuses), s.status},
+		{get, "/api/v1/pages", "The pages, one object per line.", filterParameters(), nil, typeLines, Page{}, s.pages},
+		{get, "/api/v1/sites", "The sites.", siteParameters(), nil, typeJSON, Sites{}, s.listSites},
+		{get, "/api/v1/skipped", "What was not fetched, by reason.", nil, nil, typeJSON, Skipped{}, s.skipped},
 		{get, "/api/v1/history", "A page's visits and versions.", []parameter{url}, nil, typeJSON, History{}, s.history},
 		{get, "/api/v1/content", "The bytes of a stored version.", []parameter{url,
-			{"version", "integer", "number of the version; the last one if none is given", false},
-			{"at", "date-time", "the version that was held at this time", false}}, nil, typeBytes, nil, s.content},
-		{get, "/api/v1/explain", "What every gate makes of a URL.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
+			{"version", "integer", "number of the version; the newest if none is given", false},
+			{"at", "date-time", "the version that was current at this time", false}}, nil, typeBytes, nil, s.content},
+		{get, "/api/v1/explain", "Why a URL was or was not fetched, and when it is due.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
 	}
 }
 
@@ -228,13 +228,13 @@ func orders(s Steerer) []endpoint {
 	post := http.MethodPost
 	return []endpoint{
 		{post, "/api/v1/add", "Add seeds.", nil, AddOrder{}, typeJSON, Report{}, order(s.Add)},
-		{post, "/api/v1/ping", "Say that pages have changed: they are visited soon, or discovered.", nil, PingOrder{}, typeJSON, Report{}, order(s.Ping)},
-		{post, "/api/v1/pause", "Ask for nothing more of a site, or at all.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Pause)},
-		{post, "/api/v1/resume", "Lift a pause.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Resume)},
-		{post, "/api/v1/recrawl", "Make a page, or a site's pages, due now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
-		{post, "/api/v1/block", "Ask for nothing of a host until then.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
-		{post, "/api/v1/unblock", "Lift a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},
-		{post, "/api/v1/purge", "Take a page, or a site's pages, down for good.", nil, PurgeOrder{}, typeJSON, Report{}, order(s.Purge)},
+		{post, "/api/v1/ping", "Report that pages have changed: known ones are visited soon, new ones are discovered.", nil, PingOrder{}, typeJSON, Report{}, order(s.Ping)},
+		{post, "/api/v1/pause", "Make no more requests to a site, or to any.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Pause)},
+		{post, "/api/v1/resume", "End a pause.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Resume)},
+		{post, "/api/v1/recrawl", "Visit a page, or the pages of a site, again now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
+		{post, "/api/v1/block", "Make no more requests to a host, or none until a time.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
+		{post, "/api/v1/unblock", "End a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},
+		{post, "/api/v1/purge", "Delete a page, or the pages of a site,.", nil, PurgeOrder{}, typeJSON, Report{}, order(s.Purge)},
 		{post, "/api/v1/reload", "Read the settings again.", nil, ReloadOrder{}, typeJSON, Report{}, order(s.Reload)},
 	}
 }

@@ -113,7 +113,7 @@ func (s *server) shown(url string) (history History, err error) {
 	case page.State == "purged":
 		err = fmt.Errorf("%s has been %w", page.URL, errGone)
 	case page.State == "withdrawn":
-		err = fmt.Errorf("%s %w: its owner does not want that (%s)", page.URL, errRefused, page.Reason)
+		err = fmt.Errorf("%s %w: its owner does not allow it (%s)", page.URL, errRefused, page.Reason)
 	}
 	return history, err
 }
@@ -137,7 +137,7 @@ func (s *server) mementos(u weburl.URL) (kept []Version, page Page, err error) {
 	case len(kept) > 0 || page.RedirectsTo != "":
 		return kept, page, nil
 	case len(history.Versions) > 0:
-		return nil, page, fmt.Errorf("%s %w: its bodies are not kept", u, errRefused)
+		return nil, page, fmt.Errorf("%s %w: its content is no longer kept", u, errRefused)
 	}
 	return nil, page, fmt.Errorf("%w: no version of %s", ErrNotFound, u)
 }

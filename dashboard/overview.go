@@ -214,7 +214,8 @@ func overviewFacts(n now) (facts []Row) {
 	if n.Refresh == nil {
 		add("Time left", left(n))
 	}
-	add("Received", fmt.Sprintf("%s, now %s/s", units.Bytes(n.Bytes), units.Bytes(int64(n.RecentBytesS))))
+	add("Received", units.Bytes(n.Bytes))
+	add("Receiving now", units.Bytes(int64(n.RecentBytesS))+"/s")
 	if n.DiskFree > 0 {
 		add("Disk free", units.Bytes(n.DiskFree))
 	}

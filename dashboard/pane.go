@@ -64,7 +64,7 @@ func (s *server) serve(p pane, w http.ResponseWriter, r *http.Request) {
 	case s.watchers <- struct{}{}:
 		defer func() { <-s.watchers }()
 	default:
-		http.Error(w, fmt.Sprintf("%d windows are open already: this one stays as it is", maxWatchers), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d windows are open already: this one is not live", maxWatchers), http.StatusServiceUnavailable)
 		return
 	}
 	s.stream(p, w, r)

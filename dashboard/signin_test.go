@@ -204,7 +204,7 @@ func TestLookToken(t *testing.T) {
 		header := http.Header{"Content-Type": {"application/json"}}
 		maps.Copy(header, tt.header)
 		got := send(h, tt.method, tt.path, nil, header)
-		if text := bodyText(t, got); got.StatusCode != tt.code || tt.code == http.StatusForbidden && !strings.Contains(text, "look and not order") {
+		if text := bodyText(t, got); got.StatusCode != tt.code || tt.code == http.StatusForbidden && !strings.Contains(text, "look but not steer") {
 			t.Errorf("%s: %d %s", tt.name, got.StatusCode, text)
 		}
 	}

@@ -88,7 +88,7 @@ func siteParameters() []parameter {
 		{"q", "string", "only sites with this in their name", false},
 		{"sort", strings.Join(SiteOrders, "|"), "what is sorted by", false},
 		{"backward", "true|false", "true: the largest first", false},
-		{"from", "integer", "sites to leave out at the beginning", false},
+		{"from", "integer", "number of sites to skip", false},
 		{"limit", "integer", "sites, at most 1000; 50 if none is given", false},
 	}
 }

@@ -41,17 +41,17 @@ type clusterSettings struct {
 
 // declareServers declares where a cluster is found.
 func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222; empty: the crawl is this machine's alone")
-	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster of --nats")
-	flags.StringVar(&s.creds, "nats-creds", "", "file of credentials for --nats")
-	flags.StringVar(&s.ca, "nats-ca", "", "PEM file of the authority that signs the certificates of --nats; empty: those that the machine knows")
+	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222; empty: this machine crawls alone")
+	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster on the servers of --nats")
+	flags.StringVar(&s.creds, "nats-creds", "", "file with the credentials for --nats")
+	flags.StringVar(&s.ca, "nats-ca", "", "PEM file with the certificate authority of the --nats servers; empty: the authorities that the system trusts")
 }
 
 func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.declareServers(flags)
-	flags.StringVar(&s.node, "node", "", "name of this node of the cluster; empty: the machine's name")
-	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the servers of --nats, such as http://a:8222,http://b:8222: the node starts only if they all sync what they acknowledge; empty: they are not asked")
-	flags.IntVar(&s.replicas, "nats-replicas", 3, "servers of --nats that keep every record: 1, 3 or 5")
+	flags.StringVar(&s.node, "node", "", "name of this node in the cluster; empty: the host name of the machine")
+	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the --nats servers, such as http://a:8222,http://b:8222; the node starts only if all of them sync what they acknowledge; empty: they are not asked")
+	flags.IntVar(&s.replicas, "nats-replicas", 3, "how many --nats servers keep each record: 1, 3 or 5")
 }
 
 // connectTime is how long is waited for the servers of a cluster at the start.
@@ -178,7 +178,7 @@ func (m *membership) leave(orderly bool) error {
 
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cluster", Short: "Look at a cluster of crawlers, or try one out on this machine", Args: command.GroupArgs,
+		Use: "cluster", Short: "Show a cluster of crawlers, or try one out on this machine", Args: command.GroupArgs,
 		Example: "  freshet cluster dev\n  freshet cluster status --nats nats://a:4222",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -190,13 +190,13 @@ func clusterStatusCommand() *cobra.Command {
 	var s clusterSettings
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "status", Short: "Tell which nodes a cluster has", Args: command.NoArgs,
-		Long: "Tells of each node whether it is alive, how many partitions it has and how many pages of these it knows. A\n" +
-			"node that has said nothing for ten seconds is silent: the others declare it dead and take its partitions.",
+		Use: "status", Short: "Show the nodes of a cluster", Args: command.NoArgs,
+		Long: "Shows for each node whether it is alive, how many partitions it has, and how many pages they have. A node that has\n" +
+			"not been heard of for ten seconds is silent: the others declare it dead and take over its partitions.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(s.servers) == 0 {
-				return command.Usage(errors.New("--nats is needed: the servers of the cluster"))
+				return command.Usage(errors.New("--nats is needed: name the servers of the cluster"))
 			}
 			conn, err := s.connect()
 			if err != nil {

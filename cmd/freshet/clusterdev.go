@@ -47,22 +47,22 @@ const trialServers = 3
 func clusterDevCommand() *cobra.Command {
 	var t trialCluster
 	cmd := &cobra.Command{
-		Use: "dev", Short: "Start a cluster on this machine, for trying out", Args: command.NoArgs,
-		Long: "Starts three NATS servers, the demo's web and some nodes that share a crawl of it, each a process of its own that\n" +
-			"is started again when it ends. Kill one to see the others take its partitions. Ctrl-C stops all; a second start\n" +
-			"with the same --dir goes on.",
+		Use: "dev", Short: "Try out a cluster on this machine", Args: command.NoArgs,
+		Long: "Starts three NATS servers, the web of the demo, and some nodes that share a crawl of it. Each is a process of its\n" +
+			"own, and is started again when it ends. Kill one to see the others take over its partitions. Ctrl-C stops them all.\n" +
+			"Another start with the same --dir continues.",
 		Example: "  freshet cluster dev\n  freshet cluster dev --nodes 5 --dir trial",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&t.nodes, "nodes", 3, "nodes of the cluster")
-	flags.StringVar(&t.dir, "dir", "", "folder of all that is stored; empty: a new temporary one")
-	flags.IntVar(&t.port, "port", 8351, "port of the first node's window; the others have the next ones")
+	flags.IntVar(&t.nodes, "nodes", 3, "number of nodes")
+	flags.StringVar(&t.dir, "dir", "", "folder for everything that is stored; empty: a new temporary folder")
+	flags.IntVar(&t.port, "port", 8351, "port of the first node's window; the other nodes use the next ports")
 	flags.IntVar(&t.web.config.Sites, "sites", 24, "sites of the web")
 	flags.IntVar(&t.web.config.Pages, "pages", 2400, "pages of the web")
 	flags.Uint64Var(&t.web.config.Seed, "seed", 1, "number that the web is computed from")
-	flags.Float64Var(&t.pace, "clock", 2880, "how many seconds of the crawl's clock go into one")
-	flags.StringArrayVar(&t.settings, "set", nil, "setting of every node, such as budget=5000 (repeatable)")
+	flags.Float64Var(&t.pace, "clock", 2880, "speed of the crawl's clock: how many of its seconds pass in one")
+	flags.StringArrayVar(&t.settings, "set", nil, "setting for every node, such as budget=5000 (repeatable)")
 	flags.Var(&t.until, "for", "stop after this time; 0s: at Ctrl-C")
 	check(flags, wholeFrom(1), "nodes", "sites", "pages", "port")
 	return cmd

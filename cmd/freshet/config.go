@@ -13,14 +13,14 @@ import (
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show or check the settings", Args: command.GroupArgs,
-		Long:    "A setting's value comes from its flag, else from its FRESHET_ variable, else from the file of --config, else it is\nthe default.",
+		Long:    "The value of a setting comes from its flag; without one from its FRESHET_ variable; without that from the file of\n--config; else it is the default.",
 		Example: "  freshet config show > freshet.yaml\n  freshet config validate freshet.yaml",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var config string
 	show := &cobra.Command{
-		Use: "show", Short: "Print the settings in force as a config file", Args: command.NoArgs,
-		Long:    "Prints what is set, without what is secret in URLs: \"hidden\" stands for the user and password, for what comes after ? and for\nthe path of a webhook. Put those back before you use the file.",
+		Use: "show", Short: "Print the current settings as a config file", Args: command.NoArgs,
+		Long:    "Prints the settings as a config file. Secrets in URLs are replaced by \"hidden\": user and password, everything after\n?, and the path of a webhook. Put them back before you use the file.",
 		Example: "  freshet config show --config freshet.yaml\n  freshet config show > freshet.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
@@ -32,7 +32,7 @@ func configCommand() *cobra.Command {
 	}
 	validate := &cobra.Command{
 		Use: "validate FILE", Short: "Check a config file", Args: command.OneArg("FILE"),
-		Long:    "Checks a file of settings, and the files of rules and opt-outs that it names, or standard input for -, and prints each fault with its line; exit code 2 if there is one.",
+		Long:    "Checks a file of settings (- for standard input), and the files of rules and opt-outs that it names. It prints each\nfault with its line, and the exit code is 2 if there is one.",
 		Example: "  freshet config validate freshet.yaml\n  freshet config show | freshet config validate -",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
@@ -52,7 +52,7 @@ func configCommand() *cobra.Command {
 		},
 	}
 	crawlFlags(show.Flags())
-	show.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
+	show.Flags().StringVar(&config, "config", "", "YAML file with settings; - for standard input")
 	cmd.AddCommand(show, validate)
 	return cmd
 }

@@ -193,7 +193,7 @@ func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplica
 func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
 	pages, err := c.open()
 	if errors.Is(err, index.ErrNone) {
-		err = fmt.Errorf("%w: %w: freshet crawl and serve keep one with --index, and rebuild it after a purge", dashboard.ErrNotFound, err)
+		err = fmt.Errorf("%w: %w: a crawl keeps one with --index, and rebuilds it after a purge", dashboard.ErrNotFound, err)
 	}
 	if err != nil {
 		return nil, err
@@ -294,14 +294,14 @@ func (p *publisher) searched() (*index.Index, error) {
 
 func textCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "text URL", Short: "Show what a stored version says", Args: command.OneArg("URL"),
-		Long: "Prints the title and the main text of a version: without navigation, footers and what else repeats across the\n" +
-			"pages of its site that are stored.",
+		Use: "text URL", Short: "Print the main text of a stored page", Args: command.OneArg("URL"),
+		Long: "Prints the title and the main text of a version. Navigation, footers and other text that repeats on the stored pages\n" +
+			"of the site are left out.",
 		Example: "  freshet text https://example.org/\n  freshet text --markdown https://example.org/ > page.md",
 	}
 	data, crawl := directoryFlags(cmd)
-	version := cmd.Flags().Uint32("version", 0, "number of the version; 0: the last")
-	at := cmd.Flags().String("at", "", "the version that was held at this time, RFC 3339")
+	version := cmd.Flags().Uint32("version", 0, "number of the version; 0: the newest")
+	at := cmd.Flags().String("at", "", "the version that was current at this time, such as 2026-01-31T12:00:00Z")
 	markdown := cmd.Flags().Bool("markdown", false, "print Markdown")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, with the byline, the date and the language")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -331,9 +331,9 @@ func textCommand() *cobra.Command {
 
 func searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Find pages by what they say", Args: cobra.MinimumNArgs(1),
-		Long: "Finds the pages that have all of the words, the best first, in the index that a crawl keeps with --index.\n" +
-			"\"In quotes\" is a phrase; -word is one that a page must not have.",
+		Use: "search WORDS", Short: "Search the text of the stored pages", Args: cobra.MinimumNArgs(1),
+		Long: "Lists the pages that have all the words, the best first. It needs an index, which a crawl keeps with --index.\n" +
+			"\"In quotes\" searches for a phrase, and -word leaves out pages with that word.",
 		Example: "  freshet search window functions\n  freshet search --site https://example.org --json '\"group by\" -having'",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -341,14 +341,14 @@ func searchCommand() *cobra.Command {
 	for _, f := range [][2]string{
 		{"site", "only pages of this site, such as https://example.org"},
 		{"language", "only pages in this language, such as en"},
-		{"since", "only pages that changed then or later, RFC 3339"},
-		{"before", "only pages that last changed before, RFC 3339"},
+		{"since", "only pages that changed at or after this time, such as 2026-01-31T12:00:00Z"},
+		{"before", "only pages whose last change was before this time"},
 	} {
 		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
-	limit := cmd.Flags().Int("limit", 10, "hits, at most 100")
-	from := cmd.Flags().Int("from", 0, "hits to leave out at the beginning")
-	asJSON := cmd.Flags().Bool("json", false, "print JSON, a hit a line")
+	limit := cmd.Flags().Int("limit", 10, "number of hits, at most 100")
+	from := cmd.Flags().Int("from", 0, "number of hits to skip")
+	asJSON := cmd.Flags().Bool("json", false, "print JSON, one hit per line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)},
 			"noted": {"false"}} // what is looked at further, nobody can tell

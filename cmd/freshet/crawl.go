@@ -46,7 +46,7 @@ type crawlSettings struct {
 	userAgent string
 	listen    string
 	tokenFile string
-	// lookTokenFile is of those who may look and not order.
+	// lookTokenFile is of those who may look but not steer.
 	lookTokenFile string
 	hubSecret     string // its file
 	tlsCert       string
@@ -80,69 +80,69 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	s.delay, s.retryDelay = command.Duration(15e9), command.Duration(30e9)
 	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
 	s.keep.Tombstones, s.feed.queryAge = 90*24*time.Hour, command.Duration(90*24*time.Hour)
-	flags.StringVar(&s.data, "data", "data", "data directory; created if absent")
-	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl in the data directory")
-	flags.IntVar(&o.Partitions, "partitions", 16, "partitions of a new data directory")
-	flags.IntVar(&o.Shards, "shards", 1, "shards that decide, each of its part of the partitions; several allow no --address-delay, no --record-trace and nothing that goes by PageRank")
-	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, a URL a line, # comments, .gz accepted, - for standard input")
-	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: page, site, domain, any, or a file of rules")
-	flags.StringVar(&o.Requisites, "requisites", frontier.SameSiteRequisites.String(), "what pages need to be shown, such as style sheets, scripts, pictures and fonts: none, same-site (on sites of which pages are crawled) or all, wherever it lies")
-	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of what is not to be asked for, one a line")
-	flags.StringVar(&o.Order, "order", node.DefaultOrder, "which new page goes first: length, depth, in-links, opic, cash-sum, or by PageRank every M pages, batch:M or partial:M, with M in pages or as 1.4% of those known")
-	flags.Var(&s.delay, "delay", "w: from the end of an answer to the next request to its host")
-	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "wait at least this multiple of the last answer's time; 0: off")
-	flags.Var(&s.addressDelay, "address-delay", "as --delay, for all hosts at one address; 0s: off")
-	flags.IntVar(&o.PerConnection, "per-connection", 1, "k: requests on one connection before the delay")
-	flags.IntVar(&o.Connections, "connections", 256, "r: the most fetches at once; fewer where memory or the limit of open files asks for it")
-	flags.StringVar(&s.fleet, "fleet", "auto", "how many fetches at once: auto (by the queue of pages to be processed), static (the best fixed number for the rates measured) or a number")
-	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which the processing starves, in pages that wait; 0: a hundred times what it processes in a second")
-	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages, requisites apart; 0: no limit")
-	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow no more than this many links from a seed; 0: no limit")
-	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "pages known of a site, requisites among them, at most")
-	flags.Var(&s.maxBody, "max-body", "bytes of a body, at most; the rest is cut off")
-	flags.Var(&s.memory, "memory", "bytes that the crawl may hold in memory; 0: half of what the machine or its cgroup has, at least 256MiB, at most 4GiB")
-	flags.Var(&s.bandwidthIn, "bandwidth", "most that is read a second, such as 2MiB or 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no cap")
-	flags.Var(&s.bandwidthOut, "bandwidth-out", "most that is written a second, as --bandwidth")
+	flags.StringVar(&s.data, "data", "data", "data directory; it is created if it does not exist")
+	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl; a data directory can hold several")
+	flags.IntVar(&o.Partitions, "partitions", 16, "number of partitions of a new data directory")
+	flags.IntVar(&o.Shards, "shards", 1, "number of shards, each of which decides about its part of the partitions; with more than one, --address-delay, --record-trace and orders and weights by PageRank are not available")
+	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, one URL per line; # begins a comment; .gz is accepted; - for standard input")
+	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: only the seeds (page), their sites (site), their domains (domain), everything (any), or a file of rules")
+	flags.StringVar(&o.Requisites, "requisites", frontier.SameSiteRequisites.String(), "which style sheets, scripts, pictures and fonts of pages to store: none, those on crawled sites (same-site), or all")
+	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of URLs that are never requested, one per line")
+	flags.StringVar(&o.Order, "order", node.DefaultOrder, "which new page is fetched first: length, depth, in-links, opic, cash-sum, or by PageRank, computed every M pages: batch:M or partial:M, where M is a number of pages or a share such as 1.4%")
+	flags.Var(&s.delay, "delay", "pause between the end of an answer and the next request to the same host")
+	flags.Float64Var(&o.AdaptiveDelay, "adaptive-delay", 0, "pause for at least this many times as long as the last answer took; 0: off")
+	flags.Var(&s.addressDelay, "address-delay", "the same pause for all hosts at one IP address; 0s: off")
+	flags.IntVar(&o.PerConnection, "per-connection", 1, "requests on one connection before the pause")
+	flags.IntVar(&o.Connections, "connections", 256, "the most fetches at the same time; fewer if memory or the limit of open files requires it")
+	flags.StringVar(&s.fleet, "fleet", "auto", "how many fetches run at the same time: auto (adapts to the queue of pages to process), static (the best fixed number for the measured rates), or a number")
+	flags.Float64Var(&o.Gamma, "gamma", 0, "cost of a second in which processing has nothing to do, in pages; 0: a hundred times what it processes in a second")
+	flags.Int64Var(&o.MaxPages, "max-pages", 0, "stop after this many pages, not counting requisites; 0: no limit")
+	flags.IntVar(&o.MaxDepth, "max-depth", 0, "follow at most this many links in a row from a seed; 0: no limit")
+	flags.Int64Var(&o.PagesPerSite, "pages-per-site", 25_000, "the most pages of one site, including requisites")
+	flags.Var(&s.maxBody, "max-body", "the most bytes of a body that are stored; the rest is cut off")
+	flags.Var(&s.memory, "memory", "memory that the crawl may use; 0: half of what the machine or its cgroup has, but at least 256MiB and at most 4GiB")
+	flags.Var(&s.bandwidthIn, "bandwidth", "the most bytes received per second, such as 2MiB, or by hours: 200KiB@8:00-18:00 Europe/Berlin; 2MiB; empty: no limit")
+	flags.Var(&s.bandwidthOut, "bandwidth-out", "the most bytes sent per second, in the form of --bandwidth")
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
 	o.Retries, o.DiscoveryShare, o.WARCLevel = new(0), new(0.0), new(0)
-	flags.IntVar(o.Retries, "retries", 2, "times a page that failed is tried again")
-	flags.Var(&s.retryDelay, "retry-delay", "wait before a page that failed is tried again, doubled each time")
+	flags.IntVar(o.Retries, "retries", 2, "how often a page that failed is tried again")
+	flags.Var(&s.retryDelay, "retry-delay", "pause before a page that failed is tried again; it doubles each time")
 	s.refresh.declare(flags)
-	flags.Float64Var(o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that new pages are owed while pages are due too")
-	flags.Var(s.resolve, "resolve", "connect to HOST, at any port, at ADDR:PORT (repeatable)")
-	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow loopback, private and link-local addresses")
-	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name sent to servers and looked up in robots.txt")
-	flags.StringVar(&s.contact, "contact", "", "URL or mailto: of the operator, sent to servers; needed unless every target is loopback")
-	flags.StringVar(&s.listen, "listen", defaultListen, "address of the API, the window and metrics; empty: off")
-	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token to send or to sign in with at --listen; needed beyond loopback")
-	flags.StringVar(&s.lookTokenFile, "look-token-file", "", "file of a second token, for those who may look and subscribe but not order")
-	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file of the secret by which WebSub hubs sign what they tell /api/v1/websub; empty: they are not heard")
-	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file of the certificate of --listen; needed beyond loopback, or --plain-http")
-	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file of the key of --tls-cert")
-	flags.BoolVar(&s.plainHTTP, "plain-http", false, "allow --listen beyond loopback without TLS: behind a reverse proxy, or in a container")
-	flags.StringVar(&s.feed.objective, "objective", "freshness", "of the feed, what its subscribers' copies shall be: freshness (current, most of the time) or age (never long out of date)")
-	flags.StringVar(&s.feed.over, "over", "clients", "of the feed, what counts alike: clients, or the data, that is every page of every client")
-	flags.Var(&s.feed.rate, "feed-rate", "bytes a second that the feed may send; 0: as fast as its clients take them")
-	flags.StringVar(&s.feed.scheduler, "feed-scheduler", scheduler.Default, "what decides what the feed sends next: "+strings.Join(scheduler.Names(), ", "))
-	flags.StringVar(&s.feed.group, "feed-multicast", "", "group, such as 239.255.83.50:8352, to which the feed sends what several subscribers want, once; empty: off")
-	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface of --feed-multicast; empty: the machine's choice")
+	flags.Float64Var(o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that is reserved for new pages while known pages are due as well")
+	flags.Var(s.resolve, "resolve", "connect to ADDR:PORT for HOST, whatever its port (repeatable)")
+	flags.BoolVar(&o.AllowPrivate, "allow-private", false, "allow requests to loopback, private and link-local addresses")
+	flags.StringVar(&s.userAgent, "user-agent", "freshet", "name of the crawler, which is sent to servers and looked up in robots.txt")
+	flags.StringVar(&s.contact, "contact", "", "URL or mailto: address of the operator, which is sent to servers; required unless every target is on loopback")
+	flags.StringVar(&s.listen, "listen", defaultListen, "address that serves the window, the API and metrics; empty: off")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file with the token that gives access at --listen; required beyond loopback")
+	flags.StringVar(&s.lookTokenFile, "look-token-file", "", "file with a second token, for people who may look and subscribe but not steer")
+	flags.StringVar(&s.hubSecret, "websub-secret-file", "", "file with the secret that signs notices of WebSub hubs to /api/v1/websub; empty: notices are refused")
+	flags.StringVar(&s.tlsCert, "tls-cert", "", "PEM file with the certificate for --listen; this or --plain-http is required beyond loopback")
+	flags.StringVar(&s.tlsKey, "tls-key", "", "PEM file with the key of --tls-cert")
+	flags.BoolVar(&s.plainHTTP, "plain-http", false, "allow --listen beyond loopback without TLS, for use behind a reverse proxy or in a container")
+	flags.StringVar(&s.feed.objective, "objective", "freshness", "what the feed aims at for its subscribers' copies: freshness (current most of the time) or age (never out of date for long)")
+	flags.StringVar(&s.feed.over, "over", "clients", "what counts equally for the feed: clients, or data (every page of every client)")
+	flags.Var(&s.feed.rate, "feed-rate", "the most bytes per second that the feed sends; 0: as fast as its clients take them")
+	flags.StringVar(&s.feed.scheduler, "feed-scheduler", scheduler.Default, "rule that decides what the feed sends next: "+strings.Join(scheduler.Names(), ", "))
+	flags.StringVar(&s.feed.group, "feed-multicast", "", "multicast group, such as 239.255.83.50:8352, to which the feed sends once what several subscribers want; empty: off")
+	flags.StringVar(&s.feed.on, "feed-interface", "", "network interface for --feed-multicast; empty: chosen by the system")
 	s.feed.hooks.fits, s.feed.sinks.fits = isHook, isSink
-	flags.Var(&s.feed.hooks, "webhook", "URL that is sent the lines of the change feed (repeatable); --allow-private holds for it too")
-	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file of the secrets that sign what is sent to each --webhook, a line each, in their order")
-	flags.Var(&s.feed.sinks, "sink", "where what the pages say is handed on, and kept up to date (repeatable): opensearch+https://HOST:9200/INDEX, nats://HOST:4222/SUBJECT or file:///FOLDER")
-	flags.StringVar(&s.feed.uses, "sink-uses", "search,ai-input,ai-train", "what --sink is for; pages that disallow one of these uses are left out; empty: none are")
-	flags.BoolVar(&s.feed.index, "index", false, "keep a full-text index of the last version of every page, for freshet search and /api/v1/search")
-	flags.BoolVar(&s.feed.queries, "query-log", false, "note what is searched with --index, what was shown and what was clicked, but not by whom; --weights clicks does too")
-	flags.Var(&s.feed.queryAge, "query-log-age", "how long that is kept")
-	flags.Var(&s.warcSize, "warc-size", "bytes of a WARC file before the next one is begun")
+	flags.Var(&s.feed.hooks, "webhook", "URL to which the change feed is posted (repeatable); private addresses need --allow-private")
+	flags.StringVar(&s.feed.secretFile, "webhook-secret-file", "", "file with the secrets that sign what each --webhook receives: one per line, in the same order")
+	flags.Var(&s.feed.sinks, "sink", "where the texts of pages are sent and kept up to date (repeatable): opensearch+https://HOST:9200/INDEX, nats://HOST:4222/SUBJECT or file:///FOLDER")
+	flags.StringVar(&s.feed.uses, "sink-uses", "search,ai-input,ai-train", "uses that --sink serves; pages that disallow one of them are left out; empty: no page is left out")
+	flags.BoolVar(&s.feed.index, "index", false, "keep a full-text index of the last version of every page, for freshet search and the window")
+	flags.BoolVar(&s.feed.queries, "query-log", false, "record searches, their results and clicks, but not who made them; --weights clicks turns this on")
+	flags.Var(&s.feed.queryAge, "query-log-age", "how long recorded searches are kept")
+	flags.Var(&s.warcSize, "warc-size", "size at which the next WARC file is begun")
 	s.segments.declare(flags)
-	flags.Var(&s.keep, "keep", "how much of the past: versions=N of a page, age=D since they were replaced, bytes=B of WARC files, tombstones=D in the change log")
-	flags.Var(&s.minFree, "min-free", "stop when the disk has less space left; 0: when it is full")
-	flags.IntVar(o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 smallest, 0 leaves them as they are")
-	flags.StringVar(&s.trace, "record-trace", "", "append every link that is offered to the seen test to this file: .u64 for fingerprints, else URLs; also .gz, .zst")
+	flags.Var(&s.keep, "keep", "how much of the past is kept: versions=N per page, age=D since a version was replaced, bytes=B of WARC files, tombstones=D in the change log; 0 for versions, age and bytes: no limit")
+	flags.Var(&s.minFree, "min-free", "stop when the disk has less free space than this; 0: when it is full")
+	flags.IntVar(o.WARCLevel, "warc-level", warc.FastLevel, "gzip level of WARC records: 1 is fastest, 9 is smallest, 0 is uncompressed")
+	flags.StringVar(&s.trace, "record-trace", "", "append every link that is found to this file, for freshet seen: as fingerprints if its name ends in .u64, otherwise as URLs; .gz and .zst compress it")
 	s.cluster.declare(flags)
-	flags.Var(&s.clock, "clock", "how many seconds of the crawl's clock go into one, for trials on a web of your own; with @TIME since then, so that every run agrees")
-	flags.StringVar(&s.logLevel, "log", "warn", "least level of the log on standard error: debug, info, warn or error")
+	flags.Var(&s.clock, "clock", "speed of the crawl's clock, for trials on a web of your own: how many of its seconds pass in one; @TIME sets when it started, so that later runs agree")
+	flags.StringVar(&s.logLevel, "log", "warn", "lowest level that is logged to standard error: debug, info, warn or error")
 
 	check(flags, wholeFrom(1), "partitions", "shards", "per-connection", "connections", "pages-per-site")
 	check(flags, wholeFrom(0), "max-pages", "max-depth", "retries")
@@ -357,9 +357,12 @@ func crawlCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "Discover and store the pages of sites",
-		Long: "Crawls from the given URLs and stores every page in WARC files under --data. Ends when nothing is left\n" +
-			"to discover. A second run with the same --data goes on where the first stopped, however it stopped.\n" +
-			"The first Ctrl-C finishes what is in flight; a second stops at once and loses nothing.",
+		Long: "Starts at the given URLs, follows their links, and stores every page in WARC files under --data. It ends when\n" +
+			"nothing is left to discover. A second run with the same --data continues where the first one stopped,\n" +
+			"however it stopped. The first Ctrl-C completes the requests under way. A second one stops at once, and loses\n" +
+			"nothing. While it runs, the window at http://127.0.0.1:8350/ shows what it does.\n\n" +
+			"Start with --contact and perhaps --delay, --scope and --max-pages. The other settings have defaults that suit\n" +
+			"most crawls.",
 		Example: "  freshet crawl https://example.org/ --contact mailto:you@example.org\n" +
 			"  freshet crawl --seeds seeds.txt --data archive --delay 5s --contact https://example.org/bot\n" +
 			"  freshet crawl http://docs.test/ --resolve docs.test=127.0.0.2:8080 --allow-private --delay 0s",
@@ -375,7 +378,7 @@ func crawlCommand() *cobra.Command {
 				return command.Usage(fmt.Errorf("--data %q: want a directory", s.data))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
-				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, as %s has no crawl to go on with (see freshet crawl --help)", s.data))
+				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, as there is no crawl in %s to continue", s.data))
 			}
 			options, err := s.engineOptions(seeds)
 			if err != nil {
@@ -387,9 +390,9 @@ func crawlCommand() *cobra.Command {
 		},
 	}
 	s = crawlFlags(cmd.Flags())
-	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, the last line of standard output")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	cmd.Flags().StringVar(&config, "config", "", "YAML file with settings; - for standard input")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, as the last line of standard output")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "do not show progress")
 	return cmd
 }
 
@@ -446,7 +449,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return command.Usage(fmt.Errorf("--sink-uses: %w", err))
 	}
 	if len(s.cluster.servers) > 0 && d == nil {
-		return command.Usage(errors.New("--nats: only freshet serve is a node of a cluster: a crawl that ends would not know when all nodes are done"))
+		return command.Usage(errors.New("--nats: only freshet serve can be a node of a cluster: use it in place of freshet crawl"))
 	}
 	limitMemory(options.Memory)
 	if err := s.segments.use(&options); err != nil {
@@ -554,7 +557,7 @@ func span(s node.Summary, rate float64) string {
 func crawlError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
-		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk is full; what is stored is whole, free some space and run again: %w", err)}
+		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk is full, and what is stored is intact: free some space and run again: %w", err)}
 	case errors.Is(err, node.ErrNothing):
 		return command.Usage(err)
 	}
@@ -573,7 +576,7 @@ func interruptible(parent context.Context) (soft, hard context.Context, stop fun
 		for _, step := range []struct {
 			end  func()
 			says string
-		}{{cancelSoft, "finishing what is in flight; once more to stop at once"}, {cancelHard, "stopping at once; nothing is lost"}} {
+		}{{cancelSoft, "finishing the requests under way; press Ctrl-C again to stop at once"}, {cancelHard, "stopping at once; nothing is lost"}} {
 			select {
 			case <-signals:
 				fmt.Fprintln(os.Stderr, "freshet:", step.says)

@@ -33,21 +33,21 @@ type demo struct {
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Crawl a changing web of its own on loopback, and keep the copy fresh", Args: command.NoArgs,
-		Long: "Starts a synthetic web on loopback addresses (several sites of different sizes and speeds, with robots.txt,\n" +
-			"sitemaps, redirects and errors, whose pages change), crawls it for real and keeps the copy fresh for 30 days of\n" +
-			"a fast clock. A line a day tells how fresh the copy is believed to be, how fresh it is, and how fresh visiting\n" +
-			"all pages alike would keep it. Without --data the copy goes to a new temporary folder. With --refresh=false the\n" +
-			"demo ends when nothing is left to discover; with --web-only it serves the web until Ctrl-C, for crawls of\n" +
-			"your own.",
+		Use: "demo", Short: "Try Freshet out on a changing web of its own, on this machine", Args: command.NoArgs,
+		Long: "Starts a small web on loopback addresses: several sites of different sizes and speeds, with robots.txt, sitemaps,\n" +
+			"redirects, errors and pages that change. Freshet crawls it and keeps the copy fresh for 30 days of a fast clock.\n" +
+			"Each day it prints a line: how much of the copy it estimates to be current, how much really is, and how much\n" +
+			"would be if all pages were visited equally. Without --data the copy goes to a new temporary folder.\n" +
+			"With --refresh=false the demo ends when nothing is left to discover. With --web-only it only serves the web, for\n" +
+			"crawls of your own, until Ctrl-C.",
 		Example: "  freshet demo\n  freshet demo --budget 3000 --for 60d\n  freshet demo --refresh=false --pages 20000 --delay 0s\n  freshet demo --web-only --write-config demo.yaml",
 	}
 	d.crawl = crawlFlags(cmd.Flags())
 	flags := cmd.Flags()
-	flags.BoolVar(&d.asJSON, "json", false, "print the summary as JSON, the last line of standard output")
-	flags.BoolVar(&d.quiet, "quiet", false, "no progress")
-	flags.BoolVar(&d.webOnly, "web-only", false, "serve the web and crawl nothing")
-	flags.StringVar(&d.configFile, "write-config", "", "write a config file for crawls of the web, with its seeds beside it")
+	flags.BoolVar(&d.asJSON, "json", false, "print the summary as JSON, as the last line of standard output")
+	flags.BoolVar(&d.quiet, "quiet", false, "do not show progress")
+	flags.BoolVar(&d.webOnly, "web-only", false, "serve the web, but crawl nothing")
+	flags.StringVar(&d.configFile, "write-config", "", "write a config file for crawls of the web, and a file of its seeds beside it")
 	flags.IntVar(&d.config.Sites, "sites", 8, "sites of the web")
 	flags.IntVar(&d.config.Pages, "pages", 400, "pages of the web")
 	flags.Uint64Var(&d.config.Seed, "seed", 1, "number that the web is computed from")
@@ -100,7 +100,7 @@ func (d *demo) run(cmd *cobra.Command) error {
 	if d.quiet {
 		say = io.Discard
 	}
-	fmt.Fprintf(say, "a web of %s and %s is up\n", units.Plural(int64(d.config.Sites), "site"), units.Plural(int64(web.Pages()), "page"))
+	fmt.Fprintf(say, "started a web of %s and %s on this machine\n", units.Plural(int64(d.config.Sites), "site"), units.Plural(int64(web.Pages()), "page"))
 	if d.webOnly {
 		interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -134,7 +134,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 	}
 	fmt.Fprintf(say, "crawling it into %s\n", options.Dir)
 	if s.listen != "" {
-		fmt.Fprintf(say, "status at http://%s/\n", s.listen)
+		fmt.Fprintf(say, "watch it at http://%s/\n", s.listen)
 	}
 	err = s.recorded(options, func(options node.Options) error {
 		return runCrawl(cmd, options, s, nil, d.asJSON, d.quiet || options.Refresh != nil) // the table is the progress
@@ -148,10 +148,10 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 // whatNext says what may be done after the demo.
 const whatNext = `
 What next?
-  look at it         freshet pages --data %[1]s
-                     freshet view %[1]s
-  crawl a site       freshet crawl https://example.org/ --contact mailto:you@example.org
-  keep it fresh      the same with --refresh --budget 1000
+  see the copy in a browser    freshet view %[1]s
+  list its pages               freshet pages --data %[1]s
+  crawl a site of your own     freshet crawl https://example.org/ --contact mailto:you@example.org
+  keep that copy fresh         the same, with --refresh --budget 1000
 `
 
 // setFlagDefault gives a setting another default than a crawl's.

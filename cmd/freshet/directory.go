@@ -31,9 +31,9 @@ func directoryOf(cmd *cobra.Command) *directory {
 	d := &directory{}
 	flags := cmd.Flags()
 	flags.StringVar(&d.data, "data", cmp.Or(os.Getenv(variable("data")), "data"), "data directory")
-	flags.StringVar(&d.crawl, "crawl", cmp.Or(os.Getenv(variable("crawl")), "main"), "name of the crawl in it")
+	flags.StringVar(&d.crawl, "crawl", cmp.Or(os.Getenv(variable("crawl")), "main"), "name of the crawl in the data directory")
 	check(flags, validCrawl, "crawl")
-	config := flags.String("config", "", "YAML file of the crawl's settings, which names them too")
+	config := flags.String("config", "", "YAML file with the settings of the crawl, from which --data and --crawl are taken")
 	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	d.settings = crawlFlags(settings)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {

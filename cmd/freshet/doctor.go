@@ -61,8 +61,9 @@ func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [URL…]",
 		Short: "Check this machine and the settings before a long crawl",
-		Long: "Checks what ends or slows a crawl weeks later: the contact, open files, memory, the disk, the clock, the names of\n" +
-			"the seeds and the address to listen at. It asks name servers and no site. Exit code 1 if a check fails.",
+		Long: "Checks what could end or slow down a crawl weeks later: the contact, open files, memory, the disk, the clock, the\n" +
+			"names of the seeds and the address to listen on. It asks name servers, but no site. The exit code is 1 if a check\n" +
+			"fails.",
 		Example: "  freshet doctor --config freshet.yaml\n  freshet doctor https://example.org/ --contact mailto:you@example.org",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
@@ -90,8 +91,8 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	s = crawlFlags(cmd.Flags())
-	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings, - for standard input")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	cmd.Flags().StringVar(&config, "config", "", "YAML file with settings; - for standard input")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	return cmd
 }
 
@@ -116,9 +117,9 @@ func (d *doctor) print(w io.Writer, asJSON bool) error {
 func (d *doctor) contact() {
 	switch s := d.settings; {
 	case s.contact != "":
-		d.ok("contact", "servers are told %s", s.contact)
+		d.ok("contact", "%s is sent to servers", s.contact)
 	case s.loopbackOnly(d.seeds):
-		d.ok("contact", "none, and all targets are loopback")
+		d.ok("contact", "none, and none is needed: all targets are on loopback")
 	default:
 		d.fail("contact", "say who crawls, such as --contact mailto:you@example.org", "none")
 	}
@@ -128,11 +129,11 @@ func (d *doctor) files() {
 	asked := d.settings.options.Connections
 	usable, limit := node.Usable(asked)
 	if usable < asked {
-		d.warn("open files", "raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd)", "%s, enough for %s of %s connections",
+		d.warn("open files", "raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd)", "the limit is %s, enough for %s of %s connections",
 			units.Count(int64(limit)), units.Count(int64(usable)), units.Count(int64(asked)))
 		return
 	}
-	d.ok("open files", "%s, enough for %s", units.Count(int64(limit)), units.Plural(int64(asked), "connection"))
+	d.ok("open files", "the limit is %s, enough for %s", units.Count(int64(limit)), units.Plural(int64(asked), "connection"))
 }
 
 func (d *doctor) memory() {
@@ -143,11 +144,11 @@ func (d *doctor) memory() {
 	has := memory.Limit(os.DirFS("/"))
 	switch err := memory.Check(bytes); {
 	case err != nil:
-		d.fail("memory", "give --memory less", "%v", err)
+		d.fail("memory", "lower --memory", "%v", err)
 	case has > 0:
-		d.ok("memory", "the crawl holds at most %s of %s", units.Bytes(bytes), units.Bytes(has))
+		d.ok("memory", "the crawl uses at most %s of %s", units.Bytes(bytes), units.Bytes(has))
 	default:
-		d.ok("memory", "the crawl holds at most %s", units.Bytes(bytes))
+		d.ok("memory", "the crawl uses at most %s", units.Bytes(bytes))
 	}
 }
 
@@ -161,13 +162,13 @@ const (
 func (d *doctor) disk(c *clock.Clock) {
 	dir, err := filepath.Abs(d.settings.data)
 	if err != nil {
-		d.fail("disk", "give --data another directory", "%v", err)
+		d.fail("disk", "choose another directory (--data)", "%v", err)
 		return
 	}
 	if store.Exists(vfs.Default, dir) {
-		d.ok("data", "a crawl is in %s, and goes on", dir)
+		d.ok("data", "%s has a crawl, which will continue", dir)
 	} else {
-		d.ok("data", "a new one is made in %s", dir)
+		d.ok("data", "a new data directory will be made at %s", dir)
 	}
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -177,27 +178,27 @@ func (d *doctor) disk(c *clock.Clock) {
 	}
 	usage, err := vfs.Default.GetDiskUsage(dir)
 	if err != nil {
-		d.fail("disk", "give --data a directory on a disk of this machine", "%v", err)
+		d.fail("disk", "choose a directory on a disk of this machine (--data)", "%v", err)
 		return
 	}
 	switch least := int64(d.settings.minFree); {
 	case int64(usage.AvailBytes) <= least:
-		d.fail("disk", "make room, or give --min-free less", "%s are free, the crawl ends at %s", units.Bytes(int64(usage.AvailBytes)), units.Bytes(least))
+		d.fail("disk", "free some space, or lower --min-free", "%s are free, and the crawl stops at %s", units.Bytes(int64(usage.AvailBytes)), units.Bytes(least))
 	case usage.AvailBytes < littleSpace:
-		d.warn("disk", "a page takes some 10 to 30 KB; --keep bounds the past", "%s are free", units.Bytes(int64(usage.AvailBytes)))
+		d.warn("disk", "a page takes about 10 to 30 KB; --keep limits how much of the past is kept", "%s are free", units.Bytes(int64(usage.AvailBytes)))
 	default:
 		d.ok("disk", "%s are free", units.Bytes(int64(usage.AvailBytes)))
 	}
 	if kind := volatile(dir); kind != "" {
-		d.warn("disk", "give --data a directory on a local disk", "%s is on %s", dir, kind)
+		d.warn("disk", "choose a directory on a local disk (--data)", "%s is on %s", dir, kind)
 	}
 	switch took, err := syncTime(dir, c); {
 	case err != nil:
-		d.fail("disk", "give --data a directory that you may write to", "%v", err)
+		d.fail("disk", "choose a directory that you may write to (--data)", "%v", err)
 	case took > slowSync:
-		d.warn("disk", "a slow disk bounds the pages a second", "to make a write durable takes %s", took.Round(time.Millisecond))
+		d.warn("disk", "a slow disk limits how many pages are stored per second", "a durable write takes %s", took.Round(time.Millisecond))
 	default:
-		d.ok("disk", "to make a write durable takes %s", max(took, 10*time.Microsecond).Round(10*time.Microsecond))
+		d.ok("disk", "a durable write takes %s", max(took, 10*time.Microsecond).Round(10*time.Microsecond))
 	}
 }
 
@@ -229,9 +230,9 @@ func syncTime(dir string, c *clock.Clock) (time.Duration, error) {
 func (d *doctor) time() {
 	switch synchronised, known := clockSynchronised(); {
 	case !known:
-		d.ok("clock", "nothing here tells whether it is set by a time server")
+		d.ok("clock", "this system does not tell whether a time server sets it")
 	case !synchronised:
-		d.warn("clock", "run a time service (chrony, systemd-timesyncd): intervals and dates of versions rest on it", "no time server sets it")
+		d.warn("clock", "run a time service (chrony, systemd-timesyncd), as intervals and the dates of versions depend on it", "no time server sets it")
 	default:
 		d.ok("clock", "a time server sets it")
 	}
@@ -252,7 +253,7 @@ func (d *doctor) names(ctx context.Context) {
 		}
 		hosts[host] = true
 		if len(hosts) > namesAsked {
-			d.ok("names", "the other seeds were not looked up")
+			d.ok("names", "only the first 20 hosts were looked up")
 			return
 		}
 		d.name(ctx, host)
@@ -270,7 +271,7 @@ func (d *doctor) name(ctx context.Context, host string) {
 	var missing *net.DNSError
 	switch {
 	case errors.As(err, &missing) && missing.IsNotFound:
-		d.fail("names", "check its spelling, and that this machine's name server answers", "%s has no address", host)
+		d.fail("names", "check its spelling, and whether the name server of this machine works", "%s has no address", host)
 	case err != nil:
 		d.fail("names", "check the name server (/etc/resolv.conf)", "%s: %v", host, err)
 	default:
@@ -280,10 +281,10 @@ func (d *doctor) name(ctx context.Context, host string) {
 
 func (d *doctor) address(host string, to netip.Addr) {
 	if fetch.Guard(to) != nil && !d.settings.options.AllowPrivate {
-		d.fail("names", "add --allow-private if that is meant", "%s is at %v, which is no public address", host, to.Unmap())
+		d.fail("names", "add --allow-private if that is meant", "%s has the address %v, which is not public", host, to.Unmap())
 		return
 	}
-	d.ok("names", "%s is at %v", host, to.Unmap())
+	d.ok("names", "%s has the address %v", host, to.Unmap())
 }
 
 func (d *doctor) listener() {
@@ -297,7 +298,7 @@ func (d *doctor) listener() {
 	}
 	listener, err := net.Listen("tcp", d.settings.listen)
 	if err != nil {
-		d.fail("listen", "end what uses it, or give --listen another", "%v", err)
+		d.fail("listen", "stop the program that uses it, or choose another address (--listen)", "%v", err)
 		return
 	}
 	_ = listener.Close()

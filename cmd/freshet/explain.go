@@ -24,11 +24,11 @@ var explainSettings = []string{"scope", "requisites", "order", "opt-out", "max-d
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain URL", Short: "Name every gate a URL passed or failed, and when it is due", Args: command.OneArg("URL"),
-		Long: "Prints the gates that a URL met, in the order in which it met them: syntax, scope, limits, whether it is known,\n" +
-			"robots.txt, the address guard, the present batch where --order ranks pages, its host's politeness, the last\n" +
-			"answer, retries, its queue. The first line names the one that decides. --scope and the like matter only where\n" +
-			"no crawl runs in the directory.",
+		Use: "explain URL", Short: "Say why a URL was or was not fetched, and when it is due", Args: command.OneArg("URL"),
+		Long: "The first line says what decides: why the URL was fetched or not, or when it will be. The lines below are the checks\n" +
+			"that it passed or failed, in their order: syntax, scope, limits, whether it is known, robots.txt, private addresses,\n" +
+			"the batch where --order ranks pages, the politeness to its host, the last answer, retries and its queue. The settings\n" +
+			"--scope and so on matter only if no crawl is running in the directory.",
 		Example: "  freshet explain https://example.org/calendar/2045/01\n  freshet explain --json --data archive https://example.org/",
 	}
 	d := directoryOf(cmd)

@@ -24,15 +24,18 @@ import (
 
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write what is stored for other tools", Args: command.NoArgs,
-		Long: "Every name may be s3://BUCKET/NAME. Copies the WARC files to a folder, writes a CDXJ index of them, both in one WACZ file, the page table, an\n" +
-			"index of versions as Common Crawl has it, what the live pages say, a sitemap of what is live, the graph of pages\n" +
-			"and links, for the lab, or a partition, whole, for another data directory to import.\n" +
-			"The captures of withdrawn pages are left out of WARC files and index unless --withdrawn asks for them. A partition has\n" +
-			"them, and stays withdrawn where it is imported. --warc and --cdxj together index the copies.\n" +
-			"Texts are lines of JSON, or Parquet. Pages whose site or author disallows one of --uses are left out of them. The cursor that\n" +
-			"is printed goes to --since the next time: then only pages are written that have changed, and which ones ended.\n" +
-			"While a crawl is running in the directory, export a snapshot of it.",
+		Use: "export", Short: "Write what is stored in formats of other tools", Args: command.NoArgs,
+		Long: "Each flag writes one thing: --warc copies the WARC files, --cdxj writes an index of them, --wacz puts both into one\n" +
+			"file, --parquet writes the page table, --cc-index an index of versions with the columns of Common Crawl, --text and\n" +
+			"--markdown the texts of live pages, --sitemap a sitemap of live pages, --graph the pages and their links, and\n" +
+			"--partition a whole partition that another data directory can import. --warc and --cdxj together index the copies.\n" +
+			"\n" +
+			"Captures of withdrawn pages are left out, unless --withdrawn is given; a partition has them, and they stay withdrawn.\n" +
+			"Texts leave out pages whose site or author disallows one of --uses. The export of texts prints a cursor. With it,\n" +
+			"--since writes only what has changed or ended since then, the next time.\n" +
+			"\n" +
+			"A name such as s3://BUCKET/NAME writes to a bucket. While a crawl is running in the directory, export a snapshot\n" +
+			"of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
 			"  freshet export --wacz site.wacz\n  freshet export --text texts.jsonl.zst\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
@@ -56,7 +59,7 @@ func exportCommand() *cobra.Command {
 	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *warcDir == "" && *cdxj == "" && *waczFile == "" && *pages == "" && *ccIndex == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
-			return command.Usage(errors.New("nothing to export: give --warc, --cdxj, --wacz, --parquet, --cc-index, --text, --markdown, --sitemap, --graph or --partition"))
+			return command.Usage(errors.New("nothing to export: add --warc, --cdxj, --wacz, --parquet, --cc-index, --text, --markdown, --sitemap, --graph or --partition"))
 		}
 		wanted, err := usesOf(*uses)
 		if err != nil {

@@ -44,10 +44,10 @@ type feedSettings struct {
 
 func (s *feedSettings) validate() error {
 	if s.group != "" && s.rate == 0 {
-		return errors.New("--feed-multicast wants --feed-rate too: datagrams go out at a pace")
+		return errors.New("--feed-multicast needs --feed-rate: add the rate at which datagrams are sent")
 	}
 	if s.queries && !s.index {
-		return errors.New("--query-log, and --weights clicks, which learns from it, want --index too: what is noted is what people search there")
+		return errors.New("--query-log and --weights clicks need --index: only searches of the index are recorded")
 	}
 	if s.queryAge < command.Duration(24*time.Hour) {
 		return fmt.Errorf("--query-log-age %s: want a day at least", s.queryAge.String())

@@ -36,14 +36,15 @@ const importCacheBytes = 64 << 20
 
 func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "import FILE…", Short: "Take in what other programs have fetched or know", Args: someArgs("FILE"),
-		Long: "Reads WARC files (compressed or not), CDXJ indexes, lists of URLs, and partitions that freshet export wrote;\n" +
-			"it sees by itself which of these a file is, gzip aside. Of a WARC file pages get versions and visits; of an\n" +
-			"index visits alone, and are due at once. A list is a URL a line, or CSV or TSV with a header of url, and any\n" +
-			"of weight, last_seen, digest, status, content_type. Visits must be in order of time: what is not later than a\n" +
-			"page's last visit is passed over; of several WARC files the one whose first capture is oldest is read first.\n" +
-			"A partition has to be empty and goes on where it was exported.\n" +
-			"Run it when no crawl is running in the directory.",
+		Use: "import FILE…", Short: "Take in WARC files, indexes and lists of URLs", Args: someArgs("FILE"),
+		Long: "Reads WARC files, CDXJ indexes, lists of URLs, and partitions that freshet export wrote. Freshet finds out by itself\n" +
+			"what a file is, also if it is compressed with gzip. From a WARC file, pages get versions and visits. From an index,\n" +
+			"they get visits only, and are visited soon. A list has one URL per line, or it is CSV or TSV with a header: url, and\n" +
+			"any of weight, last_seen, digest, status and content_type.\n" +
+			"\n" +
+			"Visits must come in order of time: a visit that is not later than the page's last one is skipped. Of several WARC\n" +
+			"files, the one with the oldest first capture is read first. A partition can be imported only into an empty one.\n" +
+			"Run this command while no crawl is running in the directory.",
 		Example: "  freshet import --data archive old.warc.gz\n  freshet import --data archive urls.csv\n  freshet import --data second part3",
 	}
 	data, name := directoryFlags(cmd)

@@ -75,9 +75,9 @@ func publishedGraph(file string) (string, error) {
 
 func labCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "lab", Short: "Measure policies, and put what was published beside it",
-		Long: "Experiments run the same policies as a crawl does, on simulated or recorded worlds. Each prints a table, or\n" +
-			"with --json one object of its parameters and rows.",
+		Use: "lab", Short: "Run experiments, and compare them with published results",
+		Long: "Experiments run the policies of the live crawl on simulated or recorded webs. Each prints a table, or with --json one\n" +
+			"object with its parameters and rows.",
 		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json\n  freshet lab report --out report --quick",
 		Args:    command.GroupArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -169,6 +169,6 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 	cmd.Flags().AddFlagSet(trial.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().StringVar(&plots, "plot", "", "write the plots to this SVG file, further ones to FILE-2.svg and so on")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "do not show progress")
 	return cmd
 }

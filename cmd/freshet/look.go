@@ -133,7 +133,7 @@ func onlyCrawl(name string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, fmt.Sprintf("crawl %q is running in the directory, which is one crawl's at a time: %q can be looked at and steered when it has ended", name, asked), http.StatusConflict)
+		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: %q can be looked at and steered when it has ended", name, asked), http.StatusConflict)
 	})
 }
 
@@ -158,7 +158,7 @@ func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *inProcess) serve(w *pipedResponse, r *http.Request) (err error) {
 	defer func() {
 		if broken := recover(); broken == http.ErrAbortHandler {
-			err = errors.New("what is stored cannot be decoded to its end")
+			err = errors.New("what is stored cannot be decoded completely")
 		} else if broken != nil {
 			panic(broken)
 		}
@@ -192,7 +192,7 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what a crawl is doing, or has done", Args: command.NoArgs,
+		Use: "status", Short: "Show what a crawl does, or has done", Args: command.NoArgs,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -215,7 +215,7 @@ func statusCommand() *cobra.Command {
 
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pages", Short: "List the page table", Args: command.NoArgs,
+		Use: "pages", Short: "List the pages, and what became of them", Args: command.NoArgs,
 		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org --state missing\n  freshet pages --changed-since 2026-01-31T00:00:00Z",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -223,18 +223,18 @@ func pagesCommand() *cobra.Command {
 	for _, f := range [][2]string{
 		{"site", "only pages of this site, such as https://example.org"},
 		{"state", "only pages in this state: pending, live, redirect, moved, missing, gone, error, unreached, denied, withdrawn, purged"},
-		{"status", "only pages whose last answer had this HTTP status"},
-		{"changed-since", "only pages whose content changed then or later, RFC 3339"},
-		{"fetched-before", "only pages last fetched before that, or never, RFC 3339"},
-		{"due-before", "only pages due before that, RFC 3339"},
+		{"status", "only pages whose last answer had this HTTP status, such as 404"},
+		{"changed-since", "only pages that changed at or after this time, such as 2026-01-31T12:00:00Z"},
+		{"fetched-before", "only pages that were last fetched before this time, or never"},
+		{"due-before", "only pages that are due before this time"},
 	} {
 		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
 	check(cmd.Flags(), validState, "state")
 	check(cmd.Flags(), validSite, "site")
-	duplicates := cmd.Flags().Bool("duplicates", false, "instead: groups of pages that say nearly the same")
-	skipped := cmd.Flags().Bool("skipped", false, "instead: what was not fetched or not kept, by reason, with counts and samples")
-	asJSON := cmd.Flags().Bool("json", false, "print JSON, an object a line")
+	duplicates := cmd.Flags().Bool("duplicates", false, "print groups of pages with nearly the same text instead")
+	skipped := cmd.Flags().Bool("skipped", false, "print what was not fetched or not kept instead: reasons, counts and samples")
+	asJSON := cmd.Flags().Bool("json", false, "print JSON, one object per line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *duplicates {
 			return look(cmd.Context(), *data, *crawl, "/api/v1/duplicates", nil, func(body io.Reader) error { return printDuplicates(cmd.OutOrStdout(), body, *asJSON) })
@@ -252,7 +252,11 @@ func pagesCommand() *cobra.Command {
 		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/pages", query, func(body io.Reader) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			n, err := printPages(out, body, *asJSON)
+			aligned := isTerminal(cmd.OutOrStdout()) && !*asJSON
+			if aligned {
+				fmt.Fprintf(out, pageColumns, "STATE", "STATUS", "VERSION", "LAST VISIT", "URL")
+			}
+			n, err := printPages(out, body, *asJSON, aligned)
 			if n == 0 && err == nil && slices.ContainsFunc(slices.Collect(maps.Keys(query)), func(name string) bool { return query.Get(name) != "" }) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no page matches")
 			}
@@ -280,13 +284,19 @@ func validSite(name string) error {
 	return err
 }
 
+// pageColumns is a line of the page table on a terminal; elsewhere tabs stand between the columns.
+const pageColumns = "%-9s  %6v  %7v  %-20s  %s\n"
+
 // printPages prints the lines of the page table, as they are or for people, and counts them.
-func printPages(out io.Writer, body io.Reader, asJSON bool) (n int, err error) {
+func printPages(out io.Writer, body io.Reader, asJSON, aligned bool) (n int, err error) {
 	err = eachLine(body, func(line []byte, page dashboard.Page) (err error) {
 		n++
-		if asJSON {
+		switch {
+		case asJSON:
 			_, err = fmt.Fprintf(out, "%s\n", line)
-		} else {
+		case aligned:
+			_, err = fmt.Fprintf(out, pageColumns, page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
+		default:
 			_, err = fmt.Fprintf(out, "%s\t%d\tv%d\t%s\t%s\n", page.State, page.Status, page.Version, stamp(page.LastFetched), page.URL)
 		}
 		return err
@@ -322,7 +332,7 @@ func stamp(t *time.Time) string {
 
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history URL", Short: "Show a page's visits and versions", Args: command.OneArg("URL"),
+		Use: "history URL", Short: "Show the visits and versions of a page", Args: command.OneArg("URL"),
 		Example: "  freshet history https://example.org/",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -381,13 +391,13 @@ func inWords(seconds float64) string {
 
 func catCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cat URL", Short: "Write a stored version's bytes", Args: command.OneArg("URL"),
-		Long:    "Writes the body of a version, its transfer and content codings undone, to standard output.",
+		Use: "cat URL", Short: "Write the body of a stored version", Args: command.OneArg("URL"),
+		Long:    "Writes the decoded body of a version to standard output.",
 		Example: "  freshet cat https://example.org/ > page.html\n  freshet cat --at 2026-01-31T12:00:00Z https://example.org/",
 	}
 	data, crawl := directoryFlags(cmd)
-	version := cmd.Flags().Uint32("version", 0, "number of the version; 0: the last")
-	at := cmd.Flags().String("at", "", "the version that was held at this time, RFC 3339")
+	version := cmd.Flags().Uint32("version", 0, "number of the version; 0: the newest")
+	at := cmd.Flags().String("at", "", "the version that was current at this time, such as 2026-01-31T12:00:00Z")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"url": args}
 		if _, err := parseURL(args[0]); err != nil {

@@ -51,14 +51,14 @@ func run(ctx context.Context, args []string) int {
 // damageError says what to do about data that cannot be read.
 func damageError(err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return fmt.Errorf("%s\nsomething stored is damaged: freshet verify --repair, with the same --data, mends what it can", first)
+	return fmt.Errorf("%s\nstored data is damaged: freshet verify --repair, with the same --data, repairs what it can", first)
 }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "freshet",
 		Short:         "A web crawler that keeps its copy fresh",
-		Long:          "Freshet discovers the pages of sites politely, stores every version in WARC files\nthat other tools read, and loses nothing when it is killed.",
+		Long:          "Freshet crawls sites politely, stores every version of their pages in WARC files, which\nother tools can read, and keeps the copy fresh. It loses nothing when it is killed.",
 		Example:       "  freshet demo\n  freshet crawl https://example.org/ --contact mailto:you@example.org",
 		Version:       version(),
 		SilenceErrors: true,
@@ -89,7 +89,7 @@ func newRoot() *cobra.Command {
 
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Show what a command does",
+		Use: "help [COMMAND]", Short: "Show the help of a command",
 		Example: "  freshet help crawl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, rest, err := cmd.Root().Find(args)

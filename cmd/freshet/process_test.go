@@ -160,7 +160,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	tries.Wait()
 
-	p.signal(os.Interrupt, "finishing what is in flight")
+	p.signal(os.Interrupt, "finishing the requests under way")
 	site.release()
 	if code := p.end(); code != command.ExitInterrupted {
 		t.Errorf("exit code %d: want %d", code, command.ExitInterrupted)
@@ -180,7 +180,7 @@ func TestInterruptTwice(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p := slowCrawl(t, site, data)
-	p.signal(syscall.SIGTERM, "finishing what is in flight")
+	p.signal(syscall.SIGTERM, "finishing the requests under way")
 	p.signal(os.Interrupt, "stopping at once")
 	if code := p.end(); code != command.ExitInterrupted {
 		t.Errorf("exit code %d: want %d", code, command.ExitInterrupted)

@@ -32,8 +32,7 @@ type progress struct {
 
 // startProgress prints what line returns now and then, by a clock, until stop. Nothing is printed for an empty line.
 func startProgress(out io.Writer, c *clock.Clock, line func() string) *progress {
-	file, ok := out.(*os.File)
-	p := &progress{out: out, terminal: ok && term.IsTerminal(int(file.Fd())), end: make(chan struct{})}
+	p := &progress{out: out, terminal: isTerminal(out), end: make(chan struct{})}
 	every := 10 * time.Second
 	if p.terminal {
 		every = time.Second
@@ -56,6 +55,12 @@ func startProgress(out io.Writer, c *clock.Clock, line func() string) *progress 
 		}
 	})
 	return p
+}
+
+// isTerminal reports whether people read what is written to out as it comes.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // stop ends the progress.
@@ -142,7 +147,7 @@ func (r countedReader) Read(p []byte) (int, error) {
 // announceDelay says how long each host is left alone between requests, where that is long enough to be wondered at.
 func announceDelay(out io.Writer, options node.Options) {
 	if machine := options.Clock.Machine(options.Delay); machine >= time.Second {
-		fmt.Fprintf(out, "polite: %s between requests to a host (--delay), about %s an hour of each\n",
+		fmt.Fprintf(out, "polite: %s between requests to the same host (--delay), so about %s an hour from each\n",
 			command.ShortDuration(options.Delay), units.Plural(int64(time.Hour/options.Delay), "page"))
 	}
 }
@@ -231,29 +236,32 @@ func ended(s node.Summary) string {
 	case crawl.TimeUp:
 		return "stopped by --for"
 	case crawl.Signal:
-		return "interrupted: the same command goes on"
+		return "interrupted: run the same command to continue"
 	case crawl.DiskFull:
-		return "stopped as the disk is nearly full"
+		return "stopped because the disk is nearly full"
 	}
 	return "stopped by a fault"
 }
 
-// printSummary says what a run came to, and what its trouble is.
+// printSummary says what a run came to, unless nothing was stored: the error that ends it says why.
 func printSummary(out io.Writer, s node.Summary, rate float64) {
+	if s.Trouble != nil {
+		return
+	}
 	failed := ""
 	if s.URLsFailed > 0 {
-		failed = ", " + units.Count(s.URLsFailed) + " failed"
+		failed = ", " + units.Plural(s.URLsFailed, "request") + " failed"
 	}
 	stored := units.Plural(s.Pages, "page")
 	if s.Requisites > 0 {
 		stored += " and " + units.Plural(s.Requisites, "requisite")
 	}
-	fmt.Fprintf(out, "%s of %s stored in %s, %s known%s; %s\n", stored, units.Plural(s.Sites, "site"),
+	fmt.Fprintf(out, "stored %s of %s in %s; %s known%s; %s\n", stored, units.Plural(s.Sites, "site"),
 		span(s, rate), units.Plural(s.URLsDiscovered, "URL"), failed, ended(s))
-	if s.Pages+s.Requisites == 0 && s.StoppedBy == crawl.FrontierEmpty && s.Trouble == nil && s.RobotsWaiting == 0 {
-		fmt.Fprintln(out, "all was fetched before: freshet recrawl has a page asked for again, --refresh keeps all fresh")
+	if s.Pages+s.Requisites == 0 && s.StoppedBy == crawl.FrontierEmpty && s.RobotsWaiting == 0 {
+		fmt.Fprintln(out, "every known page had been fetched before: freshet recrawl visits one again, and --refresh keeps all of them fresh")
 	}
-	if n := s.RobotsWaiting; n > 0 && s.Trouble == nil {
-		fmt.Fprintf(out, "%s queued behind a robots.txt that could not be had; the next run asks for it again\n", units.Plural(n, "page"))
+	if n := s.RobotsWaiting; n > 0 {
+		fmt.Fprintf(out, "%s could not be fetched because a robots.txt did not answer: run again later\n", units.Plural(n, "page"))
 	}
 }

@@ -27,10 +27,10 @@ type refreshSettings struct {
 func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	s.interval = command.Duration(24 * time.Hour)
 	flags.BoolVar(&s.on, "refresh", false, "keep the stored pages fresh, until Ctrl-C or a limit")
-	flags.Int64Var(&s.budget, "budget", 0, "pages asked for in an --interval, new ones, redirects and answers 304 included; needed with --refresh")
-	flags.Var(&s.interval, "interval", "time that --budget is for")
+	flags.Int64Var(&s.budget, "budget", 0, "the most requests in an --interval, for new and known pages; required with --refresh")
+	flags.Var(&s.interval, "interval", "period that --budget is for")
 	flags.StringVar(&s.policy, "policy", policies.Default, "which page is visited next: "+strings.Join(policies.Names(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "what a page's freshness is worth: uniform; pagerank, half of it the page's PageRank over the stored links, computed again each --interval; clicks, by what people search and click with --index, learned again each --interval; clicks:FILE, by a log of queries as freshet weights reads it; or a file of weights by URL, as freshet weights writes it (1 for pages it does not name)")
+	flags.StringVar(&s.weights, "weights", "uniform", "how much each page matters: uniform (all equally); pagerank (half of it by PageRank); clicks (by what people search and click with --index); clicks:FILE (by a log of queries, as freshet weights reads it); or a file of weights by URL, as freshet weights writes it, where other pages weigh 1; pagerank and clicks are computed again every --interval")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 }
@@ -54,7 +54,7 @@ func (s *refreshSettings) options() (*crawl.Refresh, error) {
 		return nil, errors.New("--refresh needs --budget: the most requests in an --interval (a day), such as --budget 1000")
 	}
 	if s.interval <= 0 {
-		return nil, fmt.Errorf("--interval %s: want more than nothing", s.interval.String())
+		return nil, fmt.Errorf("--interval %s: want more than 0s", s.interval.String())
 	}
 	o := &crawl.Refresh{Budget: s.budget, Interval: time.Duration(s.interval), Policy: s.policy}
 	log, byClicks := strings.CutPrefix(s.weights, "clicks:")

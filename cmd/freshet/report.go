@@ -44,7 +44,7 @@ func labReportCommand() *cobra.Command {
 	f.StringVar(&r.out, "out", "", "folder to write to (required)")
 	f.BoolVar(&r.quick, "quick", false, "smaller runs: under two minutes on two cores")
 	f.StringSliceVar(&r.only, "only", nil, "names of experiments, with commas between; default all")
-	f.BoolVar(&r.quiet, "quiet", false, "no progress")
+	f.BoolVar(&r.quiet, "quiet", false, "do not show progress")
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func (r *labReport) run(cmd *cobra.Command) error {
 	failed := group.Wait()
 	progress.clear()
 	if ctx.Err() != nil {
-		return &command.Error{Code: command.ExitInterrupted, Err: errors.New("interrupted; what was measured is kept")}
+		return &command.Error{Code: command.ExitInterrupted, Err: errors.New("interrupted: finished experiments are kept")}
 	}
 	took := started.Now().Sub(begun)
 	file := filepath.Join(r.out, "index.html")

@@ -22,20 +22,26 @@ type scoreboard struct {
 	days                     int
 	believed, truth, uniform float64 // sums over the days after the first third
 	scored                   int
+	spent, budget            int64 // of the requests of those days
 }
 
 const (
 	scoreboardHead = `
-The web changes all the time, and the copy with it. A line a day, which takes %s: how much of the copy is current,
-  estimate   as Freshet believes, who knows no more than its visits show
-  true       as it is: the demo asks its web
-  uniform    as it would be, were the same visits spent on all pages alike
+The pages of this web change all the time, and Freshet visits them again to keep its copy fresh. Each line is a day,
+which takes %s. It says which share of the copied pages is up to date:
+  estimate   what Freshet estimates from its visits; it knows nothing else
+  true       what is true; only the demo can ask its web
+  uniform    what would be true if the same visits went to all pages equally
 
   day   pages   estimate       true    uniform
 `
 	scoreboardRow = "%5s %7s %9.1f%% %9.1f%% %9.1f%%\n"
 	scoreboardEnd = `
-Over the last %d days %.1f%% of the copy was current; Freshet believed %.1f%%; visits to all alike would have kept %.1f%%.
+In the last %d days, on average, %.1f%% of the copy was up to date. Freshet estimated %.1f%%. Equal visits to all pages
+would have kept %.1f%% up to date.
+`
+	// scoreboardLate is said where the web's servers, or the machine, were too slow for the clock.
+	scoreboardLate = `This machine was too busy for so fast a clock: %s of %s a day were made. Try --clock %d.
 `
 )
 
@@ -63,6 +69,10 @@ func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 		if n := float64(s.scored); n > 0 {
 			fmt.Fprintf(s.out, scoreboardRow, "mean", "", 100*s.believed/n, 100*s.truth/n, 100*s.uniform/n)
 			fmt.Fprintf(s.out, scoreboardEnd, s.scored, 100*s.truth/n, 100*s.believed/n, 100*s.uniform/n)
+			if s.spent < s.budget*4/5 {
+				fmt.Fprintf(s.out, scoreboardLate, units.Count(s.spent/int64(s.scored)), units.Plural(s.budget/int64(s.scored), "budgeted visit"),
+					max(1, int64(s.clock.Rate()*float64(s.spent)/float64(s.budget))))
+			}
 		}
 	}
 }
@@ -77,5 +87,9 @@ func (s *scoreboard) line(e *node.Node, days int) {
 		s.truth += truth.Freshness
 		s.uniform += uniform.Freshness
 		s.scored++
+		if kept := e.Status().Refresh; kept != nil {
+			s.spent += kept.Last
+			s.budget += kept.Budget
+		}
 	}
 }

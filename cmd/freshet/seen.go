@@ -34,16 +34,18 @@ func seenCommand() *cobra.Command {
 	var o seenOptions
 	cmd := &cobra.Command{
 		Use: "seen --trace FILE --policy NAME --size N", Short: "Replay a URL trace through a cache policy", Args: command.NoArgs,
-		Long: "Before the set of all known URLs stands a small cache, which settles most questions. This replays a trace\n" +
-			"through one policy, from an empty cache of N URLs, and counts. A trace is a URL a line, or a .u64 file of\n" +
-			"fingerprints (8 bytes each, little endian), either also .gz or .zst; crawl --record-trace writes one.\n\n" +
-			"  clock      second chance, the textbook's\n" +
-			"  clock-set  the same in sets of 8 that fill a line of the processor's cache (N rounded up to sets)\n" +
-			"  lru        the least recently used leaves\n" +
-			"  random     any leaves\n" +
-			"  static     the N most requested of the trace, or of --preload, never change; it starts full, for nothing\n" +
-			"  min        the one whose next use is farthest leaves: no policy can miss less\n" +
-			"  infinite   none leaves\n" +
+		Long: "A small cache in front of the set of all known URLs answers most questions whether a URL is known. This command\n" +
+			"replays a trace through one policy, starting with an empty cache of N URLs, and counts hits and misses. A trace has\n" +
+			"one URL per line, or it is a .u64 file of fingerprints (8 bytes each, little endian); both may be .gz or .zst.\n" +
+			"crawl --record-trace writes one.\n" +
+			"\n" +
+			"  clock      second chance, as in textbooks\n" +
+			"  clock-set  the same in sets of 8 that fill a line of the processor's cache (N is rounded up to whole sets)\n" +
+			"  lru        removes the least recently used\n" +
+			"  random     removes any\n" +
+			"  static     keeps the N most requested of the trace, or of --preload; it starts full, at no cost\n" +
+			"  min        removes the one whose next use is farthest away: no policy misses less\n" +
+			"  infinite   removes none\n" +
 			"  sieve, s3-fifo, w-tinylfu  as published in 2024, 2023 and 2017",
 		Example: "  freshet seen --trace urls.txt.gz --policy clock --size 65536\n" +
 			"  freshet crawl http://localhost:8080/ --record-trace links.u64 && freshet seen --trace links.u64 --policy min --size 1024",

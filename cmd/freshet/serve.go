@@ -24,15 +24,15 @@ func serveCommand() *cobra.Command {
 	var s *crawlSettings
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Crawl as a daemon from a config file",
-		Long: "Crawls until it is stopped, with its API, metrics and status page; when nothing is left to discover it waits for\n" +
-			"more. SIGHUP, or freshet reload, lets it read its files again: seeds, scope, rules, opt-outs, delays and limits\n" +
-			"take effect at once, and what has changed is said; a file with a fault is refused whole.",
+		Short: "Crawl as a daemon, with the settings of a file",
+		Long: "Crawls until it is stopped, and serves the window, the API and metrics. When nothing is left to discover, it waits.\n" +
+			"After SIGHUP or freshet reload it reads its files again, and prints what has changed: seeds, scope, rules,\n" +
+			"opt-outs, delays and limits take effect at once. If a file has a fault, nothing changes.",
 		Example: "  freshet serve --config freshet.yaml",
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if config == "" || config == "-" {
-				return command.Usage(errors.New("--config: want a file, which can be read again"))
+				return command.Usage(errors.New("--config is needed, as a file that can be read again"))
 			}
 			r := &reloader{config: config, typed: typed(cmd.Flags())}
 			if err := settle(cmd.Flags(), config, nil); err != nil {
@@ -47,8 +47,8 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	s = crawlFlags(cmd.Flags())
-	cmd.Flags().StringVar(&config, "config", "", "YAML file of settings; needed")
-	cmd.Flags().BoolVar(&quiet, "quiet", true, "no progress")
+	cmd.Flags().StringVar(&config, "config", "", "YAML file with settings (required)")
+	cmd.Flags().BoolVar(&quiet, "quiet", true, "do not show progress")
 	return cmd
 }
 

@@ -90,7 +90,7 @@ func (m *sitemaps) add(u weburl.URL, changed int64) error {
 // part writes the sitemap that is full beside the index and begins another.
 func (m *sitemaps) part() error {
 	if m.published == "" {
-		return command.Usage(fmt.Errorf("more than one sitemap is needed, with an index that has their URLs: give --sitemap-url, where they will be"))
+		return command.Usage(fmt.Errorf("this needs several sitemaps and an index with their URLs: add --sitemap-url, the URL where they will be"))
 	}
 	m.parts++
 	err := m.write(m.partFile(m.parts))

@@ -130,7 +130,7 @@ func outside(data, to string) (string, error) {
 	}
 	within, err := filepath.Rel(data, to)
 	if err == nil && filepath.IsLocal(within) {
-		return "", fmt.Errorf("%s is in the data directory, where a purge would not reach it: give a folder outside of %s", to, data)
+		return "", fmt.Errorf("%s is inside the data directory, where a purge would not reach it: choose a folder outside of %s", to, data)
 	}
 	return to, nil
 }
@@ -168,9 +168,9 @@ func askSnapshot(ctx context.Context, data, to string, out io.Writer) (done bool
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: command.OneArg("DIR"),
-		Long: "Makes the new folder DIR with everything that is stored at one moment; s3://BUCKET/PREFIX puts it into a bucket,\n" +
-			"- writes it to standard output as a tar file. On the file system of the data directory it takes hard links, and next to no time or space.\n" +
-			"freshet restore makes a data directory of it, as often as wanted.",
+		Long: "Writes everything that is stored at this moment to the new folder DIR, to a bucket if DIR is s3://BUCKET/PREFIX, or\n" +
+			"as a tar file to standard output if DIR is -. On the file system of the data directory it uses hard links, which takes almost no time or space.\n" +
+			"freshet restore turns it into a data directory again, as often as you like.",
 		Example: "  freshet snapshot --data archive backups/monday\n  freshet snapshot --data archive - | zstd > monday.tar.zst",
 	}
 	data, _ := directoryFlags(cmd)
@@ -179,7 +179,7 @@ func snapshotCommand() *cobra.Command {
 		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
 		progress.stop()
 		if err == nil && args[0] != toOutput {
-			fmt.Fprintf(cmd.ErrOrStderr(), "a snapshot of %s is in %s; freshet restore makes a data directory of it\n", *data, args[0]+sizeBehind(args))
+			fmt.Fprintf(cmd.ErrOrStderr(), "saved a snapshot of %s to %s; freshet restore turns it into a data directory\n", *data, args[0]+sizeBehind(args))
 		}
 		return err
 	}
@@ -188,9 +188,9 @@ func snapshotCommand() *cobra.Command {
 
 func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "restore SNAPSHOT", Short: "Make a data directory of a snapshot", Args: command.OneArg("SNAPSHOT"),
-		Long: "Makes the data directory --data, which must not be there yet, of the folder, tar file or s3://BUCKET/PREFIX that\n" +
-			"freshet snapshot made; - reads a tar file from standard input. The snapshot stays as it is.",
+		Use: "restore SNAPSHOT", Short: "Restore a data directory from a snapshot", Args: command.OneArg("SNAPSHOT"),
+		Long: "Makes the data directory --data, which must not exist yet, from the folder, tar file or s3://BUCKET/PREFIX that freshet\n" +
+			"snapshot wrote; - reads a tar file from standard input. The snapshot does not change.",
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
 	}
 	data, _ := directoryFlags(cmd)
@@ -199,7 +199,7 @@ func restoreCommand() *cobra.Command {
 		err := restore(cmd.Context(), args[0], filepath.Clean(*data), cmd.InOrStdin(), progress)
 		progress.stop()
 		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s is restored, %s\n", *data, sizeOf(*data))
+			fmt.Fprintf(cmd.ErrOrStderr(), "restored %s, %s\n", *data, sizeOf(*data))
 		}
 		return err
 	}
@@ -273,15 +273,15 @@ func untar(in io.Reader, to string) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("%s in the tar file is no plain file", head.Name)
+			return fmt.Errorf("%s in the tar file is not a plain file", head.Name)
 		}
 	}
 }
 
 func migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring a data directory of an older freshet to this one's format", Args: command.NoArgs,
-		Long:    "Rewrites the database if its keys are of an older format; WARC files are left as they are. Cut at any\nmoment it leaves the old format or the new one, whole. Make a snapshot first if you may want to go back.",
+		Use: "migrate", Short: "Convert a data directory of an older version", Args: command.NoArgs,
+		Long:    "Rewrites the database if it has an older format. WARC files do not change. If the command is interrupted, the\ndatabase is intact in the old format or in the new one. Make a snapshot first if you may want to go back.",
 		Example: "  freshet migrate --data archive",
 	}
 	data, _ := directoryFlags(cmd)
@@ -290,8 +290,11 @@ func migrateCommand() *cobra.Command {
 			return err
 		}
 		from, err := patiently(cmd.Context(), *data, func() (int, error) { return transfer.Migrate(vfs.Default, *data) })
-		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "format %d is now %d\n", from, store.Format)
+		switch {
+		case err == nil && from == store.Format:
+			fmt.Fprintf(cmd.ErrOrStderr(), "format %d is the newest: nothing to do\n", from)
+		case err == nil:
+			fmt.Fprintf(cmd.ErrOrStderr(), "converted format %d to %d\n", from, store.Format)
 		}
 		return err
 	}

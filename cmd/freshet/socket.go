@@ -58,7 +58,7 @@ func withShortPath(path string, use func(short string) error) error {
 	defer dir.Close()
 	open := fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
 	if _, err := os.Stat(open); err != nil {
-		return fmt.Errorf("path %q is longer than the %d bytes of a socket's: use a shorter --data", path, longestSocket)
+		return fmt.Errorf("path %q is longer than the %d bytes that the path of a socket may have: use a shorter --data", path, longestSocket)
 	}
 	return use(filepath.Join(open, filepath.Base(path)))
 }

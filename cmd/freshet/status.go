@@ -73,9 +73,9 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	switch {
 	case s.tlsCert == "" && s.tlsKey == "":
 	case s.tlsKey == "":
-		return l, errors.New("--tls-cert: want --tls-key too")
+		return l, errors.New("--tls-cert needs --tls-key: add it")
 	case s.tlsCert == "":
-		return l, errors.New("--tls-key: want --tls-cert too")
+		return l, errors.New("--tls-key needs --tls-cert: add it")
 	default:
 		pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
 		if err != nil {
@@ -87,15 +87,15 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	switch {
 	case l.access.LookToken != "" && l.access.Token == "":
-		return l, errors.New("--look-token-file without --token-file: everybody could steer, so give --token-file too")
+		return l, errors.New("--look-token-file without --token-file lets everybody steer: add --token-file")
 	case l.access.LookToken != "" && l.access.LookToken == l.access.Token:
-		return l, errors.New("--look-token-file has the token of --token-file, which steers: put another into it")
+		return l, errors.New("--look-token-file has the same token as --token-file: write a different token into it")
 	case s.plainHTTP && l.tls != nil:
-		return l, errors.New("--plain-http and --tls-cert: give one of them")
+		return l, errors.New("--plain-http and --tls-cert exclude each other: use one of them")
 	case !loopback && l.access.Token == "":
-		return l, fmt.Errorf("--listen %q is beyond loopback: give --token-file, and --tls-cert with --tls-key or --plain-http", s.listen)
+		return l, fmt.Errorf("--listen %q is beyond loopback: add --token-file, and either --tls-cert with --tls-key or --plain-http", s.listen)
 	case !loopback && l.tls == nil && !s.plainHTTP:
-		return l, fmt.Errorf("--listen %q is beyond loopback: give --tls-cert and --tls-key, or --plain-http if a proxy or a container's port is before it", s.listen)
+		return l, fmt.Errorf("--listen %q is beyond loopback: add --tls-cert and --tls-key, or --plain-http if it is behind a proxy or in a container", s.listen)
 	}
 	return l, nil
 }

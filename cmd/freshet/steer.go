@@ -148,7 +148,7 @@ func (s steerer) Unblock(o dashboard.HostOrder) (report dashboard.Report, err er
 // Reload reads the settings again.
 func (s steerer) Reload(dashboard.ReloadOrder) (report dashboard.Report, err error) {
 	if s.reload == nil {
-		return report, wrong(errors.New("this crawl has no settings to read again: start it by freshet serve --config FILE"))
+		return report, wrong(errors.New("this crawl has no settings to read again: start it with freshet serve --config FILE"))
 	}
 	report.Changes, err = s.reload()
 	if err != nil {
@@ -258,15 +258,15 @@ func refusals(report dashboard.Report) error {
 
 // steeringCommands are the commands that change a crawl while it runs, or while it does not.
 func steeringCommands() []*cobra.Command {
-	return []*cobra.Command{addCommand(), pauseCommand("pause", "Ask for nothing more of a site, or at all"),
-		pauseCommand("resume", "Lift a pause"), pagesOrderCommand("recrawl", "Make a page, or all pages of a site, due now",
-			"A site's pages are those fetched before whose type of content the rules refresh; pages that wait to be fetched\nfor the first time keep their place."),
+	return []*cobra.Command{addCommand(), pauseCommand("pause", "Make no more requests to a site, or to any"),
+		pauseCommand("resume", "End a pause"), pagesOrderCommand("recrawl", "Visit a page or a site again now",
+			"With --site, all pages of the site that were fetched before are visited again, except those of types that the rules\ndo not refresh. Pages that are still waiting for their first visit keep their place."),
 		blockCommand(), unblockCommand(), purgeCommand(), reloadCommand()}
 }
 
 func addCommand() *cobra.Command {
 	var file string
-	cmd := orderCommand("add [URL…]", "Add seeds to a crawl", "Adds seeds to the crawl that runs in a directory, or to the next run. Fails if one of them is refused by the\nrules or a limit; the others are added all the same.",
+	cmd := orderCommand("add [URL…]", "Add seeds to a crawl", "Adds seeds to the crawl that is running in the directory, or to the next run. If the rules or a limit refuse a seed,\nthe command fails, but the other seeds are added.",
 		"  freshet add https://example.org/ https://example.net/\n  freshet add --seeds more.txt --data archive", nil, "add",
 		func(cmd *cobra.Command, args []string) (any, error) {
 			seeds, err := readSeeds(args, file, cmd.InOrStdin())
@@ -284,7 +284,7 @@ func addCommand() *cobra.Command {
 }
 
 func pauseCommand(verb, short string) *cobra.Command {
-	return orderCommand(verb+" [SITE]", short, "Without a site it is about the whole crawl. A pause outlives restarts; what is in flight ends.",
+	return orderCommand(verb+" [SITE]", short, "Without SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\nare completed.",
 		fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb), cobra.MaximumNArgs(1), verb,
 		func(_ *cobra.Command, args []string) (any, error) {
 			if len(args) == 0 {
@@ -305,31 +305,32 @@ func pagesOrderCommand(verb, short, long string) *cobra.Command {
 			}
 			return dashboard.PagesOrder{URL: u.String()}, err
 		})
-	cmd.Flags().BoolVar(&all, "site", false, "all pages of the URL's site")
+	cmd.Flags().BoolVar(&all, "site", false, "all pages of the site of the URL")
 	return cmd
 }
 
 func purgeCommand() *cobra.Command {
 	var site, page, dry, sure bool
 	cmd := &cobra.Command{
-		Use: "purge URL", Short: "Take a page, or all pages of a site, down for good", Args: command.OneArg("URL"),
-		Long: "In every crawl of the directory, versions, visits and links go, and soon their bytes in every file; what stays\n" +
-			"is the URL, so that it is not fetched again. Of a site that is purged no page is let in any more. The address of\n" +
-			"a site whose other pages are stored too wants --site, for all of them, or --page, for that one.",
+		Use: "purge URL", Short: "Delete a page or a site permanently", Args: command.OneArg("URL"),
+		Long: "Deletes versions, visits and links, in every crawl of the directory. Soon after, their bytes are gone from every\n" +
+			"file. Only the URL stays, so that the page is not fetched again. A purged site is never crawled again.\n" +
+			"If URL is the home page of a site with other stored pages, add --site to delete them all, or --page to delete\n" +
+			"only that page.",
 		Example: "  freshet purge https://example.org/page.html\n  freshet purge --site https://example.org\n" +
 			"  freshet purge --site https://example.org --dry-run",
 	}
 	d := directoryOf(cmd)
 	flags := cmd.Flags()
 	asJSON := flags.Bool("json", false, "print JSON")
-	flags.BoolVar(&site, "site", false, "all pages of the URL's site")
-	flags.BoolVar(&page, "page", false, "that page alone, though it is the address of a site with more")
-	flags.BoolVar(&dry, "dry-run", false, "only count the pages that would go")
-	flags.BoolVar(&sure, "yes", false, "do not ask, on a terminal, before all pages of a site go")
+	flags.BoolVar(&site, "site", false, "all pages of the site of the URL")
+	flags.BoolVar(&page, "page", false, "only that page, although it is the home page of a site")
+	flags.BoolVar(&dry, "dry-run", false, "only count the pages that would be deleted")
+	flags.BoolVar(&sure, "yes", false, "do not ask for confirmation before all pages of a site are deleted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		u, err := parseURL(args[0])
 		if err == nil && site && page {
-			err = errors.New("--site with --page: want one of them")
+			err = errors.New("--site and --page exclude each other: use one of them")
 		}
 		if err != nil {
 			return command.Usage(err)
@@ -361,10 +362,10 @@ func askFirst(cmd *cobra.Command, d *directory, order dashboard.PurgeOrder) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "take down %s of %s for good? [y/N] ", units.Plural(pages, "page"), order.Site)
+	fmt.Fprintf(cmd.ErrOrStderr(), "delete %s of %s permanently? [y/N] ", units.Plural(pages, "page"), order.Site)
 	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // what is no answer is no yes
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return errors.New("nothing was taken down")
+		return errors.New("nothing was deleted")
 	}
 	return nil
 }
@@ -387,12 +388,12 @@ func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
 	if err != nil || all <= 1 {
 		return err
 	}
-	return command.Usage(fmt.Errorf("%s is one page of a site with %d: give --site to take down all of them, or --page for this one", u, all))
+	return command.Usage(fmt.Errorf("%s is one of %d pages of its site: add --site to delete all of them, or --page to delete only this one", u, all))
 }
 
 func blockCommand() *cobra.Command {
 	var until string
-	cmd := orderCommand("block HOST", "Ask for nothing of a host", "A block outlives restarts; what is in flight ends.",
+	cmd := orderCommand("block HOST", "Make no more requests to a host", "A block lasts until it is ended, also after a restart. Requests under way are completed.",
 		"  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z", command.OneArg("HOST"), "block",
 		func(_ *cobra.Command, args []string) (any, error) {
 			order := dashboard.BlockOrder{Host: args[0]}
@@ -406,17 +407,17 @@ func blockCommand() *cobra.Command {
 			order.Until = &at
 			return order, nil
 		})
-	cmd.Flags().StringVar(&until, "until", "", "when the block ends by itself, RFC 3339; empty: never")
+	cmd.Flags().StringVar(&until, "until", "", "when the block ends by itself, such as 2026-12-31T00:00:00Z; empty: never")
 	return cmd
 }
 
 func unblockCommand() *cobra.Command {
-	return orderCommand("unblock HOST", "Lift a block", "", "  freshet unblock example.org", command.OneArg("HOST"), "unblock",
+	return orderCommand("unblock HOST", "End a block", "", "  freshet unblock example.org", command.OneArg("HOST"), "unblock",
 		func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
 }
 
 func reloadCommand() *cobra.Command {
-	return orderCommand("reload", "Let a running daemon read its settings again", "As SIGHUP does. Prints what has changed; if a file has a fault nothing has.",
+	return orderCommand("reload", "Make a running daemon read its settings again", "Does the same as SIGHUP, and prints what has changed. If a file has a fault, nothing changes.",
 		"  freshet reload --data archive", command.NoArgs, "reload",
 		func(*cobra.Command, []string) (any, error) { return dashboard.ReloadOrder{}, nil })
 }

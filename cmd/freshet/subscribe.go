@@ -38,26 +38,27 @@ type subscription struct {
 func subscribeCommand() *cobra.Command {
 	var s subscription
 	cmd := &cobra.Command{
-		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of some sites of a running crawl", Args: command.OneArg("ADDR[,ADDR…]"),
-		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere, --listen of which is ADDR: HOST:PORT or a URL; the\n" +
-			"next is tried when one fails. Every page is verified; what goes there goes here. The next run goes on where this\n" +
-			"one stopped, however it stopped. Without --site, --domain and --pattern it wants everything.",
+		Use: "subscribe ADDR[,ADDR…]", Short: "Keep a mirror of sites that another machine crawls", Args: command.OneArg("ADDR[,ADDR…]"),
+		Long: "Keeps a folder equal to the pages of a crawl that runs elsewhere. ADDR is the --listen address of that crawl:\n" +
+			"HOST:PORT or a URL. With several addresses, the next one is tried when one fails. Every page is verified, and pages\n" +
+			"that end there are deleted here. The next run continues where this one stopped, however it stopped. Without --site,\n" +
+			"--domain and --pattern, all pages are mirrored.",
 		Example: "  freshet subscribe 127.0.0.1:8350 --site https://example.org --mirror copy\n" +
 			"  freshet subscribe https://crawler.test --token-file token --once --ndjson",
 	}
 	o, flags := &s.options, cmd.Flags()
-	flags.StringVar(&o.Dir, "mirror", "mirror", "folder of the mirror; created if absent")
+	flags.StringVar(&o.Dir, "mirror", "mirror", "folder of the mirror; it is created if it does not exist")
 	flags.StringArrayVar(&o.Interest.Sites, "site", nil, "a site, such as https://example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Domains, "domain", nil, "all sites of a registrable domain, such as example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Patterns, "pattern", nil, "URLs in which * stands for any text, such as https://example.org/docs/* (repeatable)")
-	flags.BoolVar(&o.Once, "once", false, "download one whole copy and leave")
+	flags.BoolVar(&o.Once, "once", false, "download one complete copy and stop")
 	flags.StringVar(&s.archive, "warc", "", "also append what arrives to WARC files in this folder")
-	flags.BoolVar(&s.ndjson, "ndjson", false, "print every change as JSON, a line each")
-	flags.StringVar(&s.program, "exec", "", "shell command that reads the changes, as --ndjson has them, on its standard input")
-	flags.StringVar(&s.tokenFile, "token-file", "", "file of the token that the server wants")
-	flags.BoolVar(&s.multicast, "multicast", false, "take what several subscribers want from the feed's multicast group, if it has one")
-	flags.StringVar(&s.network, "interface", "", "network interface on which the group is joined; empty: the machine's choice")
-	flags.BoolVar(&s.quiet, "quiet", false, "no progress")
+	flags.BoolVar(&s.ndjson, "ndjson", false, "print every change as JSON, one per line")
+	flags.StringVar(&s.program, "exec", "", "shell command that gets the changes on its standard input, in the form of --ndjson")
+	flags.StringVar(&s.tokenFile, "token-file", "", "file with the token of the server")
+	flags.BoolVar(&s.multicast, "multicast", false, "receive by multicast what several subscribers want, if the feed offers it")
+	flags.StringVar(&s.network, "interface", "", "network interface for --multicast; empty: chosen by the system")
+	flags.BoolVar(&s.quiet, "quiet", false, "do not show progress")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Addresses = strings.Split(args[0], ",")
 		if err := s.prepare(cmd.ErrOrStderr()); err != nil {
@@ -143,7 +144,7 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	defer stop()
 	err = errors.Join(client.Run(soft), client.Close())
 	if !s.quiet {
-		fmt.Fprintf(stderr, "%d changes are in %s\n", s.changes, o.Dir)
+		fmt.Fprintf(stderr, "received %d changes into %s\n", s.changes, o.Dir)
 	}
 	if err == nil && soft.Err() != nil {
 		return &command.Error{Code: command.ExitInterrupted}

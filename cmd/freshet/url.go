@@ -22,8 +22,8 @@ func urlCommand() *cobra.Command {
 	var partitions int
 	cmd := &cobra.Command{
 		Use:     "url [URL…|-]",
-		Short:   "Show what Freshet makes of a URL",
-		Long:    "Prints each URL's canonical form, fingerprint, site, SURT and partition, a line each.\nA URL that cannot be crawled gets its error. With - or no URL, reads a URL a line.",
+		Short:   "Show the canonical form of a URL",
+		Long:    "Prints the canonical form, fingerprint, site, SURT and partition of each URL, one line per URL, or why it cannot be\ncrawled. With - or without a URL, it reads one URL per line from standard input.",
 		Example: "  freshet url --json 'HTTP://Example.ORG:80/a/../b?q#part'\n  freshet url --base https://example.org/a/ ../b",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if partitions < 1 || partitions > 1<<16 {
@@ -55,7 +55,7 @@ func urlCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&base, "base", "", "resolve against this URL")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	cmd.Flags().IntVar(&partitions, "partitions", 16, "partitions of the data directory")
 	return cmd
 }
@@ -90,8 +90,8 @@ func robotsCommand() *cobra.Command {
 	var file, agent string
 	cmd := &cobra.Command{
 		Use:     "robots --file robots.txt --agent NAME URL…",
-		Short:   "Say what a robots.txt allows",
-		Long:    "Prints \"allow URL\" or \"deny URL\" for each URL, by RFC 9309, and the crawl delay if one is set (to standard error).\nWith - or no URL, reads a URL a line.",
+		Short:   "Show what a robots.txt allows",
+		Long:    "Prints \"allow URL\" or \"deny URL\" for each URL, by RFC 9309, and the crawl delay to standard error if one is set.\nWith - or without a URL, it reads one URL per line from standard input.",
 		Example: "  freshet robots --file robots.txt --agent freshet https://example.org/private/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {

@@ -20,15 +20,14 @@ import (
 
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check everything stored against everything else, and mend it", Args: command.NoArgs,
-		Long: "Reads every WARC file to its end and every version's capture, and holds rows, queues, counts and records\n" +
-			"against each other. Prints a line a problem; exit code 1 if there is one. With --repair it first mends what it\n" +
-			"can and prints a line for everything it did; what cannot be used any more is moved to the folder aside/ of\n" +
-			"the data directory.",
+		Use: "verify", Short: "Check everything that is stored, and repair it", Args: command.NoArgs,
+		Long: "Reads every WARC file and every version completely, and checks that rows, queues, counts and records agree. It\n" +
+			"prints one line per problem, and the exit code is 1 if there is one. With --repair it first repairs what it can, and\n" +
+			"prints one line for everything it did. What can no longer be used is moved to the folder aside/ of the data directory.",
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
 	data, name := directoryFlags(cmd)
-	mends := cmd.Flags().Bool("repair", false, "mend what can be mended, and set the rest aside")
+	mends := cmd.Flags().Bool("repair", false, "repair what can be repaired, and move the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "checking "+*data)
 		defer progress.stop()

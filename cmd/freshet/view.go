@@ -25,17 +25,17 @@ func viewCommand() *cobra.Command {
 	var crawl, listen string
 	var length command.Duration
 	cmd := &cobra.Command{
-		Use: "view [DIR]", Short: "Show what is stored in a browser, without a crawl", Args: cobra.MaximumNArgs(1),
-		Long: "Serves the window on a data directory until Ctrl-C: find a page by a part of its URL, see its versions in a\n" +
-			"calendar, as they were and side by side, its visits and how it changes. Nothing is fetched and nothing is\n" +
-			"changed. Beside a crawl that runs in the directory it shows the same.",
+		Use: "view [DIR]", Short: "Show what is stored, in a browser", Args: cobra.MaximumNArgs(1),
+		Long: "Serves the window on a data directory until Ctrl-C: find a page by part of its URL, see its versions in a\n" +
+			"calendar, as they were and side by side, and see its visits and how it changes. Nothing is fetched and nothing\n" +
+			"is changed. It also works while a crawl is running in the directory.",
 		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
 	}
 	flags := cmd.Flags()
 	data := flags.String("data", "data", "data directory, if DIR is not given")
-	flags.StringVar(&crawl, "crawl", "main", "name of the crawl in it")
-	flags.StringVar(&listen, "listen", defaultListen, "loopback address to listen on; if the default is taken another port is chosen")
-	flags.Var(&length, "for", "stop after this time; 0s: when it is interrupted")
+	flags.StringVar(&crawl, "crawl", "main", "name of the crawl in the data directory")
+	flags.StringVar(&listen, "listen", defaultListen, "loopback address to listen on; if the default is in use, another port is chosen")
+	flags.Var(&length, "for", "stop after this time; 0s: at Ctrl-C")
 	check(flags, validCrawl, "crawl")
 	check(flags, validLoopback, "listen")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ func validLoopback(listen string) error {
 		return fmt.Errorf("%q: want HOST:PORT", listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%q is beyond loopback, where anybody could look in: put a reverse proxy before it, or use ssh -L", listen)
+		return fmt.Errorf("%q is beyond loopback, where anybody could look in: use a loopback address with a reverse proxy or ssh -L", listen)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func view(ctx context.Context, cmd *cobra.Command, data, crawl, listen string) e
 	}
 	f := &front{}
 	f.serve(listener, show)
-	fmt.Fprintf(cmd.ErrOrStderr(), "http://%s/ shows %s; Ctrl-C ends\n", listener.Addr(), data)
+	fmt.Fprintf(cmd.ErrOrStderr(), "http://%s/ shows %s; press Ctrl-C to end\n", listener.Addr(), data)
 	<-ctx.Done()
 	f.stop()
 	return end()
@@ -119,7 +119,7 @@ func lookOnly(way http.RoundTripper) http.Handler {
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			http.Error(w, "this window only looks: steer by freshet's commands", http.StatusMethodNotAllowed)
+			http.Error(w, "this window cannot steer the crawl: use the commands of freshet", http.StatusMethodNotAllowed)
 			return
 		}
 		proxy.ServeHTTP(w, r)

@@ -104,7 +104,7 @@ func TestSignInInBrowser(t *testing.T) {
 	}
 	b.text(`fetch("/api/v1/resume", {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"}).then(async answer => { window.answer = answer.status + await answer.text(); })`)
 	b.await("an answer", func() bool { return b.text("window.answer") != "undefined" })
-	if answer := b.text("window.answer"); !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "look and not order") {
+	if answer := b.text("window.answer"); !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "look but not steer") {
 		t.Errorf("an order of who may look: %s", answer)
 	}
 	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {

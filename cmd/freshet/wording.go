@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"freshet/cmd/freshet/command"
@@ -26,6 +28,9 @@ func parseURL(text string) (weburl.URL, error) {
 	}
 	if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() {
 		return u, fmt.Errorf("%q is a file: give it by --seeds %s", text, text)
+	}
+	if slices.Contains([]string{".txt", ".csv", ".tsv", ".gz", ".yaml"}, filepath.Ext(text)) && !strings.Contains(text, ":") {
+		return u, fmt.Errorf("%q is neither a URL nor a file: check its name, and give a file of URLs by --seeds", text)
 	}
 	if guess, ok := guessURL(text); ok {
 		return u, fmt.Errorf("%q is not a URL (did you mean %s?)", text, guess)

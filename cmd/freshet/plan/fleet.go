@@ -20,8 +20,8 @@ import (
 
 func fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "fleet", Short: "Say how many fetchers to run",
-		Long: "Fetchers bring pages to a queue, from which they are processed one by one. Too few starve the processing,\n" +
+		Use: "fleet", Short: "Compute how many fetchers to run",
+		Long: "Fetchers bring pages to a queue, from which they are processed one by one. Too few leave the processing idle,\n" +
 			"too many overflow the queue. The cost is gamma × the share of time in which the queue is empty, plus the\n" +
 			"pages lost a second because it is full.",
 		Example: "  freshet fleet static --arrival-rate 0.1 --service-rate 8 --queue 50 --gamma 10\n" +
@@ -130,7 +130,7 @@ func fleetStaticCommand() *cobra.Command {
 	var m fleetModel
 	cmd := &cobra.Command{
 		Use: "static", Short: "Say how many fetchers to run, if all of them always run",
-		Long: "Prints the number of fetchers whose long-run cost is least, and what it comes to: rho is the load, pages\n" +
+		Long: "Prints the number of fetchers with the lowest long-run cost, and that cost: rho is the load, pages\n" +
 			"brought by pages processed; loss_rate is pages a second; large_queue_approximation is the number that the\n" +
 			"best one tends to as the queue grows. --plot draws the cost against the number.\n\n" +
 			"--service takes the shape of the distribution: exponential, deterministic, erlang:STAGES,\n" +
@@ -179,7 +179,7 @@ func fleetDynamicCommand() *cobra.Command {
 	var crawlers int
 	cmd := &cobra.Command{
 		Use: "dynamic", Short: "Say when to switch fetchers on and off",
-		Long: "Prints the policy whose long-run cost is least, and what it comes to. A fetcher that has brought a page goes\n" +
+		Long: "Prints the policy with the lowest long-run cost, and that cost. A fetcher that has brought a page goes\n" +
 			"on or stops; whenever a page has been processed one more may start.\n\n" +
 			"switching_curve.departure[r], r from 0: with r fetchers active, one more starts if the queue was at most so\n" +
 			"long before the departure; 0 for never. switching_curve.arrival[r-1], r from 1: with r active, a fetcher that\n" +

@@ -98,27 +98,27 @@ func (p *planning) validate() error {
 func planCommand() *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
-		Use: "plan --pages FILE --budget R", Short: "Say how often to crawl each page, given a budget", Args: cobra.NoArgs,
-		Long: "Reads pages and how they change, and spends a budget of crawls an interval so that the copy is freshest,\n" +
-			"weighted by the pages' weights; says how fresh it will be. FILE is CSV with a header, - for standard input:\n\n" +
-			"  url                needed, each once\n" +
+		Use: "plan --pages FILE --budget R", Short: "Compute how often to visit each page with a budget", Args: cobra.NoArgs,
+		Long: "Reads pages and how they change, and divides a budget of crawls in an interval so that the copy is as fresh as\n" +
+			"possible, weighted by page; says how fresh it will be. FILE is CSV with a header, - for standard input:\n\n" +
+			"  url                required, each one once\n" +
 			"  weight             at least 0, default 1; --weights takes its place\n" +
 			"  process            poisson (default), weibull, pareto, gamma, deterministic, quasi\n" +
-			"  rate               changes a day, 1/mean gap; needed but for quasi; 0: never changes\n" +
+			"  rate               changes a day, 1/mean gap; required except for quasi; 0: never changes\n" +
 			"  shape              of weibull, pareto (more than 1) and gamma\n" +
-			"  times              of quasi: seconds from the interval's start at which it may change, ; between\n" +
-			"  probabilities      of quasi: of a change at each of these times, ; between\n" +
+			"  times              of quasi: seconds from the interval's start at which it may change, separated by ;\n" +
+			"  probabilities      of quasi: of a change at each of these times, separated by ;\n" +
 			"  age_s              seconds since the copy was last known fresh, default 0\n" +
 			"  stale_probability  of quasi: that the copy is stale at the start, default 0\n" +
 			"  min, max           bounds of the page's crawls, default 0 and none\n\n" +
-			"--convention says what was before the interval: age takes age_s, paper a fresh copy at the start, periodic\n" +
-			"the same plan over and over. The out file is CSV: url, crawls, staleness, times (seconds, ; between).",
+			"--convention says what was before the interval: age uses age_s, paper assumes a fresh copy at the start, periodic\n" +
+			"repeats the same plan. The out file is CSV: url, crawls, staleness, times (seconds, separated by ;).",
 		Example: "  freshet plan --pages pages.csv --budget 100000 --out plan.csv\n  freshet plan --pages - --budget 5000 --interval 7d --site-cap 960 --json < pages.csv",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.pages, "pages", "", "CSV or Parquet file of pages, - for CSV from standard input (required)")
-	f.StringVar(&o.weights, "weights", "", "CSV file of url and weight (see freshet weights); a page that it does not have weighs as its mean")
+	f.StringVar(&o.weights, "weights", "", "CSV file of url and weight (see freshet weights); a page that is not in it gets the mean weight")
 	f.IntVar(&o.budget, "budget", 0, "crawls in the interval (required)")
 	o.declare(f, "plan")
 	f.StringVar(&o.policy, "policy", "optimal", "optimal, uniform, proportional, weighted-uniform or weighted-proportional")

@@ -98,18 +98,18 @@ type scheduleOptions struct {
 func scheduleCommand() *cobra.Command {
 	var o scheduleOptions
 	cmd := &cobra.Command{
-		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Give each crawl of a plan its slot, or pages an order of visits", Args: cobra.NoArgs,
-		Long: "Reads tasks with ideal times and gives each a slot of a crawler, so that as many as possible are served and\n" +
+		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Compute when to make each visit of a plan", Args: cobra.NoArgs,
+		Long: "Reads tasks with ideal times, and gives each a slot of a crawler so that as many as possible are served and\n" +
 			"the sum of the distances to the ideal times is least. FILE is CSV with a header, - for standard input:\n\n" +
-			"  id         needed, each once\n" +
-			"  time_s     needed: ideal time, in seconds from the interval's start\n" +
+			"  id         required, each one once\n" +
+			"  time_s     required: ideal time, in seconds from the interval's start\n" +
 			"  kind       ordinary (default), or release: not before its time\n" +
-			"  forbidden  windows in which it must not start: from-to in seconds, ; between\n" +
-			"  crawlers   the only ones that may serve it, numbered from 0, ; between\n" +
+			"  forbidden  windows in which it must not start: from-to in seconds, separated by ;\n" +
+			"  crawlers   the only ones that may serve it, numbered from 0, separated by ;\n" +
 			"  site       with --spacing: crawls of a site start at least so far apart\n\n" +
-			"The result is exact, but with --spacing, where the lower bound says how far it may be from the best. The out\n" +
-			"file is CSV: id, crawler, start_s, deviation_s, the last three empty for a task without a slot.\n\n" +
-			"With --sequence it reads pages instead, and says in which order one crawler that never rests visits them best:\n" +
+			"The result is exact, except with --spacing, where the lower bound says how far it may be from the best. The out\n" +
+			"file is CSV: id, crawler, start_s, deviation_s, of which the last three are empty for a task without a slot.\n\n" +
+			"With --sequence it reads pages instead, and finds the best order in which one crawler visits them without a pause:\n" +
 			"golden (by the golden ratio), balanced (by regular words), apart (no page a whole visit ahead or behind), or\n" +
 			"randomized. The out file has the url of each visit of a cycle; the cost is the sum, over the pages, of weight ×\n" +
 			"share of time out of date, beside what no order beats. Without weights a page weighs its changes a second.",
@@ -118,7 +118,7 @@ func scheduleCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.tasks, "tasks", "", "CSV file of tasks, - for standard input (required)")
-	f.Var(&o.crawlers, "crawlers", "crawlers x slots of each in the interval, with commas between (required)")
+	f.Var(&o.crawlers, "crawlers", "crawlers x slots of each in the interval, separated by commas (required)")
 	o.declare(f, "slots")
 	f.Var(&o.spacing, "spacing", "least time between the starts of two crawls of a site")
 	o.sequence.flags(f)

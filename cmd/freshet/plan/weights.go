@@ -48,12 +48,12 @@ type weightsOptions struct {
 func weightsCommand() *cobra.Command {
 	var o weightsOptions
 	cmd := &cobra.Command{
-		Use: "weights --log FILE", Short: "Say how much each page matters, from queries and clicks", Args: cobra.NoArgs,
+		Use: "weights --log FILE", Short: "Compute how much each page matters, from searches and clicks", Args: cobra.NoArgs,
 		Long: "Reads a log of queries, and weighs each page by how often its stale copy would embarrass: be returned,\n" +
 			"be clicked, and be no answer any more. FILE is CSV with a header, - for standard input, or Parquet; a row is a\n" +
 			"page at a query, and rows of a query stand together:\n\n" +
-			"  query     needed: which query, any text\n" +
-			"  url       needed\n" +
+			"  query     required: which query, any text\n" +
+			"  url       required\n" +
 			"  page      result page on which the query returned it, from 1; empty: not returned\n" +
 			"  position  place on that page, from 1; empty: not returned\n" +
 			"  clicked   1 if the user clicked, default 0\n" +
@@ -65,15 +65,15 @@ func weightsCommand() *cobra.Command {
 			"            such a row may stand anywhere; default shown\n" +
 			"  words, version  what was asked, and the number of the version that answered; not needed here\n\n" +
 			"freshet crawl --query-log keeps such a log of its own search, a file a day.\n\n" +
-			"Pages with little data lean towards the others, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
-			"file of url and weight, each source first brought to mean 1; a page that a source does not have is like its\n" +
+			"Pages with little data are drawn towards the mean, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
+			"file of url and weight, each source first scaled to mean 1; a page that is not in a source gets its\n" +
 			"mean. The out file is CSV: url, weight, for plan --weights.",
 		Example: "  freshet weights --log queries.csv --out weights.csv\n  freshet weights --log queries.csv --mix importance.csv:0.3 --json --out weights.csv\n  freshet plan --pages pages.csv --weights weights.csv --budget 1000",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.log, "log", "", "CSV or Parquet file of queries, - for CSV from standard input (required)")
-	f.Float64Var(&o.strength, "strength", usualStrength, "what all others' experience is worth to a page, in sightings of its own")
+	f.Float64Var(&o.strength, "strength", usualStrength, "how much the data of all other pages counts for a page, in observations of its own")
 	f.StringArrayVar(&o.mix, "mix", nil, "FILE:SHARE, weights to mix in and their share of the whole; may be repeated")
 	f.StringVar(&o.out, "out", "-", "CSV file to write the weights to, - for standard output")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
