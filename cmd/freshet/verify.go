@@ -32,7 +32,7 @@ func verifyCommand() *cobra.Command {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "checking "+*data)
 		defer progress.stop()
 		if *mends {
-			progress.say("mending %s", *data)
+			progress.say("repairing %s", *data)
 			if err := mend(cmd.Context(), *data, *name, func(p store.Problem) { progress.println(cmd.OutOrStdout(), "repair: "+p.String()) }); err != nil {
 				return err
 			}
