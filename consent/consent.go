@@ -84,8 +84,8 @@ func (s Signal) String() string { return s.Source + " " + s.Name + ": " + s.Valu
 type Signals []Signal
 
 // With returns the signals and one more, unless it says nothing about a use or is there already. A directive of robots
-// that is about no use, such as nofollow, says nothing. What goes beyond the bounds is left out, but never a refusal: of
-// a long value the members that mean something are kept, and the signal takes the place of one that can be spared.
+// that is about no use, such as nofollow, says nothing. What goes beyond the bounds is left out, but never a refusal:
+// of a long value the members that mean something are kept, and the signal takes the place of one that can be spared.
 func (s Signals) With(source, name, value string) Signals {
 	more := Signal{source, name, fold(value)}
 	if len(more.Value) > MaxValue {
@@ -123,7 +123,8 @@ func fold(value string) string {
 	return strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 }), " ")
 }
 
-// cut bounds a value that is too long: to what in it means something for a use, or, where nothing does, to its beginning.
+// cut bounds a value that is too long: to what in it means something for a use, or, where nothing does, to its
+// beginning.
 func (s Signal) cut() string {
 	if gist := s.gist(); len(gist) > 0 {
 		return strings.Join(gist, ", ")

@@ -105,8 +105,8 @@ func (s Signal) speaks() bool { return len(s.gist()) > 0 }
 // directives that are about a use.
 var aboutUse = []string{"noindex", "none", "noai", "noimageai"}
 
-// gist returns the members of a list that mean something for a use, each once, and of two that contradict each other the
-// stricter one.
+// gist returns the members of a list that mean something for a use, each once, and of two that contradict each other
+// the stricter one.
 func (s Signal) gist() (members []string) {
 	add := func(label, yes, no string) {
 		switch stricter(s.said(label), yes, no) {

@@ -222,7 +222,8 @@ func TestHostilePageInBrowser(t *testing.T) {
 			server := httptest.NewServer(Handler(Options{Reader: reader}))
 			tab, _ := chromedp.NewContext(root)
 			loading, stopLoading := context.WithTimeout(tab, 5*time.Second)
-			_ = chromedp.Do(loading, chromedp.Navigate(server.URL+address)) // a page may keep itself from ever being loaded
+			// a page may keep itself from ever being loaded
+			_ = chromedp.Do(loading, chromedp.Navigate(server.URL+address))
 			stopLoading()
 			scripts := strings.Contains(address, "sc_")
 			told := func() []string {

@@ -8,8 +8,8 @@ import (
 )
 
 // Finding is what a search of URLs has come to so far. The page of that URL comes first. Then come sites whose names
-// have the text, and pages in whose URL it is, in any case of its letters, as far as one look went: pages lie in no order
-// of their URLs, so a look goes through so many of them and no more.
+// have the text, and pages in whose URL it is, in any case of its letters, as far as one look went: pages lie in no
+// order of their URLs, so a look goes through so many of them and no more.
 type Finding struct {
 	Sites  []string
 	Pages  []Page

@@ -77,7 +77,8 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 	h := w.Header()
 	kind := content.Header.Get("Content-Type")
 	if kind == "" {
-		kind = extract.MediaType(http.DetectContentType(head)) // in which characters it is, a browser finds out as it did
+		// in which characters it is, a browser finds out as it did
+		kind = extract.MediaType(http.DetectContentType(head))
 	}
 	h.Set("Content-Type", kind)
 	if language := content.Header.Get("Content-Language"); language != "" {

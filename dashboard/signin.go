@@ -21,8 +21,8 @@ import (
 )
 
 // A person types a token once. The answer is a cookie that says what its owner may do and until when, signed by the
-// token: nothing is kept here, and a changed token ends what was signed by the one before. Scripts do not see the cookie,
-// and a browser sends it with nothing that another site begins.
+// token: nothing is kept here, and a changed token ends what was signed by the one before. Scripts do not see the
+// cookie, and a browser sends it with nothing that another site begins.
 
 const (
 	signInPath  = "/sign-in"
@@ -188,10 +188,11 @@ type guesses struct {
 	places [guessers]guessed
 }
 
-// guessed is what was wrong of late.
+// guessed is what was wrong recently.
 type guessed struct {
 	until time.Time // when all of it is forgotten
-	last  uint64    // hash of the last: a program that was given a wrong token says it again and again, and guesses nothing
+	// hash of the last: a program that was given a wrong token says it again and again, and guesses nothing
+	last uint64
 }
 
 func newGuesses() *guesses { return &guesses{seed: maphash.MakeSeed()} }
@@ -221,8 +222,8 @@ func (g *guesses) check(r *http.Request, presented string, check func() role) (r
 	return nobody, errToken
 }
 
-// sender returns who sends a request: an address, of IPv6 a network. A proxy on this machine or in a private network says
-// for whom it asks.
+// sender returns who sends a request: an address, of IPv6 a network. A proxy on this machine or in a private network
+// says for whom it asks.
 func sender(r *http.Request) netip.Prefix {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := from.Addr().Unmap()

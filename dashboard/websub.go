@@ -58,7 +58,8 @@ func (c callback) isFeed(w http.ResponseWriter, r *http.Request, topic string) (
 	}
 	defer content.Body.Close()
 	head, _ := io.ReadAll(io.LimitReader(content.Body, maxFeedHead))
-	return len(head) > 0 && extract.IsFeed(content.Header.Get("Content-Type"), head), nil // what a broken one begins with counts
+	// what a broken one begins with counts
+	return len(head) > 0 && extract.IsFeed(content.Header.Get("Content-Type"), head), nil
 }
 
 // verify confirms that a subscription to a feed that is held is wanted, and that one to anything else may

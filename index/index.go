@@ -111,7 +111,7 @@ func OpenToSearch(o Options) (*Index, error) {
 // Close closes the index. Nobody may use it any more.
 func (x *Index) Close() error { return x.bleve.Close() }
 
-// anew returns an empty index in place of what is in a folder.
+// again returns an empty index in place of what is in a folder.
 func anew(dir string) (bleve.Index, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err

@@ -172,7 +172,7 @@ func (n *Node) acknowledge(receipt crawl.Receipt) {
 	n.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
 }
 
-// sendAgain sends links once more that other nodes may not have got.
+// sendAgain sends links again that other nodes may not have got.
 func (n *Node) sendAgain() {
 	if n.opt.Cluster == nil {
 		return

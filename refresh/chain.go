@@ -43,8 +43,8 @@ func (c *contest) Crawls(i int, gain float64) float64 {
 }
 
 // allocate spends a budget of crawls where they save most, within the sites' limits. Crawls that save nothing are left
-// out. least is the least that one of them saves, 0 if there is none; dearer is how much more than that a crawl of a
-// site must save whose limit binds, by its place in limits.
+// out. least is the least that one of them saves, 0 if there is none; more expensive is how much more than that a crawl
+// of a site must save whose limit binds, by its place in limits.
 func (c *contest) allocate(budget int) (crawls []int32, least float64, dearer map[int]float64) {
 	var costs []allocate.Cap
 	var err error

@@ -93,7 +93,7 @@ func (e exact) index(b []float64) int {
 	return best
 }
 
-// mean returns what the rule reaches in the mean over many slots. Only what visits find is drawn.
+// mean returns what the rule reaches on average over many slots. Only what visits find is drawn.
 func (e exact) mean(slots int, rule func(b []float64) int, r *rand.Rand) (sum float64) {
 	b := make([]float64, 1<<len(e.own))
 	b[0] = 1
@@ -263,9 +263,9 @@ func (p *programme) rule(b []float64) int {
 }
 
 // TestExact holds that the index is within 1 % of the best policy of 200 random crawls of two to four pages with
-// shared changes, where what is believed is exact. Of two and three pages a bound says what is best: the lattice is made
-// finer, and the crawl longer, until they tell. Of four no lattice is fine enough: there what the programme's own policy
-// reaches says it.
+// shared changes, where what is believed is exact. Of two and three pages a bound says what is best: the lattice is
+// made finer, and the crawl longer, until they tell. Of four no lattice is fine enough: there what the programme's own
+// policy reaches says it.
 func TestExact(t *testing.T) {
 	const allowed = 0.01
 	for _, c := range []struct{ pages, cases, fine, finest int }{{2, 100, 50, 200}, {3, 80, 12, 48}, {4, 20, 6, 6}} {

@@ -26,7 +26,7 @@ type group struct {
 	first   int           // day of the first visit that may still teach something
 	changed bool          // whether one of these saw a change
 	drift   float64       // of the shared changes, since its pages were valued
-	news    bool          // whether its pages are to be valued anew
+	news    bool          // whether its pages are to be valued again
 	prior   change.Belief // of the rates of its pages
 	shared  shared        // the changes that they share
 	folder  int32
@@ -42,7 +42,7 @@ type site struct {
 	visits []span   // that may still teach something about shared changes, in order of time
 	next   float64  // when its visits are looked at together again
 	fresh  int      // visits since that was done
-	renew  float64  // when its priors are learned anew, at the latest
+	renew  float64  // when its priors are learned again, at the latest
 	seen   int      // visits of all time that told something
 	learnt int      // of these, that its priors rest on
 	sums   sum      // of its pages' posteriors, when last looked at

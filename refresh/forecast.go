@@ -96,7 +96,7 @@ func (x *Index) Outlook(id ID) Outlook {
 }
 
 // spend returns the visits a second that pages need which are visited when that is worth the bar, and the
-// weight of those that are fresh, in the mean over time.
+// weight of those that are fresh, on average over time.
 func spend(pages []Outlook, bar float64) (visits, fresh float64) {
 	for i := range pages {
 		o := &pages[i]

@@ -80,7 +80,7 @@ func (x *Index) Weigh(id ID, weight float64) {
 	x.ranking.Again(id, x.now)
 }
 
-// Visited learns from the visit and ranks the page anew.
+// Visited learns from the visit and ranks the page again.
 func (x *Index) Visited(id ID, v Visit) {
 	x.now = math.Max(x.now, v.At)
 	x.learner.visited(id, v)
@@ -120,7 +120,7 @@ func (x *Index) Study(now float64) func(yield func() bool) {
 
 // Next returns the page of highest value.
 func (x *Index) Next(now float64) (ID, float64, bool) {
-	x.Study(now)(func() bool { return false }) // at one go
+	x.Study(now)(func() bool { return false }) // at once
 	return x.Pick(now)
 }
 

@@ -26,10 +26,11 @@ const (
 	lookEvery    = 2 * day  // between two looks at a site's visits together, at most
 	freshVisits  = 256      // is one over the share of new visits among them that brings the next look forward
 	doubt        = 2        // visits to a group a day that what is expected of shared changes is worth
-	priorEvery   = 14 * day // until a site's priors are learned anew, or sooner, see renewable
-	significant  = 0.02     // shared changes that must be seen differently until pages are valued anew
-	abovePages   = 5        // that those of the group above are worth in a group's prior, and those of all sites in a site's
-	unseenPages  = 1e-3     // that what was believed before any visit is worth in that of all sites
+	priorEvery   = 14 * day // until a site's priors are learned again, or sooner, see renewable
+	significant  = 0.02     // shared changes that must be seen differently until pages are valued again
+	// that those of the group above are worth in a group's prior, and those of all sites in a site's
+	abovePages  = 5
+	unseenPages = 1e-3 // that what was believed before any visit is worth in that of all sites
 )
 
 // state is what a learner knows of one page.
@@ -163,7 +164,8 @@ func (l *learner) visited(id ID, v Visit) {
 	s.seen, s.told = v.At, true
 	home.seen++
 	home.fresh++
-	if changed && asked || shares && home.fresh > len(home.visits)/freshVisits { // what a look has found others wait for
+	// what a look has found others wait for
+	if changed && asked || shares && home.fresh > len(home.visits)/freshVisits {
 		home.next = math.Min(home.next, v.At)
 	}
 	if home.next <= v.At || home.renewable() || l.news(g) {
@@ -182,7 +184,7 @@ func (l *learner) see(g *group, from, to, expected float64, changed bool) {
 }
 
 // news reports whether the shared changes of a group, or of one above it, are seen so differently that its pages
-// are to be valued anew.
+// are to be valued again.
 func (l *learner) news(g *group) (news bool) {
 	l.chain(g, func(g *group) { news = news || g.drift > significant })
 	return news
@@ -226,7 +228,7 @@ func (l *learner) shared(g *group, from, to float64) float64 {
 }
 
 // sentinel returns the page of the group whose turn it is to be looked at: each has its turn. O(pages of the site),
-// in the mean as many as the site has for each of the group's.
+// on average as many as the site has for each of the group's.
 func (l *learner) sentinel(g *group) (ID, bool) {
 	pages := l.forest.sites[l.forest.folders[g.folder].site].pages
 	for range pages {
@@ -298,10 +300,10 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 	}
 }
 
-// renewable reports whether the visits of a site are so many more than those that its priors rest on that they are worth
-// learning anew: a fifth of all, and one to 64 pages. Of a new site each visit counts: were the first ones taken together,
-// much would rest on how many they happened to be, and a restart, which does not count those of pages that are gone, would
-// believe something else.
+// renewable reports whether the visits of a site are so many more than those that its priors rest on that they are
+// worth learning again: a fifth of all, and one to 64 pages. Of a new site each visit counts: were the first ones taken
+// together, much would rest on how many they happened to be, and a restart, which does not count those of pages that
+// are gone, would believe something else.
 func (s *site) renewable() bool {
 	return s.seen-s.learnt >= max(1, s.learnt/4, len(s.pages)/64)
 }

@@ -41,7 +41,7 @@ func Harmonic(rate, weight, mu float64) float64 {
 // (*change.Belief).GeometricMean.
 type Estimate func(*change.Belief) float64
 
-// Paced gives every page a rate of crawls that together spend a budget, planned anew each week, and when the
+// Paced gives every page a rate of crawls that together spend a budget, planned again each week, and when the
 // pages have doubled, and visits the page whose time since the last visit is longest for its rate.
 type Paced struct {
 	learner   learner

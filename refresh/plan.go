@@ -40,7 +40,7 @@ type Plan struct {
 type Means struct {
 	Budget   float64 // crawls a second, positive
 	Interval float64 // seconds from one plan to the next, positive
-	Ahead    float64 // crawls a page, in the mean, that are allocated at a time; those of an interval at least
+	Ahead    float64 // crawls a page, on average, that are allocated at a time; those of an interval at least
 }
 
 // A ration is what a site's limit leaves its pages.

@@ -33,7 +33,7 @@ type Visit struct {
 // A Policy decides which page to visit next. It learns from what it is told, in order of time; every time
 // is in seconds since a moment that the caller chooses. A Policy opens no file and no clock. It is not
 // safe for concurrent use. Unless its documentation says otherwise, telling and asking cost O(log n) for
-// n pages, in the mean over many calls.
+// n pages, on average over many calls.
 type Policy interface {
 	// Add tells that a page is there, with a copy. An id in use panics.
 	Add(id ID, page Page)
@@ -50,7 +50,7 @@ type Policy interface {
 	Next(now float64) (id ID, wake float64, ok bool)
 }
 
-// A Limited policy heeds how often sites may be asked: more crawls of a site than that would only wait.
+// A Limited policy considers how often sites may be asked: more crawls of a site than that would only wait.
 type Limited interface {
 	Policy
 	// Limit tells whom to ask for the most crawls a second that a site allows, +Inf for any number. The policy asks

@@ -6,8 +6,8 @@ import (
 )
 
 // TestPriorFromAbove holds that a folder of which nothing was seen is believed to be like the one above it: where pages
-// of one part of a site change between any two visits, and those of the other never, a new folder of the first has pages
-// that are believed ten times as fast as those of a new one of the second.
+// of one part of a site change between any two visits, and those of the other never, a new folder of the first has
+// pages that are believed ten times as fast as those of a new one of the second.
 func TestPriorFromAbove(t *testing.T) {
 	const pages, days = 30, 60
 	x := NewIndex(Default())

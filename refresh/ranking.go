@@ -37,7 +37,7 @@ func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
 // Has reports whether the page is ranked.
 func (r *Ranking) Has(id ID) bool { return r.cold.Has(id) || r.hot.Has(id) }
 
-// Place ranks the page anew: it has entered, was visited, or what is known of it has changed.
+// Place ranks the page again: it has entered, was visited, or what is known of it has changed.
 func (r *Ranking) Place(id ID, now float64) {
 	if r.bar == 0 {
 		r.picks = math.MaxInt32 // the first pick looks at all pages
@@ -71,7 +71,7 @@ func (r *Ranking) Drop(id ID) {
 	r.hot.Drop(id)
 }
 
-// Pick takes out the page of highest value. In the mean it costs O(log n) and some tens of values.
+// Pick takes out the page of highest value. On average it costs O(log n) and some tens of values.
 func (r *Ranking) Pick(now float64) (ID, bool) {
 	r.prepare(now, nil)
 	id, _, ok := r.best()
@@ -122,7 +122,7 @@ func (r *Ranking) take(id ID, now float64) {
 	r.span += (now - r.Since(id) - r.span) / 64
 }
 
-// look values the hot pages anew.
+// look values the hot pages again.
 func (r *Ranking) look(now float64, p *pieces) {
 	for _, id := range r.ids(&r.hot) {
 		if r.hot.Has(id) {

@@ -52,12 +52,12 @@ func bounded(pages *sequence.Pages, length int) ([]int, error) {
 	return sequence.Counts(frequencies, length)
 }
 
-// visitsPerPage is how many visits of each page a cycle has in the mean.
+// visitsPerPage is how many visits of each page a cycle has on average.
 const visitsPerPage = 4
 
 // Sequence follows a cycle of visits (Liu and Nain 2005, section 1.3). A new cycle is made of what is then
 // believed when the last one has ended, and when the pages have doubled. A page that enters in between is
-// visited in the next cycle. Asking costs O(1) in the mean, unless most pages are out; a new cycle
+// visited in the next cycle. Asking costs O(1) on average, unless most pages are out; a new cycle
 // O(n log n).
 type Sequence struct {
 	learner learner

@@ -80,7 +80,7 @@ func (s *shared) see(from, to, explained float64) (drift float64) {
 	return drift
 }
 
-// addUp sums the hazards anew from a day on.
+// addUp sums the hazards again from a day on.
 func (s *shared) addUp(first int) {
 	for d := first; d < len(s.hazard); d++ {
 		s.sum[d+1] = s.sum[d] + s.hazard[d]

@@ -72,8 +72,8 @@ func hasChromeName(n *html.Node) bool {
 }
 
 const (
-	// mostNamed bounds what a name is believed for: an element with more than one part in so many of the text of its page
-	// is more than its name says, such as "with-sidebar" or a form around all.
+	// mostNamed bounds what a name is believed for: an element with more than one part in so many of the text of its
+	// page is more than its name says, such as "with-sidebar" or a form around all.
 	mostNamed = 3
 
 	littleNamed = 300 // bytes; an element with so few is believed on any page

@@ -47,8 +47,8 @@ func NewExtractor(limits Limits) *Extractor {
 // Close waits until the library has come back.
 func (e *Extractor) Close() { <-e.library }
 
-// Read returns what a page says. It uses the page up: show it to a Site before. own is its URL. site may be nil; one that
-// knows too little yet is of no use. With markdown the text comes as Markdown too. The context bounds how long the
+// Read returns what a page says. It uses the page up: show it to a Site before. own is its URL. site may be nil; one
+// that knows too little yet is of no use. With markdown the text comes as Markdown too. The context bounds how long the
 // library is waited for.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
@@ -87,7 +87,8 @@ func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Si
 }
 
 const (
-	fewBytes = 300 // so little of what the library finds is not believed: of a short page it takes all, what is hidden too
+	// so little of what the library finds is not believed: of a short page it takes all, what is hidden too
+	fewBytes = 300
 
 	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
 	// all other pages the blocks are kept, unless the library agrees with them but for a fifth.
@@ -228,8 +229,8 @@ func (p *Page) keepPosts(kept []bool) {
 	}
 }
 
-// isThread tells whether a page is posts by several people: it has two or more, they have a good part of its text, and it
-// does not say that it is something else.
+// isThread tells whether a page is posts by several people: it has two or more, they have a good part of its text, and
+// it does not say that it is something else.
 func (p *Page) isThread() bool {
 	const part = 4
 	if p.posts < 2 || p.kind.isArticle() || p.kind.faq {

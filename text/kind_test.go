@@ -35,8 +35,8 @@ func TestThreadIsItsPosts(t *testing.T) {
 	}
 }
 
-// TestNameAroundEverything holds that a name which speaks against an element is believed of a part of a page, and not of
-// what has most of its text.
+// TestNameAroundEverything holds that a name which speaks against an element is believed of a part of a page, and not
+// of what has most of its text.
 func TestNameAroundEverything(t *testing.T) {
 	var paragraphs strings.Builder
 	for n := 1; n <= 20; n++ {

@@ -38,7 +38,7 @@ func (l Limits) orDefault() Limits {
 // MaxBytes returns the bound in force of the bytes of a document.
 func (l Limits) MaxBytes() int64 { return l.orDefault().Bytes }
 
-// ErrUnreadable matches the errors of documents of which no text can be had.
+// ErrUnreadable matches the errors of documents of which no text can be read.
 var ErrUnreadable = errors.New("text: unreadable")
 
 // A Page is an HTML document taken apart into blocks. Not for concurrent use.

@@ -15,8 +15,8 @@ const (
 	hashes  = bands * rows
 	shingle = 4 // words
 
-	// alikeHashes of two signatures make their texts near-duplicates: an estimate of 0.72 and more. Texts with a Jaccard
-	// of 0.8 reach it in 98 of 100 cases, with 0.5 in less than one of 100,000.
+	// alikeHashes of two signatures make their texts near-duplicates: an estimate of 0.72 and more. Texts with a
+	// Jaccard of 0.8 reach it in 98 of 100 cases, with 0.5 in less than one of 100,000.
 	alikeHashes = 72
 
 	// compared bounds how many clusters of one bucket a signature is compared with.

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	ripe        = 8     // pages, after which a site is known
-	fewestPages = 4     // on which a block repeats
-	everySite   = 10    // a block repeats that stands on one page of so many
-	everyMargin = 2     // the same for what stands at the margin in one place, and for what the pages say is no main text
+	ripe        = 8  // pages, after which a site is known
+	fewestPages = 4  // on which a block repeats
+	everySite   = 10 // a block repeats that stands on one page of so many
+	// the same for what stands at the margin in one place, and for what the pages say is no main text
+	everyMargin = 2
 	maxCounters = 8_192 // of a site
 )
 
@@ -71,8 +72,8 @@ const (
 	seedChrome
 )
 
-// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links and if
-// the page itself says that there is no main text.
+// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links and
+// if the page itself says that there is no main text.
 func keysOf(b *block) []uint64 {
 	keys := append(make([]uint64, 0, 4), textKey(b), beginKey(b))
 	if b.mostlyLinks() {

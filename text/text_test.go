@@ -237,7 +237,8 @@ func TestNearDuplicates(t *testing.T) {
 		}
 		first := len(signatures)
 		signatures = append(signatures, text.Sign(strings.Join(own, " ")))
-		// The end of the copy is new: n of its words, so that of the runs words−3−n are shared, and n are each one's own.
+		// The end of the copy is new: n of its words, so that of the runs words−3−n are shared, and n are each one's
+		// own.
 		for _, changed := range []int{words / 10 * 10 / 100 * 10, words / 3} { // 0.82 and 0.5
 			copied := append([]string(nil), own...)
 			for i := words - changed; i < words; i++ {

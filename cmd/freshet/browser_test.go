@@ -66,8 +66,8 @@ func (b *browser) await(what string, holds func() bool) {
 	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body.innerText.slice(0, 2000)"))
 }
 
-// barriers returns what axe finds on the page that is open and takes for serious: what keeps people with a screen reader,
-// a keyboard or weak eyes from using it, in light or in dark.
+// barriers returns what axe finds on the page that is open and takes for serious: what keeps people with a screen
+// reader, a keyboard or weak eyes from using it, in light or in dark.
 func (b *browser) barriers(scheme string) string {
 	b.t.Helper()
 	program, err := os.ReadFile("../../internal/oracle/node_modules/axe-core/axe.min.js")

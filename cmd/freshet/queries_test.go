@@ -28,8 +28,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestClicksOfADaemon searches and clicks in a daemon that learns from it, once through the window's link, and starts it
-// again: what is expected to embarrass is shown from then on, and what was not to be noted is not.
+// TestClicksOfADaemon searches and clicks in a daemon that learns from it, once through the window's link, and starts
+// it again: what is expected to embarrass is shown from then on, and what was not to be noted is not.
 func TestClicksOfADaemon(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)
@@ -84,7 +84,8 @@ type users struct {
 }
 
 // newUsers has twelve words that are looked for, each on ten pages, and two on sixteen. The words are looked for with
-// frequencies as 1/√rank. A result is clicked with a probability that falls as 1/place, and less on the second result page.
+// frequencies as 1/√rank. A result is clicked with a probability that falls as 1/place, and less on the second result
+// page.
 func newUsers(t *testing.T, handler http.Handler, words []string) *users {
 	u := &users{t: t, handler: handler, words: words, further: 0.7, found: map[string][2][]string{}}
 	sum := 0.0
@@ -173,8 +174,8 @@ const (
 	circleDays               = 30
 )
 
-// TestCircle closes the circle: people search the own search and click; what is learned of it is what pages are worth to
-// them; and a crawl that goes by it embarrasses as much less often than one to which all pages are alike as the
+// TestCircle closes the circle: people search the own search and click; what is learned of it is what pages are worth
+// to them; and a crawl that goes by it embarrasses as much less often than one to which all pages are alike as the
 // allocation of crawls says. Time is virtual.
 func TestCircle(t *testing.T) {
 	web := crawled.New(t, circleSites, circlePages)

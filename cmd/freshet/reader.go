@@ -125,8 +125,8 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	return nil
 }
 
-// Skipped implements dashboard.Reader. Of a part of the rows it looks at as many of each partition. Their order is that of
-// their fingerprints, which means nothing. Refused links are counted only with all rows.
+// Skipped implements dashboard.Reader. Of a part of the rows it looks at as many of each partition. Their order is that
+// of their fingerprints, which means nothing. Refused links are counted only with all rows.
 func (r reader) Skipped(samples, rows int) (dashboard.Skipped, error) {
 	s := dashboard.Skipped{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
 	byReason := map[string]*dashboard.SkippedPages{}

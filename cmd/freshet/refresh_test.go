@@ -31,8 +31,10 @@ func TestWeightsSetting(t *testing.T) {
 		{name: "uniform", weights: "uniform"},
 		{name: "pagerank", weights: "pagerank", rank: 6 * time.Hour},
 		{name: "a table", weights: table, a: 7, other: 1},
-		{name: "clicks", weights: "clicks:" + log, a: 1.1628, other: 0.9419, embarrassment: 0.3981},                          // (5/6 · 5/9) and (3/4 · 1/2) by the mean, 43/108
-		{name: "clicks with times", weights: "clicks:" + timed, a: 1, other: 0.9091, embarrassment: 4 * 11.0 / 12 * 23 / 24}, // 2 in half a day
+		// (5/6 · 5/9) and (3/4 · 1/2) by the mean, 43/108
+		{name: "clicks", weights: "clicks:" + log, a: 1.1628, other: 0.9419, embarrassment: 0.3981},
+		// 2 in half a day
+		{name: "clicks with times", weights: "clicks:" + timed, a: 1, other: 0.9091, embarrassment: 4 * 11.0 / 12 * 23 / 24},
 		{name: "a time that is none", weights: "clicks:" + late, fault: `late.csv:2:1: time "late": want one such as`},
 		{name: "no clicks", weights: "clicks:" + empty, a: 1, other: 1},
 		{name: "clicks of the own search", weights: "clicks", reweigh: 6 * time.Hour},

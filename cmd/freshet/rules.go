@@ -355,7 +355,7 @@ func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 	}
 }
 
-// flag reads one text by way of a flag's value.
+// flag reads one text through a flag's value.
 func (v value) flag(f interface{ Set(string) error }) error {
 	text, err := v.one()
 	if err != nil {

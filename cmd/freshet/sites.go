@@ -179,8 +179,8 @@ const (
 	sitesFound   = 20
 )
 
-// Find implements dashboard.Reader. A URL is one look into the page table. A site is found by the beginning of its host,
-// and its pages are looked for in its own partition alone.
+// Find implements dashboard.Reader. A URL is one look into the page table. A site is found by the beginning of its
+// host, and its pages are looked for in its own partition alone.
 func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
 	first, last := 0, r.store.Partitions()
 	if u, err := weburl.Parse(part); err == nil {

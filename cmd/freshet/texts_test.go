@@ -25,8 +25,8 @@ import (
 	"freshet/store/warc"
 )
 
-// TestTextExport exports the texts of a site of which some pages disallow some uses, lets pages change, end and disallow,
-// and holds that the export of what has changed brings the first one to what a whole one is then.
+// TestTextExport exports the texts of a site of which some pages disallow some uses, lets pages change, end and
+// disallow, and holds that the export of what has changed brings the first one to what a whole one is then.
 func TestTextExport(t *testing.T) {
 	var later atomic.Bool
 	page := func(w http.ResponseWriter, r *http.Request, head, words string) {
@@ -169,8 +169,8 @@ func TestTextExport(t *testing.T) {
 	}
 }
 
-// TestExportsInDuckDB holds that DuckDB reads the Parquet files and texts of an export, with the names and types that the
-// docs give, and that an index row leads to the bytes that it names.
+// TestExportsInDuckDB holds that DuckDB reads the Parquet files and texts of an export, with the names and types that
+// the docs give, and that an index row leads to the bytes that it names.
 func TestExportsInDuckDB(t *testing.T) {
 	if _, err := os.Stat("../../internal/oracle/duckdb/node_modules"); err != nil {
 		t.Skip("no DuckDB: make setup installs it")

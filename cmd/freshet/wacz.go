@@ -20,7 +20,8 @@ import (
 // waczVersion is that of the format: https://specs.webrecorder.net/wacz/1.1.1/
 const waczVersion = "1.1.1"
 
-// wacz is a WACZ file being written: a ZIP archive of WARC files, their index, a list of pages, and what these files are.
+// wacz is a WACZ file being written: a ZIP archive of WARC files, their index, a list of pages, and what these files
+// are.
 type wacz struct {
 	zip       *zip.Writer
 	resources []waczResource

@@ -14,10 +14,10 @@
 // slot pages leave and enter, then the policy names a page.
 //
 // The full protocol. Pages of the window's start are known, with a copy. A page that comes later is found by the next
-// visit to a known page of its folder, or of its site if its folder is new, and the next slots go to the pages that were
-// found, whatever the policy. Until then it counts as stale. Removals are found out by a crawl. One crawl in ten fails
-// and shows nothing. Neither the oracle nor hindsight is a bound there: who leaves quiet folders alone finds nothing in
-// them. Politeness is not part of it.
+// visit to a known page of its folder, or of its site if its folder is new, and the next slots go to the pages that
+// were found, whatever the policy. Until then it counts as stale. Removals are found out by a crawl. One crawl in ten
+// fails and shows nothing. Neither the oracle nor hindsight is a bound there: who leaves quiet folders alone finds
+// nothing in them. Politeness is not part of it.
 //
 // What a visit shows. Whether the page changed since the last visit, never how often; if wanted, when it
 // changed last.
@@ -26,7 +26,7 @@
 // the page. Age is the time since the first update that the copy lacks. Each policy runs twice: with equal
 // weights, and with weights 1/rank in a random order of ranks.
 //
-// Intervals. Over seeds they say what the order of pages does. Over sites, or twelfths of the scored part, drawn anew
+// Intervals. Over seeds they say what the order of pages does. Over sites, or twelfths of the scored part, drawn again
 // (bootstrap) they say how much rests on which there happen to be; the gain on the first policy is compared on the
 // same draws.
 //

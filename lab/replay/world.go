@@ -60,7 +60,7 @@ func (w *World) Updates() int {
 	return n
 }
 
-// MeanLiving returns the number of pages alive, in the mean over the window.
+// MeanLiving returns the number of pages alive, on average over the window.
 func (w *World) MeanLiving() float64 {
 	sum := 0.0
 	for _, l := range w.Lives {

@@ -16,8 +16,8 @@ import (
 	"freshet/weburl"
 )
 
-// Join opens a cluster's bucket on the servers that a connection leads to, and makes it where it is missing. It opens the
-// log when it knows that the cluster is what the node takes it for. Join returns ErrOther if it has another number
+// Join opens a cluster's bucket on the servers that a connection leads to, and makes it where it is missing. It opens
+// the log when it knows that the cluster is what the node takes it for. Join returns ErrOther if it has another number
 // of partitions, servers or format, and ErrName if another directory's node has the name.
 func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.Log, error), o Options) (*Cluster, error) {
 	if err := o.check(); err != nil {

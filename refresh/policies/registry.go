@@ -13,7 +13,7 @@ import (
 	"freshet/refresh/rival"
 )
 
-// Default is the name of the policy that a crawl follows unless told otherwise.
+// Default is the name of the policy that a crawl follows by default.
 const Default = "default"
 
 // A Setting is what a policy is told when it is made.

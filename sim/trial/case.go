@@ -114,7 +114,7 @@ const (
 	silent       faultKind = "silent"     // a server does not answer
 	overloaded   faultKind = "overloaded" // a server answers 503
 	failing      faultKind = "failing"    // a server answers 500
-	noRobots     faultKind = "no-robots"  // of a server only robots.txt cannot be had
+	noRobots     faultKind = "no-robots"  // of a server only robots.txt cannot be fetched
 	noName       faultKind = "no-name"    // a host's name cannot be resolved
 	slowDisk     faultKind = "slow-disk"
 	pauseAll     faultKind = "pause-all"

@@ -30,7 +30,7 @@ var Plants = []Plant{
 	{"kept-early", "the seen test keeps what is not stored yet", crash},
 	{"interval-from-start", "the interval begins with the answer", ""},
 	{"retry-after-ignored", "a server's Retry-After is not heard", ""},
-	{"outage-allows", "a robots.txt that cannot be had allows all", ""},
+	{"outage-allows", "a robots.txt that cannot be fetched allows all", ""},
 	{"leave-ignored", "a request is made that was not granted leave", ""},
 	{"pause-not-stored", "a pause is acknowledged and not stored", ""},
 	{"hours-ignored", "visiting hours are not kept", ""},

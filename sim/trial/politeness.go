@@ -54,7 +54,7 @@ func (w *watch) started(n *node, e *errand) {
 	if w.t.now < h.floor {
 		w.fail("politeness", "%s is asked for %v too early after an unclean stop", e.URL, h.floor-w.t.now)
 	}
-	if h.run++; rested { // requests on a connection count anew after a wait
+	if h.run++; rested { // requests on a connection count again after a wait
 		h.run = 1
 	}
 	h.busy++

@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// Purge takes pages and sites down for good: store.BeginPurge and FinishPurges in one, for a directory in
+// Purge takes pages and sites down permanently: store.BeginPurge and FinishPurges in one, for a directory in
 // which no crawl runs.
 func Purge(ctx context.Context, s *store.Store, at time.Time, targets ...store.Target) (PurgeReport, error) {
 	if _, err := s.BeginPurge(at, targets...); err != nil {

@@ -71,7 +71,8 @@ func (s directory) eachReference(ctx context.Context, fn func(file string, n uin
 		file := s.FS.PathBase(path)
 		if strings.HasSuffix(file, ".open") {
 			members, err := s.members(ctx, path, nothing)
-			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // its end is being written, of pages that are not stored yet
+			// its end is being written, of pages that are not stored yet
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return err
 			}
 			for i := range members {

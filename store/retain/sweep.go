@@ -53,7 +53,8 @@ type Swept struct {
 
 // Parts of the policy.
 const (
-	keepShare    = 7.0 / 8   // of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
+	// of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
+	keepShare    = 7.0 / 8
 	fillShare    = 15.0 / 16 // of Keep.Bytes is what the files are rewritten down to, once they are past it
 	rewriteBelow = 0.5       // share of a file that is live, below which it is rewritten
 	worthwhile   = 1.0 / 8   // of a file must become free, or it is left as it is

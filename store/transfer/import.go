@@ -13,7 +13,7 @@ import (
 
 // ImportPartition takes in what ExportPartition wrote and returns the partition, which must be empty;
 // the directories must have the same number of partitions. Captures go into this directory's WARC
-// files, and everything that points at them is written anew. Whatever goes wrong, a crash included,
+// files, and everything that points at them is written again. Whatever goes wrong, a crash included,
 // leaves the partition empty; captures that were taken in by then stay, named by nothing. Memory is
 // some hundred bytes a capture. Errors are store.ErrCorrupt for a stream that is cut or changed.
 func ImportPartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {

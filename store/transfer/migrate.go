@@ -17,7 +17,7 @@ import (
 
 // Migrate brings the data directory at path, which an older program has left, to this program's format,
 // and returns the format that it had. WARC files are not touched. A crash at any moment leaves the old
-// format or the new one, whole; a migration that was cut is begun anew by the next call. It takes about
+// format or the new one, whole; a migration that was cut is begun again by the next call. It takes about
 // as much space as the database has, until it ends, and time to copy it; nothing if the keys stay as they are.
 //
 // The errors are store.ErrLocked, store.ErrDiskFull before anything is written, store.ErrFormat for a newer directory,
@@ -67,7 +67,8 @@ const copyBatch = 1 << 20
 
 // copyKeys puts every key of an older format beside it under keyFormat; the values are the same.
 func copyKeys(db *pebble.DB, from byte) error {
-	if err := database.Drop(db, []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}); err != nil { // of one that was cut
+	// of one that was cut
+	if err := database.Drop(db, []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}); err != nil {
 		return err
 	}
 	batch := db.NewBatch()

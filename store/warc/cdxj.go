@@ -16,9 +16,10 @@ import (
 
 // IndexOptions of Index.
 type IndexOptions struct {
-	FS          vfs.FS // of the WARC files and of the temporary ones
-	Temp        string // directory, used by this call alone, for temporary files; made when first needed, files removed again
-	BufferBytes int    // memory for lines before they go to a temporary file; default 64 MiB
+	FS vfs.FS // of the WARC files and of the temporary ones
+	// directory, used by this call alone, for temporary files; made when first needed, files removed again
+	Temp        string
+	BufferBytes int // memory for lines before they go to a temporary file; default 64 MiB
 
 	Keep func(target string) (bool, error) // whether the records of a target have lines; nil: all have
 }

@@ -25,7 +25,7 @@ const mendSuffix = ".mend"
 // Recover ends the files in directory dir that a crash left open, in the order of their names: it
 // cuts each where its first faulty record begins, removes it if it then holds nothing but a warcinfo
 // record, and takes the suffix off its name. A crash during Recover leaves nothing that the next one
-// does not mend. No Writer may be at work in dir. An error of the file system ends it; what was done
+// does not repair. No Writer may be at work in dir. An error of the file system ends it; what was done
 // by then is returned too.
 //
 // durable is what a Writer last told of itself, or zero. So many bytes of that file are kept unread, and

@@ -98,7 +98,7 @@ func TestRecoverSpares(t *testing.T) {
 }
 
 // TestRecoverFails holds that an error of the disk, at any operation, leaves files that the next
-// Recover mends without loss.
+// Recover repairs without loss.
 func TestRecoverFails(t *testing.T) {
 	data, starts := file(t, "members")
 	whole := starts[len(starts)-1]

@@ -19,12 +19,13 @@ var ErrFailed = errors.New("warc: writer has failed")
 
 // Options of a Writer.
 type Options struct {
-	Prefix   string           // first part of file names; default "freshet"
-	Host     string           // last part of file names; default "localhost"
-	MaxBytes int64            // a capture that would take a file past it goes to the next; default DefaultMaxBytes
-	Info     []Field          // what warcinfo records say: software, operator, robots, …; format and conformsTo are added
-	Level    int              // gzip level of the warcinfo record; default FastLevel
-	Now      func() time.Time // for file names and the warcinfo record's date; needed
+	Prefix   string // first part of file names; default "freshet"
+	Host     string // last part of file names; default "localhost"
+	MaxBytes int64  // a capture that would take a file past it goes to the next; default DefaultMaxBytes
+	// what warcinfo records say: software, operator, robots, …; format and conformsTo are added
+	Info  []Field
+	Level int              // gzip level of the warcinfo record; default FastLevel
+	Now   func() time.Time // for file names and the warcinfo record's date; needed
 }
 
 // Writer appends members to the WARC files of a directory. What is appended is durable after the

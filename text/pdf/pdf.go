@@ -1,7 +1,7 @@
 // Package pdf reads what PDF documents say.
 //
-// PDFium does it, compiled to WebAssembly: it runs without cgo, in a sandbox of its own that sees no file and no network,
-// within bounds of memory and of time. A document that means harm costs what the bounds allow.
+// PDFium does it, compiled to WebAssembly: it runs without cgo, in a sandbox of its own that sees no file and no
+// network, within bounds of memory and of time. A document that means harm costs what the bounds allow.
 package pdf
 
 import (

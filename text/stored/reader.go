@@ -31,8 +31,8 @@ const (
 	maxSites    = siteBudget / text.SiteBytes
 )
 
-// ErrNoText matches the errors of versions that hold no text: of another kind than HTML, plain text or PDF, or without a
-// body.
+// ErrNoText matches the errors of versions that hold no text: of another kind than HTML, plain text or PDF, or without
+// a body.
 var ErrNoText = errors.New("stored: no text")
 
 // A Reader reads the text of stored versions. Not for concurrent use. Close waits for what it has begun.
