@@ -7,7 +7,8 @@ import (
 	"net/url"
 )
 
-// A QueryLog notes what people search and click. All methods are safe for concurrent use. Who asks is not told.
+// A QueryLog notes what people search and click. All methods are safe for concurrent use. They do not learn which
+// person asks.
 type QueryLog interface {
 	// Asked notes that a search has shown some pages. It returns the name by which Clicked knows it, empty if it is not
 	// noted.

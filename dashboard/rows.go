@@ -15,8 +15,8 @@ import (
 // Row is one line of a status, for people.
 type Row struct{ Name, Value string }
 
-// Rows reads a status, a JSON object, and returns its fields in their order, in human units. Fields that say nothing,
-// null, 0 and objects of nothing else, are left out.
+// Rows reads a status, a JSON object, and returns its fields in their order, in human units. Fields that say nothing
+// (null, 0, and objects of only these) are left out.
 func Rows(status io.Reader) ([]Row, error) {
 	decoder := json.NewDecoder(status)
 	decoder.UseNumber()

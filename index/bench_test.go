@@ -82,8 +82,8 @@ func processor() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkSearch indexes pages and tells how many a second of processor time, and what they take; then it searches them
-// by one to three words, some of them rare, some on most pages. The store is not asked.
+// BenchmarkSearch indexes pages and tells how many a second of processor time, and what they take; then it searches
+// them by one to three words, some of them rare, some on most pages. The store is not asked.
 func BenchmarkSearch(b *testing.B) {
 	dir := *benchDir
 	if dir == "" {

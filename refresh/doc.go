@@ -11,7 +11,7 @@
 //   - Next holds a page out until it is told how the visit ended: several may be out at a time.
 //   - A page that enters is ranked at once, from what is believed of its folder and site; one that goes is
 //     forgotten, but not what others learned from it.
-//   - Learning may not stop who asks: Index does it in pieces, between which it is told and asked (Study).
+//   - Learning must not delay the caller: Index learns in pieces, and can be told and asked between them (Study).
 //   - The budget is the caller's: a policy with no times of its own is asked once a slot. One with a plan
 //     may say "nothing until then".
 //   - After a restart the visits that are stored are told again, in order of time.

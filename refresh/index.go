@@ -91,8 +91,8 @@ func (x *Index) Visited(id ID, v Visit) {
 	x.ranking.Place(id, x.now)
 }
 
-// Learn takes stock of the visits so far, as Next does too: for who asks what is believed of pages and not
-// which to visit.
+// Learn takes stock of the visits so far, as Next does too. It is for a caller that asks what is believed of
+// pages and not which to visit.
 func (x *Index) Learn(now float64) { x.learn(now, nil) }
 
 func (x *Index) learn(now float64, p *pieces) {
@@ -124,7 +124,7 @@ func (x *Index) Next(now float64) (ID, float64, bool) {
 	return x.Pick(now)
 }
 
-// Pick is Next for who has done the Study: it picks by what was ranked, in O(log n). If that is used up while
+// Pick is Next for a caller that has done the Study: it picks by what was ranked, in O(log n). If that is used up while
 // there are pages it returns now as the time to ask again, after another Study.
 func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	if best, value, some := x.ranking.best(); some {

@@ -75,7 +75,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	return d
 }
 
-// Brief returns what a page says, but for who wrote it and when. Where the site is known the library is not asked: that
+// Brief returns what a page says, without its author and date. Where the site is known the library is not asked: that
 // is most of the work.
 func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Site) Document {
 	kept, known := p.kept(site)

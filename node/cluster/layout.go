@@ -57,8 +57,8 @@ func (l layout) working(nodes []string) []string {
 	return nodes
 }
 
-// Balance moves partitions from nodes with many pages to nodes with few, as long as that makes the largest part smaller.
-// Pages are those of each partition, owners the nodes that have them now. It returns the new owners.
+// Balance moves partitions from nodes with many pages to nodes with few, as long as that makes the largest part
+// smaller. Pages are those of each partition, owners the nodes that have them now. It returns the new owners.
 func Balance(pages []int64, owners, nodes []string) []string {
 	next := slices.Clone(owners)
 	load := map[string]int64{}

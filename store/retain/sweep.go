@@ -96,7 +96,7 @@ func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done 
 	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
-// cut returns the time, unix nanoseconds, before which the past goes, by age or for want of bytes.
+// cut returns the time, unix nanoseconds, before which the past goes: by age, or because the bytes exceed the limit.
 func (s directory) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
 	if keep.Age > 0 {
 		cut = now.Add(-keep.Age).UnixNano()

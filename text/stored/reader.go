@@ -67,7 +67,7 @@ func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, m
 	})
 }
 
-// Brief returns what Document does, but for who wrote it and when. It is for many pages.
+// Brief returns what Document does, without author and date. It is for many pages.
 func (r *Reader) Brief(ctx context.Context, u weburl.URL, v *store.Version) (text.Document, error) {
 	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
 		return r.extractor.Brief(ctx, p, u, site)
