@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -28,6 +29,8 @@ func Enter(args ...string) error {
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 		Pdeathsig:   syscall.SIGKILL,
 	}
+	runtime.LockOSThread() // the child is told when the thread ends that started it
+	defer runtime.UnlockOSThread()
 	return cmd.Run()
 }
 
