@@ -426,7 +426,7 @@ func (c *crew) resend(p weburl.Partition) {
 	for _, w := range c.members {
 		if w.shard != nil {
 			w.now = c.now
-			w.tell(Resend{p})
+			w.tell(Resend{To: p})
 		}
 	}
 }

@@ -109,7 +109,12 @@ type (
 
 	// Resend says that links for a partition which have no receipt are to be sent again: it has another owner, or some
 	// may be lost. Nothing is wrong with more of it than needed.
-	Resend struct{ To weburl.Partition }
+	// With Lost only those go that have waited for their receipt for a while: a second at first, then twice as long
+	// each time.
+	Resend struct {
+		To   weburl.Partition
+		Lost bool
+	}
 
 	// Widen says that pages of other shards' partitions have become seeds: the scope takes them in here, too.
 	Widen struct{ Seeds []weburl.URL }

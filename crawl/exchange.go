@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"freshet/crawl/discovery"
 	"freshet/seen"
@@ -72,12 +73,14 @@ type outbox struct {
 
 // lane is what is sent from one partition to another.
 type lane struct {
-	after  uint64 // records up to this number were decided by the owner of both
-	parts  []Part // without a receipt
-	flying int    // how many of them are in the parcel that is on its way
-	noted  bool   // that links are sent is durable
-	bytes  int64  // that parts take
-	rest   uint64 // the first record that there was no room for; 0: parts are all there is
+	after  uint64        // records up to this number were decided by the owner of both
+	parts  []Part        // without a receipt
+	flying int           // how many of them are in the parcel that is on its way
+	sent   time.Time     // when that was
+	wait   time.Duration // until it is taken for lost
+	noted  bool          // that links are sent is durable
+	bytes  int64         // that parts take
+	rest   uint64        // the first record that there was no room for; 0: parts are all there is
 }
 
 // inbox says up to which record links have come.
@@ -282,7 +285,10 @@ func (s *Shard) ship() error {
 		if len(l.parts) == 0 {
 			continue
 		}
-		l.flying = l.load(s.settings.OfferBytes)
+		l.flying, l.sent = l.load(s.settings.OfferBytes), s.now
+		if l.wait == 0 {
+			l.wait = s.of(firstWait)
+		}
 		parcel := Parcel{From: due.from, To: due.to, Parts: slices.Clone(l.parts[:l.flying])}
 		if s.owns(due.to) {
 			s.arriving(parcel)
@@ -315,6 +321,28 @@ func (s *Shard) resend(to weburl.Partition) {
 			l.flying = 0
 			s.exchange.due = append(s.exchange.due, pair{p, to})
 		}
+	}
+}
+
+// How long a parcel waits for its receipt before it is taken for lost: at first, and at most when nobody answers. In
+// machine time.
+const (
+	firstWait = time.Second
+	mostWait  = 16 * time.Second
+)
+
+// resendLost has everything sent again that is for a partition and has waited for its receipt for long. Who answers
+// nothing is asked less and less often.
+func (s *Shard) resendLost(to weburl.Partition) {
+	for p := range s.owned() {
+		l := s.exchange.out[p].lanes[to]
+		if l == nil || l.flying > 0 && s.now.Sub(l.sent) < l.wait {
+			continue
+		}
+		if l.flying > 0 {
+			l.flying, l.wait = 0, min(2*l.wait, s.of(mostWait))
+		}
+		s.exchange.due = append(s.exchange.due, pair{p, to})
 	}
 }
 
@@ -388,6 +416,9 @@ func (s *Shard) received(r Receipt) {
 		l.bytes -= int64(seen.Bytes(part.Links))
 	}
 	l.parts = slices.Delete(l.parts, 0, n)
+	if n > 0 {
+		l.wait = 0
+	}
 	if l.flying = max(0, l.flying-n); l.flying == 0 {
 		s.exchange.due = append(s.exchange.due, pair{r.From, r.To})
 	}

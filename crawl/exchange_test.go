@@ -69,3 +69,30 @@ func TestFullTestTakesNoMore(t *testing.T) {
 		t.Errorf("%d receipts for 3 parcels, when the test has decided", receipts)
 	}
 }
+
+// TestNobodyAnswers sends links to a partition that no node has: again after a second, then less and less often, and
+// after a second again when somebody has answered.
+func TestNobodyAnswers(t *testing.T) {
+	l := &lane{noted: true, parts: []Part{{Record: 1}, {Record: 2}}}
+	s := &Shard{
+		settings: Settings{Second: time.Second, OfferBytes: 1 << 20}, tenures: []tenure{serving, elsewhere},
+		exchange: exchange{out: []*outbox{{lanes: map[weburl.Partition]*lane{1: l}}, nil}, due: []pair{{0, 1}}},
+	}
+	sent := func(seconds int) (parcels int) {
+		for range seconds {
+			s.now = s.now.Add(time.Second)
+			s.resendLost(1)
+			check(t, s.ship())
+			parcels += len(s.out.Parcels)
+			s.out.Parcels = nil
+		}
+		return parcels
+	}
+	if n := sent(100); n < 8 || n > 11 {
+		t.Errorf("%d parcels in 100 s, want the first, those after 1, 2, 4 and 8 s, and one each 16 s", n)
+	}
+	s.received(Receipt{From: 0, To: 1, Record: 1})
+	if n := sent(4); n != 3 {
+		t.Errorf("%d parcels in the 4 s after a receipt, want the next, and those after 1 and 2 s", n)
+	}
+}

@@ -111,7 +111,11 @@ func (s *Shard) take(event Event) error {
 	case Received:
 		s.received(e.Receipt)
 	case Resend:
-		s.resend(e.To)
+		if e.Lost {
+			s.resendLost(e.To)
+		} else {
+			s.resend(e.To)
+		}
 	case Widen:
 		for _, seed := range e.Seeds {
 			s.finder.Bounds().Scope.AddSeed(seed)

@@ -184,7 +184,7 @@ func (n *Node) sendAgain() {
 	}
 	for p := range n.owners {
 		if !n.has(weburl.Partition(p)) {
-			n.tell(crawl.Resend{To: weburl.Partition(p)})
+			n.tell(crawl.Resend{To: weburl.Partition(p), Lost: true})
 		}
 	}
 }
