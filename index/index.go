@@ -84,7 +84,7 @@ func Open(o Options) (*Index, error) {
 		}
 		o.Logger.Warn("the index is damaged: it is rebuilt", "error", err)
 	}
-	made, err := anew(o.Dir)
+	made, err := empty(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
@@ -111,8 +111,8 @@ func OpenToSearch(o Options) (*Index, error) {
 // Close closes the index. Nobody may use it any more.
 func (x *Index) Close() error { return x.bleve.Close() }
 
-// again returns an empty index in place of what is in a folder.
-func anew(dir string) (bleve.Index, error) {
+// empty returns an empty index in place of what is in a folder.
+func empty(dir string) (bleve.Index, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (x *Index) renew() error {
 	if err := x.bleve.Close(); err != nil {
 		x.o.Logger.Warn("the old index does not close", "error", err)
 	}
-	made, err := anew(x.o.Dir)
+	made, err := empty(x.o.Dir)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}

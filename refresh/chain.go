@@ -43,9 +43,9 @@ func (c *contest) Crawls(i int, gain float64) float64 {
 }
 
 // allocate spends a budget of crawls where they save most, within the sites' limits. Crawls that save nothing are left
-// out. least is the least that one of them saves, 0 if there is none; more expensive is how much more than that a crawl
+// out. least is the least that one of them saves, 0 if there is none; premium is how much more than that a crawl
 // of a site must save whose limit binds, by its place in limits.
-func (c *contest) allocate(budget int) (crawls []int32, least float64, dearer map[int]float64) {
+func (c *contest) allocate(budget int) (crawls []int32, least float64, premium map[int]float64) {
 	var costs []allocate.Cap
 	var err error
 	if len(c.limits) == 0 {
@@ -56,9 +56,9 @@ func (c *contest) allocate(budget int) (crawls []int32, least float64, dearer ma
 	if err != nil {
 		panic(err) // no minimum, no maximum, and no more than limits allow: that is feasible
 	}
-	dearer = map[int]float64{}
+	premium = map[int]float64{}
 	for _, cost := range costs {
-		dearer[cost.Site] = cost.Price
+		premium[cost.Site] = cost.Price
 	}
 	least = math.Inf(1)
 	for i := range crawls {
@@ -72,7 +72,7 @@ func (c *contest) allocate(budget int) (crawls []int32, least float64, dearer ma
 	if math.IsInf(least, 1) {
 		least = 0
 	}
-	return crawls, least, dearer
+	return crawls, least, premium
 }
 
 // allowed returns how many crawls the sites' limits allow in all.

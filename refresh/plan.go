@@ -45,9 +45,9 @@ type Means struct {
 
 // A ration is what a site's limit leaves its pages.
 type ration struct {
-	place  int     // among the limits of the contest
-	left   int     // crawls until the next plan
-	dearer float64 // how much more a crawl must save than elsewhere; more than 0 if the limit binds
+	place   int     // among the limits of the contest
+	left    int     // crawls until the next plan
+	premium float64 // how much more a crawl must save than elsewhere; more than 0 if the limit binds
 }
 
 // A Law returns what crawls of a page save over the seconds ahead of now, if it was visited last at some time.
@@ -171,7 +171,7 @@ func (p *Plan) place(id ID) {
 		return
 	}
 	if ration != nil {
-		bar += ration.dearer
+		bar += ration.premium
 	}
 	curve := p.curve(id, p.now)
 	x := int(math.Min(curve.Crawls(bar/weight)+0.5, 1e6))
@@ -211,11 +211,11 @@ func (p *Plan) plan(now float64) {
 		}
 		c.add(id, p.curve(id, now), p.learner.pages[id].weight, place)
 	}
-	crawls, least, dearer := c.allocate(int(math.Min(p.Budget*p.horizon, math.MaxInt32/2)))
+	crawls, least, premium := c.allocate(int(math.Min(p.Budget*p.horizon, math.MaxInt32/2)))
 	p.least = least
 	for _, r := range p.rations {
 		if r != nil {
-			r.dearer = dearer[r.place]
+			r.premium = premium[r.place]
 		}
 	}
 	for _, one := range slotted(p.rationed(c.ideal(crawls)), p.slots()) {

@@ -17,16 +17,16 @@ import (
 const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 
 var bodyKinds = []Kind{
-	{Name: "body-endless", Attacks: "memory: a body forever",
+	{Name: "body-endless", Attacks: "memory: an endless body",
 		setUp: always(withoutEnd(ok+"\r\n", "many words "), "/", "/a", "/b")},
 	{Name: "body-terabyte", Attacks: "memory: a length of a terabyte, and nearly as much",
 		setUp: always(withoutEnd(ok+"Content-Length: 1099511627776\r\n\r\n", "many words "), "/", "/a")},
-	{Name: "chunks-tiny", Attacks: "time: chunks of one byte forever",
+	{Name: "chunks-tiny", Attacks: "time: endless chunks of one byte",
 		setUp: always(withoutEnd(chunked, "1\r\nx\r\n"), "/", "/a")},
-	{Name: "chunk-extensions", Attacks: "time: an extension of a chunk forever",
+	{Name: "chunk-extensions", Attacks: "time: an endless extension of a chunk",
 		setUp: always(withoutEnd(chunked+"5;", "an=extension;"))},
 	{Name: "chunk-sizes", Attacks: "framing: sizes of chunks that are none", setUp: pages(chunkSizes())},
-	{Name: "trailers", Attacks: "memory: trailers forever",
+	{Name: "trailers", Attacks: "memory: endless trailers",
 		setUp: always(withoutEnd(chunked+"0\r\n", "X-Trailer: x\r\n"))},
 	{Name: "length-wrong", Attacks: "framing: a length that is too long, and one that is too short",
 		setUp: pages(map[string]answer{

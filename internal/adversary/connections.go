@@ -55,7 +55,7 @@ var connectionKinds = []Kind{
 				_, _ = g.Write([]byte(status(400)))
 			}
 		}},
-	{Name: "tls-bodies", Attacks: "memory: a body forever behind TLS", TLS: true,
+	{Name: "tls-bodies", Attacks: "memory: an endless body behind TLS", TLS: true,
 		setUp: always(withoutEnd(ok+"\r\n", "secret words "), "/", "/a")},
 }
 

@@ -35,7 +35,7 @@ var feedKinds = []Kind{
 			}
 			return text + "]><urlset><url><loc>/&a20;</loc></url></urlset>"
 		}))},
-	{Name: "sitemap-index", Attacks: "requests: a sitemap of sitemaps of sitemaps, forever",
+	{Name: "sitemap-index", Attacks: "requests: endless sitemaps of sitemaps",
 		setUp: withSitemap(func(x *exchange) bool {
 			return x.say(page("application/xml", "<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"+
 				repeat(10<<10, fmt.Sprintf("<sitemap><loc>http://%s/sitemap-%d-%%d.xml</loc></sitemap>", x.host.Name, x.nth))+"</sitemapindex>"))

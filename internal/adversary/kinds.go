@@ -60,7 +60,7 @@ func hangsUp(text string) answer {
 	}
 }
 
-// forever: a text, then another one over and over.
+// withoutEnd never stops: a text, then another one over and over.
 func withoutEnd(head, piece string) answer {
 	return func(x *exchange) bool { return x.say(head) && x.endless(piece) }
 }

@@ -15,8 +15,8 @@ import (
 	"freshet/store/internal/format"
 )
 
-// repairing is where a database is gathered: an opening clears the folder.
-const mending = format.TempDir + "/db"
+// repairFolder is where a new database is written: an opening clears the folder.
+const repairFolder = format.TempDir + "/db"
 
 // tableKind ends the name of a table.
 const tableKind = ".sst"
@@ -65,7 +65,7 @@ func resume(fsys vfs.FS, dir string) (bool, error) {
 
 // replace puts what can be read of the database in its place.
 func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
-	db, part, whole := fsys.PathJoin(dir, format.DatabaseDir), fsys.PathJoin(dir, mending), fsys.PathJoin(dir, format.MendedDir)
+	db, part, whole := fsys.PathJoin(dir, format.DatabaseDir), fsys.PathJoin(dir, repairFolder), fsys.PathJoin(dir, format.MendedDir)
 	if err := store.Room(fsys, dir, 2*store.SizeOf(fsys, db)); err != nil { // sorted, and written
 		return err
 	}
