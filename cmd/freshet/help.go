@@ -25,7 +25,7 @@ var commandSections = []section{
 	{"Crawl", []string{"crawl", "serve", "demo", "subscribe", "cluster"}},
 	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
 	{"Steer", []string{"add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"}},
-	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate"}},
+	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate", "segments"}},
 	{"Plan and measure", []string{"doctor", "plan", "schedule", "weights", "fleet", "seen", "lab"}},
 }
 
@@ -34,7 +34,7 @@ var settingSections = []section{
 	{"Seeds and scope", []string{"seeds", "scope", "requisites", "opt-out", "order", "max-pages", "max-depth", "pages-per-site", "for", "crawl"}},
 	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "resolve"}},
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "policy", "weights"}},
-	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "min-free"}},
+	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "segments", "segments-cache", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},
 	{"Serving", []string{"index", "query-log", "query-log-age", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
 	{"Many machines", []string{"nats", "cluster", "node", "nats-replicas", "nats-creds", "nats-ca"}},
