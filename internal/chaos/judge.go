@@ -137,11 +137,17 @@ func (t *trial) judge() error {
 // settle freezes the web, has each page fetched again, and ends all processes in order.
 func (t *trial) settle(here []*node) error {
 	frozen := t.web.freeze()
-	t.order("recrawl", "--site")
+	for _, host := range t.web.names {
+		if err := t.order(here[0], "recrawl", "--site", "http://"+host+"/"); err != nil {
+			return err
+		}
+	}
 	if err := t.await("each page is fetched again", func() string { return t.unfetched(frozen) }); err != nil {
 		return err
 	}
-	t.order("pause")
+	if err := t.order(here[0], "pause"); err != nil {
+		return err
+	}
 	if err := t.await("requests end", func() string {
 		all := t.web.exchanges()
 		if quiet := real.Now().Sub(all[len(all)-1].Start); quiet < 10*time.Second {
@@ -180,15 +186,13 @@ func (t *trial) settle(here []*node) error {
 // interrupted is the exit code of a program that was asked to stop.
 const interrupted = 3
 
-// order gives an order for each host to the nodes. Whichever has the host carries it out.
-func (t *trial) order(args ...string) {
-	for _, host := range t.web.names {
-		for _, n := range t.nodes {
-			if n.isUp() {
-				_, _ = n.command(append(args, "http://"+host+"/")...)
-			}
-		}
+// order gives an order to one node, which sends it to whichever node it concerns.
+func (t *trial) order(to *node, args ...string) error {
+	said, err := to.command(args...)
+	if err != nil {
+		return fmt.Errorf("%s: %v: %w: %s", to.Name, args, err, said)
 	}
+	return nil
 }
 
 // read returns what a directory has.
