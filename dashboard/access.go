@@ -199,8 +199,8 @@ func isLoopback(hostport string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// rightsHeader, of the value lookOnly, says of a request that who sent it may only look. What lies between may set it; it
-// takes rights away and never gives any.
+// rightsHeader, of the value lookOnly, says that the sender of a request may only look. A proxy may set it: it takes
+// rights away and never gives any.
 const (
 	rightsHeader = "Freshet-Rights"
 	lookOnly     = "look"

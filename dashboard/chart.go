@@ -30,8 +30,8 @@ type point struct{ x, y float64 }
 // number that is no label is as good.
 type scale func(end float64) (step float64, text func(float64) string)
 
-// The size of a drawing, and of the room around its lines. It is about as wide as a phone, so that its labels can be read
-// there; a wide screen shows several side by side.
+// The size of a drawing, and of the room around its lines. It is about as wide as a phone, so that its labels can be
+// read there. A wide screen shows several side by side.
 const (
 	chartWidth, chartHeight          = 380.0, 190.0
 	chartLeft, chartRight, chartFoot = 62.0, 10.0, 24.0
@@ -81,8 +81,8 @@ func (c chart) bounds() (least, most point) {
 	return least, most
 }
 
-// heights returns where the numbers' axis begins and ends. Numbers that are all far from 0 do not begin at 0: what moves
-// would not be seen.
+// heights returns where the numbers' axis begins and ends. Where all numbers are far from 0 it does not begin at 0:
+// nobody would see what moves.
 func (c chart) heights(least, most float64) (from, to, step float64, text func(float64) string) {
 	if c.most > 0 && least > c.most/2 {
 		from = least

@@ -20,7 +20,7 @@ import (
 // With scripts, which a viewer asks for by the modifier sc_, it stands in a frame. What the frame may go to is
 // the word of the page around it, which is ours: a script that leads its own frame away is held by that, and the
 // top it cannot reach. All that it loads lies under scriptPrefix and a token that belongs to its registrable
-// domain: of other domains nothing is to be had there, and no other page can know the token.
+// domain: nothing of other domains is there, and no other page can know the token.
 //
 // A browser sends no cookie with what such a page loads, as the page has no origin, and no font loads for it unless
 // the server says that any page may have it. So a person sees pages without scripts under copyPrefix and a token of its

@@ -71,8 +71,8 @@ const (
 
 // Corpus reads the texts of a data directory. All methods are safe for concurrent use.
 type Corpus interface {
-	// Text returns what a version says: its number, or 0 for the last one at time at (zero: now). It returns ErrNotFound
-	// if there is none.
+	// Text returns what a version says: its number, or 0 for the last one at time at (zero: now). It returns
+	// ErrNotFound if there is none.
 	Text(ctx context.Context, url string, version uint32, at time.Time, markdown bool) (Text, error)
 	// Duplicates iterates over the groups of near-duplicate pages, the largest first.
 	Duplicates(ctx context.Context) iter.Seq2[Duplicates, error]

@@ -34,7 +34,8 @@ type Page struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextDue     *time.Time `json:"next_due"`
 	Depth       int        `json:"depth"`
-	Importance  *float64   `json:"importance,omitempty"` // what links have brought it, 1 for a seed to begin with; where the ordering asks
+	// Importance is what links have brought the page, 1 for a seed to begin with, where the ordering asks.
+	Importance *float64 `json:"importance,omitempty"`
 	// Of a page that is kept fresh: the law of its changes and how many a day are expected, what a second of its
 	// freshness is worth, and how many visits an interval it is worth at present.
 	Process       string   `json:"process,omitempty"` // poisson or quasi
@@ -108,8 +109,8 @@ type Reader interface {
 	Status() (any, error)
 	// Pages iterates over the rows of the page table that the filter lets pass.
 	Pages(Filter) iter.Seq2[Page, error]
-	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each. It looks through the rows of so
-	// many pages, 0: of all.
+	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each. It looks through the rows
+	// of so many pages, 0: of all.
 	Skipped(samples, rows int) (Skipped, error)
 	// Sites returns a part of the table of sites.
 	Sites(SiteQuery) (Sites, error)

@@ -24,7 +24,7 @@ func (p pane) Path() string { return p.path }
 // Title is what the pane is called.
 func (p pane) Title() string { return p.title }
 
-// still reports whether the pane stays as it was when it was asked for: each look at this one is a search, which counts.
+// still reports whether the pane stays as it was when it was asked for. Each look at this one is a search that counts.
 func (p pane) still() bool { return p.path == "/search" }
 
 const (

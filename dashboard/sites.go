@@ -162,8 +162,8 @@ func (s *server) sites(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// Tone says what a look at a site's state comes to, as a verdict does: "well", "wait", "ill", or "" where there is nothing
-// to do.
+// Tone says what a look at a site's state comes to, as a verdict does: "well", "wait", "ill", or "" where there is
+// nothing to do.
 func (s Site) Tone() string {
 	switch {
 	case s.Purged:

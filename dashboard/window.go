@@ -17,8 +17,8 @@ import (
 )
 
 // The window shows people what is stored and what the crawl does: panes (see pane.go), what is found by a part of its
-// URL, a page's past, and two versions side by side. Its pages are made here; its one script keeps panes as they are now
-// and hands on orders.
+// URL, a page's past, and two versions side by side. Its pages are made here. Its one script keeps panes current and
+// hands on orders.
 
 //go:embed window
 var windowFiles embed.FS

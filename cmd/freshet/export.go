@@ -158,7 +158,8 @@ func exportCommand() *cobra.Command {
 func sizeOf(names ...string) string {
 	total := int64(0)
 	for _, name := range names {
-		_ = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read is not counted
+		// What cannot be read is not counted.
+		_ = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {
 				if info, err := entry.Info(); err == nil {
 					total += info.Size()

@@ -87,8 +87,8 @@ type publisher struct {
 	texts   *corpus   // for questions about what pages say
 }
 
-// newPublisher returns the publisher of the engine that will be opened with the options, which get its bell, and its log
-// of queries.
+// newPublisher returns the publisher of the engine that will be opened with the options, and its log of queries. The
+// options get its bell.
 func newPublisher(settings feedSettings, options *node.Options) *publisher {
 	p := &publisher{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
 	p.ctx, p.stop = context.WithCancel(context.Background())

@@ -175,7 +175,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // TestInterruptTwice holds that the second signal gives up what is in flight, which stays queued, and
-// that this is no clean stop, whoever opens the directory to look or to mend.
+// that this is no clean stop, whoever opens the directory to look or to repair.
 func TestInterruptTwice(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), "data")

@@ -92,7 +92,7 @@ type reloader struct {
 // reloadable are the settings that take effect at a reload; others do at the next start.
 var reloadable = []string{"scope", "requisites", "opt-out", "seeds", "delay", "adaptive-delay", "address-delay", "max-pages", "max-depth", "pages-per-site", "retries", "retry-delay", "bandwidth", "bandwidth-out"}
 
-// reload returns what has changed, a line each. If it errs nothing has.
+// reload returns what has changed, a line each. If it returns an error, nothing has.
 func (r *reloader) reload() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

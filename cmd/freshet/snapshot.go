@@ -70,8 +70,8 @@ func (b *begun) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// takeSnapshot makes a snapshot of a data directory in the new folder to, or writes it to out as a tar file: by
-// way of the crawl that runs in it, or by itself. Only who has the directory open makes anything in it, so that
+// takeSnapshot makes a snapshot of a data directory in the new folder to, or writes it to out as a tar file:
+// through the crawl that runs in it, or by itself. Only who has the directory open makes anything in it, so that
 // nothing is left behind by a command that is killed.
 func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err error) {
 	if err := checkDirectory(data); err != nil {

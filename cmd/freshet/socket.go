@@ -45,7 +45,7 @@ func dialSocket(ctx context.Context, path string) (conn net.Conn, err error) {
 }
 
 // withShortPath calls use with a path to the socket at path that is short enough for a socket: path
-// itself, or one by way of its open directory, which is valid during the call. The directory may be as
+// itself, or one through its open directory, which is valid during the call. The directory may be as
 // deep as the file system allows, on Linux.
 func withShortPath(path string, use func(short string) error) error {
 	if len(path) <= longestSocket {

@@ -33,11 +33,11 @@ func verifyCommand() *cobra.Command {
 		defer progress.stop()
 		if *mends {
 			progress.say("repairing %s", *data)
-			if err := mend(cmd.Context(), *data, *name, func(p store.Problem) { progress.println(cmd.OutOrStdout(), "repair: "+p.String()) }); err != nil {
+			if err := repairCrawl(cmd.Context(), *data, *name, func(p store.Problem) { progress.println(cmd.OutOrStdout(), "repair: "+p.String()) }); err != nil {
 				return err
 			}
 		}
-		s, err := openToMend(cmd.Context(), *data, *name)
+		s, err := openToRepair(cmd.Context(), *data, *name)
 		if err != nil {
 			return err
 		}
@@ -60,16 +60,16 @@ func verifyCommand() *cobra.Command {
 	return cmd
 }
 
-// openToMend opens a directory for writing, so that a crash's torn tails are mended first, as the next
+// openToRepair opens a directory for writing, so that a crash's torn tails are cut first, as the next
 // crawl would.
-func openToMend(ctx context.Context, data, crawl string) (*store.Store, error) {
+func openToRepair(ctx context.Context, data, crawl string) (*store.Store, error) {
 	return atRest(ctx, data, "freshet restore --data OTHER COPY, then freshet verify --data OTHER", func() (*store.Store, error) {
 		return openStore(data, store.Options{Crawl: crawl})
 	})
 }
 
-// mend repairs a crawl and says what it did.
-func mend(ctx context.Context, data, name string, say func(store.Problem)) error {
+// repairCrawl repairs a crawl and says what it did.
+func repairCrawl(ctx context.Context, data, name string, say func(store.Problem)) error {
 	if !isDirectory(data) {
 		return checkDirectory(data)
 	}

@@ -19,7 +19,7 @@ import (
 	"freshet/clock"
 )
 
-// hostileTitle is what a page may call itself: markup, a script, marks that turn the reading round, and very much of it.
+// hostileTitle is what a page may call itself: markup, a script, marks that turn the reading round, and a megabyte.
 var hostileTitle = "</title><script>window.broken=1</script><img src=x onerror=window.broken=1>\u202e\u2066" + strings.Repeat("w", 1<<20)
 
 // endlessSite is a site whose every page leads to more, and whose home page is another each time. It counts requests.
@@ -114,8 +114,8 @@ func TestSignInInBrowser(t *testing.T) {
 }
 
 // TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a diff opens,
-// and what a page calls itself breaks nothing. No pane keeps people out by what axe calls serious. Pictures of all, wide
-// and narrow, are kept with -artifacts.
+// and what a page calls itself breaks nothing. Axe finds nothing serious in any pane. Pictures of all, wide and narrow,
+// are kept with -artifacts.
 func TestWindowInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	site, requests := endlessSite(t)

@@ -265,7 +265,7 @@ func (p *planPages) Crawls(i int, gain float64) float64 {
 	return p.curves[i].Crawls(gain / p.weights[i])
 }
 
-// weigh gives the pages other weights; a page without one weighs as much as the others in the mean.
+// weigh gives the pages other weights; a page without one weighs as much as the others on average.
 func (p *planPages) weigh(found map[string]float64) {
 	sum, known := 0.0, 0
 	for i, url := range p.urls {

@@ -355,7 +355,7 @@ func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
 	}
 }
 
-// Clicks are the weights that a log of queries gives the pages, in the mean 1.
+// Clicks are the weights that a log of queries gives the pages, on average 1.
 type Clicks struct {
 	Pages         map[string]float64 // by URL
 	Other         float64            // of a page that the log does not have
