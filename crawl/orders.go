@@ -73,23 +73,32 @@ func (s *Shard) carryOut(order Order, reply replier) error {
 
 // add adds seeds.
 func (s *Shard) add(seeds []weburl.URL, reply replier) error {
-	before := s.counts.Known
+	absent := map[weburl.URL]bool{} // before the order
+	for _, u := range seeds {
+		_, _, err := s.rows.PageOf(u)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("crawl: add %s: %w", u, err)
+		}
+		absent[u] = err != nil
+	}
 	return s.addSeeds(seeds, func() error {
-		refused := map[string]string{}
-		for _, u := range seeds {
+		told := Reply{Refused: map[string]string{}}
+		for u, absent := range absent {
 			if !s.serves(s.home(u.Site())) {
-				refused[u.String()] = Elsewhere
+				told.Refused[u.String()] = Elsewhere
 				continue
 			}
 			_, _, err := s.rows.PageOf(u)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				refused[u.String()] = s.whyRefused(u)
+				told.Refused[u.String()] = s.whyRefused(u)
 			case err != nil:
 				return fmt.Errorf("crawl: add %s: %w", u, err)
+			case absent:
+				told.Count++ // links found meanwhile are no part of the order
 			}
 		}
-		return reply(Reply{Count: s.counts.Known - before, Refused: refused})
+		return reply(told)
 	})
 }
 

@@ -87,7 +87,7 @@ func viewAlone(t *testing.T, dir string) {
 	p := start(t, "view", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0")
 	address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
 	for path, want := range map[string]string{
-		"/": "Pages known", "/page?url=" + aloneSite: "Versions", "/diff?from=1&to=2&url=" + aloneSite: "what is new",
+		"/": "Known pages", "/page?url=" + aloneSite: "Versions", "/diff?from=1&to=2&url=" + aloneSite: "what is new",
 	} {
 		b.look("http://" + address + path)
 		if text := b.text("document.body.innerText"); !strings.Contains(text, want) {

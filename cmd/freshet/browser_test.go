@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -52,6 +53,12 @@ func (b *browser) text(expression string) string {
 		b.t.Fatal(err)
 	}
 	return value
+}
+
+// press clicks on what a selector finds, in one go: a pane that is kept current may be drawn again at any moment.
+func (b *browser) press(selector string) {
+	b.t.Helper()
+	b.text(fmt.Sprintf("document.querySelector(%q).click()", selector))
 }
 
 // await waits until something holds.

@@ -75,7 +75,7 @@ var forms = map[string]form{
 	"cluster":                    {},
 	"cluster dev":                {args: "--for=3s --nodes=1 --sites=2 --pages=40 --dir=trial --port=18351"},
 	"cluster status":             {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed}, // nobody listens there
-	"cluster drain":              {args: "two --nats=nats://127.0.0.1:1", code: command.ExitFailed},
+	"cluster drain":              {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed},
 	"cluster rebalance":          {args: "--nats=nats://127.0.0.1:1", code: command.ExitFailed},
 	"crawl --refresh":            {args: "--for=500ms --data=refreshed", code: command.ExitLimit},
 	"demo":                       {args: "--sites=2 --pages=40 --for=1d --seeds= --data=demo", code: command.ExitLimit},
@@ -96,6 +96,7 @@ var forms = map[string]form{
 	"schedule":                   {args: "--tasks=tasks.csv --crawlers=1x3 --interval=1h"},
 	"search":                     {args: "page --data=searched"},
 	"search WORDS":               {args: "--data=searched"},
+	"segments take":              {code: command.ExitUsage}, // no segment has moved
 	"seen":                       {args: "--trace=real-14.u64.zst --policy=clock --size=64"},
 	"serve":                      {args: "--config=empty.yaml --data=second --for=500ms", code: command.ExitLimit},
 	"serve --nats":               {args: "--config=empty.yaml --data=node --nats=nats://127.0.0.1:1", code: command.ExitFailed},

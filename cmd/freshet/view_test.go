@@ -24,7 +24,7 @@ func TestView(t *testing.T) {
 		p := start(t, "view", data, "--listen", "127.0.0.1:0")
 		address, _, _ := strings.Cut(strings.TrimPrefix(p.awaitLine("shows"), "http://"), "/")
 		for path, want := range map[string]string{
-			"/": "Pages known", "/sites": "http://site.test", "/find?q=A.HTML": "/page?url=http%3a%2f%2fsite.test%2fa.html",
+			"/": "Known pages", "/sites": "http://site.test", "/find?q=A.HTML": "/page?url=http%3a%2f%2fsite.test%2fa.html",
 			"/page?url=http://site.test/a.html": "Versions", "/web/http://site.test/a.html": "<title>A</title>",
 		} {
 			response, err := http.Get("http://" + address + path)

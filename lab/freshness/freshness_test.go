@@ -12,7 +12,7 @@ import (
 func TestExperiment(t *testing.T) {
 	run := func() *lab.Result {
 		trial := Experiment().New()
-		if err := trial.Flags().Parse([]string{"--sites=12", "--days=24", "--policy=default,uniform"}); err != nil {
+		if err := trial.Flags().Parse([]string{"--sites=48", "--days=24", "--policy=default,uniform"}); err != nil {
 			t.Fatal(err)
 		}
 		result, err := trial.Run(t.Context(), nil)
