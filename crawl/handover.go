@@ -78,6 +78,8 @@ func (s *Shard) quiet(when func() bool, do func() error) {
 	})
 }
 
+func always() bool { return true }
+
 // giveAway hands a partition over.
 func (s *Shard) giveAway(p weburl.Partition, reply replier) error {
 	if int(p) >= len(s.tenures) || s.alone() {
@@ -90,7 +92,7 @@ func (s *Shard) giveAway(p weburl.Partition, reply replier) error {
 		}
 		s.tenures[p] = going
 		s.front.Withhold(s.lies(p), s.now)
-		s.await(func() bool { return !s.underWay(p) && !s.rescopes() }, func() error {
+		s.await(func() bool { return !s.underWay(p) }, func() error {
 			s.quiet(func() bool { return s.walks[p] == 0 }, func() error { return s.letGo(p, reply) })
 			return nil
 		})
@@ -182,7 +184,7 @@ func (s *Shard) takeOver(o Take, reply replier) error {
 			s.moved()
 			return reply(Reply{})
 		}
-		s.quiet(func() bool { return !s.rescopes() }, func() error {
+		s.quiet(always, func() error {
 			s.front.AfterStop(s.now)
 			taken := &store.Taken{Partition: p, By: s.settings.Name}
 			return s.propose([]store.Record{taken}, func() error {

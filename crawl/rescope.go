@@ -16,23 +16,44 @@ import (
 // the last run's: the links of stored pages are offered again, and pages that are outside now leave their queues. How
 // far it has come is noted, and the next run goes on from there. A directory in which no scope is noted, new or of
 // an older program, is taken to have this one.
+//
+// It takes its turn among the hand-overs. Both wait until what was offered is decided, and a hand-over holds back what
+// is offered meanwhile: if both were under way, each would wait for the other.
 type rescoping struct {
 	scope uint64             // the digest of the bounds
 	left  []weburl.Partition // to be taken through it
-	under bool               // way
+	asked int                // how many times it was begun and is not over
 }
 
 // rescopes tells whether it is not over yet.
-func (s *Shard) rescopes() bool { return s.rescope.under }
+func (s *Shard) rescopes() bool { return s.rescope.asked > 0 }
 
-// beginRescope checks whether the scope is that under which partitions were crawled last. O(pages + links) where it is
-// not, some pages at a time.
+// beginRescope checks whether the scope is that under which partitions were crawled last, after the hand-overs that
+// were begun before. O(pages + links) where it is not, some pages at a time.
 func (s *Shard) beginRescope(partitions ...weburl.Partition) {
-	s.rescope = rescoping{scope: s.finder.Bounds().Digest(), under: true}
+	s.rescope.asked++
+	s.moves.waiting = append(s.moves.waiting, func() error {
+		s.throughAll(partitions)
+		return nil
+	})
+}
+
+// rescoped ends it.
+func (s *Shard) rescoped() {
+	s.rescope.asked--
+	s.moved()
+}
+
+// throughAll takes those of some partitions through the scope that the shard still owns.
+func (s *Shard) throughAll(partitions []weburl.Partition) {
+	s.rescope.scope, s.rescope.left = s.finder.Bounds().Digest(), nil
 	s.whenFree(func() error {
 		r := &s.rescope
 		var records []store.Record
 		for _, p := range partitions {
+			if !s.owns(p) {
+				continue
+			}
 			total, err := s.rows.Counters(p)
 			if err != nil {
 				return fmt.Errorf("crawl: scope: %w", err)
@@ -46,7 +67,7 @@ func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 		}
 		return s.propose(records, func() error {
 			if len(r.left) == 0 {
-				r.under = false
+				s.rescoped()
 				return nil
 			}
 			s.rebuild(s.rescopeNext) // what a guard has refused is known to the seen test, and has no row
@@ -84,7 +105,7 @@ func (s *Shard) throughScope(p weburl.Partition, how store.Scoped) store.Record 
 func (s *Shard) rescopeNext() error {
 	r := &s.rescope
 	if len(r.left) == 0 {
-		r.under = false
+		s.rescoped()
 		return nil
 	}
 	p := r.left[0]
@@ -110,7 +131,8 @@ func (s *Shard) rescopeNext() error {
 // rescopePages takes some pages after one through the scope, and then notes how far that has come. Away are links that
 // are to be offered to other owners with theirs.
 func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away []weburl.Link) error {
-	if s.ending != "" {
+	if s.ending != "" { // the next run goes on from here
+		s.rescoped()
 		return nil
 	}
 	var records []store.Record
