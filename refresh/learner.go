@@ -331,23 +331,44 @@ func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(
 	}
 }
 
-// renewPriors makes each group's prior the mean of its pages' posteriors and of some pages of the kind that the group
-// above it has, of a site the kind that all sites have: one step of expectation and maximisation. Pages that were not
-// visited yet say nothing but the prior itself, and are left out: with them a wrong prior would last until most were.
+// renewPriors learns the priors of a site's groups by expectation and maximisation. One step at each renewal would stay
+// near the prior that all pages start from: rates differ more than a visit or two a page can tell in one step. A site
+// of a page or two takes as many steps as it has pages: more would believe each page's own visits twice.
 func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 	s.learnt = s.seen
-	sums := make([]sum, len(groups)) // of the posteriors of a group's pages, those below included
+	sums := make([]sum, len(groups))
+	for range min(steps, len(s.pages)) {
+		l.stepPriors(s, groups, sums, p)
+	}
+	total := 0.0
+	for k, v := range sums[0] {
+		l.sums[k] += v - s.sums[k]
+		total += l.sums[k]
+	}
+	s.sums = sums[0]
+	// What was never seen counts as well, a little: each rate stays possible. Without it what is left of a
+	// rate that no page has is the rounding of the sums, of either sign.
+	unseen := startingPrior()
+	for k := range l.overall {
+		l.overall[k] = float32((math.Max(0, l.sums[k]) + unseenPages*float64(unseen[k])) / (total + unseenPages))
+	}
+}
+
+// stepPriors makes each group's prior the mean of its pages' posteriors, smoothed, and of some pages of the kind that
+// the group above it has, of a site the kind that all sites have. Pages that were not visited yet say nothing but the
+// prior itself, and are left out: with them a wrong prior would last until most were. It leaves the sums of the
+// posteriors of each group's pages, those below included.
+func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
+	clear(sums)
 	for i := 0; i < len(s.pages); i++ {
-		p.did(1)
-		page := &l.pages[s.pages[i]]
-		if !page.told {
-			continue
+		if page := &l.pages[s.pages[i]]; page.told {
+			g := l.forest.among(page.folder, len(groups))
+			posterior := page.evidence.Posterior(&g.prior)
+			for k, v := range posterior {
+				sums[g.index][k] += float64(v)
+			}
 		}
-		g := l.forest.among(page.folder, len(groups))
-		posterior := page.evidence.Posterior(&g.prior)
-		for k, p := range posterior {
-			sums[g.index][k] += float64(p)
-		}
+		p.did(1) // after which there may be fewer pages
 	}
 	for i, g := range slices.Backward(groups) { // those below before those above
 		p.did(1)
@@ -363,23 +384,24 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 		if g.parent != nil {
 			above = &g.parent.prior
 		}
-		for k, v := range sums[i] {
+		for k, v := range sums[i].smoothed() {
 			g.prior[k] = float32(v + abovePages*float64(above[k]))
 		}
 		g.prior.Normalise()
 	}
-	total := 0.0
-	for k, v := range sums[0] {
-		l.sums[k] += v - s.sums[k]
-		total += l.sums[k]
+}
+
+// smoothed gives a quarter of what each rate has to either neighbour. Without it the steps end at a few rates that no
+// page is between, and pages that seem to have the slowest of them are given up (Silverman et al. 1990).
+func (s *sum) smoothed() sum {
+	var t sum
+	last := len(s) - 1
+	for k, v := range s {
+		t[k] += v / 2
+		t[max(0, k-1)] += v / 4
+		t[min(last, k+1)] += v / 4
 	}
-	s.sums = sums[0]
-	// What was never seen counts as well, a little: each rate stays possible. Without it what is left of a
-	// rate that no page has is the rounding of the sums, of either sign.
-	unseen := startingPrior()
-	for k := range l.overall {
-		l.overall[k] = float32((math.Max(0, l.sums[k]) + unseenPages*float64(unseen[k])) / (total + unseenPages))
-	}
+	return t
 }
 
 // fit learns the shared changes of a site's groups from its visits, by expectation (how much of a change
