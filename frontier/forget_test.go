@@ -105,3 +105,36 @@ func TestForget(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovedMeanwhile holds that a page whose entry leaves the stored queue while the page is handed out does not come
+// back when it is returned, neither to be asked for nor in the count.
+func TestRemovedMeanwhile(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const site = weburl.Site("http://a.test")
+	var queues MemoryQueues
+	f, err := New(Options{}, &queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.RobotsDone(site, now.Add(time.Hour), 0, now)
+	var entries []Entry
+	for i := range uint64(3) {
+		e := Entry{Key: Key{i, i}, Fingerprint: weburl.Fingerprint(i + 1)}
+		queues.Add(site, KindNew, e)
+		entries = append(entries, e)
+	}
+	f.Discovered(site, entries, now)
+	p, _, ok := f.Next(now)
+	if !ok || p.Fingerprint != entries[0].Fingerprint {
+		t.Fatalf("handed out: %+v, %t", p, ok)
+	}
+	queues.Remove(site, KindNew, p.Key)
+	f.Removed(site, KindNew, entries[0], now)
+	f.Return(p, now)
+	if n := f.Stats().QueuedNew; n != 2 {
+		t.Errorf("two pages wait, %d are counted", n)
+	}
+	if p, _, ok = f.Next(now); !ok || p.Fingerprint != entries[1].Fingerprint {
+		t.Errorf("handed out next: %+v, %t", p, ok)
+	}
+}

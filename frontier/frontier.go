@@ -123,12 +123,15 @@ func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Tim
 }
 
 // Removed tells that an entry is gone from its stored queue, as when a page is purged or moves from
-// the queue of new pages to that of due ones. Nothing happens if the page is handed out: that ends
-// with Committed.
+// the queue of new pages to that of due ones. A page that is handed out is not put back then.
 func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.sites[site]
-	if s == nil || s.isTaken(e.Fingerprint, kind) {
+	if s == nil {
+		return
+	}
+	if i := s.takenAt(e.Fingerprint, kind); i >= 0 {
+		s.taken[i].gone = true
 		return
 	}
 	f.leave(s, kind, e)

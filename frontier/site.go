@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"slices"
 	"time"
 
 	"freshet/weburl"
@@ -28,6 +29,7 @@ type site struct {
 type taken struct {
 	fingerprint weburl.Fingerprint
 	kind        Kind
+	gone        bool // it has left its stored queue meanwhile: it is not put back
 }
 
 func (s *site) window(k Kind) *window {
@@ -40,27 +42,26 @@ func (s *site) window(k Kind) *window {
 	return s.due
 }
 
-func (s *site) isTaken(fp weburl.Fingerprint, k Kind) bool {
-	for _, t := range s.taken {
-		if t.fingerprint == fp && t.kind == k {
-			return true
-		}
-	}
-	return false
+func (s *site) isTaken(fp weburl.Fingerprint, k Kind) bool { return s.takenAt(fp, k) >= 0 }
+
+// takenAt returns where among those handed out a page of a queue is, or -1.
+func (s *site) takenAt(fp weburl.Fingerprint, k Kind) int {
+	return slices.IndexFunc(s.taken, func(t taken) bool { return t.fingerprint == fp && t.kind == k })
 }
 
+// untake forgets that a page is handed out and says whether it was and is still in its stored queue.
 func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
-	for i, t := range s.taken {
-		if t.fingerprint == fp && t.kind == k {
-			last := len(s.taken) - 1
-			s.taken[i] = s.taken[last]
-			if s.taken = s.taken[:last]; last == 0 {
-				s.taken = nil
-			}
-			return true
-		}
+	i := s.takenAt(fp, k)
+	if i < 0 {
+		return false
 	}
-	return false
+	stored := !s.taken[i].gone
+	last := len(s.taken) - 1
+	s.taken[i] = s.taken[last]
+	if s.taken = s.taken[:last]; last == 0 {
+		s.taken = nil
+	}
+	return stored
 }
 
 // opens returns the first instant from then on at which a page of the site may be fetched, as far as
@@ -140,7 +141,9 @@ func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 
 // enter puts an entry just told of in its window, unless it was read or even handed out before.
 func (f *Frontier) enter(s *site, k Kind, e Entry) {
-	if !s.isTaken(e.Fingerprint, k) && s.window(k).place(e) {
+	if i := s.takenAt(e.Fingerprint, k); i >= 0 {
+		s.taken[i].gone = false
+	} else if s.window(k).place(e) {
 		f.account(s, k, 1, e.Cash)
 	}
 }
@@ -186,6 +189,6 @@ func (f *Frontier) pop(s *site, k Kind) (Entry, bool) {
 	}
 	e := w.pop()
 	f.account(s, k, -1, -e.Cash)
-	s.taken = append(s.taken, taken{e.Fingerprint, k})
+	s.taken = append(s.taken, taken{fingerprint: e.Fingerprint, kind: k})
 	return e, true
 }
