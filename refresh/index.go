@@ -22,7 +22,7 @@ type Index struct {
 	learner learner
 	ranking Ranking
 	looks   Ranking // of groups
-	plug    bool
+	rate    Estimate
 	guard   float64
 	now     float64
 	studies bool // a Study is under way
@@ -31,13 +31,13 @@ type Index struct {
 // IndexOptions says what an Index believes and values.
 type IndexOptions struct {
 	Learning
-	Plug bool    // value at the mean rate, which is the textbook's index and much worse
-	Age  float64 // worth of a day of age of a stale copy, beside 1 for the staleness itself
+	Rate Estimate // value at this rate, which is the textbook's index; nil: on average over what is believed
+	Age  float64  // worth of a day of age of a stale copy, beside 1 for the staleness itself
 }
 
 // NewIndex returns the policy without pages.
 func NewIndex(o IndexOptions) *Index {
-	x := &Index{learner: newLearner(o.Learning), plug: o.Plug, guard: o.Age / day}
+	x := &Index{learner: newLearner(o.Learning), rate: o.Rate, guard: o.Age / day}
 	x.ranking = Ranking{
 		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.pages[id].urgent()) },
 		Since:  func(id ID) float64 { return x.learner.pages[id].tried },
@@ -190,9 +190,9 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		return 0
 	}
 	g := l.forest.group(p.folder)
-	if x.plug {
+	if x.rate != nil {
 		belief := p.evidence.Posterior(&g.prior)
-		d := belief.Mean()
+		d := x.rate(&belief)
 		return p.weight * worth(d*t+claimed) / d
 	}
 	shared := claimed + l.shared(g, l.days(p.tried), l.days(at))

@@ -37,7 +37,9 @@ func TestPolicies(t *testing.T) {
 		{"plan", func() (refresh.Policy, error) {
 			return refresh.NewPlan(refresh.Means{Budget: budget, Interval: 7 * day, Ahead: 2}, learning)
 		}},
-		{"index of the mean", func() (refresh.Policy, error) { return refresh.NewIndex(refresh.IndexOptions{Plug: true}), nil }},
+		{"index of the mean", func() (refresh.Policy, error) {
+			return refresh.NewIndex(refresh.IndexOptions{Rate: (*change.Belief).Mean}), nil
+		}},
 		{"index", func() (refresh.Policy, error) { return refresh.NewIndex(refresh.IndexOptions{Learning: learning}), nil }},
 		{"shared changes of sites", func() (refresh.Policy, error) {
 			return refresh.NewIndex(refresh.IndexOptions{Learning: refresh.Learning{Shared: true}}), nil

@@ -46,7 +46,13 @@ func contenders() []contender {
 		contender{name: "proportional-geometric", make: paced(refresh.Proportional, geometric, false)},
 	)
 	return append(all,
-		contender{name: "index", make: index(refresh.IndexOptions{Plug: true})},
+		// Without signals, the policy for noisy signals of change (Busa-Fekete et al. 2025) is one of the two.
+		contender{name: "index", make: index(refresh.IndexOptions{Rate: mean})},
+		contender{name: "index-geometric", make: index(refresh.IndexOptions{Rate: geometric})},
+		contender{name: "whittle", make: func(setting) (refresh.Policy, error) { return newWhittle(), nil }},
+		contender{name: "floor-0.1", make: floored(0.1)},
+		contender{name: "floor-0.5", make: floored(0.5)},
+		contender{name: "floor-0.9", make: floored(0.9)},
 		contender{name: "oracle", make: func(s setting) (refresh.Policy, error) { return newOracle(s.world), nil }},
 		contender{name: "hindsight", make: func(s setting) (refresh.Policy, error) { return newHindsight(s.world), nil }},
 		contender{name: "bayes", make: index(refresh.IndexOptions{})},
@@ -80,6 +86,13 @@ func paced(objective refresh.Objective, estimate refresh.Estimate, draws bool) f
 
 func index(o refresh.IndexOptions) func(setting) (refresh.Policy, error) {
 	return func(setting) (refresh.Policy, error) { return refresh.NewIndex(o), nil }
+}
+
+// floored returns the default above a floor of uniform visits.
+func floored(share float64) func(setting) (refresh.Policy, error) {
+	return func(setting) (refresh.Policy, error) {
+		return newFloor(refresh.NewIndex(refresh.Default()), share), nil
+	}
 }
 
 // learning returns an index that learns so, and forgets.

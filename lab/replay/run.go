@@ -15,6 +15,7 @@ type Rules struct {
 	LastModified bool       // a visit that sees a change also says when the last one was
 	Found        bool       // a page that comes is found by a visit to another, and its first copy costs a crawl
 	Fail         float64    // the share of crawls that fail
+	Taught       bool       // until the scored part begins, every page is also visited daily, at no cost
 	Random       *rand.Rand // draws those
 }
 
@@ -63,6 +64,7 @@ func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
 		way: newWay(w)}
 	births := w.byTime(func(l Life) float64 { return l.Born })
+	taught := 0 // days
 	deaths := w.byTime(func(l Life) float64 { return l.End })
 	for k := 0; ; k++ {
 		now := (float64(k) + 0.5) / rules.Rate
@@ -78,6 +80,10 @@ func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64
 			r.leave(deaths[0].id)
 		}
 		births = r.enter(births, now)
+		if today := int(now / day); rules.Taught && today > taught && now < w.Window-w.Score {
+			taught = today
+			r.teach(now)
+		}
 		if id, ok := r.next(now); ok {
 			r.visit(id, now)
 		}
@@ -192,6 +198,15 @@ func (r *run) visit(id refresh.ID, now float64) {
 		}
 	}
 	r.policy.Visited(id, visit)
+}
+
+// teach visits every page of which there is a copy.
+func (r *run) teach(now float64) {
+	for i := range r.copies {
+		if r.copies[i].there && r.Lives[i].End > now {
+			r.visit(refresh.ID(i), now)
+		}
+	}
 }
 
 // count scores a page's copy up to a time, at which it has not been renewed yet.
