@@ -13,10 +13,16 @@ import (
 func TestTimetable(t *testing.T) {
 	with, without := Default(), Default()
 	without.Hours = false
-	noon, any := watchHours(with, t)
-	noonBefore, anyBefore := watchHours(without, t)
+	var noon, any, noonBefore, anyBefore float64
+	const seeds = 4
+	for seed := range uint64(seeds) {
+		n, a := watchHours(with, seed, t)
+		nb, ab := watchHours(without, seed, t)
+		t.Logf("seed %d: at noon %.4f, %.4f without hours; at any time %.4f, %.4f", seed, n, nb, a, ab)
+		noon, any, noonBefore, anyBefore = noon+n/seeds, any+a/seeds, noonBefore+nb/seeds, anyBefore+ab/seeds
+	}
 	t.Logf("fresh: at noon %.4f, %.4f without hours; at any time %.4f, %.4f", noon, noonBefore, any, anyBefore)
-	if noon < 0.96 || noon < noonBefore+0.02 {
+	if noon < 0.965 || noon < noonBefore+0.04 {
 		t.Errorf("pages that change at noon are fresh for %.4f of the time, %.4f without hours", noon, noonBefore)
 	}
 	if any < anyBefore-0.005 {
@@ -25,10 +31,10 @@ func TestTimetable(t *testing.T) {
 }
 
 // watchHours returns the freshness of pages of either kind over the last 40 of 120 days.
-func watchHours(o IndexOptions, t *testing.T) (noon, any float64) {
+func watchHours(o IndexOptions, seed uint64, t *testing.T) (noon, any float64) {
 	const pages, days, scored = 100, 120, 40
 	x := NewIndex(o)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(seed, 2))
 	updates := make([][]float64, pages) // to come, in days
 	seen := make([]float64, pages)
 	for i := range updates {
