@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/crawl"
+	"freshet/crawl/share"
 	"freshet/log"
 	"freshet/store"
 	"freshet/weburl"
@@ -64,6 +65,19 @@ func (n *Node) Place(p weburl.Partition) (log.Place, error) {
 
 // Pages returns how many pages each shard of the node knows.
 func (n *Node) Pages() []int64 { return n.knownPages() }
+
+// Vitals returns what the node tells the others of its work.
+func (n *Node) Vitals() share.Vitals {
+	counts, fleet := n.counts(), n.fleet.status()
+	var s Status
+	s.Pages, s.Bytes = counts.Pages, counts.Bytes
+	n.tally.fill(&s, n.opt.Clock.Now())
+	v := share.Vitals{Pages: counts.Pages, PagesS: s.RecentPagesS, Failed: counts.Failed, Fetches: fleet.Allowed}
+	if usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir); err == nil {
+		v.DiskFree = int64(usage.AvailBytes)
+	}
+	return v
+}
 
 // Has tells whether the node has a partition.
 func (n *Node) Has(p weburl.Partition) bool { return n.has(p) }

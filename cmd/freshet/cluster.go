@@ -20,6 +20,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/crawl/share"
 	"freshet/dashboard/units"
 	"freshet/log"
 	"freshet/log/jetstream"
@@ -191,8 +192,10 @@ func clusterStatusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the nodes of a cluster", Args: command.NoArgs,
-		Long: "Shows for each node whether it is alive, how many partitions it has, and how many pages they have. A node that has\n" +
-			"not been heard of for ten seconds is silent: the others declare it dead and take over its partitions.",
+		Long: "Shows for each node whether it is alive, how many partitions it has, and how many pages they have. Then follow what\n" +
+			"its run has stored, its recent pages a second, failed fetches, how many fetches it allows at the same time, and the\n" +
+			"free bytes of its disk. The last line is the sum; of the disks it has the one with the fewest free bytes. A node\n" +
+			"that has not been heard of for ten seconds is silent: the others declare it dead and take over its partitions.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(s.servers) == 0 {
@@ -218,16 +221,35 @@ func clusterStatusCommand() *cobra.Command {
 	return cmd
 }
 
+// printNodes prints a line for each node and, under those of several, what the nodes that have not ended come to
+// together. The line of an ended node has what it said last.
 func printNodes(out io.Writer, nodes []cluster.Member) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tlast heard of\tversion")
+	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tstored\tpages/s\tfailed\tfetches\tdisk free\tlast heard of\tversion")
+	line := func(name, state string, partitions int, known int64, v share.Vitals, heard, version string) {
+		disk := "unknown"
+		if v.DiskFree > 0 {
+			disk = units.Bytes(v.DiskFree)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.1f\t%s\t%d\t%s\t%s\t%s\n", name, state, partitions, units.Count(known),
+			units.Count(v.Pages), v.PagesS, units.Count(v.Failed), v.Fetches, disk, heard, version)
+	}
+	var all share.Vitals
+	alive, partitions, known := 0, 0, int64(0)
 	for _, n := range nodes {
 		pages := int64(0)
-		for _, known := range n.Known {
-			pages += known
+		for _, some := range n.Known {
+			pages += some
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s ago\t%s\n", n.Node, n.Health, len(n.Partitions), units.Count(pages),
-			command.ShortDuration(time.Duration(n.Age*1e9).Round(time.Second)), n.Version)
+		line(n.Node, n.Health, len(n.Partitions), pages, n.Vitals,
+			command.ShortDuration(time.Duration(n.Age*1e9).Round(time.Second))+" ago", n.Version)
+		if n.Health != "ended" {
+			all = all.And(n.Vitals)
+			alive, partitions, known = alive+1, partitions+len(n.Partitions), known+pages
+		}
+	}
+	if alive > 1 {
+		line("all", "", partitions, known, all, "", "")
 	}
 	return w.Flush()
 }

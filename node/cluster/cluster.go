@@ -37,6 +37,8 @@ type Node interface {
 	Receive(crawl.Receipt)
 	// Pages returns how many pages each shard of the node knows.
 	Pages() []int64
+	// Vitals returns what the node tells the others of its work.
+	Vitals() share.Vitals
 	// Obey carries out an order. It returns crawl.ErrElsewhere where the node does not have what the order is about.
 	Obey(crawl.Order) (crawl.Reply, error)
 	// Total and MostPages return what the whole crawl may use, as far as the node's settings say it; zero: there is no
@@ -132,6 +134,7 @@ type Cluster struct {
 	mu      sync.Mutex
 	members *members
 	pages   []int64
+	vitals  share.Vitals
 	pause   knownPause
 
 	sharing sharing

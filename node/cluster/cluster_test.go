@@ -680,6 +680,7 @@ func (w *world) pauseAll(by *simulated, paused bool) {
 func (n *simulated) Arrive(crawl.Parcel)   {}
 func (n *simulated) Receive(crawl.Receipt) {}
 func (n *simulated) Pages() []int64        { return []int64{1} }
+func (n *simulated) Vitals() share.Vitals  { return share.Vitals{Pages: 1, Fetches: 4} }
 
 // end stops a node: in order, or as a crash does.
 func (n *simulated) end(orderly bool) {

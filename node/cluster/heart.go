@@ -27,6 +27,7 @@ func (c *Cluster) renew(ctx context.Context) error {
 	if !s.Ended {
 		c.mu.Lock()
 		s.Partitions, s.Known, s.Obeyed = c.members.partitions(), c.pages, c.pause.obeyed
+		s.Vitals = c.vitals
 		c.mu.Unlock()
 	} else {
 		s.Partitions, s.Known = nil, nil
@@ -52,10 +53,10 @@ func (c *Cluster) lose(err error) {
 	c.end()
 }
 
-// count takes note of how many pages the node knows.
+// count takes note of how many pages the node knows, and of what it tells of its work.
 func (c *Cluster) count() {
-	pages := c.node.Pages()
+	pages, vitals := c.node.Pages(), c.node.Vitals()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pages = pages
+	c.pages, c.vitals = pages, vitals
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet/crawl/share"
 	"freshet/weburl"
 )
 
@@ -20,6 +21,7 @@ type State struct {
 	Partitions []weburl.Partition `json:"partitions"`
 	Known      []int64            `json:"known"`            // pages that each of its shards knows
 	Obeyed     uint64             `json:"obeyed,omitempty"` // the last entry about a pause that it has obeyed
+	Vitals     share.Vitals       `json:"vitals"`
 }
 
 // Seen is the last entry of another node, and since when it is known here that it is the last.

@@ -41,6 +41,7 @@ func (p *planner) Give(context.Context, weburl.Partition) error  { return nil }
 func (p *planner) Arrive(crawl.Parcel)                           {}
 func (p *planner) Receive(crawl.Receipt)                         {}
 func (p *planner) Pages() []int64                                { return nil }
+func (p *planner) Vitals() share.Vitals                          { return share.Vitals{} }
 func (p *planner) Obey(crawl.Order) (crawl.Reply, error)         { return crawl.Reply{}, errors.New("a test") }
 func (p *planner) Total() share.Total                            { return p.total }
 func (p *planner) MostPages() int64                              { return 0 }
