@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"freshet/crawl"
 	"freshet/crawl/share"
 	"freshet/log"
 	"freshet/store"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
@@ -92,6 +94,36 @@ func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
 		n.tell(crawl.Widen{Seeds: seeds})
 	}
 	signal(n.keeper.purge)
+	return nil
+}
+
+// Snapshot writes a partition with its captures as it is now, and returns the place of its log that this stands for.
+func (n *Node) Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
+	return transfer.SnapshotPartition(n.store, p, cluster, w)
+}
+
+// CheckSnapshot reads what Snapshot has written, and stores nothing.
+func (n *Node) CheckSnapshot(r io.Reader) (p weburl.Partition, cluster string, at log.Place, err error) {
+	return transfer.CheckPartition(r, n.store.Partitions())
+}
+
+// Load takes in what Snapshot has written of a partition of which there is nothing here.
+func (n *Node) Load(p weburl.Partition, r io.Reader) error {
+	if _, err := transfer.ImportPartition(n.store, r); err != nil {
+		return fmt.Errorf("crawl: load partition %d: %w", p, err)
+	}
+	var seeds []weburl.URL
+	for page, err := range n.store.Pages(p) {
+		if err != nil {
+			return fmt.Errorf("crawl: load partition %d: %w", p, err)
+		}
+		if page.Seed {
+			seeds = append(seeds, page.URL)
+		}
+	}
+	if len(seeds) > 0 {
+		n.tell(crawl.Widen{Seeds: seeds})
+	}
 	return nil
 }
 

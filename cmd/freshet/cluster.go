@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,18 +27,21 @@ import (
 	"freshet/log/jetstream"
 	"freshet/node"
 	"freshet/node/cluster"
+	"freshet/objects"
 	"freshet/store"
 )
 
 // clusterSettings say which cluster a node is of.
 type clusterSettings struct {
-	servers  []string // of NATS
-	name     string
-	node     string
-	replicas int
-	monitors []string // of the servers
-	creds    string
-	ca       string
+	servers       []string // of NATS
+	name          string
+	node          string
+	replicas      int
+	monitors      []string // of the servers
+	snapshots     string   // where those of partitions are
+	snapshotEvery command.Duration
+	creds         string
+	ca            string
 }
 
 // declareServers declares where a cluster is found.
@@ -52,6 +56,10 @@ func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.declareServers(flags)
 	flags.StringVar(&s.node, "node", "", "name of this node in the cluster; empty: the host name of the machine")
 	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the --nats servers, such as http://a:8222,http://b:8222; the node starts only if all of them sync what they acknowledge; empty: they are not asked")
+	flags.StringVar(&s.snapshots, "partition-snapshots", "", "where this node keeps snapshots of its partitions, for nodes that have lost their disk: s3://BUCKET/PREFIX or a folder that all nodes see; empty: nowhere")
+	s.snapshotEvery = command.Duration(6 * time.Hour)
+	flags.Var(&s.snapshotEvery, "partition-snapshots-every", "how often a node takes a snapshot of each of its partitions")
+	check(flags, validSegments, "partition-snapshots")
 	flags.IntVar(&s.replicas, "nats-replicas", 3, "how many --nats servers keep each record: 1, 3 or 5")
 }
 
@@ -114,13 +122,17 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if err != nil {
 		return nil, err
 	}
+	snapshots, err := s.openSnapshots(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
 	part, err := s.part(ctx, conn, cluster.Options{
 		Cluster: s.name, Node: s.node, Instance: instance, Version: version(), Partitions: o.Partitions,
-		Replicas: s.replicas, Clock: clock.Real(), Logger: o.Logger,
+		Replicas: s.replicas, Clock: clock.Real(), Logger: o.Logger, Snapshots: snapshots,
 	})
 	if err != nil {
 		conn.Close()
@@ -128,6 +140,27 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	}
 	o.Cluster = part
 	return &membership{conn, part}, nil
+}
+
+// openSnapshots returns where snapshots of partitions are kept; nil: nowhere.
+func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error) {
+	if s.snapshots == "" {
+		return nil, nil
+	}
+	if s.snapshotEvery <= 0 {
+		return nil, command.Usage(fmt.Errorf("--partition-snapshots-every %s: want a time above 0, such as 6h", time.Duration(s.snapshotEvery)))
+	}
+	at, err := addressOf(data, s.snapshots)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := objects.Open(vfs.Default, at)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster.Snapshots{
+		Store: kept, Every: time.Duration(s.snapshotEvery), FS: vfs.Default, File: filepath.Join(data, "partition.snapshot"),
+	}, nil
 }
 
 // part returns a node's part in the cluster that a connection leads to.

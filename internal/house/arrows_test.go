@@ -31,7 +31,7 @@ var rooms = map[string]string{
 
 	"store/retain":   "weburl store store/warc store/internal/format store/internal/database",
 	"store/repair":   "weburl store store/warc store/retain store/internal/format store/internal/database",
-	"store/transfer": "weburl store store/warc store/segments store/internal/format store/internal/database",
+	"store/transfer": "weburl log store store/warc store/segments store/internal/format store/internal/database",
 	"store/segments": "clock objects store/warc store/internal/format",
 
 	"frontier":     "weburl",
@@ -47,7 +47,7 @@ var rooms = map[string]string{
 	"weights":      "",
 	"feed":         "weburl store clock",
 	"crawl":        "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh crawl/share",
-	"node":         "weburl clock memory log store store/retain store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
+	"node":         "weburl clock memory log store store/retain store/transfer store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
 	"crawl/robots": "weburl consent", // what robots.txt asks is decided without a clock
 	// it asks through interfaces of its own, and is told the time
 	"crawl/explain": "weburl store frontier crawl/robots",
@@ -62,7 +62,7 @@ var rooms = map[string]string{
 	"log":             "weburl",
 	"log/jetstream":   "weburl clock log",
 	// nodes agree on one threshold
-	"node/cluster": "weburl clock log store crawl crawl/discovery crawl/share allocate refresh",
+	"node/cluster": "weburl clock log objects store crawl crawl/discovery crawl/share allocate refresh",
 
 	// what is new is decided by verdicts and rows that it is given
 	"crawl/discovery": "weburl frontier seen store crawl/robots",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
 	"sync"
@@ -28,6 +29,12 @@ type Node interface {
 	Place(weburl.Partition) (log.Place, error)
 	// Follow applies what others have appended to the log of a partition that the node does not have.
 	Follow(weburl.Partition, ...store.Group) error
+	// Snapshot writes a partition as it is now, with the name of its cluster, and returns the place of its log that
+	// this stands for. CheckSnapshot reads what it has written. Load takes it in for a partition of which the node has
+	// nothing; after an error it still has nothing.
+	Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error)
+	CheckSnapshot(io.Reader) (p weburl.Partition, cluster string, at log.Place, err error)
+	Load(weburl.Partition, io.Reader) error
 	// Take begins to crawl a partition whose log has been applied to its end; Give stops that.
 	// When the context ends they wait no longer.
 	Take(context.Context, weburl.Partition) error
@@ -67,6 +74,8 @@ type Options struct {
 	Alone  bool          // follow the partitions of other nodes only when they are to be taken
 	Logger *slog.Logger
 	Clock  *clock.Clock
+
+	Snapshots *Snapshots // nil: none are taken, and none are loaded
 }
 
 const defaultLease = 10 * time.Second
@@ -127,6 +136,8 @@ type Cluster struct {
 	stay  context.CancelFunc
 	moves sync.WaitGroup
 
+	loaded map[weburl.Partition]bool // a snapshot was looked for: the mover's
+
 	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
 
 	valid atomic.Int64 // until when the lease is good, by the clock, in unix nanoseconds
@@ -182,6 +193,12 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.check) })
+	if c.options.Snapshots != nil {
+		c.work.Go(func() {
+			_ = c.options.Clock.Sleep(c.life, c.options.Snapshots.Every)
+			c.every(c.life, c.options.Snapshots.Every, c.saveAll)
+		})
+	}
 	moving, c.stay = context.WithCancel(moving)
 	context.AfterFunc(c.life, c.stay)
 	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -23,6 +25,7 @@ import (
 	"freshet/crawl"
 	"freshet/crawl/share"
 	"freshet/log"
+	"freshet/objects"
 	"freshet/refresh"
 	"freshet/store"
 	"freshet/weburl"
@@ -60,11 +63,18 @@ type world struct {
 	paused  bool                       // the whole crawl is, for all that nodes were told
 	most    int                        // pages that all nodes together may store
 	stored  int
+	objects objects.Store
+	loads   int // snapshots that nodes have loaded
 }
 
 func newWorld(t *testing.T, seed uint64, plant string) *world {
+	bucket, err := objects.Open(vfs.NewMem(), "objects")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &world{
-		t: t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
+		objects: bucket,
+		t:       t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
 		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
 	}
@@ -412,6 +422,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
 		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: lease,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
+		Snapshots: &Snapshots{Store: w.objects, Every: time.Minute, FS: vfs.NewMem(), File: "snapshot"},
 	})
 	if err != nil { // it is cut off, or its answers are lost: somebody starts it again
 		return nil
@@ -472,6 +483,40 @@ func (n *simulated) Place(p weburl.Partition) (log.Place, error) {
 	n.own <- struct{}{}
 	defer n.free()
 	return n.places[p], nil
+}
+
+// saved is a snapshot.
+type saved struct {
+	Partition weburl.Partition
+	Cluster   string
+	Place     log.Place
+	Read      int
+}
+
+func (n *simulated) Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
+	n.own <- struct{}{}
+	defer n.free()
+	return n.places[p], json.NewEncoder(w).Encode(saved{p, cluster, n.places[p], n.read[p]})
+}
+
+func (n *simulated) CheckSnapshot(r io.Reader) (weburl.Partition, string, log.Place, error) {
+	var s saved
+	err := json.NewDecoder(r).Decode(&s)
+	return s.Partition, s.Cluster, s.Place, err
+}
+
+func (n *simulated) Load(p weburl.Partition, r io.Reader) error {
+	var s saved
+	if err := json.NewDecoder(r).Decode(&s); err != nil {
+		return err
+	}
+	n.own <- struct{}{}
+	defer n.free()
+	n.places[p], n.read[p] = s.Place, s.Read
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.loads++
+	return nil
 }
 
 func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
@@ -702,18 +747,22 @@ func (n *simulated) end(orderly bool) {
 // started again, and leave in order. No partition is ever crawled by two, who takes one has all that was acknowledged,
 // and in the end, when all is well, each partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
-	moved, obeyed := 0, 0
+	moved, obeyed, loads := 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			w := simulate(t, seed, "")
 			moved += w.moved
 			obeyed += w.obeyed
+			loads += w.loads
 		})
 		if t.Failed() {
 			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seed %d -cluster.seeds 1", seed)
 		}
 	}
-	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out", *seeds, moved, obeyed)
+	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out, %d snapshots loaded", *seeds, moved, obeyed, loads)
+	if loads == 0 {
+		t.Error("no snapshot was loaded")
+	}
 }
 
 // TestStepIsDecidedByAnEntry has another node take a partition between a node's decision to take it and its doing so.

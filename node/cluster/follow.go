@@ -10,7 +10,7 @@ import (
 
 // follow applies what the log of another node's partition has that is new.
 func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
-	f, err := c.reader(p)
+	f, err := c.reader(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,14 @@ type reader struct {
 	applied int // bytes of groups that have been applied
 }
 
-func (c *Cluster) reader(p weburl.Partition) (*reader, error) {
+// reader returns a reader of what the node does not have of a partition. If it has nothing, it loads a snapshot first.
+func (c *Cluster) reader(ctx context.Context, p weburl.Partition) (*reader, error) {
 	from, err := c.node.Place(p)
+	if err == nil && from == (log.Place{}) && c.options.Snapshots != nil && !c.loaded[p] {
+		c.load(ctx, p)
+		c.loaded[p] = true
+		from, err = c.node.Place(p)
+	}
 	return &reader{node: c.node, p: p, from: from}, err
 }
 

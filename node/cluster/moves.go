@@ -97,7 +97,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 			c.unlisten(p)
 		}
 	}()
-	f, err := c.reader(p)
+	f, err := c.reader(ctx, p)
 	if err != nil {
 		return err
 	}

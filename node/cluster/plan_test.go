@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -36,16 +37,23 @@ type planner struct {
 
 func (p *planner) Place(weburl.Partition) (log.Place, error)     { return log.Place{}, nil }
 func (p *planner) Follow(weburl.Partition, ...store.Group) error { return nil }
-func (p *planner) Take(context.Context, weburl.Partition) error  { return nil }
-func (p *planner) Give(context.Context, weburl.Partition) error  { return nil }
-func (p *planner) Arrive(crawl.Parcel)                           {}
-func (p *planner) Receive(crawl.Receipt)                         {}
-func (p *planner) Pages() []int64                                { return nil }
-func (p *planner) Vitals() share.Vitals                          { return share.Vitals{} }
-func (p *planner) Obey(crawl.Order) (crawl.Reply, error)         { return crawl.Reply{}, errors.New("a test") }
-func (p *planner) Total() share.Total                            { return p.total }
-func (p *planner) MostPages() int64                              { return 0 }
-func (p *planner) Report() share.Report                          { return share.Report{Wants: p.wants} }
+func (p *planner) Load(weburl.Partition, io.Reader) error        { return errors.New("a test") }
+func (p *planner) Snapshot(weburl.Partition, string, io.Writer) (log.Place, error) {
+	return log.Place{}, errors.New("a test")
+}
+func (p *planner) CheckSnapshot(io.Reader) (weburl.Partition, string, log.Place, error) {
+	return 0, "", log.Place{}, errors.New("a test")
+}
+func (p *planner) Take(context.Context, weburl.Partition) error { return nil }
+func (p *planner) Give(context.Context, weburl.Partition) error { return nil }
+func (p *planner) Arrive(crawl.Parcel)                          {}
+func (p *planner) Receive(crawl.Receipt)                        {}
+func (p *planner) Pages() []int64                               { return nil }
+func (p *planner) Vitals() share.Vitals                         { return share.Vitals{} }
+func (p *planner) Obey(crawl.Order) (crawl.Reply, error)        { return crawl.Reply{}, errors.New("a test") }
+func (p *planner) Total() share.Total                           { return p.total }
+func (p *planner) MostPages() int64                             { return 0 }
+func (p *planner) Report() share.Report                         { return share.Report{Wants: p.wants} }
 func (p *planner) Bid(float64) refresh.Bid {
 	return func(threshold float64) allocate.Demand { return allocate.DemandOf(p.pages, threshold) }
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"freshet/log"
 	"freshet/store"
 	"freshet/store/internal/database"
 	"freshet/store/internal/format"
@@ -20,20 +21,35 @@ import (
 // stream for ImportPartition. Captures are found by reading every WARC file once: those of the
 // partition's URLs are copied, as compressed members. Writing may go on meanwhile.
 func ExportPartition(s *store.Store, p weburl.Partition, w io.Writer) error {
+	_, err := SnapshotPartition(s, p, "", w)
+	return err
+}
+
+// SnapshotPartition is ExportPartition for a partition of a cluster, whose name the stream has. It returns the place in
+// the cluster's log that the stream stands for.
+func SnapshotPartition(s *store.Store, p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
 	in := s.Inside()
 	if int(p) >= in.Partitions() {
-		return fmt.Errorf("store: export: partition %d: want one below %d", p, in.Partitions())
+		return log.Place{}, fmt.Errorf("store: export: partition %d: want one below %d", p, in.Partitions())
 	}
 	defer in.HoldFiles()()
 	snapshot := in.DB.NewSnapshot()
-	err := export(in, snapshot, p, w)
-	return errors.Join(err, snapshot.Close())
+	var counters store.Counters
+	err := format.Read(snapshot, in.Keys.AppendKind(nil, p, format.KeyCounters), &counters)
+	if errors.Is(err, format.ErrNotFound) {
+		err = nil
+	}
+	if err == nil {
+		err = export(in, snapshot, w, streamHeader{store.Format, in.Crawl, in.Partitions(), p, cluster, counters.Place})
+	}
+	return counters.Place, errors.Join(err, snapshot.Close())
 }
 
-func export(in store.Inside, db pebble.Reader, p weburl.Partition, w io.Writer) error {
+func export(in store.Inside, db pebble.Reader, w io.Writer, h streamHeader) error {
+	p := h.Partition
 	out := newFrameWriter(w)
 	out.write([]byte(streamMagic))
-	out.frame(frameHeader, format.AppendValue(nil, streamHeader{store.Format, in.Crawl, in.Partitions(), p}))
+	out.frame(frameHeader, format.AppendValue(nil, h))
 	if err := exportCaptures(in, p, out); err != nil {
 		return err
 	}

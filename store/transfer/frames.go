@@ -8,6 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"freshet/log"
 	"freshet/store"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -32,6 +33,8 @@ type streamHeader struct {
 	Crawl      string           `cbor:"2,keyasint"`
 	Partitions int              `cbor:"3,keyasint"`
 	Partition  weburl.Partition `cbor:"4,keyasint"`
+	Cluster    string           `cbor:"5,keyasint,omitempty"` // whose log Place is of
+	Place      log.Place        `cbor:"6,keyasint,omitzero"`  // how far the log has been applied
 }
 
 // frameWriter writes frames and hashes them. The first error is kept.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"freshet/log"
 	"freshet/store"
 	"freshet/store/internal/format"
 	"freshet/store/warc"
@@ -22,16 +23,43 @@ func ImportPartition(s *store.Store, r io.Reader) (p weburl.Partition, err error
 	if err != nil {
 		return 0, err
 	}
-	intake, err := s.Inside().BeginIntake(header.Partition)
+	to, err := s.Inside().BeginIntake(header.Partition)
 	if err != nil {
 		return 0, err
 	}
-	i := importer{intake, map[warc.Pointer]warc.Pointer{}}
+	i := importer{to, map[warc.Pointer]warc.Pointer{}}
 	if err := i.take(in); err != nil {
-		return 0, intake.Drop(err)
+		return 0, to.Drop(err)
 	}
-	return header.Partition, intake.End()
+	return header.Partition, to.End()
 }
+
+// CheckPartition reads a stream as ImportPartition does, and stores nothing. It returns what the stream is of: the
+// partition, the cluster, and the place in the cluster's log.
+func CheckPartition(r io.Reader, partitions int) (p weburl.Partition, cluster string, at log.Place, err error) {
+	in := newFrameReader(r)
+	h, err := readHeader(in, partitions)
+	if err != nil {
+		return 0, "", log.Place{}, err
+	}
+	i := importer{nowhere{}, map[warc.Pointer]warc.Pointer{}}
+	return h.Partition, h.Cluster, h.Place, i.take(in)
+}
+
+// intake takes what is read of a stream.
+type intake interface {
+	Capture(member []byte) (warc.Pointer, error)
+	Row(rest, value []byte) error
+}
+
+// nowhere is an intake that stores nothing.
+type nowhere struct{}
+
+// Capture implements intake.
+func (nowhere) Capture([]byte) (warc.Pointer, error) { return warc.Pointer{}, nil }
+
+// Row implements intake.
+func (nowhere) Row(_, _ []byte) error { return nil }
 
 func readHeader(in *frameReader, partitions int) (h streamHeader, err error) {
 	if err := in.magic(); err != nil {
@@ -60,7 +88,7 @@ func readHeader(in *frameReader, partitions int) (h streamHeader, err error) {
 
 // importer takes in one partition.
 type importer struct {
-	*store.Intake
+	intake
 	moved map[warc.Pointer]warc.Pointer // captures, from where to where
 }
 
