@@ -83,17 +83,26 @@ func TestRemembersFailing(t *testing.T) {
 	}
 }
 
-// TestRemembersSteps holds that visits after the clock was set back teach nothing after a restart either, until they
-// are later than those before.
+// TestRemembersSteps holds that visits made before the clock was set back teach nothing if they lie ahead of later ones,
+// whenever the crawl starts again: as at the start after the step, when they lay ahead of the time.
 func TestRemembersSteps(t *testing.T) {
 	visits := []store.Visit{
-		{At: 100, Complete: true, Changed: true}, {At: 40, Complete: true}, {At: 90, Complete: true, Changed: true},
-		{At: 110, Complete: true}, {At: 105, Complete: true, Changed: true}, {At: 120, Complete: true, Changed: true},
+		{At: 30, Complete: true}, {At: 100, Complete: true, Changed: true}, {At: 40, Complete: true},
+		{At: 90, Complete: true, Changed: true}, {At: 110, Complete: true}, {At: 105, Complete: true, Changed: true},
 	}
-	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
-	want := []refresh.Outcome{refresh.Changed, refresh.Unchanged, refresh.Changed} // of 100, 110 and 120
-	if got := outcomes(told); !slices.Equal(got, want) {
-		t.Errorf("told %v, want %v", got, want)
+	for _, test := range []struct {
+		made int // visits made so far
+		now  int64
+		want []refresh.Outcome
+	}{
+		{2, 35, []refresh.Outcome{refresh.Unchanged}},
+		{3, 50, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged}},
+		{6, 1000, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged, refresh.Changed, refresh.Changed}}, // 30, 40, 90, 105
+	} {
+		told := appendRemembered(nil, 0, &store.Page{}, visits[:test.made], len(visits), test.now)
+		if got := outcomes(told); !slices.Equal(got, test.want) {
+			t.Errorf("at %d, after %d visits: told %v, want %v", test.now, test.made, got, test.want)
+		}
 	}
 }
 
@@ -114,14 +123,18 @@ func TestRemembersAnew(t *testing.T) {
 	}
 }
 
-// TestRemembersVisitsAhead holds that visits by a clock that is ahead of this node's count as one of now: a page is not
-// left alone until the other clock's time has come.
+// TestRemembersVisitsAhead holds that a page is not left alone until another clock's time has come: a visit by a clock
+// that is ahead of this node's teaches nothing, and if there is no other it counts as one of now.
 func TestRemembersVisitsAhead(t *testing.T) {
 	visits := []store.Visit{
 		{At: 100e9, Complete: true, Changed: true}, {At: 300e9, Complete: true, Changed: true}, {At: 400e9, Complete: true},
 	}
 	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 200e9)
-	if len(told) != 2 || told[1].at != 200 || told[1].outcome != refresh.Changed {
+	if len(told) != 1 || told[0].at != 100 {
+		t.Errorf("told %+v", told)
+	}
+	told = appendRemembered(nil, 0, &store.Page{}, visits[1:], len(visits), 200e9)
+	if len(told) != 1 || told[0].at != 200 || told[0].outcome != refresh.Unchanged {
 		t.Errorf("told %+v", told)
 	}
 	told = appendRemembered(nil, 0, &store.Page{LastChanged: 300e9}, nil, 1, 200e9)

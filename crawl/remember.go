@@ -192,24 +192,24 @@ func (f *fresh) goOn() {
 }
 
 // appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
-// when the copy was fresh. Where none of them did, a visit before them is told in its place. After the clock was set
-// back nothing is learned from a page's visits until they are later than those before: so they are left out. A visit
-// that lies ahead, by the clock of the last owner of the partition, counts as one of now: else the page would rest
-// until then. A page that was gone starts again.
+// when the copy was fresh. Where none of them did, a visit before them is told in its place. A visit that lies ahead
+// is left out: the clock was set back since, or the partition's last owner had another clock. A page that was gone
+// starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
 	cut := max(0, len(visits)-most)
+	ahead := liesAhead(visits, now)
 	latest := int64(math.MinInt64)
-	if !slices.ContainsFunc(visits[cut:], isComplete) {
+	if !anyWhole(visits[cut:], ahead[cut:]) {
 		at := cmp.Or(row.Folded.Last, row.LastChanged)
-		if i := lastComplete(visits[:cut]); i >= 0 {
+		if i := lastComplete(visits); i >= 0 {
 			at = visits[i].At
 		}
-		at = min(at, now)
-		latest = at
-		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, outcome: refresh.Unchanged})
+		latest = min(at, now)
+		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, latest)), page: page, outcome: refresh.Unchanged})
 	}
 	begin, missing := len(dst), 0
-	for _, v := range visits[cut:] {
+	for i := cut; i < len(visits); i++ {
+		v := &visits[i]
 		switch {
 		case v.Complete:
 			missing = 0
@@ -218,14 +218,13 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 				dst, latest = dst[:begin], math.MinInt64
 			}
 		}
-		at := min(v.At, now)
-		if at <= latest {
+		if ahead[i] || v.At <= latest {
 			continue
 		}
 		if v.Complete {
-			latest = at
+			latest = v.At
 		}
-		told := remembered{at: keepfresh.Seconds(time.Unix(0, at)), page: page, claimed: refresh.Source(v.Claimed)}
+		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page, claimed: refresh.Source(v.Claimed)}
 		switch {
 		case v.Complete && v.Changed:
 			told.outcome = refresh.Changed
@@ -237,7 +236,25 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 	return dst
 }
 
-func isComplete(v store.Visit) bool { return v.Complete }
+// liesAhead tells of each visit whether it is later than now or than one that was made after it.
+func liesAhead(visits []store.Visit, now int64) []bool {
+	ahead := make([]bool, len(visits))
+	for i, v := range slices.Backward(visits) {
+		ahead[i] = v.At > now
+		now = min(now, v.At)
+	}
+	return ahead
+}
+
+// anyWhole tells whether one of the visits, but for those ahead, saw the page whole.
+func anyWhole(visits []store.Visit, ahead []bool) bool {
+	for i, v := range visits {
+		if v.Complete && !ahead[i] {
+			return true
+		}
+	}
+	return false
+}
 
 // lastComplete returns the place of the last visit that saw the page whole, -1 if none did.
 func lastComplete(visits []store.Visit) int {
