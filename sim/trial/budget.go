@@ -12,11 +12,14 @@ type budgetFrom struct {
 	budget int64
 }
 
-// request is one for a page.
+// request is one for a page, made or tried: the budget pays for both.
 type request struct {
 	at   time.Duration
 	site weburl.Site
 }
+
+// paid notes a request for a page of a site.
+func (w *watch) paid(site weburl.Site) { w.requests = append(w.requests, request{w.t.now, site}) }
 
 // spend checks the budget.
 func (w *watch) spend() {

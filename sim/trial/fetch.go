@@ -88,6 +88,9 @@ func (n *node) request(e *errand) {
 		took = time.Second
 	}
 	e.unheard = e.KeepAlive && e.failed == "" && n.draw("unheard", int(e.Turn)) < 0.05
+	if !e.Robots {
+		n.watch.paid(site)
+	}
 	if e.heard() {
 		n.watch.started(n, e)
 	}

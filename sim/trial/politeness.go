@@ -39,7 +39,6 @@ func (w *watch) started(n *node, e *errand) {
 	if !e.Robots {
 		w.t.result.Visits++
 		w.asked[site] = w.t.now
-		w.requests = append(w.requests, request{w.t.now, site})
 	}
 	if h.busy > 0 {
 		w.fail("politeness", "%s is asked for while %s is busy", e.URL, site.Host())
