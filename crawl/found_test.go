@@ -83,8 +83,8 @@ func TestRemembersFailing(t *testing.T) {
 	}
 }
 
-// TestRemembersSteps holds that visits made before the clock was set back teach nothing if they lie ahead of later ones,
-// whenever the crawl starts again: as at the start after the step, when they lay ahead of the time.
+// TestRemembersSteps holds that visits made before the clock was set back teach nothing if they lie ahead of later
+// ones, whenever the crawl starts again: as at the start after the step, when they lay ahead of the time.
 func TestRemembersSteps(t *testing.T) {
 	visits := []store.Visit{
 		{At: 30, Complete: true}, {At: 100, Complete: true, Changed: true}, {At: 40, Complete: true},
@@ -97,7 +97,8 @@ func TestRemembersSteps(t *testing.T) {
 	}{
 		{2, 35, []refresh.Outcome{refresh.Unchanged}},
 		{3, 50, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged}},
-		{6, 1000, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged, refresh.Changed, refresh.Changed}}, // 30, 40, 90, 105
+		// of 30, 40, 90 and 105
+		{6, 1000, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged, refresh.Changed, refresh.Changed}},
 	} {
 		told := appendRemembered(nil, 0, &store.Page{}, visits[:test.made], len(visits), test.now)
 		if got := outcomes(told); !slices.Equal(got, test.want) {
