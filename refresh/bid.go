@@ -40,10 +40,10 @@ func (p *Plan) Bid(now, horizon float64, most int) Bid {
 	limits := map[int32]int{}
 	for i := 0; i < len(p.learner.pages); i += int(step) {
 		s := &p.learner.pages[i]
-		if !s.known || s.out {
+		if !s.marks.has(there) || s.marks.has(out) {
 			continue
 		}
-		c.add(ID(i), p.curve(ID(i), now), s.weight, p.limitIn(&c, limits, ID(i), float64(step)))
+		c.add(ID(i), p.curve(ID(i), now), float64(s.weight), p.limitIn(&c, limits, ID(i), float64(step)))
 	}
 	var problem allocate.Problem = &c
 	if len(c.limits) > 0 {

@@ -61,10 +61,10 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 	if p := l.trust[l.claimant(s, source)].Precision(); p >= leastPrecision {
 		changes = float32(-math.Log1p(-p))
 	}
-	if s.source != 0 && changes <= s.claimed {
+	if s.source != 0 && changes <= l.claims[id] {
 		return false
 	}
-	s.claimed, s.source = changes, source
+	l.claims[id], s.source = changes, source
 	return changes > 0
 }
 
@@ -74,7 +74,8 @@ func (l *learner) claimant(s *state, source Source) claimant {
 
 // judge closes a page's claim by what a visit saw, expected being the changes that were to be expected
 // without the claim, and returns those that it added; 0 if there was none.
-func (l *learner) judge(s *state, expected float64, changed bool) (claimed float64) {
+func (l *learner) judge(id ID, expected float64, changed bool) (claimed float64) {
+	s := &l.pages[id]
 	if s.source == 0 {
 		return 0
 	}
@@ -90,16 +91,17 @@ func (l *learner) judge(s *state, expected float64, changed bool) (claimed float
 	}
 	const keep = 1 - 1.0/rememberedClaims
 	l.trust[who] = change.Trust{Right: keep*t.Right + right, Wrong: keep*t.Wrong + 1 - right}
-	claimed = float64(s.claimed)
-	s.claimed, s.source = 0, 0
+	claimed = l.claimed(id)
+	s.source = 0
+	delete(l.claims, id)
 	return claimed
 }
 
 // urgent returns the changes that an open claim adds to the worth of a visit: none after a visit that failed,
 // so that a page in trouble is not asked again and again.
-func (s *state) urgent() float64 {
-	if s.tried > s.seen {
+func (l *learner) urgent(id ID) float64 {
+	if l.tried(id) > l.pages[id].seen {
 		return 0
 	}
-	return float64(s.claimed)
+	return l.claimed(id)
 }

@@ -11,21 +11,21 @@ func (x *Index) Due(id ID, now float64) Due {
 	s := x.learner.must(id)
 	l := &x.learner
 	g := l.forest.group(s.folder)
-	belief := s.evidence.Posterior(&g.prior)
-	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, s.urgent()), Bar: x.ranking.bar}
-	shared := float64(s.claimed) + l.shared(g, l.days(s.seen), l.days(now))
+	belief := l.posterior(id)
+	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, l.urgent(id)), Bar: x.ranking.bar}
+	shared := l.claimed(id) + l.shared(g, l.days(s.seen), l.days(now))
 	d.Rate += l.usual(g)
-	d.Stale = 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))*math.Exp(-shared)
+	d.Stale = 1 - belief.Unchanged(math.Max(0, l.timetable(id).Own(s.seen, now)))*math.Exp(-shared)
 	soon := 0.0
 	if d.Bar > 0 {
 		d.Every = x.every(id, d.Bar, 0)
 		soon = d.Every
-		if s.urgent() > 0 {
-			soon = x.every(id, d.Bar, s.urgent())
+		if urgent := l.urgent(id); urgent > 0 {
+			soon = x.every(id, d.Bar, urgent)
 		}
 	}
-	if !s.out {
-		d.At = math.Max(now, s.tried+soon)
+	if !s.marks.has(out) {
+		d.At = math.Max(now, l.tried(id)+soon)
 	}
 	return d
 }
@@ -36,7 +36,7 @@ const longest = 1e5 * day
 // every returns how long after its last visit the page is worth the bar if so many changes are claimed, +Inf
 // for never.
 func (x *Index) every(id ID, bar, claimed float64) float64 {
-	tried := x.learner.pages[id].tried
+	tried := x.learner.tried(id)
 	long := day / 1024
 	for ; x.value(id, tried+long, claimed) < bar; long *= 2 {
 		if long > longest {
@@ -70,9 +70,9 @@ func (x *Index) Copy(id ID, now float64) Copy {
 		return Copy{}
 	}
 	g := l.forest.group(s.folder)
-	shared := float64(s.claimed) + l.shared(g, l.days(s.seen), l.days(now))
+	shared := l.claimed(id) + l.shared(g, l.days(s.seen), l.days(now))
 	var c Copy
-	belief, own := s.evidence.Posterior(&g.prior), s.hours.Own(s.seen, now)
+	belief, own := l.posterior(id), l.timetable(id).Own(s.seen, now)
 	for k, p := range belief {
 		changes := change.GridRate(k)*own + shared
 		stale := -math.Expm1(-changes)

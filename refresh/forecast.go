@@ -80,15 +80,15 @@ func ForecastUniform(pages []Outlook, budgets []float64) []float64 {
 func (x *Index) Outlook(id ID) Outlook {
 	s := x.learner.must(id)
 	g := x.learner.forest.group(s.folder)
-	belief, inverse := s.evidence.Posterior(&g.prior), x.learner.inverses(g)
-	o := Outlook{weight: s.weight}
+	belief, inverse := x.learner.posterior(id), x.learner.inverses(g)
+	o := Outlook{weight: float64(s.weight)}
 	for j := range paces {
 		t := pace(j)
 		for k, p := range belief {
 			changes := t * (change.GridRate(k) + x.learner.usual(g))
 			e := math.Exp(-changes)
 			fresh, young := saved(changes, e)
-			o.value[j] += s.weight * float64(p) * inverse[k] * (fresh + x.guard*inverse[k]*young)
+			o.value[j] += o.weight * float64(p) * inverse[k] * (fresh + x.guard*inverse[k]*young)
 			o.fresh[j] += float64(p) * -math.Expm1(-changes) / changes
 		}
 	}

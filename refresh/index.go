@@ -39,10 +39,10 @@ type IndexOptions struct {
 func NewIndex(o IndexOptions) *Index {
 	x := &Index{learner: newLearner(o.Learning), rate: o.Rate, guard: o.Age / day}
 	x.ranking = Ranking{
-		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.pages[id].urgent()) },
-		Since:  func(id ID) float64 { return x.learner.pages[id].tried },
+		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.urgent(id)) },
+		Since:  x.learner.tried,
 		Growth: 2,
-		Steady: func(id ID) float64 { return x.learner.pages[id].steady() },
+		Steady: x.learner.steady,
 	}
 	if o.Age > 0 {
 		x.ranking.Growth = 3
@@ -132,7 +132,7 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 			id = best
 		}
 		x.ranking.take(id, now)
-		x.learner.pages[id].out = true
+		x.learner.pages[id].marks.set(out, true)
 		return id, now, true
 	}
 	if x.ranking.Len() > 0 {
@@ -155,7 +155,7 @@ func (x *Index) look(now, bar float64) (ID, bool) {
 		g.looked = now
 		x.looks.Place(at, now)
 		if id, ok := x.learner.sentinel(g); ok {
-			x.learner.pages[id].asked = true
+			x.learner.pages[id].marks.set(asked, true)
 			return id, true
 		}
 	}
@@ -185,31 +185,33 @@ func (x *Index) worthOfLook(at ID, now float64) float64 {
 func (x *Index) value(id ID, at, claimed float64) float64 {
 	l := &x.learner
 	p := &l.pages[id]
-	t := at - p.tried
+	tried := l.tried(id)
+	t := at - tried
 	if !(t > 0) {
 		return 0
 	}
 	g := l.forest.group(p.folder)
 	if x.rate != nil {
-		belief := p.evidence.Posterior(&g.prior)
+		belief := l.posterior(id)
 		d := x.rate(&belief)
-		return p.weight * worth(d*t+claimed) / d
+		return float64(p.weight) * worth(d*t+claimed) / d
 	}
-	shared := claimed + l.shared(g, l.days(p.tried), l.days(at))
+	shared := claimed + l.shared(g, l.days(tried), l.days(at))
 	inverse := l.inverses(g)
-	lived := p.hours.Awaited(p.tried, at)
+	lived := l.timetable(id).Awaited(tried, at)
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
 	own := change.GridRate(0) * lived
+	evidence := &l.beliefs[id]
 	for k, prior := range g.prior {
-		post := float64(prior) * float64(p.evidence[k])
+		post := float64(prior) * float64(evidence[k])
 		fresh, young := saved(own+shared, q*s)
 		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
 		mass += post
 		q *= q
 		own *= 2
 	}
-	return p.weight * sum / mass
+	return float64(p.weight) * sum / mass
 }
 
 // saved returns what a visit saves in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), of e = e^-x, in

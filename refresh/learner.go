@@ -33,21 +33,35 @@ const (
 	unseenPages = 1e-3 // that what was believed before any visit is worth in that of all sites
 )
 
-// state is what a learner knows of one page.
+// state is what a learner knows of one page, apart from its evidence. There is one for every page, so it is small: what
+// few pages have stands in maps of the learner.
 type state struct {
-	evidence change.Evidence
-	seen     float64 // last visit that told something
-	tried    float64 // last visit
-	weight   float64
-	folder   int32
-	index    int32 // in its site's pages
-	known    bool
-	out      bool
-	asked    bool // it is out for what it tells of its group
-	told     bool // a visit has told something
-	source   Source
-	hours    *change.Timetable // nil where visits are too rare to tell
-	claimed  float32           // changes that the source's open claim adds to those expected, see Claim
+	seen   float64 // last visit that told something
+	weight float32
+	folder int32
+	index  int32  // in its site's pages
+	source Source // of the open claim, 0 if there is none
+	marks  marks
+}
+
+// marks say what is so of a page.
+type marks uint8
+
+const (
+	there   marks = 1 << iota // the page is known
+	out                       // it is held out of the answers
+	asked                     // it is out for what it tells of its group
+	told                      // a visit has told something
+	failed                    // visits since seen told nothing: the last one is in learner.failed
+	watched                   // it has hours in learner.hours
+)
+
+func (m marks) has(one marks) bool { return m&one != 0 }
+
+func (m *marks) set(one marks, to bool) {
+	if *m &^= one; to {
+		*m |= one
+	}
 }
 
 // A sum is of posteriors, by rate.
@@ -59,7 +73,11 @@ type learner struct {
 	options Learning
 	forest  forest
 	pages   []state
-	origin  float64 // day 0, in seconds
+	beliefs []change.Evidence        // by ID
+	failed  map[ID]float64           // last visits, of pages on which the last told nothing
+	hours   map[ID]*change.Timetable // of pages that were visited twice within a day
+	claims  map[ID]float32           // changes that open claims add to those expected, see Claim
+	origin  float64                  // day 0, in seconds
 	begun   bool
 	due     Queue         // sites, by when to learn from them
 	overall change.Belief // of a page of any site
@@ -70,13 +88,14 @@ type learner struct {
 }
 
 func newLearner(o Learning) learner {
-	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior()}
+	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior(),
+		failed: map[ID]float64{}, hours: map[ID]*change.Timetable{}, claims: map[ID]float32{}}
 }
 
 func (l *learner) add(id ID, p Page) {
-	l.pages = grown(l.pages, id)
+	l.pages, l.beliefs = grown(l.pages, id), grown(l.beliefs, id)
 	s := &l.pages[id]
-	if s.known {
+	if s.marks.has(there) {
 		panic(fmt.Sprintf("refresh: page %d is added twice", id))
 	}
 	if !l.begun {
@@ -85,10 +104,10 @@ func (l *learner) add(id ID, p Page) {
 	fresh := p.Fresh
 	folder := l.forest.enter(p.Site, p.Path)
 	home := l.forest.sites[l.forest.folders[folder].site]
-	*s = state{evidence: change.NewEvidence(), seen: fresh, tried: fresh, weight: p.Weight, folder: folder,
-		index: int32(len(home.pages)), known: true}
+	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
+	l.beliefs[id] = change.NewEvidence()
 	home.pages = append(home.pages, id)
-	l.forest.weigh(folder, p.Weight)
+	l.forest.weigh(folder, float64(s.weight))
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
 		home.next, home.renew = fresh+lookEvery, fresh+priorEvery
 		l.due.Set(site, home.next)
@@ -97,26 +116,58 @@ func (l *learner) add(id ID, p Page) {
 
 func (l *learner) remove(id ID) {
 	s := l.must(id)
-	l.forest.weigh(s.folder, -s.weight)
+	l.forest.weigh(s.folder, -float64(s.weight))
 	home := l.site(s)
 	last := home.pages[len(home.pages)-1]
 	home.pages[s.index] = last
 	l.pages[last].index = s.index
 	home.pages = home.pages[:len(home.pages)-1]
-	s.known, s.out = false, false
+	s.marks, s.source = 0, 0
+	delete(l.failed, id)
+	delete(l.hours, id)
+	delete(l.claims, id)
 }
 
 func (l *learner) weigh(id ID, weight float64) {
 	s := l.must(id)
-	l.forest.weigh(s.folder, weight-s.weight)
-	s.weight = weight
+	l.forest.weigh(s.folder, float64(float32(weight))-float64(s.weight))
+	s.weight = float32(weight)
 }
 
 func (l *learner) must(id ID) *state {
-	if int(id) >= len(l.pages) || !l.pages[id].known {
+	if int(id) >= len(l.pages) || !l.pages[id].marks.has(there) {
 		panic(fmt.Sprintf("refresh: no page %d", id))
 	}
 	return &l.pages[id]
+}
+
+// tried returns when the page was visited last.
+func (l *learner) tried(id ID) float64 {
+	if s := &l.pages[id]; !s.marks.has(failed) {
+		return s.seen
+	}
+	return l.failed[id]
+}
+
+// timetable returns what is believed of the page's hours, nil where visits are too rare to tell.
+func (l *learner) timetable(id ID) *change.Timetable {
+	if !l.pages[id].marks.has(watched) {
+		return nil
+	}
+	return l.hours[id]
+}
+
+// claimed returns the changes that an open claim adds to those expected of the page.
+func (l *learner) claimed(id ID) float64 {
+	if l.pages[id].source == 0 {
+		return 0
+	}
+	return float64(l.claims[id])
+}
+
+// posterior returns what is believed of the page's rate.
+func (l *learner) posterior(id ID) change.Belief {
+	return l.beliefs[id].Posterior(&l.forest.group(l.pages[id].folder).prior)
 }
 
 func (l *learner) site(s *state) *site { return l.forest.sites[l.forest.folders[s.folder].site] }
@@ -127,11 +178,12 @@ func (l *learner) days(t float64) float64 { return math.Max(0, (t-l.origin)/day)
 // visited learns from a visit.
 func (l *learner) visited(id ID, v Visit) {
 	s := l.must(id)
-	asked := s.asked
-	s.out, s.asked = false, false
-	s.tried = math.Max(s.tried, v.At)
+	sentinel := s.marks.has(asked)
+	s.marks.set(out|asked, false)
 	length := v.At - s.seen
 	if v.Outcome == Unknown || !(length > 0) {
+		l.failed[id] = math.Max(l.tried(id), v.At)
+		s.marks.set(failed, true)
 		return
 	}
 	g := l.forest.group(s.folder)
@@ -139,38 +191,50 @@ func (l *learner) visited(id ID, v Visit) {
 	changed := v.Outcome == Changed
 	from, to := l.days(s.seen), l.days(v.At)
 	shared, claimed := l.shared(g, from, to), 0.0
-	lived := s.hours.Own(s.seen, v.At)
-	belief := s.evidence.Posterior(&g.prior)
+	lived := l.timetable(id).Own(s.seen, v.At)
+	evidence := &l.beliefs[id]
+	belief := evidence.Posterior(&g.prior)
 	shares := l.shares(g)
 	if shares || s.source != 0 {
 		own := -math.Log(belief.Unchanged(lived))
-		claimed = l.judge(s, own+shared, changed)
+		claimed = l.judge(id, own+shared, changed)
 		if shares {
 			l.see(g, from, to, own+claimed+shared, changed)
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
 	}
-	s.evidence.Visit(lived, shared+claimed, changed)
+	evidence.Visit(lived, shared+claimed, changed)
 	forget := 0.0
 	if l.options.Forget > 0 {
 		forget = -math.Expm1(-length / l.options.Forget)
 	}
 	if l.options.Hours {
-		s.seeHours(v.At, changed, forget, func(own float64) float64 {
+		l.seeHours(id, v.At, changed, forget, func(own float64) float64 {
 			return math.Exp(-shared-claimed) * belief.Unchanged(own)
 		})
 	}
-	s.evidence.Scale(&g.prior, forget)
-	s.seen, s.told = v.At, true
+	evidence.Scale(&g.prior, forget)
+	l.seen(id, v.At)
 	home.seen++
 	home.fresh++
 	// what a look has found others wait for
-	if changed && asked || shares && home.fresh > len(home.visits)/freshVisits {
+	if changed && sentinel || shares && home.fresh > len(home.visits)/freshVisits {
 		home.next = math.Min(home.next, v.At)
 	}
 	if home.next <= v.At || home.renewable() || l.news(g) {
 		l.due.Set(ID(l.forest.folders[s.folder].site), v.At)
 	}
+}
+
+// seen notes a visit that told something. A later one that failed stays the last.
+func (l *learner) seen(id ID, at float64) {
+	s := &l.pages[id]
+	if s.marks.has(failed) && l.failed[id] <= at {
+		delete(l.failed, id)
+		s.marks.set(failed, false)
+	}
+	s.seen = at
+	s.marks.set(told, true)
 }
 
 // see takes up a visit in the shared changes of its group and those above, at once: the others of a folder in which
@@ -191,18 +255,20 @@ func (l *learner) news(g *group) (news bool) {
 }
 
 // seeHours learns from a visit when the page changes, once it was visited twice within a day.
-func (s *state) seeHours(at float64, changed bool, forget float64, unchanged func(own float64) float64) {
-	if s.hours == nil && at-s.seen < day {
-		s.hours = change.NewTimetable()
+func (l *learner) seeHours(id ID, at float64, changed bool, forget float64, unchanged func(own float64) float64) {
+	s := &l.pages[id]
+	if !s.marks.has(watched) && at-s.seen < day {
+		l.hours[id] = change.NewTimetable()
+		s.marks.set(watched, true)
 	}
-	if s.hours != nil {
-		s.hours.See(s.seen, at, changed, forget, unchanged)
+	if hours := l.timetable(id); hours != nil {
+		hours.See(s.seen, at, changed, forget, unchanged)
 	}
 }
 
 // steady returns for how long the worth of a visit to the page rises no faster than a power of time.
-func (s *state) steady() float64 {
-	if s.hours.Punctual() {
+func (l *learner) steady(id ID) float64 {
+	if l.timetable(id).Punctual() {
 		return day / 96
 	}
 	return math.Inf(1)
@@ -236,7 +302,7 @@ func (l *learner) sentinel(g *group) (ID, bool) {
 			g.turn = 0
 		}
 		id := pages[g.turn]
-		if s := &l.pages[id]; !s.out && s.weight > 0 && l.forest.within(s.folder, g) {
+		if s := &l.pages[id]; !s.marks.has(out) && s.weight > 0 && l.forest.within(s.folder, g) {
 			return id, true
 		}
 	}
@@ -361,9 +427,9 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 	clear(sums)
 	for i := 0; i < len(s.pages); i++ {
-		if page := &l.pages[s.pages[i]]; page.told {
+		if page := &l.pages[s.pages[i]]; page.marks.has(told) {
 			g := l.forest.among(page.folder, len(groups))
-			posterior := page.evidence.Posterior(&g.prior)
+			posterior := l.beliefs[s.pages[i]].Posterior(&g.prior)
 			for k, v := range posterior {
 				sums[g.index][k] += float64(v)
 			}

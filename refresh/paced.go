@@ -71,8 +71,8 @@ func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning
 		p.lots = new(lots)
 	}
 	p.ranking = Ranking{
-		Value:  func(id ID, at float64) float64 { return p.rates[id] * (at - p.learner.pages[id].tried) },
-		Since:  func(id ID) float64 { return p.learner.pages[id].tried },
+		Value:  func(id ID, at float64) float64 { return p.rates[id] * (at - p.learner.tried(id)) },
+		Since:  p.learner.tried,
 		Growth: 1,
 	}
 	return p, nil
@@ -99,7 +99,7 @@ func (p *Paced) Remove(id ID) {
 func (p *Paced) Weigh(id ID, weight float64) {
 	p.learner.weigh(id, weight)
 	p.rates[id] = p.rate(id)
-	if !p.learner.pages[id].out {
+	if !p.learner.pages[id].marks.has(out) {
 		p.place(id)
 	}
 }
@@ -123,7 +123,7 @@ func (p *Paced) Next(now float64) (ID, float64, bool) {
 	if !ok {
 		return 0, math.Inf(1), false
 	}
-	p.learner.pages[id].out = true
+	p.learner.pages[id].marks.set(out, true)
 	return id, now, true
 }
 
@@ -156,9 +156,8 @@ func (p *Paced) take(id ID) {
 }
 
 func (p *Paced) rate(id ID) float64 {
-	s := &p.learner.pages[id]
-	belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
-	return p.objective(p.estimate(&belief), s.weight, p.mu)
+	belief := p.learner.posterior(id)
+	return p.objective(p.estimate(&belief), float64(p.learner.pages[id].weight), p.mu)
 }
 
 // plan finds the multiplier at which the rates add up to the budget, by halving on logarithms.
@@ -167,9 +166,9 @@ func (p *Paced) plan() {
 	var pages []known
 	var ids []ID
 	for i := range p.learner.pages {
-		if s := &p.learner.pages[i]; s.known {
-			belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
-			pages = append(pages, known{p.estimate(&belief), s.weight})
+		if s := &p.learner.pages[i]; s.marks.has(there) {
+			belief := p.learner.posterior(ID(i))
+			pages = append(pages, known{p.estimate(&belief), float64(s.weight)})
 			ids = append(ids, ID(i))
 		}
 	}
@@ -197,7 +196,7 @@ func (p *Paced) plan() {
 	p.mu = math.Exp((low + high) / 2)
 	for i, id := range ids {
 		p.rates[id] = p.objective(pages[i].rate, pages[i].weight, p.mu)
-		if !p.learner.pages[id].out {
+		if !p.learner.pages[id].marks.has(out) {
 			p.place(id)
 		}
 	}

@@ -99,7 +99,7 @@ func (p *Plan) Remove(id ID) {
 // Weigh gives the page a crawl by its new weight. What is scheduled stays until the next plan.
 func (p *Plan) Weigh(id ID, weight float64) {
 	p.learner.weigh(id, weight)
-	if !p.learner.pages[id].out && len(p.later[id]) == 0 {
+	if !p.learner.pages[id].marks.has(out) && len(p.later[id]) == 0 {
 		p.place(id)
 	}
 }
@@ -135,7 +135,7 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 		return 0, math.Min(due, p.replan), false
 	}
 	p.queue.Pop()
-	p.learner.pages[id].out = true
+	p.learner.pages[id].marks.set(out, true)
 	return id, due, true
 }
 
@@ -147,16 +147,16 @@ const mostInstants = 64
 func (p *Plan) curve(id ID, now float64) change.Curve {
 	s := &p.learner.pages[id]
 	if p.law != nil {
-		return p.law(id, s.tried, now, p.horizon)
+		return p.law(id, p.learner.tried(id), now, p.horizon)
 	}
-	belief := s.evidence.Posterior(&p.learner.forest.group(s.folder).prior)
-	if r, ok := s.hours.Rhythm(1 - belief.Unchanged(day)); ok && p.horizon <= mostInstants*r.Period {
-		stale := 1 - belief.Unchanged(math.Max(0, s.hours.Own(s.seen, now)))
+	belief := p.learner.posterior(id)
+	if r, ok := p.learner.timetable(id).Rhythm(1 - belief.Unchanged(day)); ok && p.horizon <= mostInstants*r.Period {
+		stale := 1 - belief.Unchanged(math.Max(0, p.learner.timetable(id).Own(s.seen, now)))
 		if curve, err := r.Over(now, p.horizon, stale); err == nil {
 			return curve
 		}
 	}
-	return change.Page{Process: change.NewMixture(&belief), Interval: p.horizon, Age: math.Max(0, now-s.tried)}
+	return change.Page{Process: change.NewMixture(&belief), Interval: p.horizon, Age: math.Max(0, now-p.learner.tried(id))}
 }
 
 // place gives a page the first crawl that the multiplier pays for, if that is before the next plan.
@@ -166,7 +166,7 @@ func (p *Plan) place(id ID) {
 		ration.left++
 	}
 	p.queue.Drop(id)
-	weight, bar := p.learner.pages[id].weight, p.least
+	weight, bar := float64(p.learner.pages[id].weight), p.least
 	if !(bar > 0 && weight > 0) || ration != nil && ration.left <= 0 {
 		return
 	}
@@ -192,7 +192,7 @@ func (p *Plan) plan(now float64) {
 	for i := range p.learner.pages {
 		p.later[i] = nil
 		p.queue.Drop(ID(i))
-		if s := &p.learner.pages[i]; s.known && !s.out {
+		if s := &p.learner.pages[i]; s.marks.has(there) && !s.marks.has(out) {
 			ids = append(ids, ID(i))
 		}
 	}
@@ -209,7 +209,7 @@ func (p *Plan) plan(now float64) {
 		if r := p.ration(&c, p.siteOf(id)); r != nil {
 			place = r.place
 		}
-		c.add(id, p.curve(id, now), p.learner.pages[id].weight, place)
+		c.add(id, p.curve(id, now), float64(p.learner.pages[id].weight), place)
 	}
 	crawls, least, premium := c.allocate(int(math.Min(p.Budget*p.horizon, math.MaxInt32/2)))
 	p.least = least

@@ -3,8 +3,9 @@ package refresh
 // A Queue holds pages by a key, the least first, and of equal keys the page of least ID. The zero value
 // is ready for use. Every change costs O(log n).
 type Queue struct {
-	heap  []entry
-	place []int32 // by ID: 1 + the place in heap, 0 if not in it
+	keys  []float64 // a heap
+	ids   []ID      // of the keys
+	place []int32   // by ID: 1 + the place in the heap, 0 if not in it
 }
 
 type entry struct {
@@ -15,24 +16,24 @@ type entry struct {
 func (e entry) before(o entry) bool { return e.key < o.key || e.key == o.key && e.id < o.id }
 
 // Len returns the number of pages in the queue.
-func (q *Queue) Len() int { return len(q.heap) }
+func (q *Queue) Len() int { return len(q.ids) }
 
 // First returns the page of least key. The queue must not be empty.
-func (q *Queue) First() (ID, float64) { return q.heap[0].id, q.heap[0].key }
+func (q *Queue) First() (ID, float64) { return q.ids[0], q.keys[0] }
 
 // Has reports whether the page is in the queue.
 func (q *Queue) Has(id ID) bool { return int(id) < len(q.place) && q.place[id] > 0 }
 
 // Key returns the key of a page that is in the queue.
-func (q *Queue) Key(id ID) float64 { return q.heap[q.place[id]-1].key }
+func (q *Queue) Key(id ID) float64 { return q.keys[q.place[id]-1] }
 
 // Set puts the page into the queue, or moves it, to a key.
 func (q *Queue) Set(id ID, key float64) {
 	q.place = grown(q.place, id)
 	i := int(q.place[id]) - 1
 	if i < 0 {
-		i = len(q.heap)
-		q.heap = append(q.heap, entry{})
+		i = len(q.ids)
+		q.keys, q.ids = append(q.keys, 0), append(q.ids, 0)
 	}
 	q.settle(i, entry{key, id})
 }
@@ -44,8 +45,9 @@ func (q *Queue) Drop(id ID) {
 	}
 	i := int(q.place[id]) - 1
 	q.place[id] = 0
-	last := q.heap[len(q.heap)-1]
-	q.heap = q.heap[:len(q.heap)-1]
+	end := len(q.ids) - 1
+	last := q.at(end)
+	q.keys, q.ids = q.keys[:end], q.ids[:end]
 	if last.id != id {
 		q.settle(i, last)
 	}
@@ -62,10 +64,10 @@ func (q *Queue) Pop() (ID, float64) {
 func (q *Queue) settle(i int, e entry) {
 	for i > 0 {
 		up := (i - 1) / 2
-		if !e.before(q.heap[up]) {
+		if !e.before(q.at(up)) {
 			break
 		}
-		q.put(i, q.heap[up])
+		q.put(i, q.at(up))
 		i = up
 	}
 	q.sink(i, e)
@@ -75,23 +77,25 @@ func (q *Queue) settle(i int, e entry) {
 func (q *Queue) sink(i int, e entry) {
 	for {
 		down := 2*i + 1
-		if down >= len(q.heap) {
+		if down >= len(q.ids) {
 			break
 		}
-		if down+1 < len(q.heap) && q.heap[down+1].before(q.heap[down]) {
+		if down+1 < len(q.ids) && q.at(down+1).before(q.at(down)) {
 			down++
 		}
-		if !q.heap[down].before(e) {
+		if !q.at(down).before(e) {
 			break
 		}
-		q.put(i, q.heap[down])
+		q.put(i, q.at(down))
 		i = down
 	}
 	q.put(i, e)
 }
 
+func (q *Queue) at(i int) entry { return entry{q.keys[i], q.ids[i]} }
+
 func (q *Queue) put(i int, e entry) {
-	q.heap[i] = e
+	q.keys[i], q.ids[i] = e.key, e.id
 	q.place[e.id] = int32(i) + 1
 }
 

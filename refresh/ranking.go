@@ -26,9 +26,8 @@ type Ranking struct {
 	bar    float64   // what is below is cold
 	picks  int       // since all hot pages were looked at
 	span   float64   // about the time between two visits of a page
-	valued []float64 // by ID, of pages whose bar is being drawn; NaN of a page that was placed since
-	values []float64
-	walk   []ID
+	valued []float64 // by ID, while the bar is being drawn: values; NaN of a page that was placed since
+	walk   []ID      // scratch
 }
 
 // Len returns the number of ranked pages.
@@ -42,8 +41,9 @@ func (r *Ranking) Place(id ID, now float64) {
 	if r.bar == 0 {
 		r.picks = math.MaxInt32 // the first pick looks at all pages
 	}
-	r.valued = grown(r.valued, id)
-	r.valued[id] = math.NaN()
+	if int(id) < len(r.valued) {
+		r.valued[id] = math.NaN()
+	}
 	r.part(id, now, r.Value(id, now))
 }
 
@@ -124,7 +124,8 @@ func (r *Ranking) take(id ID, now float64) {
 
 // look values the hot pages again.
 func (r *Ranking) look(now float64, p *pieces) {
-	for _, id := range r.ids(&r.hot) {
+	r.walk = append(r.walk[:0], r.hot.ids...) // the queue changes meanwhile
+	for _, id := range r.walk {
 		if r.hot.Has(id) {
 			r.hot.Set(id, -r.Value(id, now))
 		}
@@ -135,19 +136,27 @@ func (r *Ranking) look(now float64, p *pieces) {
 // draw draws the bar so that one page in 16 is hot, by the values of the hot when they are too many, of the
 // cold when none is hot, and parts these by it.
 func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
-	values := r.values[:0]
-	for _, id := range r.ids(q) {
+	r.valued = make([]float64, len(q.place))
+	values := make([]float64, 0, q.Len())
+	all := slices.Clone(q.ids)
+	for _, id := range all {
 		if q.Has(id) {
 			r.valued[id] = r.Value(id, now)
 			values = append(values, r.valued[id])
 		}
 		p.did(1)
 	}
+	if len(values) == 0 { // all were dropped meanwhile
+		r.valued = nil
+		return
+	}
 	r.bar = highest(values, r.Len()/16)
-	r.values = values
-	for _, id := range r.ids(q) {
+	for _, id := range all {
 		if q.Has(id) {
-			v := r.valued[id]
+			v := math.NaN()
+			if int(id) < len(r.valued) {
+				v = r.valued[id]
+			}
 			if math.IsNaN(v) {
 				v = r.Value(id, now)
 			}
@@ -155,15 +164,7 @@ func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
 		}
 		p.did(1)
 	}
-}
-
-// ids returns the pages of a queue, so that it can be changed while they are walked.
-func (r *Ranking) ids(q *Queue) []ID {
-	r.walk = r.walk[:0]
-	for _, e := range q.heap {
-		r.walk = append(r.walk, e.id)
-	}
-	return r.walk
+	r.valued = nil
 }
 
 // highest returns the value below which all but n+1 values are. It reorders them.

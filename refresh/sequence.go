@@ -108,8 +108,8 @@ func (s *Sequence) Next(now float64) (ID, float64, bool) {
 		for s.at < len(s.cycle) {
 			id := s.cycle[s.at]
 			s.at++
-			if page := &s.learner.pages[id]; page.known && !page.out {
-				page.out = true
+			if page := &s.learner.pages[id]; page.marks.has(there) && !page.marks.has(out) {
+				page.marks.set(out, true)
 				return id, now, true
 			}
 		}
@@ -124,11 +124,11 @@ func (s *Sequence) plan() {
 	var rates, costs []float64
 	for i := range s.learner.pages {
 		page := &s.learner.pages[i]
-		if !page.known {
+		if !page.marks.has(there) {
 			continue
 		}
-		belief := page.evidence.Posterior(&s.learner.forest.group(page.folder).prior)
-		ids, rates, costs = append(ids, ID(i)), append(rates, belief.Mean()), append(costs, page.weight)
+		belief := s.learner.posterior(ID(i))
+		ids, rates, costs = append(ids, ID(i)), append(rates, belief.Mean()), append(costs, float64(page.weight))
 	}
 	s.cycle, s.at, s.planned = s.cycle[:0], 0, s.pages
 	if len(ids) == 0 {

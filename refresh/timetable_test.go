@@ -74,7 +74,7 @@ func watchHours(o IndexOptions, seed uint64, t *testing.T) (noon, any float64) {
 	punctual := [2]int{}
 	for i := range updates {
 		score(ID(i), days)
-		if x.learner.pages[i].hours.Punctual() {
+		if x.learner.timetable(ID(i)).Punctual() {
 			punctual[min(i%10, 1)]++
 		}
 	}
