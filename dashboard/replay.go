@@ -99,7 +99,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 		deny(w, err)
 		return
 	}
-	w.Write(rewritten(whole, kind, v, exact))
+	w.Write(s.rewritten(whole, kind, v, exact))
 }
 
 // maxRewritten bounds a page whose references are rewritten, in bytes.
@@ -112,12 +112,38 @@ func rewrites(kind string, a address) bool {
 }
 
 // rewritten returns a body as a browser can show it: references lead to stored versions of the same time.
-func rewritten(body []byte, kind string, v view, a address) []byte {
+func (s *server) rewritten(body []byte, kind string, v view, a address) []byte {
 	to := func(u weburl.URL) string { return v.prefix + address{at: a.at, url: u}.text() }
 	if extract.MediaType(kind) == "text/css" {
 		return extract.RewriteCSS(body, a.url, to)
 	}
-	return extract.RewriteHTML(body, a.url, to)
+	room := maxRewritten
+	return extract.RewriteHTML(body, a.url, to, func(u weburl.URL) []byte {
+		vector := s.vector(u, a.at, room)
+		room -= len(vector)
+		return vector
+	})
+}
+
+// vector returns the SVG file of a time from which a page takes drawings, nil if there is none that short.
+func (s *server) vector(u weburl.URL, at time.Time, most int) []byte {
+	kept, _, err := s.mementos(u)
+	if err != nil || len(kept) == 0 {
+		return nil
+	}
+	content, err := s.reader.Content(u.String(), kept[nearest(kept, at)].Version, time.Time{})
+	if err != nil {
+		return nil
+	}
+	defer content.Body.Close()
+	if extract.MediaType(content.Header.Get("Content-Type")) != "image/svg+xml" {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(content.Body, int64(most)+1))
+	if err != nil || len(body) > most {
+		return nil
+	}
+	return body
 }
 
 // redirect leads to what a page that has no versions redirects to, at the time of an address.

@@ -54,7 +54,7 @@ func TestEachRequisite(t *testing.T) {
 			replaced = append(replaced, u.String())
 			return archived(u)
 		}
-		out := string(RewriteHTML([]byte(test.body), own, to))
+		out := string(RewriteHTML([]byte(test.body), own, to, nil))
 		if test.kind != html {
 			out = string(RewriteCSS([]byte(test.body), own, to))
 		}

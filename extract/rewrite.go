@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 
 	"freshet/weburl"
@@ -15,14 +16,18 @@ import (
 // are left alone, and so is all that scripts put together. A base element counts from where it stands.
 //
 // What would keep the rewritten document from loading its parts goes: integrity and crossorigin
-// attributes, and a policy (Content-Security-Policy) in a meta element. O(len(document)).
-func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string) []byte {
-	r := rewriter{references: references{own, to}, tokens: tokenizer{document: document}}
+// attributes, and a policy (Content-Security-Policy) in a meta element.
+//
+// A sandboxed page cannot load what svg use elements take from SVG files. If load is not nil, it returns the content of
+// such a file, nil if there is none. Files of the document's own site, at most 16, are put at its end, and the elements
+// refer to them there. O(len(document)), and of the files.
+func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string, load func(weburl.URL) []byte) []byte {
+	r := rewriter{references: references{own, to}, tokens: tokenizer{document: document}, vectors: vectors{own: own, load: load, to: to}}
 	for {
 		kind := r.tokens.next()
 		switch {
 		case kind == endOfDocument:
-			return append(r.out, document[r.copied:]...)
+			return slices.Concat(r.out, document[r.copied:], r.vectors.out)
 		case kind == characters && r.style:
 			if sheet := r.css(r.tokens.raw); !bytes.Equal(sheet, r.tokens.raw) {
 				r.replace(r.tokens.raw, sheet)
@@ -98,10 +103,11 @@ func offsetIn(text, part []byte) int { return cap(text) - cap(part) }
 // rewriter is one pass over a document.
 type rewriter struct {
 	references
-	tokens tokenizer
-	style  bool   // the next token is a style sheet
-	out    []byte // what stands for document[:copied]
-	copied int
+	tokens  tokenizer
+	vectors vectors
+	style   bool   // the next token is a style sheet
+	out     []byte // what stands for document[:copied]
+	copied  int
 }
 
 // replace puts text where a part of the document stands.
@@ -147,6 +153,11 @@ func (r *rewriter) tag() {
 // attribute returns an attribute's value with its references replaced; ok is false if it is of no kind
 // that has any.
 func (r *rewriter) attribute(name string, value []byte, refresh bool) (text string, ok bool) {
+	if (name == "href" || name == "xlink:href") && string(r.tokens.name) == "use" {
+		if text, ok = r.vectors.reference(r.from, string(value)); ok {
+			return text, true
+		}
+	}
 	switch name {
 	case "href", "xlink:href", "src", "data-src", "data-original", "data-lazy-src", "poster", "background", "action", "formaction", "longdesc", "manifest":
 		return r.replaced(string(value)), true
@@ -157,7 +168,7 @@ func (r *rewriter) attribute(name string, value []byte, refresh bool) (text stri
 	case "style":
 		return string(r.css(value)), true
 	case "srcdoc":
-		return string(RewriteHTML(value, r.from, r.to)), true
+		return string(RewriteHTML(value, r.from, r.to, nil)), true
 	case "content":
 		target := refreshTarget(string(value))
 		if !refresh || target == "" {

@@ -31,9 +31,37 @@ func TestRewriteHTML(t *testing.T) {
 		{"vector", `<svg><use xlink:href="s.svg#i"/></svg>`, `<svg><use xlink:href="/web/http://a.test/dir/s.svg#i"/></svg>`},
 	}
 	for _, test := range tests {
-		if got := string(RewriteHTML([]byte(test.document), own, archived)); got != test.want {
+		if got := string(RewriteHTML([]byte(test.document), own, archived, nil)); got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", test.name, got, test.want)
 		}
+	}
+}
+
+// TestRewriteUses puts files of the own site behind a document that takes drawings from them. Nothing of them runs, and
+// their ids and styles are of no other file.
+func TestRewriteUses(t *testing.T) {
+	own, err := weburl.Parse("http://a.test/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"http://a.test/a.svg": `<svg><style>@media print{.b #c, i{fill:url(#g)}}</style><script>run()</script><g id=x class="b d" onload=run() fill="url('#g')"><image href="i.png"/><use href=#g /></g></svg>`,
+		"http://b.test/b.svg": `<svg id=x></svg>`,
+	}
+	document := `<svg><use href="a.svg#x"/><use href="a.svg#y"/><use href="//b.test/b.svg#x"/><use href="none.svg#x"/><use href="#x"/></svg>`
+	want := `<svg><use href="#freshet-0-x"/><use href="#freshet-0-y"/><use href="/web/http://b.test/b.svg#x"/><use href="/web/http://a.test/none.svg#x"/><use href="#x"/></svg>` +
+		`<svg id="freshet-0-" aria-hidden="true" style="position:absolute;width:0;height:0;overflow:hidden">` +
+		`<svg class="freshet-0-"><style class="freshet-0-">@media print{.freshet-0-b #freshet-0-c,i.freshet-0-{fill:url(#freshet-0-g)}}</style>` +
+		`<g id="freshet-0-x" class="freshet-0- freshet-0-b freshet-0-d" data-onload=run() fill="url(&#39;#freshet-0-g&#39;)">` +
+		`<image class="freshet-0-" href="/web/http://a.test/i.png"/><use class="freshet-0-" href="#freshet-0-g" /></g></svg></svg>`
+	got := RewriteHTML([]byte(document), own, archived, func(u weburl.URL) []byte {
+		if file, ok := files[u.String()]; ok {
+			return []byte(file)
+		}
+		return nil
+	})
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
@@ -57,7 +85,8 @@ func FuzzRewriteHTML(f *testing.F) {
 	f.Add([]byte(`<a href="x"><img srcset="a 1x,b"><style>@import "x"</style><base href=/b/><p style='url(x)'>`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		own, _ := weburl.Parse("http://a.test/")
-		out := RewriteHTML(document, own, archived)
+		embedded(document, "freshet-0-")
+		out := RewriteHTML(document, own, archived, nil)
 		before, after := tokenizer{document: document}, tokenizer{document: out}
 		for {
 			a, b := before.next(), after.next()

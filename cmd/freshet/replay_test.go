@@ -36,7 +36,12 @@ func styledSite(t *testing.T) *httptest.Server {
 		"/": {"text/html", `<!doctype html><link rel=stylesheet href=css/first.css><link rel=stylesheet crossorigin href=css/shared.css><style>em{background:url("css/element.svg")}</style>
 <h1>Styled</h1><p>text</p><em>element</em><b style="background:url('css/attribute.svg')">attribute</b><i>last</i>
 <svg width=40 height=40><image href=/css/image.svg width=40 height=40 /></svg>
-<img srcset="/css/set.svg 1x"><object data=/css/object.svg></object>`},
+<img srcset="/css/set.svg 1x"><object data=/css/object.svg></object>
+<svg width=40 height=40><use href="css/icons.svg#flat"/></svg><svg width=40 height=40 color=green><use xlink:href="css/icons.svg#shaded"/></svg>`},
+		"/css/icons.svg": {"image/svg+xml", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><style>.flat{fill:olive} svg{opacity:.2}</style>
+<linearGradient id="g"><stop stop-color="blue"/><stop offset="1" stop-color="lime"/></linearGradient>
+<symbol id="flat" viewBox="0 0 8 8"><rect class="flat" width="8" height="4"/></symbol>
+<g id="shaded"><rect width="30" height="30" fill="url(#g)"/><rect width="9" height="5" fill="currentColor"/></g></svg>`},
 		"/css/image.svg":       {"image/svg+xml", square("navy")},
 		"/css/set.svg":         {"image/svg+xml", square("purple")},
 		"/css/object.svg":      {"image/svg+xml", square("fuchsia")},
