@@ -137,7 +137,7 @@ func patiently[T any](ctx context.Context, data string, open func() (T, error)) 
 		case !errors.Is(err, store.ErrLocked):
 			return opened, err
 		case try == 40 || c.Sleep(ctx, 50*time.Millisecond) != nil:
-			return opened, fmt.Errorf("another process, such as a running crawl, is using %s: %w", data, errTaken)
+			return opened, fmt.Errorf("another process (a crawl, or freshet view) is using %s: %w", data, errTaken)
 		}
 	}
 }

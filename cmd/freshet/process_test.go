@@ -144,7 +144,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("pages of another crawl: %q", said)
 	}
 	var tries sync.WaitGroup // each waits some time for the directory
-	running, using := "a crawl is running in "+data, "another process, such as a running crawl, is using "+data
+	running, using := "a crawl is running in "+data, "another process (a crawl, or freshet view) is using "+data
 	for _, try := range []struct {
 		args []string
 		want string
