@@ -8,12 +8,10 @@ import (
 
 // An oracle is the index rule with the true mean rate of each page.
 type oracle struct {
-	known
-	ranking refresh.Ranking
-	before  []float64 // by ID, changes a second
-	after   []float64 // from turn on
-	turn    float64
-	now     float64
+	ranked
+	before []float64 // by ID, changes a second
+	after  []float64 // from turn on
+	turn   float64
 }
 
 // newOracle returns the policy that knows the number of each page's updates over its life in the window.
@@ -31,7 +29,7 @@ func newScoredOracle(w *World) *oracle {
 
 func makeOracle(before, after []float64, turn float64) *oracle {
 	o := &oracle{before: before, after: after, turn: turn}
-	o.ranking = refresh.Ranking{Value: o.value, Since: func(id refresh.ID) float64 { return o.pages[id].visited }, Growth: 2}
+	o.rank(o.value)
 	return o
 }
 
@@ -73,28 +71,40 @@ func worth(rate, t float64) float64 {
 	return (1 - (1+rate*t)*math.Exp(-rate*t)) / rate
 }
 
-func (o *oracle) Add(id refresh.ID, page refresh.Page) {
-	o.add(id, page)
-	o.now = math.Max(o.now, page.Fresh)
-	o.ranking.Place(id, o.now)
+// ranked is an index policy: it visits the page of the highest value.
+type ranked struct {
+	known
+	ranking refresh.Ranking
+	now     float64
 }
 
-func (o *oracle) Remove(id refresh.ID) { o.ranking.Drop(id) }
-
-func (o *oracle) Weigh(id refresh.ID, weight float64) {
-	o.pages[id].weight = weight
-	o.ranking.Again(id, o.now)
+// rank sets what a visit to a page is worth at a time.
+func (r *ranked) rank(value func(id refresh.ID, at float64) float64) {
+	r.ranking = refresh.Ranking{Value: value, Since: func(id refresh.ID) float64 { return r.pages[id].visited }, Growth: 2}
 }
 
-func (o *oracle) Visited(id refresh.ID, v refresh.Visit) {
-	o.now = v.At
-	o.pages[id].visited = v.At
-	o.ranking.Place(id, v.At)
+func (r *ranked) Add(id refresh.ID, page refresh.Page) {
+	r.add(id, page)
+	r.now = math.Max(r.now, page.Fresh)
+	r.ranking.Place(id, r.now)
 }
 
-func (o *oracle) Next(now float64) (refresh.ID, float64, bool) {
-	o.now = now
-	id, ok := o.ranking.Pick(now)
+func (r *ranked) Remove(id refresh.ID) { r.ranking.Drop(id) }
+
+func (r *ranked) Weigh(id refresh.ID, weight float64) {
+	r.pages[id].weight = weight
+	r.ranking.Again(id, r.now)
+}
+
+func (r *ranked) Visited(id refresh.ID, v refresh.Visit) {
+	r.now = v.At
+	r.pages[id].visited = v.At
+	r.ranking.Place(id, v.At)
+}
+
+func (r *ranked) Next(now float64) (refresh.ID, float64, bool) {
+	r.now = now
+	id, ok := r.ranking.Pick(now)
 	return id, now, ok
 }
 

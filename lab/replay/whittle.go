@@ -1,21 +1,15 @@
 package replay
 
-import (
-	"math"
-
-	"freshet/refresh"
-)
+import "freshet/refresh"
 
 // A whittle policy is the index rule of Avrachenkov and Borkar (2018) with the learner that Avrachenkov, Patil and
 // Thoppe (2020) give it, the law of large numbers: of n crawls over a time T of which m saw a change, the rate is
 // m n / T (n - m). It learns each page alone. Half a crawl is added to either kind, as a page that was never seen to
 // change would never be visited again; a page without a visit has the rate of all pages together.
 type whittle struct {
-	known
-	ranking refresh.Ranking
-	counts  []crawls // by ID
-	all     crawls
-	now     float64
+	ranked
+	counts []crawls // by ID
+	all    crawls
 }
 
 // crawls are what those of a page have shown.
@@ -27,7 +21,7 @@ func (c crawls) rate() float64 {
 
 func newWhittle() *whittle {
 	w := &whittle{}
-	w.ranking = refresh.Ranking{Value: w.value, Since: func(id refresh.ID) float64 { return w.pages[id].visited }, Growth: 2}
+	w.rank(w.value)
 	return w
 }
 
@@ -44,24 +38,14 @@ func (w *whittle) value(id refresh.ID, at float64) float64 {
 }
 
 func (w *whittle) Add(id refresh.ID, page refresh.Page) {
-	w.add(id, page)
 	for int(id) >= len(w.counts) {
 		w.counts = append(w.counts, crawls{})
 	}
 	w.counts[id] = crawls{}
-	w.now = math.Max(w.now, page.Fresh)
-	w.ranking.Place(id, w.now)
-}
-
-func (w *whittle) Remove(id refresh.ID) { w.ranking.Drop(id) }
-
-func (w *whittle) Weigh(id refresh.ID, weight float64) {
-	w.pages[id].weight = weight
-	w.ranking.Again(id, w.now)
+	w.ranked.Add(id, page)
 }
 
 func (w *whittle) Visited(id refresh.ID, v refresh.Visit) {
-	w.now = v.At
 	if v.Outcome != refresh.Unknown {
 		changed := 0.0
 		if v.Outcome == refresh.Changed {
@@ -73,12 +57,5 @@ func (w *whittle) Visited(id refresh.ID, v refresh.Visit) {
 			c.time += v.At - w.pages[id].visited
 		}
 	}
-	w.pages[id].visited = v.At
-	w.ranking.Place(id, v.At)
-}
-
-func (w *whittle) Next(now float64) (refresh.ID, float64, bool) {
-	w.now = now
-	id, ok := w.ranking.Pick(now)
-	return id, now, ok
+	w.ranked.Visited(id, v)
 }
