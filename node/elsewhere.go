@@ -70,15 +70,11 @@ func (n *Node) Pages() []int64 { return n.knownPages() }
 
 // Vitals returns what the node tells the others of its work.
 func (n *Node) Vitals() share.Vitals {
-	counts, fleet := n.counts(), n.fleet.status()
-	var s Status
-	s.Pages, s.Bytes = counts.Pages, counts.Bytes
-	n.tally.fill(&s, n.opt.Clock.Now())
-	v := share.Vitals{Pages: counts.Pages, PagesS: s.RecentPagesS, Failed: counts.Failed, Fetches: fleet.Allowed}
-	if usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir); err == nil {
-		v.DiskFree = int64(usage.AvailBytes)
+	counts := n.counts()
+	pages, _ := n.tally.rates(counts, n.opt.Clock.Now())
+	return share.Vitals{
+		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, DiskFree: n.diskFree(), Fetches: n.fleet.status().Allowed,
 	}
-	return v
 }
 
 // Has tells whether the node has a partition.

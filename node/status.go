@@ -82,15 +82,23 @@ func (n *Node) Status() Status {
 	s.Pages, s.Requisites, s.Sites, s.URLsDiscovered = known.Pages, known.Requisites, known.Sites, known.Known
 	s.URLsFailed, s.Bytes, s.RobotsWaiting = known.Failed, known.Bytes, int64(known.Queues.Shelved)
 	n.tally.fill(&s, now)
+	s.RecentPagesS, s.RecentBytesS = n.tally.rates(known.Counts, now)
 	if known.Paused {
 		s.State = "paused"
 	}
 	s.Connections = s.Fleet.Active
-	if usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir); err == nil {
-		s.DiskFreeBytes = int64(usage.AvailBytes)
-	}
+	s.DiskFreeBytes = n.diskFree()
 	s.Forecast = forecast(n.tally.past(now, known.Counts), s.QueuedNew+s.QueuedDue, s.LowerBoundS, s.DiskFreeBytes)
 	return s
+}
+
+// diskFree returns the free bytes of the data directory's disk; 0: not known.
+func (n *Node) diskFree() int64 {
+	usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir)
+	if err != nil {
+		return 0
+	}
+	return int64(usage.AvailBytes)
 }
 
 // tally keeps what the shard has counted in the last seconds, and counts what fails beside the crawl. A rate is the
@@ -141,7 +149,7 @@ func (t *tally) tick(now time.Time, c crawl.Counts) {
 	t.looks++
 }
 
-// fill sets what the tally knows of s, whose Pages and Bytes are set.
+// fill sets what the tally knows of s, whose Pages are set.
 func (t *tally) fill(s *Status, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,11 +160,17 @@ func (t *tally) fill(s *Status, now time.Time) {
 		s.PagesPerS = float64(s.Pages) / s.DurationS
 	}
 	s.Background = maps.Clone(t.background)
+}
+
+// rates returns the recent pages and bytes a second, if the counters say c now.
+func (t *tally) rates(c crawl.Counts, now time.Time) (pages, bytes float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	from := t.from()
 	if passed := now.Sub(from.at).Seconds(); passed > 0 {
-		s.RecentPagesS = float64(s.Pages-from.pages) / passed
-		s.RecentBytesS = float64(s.Bytes-from.bytes) / passed
+		pages, bytes = float64(c.Pages-from.pages)/passed, float64(c.Bytes-from.bytes)/passed
 	}
+	return pages, bytes
 }
 
 // from returns the look from which on the past is recent. The lock is held.
