@@ -196,10 +196,10 @@ func (f *fresh) goOn() {
 // is left out: the clock was set back since, or the partition's last owner had another clock. A page that was gone
 // starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
-	cut := max(0, len(visits)-most)
-	ahead := liesAhead(visits, now)
+	recent := visits[max(0, len(visits)-most):]
+	ahead := liesAhead(recent, now)
 	latest := int64(math.MinInt64)
-	if !anyWhole(visits[cut:], ahead[cut:]) {
+	if !anyWhole(recent, ahead) {
 		at := cmp.Or(row.Folded.Last, row.LastChanged)
 		if i := lastComplete(visits); i >= 0 {
 			at = visits[i].At
@@ -208,8 +208,7 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, latest)), page: page, outcome: refresh.Unchanged})
 	}
 	begin, missing := len(dst), 0
-	for i := cut; i < len(visits); i++ {
-		v := &visits[i]
+	for i, v := range recent {
 		switch {
 		case v.Complete:
 			missing = 0
