@@ -98,6 +98,9 @@ func (c chart) heights(least, most float64) (from, to, step float64, text func(f
 		}
 	}
 	step, _ = c.scale(to - from)
+	if from > 0 {
+		step = max(step, c.most/1000) // labels have three digits
+	}
 	_, text = c.scale(to)
 	from, to = math.Floor(from/step+1e-9)*step, math.Ceil(to/step-1e-9)*step
 	if c.most > 0 {
@@ -223,7 +226,7 @@ var lengths = []struct {
 	name       string
 	steps      []float64 // of the unit
 }{
-	{2 * 86400, 86400, "days", nil},
+	{2 * 86400, 86400, "days", []float64{1, 2, 5, 10, 20, 30}},
 	{2 * 3600, 3600, "h", []float64{0.5, 1, 2, 3, 6, 12}},
 	{120, 60, "min", []float64{0.5, 1, 2, 5, 10, 15, 30}},
 	{0, 1, "s", []float64{1, 2, 5, 10, 15, 30}},
@@ -261,19 +264,33 @@ func paces(end float64) (float64, func(float64) string) {
 }
 
 // What numbers mean.
-func percent(v float64) string { return amount(100*v) + " %" }
-
-// seconds prints a length of time in the unit that suits it: 0.05 s, 12 s, 5 min, 13.4 h, 2.5 days.
-func seconds(v float64) string {
-	switch {
-	case v < 60:
-		return amount(v) + " s"
-	case v < 3600:
-		return amount(v/60) + " min"
-	case v < 48*3600:
-		return amount(v/3600) + " h"
+func percent(v float64) string {
+	if v < 1 {
+		v = min(v, 0.999) // all but all is not all
 	}
-	return inUnit(v/86400, "days")
+	return amount(100*v) + "%"
+}
+
+// seconds prints a length of time in two units at most: 0.05 s, 12 s, 5 min 30 s, 13 h 24 min, 2 days 12 h.
+func seconds(v float64) string {
+	for _, l := range []struct {
+		from, unit, part float64
+		name, partName   string
+	}{
+		{48 * 3600, 86400, 3600, "days", "h"}, {3600, 3600, 60, "h", "min"}, {60, 60, 1, "min", "s"},
+	} {
+		parts := math.Round(v / l.part)
+		if parts*l.part < l.from {
+			continue
+		}
+		whole := math.Floor(parts * l.part / l.unit)
+		text := inUnit(whole, l.name)
+		if rest := parts - whole*l.unit/l.part; rest > 0 && whole < 100 {
+			text += " " + inUnit(rest, l.partName)
+		}
+		return text
+	}
+	return amount(v) + " s"
 }
 
 // inUnit prints a number with its unit: 1 day, 12 h.

@@ -26,11 +26,12 @@ type feedNow struct {
 }
 
 // feed shows how fresh the subscribers are.
-func (s *server) feed(*http.Request) (any, error) {
+func (s *server) feed(r *http.Request) (any, error) {
 	shown := struct {
 		Running bool
+		Host    string // of this server, as the browser knows it
 		Facts   []Row
-	}{}
+	}{Host: r.Host}
 	if s.feedStatus == nil {
 		return shown, nil
 	}

@@ -33,6 +33,7 @@ func (s *server) find(r *http.Request) (title string, shown any, err error) {
 	}
 	return "Find", struct {
 		Part, Further string
+		WholeURL      bool
 		Found         Finding
-	}{part, further, found}, nil
+	}{part, further, strings.Contains(part, "://"), found}, nil
 }

@@ -23,6 +23,8 @@ func (s *server) freshness(*http.Request) (any, error) {
 		Verdict verdict
 		Facts   []Row
 		Charts  []chart
+		Buys    []chart // what other budgets would buy
+		InWords string  // the same
 		Sites   []siteBelief
 	}{Running: n.running(), Fresh: n.Refresh}
 	f := n.Refresh
@@ -33,14 +35,16 @@ func (s *server) freshness(*http.Request) (any, error) {
 	shown.Verdict = trust(f)
 	shown.Facts = []Row{
 		{"Estimated up to date", percent(f.Freshness)},
-		{"The same, by weight", percent(f.Weighted)},
 		{"Mean age of a copy", seconds(f.MeanAgeS)},
 		{"Pages kept fresh", units.Count(f.Pages)},
-		{"Budget", fmt.Sprintf("%s every %s", units.Plural(f.Budget, "request"), seconds(f.IntervalS))},
+		{"Budget of requests", fmt.Sprintf("%s every %s", units.Count(f.Budget), seconds(f.IntervalS))},
 		{"Spent in this interval", units.Count(f.Requests)},
-		{"Spent in the last one", units.Count(f.Last)},
+		{"Spent in the last interval", units.Count(f.Last)},
 		{"Visits waiting for their site", units.Count(int64(f.Waiting))},
 		{"Policy", f.Policy},
+	}
+	if percent(f.Weighted) != percent(f.Freshness) {
+		shown.Facts = slices.Insert(shown.Facts, 1, Row{"The same, by weight", percent(f.Weighted)})
 	}
 	if e := n.Embarrassment; e != nil {
 		shown.Facts = append(shown.Facts, Row{"Searches a day that a stale copy spoils", fmt.Sprintf("%s; %s if all pages were visited equally, %s with twice the budget",
@@ -61,8 +65,11 @@ func (s *server) freshness(*http.Request) (any, error) {
 			optimal.points = append(optimal.points, point{at, b.Freshness})
 			uniform.points = append(uniform.points, point{at, b.Uniform})
 		}
-		shown.Charts = append(shown.Charts, chart{Title: "Up to date, by requests in an interval", scale: shares, axis: doubled, most: 1, marks: true,
-			Lines: []line{optimal, uniform}})
+		shown.Buys = []chart{{Title: "Up to date, by requests in an interval", scale: shares, axis: doubled, most: 1, marks: true,
+			Lines: []line{optimal, uniform}}}
+		least, most := f.Forecast[0], f.Forecast[len(f.Forecast)-1]
+		shown.InWords = fmt.Sprintf("%s every %s would keep an estimated %s of the copies up to date, and %s would keep %s.", units.Plural(least.Budget, "request"),
+			seconds(f.IntervalS), percent(least.Freshness), units.Count(most.Budget), percent(most.Freshness))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(f.Sites), func(x, y string) int {
 		return cmp.Or(cmp.Compare(f.Sites[x].Freshness, f.Sites[y].Freshness), cmp.Compare(x, y))
@@ -88,8 +95,8 @@ const surprise = 0.1
 func trust(f *freshNow) verdict {
 	found := fmt.Sprintf("%s of the last visits found a change, and Freshet expected %s", percent(f.FoundChanged), percent(f.ExpectedChanged))
 	switch distance := f.FoundChanged - f.ExpectedChanged; {
-	case f.ExpectedChanged == 0 && f.FoundChanged == 0:
-		return verdict{Kind: "wait", Text: "No page has been visited a second time yet, so the estimates below rest on little."}
+	case f.ExpectedChanged < 0.01 && f.FoundChanged == 0:
+		return verdict{Kind: "wait", Text: "Hardly any visit could have found a change yet, so the estimates below rest on little."}
 	case distance > surprise:
 		return verdict{Kind: "ill", Text: found + ". Pages change more often than the estimates say: the copies are staler than shown here."}
 	case distance < -surprise:

@@ -235,7 +235,7 @@ func orders(s Steerer) []endpoint {
 		{post, "/api/v1/recrawl", "Visit a page, or the pages of a site, again now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
 		{post, "/api/v1/block", "Make no more requests to a host, or none until a time.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
 		{post, "/api/v1/unblock", "End a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},
-		{post, "/api/v1/purge", "Delete a page, or the pages of a site,.", nil, PurgeOrder{}, typeJSON, Report{}, order(s.Purge)},
+		{post, "/api/v1/purge", "Delete a page, or the pages of a site, permanently.", nil, PurgeOrder{}, typeJSON, Report{}, order(s.Purge)},
 		{post, "/api/v1/reload", "Read the settings again.", nil, ReloadOrder{}, typeJSON, Report{}, order(s.Reload)},
 	}
 }

@@ -65,7 +65,7 @@ func states(n now) []counted {
 
 // verdict is what a look at the numbers comes to.
 type verdict struct {
-	Kind string // "well", "wait" or "ill"
+	Kind string // "well", "wait", "ill", or "" where there is nothing to judge
 	Text string
 	Link string // of the pane that says what to do; empty: nothing needs to be done
 	Does string // the words of the link
@@ -85,11 +85,11 @@ const settled = 10 * time.Minute
 // judge says in a sentence whether a crawl is well. What is worst is told.
 func judge(n now, past []reading, ready func() error) verdict {
 	if !n.running() {
-		text := fmt.Sprintf("No crawl is running. %s on %s are known.", units.Plural(n.Known, "page"), units.Plural(n.Sites, "site"))
+		kind, text := "", fmt.Sprintf("No crawl is running. %s on %s are known.", units.Plural(n.Known, "page"), units.Plural(n.Sites, "site"))
 		if !n.CleanStop {
-			text += " The last run was cut off. The next one continues from there."
+			kind, text = "wait", text+" The last run was cut off. The next one continues from there."
 		}
-		return verdict{Kind: "wait", Text: text}
+		return verdict{Kind: kind, Text: text}
 	}
 	if ready != nil {
 		if err := ready(); err != nil {
@@ -149,7 +149,7 @@ func lately(past []reading) (answered, failed int64) {
 
 // failing says how many of the last requests failed, and most often why.
 func failing(before string, answered, failed int64, errors map[string]int64) string {
-	return before + fmt.Sprintf("%.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
+	return before + fmt.Sprintf("%.0f%% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
 }
 
 // capital begins a sentence.
@@ -223,7 +223,7 @@ func overviewFacts(n now) (facts []Row) {
 		add("Memory", fmt.Sprintf("%s of %s", units.Bytes(n.Memory.Used), units.Bytes(n.Memory.Budget)))
 	}
 	if f := n.Refresh; f != nil {
-		add("Budget spent", fmt.Sprintf("%s of %s requests", units.Count(f.Requests), units.Count(f.Budget)))
+		add("Budget spent", fmt.Sprintf("%s of %s", units.Count(f.Requests), units.Count(f.Budget)))
 	}
 	add("Running for", seconds(n.DurationS))
 	return facts

@@ -18,7 +18,7 @@ func TestJudgeDisk(t *testing.T) {
 
 // TestSeconds prints lengths of time as people read them, from a moment to longer than a time.Duration lasts.
 func TestSeconds(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 s", 0.05: "0.05 s", 12: "12 s", 300: "5 min", 48240: "13.4 h", 216000: "2.5 days", 1e12: "11,574,074 days"} {
+	for v, want := range map[float64]string{0: "0 s", 0.05: "0.05 s", 12: "12 s", 300: "5 min", 330: "5 min 30 s", 3599.7: "1 h", 48240: "13 h 24 min", 216000: "2 days 12 h", 1e12: "11,574,074 days"} {
 		if got := seconds(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
@@ -34,8 +34,8 @@ func TestScales(t *testing.T) {
 		text  string // of the end
 	}{
 		{numbers, 787, 200, "787"}, {numbers, 3, 1, "3"}, {numbers, 0.02, 0.005, "0.02"},
-		{shares, 1, 0.25, "100 %"}, {shares, 0.087, 0.025, "8.7 %"},
-		{spans, 90, 30, "90 s"}, {spans, 3600, 900, "60 min"}, {spans, 80000, 6 * 3600, "22.2 h"}, {spans, 26.4 * 86400, 10 * 86400, "26.4 days"},
+		{shares, 1, 0.25, "100%"}, {shares, 0.087, 0.025, "8.7%"},
+		{spans, 90, 30, "90 s"}, {spans, 3600, 900, "60 min"}, {spans, 80000, 6 * 3600, "22.2 h"}, {spans, 26.4 * 86400, 10 * 86400, "26.4 days"}, {spans, 2.5 * 86400, 86400, "2.5 days"},
 		{sizes, 34e6, 10e6, "34 MB"},
 		{paces, 45, 20, "45/s"}, {paces, 0.0058, 10.0 / 3600, "20.9/h"},
 	} {
@@ -50,11 +50,19 @@ func TestScales(t *testing.T) {
 func TestDraw(t *testing.T) {
 	c := chart{Title: "Shares", scale: shares, most: 1, Lines: []line{{Name: "all", points: []point{{0, 0.9}, {86400 * 3, 0.97}}}}}
 	d := c.Draw()
-	if first, last := d.Rules[0].Text, d.Rules[len(d.Rules)-1].Text; first != "90 %" || last != "98 %" || d.Words != "Shares: all 97 %" {
+	if first, last := d.Rules[0].Text, d.Rules[len(d.Rules)-1].Text; first != "90%" || last != "98%" || d.Words != "Shares: all 97%" {
 		t.Errorf("from %s to %s: %s", first, last, d.Words)
 	}
 	if len(d.Marks) != 4 || d.Marks[1].Text != "1 day" {
 		t.Errorf("the axis: %+v", d.Marks)
+	}
+	c.Lines[0].points = []point{{0, 0.9989}, {86400, 0.9983}}
+	said := map[string]bool{}
+	for _, rule := range c.Draw().Rules {
+		if said[rule.Text] {
+			t.Errorf("two rules say %s", rule.Text)
+		}
+		said[rule.Text] = true
 	}
 	if (chart{scale: numbers}).Draw() != nil {
 		t.Error("a chart without points is drawn")

@@ -19,7 +19,7 @@ func TestRows(t *testing.T) {
 	const want = `state: stopped
 pages: 12,345
 disk free: 53 GB
-remaining: 2m
+remaining: 1m30s
 latest: not known
 pages per s: 0.9868
 memory: budget 2.0 MB, by (sites 7)

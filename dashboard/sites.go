@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -54,6 +55,16 @@ type Wait struct {
 	For   string     `json:"for"`
 	Until *time.Time `json:"until"`
 }
+
+// waitsFor is what a site waits for, by what keeps its pages from being asked for.
+var waitsFor = map[string]string{
+	"busy": "the answer that is under way", "interval": "its delay to pass", "back-off": "the pause after failures", "blocked": "the end of a block",
+	"paused": "the end of a pause", "hours": "its visiting hours", "address": "another host at its address", "robots": "its robots.txt",
+	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is queued",
+}
+
+// InWords says what is waited for.
+func (w Wait) InWords() string { return cmp.Or(waitsFor[w.For], w.For) }
 
 // The bounds of a page of sites.
 const (
@@ -144,7 +155,8 @@ func (s *server) sites(r *http.Request) (any, error) {
 		First, Last    int
 		Earlier, Later string
 		OneSite        bool
-	}{Query: q, Table: table, First: q.From + 1, Last: q.From + len(table.Sites), OneSite: len(table.Sites) == 1}
+		Running        bool
+	}{Running: s.live, Query: q, Table: table, First: q.From + 1, Last: q.From + len(table.Sites), OneSite: len(table.Sites) == 1}
 	for i, name := range SiteOrders {
 		c := column{Name: name, Sorted: "none", Number: i > 0, Link: link(name, i > 0, 0)}
 		if name == q.Sort {
@@ -162,37 +174,27 @@ func (s *server) sites(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// Tone says what a look at a site's state comes to, as a verdict does: "well", "wait", "ill", or "" where there is
-// nothing to do.
-func (s Site) Tone() string {
-	switch {
-	case s.Purged:
-		return ""
-	case s.Blocked, s.PausedSince != nil:
-		return "wait"
-	case s.Failures > 0:
-		return "ill"
-	case s.Queued > 0 || s.Due > 0:
-		return "well"
-	}
-	return ""
-}
+// doing is how a site is doing, in a word or two. Tone says what a look at it comes to, as a verdict does: "well",
+// "wait", "ill", or "" where there is nothing to do.
+type doing struct{ Word, Tone string }
 
-// State says in a word or two how a site is doing.
-func (s Site) State() string {
+// Doing says how a site is doing while a crawl runs, or where none does.
+func (s Site) Doing(running bool) doing {
 	switch {
 	case s.Purged:
-		return "purged"
+		return doing{"purged", ""}
 	case s.Blocked:
-		return "blocked"
+		return doing{"blocked", "wait"}
 	case s.PausedSince != nil:
-		return "paused"
+		return doing{"paused", "wait"}
 	case s.Failures > 0:
-		return "backing off"
+		return doing{"backing off", "ill"}
+	case s.Queued > 0 && running:
+		return doing{"crawling", "well"}
 	case s.Queued > 0:
-		return "crawling"
-	case s.Due > 0:
-		return "kept fresh"
+		return doing{"not finished", ""}
+	case s.Due > 0 && running:
+		return doing{"kept fresh", "well"}
 	}
-	return "done"
+	return doing{"done", ""}
 }

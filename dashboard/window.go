@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -25,17 +26,21 @@ var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "title": titleOf, "amount": amount, "bytes": units.Bytes,
+	"mediaType": func(header string) string {
+		kind, _, _ := strings.Cut(header, ";")
+		return short(strings.TrimSpace(kind))
+	},
 	"when": func(t *time.Time) string {
 		if t == nil {
 			return "never"
 		}
-		return showTimeOf(*t)
+		return minuteOf(*t)
 	},
 	"day": func(t *time.Time) string {
 		if t == nil {
 			return ""
 		}
-		return t.UTC().Format("2 Jan 2006 15:04")
+		return minuteOf(*t)
 	},
 	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
 	"times":   func(x, by float64) float64 { return x * by },
@@ -51,6 +56,8 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		return string(text), err
 	},
 }).ParseFS(windowFiles, "window/*.html"))
+
+func minuteOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 func showTimeOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
@@ -125,7 +132,11 @@ func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title,
 // fault answers with a page that says what is wrong.
 func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
-	s.showPage(w, r, code, "fault", s.frameOf(r, http.StatusText(code), "", sentence(capital(strings.TrimPrefix(err.Error(), "dashboard: ")))))
+	text := sentence(capital(strings.TrimPrefix(err.Error(), "dashboard: ")))
+	if u := r.FormValue("url"); u != "" && errors.Is(err, ErrNotFound) {
+		text = strings.TrimSpace(sentence(short(u)+" is not known here") + " " + s.why(u))
+	}
+	s.showPage(w, r, code, "fault", s.frameOf(r, capital(strings.ToLower(http.StatusText(code))), "", text))
 }
 
 func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name string, f frame) {

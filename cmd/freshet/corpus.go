@@ -363,7 +363,7 @@ func searchCommand() *cobra.Command {
 				}
 				fresh := ""
 				if hit.Freshness != nil {
-					fresh = fmt.Sprintf(", %.0f %% sure to be current", 100**hit.Freshness)
+					fresh = fmt.Sprintf(", %.0f%% likely to be up to date", 100**hit.Freshness)
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
 				return err

@@ -544,9 +544,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 // span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how
 // many pages a second that makes by the machine's.
 func span(s node.Summary, rate float64) string {
-	took := func(seconds float64) string {
-		return command.ShortDuration(time.Duration(seconds * 1e9).Round(100 * time.Millisecond))
-	}
+	took := func(seconds float64) string { return units.Span(time.Duration(seconds * 1e9)) }
 	if rate == 1 {
 		return fmt.Sprintf("%s (%.1f pages/s)", took(s.DurationS), s.PagesPerS)
 	}

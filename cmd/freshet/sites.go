@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -127,8 +126,10 @@ func robotsInWords(state store.RobotsState) string {
 		return "not asked for"
 	case state.Status == 200:
 		return "obeyed"
+	case state.Status == 404 || state.Status == 410:
+		return fmt.Sprintf("none (%d)", state.Status)
 	case state.Status != 0:
-		return strconv.Itoa(state.Status)
+		return fmt.Sprintf("no answer but %d", state.Status)
 	}
 	return state.Outcome.String()
 }

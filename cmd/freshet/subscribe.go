@@ -100,7 +100,7 @@ func (s *subscription) prepare(stderr io.Writer) error {
 	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if !s.quiet {
 		o.OnStanding = func(at mirror.Standing) {
-			fmt.Fprintf(stderr, "%d pages, %.2f %% fresh, mean age %.0f s, %d changes, %d chunks to come\n", at.Pages, 100*at.Freshness, at.AgeS, s.changes, at.Chunks)
+			fmt.Fprintf(stderr, "%d pages, %.1f%% fresh, mean age %.0f s, %d changes, %d chunks to come\n", at.Pages, 100*at.Freshness, at.AgeS, s.changes, at.Chunks)
 		}
 	}
 	return nil

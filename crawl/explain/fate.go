@@ -48,7 +48,7 @@ func (x *explainer) fate(row Page) string {
 		if row.FailedInRow > 0 {
 			return "The last request failed; it is tried again, not before " + x.out.NextDue.Format(time.RFC3339) + "."
 		}
-		return "It waits for its turn, which comes not before " + x.out.NextDue.Format(time.RFC3339) + "."
+		return "It waits for its turn, at " + x.out.NextDue.Format(time.RFC3339) + " or later."
 	}
 	if row.Strikes >= x.MaxStrikes {
 		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."

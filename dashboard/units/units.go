@@ -50,15 +50,26 @@ func Bytes(n int64) string {
 
 var units = [...]string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 
-// Span prints a length of time in the unit that suits it: 12s, 5m, 3.2h, 2.5d.
+// Span prints a length of time in two units at most: 0.3s, 12s, 1m30s, 3h12m, 2d12h.
 func Span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%.0fs", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%.0fm", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.1fh", d.Hours())
+	const day = 24 * time.Hour
+	two := func(d, unit time.Duration, name string, part time.Duration, partName string) string {
+		d = d.Round(part)
+		text := fmt.Sprintf("%d%s", d/unit, name)
+		if rest := d % unit / part; rest > 0 {
+			text += fmt.Sprintf("%d%s", rest, partName)
+		}
+		return text
 	}
-	return fmt.Sprintf("%.1fd", d.Hours()/24)
+	switch {
+	case d < 10*time.Second-50*time.Millisecond:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0") + "s"
+	case d < time.Minute-500*time.Millisecond:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < time.Hour-500*time.Millisecond:
+		return two(d, time.Minute, "m", time.Second, "s")
+	case d < 2*day-30*time.Second:
+		return two(d, time.Hour, "h", time.Minute, "m")
+	}
+	return two(d, day, "d", time.Hour, "h")
 }
