@@ -62,7 +62,8 @@ func TestSignInInBrowser(t *testing.T) {
 
 	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
 	signIn := func(token string) {
-		b.do(chromedp.SendKeys("input[name=token]", token), chromedp.Click("button"))
+		b.do(chromedp.SendKeys("input[name=token]", token))
+		b.press("form[action='/sign-in'] button")
 	}
 	shows := func(part string) func() bool {
 		return func() bool { return strings.Contains(b.text("document.body?.innerText"), part) }
@@ -90,7 +91,7 @@ func TestSignInInBrowser(t *testing.T) {
 	b.await("the overview", shows("Pages stored"))
 	b.do(at("/sites"), chromedp.Click("button[data-order=pause]"))
 	b.await("an order", func() bool { return strings.Contains(b.text("document.getElementById('said').textContent"), "done") })
-	b.do(chromedp.Click("form[action='/sign-out'] button"))
+	b.press("form[action='/sign-out'] button")
 	b.await("the question for the token", shows("Sign in to Freshet"))
 	b.do(at("/sites"))
 	if !shows("Sign in to Freshet")() {
