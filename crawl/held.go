@@ -3,6 +3,7 @@ package crawl
 // Held says how much a shard keeps in memory.
 type Held struct {
 	Sites       int   // of which pages wait
+	Queued      int   // pages that wait, new and due
 	Kept        int   // pages that are kept fresh
 	Known       int64 // pages
 	RobotsBytes int64 // of rules
@@ -10,7 +11,8 @@ type Held struct {
 
 // Held returns how much the shard keeps in memory. O(1).
 func (s *Shard) Held() Held {
-	h := Held{Sites: s.front.Stats().Sites, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
+	queues := s.front.Stats()
+	h := Held{Sites: queues.Sites, Queued: queues.QueuedNew + queues.QueuedDue, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
 	if s.fresh != nil {
 		h.Kept = len(s.fresh.pages)
 	}
@@ -19,5 +21,5 @@ func (s *Shard) Held() Held {
 
 // And returns what two shards hold.
 func (h Held) And(o Held) Held {
-	return Held{h.Sites + o.Sites, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
+	return Held{h.Sites + o.Sites, h.Queued + o.Queued, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
 }

@@ -140,6 +140,8 @@ type Options struct {
 	Feed func() (any, bool)
 	// HubSecret is what hubs sign their notices by, see websub.go; empty: there is no callback for them.
 	HubSecret string
+	// Nodes returns the nodes of the cluster; nil: it is none.
+	Nodes func() Nodes
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
 	// the description of the API.
 	Statuses, Explanations []any
@@ -161,7 +163,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed,
+	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
 		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
@@ -183,6 +185,10 @@ func Handler(o Options) http.Handler {
 	}
 	if o.Corpus != nil {
 		endpoints = append(endpoints, s.corpusEndpoints(o.Corpus)...)
+	}
+	if o.Nodes != nil {
+		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/nodes", "The nodes of the cluster, as this one knows them.", nil,
+			nil, typeJSON, Nodes{}, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, o.Nodes()) }})
 	}
 	if o.Changes != nil {
 		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "Changes of pages, one per line, or as Server-Sent Events.", changeParameters(),
@@ -248,6 +254,7 @@ type server struct {
 	ready      func() error
 	trend      *Trend
 	feedStatus func() (any, bool)
+	nodes      func() Nodes // nil: there is no cluster
 	key        viewKey
 	shows      shows
 	watchers   chan struct{} // the streams of panes

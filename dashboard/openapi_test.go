@@ -44,7 +44,7 @@ type fakeExplanation struct {
 
 func steeredHandler() (http.Handler, *[]any) {
 	got := &[]any{}
-	return Handler(Options{Reader: fake{}, Steerer: steered{got}, Version: "test", Statuses: []any{fakeStatus{}}, Explanations: []any{fakeExplanation{}}}), got
+	return Handler(Options{Reader: fake{}, Steerer: steered{got}, Version: "test", Nodes: func() Nodes { return Nodes{} }, Statuses: []any{fakeStatus{}}, Explanations: []any{fakeExplanation{}}}), got
 }
 
 // TestDescription walks the description of the API, calls every endpoint that it names with what it says

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ const (
 
 // panes are the window's, in the order of its menu.
 func (s *server) panes() []pane {
-	return []pane{
+	all := []pane{
 		{"/", "Overview", s.overview},
 		{"/freshness", "Freshness", s.freshness},
 		{"/sites", "Sites", s.sites},
@@ -47,6 +48,10 @@ func (s *server) panes() []pane {
 		{"/feed", "Feed", s.feed},
 		{"/search", "Search", s.search},
 	}
+	if s.nodes != nil {
+		all = slices.Insert(all, 1, pane{"/nodes", "Nodes", s.nodesNow})
+	}
+	return all
 }
 
 // serve answers with the pane, or with a stream of it.

@@ -15,32 +15,13 @@ import (
 
 	"freshet/clock"
 	"freshet/crawl"
+	"freshet/internal/broker"
 	"freshet/log"
 	"freshet/log/jetstream"
 	"freshet/node/cluster"
 	"freshet/store"
 	"freshet/weburl"
 )
-
-// broker starts a NATS server of the test's own.
-func broker(t *testing.T) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	return s
-}
 
 // member is a node of a cluster that runs.
 type member struct {
@@ -150,7 +131,7 @@ func (m *member) owned() (n int) {
 // TestCluster has three nodes crawl a web, of which one is killed, one leaves and another joins. All pages are stored,
 // by every node that is left, and no host is asked by two at once, or too soon.
 func TestCluster(t *testing.T) {
-	s := broker(t)
+	s := broker.JetStream(t)
 	web := newTestWeb(t, 9, 60)
 	options := func(name string) Options {
 		o := web.fromOneSeed(t)
@@ -224,7 +205,7 @@ func within(t *testing.T, what string, is func() bool) {
 // TestOrdersAcrossNodes gives orders to a node about pages of another, which has them carried out, and to all. An order
 // about a partition that no node has is refused.
 func TestOrdersAcrossNodes(t *testing.T) {
-	s := broker(t)
+	s := broker.JetStream(t)
 	web := newTestWeb(t, 8, 3)
 	options := func(name string, seeds int) Options {
 		o := web.options(t, vfs.NewMem(), name)

@@ -70,10 +70,16 @@ func (n *Node) Pages() []int64 { return n.knownPages() }
 
 // Vitals returns what the node tells the others of its work.
 func (n *Node) Vitals() share.Vitals {
-	counts := n.counts()
+	var counts crawl.Counts
+	queued := 0
+	n.each(func(s *crawl.Shard, _ time.Time) {
+		counts = counts.And(s.Counts())
+		queued += s.Held().Queued
+	})
 	pages, _ := n.tally.rates(counts, n.opt.Clock.Now())
 	return share.Vitals{
-		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, DiskFree: n.diskFree(), Fetches: n.fleet.status().Allowed,
+		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, Queued: int64(queued), DiskFree: n.diskFree(),
+		Fetches: n.fleet.status().Allowed,
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +109,27 @@ func (b *browser) picture() []byte {
 		b.t.Fatal(err)
 	}
 	return png
+}
+
+// inspect holds that a page of the window fits on a screen and on a phone, and that axe finds nothing serious in it, in
+// light and in dark. It keeps pictures.
+func (b *browser) inspect(at, path string) {
+	b.t.Helper()
+	name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
+	for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
+		b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+path))
+		if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
+			b.t.Errorf("%s is wider than a %s", path, kind)
+		}
+		for _, scheme := range []string{"light", "dark"} {
+			if found := b.barriers(scheme); found != "" {
+				b.t.Errorf("%s on a %s in %s keeps people out: %s", path, kind, scheme, found)
+			}
+			if err := os.WriteFile(filepath.Join(b.t.ArtifactDir(), name+"-"+kind+"-"+scheme+".png"), b.picture(), 0o644); err != nil {
+				b.t.Error(err)
+			}
+		}
+	}
 }
 
 // look returns what is seen of a page of whose fonts each has come or failed.

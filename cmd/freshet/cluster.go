@@ -21,7 +21,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
-	"freshet/crawl/share"
+	"freshet/dashboard"
 	"freshet/dashboard/units"
 	"freshet/log"
 	"freshet/log/jetstream"
@@ -88,6 +88,21 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 		return nil, fmt.Errorf("--nats: %w: is a NATS server at work at %s?", err, hosts(s.servers))
 	}
 	return conn, nil
+}
+
+// reach does something with the servers of a cluster, as one who is no node of it.
+func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *nats.Conn) error) error {
+	if len(s.servers) == 0 {
+		return command.Usage(errors.New("--nats is needed: name the servers of the cluster"))
+	}
+	conn, err := s.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	return do(ctx, conn)
 }
 
 // hosts returns the hosts of servers, without the passwords that their URLs may have.
@@ -183,6 +198,14 @@ func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.O
 	}, o)
 }
 
+// nodes returns the nodes of the cluster; nil: there is none.
+func (m *membership) nodes(partitions int) func() dashboard.Nodes {
+	if m.part == nil {
+		return nil
+	}
+	return func() dashboard.Nodes { return clusterNodes(m.part.Members(), partitions) }
+}
+
 // begin has the node take partitions, until ctx ends.
 func (m *membership) begin(ctx context.Context, n *node.Node) error {
 	if m.part == nil {
@@ -225,28 +248,23 @@ func clusterStatusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the nodes of a cluster", Args: command.NoArgs,
-		Long: "Shows for each node whether it is alive, how many partitions it has, and how many pages they have. Then follow what\n" +
-			"its run has stored, its recent pages a second, failed fetches, how many fetches it allows at the same time, and the\n" +
-			"free bytes of its disk. The last line is the sum; of the disks it has the one with the fewest free bytes. A node\n" +
-			"that has not been heard of for ten seconds is silent: the others declare it dead and take over its partitions.",
+		Long: "Shows for each node whether it is alive, how many partitions it has, how many pages they have, and how many of these\n" +
+			"are queued. Then follow what its run has stored, its recent pages a second, failed fetches, how many fetches it allows\n" +
+			"at the same time, and the free bytes of its disk. The last line is the sum; of the disks it has the one with the\n" +
+			"fewest free bytes. A node that has not been heard of for ten seconds is silent: the others declare it dead and take\n" +
+			"over its partitions. The window of each node shows the same.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(s.servers) == 0 {
-				return command.Usage(errors.New("--nats is needed: name the servers of the cluster"))
-			}
-			conn, err := s.connect()
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-			nodes, err := cluster.Nodes(cmd.Context(), conn, s.name)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(nodes)
-			}
-			return printNodes(cmd.OutOrStdout(), nodes)
+			return s.reach(cmd.Context(), func(ctx context.Context, conn *nats.Conn) error {
+				nodes, err := cluster.Nodes(ctx, conn, s.name)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(nodes)
+				}
+				return printNodes(cmd.OutOrStdout(), clusterNodes(nodes, 0))
+			})
 		},
 	}
 	s.declareServers(cmd.Flags())
@@ -254,35 +272,52 @@ func clusterStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// printNodes prints a line for each node and, under those of several, what the nodes that have not ended come to
-// together. The line of an ended node has what it said last.
-func printNodes(out io.Writer, nodes []cluster.Member) error {
+// clusterNodes returns the nodes of a cluster of so many partitions for people, with their sum.
+func clusterNodes(members []cluster.Member, partitions int) dashboard.Nodes {
+	all := dashboard.Nodes{Partitions: partitions, Nodes: []dashboard.Node{}, Sum: clusterNode(cluster.Sum(members))}
+	for _, m := range members {
+		all.Nodes = append(all.Nodes, clusterNode(m))
+	}
+	return all
+}
+
+func clusterNode(m cluster.Member) dashboard.Node {
+	v := m.Vitals
+	n := dashboard.Node{
+		Name: m.Node, State: m.Health, Version: m.Version, HeardS: m.Age, Partitions: []int{}, Queued: v.Queued, Stored: v.Pages,
+		PagesS: v.PagesS, Failed: v.Failed, Fetches: v.Fetches, DiskFree: v.DiskFree,
+	}
+	for _, p := range m.Partitions {
+		n.Partitions = append(n.Partitions, int(p))
+	}
+	for _, pages := range m.Known {
+		n.Known += pages
+	}
+	return n
+}
+
+// printNodes prints a line for each node and, under those of several, their sum. The line of an ended node has what it
+// said last.
+func printNodes(out io.Writer, all dashboard.Nodes) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tstored\tpages/s\tfailed\tfetches\tdisk free\tlast heard of\tversion")
-	line := func(name, state string, partitions int, known int64, v share.Vitals, heard, version string) {
+	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tqueued\tstored\tpages/s\tfailed\tfetches\tdisk free\tlast heard of\tversion")
+	line := func(n dashboard.Node, heard string) {
 		disk := "unknown"
-		if v.DiskFree > 0 {
-			disk = units.Bytes(v.DiskFree)
+		if n.DiskFree > 0 {
+			disk = units.Bytes(n.DiskFree)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.1f\t%s\t%d\t%s\t%s\t%s\n", name, state, partitions, units.Count(known),
-			units.Count(v.Pages), v.PagesS, units.Count(v.Failed), v.Fetches, disk, heard, version)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f\t%s\t%d\t%s\t%s\t%s\n", n.Name, n.State, len(n.Partitions), units.Count(n.Known),
+			units.Count(n.Queued), units.Count(n.Stored), n.PagesS, units.Count(n.Failed), n.Fetches, disk, heard, n.Version)
 	}
-	var all share.Vitals
-	alive, partitions, known := 0, 0, int64(0)
-	for _, n := range nodes {
-		pages := int64(0)
-		for _, some := range n.Known {
-			pages += some
-		}
-		line(n.Node, n.Health, len(n.Partitions), pages, n.Vitals,
-			command.ShortDuration(time.Duration(n.Age*1e9).Round(time.Second))+" ago", n.Version)
-		if n.Health != "ended" {
-			all = all.And(n.Vitals)
-			alive, partitions, known = alive+1, partitions+len(n.Partitions), known+pages
+	working := 0
+	for _, n := range all.Nodes {
+		line(n, command.ShortDuration(time.Duration(n.HeardS*1e9).Round(time.Second))+" ago")
+		if n.State != "ended" {
+			working++
 		}
 	}
-	if alive > 1 {
-		line("all", "", partitions, known, all, "", "")
+	if working > 1 {
+		line(all.Sum, "")
 	}
 	return w.Flush()
 }

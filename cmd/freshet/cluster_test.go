@@ -9,32 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 	"github.com/spf13/pflag"
-)
 
-// guarded starts a NATS server that asks for what the options say.
-func guarded(t *testing.T, o server.Options) (address string) {
-	t.Helper()
-	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	s, err := server.NewServer(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	return s.Addr().String()
-}
+	"freshet/internal/broker"
+)
 
 func written(t *testing.T, name string, text []byte) string {
 	t.Helper()
@@ -67,10 +49,10 @@ func TestClusterByPassword(t *testing.T) {
 	web := httptest.NewUnstartedServer(nil)
 	web.StartTLS() // for its certificate, of 127.0.0.1
 	defer web.Close()
-	at := guarded(t, server.Options{
+	at := broker.Start(t, server.Options{
 		Username: "freshet", Password: secretOfNATS, TLS: true, TLSTimeout: 5,
 		TLSConfig: &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12},
-	})
+	}).Addr().String()
 	ca := written(t, "ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}))
 	if err := connects(t, clusterSettings{servers: []string{"tls://freshet:" + secretOfNATS + "@" + at}, ca: ca}); err != nil {
 		t.Error(err)
@@ -137,7 +119,7 @@ func TestClusterByCredentials(t *testing.T) {
 	if err := resolver.Store(accountName, signed(jwt.NewAccountClaims(accountName).Encode(operator))); err != nil {
 		t.Fatal(err)
 	}
-	at := guarded(t, server.Options{TrustedOperators: []*jwt.OperatorClaims{jwt.NewOperatorClaims(operatorName)}, AccountResolver: resolver})
+	at := broker.Start(t, server.Options{TrustedOperators: []*jwt.OperatorClaims{jwt.NewOperatorClaims(operatorName)}, AccountResolver: resolver}).Addr().String()
 	if err := connects(t, clusterSettings{servers: []string{at}, creds: creds(account)}); err != nil {
 		t.Error(err)
 	}

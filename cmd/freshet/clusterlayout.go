@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"freshet/cmd/freshet/command"
@@ -14,21 +14,13 @@ import (
 
 // operate does something to a cluster's layout.
 func (s *clusterSettings) operate(ctx context.Context, do func(context.Context, *cluster.Operator) error) error {
-	if len(s.servers) == 0 {
-		return command.Usage(errors.New("--nats is needed: the servers of the cluster"))
-	}
-	conn, err := s.connect()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	o, err := cluster.Operate(ctx, conn, s.name)
-	if err != nil {
-		return err
-	}
-	return do(ctx, o)
+	return s.reach(ctx, func(ctx context.Context, conn *nats.Conn) error {
+		o, err := cluster.Operate(ctx, conn, s.name)
+		if err != nil {
+			return err
+		}
+		return do(ctx, o)
+	})
 }
 
 func clusterDrainCommand() *cobra.Command {

@@ -470,7 +470,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		steering.reload = d.reloader.reload
 		d.reloader.engine = engine
 	}
-	front, err := serveStatus(steering, options, open, news)
+	front, err := serveStatus(steering, options, open, news, member.nodes(options.Partitions))
 	if err != nil {
 		return errors.Join(err, engine.Close(), member.leave(false))
 	}

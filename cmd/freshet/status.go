@@ -120,12 +120,12 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open,
 // and at --listen. If that is taken and the operator did not ask for it, that is a warning.
-func serveStatus(steering steerer, options node.Options, open listening, news *publisher) (*front, error) {
+func serveStatus(steering steerer, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
-	served.HubSecret, served.Ready = open.secret, engine.Ready
+	served.HubSecret, served.Ready, served.Nodes = open.secret, engine.Ready, nodes
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
 	served.Trend, served.Feed = dashboard.NewTrend(), func() (any, bool) { return news.totals() }
 	handler := news.serve(engine.Store(), dashboard.Handler(served))

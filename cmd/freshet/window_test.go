@@ -151,21 +151,7 @@ func TestWindowInBrowser(t *testing.T) {
 	}
 
 	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=wanted", "/find?q=site", "/page?url=http://site.test/"} {
-		name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
-		for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
-			b.do(chromedp.EmulateViewport(width, 900), at(path))
-			if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+"-"+kind+".png"), b.picture(), 0o644); err != nil {
-				t.Error(err)
-			}
-			if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
-				t.Errorf("%s is wider than a %s", path, kind)
-			}
-			for _, scheme := range []string{"light", "dark"} {
-				if found := b.barriers(scheme); found != "" {
-					t.Errorf("%s on a %s in %s keeps people out: %s", path, kind, scheme, found)
-				}
-			}
-		}
+		b.inspect("http://"+address, path)
 		if broken := b.text("window.broken"); broken != "undefined" {
 			t.Errorf("%s runs what a page calls itself", path)
 		}

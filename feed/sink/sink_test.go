@@ -28,6 +28,7 @@ import (
 	"freshet/clock"
 	"freshet/feed"
 	"freshet/feed/sink"
+	"freshet/internal/broker"
 	"freshet/internal/crawled"
 )
 
@@ -590,41 +591,25 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// broker is a real server of NATS.
-type broker struct {
+// streams is a real server of NATS.
+type streams struct {
 	t       *testing.T
 	options server.Options
 	running *server.Server
 }
 
-// newBroker begins a server, which the test's end ends.
-func newBroker(t *testing.T) *broker {
-	b := &broker{t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoLog: true, NoSigs: true}}
+// newStreams begins a server, which the test's end ends.
+func newStreams(t *testing.T) *streams {
+	b := &streams{t: t, options: server.Options{JetStream: true, StoreDir: t.TempDir(), SyncAlways: true}}
 	b.begin()
 	b.options.Port = b.running.Addr().(*net.TCPAddr).Port
-	t.Cleanup(b.end)
 	return b
 }
 
-func (b *broker) begin() {
-	options := b.options
-	s, err := server.NewServer(&options)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		b.t.Fatal("the server does not start")
-	}
-	b.running = s
-}
+func (b *streams) begin() { b.running = broker.Start(b.t, b.options) }
+func (b *streams) end()   { broker.Stop(b.running) }
 
-func (b *broker) end() {
-	b.running.Shutdown()
-	b.running.WaitForShutdown()
-}
-
-func (b *broker) connect() *nats.Conn {
+func (b *streams) connect() *nats.Conn {
 	conn, err := nats.Connect(b.running.ClientURL(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {
 		b.t.Fatal(err)
@@ -633,7 +618,7 @@ func (b *broker) connect() *nats.Conn {
 }
 
 // events returns the messages of a stream.
-func (b *broker) events(name string) (all []*jetstream.RawStreamMsg) {
+func (b *streams) events(name string) (all []*jetstream.RawStreamMsg) {
 	conn := b.connect()
 	defer conn.Close()
 	js, err := jetstream.New(conn)
@@ -661,7 +646,7 @@ func (b *broker) events(name string) (all []*jetstream.RawStreamMsg) {
 // TestStreamOfSeveral holds that a stream has the changes of several crawls, also of the same page with the same
 // position, and what comes twice of one of them once.
 func TestStreamOfSeveral(t *testing.T) {
-	b := newBroker(t)
+	b := newStreams(t)
 	fs := vfs.NewMem()
 	one := sink.Document{URL: "http://h.test/", Kind: "new", Position: 7, Text: "a text"}
 	for range 2 {
@@ -700,7 +685,7 @@ func TestStreamOfSeveral(t *testing.T) {
 
 // TestStream hands changes to a real server of NATS, which is stopped and started meanwhile.
 func TestStream(t *testing.T) {
-	b := newBroker(t)
+	b := newStreams(t)
 	follow(t, place{
 		open: func() sink.Target {
 			target, err := sink.NewStream(b.connect(), "corpus.pages", "main", "here", clock.Real())

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"freshet/clock"
+	"freshet/internal/broker"
 	"freshet/log"
 	"freshet/weburl"
 )
@@ -21,21 +21,7 @@ import (
 // opened returns a log on a server of the test's own.
 func opened(t *testing.T, partitions, streams int) (context.Context, *Log) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoLog: true, NoSigs: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	conn, err := nats.Connect(s.ClientURL())
+	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}

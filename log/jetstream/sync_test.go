@@ -6,28 +6,17 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"freshet/internal/broker"
 )
 
 // TestCheckSync holds that a server that acknowledges before it syncs is refused, and that a refusal says what to do.
 func TestCheckSync(t *testing.T) {
 	monitored := func(o server.Options) string {
-		o.Host, o.Port, o.HTTPHost, o.HTTPPort, o.NoLog, o.NoSigs, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, "127.0.0.1", -1, true, true, t.TempDir()
-		s, err := server.NewServer(&o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
-		if !s.ReadyForConnections(10 * time.Second) {
-			t.Fatal("the server does not start")
-		}
-		return "http://" + s.MonitorAddr().String()
+		o.HTTPHost, o.HTTPPort = "127.0.0.1", -1
+		return "http://" + broker.Start(t, o).MonitorAddr().String()
 	}
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // heart renews the lease.
@@ -36,14 +37,17 @@ func (c *Cluster) renew(ctx context.Context) error {
 	if err := c.lease.renew(ctx); err != nil {
 		return err
 	}
-	c.valid.Store(sent.Add(c.options.Lease * 4 / 5).UnixNano())
+	c.valid.Store(sent.Add(c.leaseTime()).UnixNano())
 	return nil
 }
+
+// leaseTime is how long the node may work after it has written its entry.
+func (c *Cluster) leaseTime() time.Duration { return c.options.Lease * 4 / 5 }
 
 // check ends the node's work if others may soon take it for dead.
 func (c *Cluster) check() {
 	if c.options.Clock.Now().UnixNano() > c.valid.Load() {
-		c.lose(fmt.Errorf("%w: the servers have not answered for %s", ErrLease, c.options.Lease*4/5))
+		c.lose(fmt.Errorf("%w: the servers have not answered for %s", ErrLease, c.leaseTime()))
 	}
 }
 

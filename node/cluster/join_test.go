@@ -9,30 +9,18 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"freshet/clock"
+	"freshet/internal/broker"
 	"freshet/log"
 )
 
 // TestRefusals holds that a node is refused where the cluster is not what it takes it for, and is told what to do. No
 // stream is made or changed before.
 func TestRefusals(t *testing.T) {
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	defer s.WaitForShutdown()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	conn, err := nats.Connect(s.ClientURL())
+	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}

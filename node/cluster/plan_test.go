@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"freshet/allocate"
@@ -20,6 +19,7 @@ import (
 	"freshet/clock"
 	"freshet/crawl"
 	"freshet/crawl/share"
+	"freshet/internal/broker"
 	"freshet/log"
 	"freshet/log/jetstream"
 	"freshet/refresh"
@@ -101,15 +101,7 @@ func TestPlanOfThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
+	s := broker.JetStream(t)
 	cuts := []int{0, 100, 550, pages}
 	var nodes []*planner
 	for i := range 3 {

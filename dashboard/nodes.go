@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"freshet/dashboard/units"
+)
+
+// Nodes are those of a cluster.
+type Nodes struct {
+	Partitions int    `json:"partitions"` // of the crawl
+	Nodes      []Node `json:"nodes"`
+	Sum        Node   `json:"sum"` // of the nodes that have not ended; of the disks the one with the fewest free bytes
+}
+
+// Node is what a node tells the others of itself. What it has done it has done since it was started.
+type Node struct {
+	Name       string  `json:"node"`
+	State      string  `json:"state"` // alive, silent or ended
+	HeardS     float64 `json:"last_heard_of_ago_s"`
+	Partitions []int   `json:"partitions"` // sorted
+	Known      int64   `json:"pages_known"`
+	Queued     int64   `json:"queued"`
+	Stored     int64   `json:"pages"`
+	PagesS     float64 `json:"recent_pages_per_s"`
+	Failed     int64   `json:"urls_failed"`
+	Fetches    int     `json:"fetches_allowed"`
+	DiskFree   int64   `json:"disk_free_bytes"` // 0: not known
+	Version    string  `json:"version"`
+}
+
+// Tone says what a look at a node's state comes to, as that of a site.
+func (n Node) Tone() string {
+	return map[string]string{"alive": "well", "silent": "ill"}[n.State]
+}
+
+// Which names the node's partitions, those in a row by the first and the last.
+func (n Node) Which() string {
+	var parts []string
+	for i := 0; i < len(n.Partitions); {
+		last := i
+		for last+1 < len(n.Partitions) && n.Partitions[last+1] == n.Partitions[last]+1 {
+			last++
+		}
+		if last > i {
+			parts = append(parts, fmt.Sprintf("%d–%d", n.Partitions[i], n.Partitions[last]))
+		} else {
+			parts = append(parts, fmt.Sprint(n.Partitions[i]))
+		}
+		i = last + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nodesNow shows the nodes of the cluster and their sum.
+func (s *server) nodesNow(*http.Request) (any, error) {
+	all := s.nodes()
+	return struct {
+		Nodes
+		Verdict verdict
+		Facts   []Row
+	}{all, judgeNodes(all), nodeFacts(all)}, nil
+}
+
+// judgeNodes says in a sentence whether a cluster is well. What is worst is told.
+func judgeNodes(all Nodes) verdict {
+	var silent []string
+	working := 0
+	for _, n := range all.Nodes {
+		switch n.State {
+		case "silent":
+			silent = append(silent, n.Name)
+		case "alive":
+			working++
+		}
+	}
+	free := all.Partitions - len(all.Sum.Partitions)
+	switch {
+	case len(silent) > 0:
+		return verdict{Kind: "ill", Text: fmt.Sprintf("Not heard of: %s. The other nodes declare such a node dead, and take over its partitions.", strings.Join(silent, ", "))}
+	case free > 0:
+		return verdict{Kind: "wait", Text: fmt.Sprintf("%d of %s have no node now. The nodes take them soon.", free, units.Plural(int64(all.Partitions), "partition"))}
+	}
+	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. %s at work, with all %s.", units.Plural(int64(working), "node"), units.Plural(int64(all.Partitions), "partition"))}
+}
+
+// nodeFacts are what all nodes come to together.
+func nodeFacts(all Nodes) []Row {
+	facts := []Row{
+		{"Known pages", units.Count(all.Sum.Known)},
+		{"Pages in the queue", units.Count(all.Sum.Queued)},
+		{"Stored by these runs", units.Count(all.Sum.Stored)},
+		{"Stored now", pace(all.Sum.PagesS)},
+		{"Failed requests", units.Count(all.Sum.Failed)},
+		{"Fetches allowed", units.Count(int64(all.Sum.Fetches))},
+	}
+	if all.Sum.DiskFree > 0 {
+		facts = append(facts, Row{"Disk free, on the fullest", units.Bytes(all.Sum.DiskFree)})
+	}
+	return facts
+}
