@@ -19,7 +19,7 @@ import (
 type Member struct {
 	State
 	Health string  `json:"state"`               // alive, silent, ended
-	Age    float64 `json:"last_heard_of_ago_s"` // by the clocks of the servers and of this machine, or by this machine's
+	Age    float64 `json:"last_heard_of_ago_s"` // by the clocks of the servers and this machine, or this one alone
 }
 
 // Nodes returns the nodes that a cluster has and had, by name.
