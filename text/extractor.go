@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -52,15 +53,16 @@ func (e *Extractor) Close() { <-e.library }
 // library is waited for.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
-	found := e.ask(ctx, p, own)
+	kept, known := p.kept(site)
+	d.Model = known
+	whole := !known && !p.isThread()
+	found := e.ask(ctx, p, own, whole)
 	if found != nil {
 		m := found.Metadata
 		d.Title, d.Byline, d.Date = titleOf(m.Title, p.title), short(m.Author), m.Date
 	}
-	kept, known := p.kept(site)
-	d.Model = known
 	tree := p.tree
-	if !known && found != nil && p.believes(found.ContentText, kept) {
+	if whole && found != nil && p.believes(found.ContentText, kept) {
 		d.Text, tree = found.ContentText, found.ContentNode
 	} else {
 		d.Text = plain(p.blocks, kept)
@@ -100,7 +102,7 @@ const (
 func (p *Page) believes(found string, kept []bool) bool {
 	whole, paragraphs := measured(p.blocks, kept)
 	switch {
-	case p.isThread(), len(found) < fewBytes && whole > 0:
+	case len(found) < fewBytes && whole > 0:
 		return false
 	case p.kind.isArticle():
 		return paragraphs <= articleTimes*len(found)
@@ -124,8 +126,9 @@ func measured(blocks []block, kept []bool) (whole, paragraphs int) {
 	return whole, paragraphs
 }
 
-// ask has the library read a copy of the page. It returns nil if it cannot, fails, or takes too long.
-func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatura.ExtractResult {
+// ask has the library read a copy of the page; if not whole, then its title, author and date alone. It returns nil if
+// it cannot, fails, or takes too long.
+func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole bool) *trafilatura.ExtractResult {
 	if p.nodes > e.limits.Nodes {
 		return nil
 	}
@@ -137,8 +140,9 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatu
 	tree := clone(p.tree)
 	answer := make(chan *trafilatura.ExtractResult, 1)
 	go func() {
-		defer func() { e.library <- struct{}{} }()
-		answer <- contained(tree, own)
+		found := contained(tree, own, whole)
+		e.library <- struct{}{} // before the answer: a caller that has it may ask again at once
+		answer <- found
 	}()
 	select {
 	case found := <-answer:
@@ -149,7 +153,7 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL) *trafilatu
 }
 
 // contained is the library's answer, nil if it fails in whatever way.
-func contained(tree *html.Node, own weburl.URL) (found *trafilatura.ExtractResult) {
+func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.ExtractResult) {
 	defer func() {
 		if recover() != nil {
 			found = nil
@@ -159,7 +163,11 @@ func contained(tree *html.Node, own weburl.URL) (found *trafilatura.ExtractResul
 	if err != nil {
 		return nil
 	}
-	found, err = trafilatura.ExtractDocument(tree, trafilatura.Options{Focus: trafilatura.FavorRecall, OriginalURL: at, IncludeLinks: true})
+	options := trafilatura.Options{Focus: trafilatura.FavorRecall, OriginalURL: at, IncludeLinks: true}
+	if !whole {
+		options.PruneSelector = "body > *" // after title, author and date are found
+	}
+	found, err = trafilatura.ExtractDocument(tree, options)
 	if err != nil {
 		return nil
 	}
@@ -310,24 +318,42 @@ func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
 	return string(bytes.TrimSpace(markdown))
 }
 
-// shownToLanguage is how much of a text is looked at to tell its language, in bytes.
-const shownToLanguage = 2 << 10
+// How much of a text is looked at to tell its language, and to check what the page says of it, in bytes.
+const (
+	shownToLanguage = 2 << 10
+	shownToCheck    = 512
+)
 
-// languageOf returns the language of a text. If the text is too short to tell, it is what the page says.
+// common are the languages that are checked: the most used, so that a page that says by mistake that it is in one of
+// them is seldom believed.
+var common = map[whatlanggo.Lang]bool{
+	whatlanggo.Arb: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Fra: true, whatlanggo.Hin: true,
+	whatlanggo.Ita: true, whatlanggo.Nld: true, whatlanggo.Pes: true, whatlanggo.Pol: true, whatlanggo.Por: true,
+	whatlanggo.Rus: true, whatlanggo.Spa: true, whatlanggo.Ukr: true,
+}
+
+// languageOf returns the language of a text. It is what the page says if the text begins like that language and like
+// none of the other common ones; or if the text is too short to tell. Else it is what the text looks like.
 func languageOf(said, text string) string {
-	if len(text) > shownToLanguage {
-		text = strings.ToValidUTF8(text[:shownToLanguage], "")
-	}
-	if info := whatlanggo.Detect(text); info.IsReliable() {
-		if code := info.Lang.Iso6391(); code != "" {
-			return code
-		}
-	}
 	code, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(said)), "-")
 	if len(code) != 2 {
-		return ""
+		code = ""
 	}
-	return code
+	if code != "" && detect(text, shownToCheck, whatlanggo.Options{Whitelist: common}) == code {
+		return code
+	}
+	return cmp.Or(detect(text, shownToLanguage, whatlanggo.Options{}), code)
+}
+
+// detect returns the language that the first bytes of a text are in, "" if that cannot be told reliably.
+func detect(text string, shown int, among whatlanggo.Options) string {
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "")
+	}
+	if info := whatlanggo.DetectWithOptions(text, among); info.IsReliable() {
+		return info.Lang.Iso6391()
+	}
+	return ""
 }
 
 // titleOf returns the title that the library has found if the title element has it too, beside the name of the site;

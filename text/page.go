@@ -49,7 +49,7 @@ type Page struct {
 	kind   kind
 	posts  int    // bodies of posts
 	title  string // of the title element
-	lang   string // of the html element
+	lang   string // that the page says it is in
 }
 
 // block is a run of text that no element of layout parts.
@@ -131,6 +131,10 @@ func (w *walker) walk(n *html.Node, place uint64, in around) {
 			return
 		case atom.Html:
 			w.page.lang = attribute(n, "lang")
+		case atom.Meta:
+			if w.page.lang == "" && strings.EqualFold(attribute(n, "http-equiv"), "content-language") {
+				w.page.lang = attribute(n, "content")
+			}
 		case atom.A:
 			in.link = true
 		}

@@ -220,6 +220,46 @@ func TestLibraryIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestLibraryIsAskedForEachPage reads pages one after the other of which only the library finds the text.
+func TestLibraryIsAskedForEachPage(t *testing.T) {
+	u, _ := weburl.Parse("http://manual.test/1.html")
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	document := "<form><article>" + strings.Repeat("<p>Some words of an article in a form.</p>", 10) + "</article></form>"
+	for n := range 500 {
+		if d := e.Read(context.Background(), parse(t, document), u, nil, false); !strings.Contains(d.Text, "words of an article") {
+			t.Fatalf("page %d: got %q", n, d.Text)
+		}
+	}
+}
+
+// TestLanguage reads pages that say their language, truly or not.
+func TestLanguage(t *testing.T) {
+	const (
+		english = "The river rises in the hills above the town, and whoever walks along its banks in spring will see that the water is brown. " +
+			"In summer there is little of it, and children walk through the river with their shoes in their hands."
+		finnish = "Joki alkaa kaupungin yläpuolella olevilta kukkuloilta, ja joka kävelee sen rannoilla keväällä, näkee että " +
+			"vesi on ruskeaa. Kesällä vettä on vähän, ja lapset kulkevat joen yli kengät kädessä."
+		german = "Der Fluss entspringt in den Hügeln über der Stadt, und wer im Frühling an seinen Ufern entlanggeht, sieht braunes Wasser. " +
+			"Im Sommer ist nicht viel davon da, und die Kinder gehen mit den Schuhen in der Hand durch den Fluss."
+	)
+	for _, c := range []struct{ head, said, want string }{
+		{`<html lang="en-GB">`, english, "en"},
+		{`<html lang="en">`, finnish, "fi"},
+		{`<html lang="en">`, german, "de"},
+		{`<html lang="fi">`, finnish, "fi"},
+		{`<html lang="de-AT">`, "Wien 1907", "de"},
+		{`<html><meta http-equiv="Content-Language" content="de">`, "Wien 1907", "de"},
+		{`<html>`, german, "de"},
+		{`<html>`, "Wien 1907", ""},
+		{`<html lang="english">`, "Wien 1907", ""},
+	} {
+		if d := read(t, c.head+"<body><p>"+c.said, nil, false); d.Language != c.want {
+			t.Errorf("%s %.20s: %q, want %q", c.head, c.said, d.Language, c.want)
+		}
+	}
+}
+
 // TestNearDuplicates plants copies of texts of which a part of the words is changed, so that the Jaccard of their runs
 // of words is known, among texts that share half.
 func TestNearDuplicates(t *testing.T) {
