@@ -23,9 +23,9 @@ type Summary struct {
 	StoppedBy      crawl.Stop `json:"stopped_by"`
 	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
 	// crawl does not wait for them, and asks again.
-	RobotsWaiting int64 `json:"robots_unreachable_pages,omitempty"`
+	RobotsWaiting int64 `json:"robots_unreachable_pages"`
 	// Trouble is why nothing was ever stored, at the end of a run.
-	Trouble *explain.Trouble `json:"trouble,omitempty"`
+	Trouble *explain.Trouble `json:"trouble"`
 }
 
 // Status is what a running crawl tells of itself: the progress line, the control socket's answer and
@@ -58,11 +58,11 @@ type Status struct {
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
 	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
-	DiskFreeBytes int64            `json:"disk_free_bytes,omitempty"`
-	Memory        memory.Usage     `json:"memory"`            // who holds how much
-	Refresh       *crawl.Freshness `json:"refresh,omitempty"` // what is believed of the copy, if it is kept fresh
+	DiskFreeBytes int64            `json:"disk_free_bytes"`
+	Memory        memory.Usage     `json:"memory"`  // who holds how much
+	Refresh       *crawl.Freshness `json:"refresh"` // what is believed of the copy, if it is kept fresh
 	// Embarrassment is there once weights come from a log of queries.
-	Embarrassment *crawl.Embarrassment `json:"embarrassment,omitempty"`
+	Embarrassment *crawl.Embarrassment `json:"embarrassment"`
 }
 
 // Status returns what the crawl is doing. It may be called at any time until Close.

@@ -20,6 +20,15 @@ func Room(fsys vfs.FS, path string, bytes int64) error {
 	return nil
 }
 
+// DiskFree returns how many bytes of the store's disk are free; 0 if the disk does not tell.
+func (s *Store) DiskFree() int64 {
+	usage, err := s.fs.GetDiskUsage(s.dir.path)
+	if err != nil {
+		return 0
+	}
+	return int64(usage.AvailBytes)
+}
+
 // SizeOf returns how many bytes the files of a folder have, without those of folders in it.
 func SizeOf(fsys vfs.FS, path string) (sum int64) {
 	names, _ := fsys.List(path) // a folder that is not there has none

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ func configCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var config string
+	var asJSON bool
 	show := &cobra.Command{
 		Use: "show", Short: "Print the current settings as a config file", Args: command.NoArgs,
 		Long:    "Prints the settings as a config file. Secrets in URLs are replaced by \"hidden\": user and password, everything after\n?, and the path of a webhook. Put them back before you use the file.",
@@ -26,10 +29,14 @@ func configCommand() *cobra.Command {
 			if err := settle(cmd.Flags(), config, cmd.InOrStdin()); err != nil {
 				return command.Usage(err)
 			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(settingsOf(cmd.Flags()))
+			}
 			showConfig(cmd.OutOrStdout(), cmd.Flags())
 			return nil
 		},
 	}
+	var account *account
 	validate := &cobra.Command{
 		Use: "validate FILE", Short: "Check a config file", Args: command.OneArg("FILE"),
 		Long:    "Checks a file of settings (- for standard input), and the files of rules and opt-outs that it names. It prints each\nfault with its line, and the exit code is 2 if there is one.",
@@ -47,14 +54,35 @@ func configCommand() *cobra.Command {
 			if err != nil {
 				return command.Usage(err)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: valid\n", args[0])
-			return nil
+			fact := struct {
+				File  string `json:"file"`
+				Valid bool   `json:"valid"`
+			}{args[0], true}
+			return account.give(nil, "", fact, args[0]+": valid")
 		},
 	}
 	crawlFlags(show.Flags())
 	show.Flags().StringVar(&config, "config", "", "YAML file with settings; - for standard input")
+	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	account = accountOf(validate)
 	cmd.AddCommand(show, validate)
 	return cmd
+}
+
+// settingsOf returns the values of the settings by their names, in which _ stands for -: texts, and lists of texts.
+func settingsOf(flags *pflag.FlagSet) map[string]any {
+	all := map[string]any{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !isSetting(f) {
+			return
+		}
+		var value any = append([]string{}, shown(f)...)
+		if _, list := f.Value.(pflag.SliceValue); !list {
+			value = shown(f)[0]
+		}
+		all[strings.ReplaceAll(f.Name, "-", "_")] = value
+	})
+	return all
 }
 
 // reachable returns an error if settings with seeds lack the contact that a crawl of them needs. Settings without seeds

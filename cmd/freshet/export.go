@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
@@ -41,6 +42,7 @@ func exportCommand() *cobra.Command {
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
 	data, crawl := directoryFlags(cmd)
+	account := accountOf(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
 	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
@@ -83,27 +85,32 @@ func exportCommand() *cobra.Command {
 		}
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "exporting "+*data)
 		defer progress.stop()
-		wrote := func(name string) {
-			if name != "-" {
-				progress.println(cmd.ErrOrStderr(), name+sizeBehind([]string{name}))
+		wrote := func(form, name string) error {
+			if name == "-" {
+				return nil
 			}
+			return account.give(progress.progress, name, exported{Form: form, Path: name, Size: sizeIfHere(name)}, name+sizeBehind(name))
 		}
 		if *warcDir != "" {
 			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
 			if files, err = copyFilesTo(cmd.Context(), s.FS(), files, *warcDir, served); err != nil {
 				return err
 			}
-			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(files)))
+			fact := exported{Form: "warc", Path: *warcDir, Size: sizeIfHere(files...), Files: len(files)}
+			words := fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(files...))
+			if err := account.give(progress.progress, "", fact, words); err != nil {
+				return err
+			}
 		}
 		for _, file := range []struct {
-			name  string
-			write func(io.Writer) error
+			form, name string
+			write      func(io.Writer) error
 		}{
-			{*cdxj, func(w io.Writer) error { return writeCDXJ(w, s.FS(), files, served) }},
-			{*waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
-			{*pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
-			{*ccIndex, func(w io.Writer) error { return writeCCIndex(w, s, served) }},
-			{*graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
+			{"cdxj", *cdxj, func(w io.Writer) error { return writeCDXJ(w, s.FS(), files, served) }},
+			{"wacz", *waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
+			{"parquet", *pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
+			{"cc-index", *ccIndex, func(w io.Writer) error { return writeCCIndex(w, s, served) }},
+			{"graph", *graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
 		} {
 			if file.name == "" {
 				continue
@@ -112,14 +119,16 @@ func exportCommand() *cobra.Command {
 			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), file.write); err != nil {
 				return err
 			}
-			wrote(file.name)
+			if err := wrote(file.form, file.name); err != nil {
+				return err
+			}
 		}
 		said := newTextExport(s, *since, wanted)
 		defer said.close()
 		for _, file := range []struct {
-			name     string
-			markdown bool
-		}{{*plainTexts, false}, {*markdown, true}} {
+			form, name string
+			markdown   bool
+		}{{"text", *plainTexts, false}, {"markdown", *markdown, true}} {
 			if file.name == "" {
 				continue
 			}
@@ -127,16 +136,24 @@ func exportCommand() *cobra.Command {
 			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
 				return err
 			}
-			progress.println(cmd.ErrOrStderr(), fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
-				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page")))
-			fmt.Fprintln(command.Beside(cmd, file.name), said.next)
+			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Cursor: said.next.String()}
+			words := fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
+				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page"))
+			if err := account.give(progress.progress, file.name, fact, words); err != nil {
+				return err
+			}
+			if !account.asJSON {
+				fmt.Fprintln(command.Beside(cmd, file.name), said.next)
+			}
 		}
 		if *sitemap != "" {
 			progress.say("writing %s", *sitemap)
 			if err := writeSitemaps(s, *sitemap, *site, *published); err != nil {
 				return err
 			}
-			wrote(*sitemap)
+			if err := wrote("sitemap", *sitemap); err != nil {
+				return err
+			}
 		}
 		if *partition < 0 {
 			return nil
@@ -146,17 +163,29 @@ func exportCommand() *cobra.Command {
 		}
 		progress.say("writing partition %d", *partition)
 		err = writeTo(cmd.Context(), *out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
-		if err == nil {
-			wrote(*out)
+		if err != nil {
+			return err
 		}
-		return err
+		return wrote("partition", *out)
 	}
 	return cmd
 }
 
-// sizeOf says how large files are together; what is inside of a folder counts.
-func sizeOf(names ...string) string {
-	total := int64(0)
+// exported is one thing that was written.
+type exported struct {
+	Form  string `json:"form"` // the flag that asked for it
+	Path  string `json:"path"`
+	Size  *int64 `json:"size_bytes"` // null: it is in a bucket
+	Files int    `json:"files,omitempty"`
+	// Of texts: the pages that were written, and those that were left out.
+	Pages      *int64 `json:"pages,omitempty"`
+	Disallowed *int64 `json:"pages_disallowed,omitempty"`
+	Textless   *int64 `json:"pages_without_text,omitempty"`
+	Cursor     string `json:"cursor,omitempty"`
+}
+
+// sizeOf returns how many bytes files have together; what is inside of a folder counts.
+func sizeOf(names ...string) (total int64) {
 	for _, name := range names {
 		// What cannot be read is not counted.
 		_ = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error {
@@ -168,7 +197,15 @@ func sizeOf(names ...string) string {
 			return nil
 		})
 	}
-	return units.Bytes(total)
+	return total
+}
+
+// sizeIfHere is sizeOf; nil for objects.
+func sizeIfHere(names ...string) *int64 {
+	if slices.ContainsFunc(names, objects.IsBucket) {
+		return nil
+	}
+	return new(sizeOf(names...))
 }
 
 // writeCDXJ indexes WARC files, sorting in a folder of its own.
@@ -211,13 +248,11 @@ func copyFilesTo(ctx context.Context, fsys vfs.FS, files []string, to string, se
 }
 
 // sizeBehind is sizeOf as the end of a line; empty for objects.
-func sizeBehind(names []string) string {
-	for _, name := range names {
-		if objects.IsBucket(name) {
-			return ""
-		}
+func sizeBehind(names ...string) string {
+	if size := sizeIfHere(names...); size != nil {
+		return ", " + units.Bytes(*size)
 	}
-	return ", " + sizeOf(names...)
+	return ""
 }
 
 // copyServed copies what served lets pass of a WARC file; nil: all.

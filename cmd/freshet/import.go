@@ -48,6 +48,7 @@ func importCommand() *cobra.Command {
 		Example: "  freshet import --data archive old.warc.gz\n  freshet import --data archive urls.csv\n  freshet import --data second part3",
 	}
 	data, name := directoryFlags(cmd)
+	account := accountOf(cmd)
 	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, file := range args { // before a directory is made
@@ -63,7 +64,7 @@ func importCommand() *cobra.Command {
 		}
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "reading "+args[0])
 		defer progress.stop()
-		i := importing{importer.New(s), s, progress, cmd.ErrOrStderr()}
+		i := importing{importer.New(s), s, progress, account}
 		for _, file := range inOrderOfTime(args) {
 			if err = i.file(file, cmd.InOrStdin()); err != nil {
 				break
@@ -128,11 +129,16 @@ type importing struct {
 	*importer.Importer
 	store    *store.Store
 	progress *working
-	out      io.Writer
+	account  *account
 }
 
-func (i importing) say(format string, args ...any) {
-	i.progress.println(i.out, fmt.Sprintf(format, args...))
+// imported is what came of a file: a partition, or visits and pages.
+type imported struct {
+	File      string         `json:"file"`
+	Partition *int           `json:"partition,omitempty"`
+	Visits    int            `json:"visits"`
+	Queued    int            `json:"pages_queued"`
+	Skipped   map[string]int `json:"skipped"` // by reason
 }
 
 // file takes in a file of any form, or in for "-".
@@ -151,17 +157,20 @@ func (i importing) file(name string, in io.Reader) error {
 	source := bufio.NewReaderSize(i.progress.counted(in), 1<<20)
 	if start, _ := source.Peek(18); bytes.HasPrefix(start, []byte("freshet partition ")) {
 		p, err := transfer.ImportPartition(i.store, source)
-		if err == nil {
-			i.say("partition %d imported", p)
+		if err != nil {
+			return err
 		}
-		return err
+		return i.account.give(i.progress.progress, "", imported{File: name, Partition: new(int(p)), Skipped: map[string]int{}}, fmt.Sprintf("partition %d imported", p))
 	}
 	if err := errors.Join(i.visits(name, source), i.Flush()); err != nil {
 		return err
 	}
-	i.say("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
+	words := fmt.Sprintf("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
 	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
-		i.say("%s: %d passed over: %s", name, i.Skipped[reason], reason)
+		words += fmt.Sprintf("\n%s: %d skipped: %s", name, i.Skipped[reason], reason)
+	}
+	if err := i.account.give(i.progress.progress, "", imported{name, nil, i.Visits, i.Pages, i.Skipped}, words); err != nil {
+		return err
 	}
 	i.Visits, i.Pages = 0, 0
 	clear(i.Skipped)

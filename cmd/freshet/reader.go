@@ -64,7 +64,7 @@ func (r reader) Status() (any, error) {
 	if r.status != nil {
 		s.Status = r.status()
 	} else {
-		s.Status = node.Status{State: "stopped", Memory: node.NoMemory(), QueuedNew: total.New, QueuedDue: total.Due,
+		s.Status = node.Status{State: "stopped", Memory: node.NoMemory(), DiskFreeBytes: r.store.DiskFree(), QueuedNew: total.New, QueuedDue: total.Due,
 			Errors: map[string]int64{}, Refused: map[string]int64{}, Background: map[string]int64{}}
 		s.Sites, s.URLsDiscovered = total.Sites, total.Pages
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/lab"
 )
 
@@ -44,6 +46,7 @@ func labReportCommand() *cobra.Command {
 	f.StringVar(&r.out, "out", "", "folder to write to (required)")
 	f.BoolVar(&r.quick, "quick", false, "smaller runs: under two minutes on two cores")
 	f.StringSliceVar(&r.only, "only", nil, "names of experiments, with commas between; default all")
+	f.BoolVar(&r.asJSON, "json", false, "print JSON")
 	f.BoolVar(&r.quiet, "quiet", false, "do not show progress")
 	return cmd
 }
@@ -52,6 +55,7 @@ func labReportCommand() *cobra.Command {
 type labReport struct {
 	out          string
 	quick, quiet bool
+	asJSON       bool
 	only         []string
 }
 
@@ -92,7 +96,15 @@ func (r *labReport) run(cmd *cobra.Command) error {
 	if err := r.write(file, chapters, begun, took); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d experiments in %s\n", file, len(chapters), command.ShortDuration(took.Round(100*time.Millisecond)))
+	if r.asJSON {
+		fact := struct {
+			File        string  `json:"file"`
+			Experiments int     `json:"experiments"`
+			DurationS   float64 `json:"duration_s"`
+		}{file, len(chapters), took.Seconds()}
+		return errors.Join(failed, json.NewEncoder(cmd.OutOrStdout()).Encode(fact))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s in %s\n", file, units.Plural(int64(len(chapters)), "experiment"), units.Span(took))
 	return failed
 }
 
@@ -158,7 +170,7 @@ func (r *labReport) write(file string, chapters []lab.Chapter, begun time.Time, 
 	err = lab.Report{
 		Title: "Freshet's lab",
 		Preface: fmt.Sprintf("%s of freshet %s, on %d cores of %s/%s, %s, in %s. Results that were kept from an earlier run of the same program are used again.",
-			size, version(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, begun.UTC().Format("2 January 2006"), command.ShortDuration(took.Round(100*time.Millisecond))),
+			size, version(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, begun.UTC().Format("2 January 2006"), units.Span(took)),
 		Chapters: chapters,
 	}.Write(out)
 	return errors.Join(err, out.Close())

@@ -100,6 +100,7 @@ func segmentsCommand() *cobra.Command {
 		Example: "  freshet segments take --data restored",
 	}
 	data, _ := directoryFlags(take)
+	account := accountOf(take)
 	address := take.Flags().String("segments", "", "where they are; empty: where the directory says")
 	check(take.Flags(), validSegments, "segments")
 	take.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -107,10 +108,16 @@ func segmentsCommand() *cobra.Command {
 			return err
 		}
 		taken, err := patiently(cmd.Context(), *data, func() (segments.Status, error) { return takeSegments(cmd.Context(), *data, *address) })
-		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s has %s, %s, in %s\n", *data, units.Plural(int64(taken.Moved), "WARC file"), units.Bytes(taken.MovedBytes), taken.Address)
+		if err != nil {
+			return err
 		}
-		return err
+		fact := struct {
+			Data     string `json:"data"`
+			Segments string `json:"segments"`
+			Files    int    `json:"files"`
+			Size     int64  `json:"size_bytes"`
+		}{*data, taken.Address, taken.Moved, taken.MovedBytes}
+		return account.give(nil, "", fact, fmt.Sprintf("%s has %s, %s, in %s", *data, units.Plural(int64(taken.Moved), "WARC file"), units.Bytes(taken.MovedBytes), taken.Address))
 	}
 	cmd.AddCommand(take)
 	return cmd

@@ -20,7 +20,7 @@ import (
 
 func serveCommand() *cobra.Command {
 	var config string
-	var quiet bool
+	var asJSON, quiet bool
 	var s *crawlSettings
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -43,11 +43,12 @@ func serveCommand() *cobra.Command {
 				return err
 			}
 			r.flags, r.rules = cmd.Flags(), s.rules
-			return runCrawl(cmd, options, s, &daemon{reloader: r}, false, quiet)
+			return runCrawl(cmd, options, s, &daemon{reloader: r}, asJSON, quiet)
 		},
 	}
 	s = crawlFlags(cmd.Flags())
 	cmd.Flags().StringVar(&config, "config", "", "YAML file with settings (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON, as the last line of standard output")
 	cmd.Flags().BoolVar(&quiet, "quiet", true, "do not show progress")
 	return cmd
 }

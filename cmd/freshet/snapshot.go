@@ -19,6 +19,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/objects"
 	"freshet/store"
 	"freshet/store/transfer"
@@ -174,14 +175,20 @@ func snapshotCommand() *cobra.Command {
 		Example: "  freshet snapshot --data archive backups/monday\n  freshet snapshot --data archive - | zstd > monday.tar.zst",
 	}
 	data, _ := directoryFlags(cmd)
+	account := accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "taking a snapshot of "+*data)
 		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
 		progress.stop()
-		if err == nil && args[0] != toOutput {
-			fmt.Fprintf(cmd.ErrOrStderr(), "saved a snapshot of %s to %s; freshet restore turns it into a data directory\n", *data, args[0]+sizeBehind(args))
+		if err != nil || args[0] == toOutput {
+			return err
 		}
-		return err
+		fact := struct {
+			Data     string `json:"data"`
+			Snapshot string `json:"snapshot"`
+			Size     *int64 `json:"size_bytes"` // null: it is in a bucket
+		}{*data, args[0], sizeIfHere(args[0])}
+		return account.give(nil, "", fact, fmt.Sprintf("saved a snapshot of %s to %s; freshet restore turns it into a data directory", *data, args[0]+sizeBehind(args[0])))
 	}
 	return cmd
 }
@@ -194,14 +201,19 @@ func restoreCommand() *cobra.Command {
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
 	}
 	data, _ := directoryFlags(cmd)
+	account := accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "restoring "+*data)
 		err := restore(cmd.Context(), args[0], filepath.Clean(*data), cmd.InOrStdin(), progress)
 		progress.stop()
-		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "restored %s, %s\n", *data, sizeOf(*data))
+		if err != nil {
+			return err
 		}
-		return err
+		fact := struct {
+			Data string `json:"data"`
+			Size int64  `json:"size_bytes"`
+		}{*data, sizeOf(*data)}
+		return account.give(nil, "", fact, fmt.Sprintf("restored %s, %s", *data, units.Bytes(fact.Size)))
 	}
 	return cmd
 }
@@ -285,18 +297,24 @@ func migrateCommand() *cobra.Command {
 		Example: "  freshet migrate --data archive",
 	}
 	data, _ := directoryFlags(cmd)
+	account := accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDirectory(*data); err != nil {
 			return err
 		}
 		from, err := patiently(cmd.Context(), *data, func() (int, error) { return transfer.Migrate(vfs.Default, *data) })
-		switch {
-		case err == nil && from == store.Format:
-			fmt.Fprintf(cmd.ErrOrStderr(), "format %d is the newest: nothing to do\n", from)
-		case err == nil:
-			fmt.Fprintf(cmd.ErrOrStderr(), "converted format %d to %d\n", from, store.Format)
+		if err != nil {
+			return err
 		}
-		return err
+		words := fmt.Sprintf("converted format %d to %d", from, store.Format)
+		if from == store.Format {
+			words = fmt.Sprintf("format %d is the newest: nothing to do", from)
+		}
+		fact := struct {
+			From int `json:"from_format"`
+			To   int `json:"to_format"`
+		}{from, store.Format}
+		return account.give(nil, "", fact, words)
 	}
 	return cmd
 }

@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard/units"
 	"freshet/feed/broadcast/multicast"
 	"freshet/feed/mirror"
 	"freshet/fetch"
@@ -30,6 +32,7 @@ type subscription struct {
 	tokenFile, program string
 	archive            string // folder of WARC files
 	network            string // interface on which the group is joined
+	account            *account
 	ndjson, quiet      bool
 	multicast          bool
 	changes            int // that have come
@@ -59,6 +62,7 @@ func subscribeCommand() *cobra.Command {
 	flags.BoolVar(&s.multicast, "multicast", false, "receive by multicast what several subscribers want, if the feed offers it")
 	flags.StringVar(&s.network, "interface", "", "network interface for --multicast; empty: chosen by the system")
 	flags.BoolVar(&s.quiet, "quiet", false, "do not show progress")
+	s.account = accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Addresses = strings.Split(args[0], ",")
 		if err := s.prepare(cmd.ErrOrStderr()); err != nil {
@@ -100,7 +104,8 @@ func (s *subscription) prepare(stderr io.Writer) error {
 	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if !s.quiet {
 		o.OnStanding = func(at mirror.Standing) {
-			fmt.Fprintf(stderr, "%d pages, %.1f%% fresh, mean age %.0f s, %d changes, %d chunks to come\n", at.Pages, 100*at.Freshness, at.AgeS, s.changes, at.Chunks)
+			fmt.Fprintf(stderr, "%s, %.1f%% fresh, mean age %s, %s, %s to come\n", units.Plural(int64(at.Pages), "page"), 100*at.Freshness,
+				units.Span(time.Duration(at.AgeS*1e9)), units.Plural(int64(s.changes), "change"), units.Plural(int64(at.Chunks), "chunk"))
 		}
 	}
 	return nil
@@ -143,8 +148,12 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	soft, _, stop := interruptible(ctx)
 	defer stop()
 	err = errors.Join(client.Run(soft), client.Close())
-	if !s.quiet {
-		fmt.Fprintf(stderr, "received %d changes into %s\n", s.changes, o.Dir)
+	if !s.quiet || s.account.asJSON {
+		fact := struct {
+			Mirror  string `json:"mirror"`
+			Changes int    `json:"changes"`
+		}{o.Dir, s.changes}
+		err = errors.Join(err, s.account.give(nil, "", fact, fmt.Sprintf("received %s into %s", units.Plural(int64(s.changes), "change"), o.Dir)))
 	}
 	if err == nil && soft.Err() != nil {
 		return &command.Error{Code: command.ExitInterrupted}

@@ -88,6 +88,7 @@ func eachArgument(args []string, in io.Reader, f func(string) error) error {
 
 func robotsCommand() *cobra.Command {
 	var file, agent string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "robots --file robots.txt --agent NAME URL…",
 		Short:   "Show what a robots.txt allows",
@@ -105,13 +106,19 @@ func robotsCommand() *cobra.Command {
 				return err
 			}
 			rules := robots.Parse(body, agent)
-			if delay, ok := rules.CrawlDelay(); ok {
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			encoder.SetEscapeHTML(false)
+			delay, ok := rules.CrawlDelay()
+			if ok && !asJSON {
 				fmt.Fprintf(cmd.ErrOrStderr(), "crawl-delay %s\n", delay.Round(time.Millisecond))
 			}
 			return eachArgument(args, cmd.InOrStdin(), func(raw string) error {
 				u, err := parseURL(raw)
 				if err != nil {
 					return command.Usage(err)
+				}
+				if asJSON {
+					return encoder.Encode(ruled{raw, rules.Allowed(u), delay.Seconds()})
 				}
 				verdict := "deny"
 				if rules.Allowed(u) {
@@ -124,5 +131,13 @@ func robotsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&file, "file", "", "robots.txt to read, - for standard input (required)")
 	cmd.Flags().StringVar(&agent, "agent", "freshet", "name of the crawler")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	return cmd
+}
+
+// ruled is what a robots.txt says of a URL.
+type ruled struct {
+	URL        string  `json:"url"`
+	Allowed    bool    `json:"allowed"`
+	CrawlDelay float64 `json:"crawl_delay_s"` // 0: none is set
 }

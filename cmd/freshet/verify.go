@@ -27,13 +27,27 @@ func verifyCommand() *cobra.Command {
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
 	data, name := directoryFlags(cmd)
+	asJSON := cmd.Flags().Bool("json", false, "print each problem and repair as JSON, one object per line, and then their numbers")
 	mends := cmd.Flags().Bool("repair", false, "repair what can be repaired, and move the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "checking "+*data)
 		defer progress.stop()
+		account := account{cmd, *asJSON}
+		tell := func(p store.Problem, repaired bool) {
+			if !*asJSON {
+				progress.println(cmd.OutOrStdout(), map[bool]string{true: "repair: "}[repaired]+p.String())
+				return
+			}
+			// It can be encoded, and what is said at the end tells of a pipe that is closed.
+			_ = account.give(progress.progress, "", found{p.Place, p.Text, repaired}, "")
+		}
+		problems, repairs := 0, 0
 		if *mends {
 			progress.say("repairing %s", *data)
-			if err := repairCrawl(cmd.Context(), *data, *name, func(p store.Problem) { progress.println(cmd.OutOrStdout(), "repair: "+p.String()) }); err != nil {
+			if err := repairCrawl(cmd.Context(), *data, *name, func(p store.Problem) {
+				repairs++
+				tell(p, true)
+			}); err != nil {
 				return err
 			}
 		}
@@ -41,23 +55,37 @@ func verifyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		problems := 0
 		progress.say("checking %s", *data)
 		err = repair.Verify(cmd.Context(), s, func(p store.Problem) {
 			problems++
 			progress.say("checking %s: %s", *data, units.Plural(int64(problems), "problem"))
-			progress.println(cmd.OutOrStdout(), p.String())
+			tell(p, false)
 		})
 		if err = errors.Join(err, s.Close()); err != nil {
 			return err
 		}
+		if *asJSON || problems == 0 {
+			fact := struct {
+				Problems int `json:"problems"`
+				Repairs  int `json:"repairs"`
+			}{problems, repairs}
+			if err := account.give(progress.progress, "", fact, "no problems"); err != nil {
+				return err
+			}
+		}
 		if problems > 0 {
 			return errors.New(units.Plural(int64(problems), "problem"))
 		}
-		progress.println(cmd.ErrOrStderr(), "no problems")
 		return nil
 	}
 	return cmd
+}
+
+// found is a problem, or one that was repaired.
+type found struct {
+	Place    string `json:"place"`
+	Text     string `json:"text"`
+	Repaired bool   `json:"repaired"`
 }
 
 // openToRepair opens a directory for writing, so that a crash's torn tails are cut first, as the next

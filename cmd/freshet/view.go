@@ -31,7 +31,7 @@ func viewCommand() *cobra.Command {
 			"is changed. It also works while a crawl is running in the directory.",
 		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
 	}
-	flags := cmd.Flags()
+	account, flags := accountOf(cmd), cmd.Flags()
 	data := flags.String("data", "data", "data directory, if DIR is not given")
 	flags.StringVar(&crawl, "crawl", "main", "name of the crawl in the data directory")
 	flags.StringVar(&listen, "listen", defaultListen, "loopback address to listen on; if the default is in use, another port is chosen")
@@ -49,7 +49,7 @@ func viewCommand() *cobra.Command {
 			ctx, cancel = context.WithDeadline(ctx, clock.Real().Deadline(time.Duration(length)))
 			defer cancel()
 		}
-		return view(ctx, cmd, *data, crawl, listen)
+		return view(ctx, account, *data, crawl, listen)
 	}
 	return cmd
 }
@@ -67,13 +67,13 @@ func validLoopback(listen string) error {
 }
 
 // view serves the window on a directory until ctx ends.
-func view(ctx context.Context, cmd *cobra.Command, data, crawl, listen string) error {
+func view(ctx context.Context, account *account, data, crawl, listen string) error {
 	show, end, err := windowOn(ctx, data, crawl)
 	if err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", listen)
-	if errors.Is(err, syscall.EADDRINUSE) && !cmd.Flags().Changed("listen") {
+	if errors.Is(err, syscall.EADDRINUSE) && !account.cmd.Flags().Changed("listen") {
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
@@ -81,10 +81,16 @@ func view(ctx context.Context, cmd *cobra.Command, data, crawl, listen string) e
 	}
 	f := &front{}
 	f.serve(listener, show)
-	fmt.Fprintf(cmd.ErrOrStderr(), "http://%s/ shows %s; press Ctrl-C to end\n", listener.Addr(), data)
-	<-ctx.Done()
+	fact := struct {
+		URL  string `json:"url"`
+		Data string `json:"data"`
+	}{"http://" + listener.Addr().String() + "/", data}
+	err = account.give(nil, "", fact, fmt.Sprintf("%s shows %s; press Ctrl-C to end", fact.URL, data))
+	if err == nil {
+		<-ctx.Done()
+	}
 	f.stop()
-	return end()
+	return errors.Join(err, end())
 }
 
 // windowOn returns the window on a directory: that of the crawl that runs in it, or, if none does, one of its own.
