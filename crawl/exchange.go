@@ -314,11 +314,12 @@ func (l *lane) load(bytes int64) (parts int) {
 	return parts
 }
 
-// resend has everything sent again that is for a partition and has no receipt.
+// resend has everything sent again that is for a partition and has no receipt. Its owner is another one, of whom nothing
+// is known: it is not asked less often because the last one did not answer.
 func (s *Shard) resend(to weburl.Partition) {
 	for p := range s.owned() {
 		if l := s.exchange.out[p].lanes[to]; l != nil {
-			l.flying = 0
+			l.flying, l.wait = 0, 0
 			s.exchange.due = append(s.exchange.due, pair{p, to})
 		}
 	}

@@ -71,7 +71,7 @@ func TestFullTestTakesNoMore(t *testing.T) {
 }
 
 // TestNobodyAnswers sends links to a partition that no node has: again after a second, then less and less often, and
-// after a second again when somebody has answered.
+// after a second again when somebody has answered, or has taken the partition.
 func TestNobodyAnswers(t *testing.T) {
 	l := &lane{noted: true, parts: []Part{{Record: 1}, {Record: 2}}}
 	s := &Shard{
@@ -94,5 +94,10 @@ func TestNobodyAnswers(t *testing.T) {
 	s.received(Receipt{From: 0, To: 1, Record: 1})
 	if n := sent(4); n != 3 {
 		t.Errorf("%d parcels in the 4 s after a receipt, want the next, and those after 1 and 2 s", n)
+	}
+	sent(100)
+	s.resend(1)
+	if n := sent(4); n != 3 {
+		t.Errorf("%d parcels in the 4 s after another node took the partition, want one at once, and those after 1 and 2 s", n)
 	}
 }

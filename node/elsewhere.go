@@ -144,9 +144,12 @@ func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 		n.owners[p].Store(nobody)
 		return fmt.Errorf("crawl: take partition %d: %w", p, err)
 	}
-	n.tell(crawl.Resend{To: p})
+	n.Resend(p)
 	return nil
 }
+
+// Resend has links sent again that wait for a partition which another owner has now.
+func (n *Node) Resend(p weburl.Partition) { n.tell(crawl.Resend{To: p}) }
 
 // moved waits until a shard has taken or given a partition.
 func (n *Node) moved(ctx context.Context, l *loop, o crawl.Order) error {

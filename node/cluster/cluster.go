@@ -42,6 +42,8 @@ type Node interface {
 	// Arrive takes in links from other nodes, Receive the word that links are taken in there.
 	Arrive(crawl.Parcel)
 	Receive(crawl.Receipt)
+	// Resend sends links again that wait for a partition, which another node has taken.
+	Resend(weburl.Partition)
 	// Pages returns how many pages each shard of the node knows.
 	Pages() []int64
 	// Vitals returns what the node tells the others of its work.
@@ -187,6 +189,11 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	context.AfterFunc(c.life, func() { _ = questions.Unsubscribe() })
+	taken, err := c.wire.Subscribe(c.takenSubject(), c.hearTaken)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	context.AfterFunc(c.life, func() { _ = taken.Unsubscribe() })
 	c.work.Go(func() { c.watch(watch) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/2, c.divide) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.obeyDivision) })

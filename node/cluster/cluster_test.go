@@ -345,7 +345,7 @@ func (w wireOf) Subscribe(subject string, handle nats.MsgHandler) (subscription,
 	return h, nil
 }
 
-// Publish sends a message to those who hear it, and an answer to whoever waits for it.
+// Publish sends a message to those who hear it, or an answer to whoever waits for it.
 func (w wireOf) Publish(subject string, data []byte) error {
 	late, lost := w.upTo(20*time.Millisecond), w.chance(50)
 	w.mu.Lock()
@@ -355,6 +355,11 @@ func (w wireOf) Publish(subject string, data []byte) error {
 	}
 	if inbox := w.inboxes[subject]; inbox != nil {
 		time.AfterFunc(late, func() { inbox <- &nats.Msg{Data: data} })
+	}
+	for h := range w.heard[subject] {
+		if !w.cut[h.w.node] {
+			time.AfterFunc(late, func() { h.handle(&nats.Msg{Subject: subject, Data: data}) })
+		}
 	}
 	return nil
 }
@@ -404,13 +409,15 @@ type simulated struct {
 	paused bool
 	pages  int64 // stored by this run
 	grant  share.Grant
-	seen   uint64 // the division that grant is of
+	seen   uint64                   // the division that grant is of
+	resent map[weburl.Partition]int // how often links were sent again to partitions that others took
 }
 
 func (w *world) start(name, instance string, partitions int) *simulated {
 	n := &simulated{
 		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
 		places: map[weburl.Partition]log.Place{}, read: map[weburl.Partition]int{}, has: map[weburl.Partition]bool{},
+		resent: map[weburl.Partition]int{},
 	}
 	lease := defaultLease
 	if w.plant == "declared-dead-early" && name == "a" {
@@ -724,8 +731,14 @@ func (w *world) pauseAll(by *simulated, paused bool) {
 
 func (n *simulated) Arrive(crawl.Parcel)   {}
 func (n *simulated) Receive(crawl.Receipt) {}
-func (n *simulated) Pages() []int64        { return []int64{1} }
-func (n *simulated) Vitals() share.Vitals  { return share.Vitals{Pages: 1, Fetches: 4} }
+
+func (n *simulated) Resend(p weburl.Partition) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.resent[p]++
+}
+func (n *simulated) Pages() []int64       { return []int64{1} }
+func (n *simulated) Vitals() share.Vitals { return share.Vitals{Pages: 1, Fetches: 4} }
 
 // end stops a node: in order, or as a crash does.
 func (n *simulated) end(orderly bool) {

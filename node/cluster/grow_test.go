@@ -62,6 +62,44 @@ func TestGrow(t *testing.T) {
 	})
 }
 
+// TestTakenIsTold kills a node. When another has taken a partition of it, the third is told so once, at once: what it has
+// for the partition need not wait until it is tried again.
+func TestTakenIsTold(t *testing.T) {
+	const partitions = 16
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		a, b, c := w.start("a", "of a", partitions), w.start("b", "of b", partitions), w.start("c", "of c", partitions)
+		time.Sleep(30 * time.Second)
+		had := map[weburl.Partition]bool{}
+		w.mu.Lock()
+		for p, holders := range w.holders {
+			had[p] = slices.Contains(holders, "c")
+		}
+		clear(a.resent)
+		clear(b.resent)
+		w.mu.Unlock()
+		c.end(false)
+		time.Sleep(30 * time.Second)
+		w.mu.Lock()
+		for p := range weburl.Partition(partitions) {
+			for _, n := range []*simulated{a, b} {
+				want := 0
+				if had[p] && !slices.Contains(w.holders[p], n.name) {
+					want = 1
+				}
+				if n.resent[p] != want {
+					t.Errorf("%s is told %d times that partition %d of the dead node is taken, want %d", n.name, n.resent[p], p, want)
+				}
+			}
+		}
+		w.mu.Unlock()
+		a.end(true)
+		b.end(true)
+		time.Sleep(time.Minute)
+	})
+}
+
 // differences counts the partitions that two assignments give to different nodes.
 func differences(a, b []string) (n int) {
 	for p := range a {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 
@@ -55,6 +56,24 @@ func (c *Cluster) unlisten(p weburl.Partition) {
 		_ = s.Unsubscribe() // it fails only where the connection has ended, and the subscription with it
 	}
 	delete(c.heard, p)
+}
+
+func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
+
+// tellTaken tells all nodes that this one has a partition. What they have sent to it meanwhile nobody has heard, and the
+// longer nobody has answered, the less often they send it again.
+func (c *Cluster) tellTaken(p weburl.Partition) {
+	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
+		c.options.Logger.Warn("other nodes are not told that a partition is taken, and will find out", "error", err)
+	}
+}
+
+// hearTaken has links sent that wait for a partition which another node has taken.
+func (c *Cluster) hearTaken(m *nats.Msg) {
+	p, err := strconv.Atoi(string(m.Data))
+	if err == nil && p >= 0 && p < c.options.Partitions && !c.has(weburl.Partition(p)) {
+		c.node.Resend(weburl.Partition(p))
+	}
 }
 
 // Send implements node.Cluster.

@@ -116,6 +116,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 		return err
 	}
 	c.options.Logger.Info("takes a partition", "partition", p)
+	c.tellTaken(p)
 	c.mu.Lock()
 	c.pause.again = true
 	c.mu.Unlock()

@@ -35,6 +35,7 @@ type planner struct {
 	granted chan share.Grant
 }
 
+func (p *planner) Resend(weburl.Partition)                       {}
 func (p *planner) Place(weburl.Partition) (log.Place, error)     { return log.Place{}, nil }
 func (p *planner) Follow(weburl.Partition, ...store.Group) error { return nil }
 func (p *planner) Load(weburl.Partition, io.Reader) error        { return errors.New("a test") }
