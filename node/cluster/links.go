@@ -60,8 +60,8 @@ func (c *Cluster) unlisten(p weburl.Partition) {
 
 func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
 
-// tellTaken tells all nodes that this one has a partition. What they have sent to it meanwhile nobody has heard, and the
-// longer nobody has answered, the less often they send it again.
+// tellTaken tells all nodes that this one has a partition. What they have sent to it meanwhile nobody has heard, and
+// the longer nobody has answered, the less often they send it again.
 func (c *Cluster) tellTaken(p weburl.Partition) {
 	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
 		c.options.Logger.Warn("other nodes are not told that a partition is taken, and will find out", "error", err)
