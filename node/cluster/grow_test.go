@@ -62,8 +62,8 @@ func TestGrow(t *testing.T) {
 	})
 }
 
-// TestTakenIsTold kills a node. When another has taken a partition of it, the third is told so once, at once: what it has
-// for the partition need not wait until it is tried again.
+// TestTakenIsTold kills a node. When another has taken a partition of it, the third is told so once, at once: what it
+// has for the partition need not wait until it is tried again.
 func TestTakenIsTold(t *testing.T) {
 	const partitions = 16
 	synctest.Test(t, func(t *testing.T) {
