@@ -314,8 +314,8 @@ func (l *lane) load(bytes int64) (parts int) {
 	return parts
 }
 
-// resend has everything sent again that is for a partition and has no receipt. Its owner is another one, of whom nothing
-// is known: it is not asked less often because the last one did not answer.
+// resend has everything sent again that is for a partition and has no receipt. Its owner is another one, of whom
+// nothing is known: it is not asked less often because the last one did not answer.
 func (s *Shard) resend(to weburl.Partition) {
 	for p := range s.owned() {
 		if l := s.exchange.out[p].lanes[to]; l != nil {
