@@ -81,6 +81,7 @@ func needsNoToken(r *http.Request) bool {
 
 var (
 	errToken   = errors.New("this needs a token: send Authorization: Bearer TOKEN, or sign in with a browser")
+	errWrong   = errors.New("this is not the token: send the one in the file of --token-file or --look-token-file")
 	errGuesses = errors.New("too many wrong tokens from your address: try again in a minute")
 	errLook    = errors.New("this token may look but not steer: orders need the token of --token-file")
 	errType    = errors.New("want Content-Type: application/json")
@@ -90,7 +91,7 @@ var (
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := http.StatusForbidden
 	switch {
-	case errors.Is(err, errToken):
+	case errors.Is(err, errToken), errors.Is(err, errWrong):
 		code = http.StatusUnauthorized
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case errors.Is(err, errGuesses):

@@ -219,7 +219,7 @@ func (g *guesses) check(r *http.Request, presented string, check func() role) (r
 	if hash != place.last {
 		*place = guessed{until, hash}
 	}
-	return nobody, errToken
+	return nobody, errWrong
 }
 
 // sender returns who sends a request: an address, of IPv6 a network. A proxy on this machine or in a private network

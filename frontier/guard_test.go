@@ -202,7 +202,7 @@ func TestScope(t *testing.T) {
 			t.Errorf("%s %s: got %v, %v", test.scope, test.url, reason, ok)
 		}
 	}
-	if _, err := ParseScope("world"); err == nil || !strings.Contains(err.Error(), "site, domain, any") {
+	if _, err := ParseScope("world"); err == nil || !strings.Contains(err.Error(), "site, domain or any") {
 		t.Errorf("got %v", err)
 	}
 }

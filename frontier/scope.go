@@ -37,7 +37,7 @@ func ParseScope(name string) (Scope, error) {
 	case "any":
 		return anyScope{}, nil
 	}
-	return nil, fmt.Errorf("frontier: no scope %q: want one of page, site, domain, any", name)
+	return nil, fmt.Errorf("frontier: no scope is named %q: want page, site, domain or any", name)
 }
 
 // pageScope takes in pages of some sites.

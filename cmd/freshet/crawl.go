@@ -375,10 +375,10 @@ func crawlCommand() *cobra.Command {
 				return command.Usage(err)
 			}
 			if info, err := os.Stat(s.data); s.data == "" || err == nil && !info.IsDir() {
-				return command.Usage(fmt.Errorf("--data %q: want a directory", s.data))
+				return command.Usage(fmt.Errorf("--data %q: want a directory, such as --data archive", s.data))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
-				return command.Usage(fmt.Errorf("nothing to crawl: give URLs or --seeds, as there is no crawl in %s to continue", s.data))
+				return command.Usage(fmt.Errorf("nothing to crawl: give a URL or --seeds FILE, because there is no crawl in %s to continue", s.data))
 			}
 			options, err := s.engineOptions(seeds)
 			if err != nil {
@@ -485,7 +485,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	collectEarly()
 	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
-		d.begin()
+		d.begin(front.window)
 	}
 	unwatch := func() {}
 	if s.watch != nil {

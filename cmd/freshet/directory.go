@@ -60,7 +60,7 @@ func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 // checkDirectory returns an error if there is no data directory at a path.
 func checkDirectory(data string) error {
 	if !store.Exists(vfs.Default, data) {
-		hint := "--data names it"
+		hint := "give yours as --data DIR"
 		if near := command.Nearest(data, directories()); near != "" {
 			hint = fmt.Sprintf("did you mean --data %s?", near)
 		}

@@ -281,7 +281,7 @@ func (d *doctor) name(ctx context.Context, host string) {
 
 func (d *doctor) address(host string, to netip.Addr) {
 	if fetch.Guard(to) != nil && !d.settings.options.AllowPrivate {
-		d.fail("names", "add --allow-private if that is meant", "%s has the address %v, which is not public", host, to.Unmap())
+		d.fail("names", "add --allow-private if you mean to crawl it", "%s has the address %v, which is not public", host, to.Unmap())
 		return
 	}
 	d.ok("names", "%s has the address %v", host, to.Unmap())

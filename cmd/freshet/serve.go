@@ -171,8 +171,9 @@ type daemon struct {
 	done     sync.WaitGroup
 }
 
-// begin tells the service manager that the crawl is up and reloads at every SIGHUP until end.
-func (d *daemon) begin() {
+// begin says that the crawl is up, and at which URL the window is; empty: at none. It tells the service manager too,
+// and reloads at every SIGHUP until end.
+func (d *daemon) begin(window string) {
 	d.hangups = make(chan os.Signal, 1)
 	signal.Notify(d.hangups, syscall.SIGHUP)
 	d.done.Go(func() {
@@ -180,7 +181,10 @@ func (d *daemon) begin() {
 			d.hangup()
 		}
 	})
-	fmt.Fprintln(os.Stderr, "freshet: serving")
+	if window == "" {
+		window = "no window (--listen is off, or its address is taken)"
+	}
+	fmt.Fprintln(os.Stderr, "freshet: serving", window)
 	notify("READY=1")
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -29,6 +30,7 @@ import (
 // front is what a running crawl shows of itself: the control socket and the --listen address.
 type front struct {
 	servers []*http.Server
+	window  string         // URL of the window; empty: it is off
 	socket  string         // path of the control socket; empty: none
 	done    sync.WaitGroup // of the listeners, and of what remembers the status
 	forget  func()         // ends what remembers the status; nil: nothing does
@@ -103,6 +105,9 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 // readSecret reads a token or secret from the file that a setting names.
 func readSecret(setting, what, file string) (string, error) {
 	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("--%s: there is no file %q: openssl rand -hex 32 > %[2]s makes one", setting, file)
+	}
 	if err != nil {
 		return "", fmt.Errorf("--%s: %w", setting, err)
 	}
@@ -145,7 +150,9 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	listener, err := net.Listen("tcp", open.address)
 	switch {
 	case err == nil:
+		f.window = "http://" + listener.Addr().String() + "/"
 		if open.tls != nil {
+			f.window = "https://" + listener.Addr().String() + "/"
 			listener = tls.NewListener(listener, open.tls)
 		}
 		f.serve(listener, open.access.Guard(handler))

@@ -27,20 +27,20 @@ func parseURL(text string) (weburl.URL, error) {
 		return u, nil
 	}
 	if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() {
-		return u, fmt.Errorf("%q is a file: give it by --seeds %s", text, text)
+		return u, fmt.Errorf("%q is a file, not a URL: give it as --seeds %s", text, text)
 	}
 	if slices.Contains([]string{".txt", ".csv", ".tsv", ".gz", ".yaml"}, filepath.Ext(text)) && !strings.Contains(text, ":") {
-		return u, fmt.Errorf("%q is neither a URL nor a file: check its name, and give a file of URLs by --seeds", text)
+		return u, fmt.Errorf("%q is neither a URL nor a file: check its name; a file of URLs is given as --seeds FILE", text)
 	}
 	if guess, ok := guessURL(text); ok {
 		return u, fmt.Errorf("%q is not a URL (did you mean %s?)", text, guess)
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return u, fmt.Errorf("%q: want a URL of http or https, such as https://example.org/", text)
+		return u, fmt.Errorf("%q: want an http or https URL, such as https://example.org/", text)
 	}
 	_, cause, _ := strings.Cut(err.Error(), "not a valid URL: ")
 	cause, _, _ = strings.Cut(strings.TrimPrefix(cause, "Error: "), " Url: ")
-	cause = strings.TrimSuffix(cause, ".")
+	cause = strings.Replace(strings.TrimSuffix(cause, "."), "The input's port is outside the range [0-65535]", "its port is not between 0 and 65535", 1)
 	if cause == "" || cause == "neither scheme nor base" {
 		return u, fmt.Errorf("%q is not a URL: want one such as https://example.org/", text)
 	}
@@ -85,5 +85,5 @@ func validContact(text string) error {
 	case strings.Contains(text, ".") && !strings.ContainsAny(text, " :@"):
 		hint = " (did you mean https://" + text + "?)"
 	}
-	return fmt.Errorf("%q: want a URL or mailto: by which you can be reached, such as mailto:you@example.org%s", text, hint)
+	return fmt.Errorf("%q: want a URL or a mailto: address where you can be reached, such as mailto:you@example.org%s", text, hint)
 }

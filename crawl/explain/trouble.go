@@ -57,7 +57,7 @@ func (x *explainer) steered() *Trouble {
 		case g.Reason == "blocked":
 			return &Trouble{x.url.Host() + " is blocked", "freshet unblock " + x.url.Host() + " lifts that"}
 		case g.Reason == "hours":
-			return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file of --scope"}
+			return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file that --scope names"}
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	case state.Kept == 0 && state.Status == 0:
 		return x.unanswered(state.Reason)
 	case state.Kept == 0:
-		cause := fmt.Sprintf("robots.txt of %s answers %s, and until it can be read no page may be asked for", site, status(state.Status))
+		cause := fmt.Sprintf("robots.txt of %s answers %s, and no page may be fetched until it can be read", site, status(state.Status))
 		return &Trouble{cause, "run again later"}
 	}
 	rules, err := x.Robots.Rules(site)
@@ -80,7 +80,7 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 		return x.steered()
 	}
 	if !rules.Allowed(site.Root()) {
-		return &Trouble{"robots.txt of " + string(site) + " forbids this crawler every page", "ask its owner for access, and for a name to crawl by (--user-agent)"}
+		return &Trouble{"robots.txt of " + string(site) + " forbids all pages to this crawler", "ask its owner for access, or for a name to use as --user-agent"}
 	}
 	return &Trouble{"robots.txt of " + string(site) + " forbids " + x.url.RequestURI(), "ask its owner, or crawl what it allows"}
 }
@@ -88,7 +88,7 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 // redirected returns the trouble at the end of a redirect.
 func (x *explainer) redirected(to weburl.URL) *Trouble {
 	if x.hops == redirectsFollowed {
-		return &Trouble{x.url.String() + " is redirected in a circle", "open it in a browser, and crawl the address where that ends"}
+		return &Trouble{x.url.String() + " redirects in a circle", "open it in a browser, and crawl the address where you arrive"}
 	}
 	next := explainer{About: x.About, now: x.now, hops: x.hops + 1}
 	target, err := next.explain(to.String())
@@ -98,7 +98,7 @@ func (x *explainer) redirected(to weburl.URL) *Trouble {
 	case target.Trouble != nil:
 		return target.Trouble
 	case target.StoppedBy == "scope":
-		return &Trouble{fmt.Sprintf("%s is redirected to %s, which is out of scope", x.url, to), fmt.Sprintf("crawl %s, or widen --scope", to)}
+		return &Trouble{fmt.Sprintf("%s redirects to %s, which is out of scope", x.url, to), fmt.Sprintf("crawl %s, or widen --scope", to)}
 	}
 	return nil
 }
@@ -116,18 +116,21 @@ func (x *explainer) unanswered(failure string) *Trouble {
 		if x.Guard == nil { // an earlier run's: it is asked for again
 			return nil
 		}
-		return &Trouble{barredBy(host, detail), "add --allow-private if that is meant"}
+		return &Trouble{barredBy(host, detail), "add --allow-private if you mean to crawl it"}
 	case "dns-failed":
 		if strings.HasSuffix(detail, "no address") {
 			return &Trouble{host + " has no address (DNS)", "check its spelling"}
 		}
-		return &Trouble{"no name server tells the address of " + host, "check the network, or give --resolve " + host + "=ADDR:PORT"}
+		return &Trouble{"no name server knows an address of " + host, "check the network, or give --resolve " + host + "=ADDR:PORT"}
 	case "connect-failed":
 		if address, refused := strings.CutSuffix(detail, ": connect: connection refused"); refused {
 			return &Trouble{"connection refused by " + strings.TrimPrefix(address, "dial tcp "), "is the server up, and the port right?"}
 		}
 		return &Trouble{"no connection to " + host + " (" + last(detail) + ")", "check the network"}
 	case "tls-failed":
+		if strings.HasSuffix(detail, "first record does not look like a TLS handshake") {
+			return &Trouble{host + " does not speak TLS at this port", "try http://"}
+		}
 		return &Trouble{"no TLS connection with " + host + " (" + last(detail) + ")", "check the certificate, or try http://"}
 	case "timed-out":
 		return &Trouble{host + " did not answer in time", "run again later"}
@@ -136,9 +139,9 @@ func (x *explainer) unanswered(failure string) *Trouble {
 	case "malformed":
 		return &Trouble{"what " + host + " answers is not HTTP", "is it http:// or https://, and the port right?"}
 	case "header-too-large":
-		return &Trouble{"the header that " + host + " answers is too large", ""}
+		return &Trouble{"the header of the answer from " + host + " is too large", ""}
 	case "unwanted-type":
-		return &Trouble{fmt.Sprintf("%s is of type %s, which the rules do not want", x.url, detail), "see its rule in the file of --scope"}
+		return &Trouble{fmt.Sprintf("%s is of type %s, which the rules do not want", x.url, detail), "see its rule in the file that --scope names"}
 	}
 	return &Trouble{"no answer from " + host, "see freshet explain " + x.url.String()}
 }
@@ -164,9 +167,9 @@ func statusTrouble(u weburl.URL, code int) *Trouble {
 	case 404, 410:
 		return &Trouble{cause, "check the address"}
 	case 401, 407:
-		return &Trouble{cause, "give credentials in a header of its rule, in the file of --scope"}
+		return &Trouble{cause, "give credentials as a header in its rule, in the file that --scope names"}
 	case 403:
-		return &Trouble{cause, "ask its owner whether " + u.Host() + " lets crawlers in"}
+		return &Trouble{cause, "it may not want crawlers: ask the owner of " + u.Host()}
 	case 429, 503:
 		return &Trouble{cause, "run again later, with a longer --delay"}
 	case 400:

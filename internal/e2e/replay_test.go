@@ -190,7 +190,7 @@ func startDaemon(t *testing.T, config string) *exec.Cmd {
 	go func() {
 		defer close(ended)
 		for lines := bufio.NewScanner(said); lines.Scan(); {
-			if strings.HasSuffix(lines.Text(), "freshet: serving") {
+			if strings.Contains(lines.Text(), "freshet: serving") {
 				up <- true
 			}
 		}
