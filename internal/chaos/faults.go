@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +26,10 @@ var faults = []fault{
 	{"kill-node", func(t *trial) (string, error) { return t.restart(t.any(), t.upTo(15*time.Second), nil) }},
 	{"stop-node", func(t *trial) (string, error) { return t.pauseNode(lease + t.upTo(10*time.Second)) }},
 	{"cut-node", (*trial).cutNode},
-	{"wipe-node", func(t *trial) (string, error) { return t.restart(t.any(), t.upTo(15*time.Second), os.RemoveAll) }},
+	{"wipe-node", func(t *trial) (string, error) {
+		n := t.any()
+		return t.restart(n, t.upTo(15*time.Second), n.wipe)
+	}},
 	{"damage-node", (*trial).damageNode},
 	{"full-node", (*trial).fillNode},
 	{"clock", (*trial).setClock},
@@ -42,6 +44,7 @@ var faults = []fault{
 	}},
 	{"full-server", (*trial).fillBroker},
 	{"all-servers", (*trial).killBrokers},
+	{"kill-store", (*trial).killStore},
 }
 
 // kinds returns the kinds of faults that were asked for.
@@ -56,12 +59,12 @@ func (t *trial) kinds() []fault {
 func (t *trial) upTo(d time.Duration) time.Duration { return time.Duration(t.rng.Int64N(int64(d))) }
 
 // restart kills a node, does something to its files, and starts it again after a while.
-func (t *trial) restart(n *node, after time.Duration, spoil func(dir string) error) (string, error) {
+func (t *trial) restart(n *node, after time.Duration, spoil func() error) (string, error) {
 	if err := n.down(syscall.SIGKILL); err != nil {
 		return n.Name, err
 	}
 	if spoil != nil {
-		if err := spoil(n.data(n.Name)); err != nil {
+		if err := spoil(); err != nil {
 			return n.Name, err
 		}
 	}
@@ -103,7 +106,10 @@ func (t *trial) cutNode() (string, error) {
 // asks verify, and where that finds anything it removes the directory, which the node reads again.
 func (t *trial) damageNode() (string, error) {
 	n := t.any()
-	if _, err := t.restart(n, 0, t.damage); err != nil {
+	damage := func() error {
+		return machines.Damage(t.rng, n.data(n.Name), func(int) int { return 1 + t.rng.IntN(3) })
+	}
+	if _, err := t.restart(n, 0, damage); err != nil {
 		return n.Name, err
 	}
 	sleep(t.upTo(20 * time.Second))
@@ -112,40 +118,12 @@ func (t *trial) damageNode() (string, error) {
 	}
 	if _, err := n.command("verify"); err != nil {
 		t.notes["directories that verify found damaged, removed"]++
-		if err := os.RemoveAll(n.data(n.Name)); err != nil {
+		if err := n.wipe(); err != nil {
 			return n.Name, err
 		}
 	}
 	n.up()
 	return n.Name, nil
-}
-
-// damage flips a bit in some of the files of a directory.
-func (t *trial) damage(dir string) error {
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil && info.Size() > 0 {
-				files = append(files, path)
-			}
-		}
-		return err
-	})
-	if err != nil || len(files) == 0 {
-		return err
-	}
-	for range 1 + t.rng.IntN(3) {
-		name := files[t.rng.IntN(len(files))]
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		data[t.rng.IntN(len(data))] ^= 1 << t.rng.IntN(8)
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (t *trial) fillNode() (string, error) {
@@ -284,4 +262,11 @@ func (t *trial) killBrokers() (string, error) {
 		}
 	}
 	return "all", nil
+}
+
+// killStore kills the object store for up to a minute.
+func (t *trial) killStore() (string, error) {
+	t.store.Kill()
+	sleep(t.upTo(time.Minute))
+	return t.store.Name, t.store.Start()
 }

@@ -197,7 +197,7 @@ func (t *trial) order(to *node, args ...string) error {
 
 // read returns what a directory has.
 func read(dir string) (map[string]stored, error) {
-	s, err := store.Open(dir, store.Options{ReadOnly: true})
+	s, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -393,17 +393,8 @@ func (t *trial) trespasses() (found []string) {
 
 // report says how long recoveries took, and how much was done.
 func (t *trial) report(has map[string]stored) {
-	fmt.Printf("\n%-13s %6s  %26s  %26s\n", "fault", "events", "a host was not asked for", "all is well after")
-	fmt.Printf("%-13s %6s  %12s %13s  %12s %13s\n", "", "", "median", "worst", "median", "worst")
-	for _, f := range faults {
-		all := t.recovery[f.kind]
-		if len(all) == 0 {
-			continue
-		}
-		middle, worst := spread(all, func(r recovery) time.Duration { return r.pause })
-		wellMiddle, wellWorst := spread(all, func(r recovery) time.Duration { return r.well })
-		fmt.Printf("%-13s %6d  %10.1f s %11.1f s  %10.1f s %11.1f s\n", f.kind, len(all), middle.Seconds(), worst.Seconds(), wellMiddle.Seconds(), wellWorst.Seconds())
-	}
+	fmt.Println()
+	tabulate(t.result.Events)
 	versions, visits := 0, 0
 	for _, one := range has {
 		versions += len(one.versions)
@@ -418,7 +409,10 @@ func (t *trial) report(has map[string]stored) {
 	}
 	t.mu.Unlock()
 	exchanges := t.siteLog()
+	t.result.Requests, t.result.Pages, t.result.Versions, t.result.Taken = len(exchanges), len(has), versions, len(took)
 	fmt.Printf("\n%d requests, %d of them cut; %d pages, %d versions, %d visits; partitions taken %d times\n", len(exchanges), cut(exchanges), len(has), versions, visits, len(took))
+	files, size := t.moved()
+	fmt.Printf("%d files of captures, %.1f MB, are in the object store\n", files, float64(size)/1e6)
 	for i, m := range t.mirrors {
 		all, _ := m.told()
 		fmt.Printf("mirror %d was told of %d changes\n", i+1, len(all))
@@ -435,16 +429,6 @@ func cut(all []sites.Exchange) (n int) {
 		}
 	}
 	return n
-}
-
-// spread returns the median and the worst.
-func spread(all []recovery, of func(recovery) time.Duration) (middle, worst time.Duration) {
-	sorted := make([]time.Duration, len(all))
-	for i, r := range all {
-		sorted[i] = of(r)
-	}
-	slices.Sort(sorted)
-	return sorted[(len(sorted)-1)/2], sorted[len(sorted)-1]
 }
 
 // verdict prints what was found.

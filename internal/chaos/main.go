@@ -2,12 +2,14 @@
 
 // Command chaos puts a cluster on trial: nodes of the program share a crawl over three NATS servers, each a process
 // with a network and a disk of its own, while faults are drawn from a seed. Servers and nodes are killed, stopped, cut
-// off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded.
+// off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded; the object
+// store that has the captures is down.
 //
 // At the end it compares what the nodes and the feed's mirrors have with the log of the web that was crawled, and says
 // how long recoveries took. SIGTERM to the trial's process ends the faults early.
 //
-//	chaos -seed 1 -events 30
+//	chaos -seed 1 -events 30 -results trials.ndjson
+//	chaos -tell trials.ndjson
 //	chaos -measure -hosts 4 -pages 60
 package main
 
@@ -38,6 +40,8 @@ type settings struct {
 	budget     int // requests a minute
 	dir        string
 	previous   string
+	server     string // program of the object store
+	results    string // file to which the result is added; empty: none
 	programs   string // folder of the builds
 }
 
@@ -55,6 +59,9 @@ func main() {
 	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl in a minute")
 	flag.StringVar(&s.dir, "dir", "", "where all is kept; empty: a temporary folder, removed if the cluster holds")
 	flag.StringVar(&s.previous, "previous", "HEAD~1", "commit of the other build of upgrades")
+	flag.StringVar(&s.server, "server", ".tools/versitygw", "program of the object store")
+	flag.StringVar(&s.results, "results", "", "file to which a line about the trial is added")
+	tell := flag.String("tell", "", "no trial: sum up the file of an earlier -results")
 	flag.StringVar(&s.programs, "programs", "", "folder of an earlier trial, whose builds are taken; empty: they are built")
 	role := flag.String("role", "", "what this process is: server, node, or the trial")
 	name := flag.String("name", "", "of a server or node")
@@ -72,8 +79,14 @@ func main() {
 		} else {
 			err = try(s)
 		}
+	case "":
+		if *tell != "" {
+			err = sumUp(*tell)
+		} else {
+			err = begin(s)
+		}
 	default:
-		err = begin(s)
+		err = fmt.Errorf("no role %q", *role)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
@@ -89,7 +102,15 @@ func begin(s settings) (err error) {
 			return err
 		}
 	}
-	if s.dir, err = filepath.Abs(s.dir); err != nil {
+	for _, path := range []*string{&s.dir, &s.server, &s.results} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	if err := checkServer(s.server); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
@@ -101,7 +122,7 @@ func begin(s settings) (err error) {
 			return err
 		}
 	}
-	if err := machines.Enter(append([]string{"-role", "trial"}, append(os.Args[1:], "-dir", s.dir, "-programs", s.programs)...)...); err != nil {
+	if err := machines.Enter(append([]string{"-role", "trial"}, append(os.Args[1:], "-dir", s.dir, "-programs", s.programs, "-server", s.server, "-results", s.results)...)...); err != nil {
 		return errors.Join(err, fmt.Errorf("what the processes have said is in %s", s.dir))
 	}
 	if temporary {

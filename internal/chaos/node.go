@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,11 +22,12 @@ import (
 // node is a machine on which a service manager keeps the program running.
 type node struct {
 	*machines.Machine
-	dir  string      // of the trial
-	log  *os.File    // what the program says
-	args []string    // of the program
-	wall []byte      // the file of its clock's step
-	ends []time.Time // when it has ended, in whatever way
+	dir   string      // of the trial
+	disks int         // that it has had
+	log   *os.File    // what the program says
+	args  []string    // of the program
+	wall  []byte      // the file of its clock's step
+	ends  []time.Time // when it has ended, in whatever way
 
 	mu      sync.Mutex
 	program string
@@ -81,7 +83,7 @@ func (n *node) keep() {
 			fmt.Fprintf(n.log, "-- %s: %s has ended, exit code %d\n", now(), n.Name, n.Exit())
 		}
 		if n.wanted && !n.Runs() && real.Now().Sub(n.lastEnd()) > time.Second {
-			n.Args = append([]string{"-role", "node", "--", n.program}, n.args...)
+			n.Args = slices.Concat([]string{"-role", "node", "--", n.program}, n.args, n.segments())
 			fmt.Fprintf(n.log, "-- %s: %s is started: %s\n", now(), n.Name, filepath.Base(n.program))
 			n.since = real.Now()
 			if err := n.Start(); err != nil {
@@ -111,6 +113,22 @@ func (n *node) endedIn(from, to time.Time) bool {
 		}
 	}
 	return false
+}
+
+// segments returns where the program moves its captures: each disk has had a place of its own.
+func (n *node) segments() []string {
+	if os.Getenv(storeEndpoint) == "" {
+		return nil
+	}
+	return []string{"--segments", fmt.Sprintf("s3://%s/%s-%d", bucket, n.Name, n.disks)}
+}
+
+// wipe takes all that is on the disk of a node that is down.
+func (n *node) wipe() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.disks++
+	return os.RemoveAll(n.data(n.Name))
 }
 
 // up has the program kept running.

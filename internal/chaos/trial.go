@@ -44,13 +44,14 @@ type trial struct {
 	programs [2]string
 	web      *web
 	brokers  []*machines.Machine
+	store    *machines.Machine // nil: none
 	nodes    []*node
 	mirrors  []*mirror
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	began    time.Time
-	recovery map[string][]recovery // by kind of fault
-	notes    map[string]int        // what had to be done by hand, and what else there is to tell
+	result   result
+	notes    map[string]int // what had to be done by hand, and what else there is to tell
 
 	mu       sync.Mutex
 	holdings []holding
@@ -65,22 +66,19 @@ type holding struct {
 	revision  uint64
 }
 
-// recovery tells how long it took until all was well after a fault.
-type recovery struct {
-	pause time.Duration // the longest time in which a host was not asked, from the fault's beginning on
-	well  time.Duration // from the fault's end until all was well
-}
-
 func newTrial(s settings) *trial {
 	return &trial{
-		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), recovery: map[string][]recovery{}, notes: map[string]int{},
+		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), result: result{Seed: s.seed}, notes: map[string]int{},
 		states: map[string]cluster.State{}, programs: programs(s.programs),
 	}
 }
 
 func try(s settings) (err error) {
 	t := newTrial(s)
-	defer func() { t.end(err) }()
+	defer func() {
+		t.end(err)
+		err = errors.Join(err, t.result.append(s.results, err))
+	}()
 	if err := t.begin(); err != nil {
 		return err
 	}
@@ -114,10 +112,10 @@ func (t *trial) event(number int, f fault) error {
 	if err != nil {
 		return fmt.Errorf("after %s %s: %w", f.kind, victim, err)
 	}
-	r := recovery{t.longestPause(begin, well), well.Sub(healed)}
-	t.recovery[f.kind] = append(t.recovery[f.kind], r)
+	r := event{f.kind, victim, t.longestPause(begin, well).Seconds(), well.Sub(healed).Seconds()}
+	t.result.Events = append(t.result.Events, r)
 	t.print("%3d %-13s %-8s a host was not asked for %5.1f s at most; all is well %5.1f s after its end", number, f.kind, victim,
-		r.pause.Seconds(), r.well.Seconds())
+		r.Pause, r.Well)
 	return nil
 }
 
@@ -134,6 +132,10 @@ func (t *trial) configure() error {
 	fmt.Fprintf(&b, "nats: [%s]\ncluster: %s\npartitions: %d\n", machines.BrokerURLs(), name, t.set.partitions)
 	fmt.Fprintf(&b, "seeds: %q\nscope: any\ncontact: mailto:chaos@example.org\nallow-private: true\n", filepath.Join(t.set.dir, "seeds"))
 	fmt.Fprintf(&b, "delay: %v\nretry-delay: 2s\nconnections: 32\nmemory: 256MiB\nmin-free: 8MiB\nrefresh: true\npolicy: uniform\nbudget: %d\ninterval: 1m\n", t.set.delay, t.set.budget)
+	fmt.Fprintf(&b, "segments-cache: 8MiB\nwarc-size: 64KiB\n")
+	if os.Getenv(storeEndpoint) != "" {
+		fmt.Fprintf(&b, "partition-snapshots: s3://%s/snapshots\npartition-snapshots-every: 1m\n", bucket)
+	}
 	fmt.Fprintf(&b, "plain-http: true\ntoken-file: %q\nresolve:\n", token)
 	for _, host := range t.web.names {
 		fmt.Fprintf(&b, "  - %s=%s:%d\n", host, machines.Address(machines.Self), webPort)
@@ -147,10 +149,7 @@ func (t *trial) configure() error {
 // begin starts all machines, and waits until the whole web is known and asked.
 func (t *trial) begin() (err error) {
 	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts, t.set.pages)
-	if err := errors.Join(machines.MakeBridge(), t.configure()); err != nil {
-		return err
-	}
-	if err := t.web.serve(); err != nil {
+	if err := errors.Join(machines.MakeBridge(), t.startStore(), t.configure(), t.web.serve()); err != nil {
 		return err
 	}
 	for i := range machines.Brokers {
@@ -168,10 +167,7 @@ func (t *trial) begin() (err error) {
 		n.up()
 		t.nodes = append(t.nodes, n)
 	}
-	t.conn, err = nats.Connect(machines.BrokerURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(time.Second),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // a broken connection is what is tried
-	if err != nil {
+	if t.conn, err = machines.Connect(); err != nil {
 		return err
 	}
 	if t.js, err = jetstream.New(t.conn); err != nil {
@@ -219,6 +215,9 @@ func (t *trial) end(failed error) {
 	}
 	for _, m := range t.brokers {
 		m.Kill()
+	}
+	if t.store != nil {
+		t.store.Kill()
 	}
 	if failed != nil {
 		t.keepLog()
@@ -284,14 +283,20 @@ func (t *trial) note(entry jetstream.KeyValueEntry) {
 	}
 }
 
+// mostAtOnce is how much of the time between two looks counts: the whole trial may be stopped for a while.
+const mostAtOnce = 20 * time.Second
+
 // await waits until there is no reason any more that something is not so.
 func (t *trial) await(what string, whyNot func() string) error {
-	for from := real.Now(); ; sleep(200 * time.Millisecond) {
+	waited := time.Duration(0)
+	for last := real.Now(); ; sleep(200 * time.Millisecond) {
 		why := whyNot()
 		if why == "" {
 			return nil
 		}
-		if real.Now().Sub(from) > longest {
+		now := real.Now()
+		waited, last = waited+min(now.Sub(last), mostAtOnce), now
+		if waited > longest {
 			return fmt.Errorf("%s: not within %v: %s", what, longest, why)
 		}
 	}
@@ -319,7 +324,7 @@ func (t *trial) sick(since time.Time) string {
 	if why := t.unowned(); why != "" {
 		return why
 	}
-	return t.uncopied()
+	return machines.Uncopied(t.js)
 }
 
 // unowned returns a partition that no node has that runs, or a node that has none.
@@ -342,32 +347,6 @@ func (t *trial) unowned() string {
 		if owners[p] == "" {
 			return fmt.Sprintf("no node has partition %d", p)
 		}
-	}
-	return ""
-}
-
-// uncopied returns a stream whose copies are not all whole.
-func (t *trial) uncopied() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	names := t.js.StreamNames(ctx)
-	for stream := range names.Name() {
-		s, err := t.js.Stream(ctx, stream)
-		if err != nil {
-			return fmt.Sprintf("%s: %v", stream, err)
-		}
-		c := s.CachedInfo().Cluster
-		if c == nil || c.Leader == "" || len(c.Replicas) != machines.Brokers-1 {
-			return stream + " has no leader"
-		}
-		for _, r := range c.Replicas {
-			if !r.Current || r.Offline || r.Lag > 20 {
-				return fmt.Sprintf("%s: copy of %s: current %v, offline %v, lag %d", stream, r.Name, r.Current, r.Offline, r.Lag)
-			}
-		}
-	}
-	if err := names.Err(); err != nil {
-		return err.Error()
 	}
 	return ""
 }

@@ -56,12 +56,6 @@ type sign struct {
 
 const leaseBucket = "gate-leases"
 
-func connect() (*nats.Conn, error) {
-	return nats.Connect(machines.BrokerURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(time.Second),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // a broken connection is what is tried
-}
-
 func options(s Settings) stored.Options {
 	return stored.Options{Cluster: "gate", Partitions: s.Partitions, Streams: s.Streams, Replicas: machines.Brokers}
 }
@@ -74,7 +68,7 @@ func run(name string, s Settings) error {
 		alive: map[string]sign{},
 	}
 	var err error
-	if n.conn, err = connect(); err != nil {
+	if n.conn, err = machines.Connect(); err != nil {
 		return err
 	}
 	ctx := context.Background()

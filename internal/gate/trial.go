@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -132,7 +131,7 @@ func (t *trial) begin() error {
 		}
 	}
 	var err error
-	if t.conn, err = connect(); err != nil {
+	if t.conn, err = machines.Connect(); err != nil {
 		return err
 	}
 	if t.js, err = jetstream.New(t.conn); err != nil {
@@ -277,7 +276,9 @@ const healing = 30 * time.Second
 // the trial.
 func (t *trial) spoil() (string, error) {
 	m := t.any(t.servers)
-	name, err := t.restart(m, 3*time.Second, t.damage)
+	name, err := t.restart(m, 3*time.Second, func(dir string) error {
+		return machines.Damage(t.rng, dir, func(files int) int { return max(1, files/20) })
+	})
 	if err != nil {
 		return name, err
 	}
@@ -287,34 +288,6 @@ func (t *trial) spoil() (string, error) {
 	t.print("%s does not recover: its files are removed", name)
 	t.removed++
 	return t.restart(m, 3*time.Second, os.RemoveAll)
-}
-
-// damage flips a bit in some of a server's files.
-func (t *trial) damage(dir string) error {
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil && info.Size() > 0 {
-				files = append(files, path)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for range max(1, len(files)/20) {
-		name := files[t.rng.IntN(len(files))]
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		data[t.rng.IntN(len(data))] ^= 1 << t.rng.IntN(8)
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // longest is how long anything may take until the trial takes it for broken.
@@ -339,23 +312,8 @@ func (t *trial) recoveredWithin(limit time.Duration) (time.Time, error) {
 
 // sick returns what is not well yet.
 func (t *trial) sick(since time.Time) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	for i := range t.set.Streams {
-		name := fmt.Sprintf("gate-log-%d", i)
-		s, err := t.js.Stream(ctx, name)
-		if err != nil {
-			return fmt.Sprintf("%s: %v", name, err)
-		}
-		c := s.CachedInfo().Cluster
-		if c == nil || c.Leader == "" || len(c.Replicas) != machines.Brokers-1 {
-			return name + " has no leader"
-		}
-		for _, r := range c.Replicas {
-			if !r.Current || r.Offline || r.Lag > 20 {
-				return fmt.Sprintf("%s: copy of %s: current %v, offline %v, lag %d", name, r.Name, r.Current, r.Offline, r.Lag)
-			}
-		}
+	if why := machines.Uncopied(t.js); why != "" {
+		return why
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
