@@ -244,12 +244,13 @@ func (s *Shard) proposeAside(r store.Record, then func()) {
 	}})
 }
 
-// noteSent returns the records that say up to which record all links have been taken in.
-// They are stored before the links of a record count as decided: what is not taken in is not forgotten.
+// noteSent returns the records that say up to which record all links have been taken in. They are stored before the
+// links of a record count as decided: what is not taken in is not forgotten. Links that were to be decided here, and
+// are not, may be for the next owner to send: no record behind the last decided one is noted.
 func (s *Shard) noteSent() (records []store.Record) {
 	for p := range s.owned() {
 		box := s.exchange.out[p]
-		sent := box.passed
+		sent := min(box.passed, s.finder.LinkedOf(p))
 		for _, l := range box.lanes {
 			if len(l.parts) > 0 {
 				sent = min(sent, l.parts[0].Record-1)

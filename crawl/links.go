@@ -235,11 +235,11 @@ func (s *Shard) decided(e Decided) {
 
 // settle makes records of the verdicts.
 func (s *Shard) settle(e Decided) error {
-	sent := s.noteSent()
 	found, err := s.finder.Settle(e.Verdicts, s.ownedMarks(e.Marks), s.ownedMarks(e.Durable), s.now)
 	if err != nil {
 		return err
 	}
+	sent := s.noteSent()
 	s.counts.Known += int64(found.Pages)
 	s.counts.Sites += int64(found.Sites)
 	for _, r := range found.Refused {

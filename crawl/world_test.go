@@ -414,6 +414,9 @@ func (w *world) commit(group []Append) Appended {
 		check(w.t, err)
 		*some.moves = append(*some.moves, moves...)
 	}
+	if w.crew != nil {
+		w.crew.checkMarks()
+	}
 	return done
 }
 
