@@ -2,8 +2,8 @@
 
 // Command chaos puts a cluster on trial: nodes of the program share a crawl over three NATS servers, each a process
 // with a network and a disk of its own, while faults are drawn from a seed. Servers and nodes are killed, stopped, cut
-// off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded; the object
-// store that has the captures is down.
+// off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded. The
+// object store that has the captures is killed.
 //
 // At the end it compares what the nodes and the feed's mirrors have with the log of the web that was crawled, and says
 // how long recoveries took. SIGTERM to the trial's process ends the faults early.
