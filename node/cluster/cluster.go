@@ -121,6 +121,7 @@ type bucket interface {
 	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (revision uint64, err error)
 	Update(ctx context.Context, key string, value []byte, behind uint64) (revision uint64, err error)
 	WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error)
+	Keys(ctx context.Context, opts ...jetstream.WatchOpt) ([]string, error)
 }
 
 // Cluster is a node's part of a cluster. Make one with Join, give it the node with Begin, end it with Close.

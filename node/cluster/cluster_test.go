@@ -9,8 +9,10 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -237,6 +239,15 @@ func (w *watcher) tell(e entry) {
 
 func (w *watcher) Updates() <-chan jetstream.KeyValueEntry { return w.updates }
 func (w *watcher) Stop() error                             { return nil }
+
+func (b bucketOf) Keys(ctx context.Context, _ ...jetstream.WatchOpt) ([]string, error) {
+	if err := b.ask(ctx, b.node); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.entries)), nil
+}
 
 // logOf is the log as a node sees it.
 type logOf struct {
@@ -801,6 +812,26 @@ func TestStepIsDecidedByAnEntry(t *testing.T) {
 		}
 		if now := w.entries[of.key]; now.revision != 1 {
 			t.Errorf("the partition's entry is %s", now.value)
+		}
+	})
+}
+
+// TestPauseWaitsForWhoHasJoined has a node join of which another one has not been told when it pauses the crawl: the
+// pause is not over before the node has obeyed.
+func TestPauseWaitsForWhoHasJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		c := &Cluster{
+			options: Options{Node: "a", Clock: clock.Real()}, bucket: bucketOf{w, "a"},
+			members: newMembers("a", "run of a", 1, defaultLease, time.Now()),
+		}
+		w.entries["node.b"], w.last = entry{key: "node.b", value: []byte(`{"node":"b","run":"run of b"}`), revision: 1}, 1
+		c.pause.obeyed = 2
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := c.PauseAll(ctx, true); err == nil || !strings.Contains(err.Error(), "b will obey it") {
+			t.Errorf("%v, want an error that names b", err)
 		}
 	})
 }

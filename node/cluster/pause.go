@@ -37,6 +37,11 @@ func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 	if err != nil {
 		return fmt.Errorf("cluster: nothing is changed: the servers do not take the order: is NATS at work? %w", err)
 	}
+	// A node that has just joined may not have been told of here. Its lease was written before it read the entry: the
+	// leases that there are now have it, or it has found the order.
+	if err := insist(ctx, c.options.Clock, c.readLeases); err != nil {
+		return fmt.Errorf("cluster: the order stands; which nodes have to obey it is not known: is NATS at work? %w", err)
+	}
 	for {
 		waits := c.disobedient(revision)
 		if len(waits) == 0 {
@@ -98,6 +103,25 @@ func (c *Cluster) seePause(its pause, revision uint64) {
 	if revision > c.pause.revision {
 		c.pause.pause, c.pause.revision = its, revision
 	}
+}
+
+// readLeases takes note of all nodes as the servers know them now.
+func (c *Cluster) readLeases(ctx context.Context) error {
+	keys, err := c.bucket.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, leasePrefix) {
+			continue
+		}
+		entry, err := c.bucket.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		c.see(entry)
+	}
+	return nil
 }
 
 // obeyPause has the node do as the entry says, if it does not yet.
