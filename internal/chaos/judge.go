@@ -29,10 +29,10 @@ type mirror struct {
 	cmd      *exec.Cmd
 }
 
-// startMirrors starts a mirror of the first node, and one that goes to any of the first nodes.
+// startMirrors starts a mirror of the first node, and one that goes to any of those that there are.
 func (t *trial) startMirrors() error {
 	var all []string
-	for _, n := range t.nodes[:firstNodes] {
+	for _, n := range t.nodes {
 		all = append(all, "http://"+n.address(n.Number))
 	}
 	for i, addresses := range [][]string{all[:1], all} {

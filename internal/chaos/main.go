@@ -10,6 +10,7 @@
 //
 //	chaos -seed 1 -events 30 -results trials.ndjson
 //	chaos -tell trials.ndjson
+//	chaos -grow -partitions 64 -hosts 1 -pages 6
 //	chaos -measure -hosts 4 -pages 60
 package main
 
@@ -55,6 +56,7 @@ func main() {
 	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
 	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
 	measures := flag.Bool("measure", false, "no faults: measure what a page costs one process alone, and one, two and three nodes")
+	grows := flag.Bool("grow", false, "no faults: have the cluster grow from one node to three and five, and shrink to two")
 	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "of the crawl")
 	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl in a minute")
 	flag.StringVar(&s.dir, "dir", "", "where all is kept; empty: a temporary folder, removed if the cluster holds")
@@ -74,9 +76,12 @@ func main() {
 		machines.AwaitNetwork()
 		err = syscall.Exec(flag.Arg(0), flag.Args(), os.Environ())
 	case "trial":
-		if *measures {
+		switch {
+		case *measures:
 			err = measure(s)
-		} else {
+		case *grows:
+			err = grow(s)
+		default:
 			err = try(s)
 		}
 	case "":

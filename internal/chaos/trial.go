@@ -50,6 +50,7 @@ type trial struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	began    time.Time
+	usual    time.Duration // for which a host is not asked though all is well
 	result   result
 	notes    map[string]int // what had to be done by hand, and what else there is to tell
 
@@ -79,7 +80,7 @@ func try(s settings) (err error) {
 		t.end(err)
 		err = errors.Join(err, t.result.append(s.results, err))
 	}()
-	if err := t.begin(); err != nil {
+	if err := t.begin(firstNodes); err != nil {
 		return err
 	}
 	kinds := t.kinds()
@@ -146,8 +147,8 @@ func (t *trial) configure() error {
 		os.WriteFile(filepath.Join(t.set.dir, "seeds"), []byte("http://"+t.web.names[0]+"/\n"), 0o600))
 }
 
-// begin starts all machines, and waits until the whole web is known and asked.
-func (t *trial) begin() (err error) {
+// begin starts all machines, with so many nodes, and waits until the whole web is known and asked.
+func (t *trial) begin(nodes int) (err error) {
 	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts, t.set.pages)
 	if err := errors.Join(machines.MakeBridge(), t.startStore(), t.configure(), t.web.serve()); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (t *trial) begin() (err error) {
 		}
 		t.brokers = append(t.brokers, m)
 	}
-	for i := range firstNodes {
+	for i := range nodes {
 		n, err := t.newNode(nodeAddress + 1 + i)
 		if err != nil {
 			return err
@@ -188,7 +189,8 @@ func (t *trial) begin() (err error) {
 	}
 	quiet := real.Now()
 	sleep(20 * time.Second)
-	t.print("%d pages are fetched; without a fault a host is not asked for %.1f s at most", len(t.web.names)*t.web.perHost, t.longestPause(quiet, real.Now()).Seconds())
+	t.usual = t.longestPause(quiet, real.Now())
+	t.print("%d pages are fetched; without a fault a host is not asked for %.1f s at most", len(t.web.names)*t.web.perHost, t.usual.Seconds())
 	return nil
 }
 
