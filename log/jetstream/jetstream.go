@@ -154,7 +154,7 @@ const (
 func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
 	return func(yield func(log.Read, error) bool) {
 		for {
-			messages, err := l.batch(ctx, p, after.Seq+1)
+			messages, more, err := l.batch(ctx, p, after.Seq+1)
 			if err != nil {
 				yield(log.Read{}, fmt.Errorf("log: read partition %d behind entry %d: %w", p, after.Seq, err))
 				return
@@ -169,7 +169,7 @@ func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) ite
 				}
 				after = r.At
 			}
-			if len(messages) == 0 {
+			if !more {
 				return
 			}
 		}
@@ -192,36 +192,44 @@ type next struct {
 	Bytes   int    `json:"max_bytes,omitempty"`
 }
 
-// batch returns some messages of a partition from a sequence on, none at the end.
-func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64) ([]*nats.Msg, error) {
+// batch returns some messages of a partition from a sequence on, and whether there were more when it was asked.
+func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64) (messages []*nats.Msg, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	ask, err := json.Marshal(next{from, l.subject(p), batchEntries, batchBytes})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	inbox := l.conn.NewRespInbox()
-	answers, err := l.conn.SubscribeSync(inbox)
+	// There is room for one batch and its end. By default a subscription has room for half a megabyte, which would be
+	// garbage after each look at a log that has nothing new.
+	arriving := make(chan *nats.Msg, batchEntries+1)
+	answers, err := l.conn.ChanSubscribe(inbox, arriving)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer answers.Unsubscribe()
 	if err := l.conn.PublishRequest("$JS.API.DIRECT.GET."+l.stream(p), inbox, ask); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var messages []*nats.Msg
 	for {
-		m, err := answers.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, err
+		var m *nats.Msg
+		select {
+		case m = <-arriving:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
 			messages = append(messages, m)
-		case "204", "404": // the batch's end, the log's end
-			return messages, nil
+		case "204": // the batch's end
+			return messages, m.Header.Get("Nats-Num-Pending") != "0", nil
+		case "404": // the log's end
+			return messages, false, nil
+		case "503":
+			return nil, false, nats.ErrNoResponders
 		default:
-			return nil, fmt.Errorf("%s %s", status, m.Header.Get("Description"))
+			return nil, false, fmt.Errorf("%s %s", status, m.Header.Get("Description"))
 		}
 	}
 }

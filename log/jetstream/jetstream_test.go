@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -138,6 +139,26 @@ func TestTruncate(t *testing.T) {
 	}
 	if _, err := l.Append(ctx, 1, at, log.Entry{Owner: "one"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReadAllocatesLittle holds that a look at a log that has nothing new leaves little garbage: a node looks at the
+// logs of all others again and again.
+func TestReadAllocatesLittle(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	at, err := l.Append(ctx, 0, log.Place{}, log.Entry{Owner: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const looks, most = 100, 64 << 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range looks {
+		all(t, ctx, l, 0, at)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / looks; each > most {
+		t.Errorf("each look leaves %d bytes, want at most %d, those of the server in this process among them", each, most)
 	}
 }
 
