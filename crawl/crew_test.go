@@ -36,6 +36,9 @@ type crew struct {
 	exact   bool   // the seen sets hold no cash back
 	lost    *world // that nothing comes to, nor from; nil: nobody
 	moved   int    // hand-overs that came to their end
+	sent    int64  // links that shards which have ended have sent, resent ones once
+	held    int64  // that they held back
+	parcels int
 }
 
 // order names an order that was given.
@@ -237,8 +240,10 @@ func (c *crew) stop(w *world) {
 		}
 	}
 	w.later, w.turns = nil, map[Turn]Fetch{}
+	counts := w.shard.Counts()
+	c.sent, c.held = c.sent+counts.LinksSent, c.held+counts.LinksHeld
 	w.shard.Close()
-	w.shard = nil
+	w.shard, w.sender = nil, nil
 	check(c.t, w.seen.Close())
 }
 
@@ -313,6 +318,14 @@ func (c *crew) step(w *world, does bool) {
 		events = append(events, w.later[0].event())
 		w.later = w.later[1:]
 	}
+	if c.plant == "one-cache" { // as if partitions shared what is remembered of what was sent
+		if w.sender == nil {
+			w.sender = seen.NewSender(64, false)
+		}
+		for p := range w.shard.owned() {
+			w.shard.exchange.out[p].sender = w.sender
+		}
+	}
 	work, err := w.shard.Step(c.now, events...)
 	check(c.t, err)
 	w.wake = work.Wake
@@ -344,6 +357,7 @@ func (c *crew) checkMarks() {
 
 // carry passes on what a member sends, and its replies.
 func (c *crew) carry(w *world, work Work) {
+	c.parcels += len(work.Parcels)
 	for _, parcel := range work.Parcels {
 		switch c.plant {
 		case "link-dropped":

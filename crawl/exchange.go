@@ -22,6 +22,12 @@ import (
 // is sent again as a whole (Resend); the target knows by number which records it has taken in. What has no receipt is
 // read again from the records after a restart or by the next owner: the mark of sentConsumer keeps them.
 //
+// Most links repeat what was sent lately. They are held back (seen.Sender), by each source partition for itself: an
+// owner offers the links of its records in their order, once each, and begins with an empty cache. So what is held back
+// follows an equal link of an earlier record, which is on its way until it has its receipt. A cache that partitions
+// shared would lose links: of two that were sent before a restart, one may be what the target passes over because it
+// has the record, and the other, which it has not, may be held back behind that one.
+//
 // Where links are sent from, and where they are decided here, hangs on the pair. Links of partition s to partition t
 // are sent where a store.Peer of s says so, and where t is not owned: then it comes to say so. Records up to its After
 // were decided while both had one owner. When both have one owner again, links are sent to the shard itself, until
@@ -69,6 +75,7 @@ type outbox struct {
 	noted   uint64 // the mark as records have it
 	marked  bool   // there is one
 	lanes   map[weburl.Partition]*lane
+	sender  *seen.Sender // nil: nothing was sent, or nothing is held back
 }
 
 // lane is what is sent from one partition to another.
@@ -161,7 +168,7 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 			}
 			l = s.openLane(b, pair{mark.Partition, to}, mark.Record-1)
 		}
-		if mark.Record > l.after && l.add(Part{mark.Record, away[to]}, s.laneBytes()) {
+		if mark.Record > l.after && s.load(b, l, Part{mark.Record, away[to]}) {
 			s.exchange.due = append(s.exchange.due, pair{mark.Partition, to})
 		}
 	}
@@ -170,25 +177,43 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 // laneBytes bounds what waits for one receipt after the other. What goes beyond is read from its records again.
 func (s *Shard) laneBytes() int64 { return s.settings.OfferBytes / int64(s.settings.Partitions) }
 
-// add takes in the links of a further record, unless there are as many bytes already. It reports whether it did.
-func (l *lane) add(p Part, most int64) bool {
-	bytes := int64(seen.Bytes(p.Links))
-	if l.rest == 0 && len(l.parts) > 0 && l.bytes+bytes > most {
+// load takes in the links of a further record, but for those that are held back, unless there are as many bytes
+// already. It reports whether it did.
+func (s *Shard) load(b *outbox, l *lane, p Part) bool {
+	if l.rest == 0 && len(l.parts) > 0 && l.bytes+int64(seen.Bytes(p.Links)) > s.laneBytes() {
 		l.rest = p.Record
 	}
 	if l.rest > 0 {
 		return false
 	}
-	l.parts = append(l.parts, p)
-	l.bytes += bytes
+	offered := len(p.Links)
+	if entries := s.settings.SentEntries / s.settings.Partitions; entries > 0 {
+		if b.sender == nil {
+			b.sender = seen.NewSender(entries, s.finder.ByCash())
+		}
+		p.Links = b.sender.Offer(nil, p.Links)
+	}
+	s.counts.LinksSent += int64(len(p.Links))
+	s.counts.LinksHeld += int64(offered - len(p.Links))
+	if len(p.Links) > 0 {
+		l.parts = append(l.parts, p)
+		l.bytes += int64(seen.Bytes(p.Links))
+	}
 	return true
 }
 
-// refill reads some of what there was no room for.
+// sendAll lets nothing be held back that repeats what was sent before.
+func (s *Shard) sendAll() {
+	for p := range s.owned() {
+		s.exchange.out[p].sender = nil
+	}
+}
+
+// refill reads some of what there was no room for. What is held back counts, too, so that it ends.
 func (s *Shard) refill(p pair, l *lane) error {
 	box, from := s.exchange.out[p.from], l.rest
 	l.rest = 0
-	errFull := errors.New("full")
+	read, errFull := int64(0), errors.New("full")
 	err := s.rows.Records(p.from, from-1, func(number uint64, r store.Record) error {
 		if number > box.passed {
 			return errFull
@@ -206,7 +231,12 @@ func (s *Shard) refill(p pair, l *lane) error {
 				some = append(some, link)
 			}
 		}
-		if len(some) > 0 && !l.add(Part{number, some}, s.laneBytes()) {
+		if read > s.laneBytes() {
+			l.rest = number
+			return errFull
+		}
+		read += int64(seen.Bytes(some))
+		if len(some) > 0 && !s.load(box, l, Part{number, some}) {
 			return errFull
 		}
 		return nil
@@ -268,6 +298,7 @@ func (s *Shard) noteSent() (records []store.Record) {
 
 // ship sends off what waits to be sent.
 func (s *Shard) ship() error {
+	var again []pair
 	for len(s.exchange.due) > 0 {
 		due := s.exchange.due[0]
 		s.exchange.due = s.exchange.due[1:]
@@ -284,9 +315,12 @@ func (s *Shard) ship() error {
 			}
 		}
 		if len(l.parts) == 0 {
+			if l.rest > 0 { // all was held back
+				again = append(again, due)
+			}
 			continue
 		}
-		l.flying, l.sent = l.load(s.settings.OfferBytes), s.now
+		l.flying, l.sent = l.parcel(s.settings.OfferBytes), s.now
 		if l.wait == 0 {
 			l.wait = s.of(firstWait)
 		}
@@ -297,11 +331,14 @@ func (s *Shard) ship() error {
 			s.out.Parcels = append(s.out.Parcels, parcel)
 		}
 	}
+	if s.exchange.due = again; len(again) > 0 {
+		s.wakeAt(s.now)
+	}
 	return nil
 }
 
-// load returns how many parts go with the next parcel.
-func (l *lane) load(bytes int64) (parts int) {
+// parcel returns how many parts go with the next parcel.
+func (l *lane) parcel(bytes int64) (parts int) {
 	links := 0
 	for parts < len(l.parts) {
 		some := l.parts[parts].Links

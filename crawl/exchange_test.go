@@ -2,9 +2,13 @@ package crawl
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/frontier"
 	"freshet/weburl"
 )
 
@@ -99,5 +103,67 @@ func TestNobodyAnswers(t *testing.T) {
 	s.resend(1)
 	if n := sent(4); n != 3 {
 		t.Errorf("%d parcels in the 4 s after another node took the partition, want one at once, and those after 1 and 2 s", n)
+	}
+}
+
+// TestLinksHeldBack has two shards crawl a web whose sites link to one another's favourites, with and without a cache
+// before what they send, and cuts one off now and then. They find the same pages, and far fewer links are sent.
+func TestLinksHeldBack(t *testing.T) {
+	const sites, pages = 24, 25
+	var found []map[string]string
+	sent := map[int]int64{}
+	for _, entries := range []int{0, 64, 1 << 14} {
+		c := newCrew(t, "a", "b")
+		c.set.Ordering, c.set.Scope, c.exact, c.set.SentEntries = frontier.Length{}, "any", true, entries*c.set.Partitions
+		rng := rand.New(rand.NewPCG(30, 2))
+		favourites := rand.NewZipf(rng, 1.2, 2, sites*pages-1)
+		name := func(n uint64) string { return fmt.Sprintf("http://s%d.test/%d", n%sites, n/sites) }
+		for n := range uint64(sites * pages) {
+			at := &page{status: 200, body: name(n), links: []string{name((n + sites) % (sites * pages))}}
+			for range 10 {
+				at.links = append(at.links, name(favourites.Uint64()))
+			}
+			c.web[name(n)] = at
+		}
+		for site := range uint64(sites) {
+			c.set.Seeds = append(c.set.Seeds, parse(t, name(site)))
+		}
+		for p := range c.owner {
+			c.owner[p] = c.members[p%2]
+		}
+		c.openStore()
+		for _, w := range c.members {
+			c.start(w, false)
+		}
+		cuts := rand.New(rand.NewPCG(30, 3))
+		for range 5 {
+			c.run(20 * time.Second)
+			c.cutOff(c.members[cuts.IntN(2)], cuts)
+			for p := range c.owner {
+				c.resend(weburl.Partition(p))
+			}
+		}
+		for range 20 {
+			for p := range c.owner {
+				c.resend(weburl.Partition(p))
+			}
+			c.run(quietEnough / 100)
+		}
+		c.settled()
+		found = append(found, c.found())
+		c.close()
+		sent[entries] = c.sent
+		t.Logf("%d entries for each partition: %d links sent, %d held back, %d parcels", entries, c.sent, c.held, c.parcels)
+	}
+	for _, pages := range found[1:] {
+		if diff := cmp.Diff(found[0], pages); diff != "" {
+			t.Errorf("pages (-without +with the cache):\n%s", diff)
+		}
+	}
+	if len(found[0]) != sites*pages {
+		t.Errorf("%d pages are found of %d", len(found[0]), sites*pages)
+	}
+	if sent[1<<14] > sent[0]/2 || sent[64] > sent[0] || sent[64] < sent[1<<14] {
+		t.Errorf("links sent by entries of the cache: %v", sent)
 	}
 }

@@ -295,6 +295,7 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	}
 	before := s.finder.Bounds().Digest()
 	s.finder.SetBounds(now.Bounds(scope, rules.limits))
+	s.sendAll() // what a target refused it may take now
 	var records []store.Record
 	if s.finder.Bounds().Digest() != before {
 		records = s.unscoped()

@@ -50,6 +50,7 @@ type Settings struct {
 	RobotsBytes int64 // of rules that are kept in memory
 	OfferBytes  int64 // of links that are offered to the seen test at once
 	GroupBytes  int   // of a group of records with their captures
+	SentEntries int   // links to other owners' partitions that are remembered, not to be sent again; 0: none
 	Recalled    int   // pages whose cash is recalled to the seen test at the start
 	// Second is a second of the machine's in the crawl's time: what is done so often, to share the processor, goes
 	// by it.

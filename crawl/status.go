@@ -21,6 +21,8 @@ type Counts struct {
 	Bytes       int64            // received
 	Errors      map[string]int64 // Failed, by class
 	Refused     map[string]int64 // links and pages, by reason
+	LinksSent   int64            // to partitions of other owners
+	LinksHeld   int64            // that would have gone there, and repeat what was sent
 	Known       int64            // pages, from the first run on
 	Sites       int64            // known
 }
@@ -31,6 +33,7 @@ func (c Counts) And(o Counts) Counts {
 		Pages: c.Pages + o.Pages, Requisites: c.Requisites + o.Requisites, Failed: c.Failed + o.Failed, NotModified: c.NotModified + o.NotModified,
 		Changed: c.Changed + o.Changed, Audits: c.Audits + o.Audits, Lies: c.Lies + o.Lies, Bytes: c.Bytes + o.Bytes,
 		Errors: sumOf(c.Errors, o.Errors), Refused: sumOf(c.Refused, o.Refused),
+		LinksSent: c.LinksSent + o.LinksSent, LinksHeld: c.LinksHeld + o.LinksHeld,
 		Known: c.Known + o.Known, Sites: c.Sites + o.Sites,
 	}
 }

@@ -41,7 +41,8 @@ type world struct {
 	lines    []string // what happened
 	orders   uint64
 	over     Stop
-	crew     *crew // that the shard belongs to; nil: it is alone
+	crew     *crew        // that the shard belongs to; nil: it is alone
+	sender   *seen.Sender // that all partitions share, as a fault; nil: there is none
 
 	seenLinks int // that may wait for the seen test
 }

@@ -27,7 +27,7 @@ const (
 	idleBytes        = 32 * kib
 	nameBytes        = 768
 	sessionBytes     = 32 * kib // as it is parsed
-	entryBytes       = 18       // of the cache before the seen test, with cash
+	entryBytes       = 18       // of the caches before the seen test and before what is sent, with cash
 	drainFactor      = 12       // bytes that a drain takes, two buffers among them, for each byte that may wait
 	fewestFetches    = 8        // below which a crawl is not worth its start
 	leastCommon      = 4 * mib
@@ -111,7 +111,11 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	seenShare := clamp(size/16, 8*mib, 256*mib)
 	p.waiting = seenShare / drainFactor
 	rest -= seenShare + p.body + p.page + leastCommon
-	each := int64(connectionBytes + seen.CacheEntries(opt.Connections)*entryBytes/opt.Connections)
+	caches := 1
+	if opt.several() {
+		caches = 2 // one before what is sent
+	}
+	each := int64(connectionBytes + caches*seen.CacheEntries(opt.Connections)*entryBytes/opt.Connections)
 	p.connections = int(min(int64(opt.Connections), max(rest, 0)/each))
 	rest -= int64(p.connections)*each - leastCommon
 	p.fixed = append(p.fixed, fixedPart{"connections", int64(p.connections) * connectionBytes},

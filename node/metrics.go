@@ -19,6 +19,8 @@ var (
 	metricSame    = prometheus.NewDesc("freshet_not_modified_total", "Answers 304.", nil, nil)
 	metricChanged = prometheus.NewDesc("freshet_changed_total",
 		"Visits that saw a page's content changed.", nil, nil)
+	metricSent = prometheus.NewDesc("freshet_links_sent_total",
+		"Links to partitions of other nodes or shards, sent or held back because they repeat what was sent.", []string{"way"}, nil)
 	metricErrors = prometheus.NewDesc("freshet_errors_total",
 		"Fetches that brought no page.", []string{"class"}, nil)
 	metricRefused = prometheus.NewDesc("freshet_refused_total",
@@ -79,7 +81,7 @@ var (
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		metricPages, metricNeeded, metricBytes, metricSame, metricChanged, metricErrors, metricRefused, metricBackground,
+		metricPages, metricNeeded, metricBytes, metricSame, metricChanged, metricSent, metricErrors, metricRefused, metricBackground,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricShelved, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
@@ -105,6 +107,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricBytes, s.Bytes)
 	counter(metricSame, s.NotModified)
 	counter(metricChanged, s.Changed)
+	counter(metricSent, s.LinksSent, "sent")
+	counter(metricSent, s.LinksHeld, "held_back")
 	for class, n := range s.Errors {
 		counter(metricErrors, n, class)
 	}

@@ -20,7 +20,9 @@ import (
 // know a partition.
 
 // several tells whether there is more than one shard, here or elsewhere.
-func (n *Node) several() bool { return n.opt.Shards > 1 || n.opt.Cluster != nil }
+func (n *Node) several() bool { return n.opt.several() }
+
+func (o *Options) several() bool { return o.Shards > 1 || o.Cluster != nil }
 
 // divideShards makes the loops, and divides the partitions among their shards.
 func (n *Node) divideShards() error {
@@ -77,6 +79,7 @@ func (l *loop) settings() crawl.Settings {
 	}
 	shards := int64(l.opt.Shards)
 	s.RobotsBytes, s.OfferBytes, s.GroupBytes = l.plan.robots/shards, l.plan.waiting/2/shards, l.plan.group
+	s.SentEntries = l.cacheEntries()
 	s.Recalled, s.Second = l.cacheEntries(), l.opt.Clock.Span(time.Second)
 	return s
 }

@@ -48,10 +48,14 @@ type Status struct {
 	Changed      int64       `json:"changed"`
 	// Audits are visits without the validators of a copy that has some, answered in full; Lies those that found another
 	// content under the same validator.
-	Audits  int64            `json:"validator_audits"`
-	Lies    int64            `json:"validator_lies"`
-	Errors  map[string]int64 `json:"errors"`  // fetches that brought no page, by class
-	Refused map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
+	Audits int64 `json:"validator_audits"`
+	Lies   int64 `json:"validator_lies"`
+	// LinksSent are links that this run has sent to partitions of other nodes or shards, LinksHeld those that it has
+	// not sent because they repeat them.
+	LinksSent int64            `json:"links_sent"`
+	LinksHeld int64            `json:"links_held_back"`
+	Errors    map[string]int64 `json:"errors"`  // fetches that brought no page, by class
+	Refused   map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
 	// by work: what failed beside the crawl, and is tried again
 	Background   map[string]int64 `json:"background_failures"`
 	RecentPagesS float64          `json:"recent_pages_per_s"`
@@ -76,7 +80,7 @@ func (n *Node) Status() Status {
 		NextRequestS: max(0, known.Next.Sub(now).Seconds()),
 		QueuedNew:    int64(known.Queues.QueuedNew), QueuedDue: int64(known.Queues.QueuedDue),
 		NotModified: known.NotModified, Changed: known.Changed, Audits: known.Audits, Lies: known.Lies,
-		Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
+		LinksSent: known.LinksSent, LinksHeld: known.LinksHeld, Errors: known.Errors, Refused: known.Refused, LowerBoundS: known.LowerBound.Seconds(),
 		Memory: n.budget.Usage(), Refresh: known.Refresh, Embarrassment: known.Refresh.Embarrassment(),
 	}
 	s.Pages, s.Requisites, s.Sites, s.URLsDiscovered = known.Pages, known.Requisites, known.Sites, known.Known

@@ -65,6 +65,9 @@ func New(rows Rows, partitions int, ordering frontier.Ordering, ranked Ranked, b
 		linked: make([]uint64, partitions), kept: make([]uint64, partitions)}
 }
 
+// ByCash tells whether links bring cash by which pages are ordered.
+func (f *Finder) ByCash() bool { return f.byCash }
+
 // Bounds returns the bounds in force, not to be changed. Admit widens their scope.
 func (f *Finder) Bounds() *Bounds { return &f.bounds }
 
