@@ -106,6 +106,9 @@ func (t *trial) judge() error {
 	found := map[string][]string{}
 	copies := map[string]map[string]stored{}
 	for _, n := range here {
+		if n.Exit() != interrupted {
+			found["nodes that do not end as asked"] = append(found["nodes that do not end as asked"], fmt.Sprintf("%s: exit code %d", n.Name, n.Exit()))
+		}
 		if out, err := n.command("verify"); err != nil {
 			found["directories that verify finds wrong"] = append(found["directories that verify finds wrong"], n.Name+": "+out)
 		}
@@ -174,9 +177,7 @@ func (t *trial) settle(here []*node) error {
 	errs := make([]error, len(here))
 	for i, n := range here {
 		all.Go(func() {
-			if errs[i] = n.down(syscall.SIGTERM); errs[i] == nil && n.Exit() != interrupted {
-				errs[i] = fmt.Errorf("%s ends with exit code %d", n.Name, n.Exit())
-			}
+			errs[i] = n.down(syscall.SIGTERM)
 		})
 	}
 	all.Wait()

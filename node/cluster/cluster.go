@@ -201,19 +201,20 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.check) })
-	if c.options.Snapshots != nil {
-		c.work.Go(func() {
-			_ = c.options.Clock.Sleep(c.life, c.options.Snapshots.Every)
-			c.every(c.life, c.options.Snapshots.Every, c.saveAll)
-		})
-	}
 	moving, c.stay = context.WithCancel(moving)
 	context.AfterFunc(c.life, c.stay)
+	if c.options.Snapshots != nil {
+		c.moves.Go(func() {
+			_ = c.options.Clock.Sleep(moving, c.options.Snapshots.Every)
+			c.every(moving, c.options.Snapshots.Every, func() { c.saveAll(moving) })
+		})
+	}
 	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })
 	return nil
 }
 
-// Stay ends all moves, and waits for the one that is under way. What the node has it goes on with, and its lease too.
+// Stay ends all moves and snapshots, and waits for those that are under way. What the node has it goes on with, and its
+// lease too.
 func (c *Cluster) Stay() {
 	c.stay()
 	c.moves.Wait()

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,7 +67,8 @@ type world struct {
 	most    int                        // pages that all nodes together may store
 	stored  int
 	objects objects.Store
-	loads   int // snapshots that nodes have loaded
+	loads   int  // snapshots that nodes have loaded
+	slow    bool // a snapshot takes as long as it may
 }
 
 func newWorld(t *testing.T, seed uint64, plant string) *world {
@@ -420,7 +422,8 @@ type simulated struct {
 	paused bool
 	pages  int64 // stored by this run
 	grant  share.Grant
-	seen   uint64                   // the division that grant is of
+	seen   uint64 // the division that grant is of
+	saving atomic.Bool
 	resent map[weburl.Partition]int // how often links were sent again to partitions that others took
 }
 
@@ -512,6 +515,16 @@ type saved struct {
 }
 
 func (n *simulated) Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
+	if n.slow {
+		n.saving.Store(true)
+		defer n.saving.Store(false)
+		for {
+			if _, err := io.WriteString(w, "more"); err != nil {
+				return log.Place{}, err
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	n.own <- struct{}{}
 	defer n.free()
 	return n.places[p], json.NewEncoder(w).Encode(saved{p, cluster, n.places[p], n.read[p]})
@@ -833,6 +846,25 @@ func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 		if err := c.PauseAll(ctx, true); err == nil || !strings.Contains(err.Error(), "b will obey it") {
 			t.Errorf("%v, want an error that names b", err)
 		}
+	})
+}
+
+// TestStayEndsSnapshots holds that no snapshot is under way when a node has ended its moves: its store is closed next.
+func TestStayEndsSnapshots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm, w.slow = true, true
+		n := w.start("a", "of a", 1)
+		time.Sleep(5 * time.Minute)
+		if !n.saving.Load() {
+			t.Error("no snapshot was begun")
+		}
+		n.stop()
+		n.part.Stay()
+		if n.saving.Load() {
+			t.Error("a snapshot is under way")
+		}
+		n.end(true)
 	})
 }
 

@@ -48,16 +48,16 @@ func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []obje
 }
 
 // saveAll takes snapshots of all partitions that the node has and that have changed since their last one.
-func (c *Cluster) saveAll() {
+func (c *Cluster) saveAll(ctx context.Context) {
 	for p := range weburl.Partition(c.options.Partitions) {
-		if c.life.Err() != nil || !c.has(p) {
+		if ctx.Err() != nil || !c.has(p) {
 			continue
 		}
-		size, err := c.save(c.life, p)
-		if err != nil && c.life.Err() == nil {
+		size, err := c.save(ctx, p)
+		if err != nil && ctx.Err() == nil {
 			c.options.Logger.Error("no snapshot of a partition can be taken; it is tried again", "partition", p, "error", err)
 		}
-		_ = c.options.Clock.Sleep(c.life, time.Duration(size)*time.Second/snapshotRate)
+		_ = c.options.Clock.Sleep(ctx, time.Duration(size)*time.Second/snapshotRate)
 	}
 }
 
