@@ -92,7 +92,8 @@ func (a audience) run(t testing.TB) (r result) {
 	for range a.subscribers {
 		l.mirrors = append(l.mirrors, l.listen(l.interest(chance), false))
 	}
-	l.await("all mirrors are whole", func() bool { return l.lacking() == 0 })
+	known := l.repository()
+	l.await("all mirrors hold what the crawl had when they came", func() bool { return l.awaited(known) == 0 })
 	endFeed()
 	feed, endFeed := l.feed(l.perDay)
 	taken := l.taken()
@@ -262,7 +263,8 @@ func (l *live) interest(chance *rand.Rand) broadcast.Interest {
 // pass lets time pass.
 func (l *live) pass(d time.Duration) { _ = l.clock.Sleep(context.Background(), d) }
 
-// await lets time pass, at most 60 days, until something holds.
+// await lets time pass, at most 60 days, until something holds, which must then go on holding: what a running crawl
+// undoes again is true by luck only. A failure lets the run go on to its end, where all that runs in a bubble is stopped.
 func (l *live) await(what string, holds func() bool) {
 	l.t.Helper()
 	for range 60 * 4 {
@@ -271,7 +273,7 @@ func (l *live) await(what string, holds func() bool) {
 		}
 		l.pass(day / 4)
 	}
-	l.t.Fatalf("in 60 days not: %s", what)
+	l.t.Errorf("in 60 days not: %s", what)
 }
 
 // score means freshness, four times a day: the mirrors', and what it would be if each were as fresh as the
@@ -320,6 +322,22 @@ func (l *live) lacking() (pages int) {
 		}
 		for u := range want {
 			if _, has := m.held[u]; !has && m.wants[u.Site()] {
+				pages++
+			}
+		}
+		m.mu.Unlock()
+	}
+	return pages
+}
+
+// awaited returns how many of the pages known, that are there still, the mirrors do not hold in any version.
+func (l *live) awaited(known map[weburl.URL]map[string]store.Version) (pages int) {
+	current := l.repository()
+	for _, m := range l.mirrors {
+		m.mu.Lock()
+		for u := range known {
+			_, there := current[u]
+			if _, has := m.held[u]; there && !has && m.wants[u.Site()] {
 				pages++
 			}
 		}
