@@ -264,7 +264,7 @@ func (l *live) interest(chance *rand.Rand) broadcast.Interest {
 func (l *live) pass(d time.Duration) { _ = l.clock.Sleep(context.Background(), d) }
 
 // await lets time pass, at most 60 days, until something holds, which must then go on holding: what a running crawl
-// undoes again is true by luck only. A failure lets the run go on to its end, where all that runs in a bubble is stopped.
+// undoes again is true by luck only. A failure lets the run go on to its end, where it stops all that its bubble runs.
 func (l *live) await(what string, holds func() bool) {
 	l.t.Helper()
 	for range 60 * 4 {
