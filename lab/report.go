@@ -54,10 +54,10 @@ type reportView struct {
 type chapterView struct {
 	Name, Summary, Reproduces, Command, Missing string
 
-	Agree, Compared, Confirmed, Claimed int
-	Parameters                          Row
-	Plots                               []template.HTML
-	Comparisons, Claims, Rows           tableView
+	Agree, Compared, Confirmed, Denied int
+	Parameters                         Row
+	Plots                              []template.HTML
+	Comparisons, Claims, Rows          tableView
 }
 
 // tableView is a table as the page shows it.
@@ -102,9 +102,10 @@ func (c Chapter) view() (chapterView, error) {
 		}
 	}
 	for _, claim := range r.Claims {
-		v.Claimed++
 		if claim.Verdict == Confirmed {
 			v.Confirmed++
+		} else {
+			v.Denied++
 		}
 	}
 	for _, p := range r.Parameters {

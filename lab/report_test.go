@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 		"<title>A &lt;report&gt;</title>", "freshet lab run sample", `<tr class="agrees"><td>cost<td class="right">0.2<td class="right">–<td class="right">0.25`,
 		`<tr class="denied"><td>b is cheap<td>denied<td>1 of 2`, `aria-label="p"`, "<summary>All 2 rows</summary>",
 		"There is no result: histories.csv: data that is not there", "<dt>page_count</dt><dd>3</dd>",
-		`<a href="#sample">sample</a><td>Fill every part of a result<td class="right">1 of 2<td class="right">0 of 1`,
+		`<a href="#sample">sample</a><td>Fill every part of a result<td class="right">1 of 2<td class="right">0 confirmed, 1 denied`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)

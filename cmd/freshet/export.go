@@ -50,7 +50,7 @@ func exportCommand() *cobra.Command {
 	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
 	ccIndex := cmd.Flags().String("cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
-	plainTexts := cmd.Flags().String("text", "", "file to write what the live pages say to, a line of JSON each, compressed if the name ends in .zst, or a row of Parquet if it ends in .parquet; - for standard output")
+	plainTexts := cmd.Flags().String("text", "", "file to write the texts of the live pages to, one JSON object per line, compressed if the name ends in .zst; Parquet if it ends in .parquet; - for standard output")
 	markdown := cmd.Flags().String("markdown", "", "the same, as Markdown")
 	since := cmd.Flags().String("since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
 	uses := cmd.Flags().StringSlice("uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")

@@ -66,7 +66,7 @@ func seenCommand() *cobra.Command {
 	f.IntVar(&o.size, "size", 0, "URLs that the cache holds (required, but for infinite)")
 	f.StringVar(&o.preload, "preload", "", "trace of an earlier crawl, of which static holds the most requested")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random")
-	f.Bool("json", true, "print JSON, as there is no other form")
+	f.Bool("json", true, "print JSON; there is no other form")
 	return cmd
 }
 

@@ -170,8 +170,8 @@ func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshot DIR", Short: "Back up a data directory while a crawl runs in it", Args: command.OneArg("DIR"),
 		Long: "Writes everything that is stored at this moment to the new folder DIR, to a bucket if DIR is s3://BUCKET/PREFIX, or\n" +
-			"as a tar file to standard output if DIR is -. On the file system of the data directory it uses hard links, which takes almost no time or space.\n" +
-			"freshet restore turns it into a data directory again, as often as you like.",
+			"as a tar file to standard output if DIR is -. On the file system of the data directory it uses hard links, which take\n" +
+			"almost no time or space. freshet restore turns it into a data directory again, as often as you like.",
 		Example: "  freshet snapshot --data archive backups/monday\n  freshet snapshot --data archive - | zstd > monday.tar.zst",
 	}
 	data, _ := directoryFlags(cmd)

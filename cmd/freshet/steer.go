@@ -279,7 +279,7 @@ func addCommand() *cobra.Command {
 			}
 			return order, err
 		})
-	cmd.Flags().StringVar(&file, "seeds", "", "file of seeds, a URL a line, - for standard input")
+	cmd.Flags().StringVar(&file, "seeds", "", "file of seeds, one URL per line; - for standard input")
 	return cmd
 }
 

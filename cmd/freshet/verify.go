@@ -27,7 +27,7 @@ func verifyCommand() *cobra.Command {
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
 	data, name := directoryFlags(cmd)
-	asJSON := cmd.Flags().Bool("json", false, "print each problem and repair as JSON, one object per line, and then their numbers")
+	asJSON := cmd.Flags().Bool("json", false, "print each problem and repair as JSON, one object per line, and then how many there were")
 	mends := cmd.Flags().Bool("repair", false, "repair what can be repaired, and move the rest aside")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "checking "+*data)

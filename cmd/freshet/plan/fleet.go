@@ -49,7 +49,7 @@ func (m *fleetModel) register(cmd *cobra.Command, services string) {
 	f.Float64Var(&m.Gamma, "gamma", 0, "cost of a second with an empty queue, that of a lost page being 1 (required)")
 	f.StringVar(&m.service, "service", "exponential", "distribution of the processing time: "+services)
 	f.StringVar(&m.plot, "plot", "", "write a picture to this SVG file")
-	f.Bool("json", true, "print JSON, as there is no other form")
+	f.Bool("json", true, "print JSON; there is no other form")
 }
 
 // read returns the distribution of service times. A file of measured times gives the service rate if
