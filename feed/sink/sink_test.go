@@ -633,6 +633,9 @@ func (b *streams) events(name string) (all []*jetstream.RawStreamMsg) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	if info.Config.MaxBytes <= 0 {
+		b.t.Error("the stream that was made has no bound")
+	}
 	for n := info.State.FirstSeq; n <= info.State.LastSeq; n++ {
 		message, err := stream.GetMsg(b.t.Context(), n)
 		if err != nil {
@@ -670,6 +673,9 @@ func TestStreamOfSeveral(t *testing.T) {
 	sources := map[string]bool{}
 	all := b.events("corpus")
 	for _, message := range all {
+		if message.Subject != "corpus.new.test.h" {
+			t.Errorf("a page of h.test is told of at %s", message.Subject)
+		}
 		var event struct{ ID, Source string }
 		if err := json.Unmarshal(message.Data, &event); err != nil {
 			t.Fatal(err)
@@ -708,7 +714,7 @@ func TestStream(t *testing.T) {
 					t.Fatal(err)
 				}
 				if event.SpecVersion != "1.0" || event.ID != message.Header.Get("Nats-Msg-Id") || event.Type != "freshet.page."+event.Data.Kind ||
-					event.Subject != event.Data.URL || message.Subject != "corpus.pages."+event.Data.Kind {
+					event.Subject != event.Data.URL || !strings.HasPrefix(message.Subject, "corpus.pages."+event.Data.Kind+".") {
 					t.Errorf("%s has %+v", message.Subject, event)
 				}
 				c.take(event.Data.URL, event.Data.Position, event.Data.Text, event.Data.Deleted)

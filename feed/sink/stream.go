@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -25,11 +26,14 @@ type stream struct {
 	made   bool // a stream takes the subjects
 }
 
-// NewStream returns subjects of NATS JetStream as a target: PREFIX.new, PREFIX.changed and so on, by the kind of the
-// change. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and the origin, so that streams
+// streamBytes is how much a stream keeps that is made here. What is older goes.
+const streamBytes = 1 << 30
+
+// NewStream returns subjects of NATS JetStream as a target, by the kind of the change and the page's host:
+// PREFIX.changed.org.example.www. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and the origin, so that streams
 // may have the changes of several crawls. Its id is the message's too (Nats-Msg-Id), so the stream takes what comes
-// twice within its window once. If no stream takes the subjects, one that does is made. The connection is closed with
-// the target.
+// twice within its window once. If no stream takes the subjects, one that does is made, of 1 GiB at most. The connection
+// is closed with the target.
 func NewStream(conn *nats.Conn, prefix, crawl, origin string, c *clock.Clock) (Target, error) {
 	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
 		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
@@ -51,10 +55,10 @@ func (s *stream) make(ctx context.Context) error {
 	if s.made {
 		return nil
 	}
-	_, err := s.js.StreamNameBySubject(ctx, s.prefix+".changed")
+	_, err := s.js.StreamNameBySubject(ctx, s.prefix+".changed.any")
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		_, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: strings.ReplaceAll(s.prefix, ".", "-"), Subjects: []string{s.prefix + ".>"}, Storage: jetstream.FileStorage,
+			Name: strings.ReplaceAll(s.prefix, ".", "-"), Subjects: []string{s.prefix + ".>"}, Storage: jetstream.FileStorage, MaxBytes: streamBytes,
 		})
 	}
 	s.made = err == nil
@@ -82,7 +86,7 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 			refusals = append(refusals, Refusal{d, fmt.Sprintf("%d bytes: the server's max_payload is %d", len(event), s.conn.MaxPayload())})
 			continue
 		}
-		ack, err := s.publish(d.Kind, id, event)
+		ack, err := s.publish(subjectOf(d), id, event)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +115,20 @@ func tooLong(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == exceedsMaximum
 }
 
-func (s *stream) publish(kind, id string, event []byte) (jetstream.PubAckFuture, error) {
-	message := nats.NewMsg(s.prefix + "." + kind)
+// subjectOf returns the subject of a document, below the prefix: its kind and the labels of its host, the last one
+// first, so that those of a domain have the beginning in common.
+func subjectOf(d Document) string {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Hostname() == "" {
+		return d.Kind
+	}
+	labels := strings.FieldsFunc(u.Hostname(), func(r rune) bool { return strings.ContainsRune(".*> \t", r) })
+	slices.Reverse(labels)
+	return strings.Join(append([]string{d.Kind}, labels...), ".")
+}
+
+func (s *stream) publish(subject, id string, event []byte) (jetstream.PubAckFuture, error) {
+	message := nats.NewMsg(s.prefix + "." + subject)
 	message.Data = event
 	message.Header.Set("Content-Type", "application/cloudevents+json")
 	ack, err := s.js.PublishMsgAsync(message, jetstream.WithMsgID(id))
