@@ -30,10 +30,10 @@ type stream struct {
 const streamBytes = 1 << 30
 
 // NewStream returns subjects of NATS JetStream as a target, by the kind of the change and the page's host:
-// PREFIX.changed.org.example.www. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and the origin, so that streams
-// may have the changes of several crawls. Its id is the message's too (Nats-Msg-Id), so the stream takes what comes
-// twice within its window once. If no stream takes the subjects, one that does is made, of 1 GiB at most. The connection
-// is closed with the target.
+// PREFIX.changed.org.example.www. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and
+// the origin, so that streams may have the changes of several crawls. Its id is the message's too (Nats-Msg-Id), so
+// the stream takes what comes twice within its window once. If no stream takes the subjects, one that does is made, of
+// 1 GiB at most. The connection is closed with the target.
 func NewStream(conn *nats.Conn, prefix, crawl, origin string, c *clock.Clock) (Target, error) {
 	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
 		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
