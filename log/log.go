@@ -10,6 +10,7 @@ package log
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ var ErrDeposed = errors.New("log: another owner has written")
 // ErrBroken says that an entry does not follow the one before it.
 var ErrBroken = errors.New("log: broken chain")
 
+// ErrTruncated says that entries behind a place are in the log no more. A snapshot of the partition has what they said.
+var ErrTruncated = errors.New("log: it begins later")
+
 // MaxEntry is how many bytes an entry may have, encoded.
 const MaxEntry = 1 << 20
 
@@ -43,7 +47,7 @@ type Place struct {
 type Entry struct {
 	Owner string `cbor:"1,keyasint"`           // the node that wrote it
 	Taken bool   `cbor:"2,keyasint,omitempty"` // Owner takes the partition
-	Data  []byte `cbor:"3,keyasint,omitempty"` // records
+	Data  []byte `cbor:"3,keyasint,omitempty"` // records; if it is taken, what no other entry says
 	More  bool   `cbor:"4,keyasint,omitempty"` // Data goes on in the next entry
 }
 
@@ -52,7 +56,8 @@ type Log interface {
 	// Append appends an entry behind a place and returns its own. It returns ErrDeposed if that place is not the end,
 	// and the context's error if nobody said in time whether the entry is stored: it may be.
 	Append(ctx context.Context, p weburl.Partition, after Place, e Entry) (Place, error)
-	// Read returns the entries behind a place, in order. The last ones may be missing.
+	// Read returns the entries behind a place, in order. The last ones may be missing. It returns ErrTruncated if the
+	// first ones are.
 	Read(ctx context.Context, p weburl.Partition, after Place) iter.Seq2[Read, error]
 	// Truncate drops the entries before a place. The one at the place stays.
 	Truncate(ctx context.Context, p weburl.Partition, at Place) error
@@ -155,6 +160,7 @@ func (j *Joined) Add(e Entry) (data []byte, whole bool) {
 // that the node takes the partition. It returns the place behind that. Where others write meanwhile it reads on, until
 // ctx ends.
 func Take(ctx context.Context, l Log, p weburl.Partition, node string, from Place, apply func(Read) error) (Place, error) {
+	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // not that of a run which lost its disk
 	for {
 		for r, err := range l.Read(ctx, p, from) {
 			if err != nil {
@@ -165,7 +171,7 @@ func Take(ctx context.Context, l Log, p weburl.Partition, node string, from Plac
 			}
 			from = r.At
 		}
-		at, err := l.Append(ctx, p, from, Entry{Owner: node, Taken: true})
+		at, err := l.Append(ctx, p, from, taken)
 		if !errors.Is(err, ErrDeposed) {
 			return at, err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"testing"
 
 	"freshet/weburl"
@@ -83,6 +84,56 @@ func TestAppendData(t *testing.T) {
 		if !bytes.Equal(got[i], want[i]) {
 			t.Errorf("piece %d has %d bytes, want %d, the same", i, len(got[i]), len(want[i]))
 		}
+	}
+}
+
+// stale is a log whose first reading comes from a server that has nothing yet.
+type stale struct {
+	ends
+	places []Place
+	read   bool
+}
+
+func (l *stale) Append(ctx context.Context, p weburl.Partition, after Place, e Entry) (Place, error) {
+	_, chain, err := Seal(after, e)
+	at := Place{after.Seq + 1, chain}
+	if err == nil && after.Seq < uint64(len(l.places)) && l.places[after.Seq] == at {
+		return at, nil // of a try before
+	}
+	if at, err = l.ends.Append(ctx, p, after, e); err == nil {
+		l.places = append(l.places, at)
+	}
+	return at, err
+}
+
+func (l *stale) Read(_ context.Context, _ weburl.Partition, after Place) iter.Seq2[Read, error] {
+	return func(yield func(Read, error) bool) {
+		for i := after.Seq; l.read && i < uint64(len(l.places)); i++ {
+			if !yield(Read{l.places[i], l.entries[i]}, nil) {
+				return
+			}
+		}
+		l.read = true
+	}
+}
+
+// TestTakeAgain has a node take a partition that it took as the first one, before it lost its disk. A server that lags
+// behind shows it nothing: it must not take its own old entry for the new one.
+func TestTakeAgain(t *testing.T) {
+	l := &stale{}
+	ignore := func(Read) error { return nil }
+	at, err := Take(t.Context(), l, 0, "one", Place{}, ignore)
+	if err == nil {
+		at, err = l.Append(t.Context(), 0, at, Entry{Owner: "one", Data: []byte("records")})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.read = false
+	read := 0
+	got, err := Take(t.Context(), l, 0, "one", Place{}, func(Read) error { read++; return nil })
+	if err != nil || read != 2 || got.Seq != at.Seq+1 {
+		t.Errorf("after %d entries it has the partition at %d, %v: want after 2 at %d", read, got.Seq, err, at.Seq+1)
 	}
 }
 

@@ -109,9 +109,10 @@ func (n *Node) CheckSnapshot(r io.Reader) (p weburl.Partition, cluster string, a
 	return transfer.CheckPartition(r, n.store.Partitions())
 }
 
-// Load takes in what Snapshot has written of a partition of which there is nothing here.
+// Load takes in what Snapshot has written, in the place of all that is here of a partition that the node does not have.
+// After an error that is there, or nothing.
 func (n *Node) Load(p weburl.Partition, r io.Reader) error {
-	if _, err := transfer.ImportPartition(n.store, r); err != nil {
+	if _, err := transfer.ReplacePartition(n.store, r); err != nil {
 		return fmt.Errorf("crawl: load partition %d: %w", p, err)
 	}
 	var seeds []weburl.URL
@@ -126,6 +127,7 @@ func (n *Node) Load(p weburl.Partition, r io.Reader) error {
 	if len(seeds) > 0 {
 		n.tell(crawl.Widen{Seeds: seeds})
 	}
+	signal(n.keeper.purge)
 	return nil
 }
 

@@ -32,6 +32,15 @@ func (h *highwater) reached(crawl string, p weburl.Partition, n uint64) {
 	all[p] = max(all[p], n)
 }
 
+// begin forgets what a partition has had.
+func (h *highwater) begin(crawl string, p weburl.Partition) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if all := h.now.Crawls[crawl]; all != nil {
+		all[p] = 0
+	}
+}
+
 // write puts the file in the place of the one before.
 func (h *highwater) write() error {
 	h.mu.Lock()

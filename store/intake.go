@@ -31,9 +31,18 @@ func intakeKey() []byte { return format.Outside("import") }
 
 // BeginIntake begins to take in a partition, which must be empty.
 func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
+	return in.beginIntake(p, (*Intake).checkEmpty)
+}
+
+// BeginReplacement begins to take in a partition in the place of all that is there of it.
+func (in Inside) BeginReplacement(p weburl.Partition) (*Intake, error) {
+	return in.beginIntake(p, (*Intake).lower)
+}
+
+func (in Inside) beginIntake(p weburl.Partition, prepare func(*Intake) error) (*Intake, error) {
 	in.mu.Lock()
 	i := &Intake{s: in.Store, p: p, prefix: in.keys.AppendPartition(nil, p)}
-	if err := i.begin(); err != nil {
+	if err := i.begin(prepare); err != nil {
 		in.mu.Unlock()
 		return nil, err
 	}
@@ -41,19 +50,37 @@ func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
 	return i, nil
 }
 
-// begin refuses a partition with keys and notes that an intake has begun.
-func (i *Intake) begin() error {
+// begin notes that an intake has begun, and empties the partition.
+func (i *Intake) begin(prepare func(*Intake) error) error {
 	if err := i.s.writable(); err != nil {
 		return err
 	}
-	from, to := format.Span(i.prefix)
-	err := database.Scan(i.s.db, from, to, func(_, _ []byte) error {
-		return fmt.Errorf("store: import: partition %d is not empty", i.p)
-	})
-	if err != nil {
+	if err := prepare(i); err != nil {
 		return err
 	}
-	return database.Set(i.s.db, intakeKey(), i.prefix, pebble.Sync)
+	from, to := format.Span(i.prefix)
+	batch := i.s.db.NewBatch()
+	if err := errors.Join(batch.Set(intakeKey(), i.prefix, nil), batch.DeleteRange(from, to, nil)); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := database.Commit(batch, pebble.Sync); err != nil {
+		return i.s.fail(err)
+	}
+	return nil
+}
+
+// checkEmpty refuses a partition with keys.
+func (i *Intake) checkEmpty() error {
+	from, to := format.Span(i.prefix)
+	return database.Scan(i.s.db, from, to, func(_, _ []byte) error {
+		return fmt.Errorf("store: import: partition %d is not empty", i.p)
+	})
+}
+
+// lower lets the partition's records begin again.
+func (i *Intake) lower() error {
+	i.s.highwater.begin(i.s.options.Crawl, i.p)
+	return i.s.highwater.write()
 }
 
 // Capture takes in a capture and returns where it is now.
@@ -70,12 +97,37 @@ func (i *Intake) Row(rest, value []byte) error {
 	if err := i.batch.Set(append(i.prefix[:len(i.prefix):len(i.prefix)], rest...), value, nil); err != nil {
 		return err
 	}
+	if err := i.notePurge(rest, value); err != nil {
+		return err
+	}
 	if i.batch.Len() < intakeBatch {
 		return nil
 	}
 	full := i.batch
 	i.batch = i.s.db.NewBatch()
 	return i.commit(full)
+}
+
+// notePurge notes what a row says is taken down: its captures may be among those that were taken in, or were here.
+func (i *Intake) notePurge(rest, value []byte) error {
+	purge := Purging{Crawl: i.s.options.Crawl}
+	switch format.Kind(rest[0]) {
+	case format.KeyPage:
+		var page Page
+		if err := format.DecodeValue(value, &page); err != nil || page.State != StatePurged {
+			return err
+		}
+		purge.URL = page.URL
+	case format.KeySite:
+		var site SiteRow
+		if err := format.DecodeValue(value, &site); err != nil || !site.Purged {
+			return err
+		}
+		purge.Site = weburl.Site(rest[1:])
+	default:
+		return nil
+	}
+	return i.batch.Set(purge.key(), format.AppendValue(nil, &purge), nil)
 }
 
 func (i *Intake) commit(batch *pebble.Batch) error {
@@ -117,7 +169,9 @@ func (i *Intake) Drop(why error) error {
 	if i.batch != nil {
 		why = errors.Join(why, i.batch.Close())
 	}
-	return errors.Join(why, i.s.undoIntake())
+	why = errors.Join(why, i.s.undoIntake())
+	i.s.renew()
+	return why
 }
 
 // undoIntake empties the partition that intakeKey names, if it is there.

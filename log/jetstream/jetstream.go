@@ -112,6 +112,8 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 		if isOccupied(err) {
 			for r, err := range l.Read(ctx, p, after) { // ours, of a try before, or another's
 				switch {
+				case errors.Is(err, log.ErrTruncated): // by another, who has the partition
+					return after, fmt.Errorf("%w: %w", log.ErrDeposed, err)
 				case err != nil:
 					return after, err
 				case r.At.Chain == chain:
@@ -154,13 +156,16 @@ const (
 func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
 	return func(yield func(log.Read, error) bool) {
 		for {
-			messages, more, err := l.batch(ctx, p, after.Seq+1)
+			messages, more, err := l.batch(ctx, p, after.Seq+1, batchEntries)
 			if err != nil {
 				yield(log.Read{}, fmt.Errorf("log: read partition %d behind entry %d: %w", p, after.Seq, err))
 				return
 			}
 			for _, m := range messages {
 				r, err := open(after, m)
+				if errors.Is(err, log.ErrBroken) {
+					err = l.whyBroken(ctx, p, after, err)
+				}
 				if err != nil {
 					err = fmt.Errorf("log: partition %d: %w", p, err)
 				}
@@ -177,11 +182,34 @@ func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) ite
 }
 
 func open(after log.Place, m *nats.Msg) (log.Read, error) {
-	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	seq, err := sequence(m)
 	if err != nil {
-		return log.Read{}, fmt.Errorf("a message without a sequence: %w", err)
+		return log.Read{}, err
 	}
 	return log.Open(after, seq, m.Data)
+}
+
+func sequence(m *nats.Msg) (uint64, error) {
+	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("a message without a sequence: %w", err)
+	}
+	return seq, nil
+}
+
+// whyBroken returns ErrTruncated if a log begins behind a place, and else the error.
+func (l *Log) whyBroken(ctx context.Context, p weburl.Partition, after log.Place, broken error) error {
+	messages, _, err := l.batch(ctx, p, 1, 1)
+	if err != nil {
+		return errors.Join(broken, err)
+	}
+	if len(messages) == 0 {
+		return broken
+	}
+	if first, err := sequence(messages[0]); err != nil || first <= after.Seq {
+		return errors.Join(broken, err)
+	}
+	return fmt.Errorf("%w: it has nothing up to entry %d", log.ErrTruncated, after.Seq)
 }
 
 // next asks for messages of a subject from a sequence on.
@@ -192,11 +220,12 @@ type next struct {
 	Bytes   int    `json:"max_bytes,omitempty"`
 }
 
-// batch returns some messages of a partition from a sequence on, and whether there were more when it was asked.
-func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64) (messages []*nats.Msg, more bool, err error) {
+// batch returns some messages of a partition from a sequence on, batchEntries at most, and whether there were more when
+// it was asked.
+func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64, most int) (messages []*nats.Msg, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	ask, err := json.Marshal(next{from, l.subject(p), batchEntries, batchBytes})
+	ask, err := json.Marshal(next{from, l.subject(p), most, batchBytes})
 	if err != nil {
 		return nil, false, err
 	}

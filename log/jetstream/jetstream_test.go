@@ -134,8 +134,21 @@ func TestTruncate(t *testing.T) {
 	if texts, _ := all(t, ctx, l, 1, places[3]); len(texts) != 1 {
 		t.Errorf("behind the place there is %q, want one entry", texts)
 	}
+	if texts, _ := all(t, ctx, l, 1, places[2]); len(texts) != 2 {
+		t.Errorf("behind the place before there is %q, want two entries", texts)
+	}
 	if err := l.Truncate(ctx, 1, at); err != nil {
 		t.Fatal(err)
+	}
+	for _, behind := range []log.Place{{}, places[1]} {
+		for _, err := range l.Read(ctx, 1, behind) {
+			if !errors.Is(err, log.ErrTruncated) {
+				t.Errorf("behind entry %d, which is gone: %v, want ErrTruncated", behind.Seq, err)
+			}
+		}
+		if _, err := l.Append(ctx, 1, behind, log.Entry{Owner: "two"}); !errors.Is(err, log.ErrDeposed) {
+			t.Errorf("an entry of a node that was deposed behind entry %d, which is gone: %v, want ErrDeposed", behind.Seq, err)
+		}
 	}
 	if _, err := l.Append(ctx, 1, at, log.Entry{Owner: "one"}); err != nil {
 		t.Error(err)

@@ -30,8 +30,8 @@ type Node interface {
 	// Follow applies what others have appended to the log of a partition that the node does not have.
 	Follow(weburl.Partition, ...store.Group) error
 	// Snapshot writes a partition as it is now, with the name of its cluster, and returns the place of its log that
-	// this stands for. CheckSnapshot reads what it has written. Load takes it in for a partition of which the node has
-	// nothing; after an error it still has nothing.
+	// this stands for. CheckSnapshot reads what it has written. Load takes it in, in the place of all that the node has
+	// of a partition that it does not crawl. After an error it has that, or nothing.
 	Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error)
 	CheckSnapshot(io.Reader) (p weburl.Partition, cluster string, at log.Place, err error)
 	Load(weburl.Partition, io.Reader) error
@@ -138,8 +138,6 @@ type Cluster struct {
 	work  sync.WaitGroup
 	stay  context.CancelFunc
 	moves sync.WaitGroup
-
-	loaded map[weburl.Partition]bool // a snapshot was looked for: the mover's
 
 	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
 

@@ -54,6 +54,7 @@ type world struct {
 	last    uint64 // revision
 	watches []*watcher
 	logs    map[weburl.Partition][]log.Read
+	dropped map[weburl.Partition]uint64   // the last entry that no log has any more
 	cut     map[string]bool               // nodes that no server answers
 	holders map[weburl.Partition][]string // who has each partition
 	acked   map[weburl.Partition][][]byte // what was acknowledged, in order
@@ -67,8 +68,17 @@ type world struct {
 	most    int                        // pages that all nodes together may store
 	stored  int
 	objects objects.Store
-	loads   int  // snapshots that nodes have loaded
 	slow    bool // a snapshot takes as long as it may
+	disks   map[string]*disk
+	loads   int // snapshots that nodes have loaded
+	behind  int // … in the place of what they had
+	older   int // … that were not the last ones
+}
+
+// disk is what a node keeps when it ends.
+type disk struct {
+	places map[weburl.Partition]log.Place
+	read   map[weburl.Partition]int // data that were followed
 }
 
 func newWorld(t *testing.T, seed uint64, plant string) *world {
@@ -80,6 +90,7 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 		objects: bucket,
 		t:       t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
+		dropped: map[weburl.Partition]uint64{}, disks: map[string]*disk{},
 		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
 	}
 }
@@ -315,8 +326,16 @@ func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) it
 			return
 		}
 		l.mu.Lock()
-		rest := slices.Clone(l.logs[p][after.Seq:])
+		from := max(after.Seq, l.dropped[p])
+		rest := slices.Clone(l.logs[p][min(from, uint64(len(l.logs[p]))):])
+		if l.one(20) { // the server that answers lags behind
+			rest = rest[:l.rng.IntN(len(rest)+1)]
+		}
 		l.mu.Unlock()
+		if from > after.Seq && len(rest) > 0 && l.plant != "gap-not-seen" {
+			yield(log.Read{}, log.ErrTruncated)
+			return
+		}
 		for _, r := range rest {
 			if !yield(r, nil) {
 				return
@@ -325,7 +344,118 @@ func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) it
 	}
 }
 
-func (l logOf) Truncate(context.Context, weburl.Partition, log.Place) error { return nil }
+func (l logOf) Truncate(ctx context.Context, p weburl.Partition, at log.Place) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := l.ask(ctx, l.node); err != nil {
+		return err
+	}
+	if l.overtaken(func() { l.truncate(p, at) }) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	l.truncate(p, at)
+	return l.answer(ctx)
+}
+
+// truncate is what a server does with the request.
+func (l logOf) truncate(p weburl.Partition, at log.Place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	upTo := at.Seq - 1
+	if l.plant == "truncated-above-the-snapshot" {
+		upTo = uint64(len(l.logs[p])) - 1
+	}
+	l.dropped[p] = max(l.dropped[p], upTo)
+}
+
+// objectsOf is the object store as a node sees it.
+type objectsOf struct {
+	*world
+	objects.Store
+	node string
+}
+
+// objectTime is how long is waited for an answer of the object store.
+const objectTime = 10 * time.Second
+
+func (o objectsOf) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, objectTime)
+	defer cancel()
+	return o.world.ask(ctx, o.node)
+}
+
+func (o objectsOf) Put(ctx context.Context, name string, from io.ReaderAt, size int64) (sum objects.Sum, err error) {
+	if err := o.ask(ctx); err != nil {
+		return sum, err
+	}
+	sum, err = o.Store.Put(ctx, name, from, size)
+	return sum, errors.Join(err, o.answer(ctx))
+}
+
+func (o objectsOf) answer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, objectTime)
+	defer cancel()
+	return o.world.answer(ctx)
+}
+
+func (o objectsOf) ReadAt(ctx context.Context, name string, p []byte, offset int64) (int, error) {
+	if err := o.ask(ctx); err != nil {
+		return 0, err
+	}
+	return o.Store.ReadAt(ctx, name, p, offset)
+}
+
+func (o objectsOf) List(ctx context.Context, prefix string) iter.Seq2[objects.Object, error] {
+	return func(yield func(objects.Object, error) bool) {
+		if err := o.ask(ctx); err != nil {
+			yield(objects.Object{}, err)
+			return
+		}
+		for one, err := range o.Store.List(ctx, prefix) {
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}
+
+func (o objectsOf) Remove(ctx context.Context, name string) error {
+	if err := o.ask(ctx); err != nil {
+		return err
+	}
+	return errors.Join(o.Store.Remove(ctx, name), o.answer(ctx))
+}
+
+// damage makes the last snapshot of a partition unreadable, if another one leads to the log.
+func (w *world) damage(p weburl.Partition) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.whole(p)
+	if len(all) < 2 {
+		return
+	}
+	last := all[len(all)-1]
+	if _, err := w.objects.Put(context.Background(), last.Name, strings.NewReader("{"), 1); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// whole returns the snapshots of a partition that can be read and lead to the log, the last one last. The world's lock
+// is held.
+func (w *world) whole(p weburl.Partition) (all []objects.Object) {
+	for o, err := range w.objects.List(context.Background(), fmt.Sprintf("partitions/test/%05d/", p)) {
+		if err != nil {
+			w.t.Error(err)
+			return nil
+		}
+		var s saved
+		if json.NewDecoder(objects.Reader(context.Background(), w.objects, o.Name, o.Bytes)).Decode(&s) == nil && s.Place.Seq > w.dropped[p] {
+			all = append(all, o)
+		}
+	}
+	return all
+}
 
 // wireOf is the wire as a node sees it: messages are late, and some are lost.
 type wireOf struct {
@@ -415,9 +545,8 @@ type simulated struct {
 	once   sync.Once
 	writer sync.WaitGroup
 
-	own    chan struct{} // a token: who has it may use what follows. A lock would stand still in virtual time
-	places map[weburl.Partition]log.Place
-	read   map[weburl.Partition]int // data that were followed
+	own chan struct{} // a token: who has it may use what follows. A lock would stand still in virtual time
+	disk
 	has    map[weburl.Partition]bool
 	paused bool
 	pages  int64 // stored by this run
@@ -428,10 +557,12 @@ type simulated struct {
 }
 
 func (w *world) start(name, instance string, partitions int) *simulated {
+	if w.disks[name] == nil || w.chance(2) { // it was lost
+		w.disks[name] = &disk{map[weburl.Partition]log.Place{}, map[weburl.Partition]int{}}
+	}
 	n := &simulated{
 		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
-		places: map[weburl.Partition]log.Place{}, read: map[weburl.Partition]int{}, has: map[weburl.Partition]bool{},
-		resent: map[weburl.Partition]int{},
+		disk: *w.disks[name], has: map[weburl.Partition]bool{}, resent: map[weburl.Partition]int{},
 	}
 	lease := defaultLease
 	if w.plant == "declared-dead-early" && name == "a" {
@@ -443,7 +574,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
 		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: lease,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
-		Snapshots: &Snapshots{Store: w.objects, Every: time.Minute, FS: vfs.NewMem(), File: "snapshot"},
+		Snapshots: &Snapshots{Store: objectsOf{w, w.objects, name}, Every: 20 * time.Second, FS: vfs.NewMem(), File: "snapshot"},
 	})
 	if err != nil { // it is cut off, or its answers are lost: somebody starts it again
 		return nil
@@ -543,10 +674,27 @@ func (n *simulated) Load(p weburl.Partition, r io.Reader) error {
 	}
 	n.own <- struct{}{}
 	defer n.free()
-	n.places[p], n.read[p] = s.Place, s.Read
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.has[p] {
+		n.fault("%s loads partition %d, which it has", n.name, p)
+	}
+	if n.one(20) {
+		delete(n.places, p)
+		delete(n.read, p)
+		return errors.New("the disk does not take it")
+	}
 	n.loads++
+	for o, err := range n.objects.List(context.Background(), fmt.Sprintf("partitions/test/%05d/", p)) {
+		if err == nil && o.Name > n.part.snapshotName(p, s.Place) {
+			n.older++
+			break
+		}
+	}
+	if n.places[p] != (log.Place{}) {
+		n.behind++
+	}
+	n.places[p], n.read[p] = s.Place, s.Read
 	return nil
 }
 
@@ -784,21 +932,25 @@ func (n *simulated) end(orderly bool) {
 // started again, and leave in order. No partition is ever crawled by two, who takes one has all that was acknowledged,
 // and in the end, when all is well, each partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
-	moved, obeyed, loads := 0, 0, 0
+	moved, obeyed, loads, behind, older, truncated := 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			w := simulate(t, seed, "")
 			moved += w.moved
 			obeyed += w.obeyed
 			loads += w.loads
+			behind += w.behind
+			older += w.older
+			truncated += len(w.dropped)
 		})
 		if t.Failed() {
 			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seed %d -cluster.seeds 1", seed)
 		}
 	}
-	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out, %d snapshots loaded", *seeds, moved, obeyed, loads)
-	if loads == 0 {
-		t.Error("no snapshot was loaded")
+	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out, %d logs truncated, %d snapshots loaded: "+
+		"%d in the place of what a node had, %d since a newer one was damaged", *seeds, moved, obeyed, truncated, loads, behind, older)
+	if behind == 0 || older == 0 || loads == behind {
+		t.Error("want some of each kind")
 	}
 }
 
@@ -871,7 +1023,8 @@ func TestStayEndsSnapshots(t *testing.T) {
 // TestWorldPlants holds that TestWorld finds what is wrong with a cluster.
 func TestWorldPlants(t *testing.T) {
 	const within = 100
-	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied"} {
+	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied",
+		"truncated-above-the-snapshot", "gap-not-seen"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
 				var w *world
@@ -903,6 +1056,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		time.Sleep(w.upTo(15 * time.Second))
 		name := names[w.upTo(time.Duration(len(names)))]
 		n := nodes[name]
+		w.damage(weburl.Partition(w.upTo(partitions)))
 		if n != nil {
 			select {
 			case <-n.failed: // its lease has run out, or it was deposed: it ends, and somebody starts it again

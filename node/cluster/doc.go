@@ -18,8 +18,8 @@
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.
 //
-// With Options.Snapshots the owner of a partition puts snapshots of it into an object store. A node that has nothing
-// of it begins with one (snapshots.go).
+// With Options.Snapshots the owner of a partition puts snapshots of it into an object store, and truncates the log. A
+// node whose next entry is gone goes on with a snapshot (snapshots.go).
 //
 // An operator may have a node drained, or the partitions divided by their pages: an entry says so (layout.go).
 //

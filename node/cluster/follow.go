@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 
 	"freshet/log"
 	"freshet/store"
@@ -10,22 +11,36 @@ import (
 
 // follow applies what the log of another node's partition has that is new.
 func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
-	f, err := c.reader(ctx, p)
+	return c.read(ctx, p, func(f *reader) error {
+		for r, err := range c.log.Read(ctx, p, f.from) {
+			if err != nil {
+				return err
+			}
+			if err := f.add(r); err != nil {
+				return err
+			}
+			if f.applied > mostFollowed {
+				break // the other partitions wait
+			}
+		}
+		return f.apply()
+	})
+}
+
+// read has do read a partition's log behind what the node has of it. Where the log begins later the node loads a
+// snapshot, and do reads behind that.
+func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader) error) error {
+	from, err := c.node.Place(p)
 	if err != nil {
 		return err
 	}
-	for r, err := range c.log.Read(ctx, p, f.from) {
-		if err != nil {
-			return err
-		}
-		if err := f.add(r); err != nil {
-			return err
-		}
-		if f.applied > mostFollowed {
-			break // the other partitions wait
-		}
+	if err = do(&reader{node: c.node, p: p, from: from}); !errors.Is(err, log.ErrTruncated) {
+		return err
 	}
-	return f.apply()
+	if from, err = c.load(ctx, p); err != nil {
+		return err
+	}
+	return do(&reader{node: c.node, p: p, from: from})
 }
 
 // reader applies entries of a partition's log to the node.
@@ -37,17 +52,6 @@ type reader struct {
 	waiting []store.Group
 	bytes   int // of them
 	applied int // bytes of groups that have been applied
-}
-
-// reader returns a reader of what the node does not have of a partition. If it has nothing, it loads a snapshot first.
-func (c *Cluster) reader(ctx context.Context, p weburl.Partition) (*reader, error) {
-	from, err := c.node.Place(p)
-	if err == nil && from == (log.Place{}) && c.options.Snapshots != nil && !c.loaded[p] {
-		c.load(ctx, p)
-		c.loaded[p] = true
-		from, err = c.node.Place(p)
-	}
-	return &reader{node: c.node, p: p, from: from}, err
 }
 
 const (

@@ -59,7 +59,6 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	run := rand.Text()
 	c := &Cluster{
 		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]subscription{},
-		loaded:  map[weburl.Partition]bool{},
 		members: newMembers(o.Node, run, o.Partitions, o.Lease, o.Clock.Now()),
 		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Run: run, Version: o.Version}},
 	}

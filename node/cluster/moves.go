@@ -97,16 +97,15 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 			c.unlisten(p)
 		}
 	}()
-	f, err := c.reader(ctx, p)
+	err = c.read(ctx, p, func(f *reader) error {
+		end, err := log.Take(ctx, c.log, p, c.options.Node, f.from, f.add)
+		if err != nil {
+			return err
+		}
+		f.waiting = append(f.waiting, store.Group{Partition: p, Place: end})
+		return f.apply()
+	})
 	if err != nil {
-		return err
-	}
-	end, err := log.Take(ctx, c.log, p, c.options.Node, f.from, f.add)
-	if err != nil {
-		return err
-	}
-	f.waiting = append(f.waiting, store.Group{Partition: p, Place: end})
-	if err := f.apply(); err != nil {
 		return err
 	}
 	if err := c.listen(p); err != nil {

@@ -15,21 +15,22 @@ import (
 	"freshet/weburl"
 )
 
-// The owner of a partition puts a snapshot of it into an object store now and then. A node that has nothing of a
-// partition loads the last one that is whole, and reads the log from there on.
+// The owner of a partition puts a snapshot of it into an object store now and then. When two are whole, the log loses
+// what is below the older one. A node whose next entry is gone loads the last one that is whole, and reads the log from
+// there on.
 
 // Snapshots say where the snapshots of partitions are kept. All fields are required.
 type Snapshots struct {
 	Store objects.Store
 	Every time.Duration // how often the owner of a partition takes one
 	FS    vfs.FS
-	File  string // where one is written before it is uploaded
+	File  string // where one is written before it is uploaded; beside it, before it is loaded
 }
 
-const (
-	keptSnapshots = 2
-	snapshotRate  = 4 << 20 // bytes a second, on average, that a node writes
-)
+// loading returns the file of a snapshot that is being loaded.
+func (s *Snapshots) loading() string { return s.File + ".in" }
+
+const snapshotRate = 4 << 20 // bytes a second, on average, that a node writes
 
 func (c *Cluster) snapshotPrefix(p weburl.Partition) string {
 	return fmt.Sprintf("partitions/%s/%05d/", c.options.Cluster, p)
@@ -61,7 +62,7 @@ func (c *Cluster) saveAll(ctx context.Context) {
 	}
 }
 
-// save takes a snapshot of a partition, reads it back, and removes older ones. It returns how many bytes it has.
+// save takes a snapshot of a partition, reads it back, and truncates the log. It returns how many bytes it has.
 func (c *Cluster) save(ctx context.Context, p weburl.Partition) (size int64, err error) {
 	there, err := c.snapshots(ctx, p)
 	if err != nil {
@@ -88,12 +89,38 @@ func (c *Cluster) save(ctx context.Context, p weburl.Partition) (size int64, err
 	if _, err := c.checkSnapshot(ctx, p, saved); err != nil {
 		return w.bytes, errors.Join(err, s.Store.Remove(ctx, saved.Name))
 	}
-	for _, old := range there[min(len(there), keptSnapshots-1):] {
-		if err := s.Store.Remove(ctx, old.Name); err != nil {
-			return w.bytes, err
+	return w.bytes, c.truncate(ctx, p, there)
+}
+
+// truncate drops what a log has below the last of some snapshots that is whole, given those before the newest one, and
+// removes the snapshots that are older.
+func (c *Cluster) truncate(ctx context.Context, p weburl.Partition, older []objects.Object) error {
+	for i, o := range older {
+		at, err := c.checkSnapshot(ctx, p, o)
+		if err == nil {
+			err = c.isOfLog(ctx, p, at)
 		}
+		if err != nil {
+			c.passOver(ctx, p, err)
+			continue
+		}
+		if err := c.log.Truncate(ctx, p, at); err != nil {
+			return err
+		}
+		for _, old := range older[i+1:] {
+			if err := c.options.Snapshots.Store.Remove(ctx, old.Name); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return w.bytes, nil
+	return nil
+}
+
+func (c *Cluster) passOver(ctx context.Context, p weburl.Partition, err error) {
+	if ctx.Err() == nil {
+		c.options.Logger.Warn("a snapshot is passed over", "partition", p, "error", err)
+	}
 }
 
 func (c *Cluster) snapshotName(p weburl.Partition, at log.Place) string {
@@ -112,7 +139,11 @@ func (c *Cluster) upload(ctx context.Context, name string, size int64) error {
 
 // checkSnapshot reads a snapshot, and returns the place in the partition's log that it stands for.
 func (c *Cluster) checkSnapshot(ctx context.Context, p weburl.Partition, o objects.Object) (log.Place, error) {
-	of, cluster, at, err := c.node.CheckSnapshot(objects.Reader(ctx, c.options.Snapshots.Store, o.Name, o.Bytes))
+	return c.checkRead(p, o, objects.Reader(ctx, c.options.Snapshots.Store, o.Name, o.Bytes))
+}
+
+func (c *Cluster) checkRead(p weburl.Partition, o objects.Object, r io.Reader) (log.Place, error) {
+	of, cluster, at, err := c.node.CheckSnapshot(r)
 	if err == nil && (of != p || cluster != c.options.Cluster || o.Name != c.snapshotName(p, at)) {
 		err = fmt.Errorf("%w: a snapshot of partition %d of cluster %s up to entry %d", ErrOther, of, cluster, at.Seq)
 	}
@@ -122,39 +153,74 @@ func (c *Cluster) checkSnapshot(ctx context.Context, p weburl.Partition, o objec
 	return at, err
 }
 
-// load loads the last snapshot of a partition that is whole and of this log. Without one the log is read from its
-// beginning.
-func (c *Cluster) load(ctx context.Context, p weburl.Partition) {
-	warn := func(err error) {
-		if ctx.Err() == nil {
-			c.options.Logger.Warn("a snapshot is passed over", "partition", p, "error", err)
-		}
+// load loads the last snapshot of a partition that is whole and of this log, in the place of what the node has. It
+// returns the place that the snapshot stands for.
+func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, error) {
+	has, err := c.node.Place(p)
+	if err != nil {
+		return has, err
+	}
+	behind := fmt.Errorf("%w: this node has partition %d up to entry %d, and what follows is in snapshots", log.ErrTruncated, p, has.Seq)
+	if c.options.Snapshots == nil {
+		return has, fmt.Errorf("%w: give it --partition-snapshots, as the other nodes have it", behind)
 	}
 	all, err := c.snapshots(ctx, p)
 	if err != nil {
-		warn(err)
+		return has, errors.Join(behind, err)
 	}
 	for _, o := range all {
-		at, err := c.checkSnapshot(ctx, p, o)
-		if err == nil {
-			err = c.isOfLog(ctx, p, at)
+		if o.Name <= c.snapshotName(p, has) {
+			break
 		}
-		if err == nil {
-			err = c.node.Load(p, objects.Reader(ctx, c.options.Snapshots.Store, o.Name, o.Bytes))
-		}
+		at, err := c.loadFrom(ctx, p, o)
 		if err == nil {
 			c.options.Logger.Info("loads a snapshot of a partition", "partition", p, "entry", at.Seq)
-			return
+			return at, nil
 		}
-		warn(err)
+		c.passOver(ctx, p, err)
 	}
+	return has, fmt.Errorf("%w: none in %s can be loaded", behind, c.options.Snapshots.Store)
+}
+
+// loadFrom fetches a snapshot, and loads it if it is whole and of this log.
+func (c *Cluster) loadFrom(ctx context.Context, p weburl.Partition, o objects.Object) (at log.Place, err error) {
+	s := c.options.Snapshots
+	f, err := s.FS.Create(s.loading(), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return at, err
+	}
+	defer func() { err = errors.Join(err, s.FS.Remove(s.loading())) }()
+	_, err = io.Copy(f, objects.Reader(ctx, s.Store, o.Name, o.Bytes))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return at, err
+	}
+	err = c.readFetched(func(r io.Reader) (err error) {
+		at, err = c.checkRead(p, o, r)
+		return err
+	})
+	if err == nil {
+		err = c.isOfLog(ctx, p, at)
+	}
+	if err == nil {
+		err = c.readFetched(func(r io.Reader) error { return c.node.Load(p, r) })
+	}
+	return at, err
+}
+
+// readFetched has do read the snapshot that was fetched.
+func (c *Cluster) readFetched(do func(io.Reader) error) error {
+	f, err := c.options.Snapshots.FS.Open(c.options.Snapshots.loading(), vfs.SequentialReadsOption)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(f), f.Close())
 }
 
 // isOfLog returns an error if the log does not reach a place, or goes on behind it from another one.
 func (c *Cluster) isOfLog(ctx context.Context, p weburl.Partition, at log.Place) error {
 	reaches := false
 	for _, err := range c.log.Read(ctx, p, log.Place{Seq: at.Seq - 1}) { // the chain before it is not known
-		if err != nil && !errors.Is(err, log.ErrBroken) {
+		if err != nil && !errors.Is(err, log.ErrBroken) && !errors.Is(err, log.ErrTruncated) {
 			return err
 		}
 		reaches = true

@@ -2,13 +2,17 @@ package transfer_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/internal/powercut"
 	"freshet/store"
 	"freshet/store/internal/storetest"
+	"freshet/store/retain"
 	"freshet/store/transfer"
+	"freshet/weburl"
 )
 
 // logKeeper is a log that gives places and keeps all groups.
@@ -73,4 +77,103 @@ func TestSnapshotAndLog(t *testing.T) {
 	if here.Place != there.Place || here.Records != there.Records || err1 != nil || err2 != nil {
 		t.Errorf("at %v with %d records: want %v with %d (%v, %v)", there.Place, there.Records, here.Place, here.Records, err1, err2)
 	}
+}
+
+// TestReplace holds that a directory which is behind a partition's log takes in a snapshot in the place of what it has,
+// goes on with the log, and takes off its disk what was purged meanwhile. Cut anywhere, it has the old rows of the
+// partition, none, or the new ones, and opens. A damaged snapshot leaves none.
+func TestReplace(t *testing.T) {
+	l := &logKeeper{}
+	o := storetest.Options(vfs.NewMem())
+	o.Log = l
+	s, w, p := crawled(t, o)
+	follow := func(other *store.Store, from, to uint64) {
+		t.Helper()
+		for _, g := range l.groups {
+			if g.Partition == p && g.Place.Seq > from && g.Place.Seq <= to {
+				if _, err := other.Follow(p, g); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	early := l.number
+	taken := firstLive(t, s, p)
+	w.Run(s, 60)
+	if _, err := s.BeginPurge(storetest.Begin, store.Target{URL: taken}); err != nil {
+		t.Fatal(err)
+	}
+	var stream bytes.Buffer
+	at, err := transfer.SnapshotPartition(s, p, "a-cluster", &stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Run(s, 20)
+
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	o = storetest.Options(disk)
+	o.Log = &logKeeper{}
+	other := storetest.Open(t, o)
+	follow(other, 0, early)
+	if err := other.Heartbeat(storetest.Begin); err != nil { // it notes how many records there are
+		t.Fatal(err)
+	}
+	old := len(storetest.Dump(t, other))
+	disk.Take()
+	damaged := bytes.Clone(stream.Bytes())
+	damaged[len(damaged)-30] ^= 1
+	if _, err := transfer.ReplacePartition(other, bytes.NewReader(damaged)); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("a damaged snapshot: %v, want ErrCorrupt", err)
+	}
+	if left := len(storetest.Dump(t, other)); left > 0 {
+		t.Errorf("a damaged snapshot leaves %d keys", left)
+	}
+	if _, err := transfer.ReplacePartition(other, bytes.NewReader(stream.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	whole := len(storetest.Dump(t, other))
+	storetest.Verify(t, other)
+	counts := map[int]int{}
+	for _, cut := range disk.Take() {
+		o := o
+		o.FS = cut.Disk
+		after := storetest.Open(t, o)
+		n := len(storetest.Dump(t, after))
+		if counts[n]++; n != 0 && n != old && n != whole {
+			t.Errorf("cut before %s left %d keys, of %d before and %d after", cut.Before, n, old, whole)
+		}
+		storetest.Verify(t, after)
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counts[0] == 0 || counts[old] == 0 {
+		t.Errorf("cuts by the keys that they left: %v", counts)
+	}
+
+	follow(other, at.Seq, l.number)
+	if _, err := retain.FinishPurges(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	files, err := retain.Holding(t.Context(), other, []store.Purging{{URL: taken}})
+	if err != nil || len(files) > 0 {
+		t.Errorf("%s is taken down, and in %v, %v", taken, files, err)
+	}
+	storetest.Verify(t, other)
+	compareBodies(t, s, other, p)
+}
+
+// firstLive returns a page that has a version.
+func firstLive(t *testing.T, s *store.Store, p weburl.Partition) weburl.URL {
+	t.Helper()
+	for page, err := range s.Pages(p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.State == store.StateLive {
+			return page.URL
+		}
+	}
+	t.Fatal("no page is live")
+	return weburl.URL{}
 }

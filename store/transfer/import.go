@@ -18,12 +18,21 @@ import (
 // leaves the partition empty; captures that were taken in by then stay, named by nothing. Memory is
 // some hundred bytes a capture. Errors are store.ErrCorrupt for a stream that is cut or changed.
 func ImportPartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {
+	return importTo(s, r, store.Inside.BeginIntake)
+}
+
+// ReplacePartition is ImportPartition for a partition that need not be empty: what was there of it goes first.
+func ReplacePartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {
+	return importTo(s, r, store.Inside.BeginReplacement)
+}
+
+func importTo(s *store.Store, r io.Reader, begin func(store.Inside, weburl.Partition) (*store.Intake, error)) (p weburl.Partition, err error) {
 	in := newFrameReader(r)
 	header, err := readHeader(in, s.Partitions())
 	if err != nil {
 		return 0, err
 	}
-	to, err := s.Inside().BeginIntake(header.Partition)
+	to, err := begin(s.Inside(), header.Partition)
 	if err != nil {
 		return 0, err
 	}
