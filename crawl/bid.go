@@ -12,7 +12,7 @@ import (
 func (s *Shard) Wants() share.Wants {
 	w := share.Wants{New: int64(s.front.Stats().QueuedNew)}
 	if s.fresh != nil {
-		w.Pages = int64(len(s.fresh.ids))
+		w.Pages = int64(s.fresh.table.len())
 	}
 	return w
 }

@@ -22,9 +22,8 @@ type fresh struct {
 	belief *refresh.Index // what is believed of pages; the policy itself where that is an Index
 	keeper *keepfresh.Keeper
 
-	ids   map[PageKey]refresh.ID
-	pages []kept       // by ID
-	free  []refresh.ID // of no page
+	rows  pageRows
+	table table
 
 	past    *past    // that is being told; nil: all is
 	waiting []func() // what is to be told after it
@@ -46,12 +45,9 @@ type fresh struct {
 	reweighing reweighing
 }
 
-// kept is a page that is kept fresh.
-type kept struct {
-	key    PageKey
-	url    weburl.URL
-	weight float64
-	visits int32 // that were planned
+// pageRows are the rows of the pages.
+type pageRows interface {
+	Page(weburl.Partition, weburl.Fingerprint) (store.Page, error)
 }
 
 // How often is looked, in machine time.
@@ -60,14 +56,14 @@ const (
 	restLooks = time.Second            // and after nothing was
 )
 
-func newFresh(asked Refresh, hosts keepfresh.Hosts, delay, second time.Duration, now time.Time) (*fresh, error) {
+func newFresh(asked Refresh, rows pageRows, hosts keepfresh.Hosts, delay, second time.Duration, now time.Time) (*fresh, error) {
 	policy, err := asked.newPolicy()
 	if err != nil {
 		return nil, err
 	}
 	f := &fresh{
 		asked: asked, second: second, policy: policy, pacer: keepfresh.NewPacer(asked.Budget, asked.Interval, now),
-		ids: map[PageKey]refresh.ID{},
+		rows: rows, table: newTable(),
 	}
 	if index, ok := policy.(*refresh.Index); ok {
 		f.belief = index
@@ -109,16 +105,8 @@ type hosts struct{ shard *Shard }
 
 // enter takes a page in.
 func (f *fresh) enter(key PageKey, u weburl.URL, at float64) refresh.ID {
-	var id refresh.ID
-	if n := len(f.free); n > 0 {
-		id, f.free = f.free[n-1], f.free[:n-1]
-	} else {
-		id = refresh.ID(len(f.pages))
-		f.pages = append(f.pages, kept{})
-	}
 	weight := f.weightOf(u)
-	f.pages[id] = kept{key: key, url: u, weight: weight}
-	f.ids[key] = id
+	id := f.table.add(key, weight)
 	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at})
 	return id
 }
@@ -126,9 +114,19 @@ func (f *fresh) enter(key PageKey, u weburl.URL, at float64) refresh.ID {
 // forget lets a page go.
 func (f *fresh) forget(id refresh.ID, now time.Time) {
 	f.keeper.Forget(id, now)
-	delete(f.ids, f.pages[id].key)
-	f.pages[id] = kept{}
-	f.free = append(f.free, id)
+	f.table.remove(id)
+}
+
+// drop lets a page go, if it is kept fresh.
+func (f *fresh) drop(key PageKey, now time.Time) {
+	if f == nil {
+		return
+	}
+	f.then(func() {
+		if id, known := f.table.find(key); known {
+			f.forget(id, now)
+		}
+	})
 }
 
 // withdrawn forgets the pages that records withdraw: nobody asks for them any more.
@@ -138,25 +136,20 @@ func (f *fresh) withdrawn(records []store.Record, now time.Time) {
 	}
 	for _, r := range records {
 		if w, ok := r.(*store.Withdrawn); ok {
-			f.then(func() {
-				if id, known := f.ids[PageKey{w.Partition, w.Fingerprint}]; known {
-					f.forget(id, now)
-				}
-			})
+			f.drop(PageKey{w.Partition, w.Fingerprint}, now)
 		}
 	}
 }
 
-// takenDown forgets the page or the site that was purged. O(pages).
-func (f *fresh) takenDown(target store.Target, now time.Time) {
+// dropSite lets the pages of a site go. O(pages).
+func (f *fresh) dropSite(site weburl.Site, now time.Time) {
 	if f == nil {
 		return
 	}
 	f.then(func() {
-		for id := range f.pages {
-			u := f.pages[id].url
-			if !u.IsZero() && (u == target.URL || target.URL.IsZero() && u.Site() == target.Site) {
-				f.forget(refresh.ID(id), now)
+		for id := range f.table.end() {
+			if of, kept := f.keeper.Site(id); kept && of == site {
+				f.forget(id, now)
 			}
 		}
 	})
@@ -168,7 +161,7 @@ func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 		return
 	}
 	f.then(func() {
-		if id, known := f.ids[page]; known {
+		if id, known := f.table.find(page); known {
 			f.told = true
 			f.belief.Claim(id, source, at)
 		}
@@ -180,7 +173,7 @@ func (f *fresh) claimant(page PageKey) refresh.Source {
 	if f == nil {
 		return 0
 	}
-	if id, known := f.ids[page]; known {
+	if id, known := f.table.find(page); known {
 		return f.belief.Claimed(id)
 	}
 	return 0
@@ -208,7 +201,7 @@ func (f *fresh) visited(v visit, now time.Time) {
 // tell tells what keeps pages fresh what came of a turn.
 func (f *fresh) tell(v visit, now time.Time) {
 	f.told = true
-	id, known := f.ids[v.page]
+	id, known := f.table.find(v.page)
 	switch {
 	case v.gone && known:
 		f.forget(id, now)
@@ -256,10 +249,10 @@ func (f *fresh) close() {
 func (f *fresh) pick(now time.Time) (records []store.Record, wake time.Time) {
 	picks, wake := f.keeper.Pick(nil, keepfresh.PicksAtOnce, now)
 	for _, pick := range picks {
-		page := &f.pages[pick.ID]
-		page.visits++
+		page := &f.table.pages[pick.ID]
+		page.planned()
 		records = append(records, &store.Planned{
-			Partition: page.key.Partition, Fingerprint: page.key.Fingerprint, Due: pick.Due.UnixNano(),
+			Partition: page.partition, Fingerprint: page.fingerprint, Due: pick.Due.UnixNano(),
 		})
 	}
 	return records, wake

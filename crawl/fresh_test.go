@@ -37,14 +37,15 @@ func TestClaims(t *testing.T) {
 		s.fresh.enter(PageKey{s.home(site), links[i].Fingerprint}, links[i].URL, keepfresh.Seconds(hour.Add(-time.Hour)))
 	}
 	a := PageKey{s.home("http://h0.test"), links[0].Fingerprint}
-	before := s.fresh.belief.Copy(s.fresh.ids[a], keepfresh.Seconds(now)).Stale
+	id, _ := s.fresh.table.find(a)
+	before := s.fresh.belief.Copy(id, keepfresh.Seconds(now)).Stale
 	s.takeClaims("http://h0.test", links)
 	for i, want := range []refresh.Source{refresh.Sitemap, refresh.Feed, 0, 0, 0, 0} {
 		if got := s.fresh.claimant(PageKey{s.home(links[i].URL.Site()), links[i].Fingerprint}); got != want {
 			t.Errorf("%s is claimed by %d, want %d", links[i].URL, got, want)
 		}
 	}
-	if after := s.fresh.belief.Copy(s.fresh.ids[a], keepfresh.Seconds(now)).Stale; after < 0.5 || after <= before {
+	if after := s.fresh.belief.Copy(id, keepfresh.Seconds(now)).Stale; after < 0.5 || after <= before {
 		t.Errorf("stale with probability %.3f, before the claim %.3f", after, before)
 	}
 	s.fresh.visited(visit{page: a, url: links[0].URL, at: now, outcome: refresh.Unchanged, fresh: true}, now)

@@ -187,22 +187,31 @@ func (f *fresh) sumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done
 	if b.bySite == nil {
 		b.bySite = map[weburl.Site]*belief{}
 	}
-	end := min(b.next+summedAtOnce, refresh.ID(len(f.pages)))
+	end := min(b.next+summedAtOnce, f.table.end())
 	at := keepfresh.Seconds(now)
 	for ; b.next < end; b.next++ {
-		page := &f.pages[b.next]
-		if page.url.IsZero() || of != nil && !of(page.url) {
+		site, kept := f.keeper.Site(b.next)
+		if !kept || of != nil && !of(f.url(b.next)) {
 			continue
 		}
-		c := f.belief.Copy(b.next, at)
-		b.total.add(c, page.weight)
-		site := page.url.Site()
+		c, weight := f.belief.Copy(b.next, at), float64(f.table.pages[b.next].weight)
+		b.total.add(c, weight)
 		if b.bySite[site] == nil {
 			b.bySite[site] = new(belief)
 		}
-		b.bySite[site].add(c, page.weight)
+		b.bySite[site].add(c, weight)
 	}
-	return b.next >= refresh.ID(len(f.pages))
+	return b.next >= f.table.end()
+}
+
+// url returns a page's URL, as its row has it; none where that cannot be read.
+func (f *fresh) url(id refresh.ID) weburl.URL {
+	page := &f.table.pages[id]
+	row, err := f.rows.Page(page.partition, page.fingerprint)
+	if err != nil {
+		return weburl.URL{}
+	}
+	return row.URL
 }
 
 // forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
@@ -231,13 +240,13 @@ func (f *fresh) forecast() []BudgetFreshness {
 
 // outlooks returns the outlooks of some pages, and which share of all these are.
 func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
-	step := 1 + len(f.pages)/forecastPages
-	for id := 0; id < len(f.pages); id += step {
-		if !f.pages[id].url.IsZero() {
-			some = append(some, f.belief.Outlook(refresh.ID(id)))
+	step := 1 + f.table.end()/forecastPages
+	for id := refresh.ID(0); id < f.table.end(); id += step {
+		if _, kept := f.keeper.Site(id); kept {
+			some = append(some, f.belief.Outlook(id))
 		}
 	}
-	return some, float64(len(some)) / float64(max(1, len(f.ids)))
+	return some, float64(len(some)) / float64(max(1, f.table.len()))
 }
 
 // calibration holds what visits were expected to find beside what they found, the last ones most.
@@ -375,14 +384,14 @@ func (s *Shard) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint, now tim
 	if f == nil {
 		return p, false
 	}
-	id, ok := f.ids[PageKey{s.home(u.Site()), fingerprint}]
+	id, ok := f.table.find(PageKey{s.home(u.Site()), fingerprint})
 	if !ok {
 		return p, false
 	}
 	at := keepfresh.Seconds(now)
-	page, c := &f.pages[id], f.belief.Copy(id, at)
+	page, c := f.table.pages[id], f.belief.Copy(id, at)
 	due := f.belief.Due(id, at)
-	p = Refreshing{Weight: page.weight, Planned: int(page.visits), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
+	p = Refreshing{Weight: float64(page.weight), Planned: int(page.visits), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
 	if f.policy == refresh.Policy(f.belief) {
 		p.Value, p.Bar = due.Value, due.Bar
 		if due.Every > 0 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"freshet/refresh"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -165,9 +164,9 @@ func (f *fresh) forgetAll(p weburl.Partition, now time.Time) {
 		return
 	}
 	f.then(func() {
-		for id := range f.pages {
-			if page := &f.pages[id]; !page.url.IsZero() && page.key.Partition == p {
-				f.forget(refresh.ID(id), now)
+		for id := range f.table.end() {
+			if _, kept := f.keeper.Site(id); kept && f.table.pages[id].partition == p {
+				f.forget(id, now)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ func (s *Shard) Held() Held {
 	queues := s.front.Stats()
 	h := Held{Sites: queues.Sites, Queued: queues.QueuedNew + queues.QueuedDue, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
 	if s.fresh != nil {
-		h.Kept = len(s.fresh.pages)
+		h.Kept = int(s.fresh.table.end())
 	}
 	return h
 }

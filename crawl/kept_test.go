@@ -39,7 +39,7 @@ func BenchmarkKept(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		f, err := newFresh(asked, everOpen{}, 0, time.Second, start)
+		f, err := newFresh(asked, nil, everOpen{}, 0, time.Second, start)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func BenchmarkKept(b *testing.B) {
 				}
 				for _, r := range records {
 					p := r.(*store.Planned)
-					id := f.ids[PageKey{p.Partition, p.Fingerprint}]
+					id, _ := f.table.find(PageKey{p.Partition, p.Fingerprint})
 					f.keeper.Visited(id, refresh.Visit{At: keepfresh.Seconds(now), Outcome: refresh.Outcome(1 + int(id)%7/6)})
 				}
 				picks += len(records)

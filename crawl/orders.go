@@ -251,19 +251,26 @@ func (s *Shard) recrawlSite(site weburl.Site, reply replier) error {
 
 // purge takes down a page or a site in the rows.
 func (s *Shard) purge(target store.Target, reply replier) error {
+	var page PageKey
 	if target.URL.IsZero() {
 		if err := s.known(target.Site); err != nil {
 			return err
 		}
 	} else if err := s.here(target.URL.Site()); err != nil {
 		return err
-	} else if _, _, err := s.rows.PageOf(target.URL); errors.Is(err, store.ErrNotFound) {
+	} else if _, fingerprint, err := s.rows.PageOf(target.URL); errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: page %s", ErrUnknown, target.URL)
 	} else if err != nil {
 		return fmt.Errorf("crawl: purge %s: %w", target.URL, err)
+	} else {
+		page = PageKey{s.home(target.URL.Site()), fingerprint}
 	}
 	s.proposeChange(Append{Purge: &target}, func(done stored) error {
-		s.fresh.takenDown(target, s.now)
+		if target.URL.IsZero() {
+			s.fresh.dropSite(target.Site, s.now)
+		} else {
+			s.fresh.drop(page, s.now)
+		}
 		return reply(Reply{Count: done.purged})
 	})
 	return nil

@@ -56,7 +56,7 @@ func picks(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFresh(asked, everOpen{}, 0, time.Second, now)
+	f, err := newFresh(asked, nil, everOpen{}, 0, time.Second, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func picks(t *testing.T) string {
 			picked += len(records)
 		}
 		if hour%24 == 23 {
-			fmt.Fprintf(&out, "%d %d %016x\n", picked, len(f.ids), sum.Sum64())
+			fmt.Fprintf(&out, "%d %d %016x\n", picked, f.table.len(), sum.Sum64())
 		}
 	}
 	return out.String()

@@ -36,14 +36,14 @@ func (s *Shard) rank() {
 		return
 	}
 	s.wakeAt(s.now.Add(f.of(ranksLookedAfter)))
-	due := s.now.Sub(k.at) >= f.asked.Rank || !k.failed && len(f.pages) >= 2*len(k.keys)
-	if k.under || len(f.ids) == 0 || !due {
+	due := s.now.Sub(k.at) >= f.asked.Rank || !k.failed && int(f.table.end()) >= 2*len(k.keys)
+	if k.under || f.table.len() == 0 || !due {
 		return
 	}
 	k.under, k.at = true, s.now
-	k.keys = make([]PageKey, len(f.pages))
-	for id := range f.pages {
-		k.keys[id] = f.pages[id].key
+	k.keys = make([]PageKey, f.table.end())
+	for id := range k.keys {
+		k.keys[id] = f.table.pages[id].key()
 	}
 	s.out.Weigh = k.keys
 }
@@ -61,9 +61,11 @@ func (f *fresh) reweigh() {
 	k := &f.ranking
 	end := min(k.next+reweighedAtOnce, len(k.ranks))
 	for ; k.next < end; k.next++ {
-		if page := &f.pages[k.next]; !page.url.IsZero() && page.key == k.keys[k.next] {
-			page.weight = 1 - rankShare + rankShare*float64(len(k.ranks))*k.ranks[k.next]
-			f.keeper.Weigh(refresh.ID(k.next), page.weight)
+		id := refresh.ID(k.next)
+		if _, kept := f.keeper.Site(id); kept && f.table.pages[id].key() == k.keys[id] {
+			weight := 1 - rankShare + rankShare*float64(len(k.ranks))*k.ranks[id]
+			f.table.pages[id].weight = float32(weight)
+			f.keeper.Weigh(id, weight)
 		}
 	}
 	if end == len(k.ranks) {

@@ -41,9 +41,15 @@ type past struct {
 	partitions []weburl.Partition // that are to be read
 	from       weburl.Fingerprint // in the first of them
 	each       int                // last visits of a page that are told
-	pages      []kept
+	pages      []pastPage
 	ids        []refresh.ID // of the pages; -1: not told yet
 	runs       runs
+}
+
+// pastPage is a page with a past.
+type pastPage struct {
+	key PageKey
+	url weburl.URL
 }
 
 // runs are visits in order of time, in several lists. They are a heap by the time of each list's first.
@@ -137,7 +143,7 @@ func (s *Shard) readPast(k *past) error {
 			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
 		}
 		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each, s.now.UnixNano())
-		k.pages = append(k.pages, kept{key: PageKey{p, row.Fingerprint}, url: row.URL})
+		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL})
 		k.ids = append(k.ids, -1)
 	}
 	k.gather(visits)

@@ -29,8 +29,8 @@ func TestPastIsToldFirst(t *testing.T) {
 	s, err := New(w.store, w.seen, w.settings, w.now)
 	check(t, err)
 	defer s.Close()
-	if !s.Remembers() || len(s.fresh.ids) > 0 {
-		t.Fatalf("remembers: %v, of %d pages something is believed before the first step", s.Remembers(), len(s.fresh.ids))
+	if !s.Remembers() || s.fresh.table.len() > 0 {
+		t.Fatalf("remembers: %v, of %d pages something is believed before the first step", s.Remembers(), s.fresh.table.len())
 	}
 	key := func(name string) PageKey {
 		u := parse(t, name)
@@ -40,7 +40,7 @@ func TestPastIsToldFirst(t *testing.T) {
 	withdrawn := key(names[1])
 	s.fresh.withdrawn([]store.Record{&store.Withdrawn{Partition: withdrawn.Partition, Fingerprint: withdrawn.Fingerprint}}, w.now)
 	s.fresh.claimed(key(names[2]), refresh.Ping, keepfresh.Seconds(w.now))
-	s.fresh.takenDown(store.Target{URL: parse(t, names[3])}, w.now)
+	s.fresh.drop(key(names[3]), w.now)
 	young := visit{page: key("http://a.test/young"), url: parse(t, "http://a.test/young"), at: w.now, fresh: true}
 	s.fresh.visited(young, w.now)
 	for steps := 0; s.Remembers(); steps++ {
@@ -53,7 +53,7 @@ func TestPastIsToldFirst(t *testing.T) {
 	for name, want := range map[string]bool{
 		"http://a.test/": true, names[0]: false, names[1]: false, names[2]: true, names[3]: false, "http://a.test/young": true,
 	} {
-		if _, known := s.fresh.ids[key(name)]; known != want {
+		if _, known := s.fresh.table.find(key(name)); known != want {
 			t.Errorf("something is believed of %s: %v, want %v", name, known, want)
 		}
 	}

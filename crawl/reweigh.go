@@ -40,7 +40,7 @@ func (f *fresh) reweighed(told Reweighed) {
 	k.under = false
 	if told.Weight != nil {
 		f.asked.Weight, f.asked.Embarrassment = told.Weight, told.Embarrassment
-		k.next, k.end = 0, refresh.ID(len(f.pages))
+		k.next, k.end = 0, f.table.end()
 	}
 }
 
@@ -48,12 +48,15 @@ func (f *fresh) reweighed(told Reweighed) {
 func (f *fresh) reweighSome() {
 	k := &f.reweighing
 	for end := min(k.next+reweighedAtOnce, k.end); k.next < end; k.next++ {
-		page := &f.pages[k.next]
-		if page.url.IsZero() {
+		if _, kept := f.keeper.Site(k.next); !kept {
 			continue
 		}
-		if weight := f.weightOf(page.url); weight != page.weight {
-			page.weight = weight
+		u, page := f.url(k.next), &f.table.pages[k.next]
+		if u.IsZero() {
+			continue
+		}
+		if weight := f.weightOf(u); float32(weight) != page.weight {
+			page.weight = float32(weight)
 			f.keeper.Weigh(k.next, weight)
 		}
 	}

@@ -50,7 +50,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		return nil, err
 	}
 	if settings.Refresh != nil {
-		s.fresh, err = newFresh(*settings.Refresh, hosts{s}, settings.Delay, settings.Second, now)
+		s.fresh, err = newFresh(*settings.Refresh, rows, hosts{s}, settings.Delay, settings.Second, now)
 		if err == nil {
 			err = s.remember(slices.Collect(s.owned())...)
 		}

@@ -94,7 +94,7 @@ func (s *Shard) Status(now time.Time) Status {
 		Next: s.next, UnderWay: len(s.turns), Refresh: s.fresh.freshness(now),
 	}
 	if s.fresh != nil {
-		status.Kept = len(s.fresh.ids)
+		status.Kept = s.fresh.table.len()
 	}
 	return status
 }

@@ -32,7 +32,8 @@ type Keeper struct {
 	policy refresh.Policy
 	told   []refresh.Policy // what the policy is told, the policy among them
 
-	pages  []page // by refresh.ID
+	pages  []page                       // by refresh.ID
+	waits  map[refresh.ID]*list.Element // of parked pages, in their sites' parked
 	sites  map[weburl.Site]*site
 	shelf  []*site       // by number; nil: free
 	free   []refresh.ID  // numbers of no site
@@ -46,12 +47,13 @@ type Keeper struct {
 	slot   time.Time // of the last pick that counted
 }
 
-// page is a page that is kept fresh.
-type page struct {
-	site  *site // nil: there is none of this ID
-	state state
-	turn  *list.Element // in site.parked
-}
+// page is a page that is kept fresh: four times one more than its site's number, and its state. 0: there is none of
+// this ID.
+type page uint32
+
+func pageOf(s *site, is state) page { return page(s.number+1)<<2 | page(is) }
+
+func (p page) state() state { return state(p & 3) }
 
 // state says in whose hands a page is.
 type state uint8
@@ -81,7 +83,7 @@ func New(hosts Hosts, pace Pace, policy refresh.Policy, others ...refresh.Policy
 		limited.Limit(func(site string) float64 { return hosts.Rate(weburl.Site(site)) })
 	}
 	return &Keeper{hosts: hosts, pace: pace, policy: policy, told: append([]refresh.Policy{policy}, others...),
-		sites: map[weburl.Site]*site{}}
+		sites: map[weburl.Site]*site{}, waits: map[refresh.ID]*list.Element{}}
 }
 
 // SetPace tells that the budget or the delay has changed. O(sites) if more picks of a site may be placed.
@@ -100,11 +102,11 @@ func (k *Keeper) SetPace(p Pace) {
 // Enter tells of a page with a copy. As refresh.Policy.Add.
 func (k *Keeper) Enter(id refresh.ID, p refresh.Page) {
 	for int(id) >= len(k.pages) {
-		k.pages = append(k.pages, page{})
+		k.pages = append(k.pages, 0)
 	}
 	s := k.site(weburl.Site(p.Site))
 	s.pages++
-	k.pages[id] = page{site: s}
+	k.pages[id] = pageOf(s, kept)
 	for _, t := range k.told {
 		t.Add(id, p)
 	}
@@ -126,14 +128,25 @@ func (k *Keeper) site(name weburl.Site) *site {
 	return s
 }
 
+// siteOf returns the site of a page that is there.
+func (k *Keeper) siteOf(id refresh.ID) *site { return k.shelf[k.pages[id]>>2-1] }
+
+// Site returns a page's site; ok is false if there is no such page.
+func (k *Keeper) Site(id refresh.ID) (_ weburl.Site, ok bool) {
+	if int(id) >= len(k.pages) || k.pages[id] == 0 {
+		return "", false
+	}
+	return k.siteOf(id).name, true
+}
+
 // Forget tells that a page is gone.
 func (k *Keeper) Forget(id refresh.ID, now time.Time) {
-	s := k.pages[id].site
+	s := k.siteOf(id)
 	k.settle(id, kept, Seconds(now))
 	for _, t := range k.told {
 		t.Remove(id)
 	}
-	k.pages[id] = page{}
+	k.pages[id] = 0
 	if s.pages--; s.pages == 0 {
 		delete(k.sites, s.name)
 		k.shelf[s.number] = nil
@@ -159,19 +172,18 @@ func (k *Keeper) Visited(id refresh.ID, v refresh.Visit) {
 // Retrying tells that a page's visit failed, and that it is asked for again without being picked. Until it is
 // Visited the policy holds it out, but it takes no place.
 func (k *Keeper) Retrying(id refresh.ID, now time.Time) {
-	if k.pages[id].state == placed {
+	if k.pages[id].state() == placed {
 		k.settle(id, retrying, Seconds(now))
 	}
 }
 
 // settle takes a page from where its pick stands, if it was picked.
 func (k *Keeper) settle(id refresh.ID, to state, now float64) {
-	p := &k.pages[id]
-	s := p.site
-	switch p.state {
+	s := k.siteOf(id)
+	switch k.pages[id].state() {
 	case parked:
-		s.parked.Remove(p.turn)
-		p.turn = nil
+		s.parked.Remove(k.waits[id])
+		delete(k.waits, id)
 		k.parked--
 		k.queue(s)
 	case placed:
@@ -189,7 +201,7 @@ func (k *Keeper) settle(id refresh.ID, to state, now float64) {
 		}
 		k.queue(s)
 	}
-	p.state = to
+	k.pages[id] = pageOf(s, to)
 }
 
 // queue gives the site a turn to place a parked pick, if it has one and a place for it.
@@ -305,7 +317,7 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 			return dst, time.Time{}
 		case !ok:
 			return dst, now.Add(time.Duration(min(again-Seconds(now), 1e6) * float64(time.Second)))
-		case k.pages[id].site.placed >= k.pace.AtSite:
+		case k.siteOf(id).placed >= k.pace.AtSite:
 			k.park(id)
 		default:
 			dst = append(dst, k.place(id, now))
@@ -316,17 +328,16 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 
 // park lets a pick wait for a place in its site's queue.
 func (k *Keeper) park(id refresh.ID) {
-	p := &k.pages[id]
-	p.state, p.turn = parked, p.site.parked.PushBack(id)
+	s := k.siteOf(id)
+	k.pages[id], k.waits[id] = pageOf(s, parked), s.parked.PushBack(id)
 	k.parked++
 }
 
 // place gives a pick a place in its site's queue: at the next slot of the budget, if the site may be asked.
 // Else at the time at which it may be, and the slot goes to the next pick.
 func (k *Keeper) place(id refresh.ID, now time.Time) Pick {
-	p := &k.pages[id]
-	s := p.site
-	p.state = placed
+	s := k.siteOf(id)
+	k.pages[id] = pageOf(s, placed)
 	k.placed++
 	s.placed++
 	if s.open != nil {
