@@ -83,7 +83,11 @@ func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 	if len(document) == 0 {
 		decoded = bytes.NewReader(nil)
 	}
-	tree, err := html.ParseWithOptions(io.LimitReader(decoded, limits.Bytes), html.ParseOptionEnableScripting(false))
+	whole, err := io.ReadAll(io.LimitReader(decoded, limits.Bytes))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	tree, err := parse(whole)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}

@@ -193,6 +193,27 @@ func TestDeepDocument(t *testing.T) {
 	}
 }
 
+// TestFormattingLeftOpen reads 24 KB of a document in which hundreds of elements that format text are left open before
+// thousands of paragraphs: each would hold them all, some two million nodes.
+func TestFormattingLeftOpen(t *testing.T) {
+	for _, around := range [][2]string{{"", ""}, {"<svg><title>", "</title></svg>"}, {"<object>", "</b></object>"}} {
+		var b strings.Builder
+		b.WriteString("<p>" + around[0])
+		for i := range 480 {
+			fmt.Fprintf(&b, "<b a%d>", i)
+		}
+		b.WriteString(around[1] + strings.Repeat("<p>x", 5000))
+		p := parse(t, b.String())
+		if n := p.Nodes(); n > 20_000 {
+			t.Errorf("%q: %d nodes", around, n)
+		}
+	}
+	d := read(t, "<title>The <b> element</title><p><B title='<i>'>Bold</B> and <i>slanted</i> text, x-b and &lt;x-b> too.", nil, true)
+	if d.Title != "The <b> element" || !strings.Contains(d.Text, "Bold and slanted text, x-b and") || !strings.Contains(d.Markdown, "**Bold** and *slanted* text") {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestLimits holds that what exceeds a limit is cut and does no harm.
 func TestLimits(t *testing.T) {
 	long := strings.Repeat("<p>a paragraph of some words", 1000)

@@ -1,0 +1,93 @@
+package text
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// The parser opens an element that formats text again in each block that follows the one that leaves it open, as
+// browsers do. So 20 KB of a document can make millions of nodes. It does so with no element that it does not know:
+// while a document is parsed, these have other names. The element a may keep its own: the parser has one open at a
+// time.
+
+// formats are the elements that the parser opens again.
+var formats = map[string]bool{
+	"b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true, "s": true, "small": true,
+	"strike": true, "strong": true, "tt": true, "u": true,
+}
+
+// longestFormat is the length of the longest of their names.
+const longestFormat = len("strong")
+
+// isFormat tells whether a tag, without its first sign, is of one of these elements.
+func isFormat(tag []byte) bool {
+	tag = bytes.TrimPrefix(tag[:min(len(tag), longestFormat+2)], []byte("/"))
+	end := bytes.IndexAny(tag, " \t\n\f\r/>")
+	if end < 0 || end > longestFormat {
+		return false
+	}
+	var lower [longestFormat]byte
+	for i, c := range tag[:end] {
+		if lower[i] = c; 'A' <= c && c <= 'Z' {
+			lower[i] = c - 'A' + 'a'
+		}
+	}
+	return formats[string(lower[:end])]
+}
+
+// unknown begins the names of these elements while a document is parsed.
+const unknown = "x-"
+
+// parse returns the tree of a document in UTF-8. It has at most some times as many nodes as the document has tags.
+func parse(document []byte) (*html.Node, error) {
+	tree, err := html.ParseWithOptions(bytes.NewReader(rename(document)), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		return nil, err
+	}
+	for n := range tree.Descendants() {
+		for i := range n.Attr {
+			n.Attr[i].Val = named(n.Attr[i].Val)
+		}
+		if n.Type != html.ElementNode {
+			n.Data = named(n.Data)
+		} else if name, is := strings.CutPrefix(n.Data, unknown); is && formats[name] {
+			n.Data, n.DataAtom = name, atom.Lookup([]byte(name))
+		}
+	}
+	return tree, nil
+}
+
+// rename gives the elements that format their other names, wherever a document may seem to have a tag: what is a tag
+// and what is text the parser alone can tell.
+func rename(document []byte) []byte {
+	out := make([]byte, 0, len(document)+len(document)/16)
+	for {
+		at := bytes.IndexByte(document, '<') + 1
+		if at == 0 {
+			return append(out, document...)
+		}
+		out, document = append(out, document[:at]...), document[at:]
+		if !isFormat(document) {
+			continue
+		}
+		if document[0] == '/' {
+			out, document = append(out, '/'), document[1:]
+		}
+		out = append(out, unknown...)
+	}
+}
+
+// renamed finds where text has a name that rename has put there.
+var renamed = regexp.MustCompile(`(</?)` + unknown + `([a-zA-Z]+[\s/>])`)
+
+// named undoes in text what rename has done.
+func named(said string) string {
+	if !strings.Contains(said, "<"+unknown) && !strings.Contains(said, "</"+unknown) {
+		return said
+	}
+	return renamed.ReplaceAllString(said, "$1$2")
+}
