@@ -141,14 +141,14 @@ func (f *fresh) withdrawn(records []store.Record, now time.Time) {
 	}
 }
 
-// dropSite lets the pages of a site go. O(pages).
-func (f *fresh) dropSite(site weburl.Site, now time.Time) {
+// dropAll lets those pages go that are wanted no more. O(pages).
+func (f *fresh) dropAll(unwanted func(id refresh.ID, site weburl.Site) bool, now time.Time) {
 	if f == nil {
 		return
 	}
 	f.then(func() {
 		for id := range f.table.end() {
-			if of, kept := f.keeper.Site(id); kept && of == site {
+			if site, kept := f.keeper.Site(id); kept && unwanted(id, site) {
 				f.forget(id, now)
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
+	"freshet/refresh"
 	"freshet/seen"
 	"freshet/store"
 	"freshet/weburl"
@@ -121,7 +121,7 @@ func (s *Shard) letGo(p weburl.Partition, reply replier) error {
 	if err != nil {
 		return err
 	}
-	s.fresh.forgetAll(p, s.now)
+	s.fresh.dropAll(func(id refresh.ID, _ weburl.Site) bool { return s.fresh.table.pages[id].partition == p }, s.now)
 	s.closeBoxes(p)
 	s.tenures[p] = elsewhere
 	s.offers.release()
@@ -156,20 +156,6 @@ func (s *Shard) forgetSites(p weburl.Partition) (records []store.Record, err err
 		delete(s.obeys.waiting, row.Site)
 	}
 	return records, nil
-}
-
-// forgetAll lets the pages of a partition go.
-func (f *fresh) forgetAll(p weburl.Partition, now time.Time) {
-	if f == nil {
-		return
-	}
-	f.then(func() {
-		for id := range f.table.end() {
-			if _, kept := f.keeper.Site(id); kept && f.table.pages[id].partition == p {
-				f.forget(id, now)
-			}
-		}
-	})
 }
 
 // takeOver takes a partition over.

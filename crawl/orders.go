@@ -267,7 +267,7 @@ func (s *Shard) purge(target store.Target, reply replier) error {
 	}
 	s.proposeChange(Append{Purge: &target}, func(done stored) error {
 		if target.URL.IsZero() {
-			s.fresh.dropSite(target.Site, s.now)
+			s.fresh.dropAll(func(_ refresh.ID, site weburl.Site) bool { return site == target.Site }, s.now)
 		} else {
 			s.fresh.drop(page, s.now)
 		}

@@ -78,7 +78,7 @@ func (n *Node) Vitals() share.Vitals {
 	})
 	pages, _ := n.tally.rates(counts, n.opt.Clock.Now())
 	return share.Vitals{
-		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, Queued: int64(queued), DiskFree: n.diskFree(),
+		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, Queued: int64(queued), DiskFree: n.store.DiskFree(),
 		Fetches: n.fleet.status().Allowed,
 	}
 }

@@ -91,18 +91,9 @@ func (n *Node) Status() Status {
 		s.State = "paused"
 	}
 	s.Connections = s.Fleet.Active
-	s.DiskFreeBytes = n.diskFree()
+	s.DiskFreeBytes = n.store.DiskFree()
 	s.Forecast = forecast(n.tally.past(now, known.Counts), s.QueuedNew+s.QueuedDue, s.LowerBoundS, s.DiskFreeBytes)
 	return s
-}
-
-// diskFree returns the free bytes of the data directory's disk; 0: not known.
-func (n *Node) diskFree() int64 {
-	usage, err := n.opt.FS.GetDiskUsage(n.opt.Dir)
-	if err != nil {
-		return 0
-	}
-	return int64(usage.AvailBytes)
 }
 
 // tally keeps what the shard has counted in the last seconds, and counts what fails beside the crawl. A rate is the

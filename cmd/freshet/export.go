@@ -89,7 +89,8 @@ func exportCommand() *cobra.Command {
 			if name == "-" {
 				return nil
 			}
-			return account.give(progress.progress, name, exported{Form: form, Path: name, Size: sizeIfHere(name)}, name+sizeBehind(name))
+			fact := exported{Form: form, Path: name, Size: sizeIfHere(name)}
+			return account.give(progress.progress, name, fact, name+sizeBehind(fact.Size))
 		}
 		if *warcDir != "" {
 			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
@@ -97,7 +98,7 @@ func exportCommand() *cobra.Command {
 				return err
 			}
 			fact := exported{Form: "warc", Path: *warcDir, Size: sizeIfHere(files...), Files: len(files)}
-			words := fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(files...))
+			words := fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(fact.Size))
 			if err := account.give(progress.progress, "", fact, words); err != nil {
 				return err
 			}
@@ -247,12 +248,12 @@ func copyFilesTo(ctx context.Context, fsys vfs.FS, files []string, to string, se
 	return copyFiles(fsys, files, to, served)
 }
 
-// sizeBehind is sizeOf as the end of a line; empty for objects.
-func sizeBehind(names ...string) string {
-	if size := sizeIfHere(names...); size != nil {
-		return ", " + units.Bytes(*size)
+// sizeBehind says a size as the end of a line; empty for that of objects.
+func sizeBehind(size *int64) string {
+	if size == nil {
+		return ""
 	}
-	return ""
+	return ", " + units.Bytes(*size)
 }
 
 // copyServed copies what served lets pass of a WARC file; nil: all.

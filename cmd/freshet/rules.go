@@ -30,7 +30,7 @@ import (
 )
 
 // The files that say what is crawled and how: rules (YAML, --scope FILE) and opt-outs (a pattern a line,
-// --opt-out FILE). docs/rules.md shows both. They are read at the start and at every reload; a file with
+// --opt-out FILE). docs/how-to/scope.md shows both. They are read at the start and at every reload; a file with
 // a fault is refused whole, each fault with its line and, for a key that is none, the nearest right one.
 
 // rulesRead is what the two files say.

@@ -188,7 +188,7 @@ func snapshotCommand() *cobra.Command {
 			Snapshot string `json:"snapshot"`
 			Size     *int64 `json:"size_bytes"` // null: it is in a bucket
 		}{*data, args[0], sizeIfHere(args[0])}
-		return account.give(nil, "", fact, fmt.Sprintf("saved a snapshot of %s to %s; freshet restore turns it into a data directory", *data, args[0]+sizeBehind(args[0])))
+		return account.give(nil, "", fact, fmt.Sprintf("saved a snapshot of %s to %s; freshet restore turns it into a data directory", *data, args[0]+sizeBehind(fact.Size)))
 	}
 	return cmd
 }
