@@ -13,10 +13,10 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// crawlColly crawls from the seeds with Colly as one who cares for its speed would set it up: a seen
-// set of its own in the place of Colly's (which takes a URL with a fragment for another page), and as
-// many idle connections kept as there are fetches at once. Each page becomes a file under dir.
-func crawlColly(dir string, seeds []string) error {
+// crawlColly crawls from the seeds with Colly, set up for speed: a seen set of its own replaces Colly's,
+// which takes a URL with a fragment for another page, and idle connections are kept. It hands each page
+// to keep, from several goroutines at once.
+func crawlColly(seeds []string, keep func(*url.URL, []byte) error) error {
 	c := colly.NewCollector(colly.Async(true), colly.AllowURLRevisit(), colly.UserAgent("colly"))
 	c.WithTransport(&http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -49,9 +49,7 @@ func crawlColly(dir string, seeds []string) error {
 	}
 	c.OnError(func(r *colly.Response, err error) { fail(err) })
 	c.OnResponse(func(r *colly.Response) {
-		if err := os.MkdirAll(filepath.Dir(file(dir, r.Request.URL)), 0o755); err != nil {
-			fail(err)
-		} else if err := os.WriteFile(file(dir, r.Request.URL), r.Body, 0o644); err != nil {
+		if err := keep(r.Request.URL, r.Body); err != nil {
 			fail(err)
 		}
 	})
@@ -63,6 +61,30 @@ func crawlColly(dir string, seeds []string) error {
 	}
 	c.Wait()
 	return failed
+}
+
+// keepFiles returns a function that writes each page to a file of its own under a directory.
+func keepFiles(dir string) func(*url.URL, []byte) error {
+	return func(u *url.URL, body []byte) error {
+		name := file(dir, u)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(name, body, 0o644)
+	}
+}
+
+// keepOneFile returns a function that appends all pages to one file in a directory, uncompressed and
+// without a sync: the least that storing them can cost.
+func keepOneFile(dir string) (func(*url.URL, []byte) error, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "pages"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return func(u *url.URL, body []byte) error {
+		_, err := f.Write(append([]byte(u.String()+"\n"), body...))
+		return err
+	}, nil
 }
 
 // file returns where the page of a URL is stored.

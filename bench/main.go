@@ -18,14 +18,21 @@ func main() {
 
 func command(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want run, known, growth, serve or colly")
+		return errors.New("want run, known, growth or serve")
 	}
 	name, args := args[0], args[1:]
-	if name == "colly" {
+	if name == "colly" || name == "colly-one-file" {
 		if len(args) < 2 {
-			return errors.New("colly: want a directory and seeds")
+			return fmt.Errorf("%s: want a directory and seeds", name)
 		}
-		return crawlColly(args[0], args[1:])
+		keep := keepFiles(args[0])
+		if name == "colly-one-file" {
+			var err error
+			if keep, err = keepOneFile(args[0]); err != nil {
+				return err
+			}
+		}
+		return crawlColly(args[1:], keep)
 	}
 	if name == "known" {
 		return known(args)
@@ -38,6 +45,7 @@ func command(args []string) error {
 	hosts := flags.Int("hosts", 100, "of the web, at most 254")
 	pages := flags.Int("pages", 20000, "of the web")
 	foreign := flags.Int("foreign", defaultForeign, "links of a page, of 40, to other hosts")
+	latency := flags.Duration("latency", 0, "of each answer")
 	port := flags.Int("port", 8099, "that all hosts listen at")
 	var c course
 	if name == "run" {
@@ -58,6 +66,7 @@ func command(args []string) error {
 		return fmt.Errorf("%d links to other hosts: want 0 to %d", *foreign, maxForeign)
 	}
 	c.web = newWeb(*seed, *hosts, *pages, *foreign, *port)
+	c.web.latency = *latency
 	debug.SetGCPercent(400)
 	runtime.GC()
 	if err := c.web.listen(); err != nil {
@@ -72,5 +81,5 @@ func command(args []string) error {
 		}
 		select {}
 	}
-	return fmt.Errorf("unknown command %q: want run, known, growth, serve or colly", name)
+	return fmt.Errorf("unknown command %q: want run, known, growth or serve", name)
 }

@@ -10,6 +10,6 @@ CGO_ENABLED=0 go build -C .. -trimpath -o "$bin/freshet" ./cmd/freshet
 CGO_ENABLED=0 go build -trimpath -o "$bin/bench" .
 "$bin/bench" run -freshet "$bin/freshet" -scrapy "$PWD/scrapy_peer.py" "$@"
 echo
-"$bin/bench" run -freshet "$bin/freshet" -foreign 1 -only "Freshet,Colly,wget --mirror,wget --warc-file" "$@"
+"$bin/bench" run -freshet "$bin/freshet" -foreign 1 -only "Freshet,Colly,Colly one file,wget --mirror,wget --warc-file" "$@"
 echo
 "$bin/bench" known -freshet "$bin/freshet"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"net"
+	"time"
 )
 
 var notFound = []byte("HTTP/1.1 404 Not Found\r\nServer: bench\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nnot found\n")
@@ -64,6 +65,9 @@ func (w *web) serve(conn net.Conn, pages map[string]int) {
 			if value, ok := bytes.CutPrefix(line, []byte("connection:")); ok {
 				last = !bytes.Contains(value, []byte("keep-alive")) && (last || bytes.Contains(value, []byte("close")))
 			}
+		}
+		if w.latency > 0 {
+			time.Sleep(w.latency)
 		}
 		if last { // said too, for peers that read on until the end
 			conn.Write(bytes.Join([][]byte{answer[:header-2], []byte("Connection: close\r\n\r\n"), answer[min(header, len(answer)):]}, nil))

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -26,6 +27,7 @@ const (
 // page can be reached from the home of its host.
 type web struct {
 	foreign int              // links of a page to other hosts
+	latency time.Duration    // of each answer
 	hosts   []string         // "127.1.0.1:8099"
 	pages   []map[string]int // of each host: from path to index
 	body    [][]byte         // of each page, the answer as written: header and body
