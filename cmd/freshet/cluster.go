@@ -133,7 +133,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if o.Partitions, err = store.PartitionsAt(vfs.Default, o.Dir, o.Partitions); err != nil {
 		return nil, err
 	}
-	instance, err := cluster.Instance(vfs.Default, o.Dir, s.name)
+	directory, err := cluster.OpenDirectory(vfs.Default, o.Dir, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 		return nil, err
 	}
 	part, err := s.part(ctx, conn, cluster.Options{
-		Cluster: s.name, Node: s.node, Instance: instance, Version: version(), Partitions: o.Partitions,
+		Cluster: s.name, Node: s.node, Directory: directory, Version: version(), Partitions: o.Partitions,
 		Replicas: s.replicas, Clock: clock.Real(), Logger: o.Logger, Snapshots: snapshots,
 	})
 	if err != nil {

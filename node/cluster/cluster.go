@@ -67,7 +67,7 @@ type Node interface {
 type Options struct {
 	Cluster    string // its name begins those of all that it keeps on the servers; a-z, 0-9, '-'
 	Node       string // name of the node; a-z, 0-9, '-'
-	Instance   string // of its data directory: no other directory has it
+	Directory  *Directory
 	Version    string // of the program
 	Partitions int    // of every directory of the cluster
 	Replicas   int    // servers that keep all: 1, 3 or 5

@@ -572,7 +572,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	defer cancel()
 	var err error
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
-		Cluster: "test", Node: name, Instance: instance, Partitions: partitions, Lease: lease,
+		Cluster: "test", Node: name, Directory: &Directory{its: identity{Cluster: "test", Instance: instance}}, Partitions: partitions, Lease: lease,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 		Snapshots: &Snapshots{Store: objectsOf{w, w.objects, name}, Every: 20 * time.Second, FS: vfs.NewMem(), File: "snapshot"},
 	})

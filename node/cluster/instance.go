@@ -11,42 +11,68 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// Directory is a node's data directory. It stays with one cluster.
+type Directory struct {
+	fs   vfs.FS
+	path string
+	its  identity
+}
+
 // identity is the content of cluster.json in a data directory.
 type identity struct {
 	Cluster  string `json:"cluster"`
-	Instance string `json:"instance"`
+	ID       string `json:"id,omitempty"` // of the cluster
+	Instance string `json:"instance"`     // tells the directory from all others
 }
 
-// Instance returns what tells a data directory from all others, and notes there, at the first time, which cluster it
-// belongs to. It returns ErrOther if it belongs to another one.
-func Instance(fsys vfs.FS, dir, cluster string) (string, error) {
-	if err := fsys.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cluster: %w", err)
+// OpenDirectory reads which cluster a data directory belongs to, and notes it in one that is new. It returns ErrOther if
+// it belongs to a cluster of another name.
+func OpenDirectory(fsys vfs.FS, path, cluster string) (*Directory, error) {
+	if err := fsys.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	name := fsys.PathJoin(dir, "cluster.json")
-	var had identity
-	switch raw, err := readFile(fsys, name); {
+	d := &Directory{fs: fsys, path: path}
+	switch raw, err := readFile(fsys, d.file()); {
 	case errors.Is(err, fs.ErrNotExist):
+		d.its = identity{Cluster: cluster, Instance: rand.Text()}
+		return d, d.write()
 	case err != nil:
-		return "", fmt.Errorf("cluster: %w", err)
+		return nil, fmt.Errorf("cluster: %w", err)
 	default:
-		if err := json.Unmarshal(raw, &had); err != nil || had.Instance == "" {
-			return "", fmt.Errorf("cluster: %s cannot be read: remove it, if no other node has the name", name)
+		if err := json.Unmarshal(raw, &d.its); err != nil || d.its.Instance == "" {
+			return nil, fmt.Errorf("cluster: %s cannot be read: remove it, if no other node has the name", d.file())
 		}
-		if had.Cluster != cluster {
-			return "", fmt.Errorf("%w: %s belongs to cluster %s, not %s: give --cluster %[3]s, or another --data", ErrOther, dir, had.Cluster, cluster)
-		}
-		return had.Instance, nil
 	}
-	made := identity{cluster, rand.Text()}
-	raw, err := json.Marshal(made)
+	if d.its.Cluster != cluster {
+		return nil, fmt.Errorf("%w: %s belongs to cluster %s, not %s: give --cluster %[3]s, or another --data", ErrOther, path, d.its.Cluster, cluster)
+	}
+	return d, nil
+}
+
+func (d *Directory) file() string { return d.fs.PathJoin(d.path, "cluster.json") }
+
+func (d *Directory) write() error {
+	raw, err := json.Marshal(d.its)
+	if err == nil {
+		err = writeFile(d.fs, d.path, d.file(), append(raw, '\n'))
+	}
 	if err != nil {
-		return "", fmt.Errorf("cluster: %w", err)
+		return fmt.Errorf("cluster: %w", err)
 	}
-	if err := writeFile(fsys, dir, name, append(raw, '\n')); err != nil {
-		return "", fmt.Errorf("cluster: %w", err)
+	return nil
+}
+
+// bind holds that the directory is of the cluster that the servers know by an ID, or has it belong to it if it is new.
+func (d *Directory) bind(id string) error {
+	switch d.its.ID {
+	case id:
+		return nil
+	case "":
+		d.its.ID = id
+		return d.write()
 	}
-	return made.Instance, nil
+	return fmt.Errorf("%w: %s belongs to another cluster that is called %s: give the --nats servers of that one, or another --data",
+		ErrOther, d.path, d.its.Cluster)
 }
 
 func readFile(fsys vfs.FS, name string) ([]byte, error) {

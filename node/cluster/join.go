@@ -18,7 +18,8 @@ import (
 
 // Join opens a cluster's bucket on the servers that a connection leads to, and makes it where it is missing. It opens
 // the log when it knows that the cluster is what the node takes it for. Join returns ErrOther if it has another number
-// of partitions, servers or format, and ErrName if another directory's node has the name.
+// of partitions, servers or format, if the directory or the snapshots are of another cluster, and if the clocks are far
+// apart. It returns ErrName if another directory's node has the name.
 func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.Log, error), o Options) (*Cluster, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -44,7 +45,21 @@ func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
 	}
-	if err := insist(ctx, o.Clock, func(ctx context.Context) error { return agree(ctx, bucket, o) }); err != nil {
+	if err := insist(ctx, o.Clock, func(ctx context.Context) error { return checkClock(ctx, bucket, o.Clock) }); err != nil {
+		return nil, err
+	}
+	var id string
+	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
+		id, err = agree(ctx, bucket, o)
+		return err
+	})
+	if err == nil {
+		err = o.Directory.bind(id)
+	}
+	if err == nil && o.Snapshots != nil {
+		err = o.checkSnapshots(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	entries, err := open(ctx)
@@ -60,7 +75,7 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	c := &Cluster{
 		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]subscription{},
 		members: newMembers(o.Node, run, o.Partitions, o.Lease, o.Clock.Now()),
-		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Instance, Run: run, Version: o.Version}},
+		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Directory.its.Instance, Run: run, Version: o.Version}},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.stay = func() {}
@@ -94,12 +109,16 @@ func unanswered(err error) bool {
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503
 }
 
+// ErrClock says that the clocks of a node and of the servers are far apart.
+var ErrClock = errors.New("cluster: a clock is wrong")
+
 const tryAgain = 100 * time.Millisecond
 
 // charter is what all nodes of a cluster must have in common. Its key is no node's name.
 type charter struct {
-	Partitions int `json:"partitions"`
-	Format     int `json:"format"` // of the records in the log
+	ID         string `json:"id"` // made once: no other cluster has it, whatever its name
+	Partitions int    `json:"partitions"`
+	Format     int    `json:"format"` // of the records in the log
 }
 
 const (
@@ -107,36 +126,54 @@ const (
 	logFormat  = 1
 )
 
-// agree holds that the cluster is what the node takes it for, or makes it that if it is new.
-func agree(ctx context.Context, b bucket, o Options) error {
-	mine := charter{o.Partitions, logFormat}
+// agree holds that the cluster is what the node takes it for, or makes it that if it is new. It returns its ID.
+func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
+	mine := charter{rand.Text(), o.Partitions, logFormat}
 	raw, err := json.Marshal(mine)
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return "", fmt.Errorf("cluster: %w", err)
 	}
 	if _, err = b.Create(ctx, charterKey, raw); err == nil {
-		return nil
+		return mine.ID, nil
 	} else if !isOccupied(err) {
-		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
+		return "", fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
 	entry, err := b.Get(ctx, charterKey)
 	if err != nil {
-		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
+		return "", fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
 	var its charter
 	if err := json.Unmarshal(entry.Value(), &its); err != nil {
-		return fmt.Errorf("cluster: %s: %w", o.Cluster, err)
+		return "", fmt.Errorf("cluster: %s: %w", o.Cluster, err)
 	}
 	switch {
 	case its.Format > mine.Format:
-		return fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install the version of its other nodes",
+		return "", fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install the version of its other nodes",
 			ErrOther, o.Cluster, its.Format, mine.Format)
 	case its.Format < mine.Format:
-		return fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install an older version, or begin a new cluster with --cluster NAME",
+		return "", fmt.Errorf("%w: %s has a log of format %d, this program writes format %d: install an older version, or begin a new cluster with --cluster NAME",
 			ErrOther, o.Cluster, its.Format, mine.Format)
 	case its.Partitions != mine.Partitions:
-		return fmt.Errorf("%w: %s has %d partitions, this directory %d: start with --partitions %[3]d and an empty directory",
+		return "", fmt.Errorf("%w: %s has %d partitions, this directory %d: start with --partitions %[3]d and an empty directory",
 			ErrOther, o.Cluster, its.Partitions, mine.Partitions)
+	}
+	return its.ID, nil
+}
+
+// mostAstray is how far the clocks of a node and the servers may be apart when the node starts. Nobody's partitions rest
+// on clocks, but the times of visits do.
+const mostAstray = 15 * time.Minute
+
+// checkClock holds that the machine's clock is near that of the servers.
+func checkClock(ctx context.Context, b jetstream.KeyValue, c *clock.Clock) error {
+	status, err := b.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("cluster: the servers' time: %w", err)
+	}
+	theirs := status.(*jetstream.KeyValueBucketStatus).StreamInfo().TimeStamp
+	if c.Now().Sub(theirs).Abs() > mostAstray {
+		return fmt.Errorf("%w: this machine's clock says %s, and that of a NATS server %s: set both by NTP, and start again",
+			ErrClock, c.Now().UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"freshet/clock"
 	"freshet/internal/broker"
 	"freshet/log"
+	"freshet/objects"
 )
 
 // TestRefusals holds that a node is refused where the cluster is not what it takes it for, and is told what to do. No
@@ -34,7 +36,7 @@ func TestRefusals(t *testing.T) {
 	}
 	of := func(cluster string, partitions int) Options {
 		return Options{
-			Cluster: cluster, Node: "a", Instance: "of a", Partitions: partitions, Replicas: 1, Clock: clock.Real(),
+			Cluster: cluster, Node: "a", Directory: newDirectory(t, cluster), Partitions: partitions, Replicas: 1, Clock: clock.Real(),
 			Logger: slog.New(slog.DiscardHandler),
 		}
 	}
@@ -76,17 +78,91 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDirectoryOfAnotherCluster holds that a directory stays with its cluster.
-func TestDirectoryOfAnotherCluster(t *testing.T) {
-	fsys := vfs.NewMem()
-	first, err := Instance(fsys, "data", "one")
+// newDirectory returns a directory of a cluster, in memory.
+func newDirectory(t *testing.T, cluster string) *Directory {
+	t.Helper()
+	d, err := OpenDirectory(vfs.NewMem(), "data", cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Instance(fsys, "data", "one"); err != nil || again != first {
-		t.Errorf("%q, then %q: %v", first, again, err)
-	}
-	if _, err := Instance(fsys, "data", "two"); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "give --cluster one, or another --data") {
-		t.Errorf("in another cluster: %v", err)
+	return d
+}
+
+// refused holds that an error is of a kind and says what to do.
+func refused(t *testing.T, err, kind error, says string) {
+	t.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v, want %q", err, says)
 	}
 }
+
+// TestDirectoryOfAnotherCluster holds that a directory stays with its cluster: with its name, and with the one of that
+// name that it was in.
+func TestDirectoryOfAnotherCluster(t *testing.T) {
+	fsys := vfs.NewMem()
+	open := func(cluster string) (*Directory, error) { return OpenDirectory(fsys, "data", cluster) }
+	first, err := open("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.bind("id of one"); err != nil {
+		t.Error(err)
+	}
+	again, err := open("one")
+	if err != nil || again.its != first.its || again.its.Instance == "" {
+		t.Fatalf("%+v, then %+v: %v", first.its, again.its, err)
+	}
+	if err := again.bind("id of one"); err != nil {
+		t.Error(err)
+	}
+	refused(t, again.bind("another id"), ErrOther, "give the --nats servers of that one, or another --data")
+	_, err = open("two")
+	refused(t, err, ErrOther, "give --cluster one, or another --data")
+}
+
+// TestOtherClusterOfTheName has a node come to servers on which another cluster has its cluster's name, and the same
+// bucket for snapshots.
+func TestOtherClusterOfTheName(t *testing.T) {
+	bucket, err := objects.Open(vfs.NewMem(), "snapshots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	join := func(s *server.Server, d *Directory, c *clock.Clock, kept objects.Store) error {
+		conn, err := nats.Connect(s.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		o := Options{
+			Cluster: "test", Node: "a", Directory: d, Partitions: 4, Replicas: 1, Clock: c, Logger: slog.New(slog.DiscardHandler),
+			Snapshots: &Snapshots{Store: kept, Every: time.Hour, FS: vfs.NewMem(), File: "snapshot"},
+		}
+		open := func(context.Context) (log.Log, error) { return logOf{newWorld(t, 1, ""), "a"}, nil }
+		part, err := Join(ctx, conn, open, o)
+		if err == nil {
+			err = part.Close(ctx, true)
+		}
+		return err
+	}
+	one, two, mine := broker.JetStream(t), broker.JetStream(t), newDirectory(t, "test")
+	for range 2 {
+		if err := join(one, mine, clock.Real(), bucket); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, join(two, mine, clock.Real(), bucket), ErrOther, "give the --nats servers of that one, or another --data")
+	refused(t, join(two, newDirectory(t, "test"), clock.Real(), bucket), ErrOther, "give --partition-snapshots another prefix")
+	if err := join(two, newDirectory(t, "test"), clock.Real(), silent{bucket}); err != nil {
+		t.Errorf("while the store does not answer: %v", err)
+	}
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		refused(t, join(one, mine, clock.New(time.Now().Add(off), 1), bucket), ErrClock, "set both by NTP")
+	}
+}
+
+// silent is a store that does not answer.
+type silent struct{ objects.Store }
+
+func (silent) Create(context.Context, string, []byte) error { return errors.New("no answer") }

@@ -120,7 +120,7 @@ func TestPlanOfThreeNodes(t *testing.T) {
 			return jetstream.Open(ctx, conn, jetstream.Options{Cluster: "plan", Partitions: 4, Streams: 1, Replicas: 1}, clock.Real())
 		}
 		part, err := Join(t.Context(), conn, open, Options{
-			Cluster: "plan", Node: name, Instance: name, Partitions: 4, Replicas: 1, Lease: time.Second,
+			Cluster: "plan", Node: name, Directory: newDirectory(t, "plan"), Partitions: 4, Replicas: 1, Lease: time.Second,
 			Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -32,12 +34,59 @@ func (s *Snapshots) loading() string { return s.File + ".in" }
 
 const snapshotRate = 4 << 20 // bytes a second, on average, that a node writes
 
+// markerName is of the object that says which cluster's snapshots are beside it: an identity without an instance.
+const markerName = "cluster.json"
+
+// claim holds that the snapshots are those of the node's cluster, or makes them that where there is no marker.
+func (o *Options) claim(ctx context.Context) error {
+	kept, mine := o.Snapshots.Store, o.Directory.its
+	mine.Instance = ""
+	raw, err := json.Marshal(mine)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	err = kept.Create(ctx, markerName, raw)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if raw, err = objects.ReadAll(ctx, kept, markerName, 1<<16); err != nil {
+		return err
+	}
+	var its identity
+	if err := json.Unmarshal(raw, &its); err != nil {
+		return fmt.Errorf("cluster: %s/%s: %w", kept, markerName, err)
+	}
+	if its != mine {
+		return fmt.Errorf("%w: %s has the snapshots of another cluster, called %s: give --partition-snapshots another prefix, or remove all that is below this one",
+			ErrOther, kept, its.Cluster)
+	}
+	return nil
+}
+
+// checkSnapshots refuses the snapshots of another cluster. A store that does not answer is asked again when one is taken.
+func (o *Options) checkSnapshots(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	err := o.claim(ctx)
+	if err == nil || errors.Is(err, ErrOther) || errors.Is(err, objects.ErrRefused) {
+		return err
+	}
+	o.Logger.Warn("the object store does not answer: no snapshots of partitions are taken or loaded meanwhile", "error", err)
+	return nil
+}
+
+// storeTime is how long a node that starts waits for the object store.
+const storeTime = 20 * time.Second
+
 func (c *Cluster) snapshotPrefix(p weburl.Partition) string {
 	return fmt.Sprintf("partitions/%s/%05d/", c.options.Cluster, p)
 }
 
 // snapshots returns those of a partition, the last one first.
 func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []objects.Object, err error) {
+	if err := c.options.claim(ctx); err != nil {
+		return nil, err
+	}
 	for o, err := range c.options.Snapshots.Store.List(ctx, c.snapshotPrefix(p)) {
 		if err != nil {
 			return nil, err
