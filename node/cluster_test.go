@@ -48,9 +48,13 @@ func join(t *testing.T, s *server.Server, o Options, name string) *member {
 	open := func(ctx context.Context) (log.Log, error) {
 		return jetstream.Open(ctx, m.conn, jetstream.Options{Cluster: "test", Partitions: partitions, Streams: 2, Replicas: 1}, clock.Real())
 	}
+	directory, err := cluster.OpenDirectory(o.FS, o.Dir, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
 	logger := slog.New(slog.NewTextHandler(testWriter{t, name}, nil))
 	m.part, err = cluster.Join(t.Context(), m.conn, open, cluster.Options{
-		Cluster: "test", Node: name, Instance: fmt.Sprint(name, " of ", t.Name()), Partitions: partitions, Replicas: 1,
+		Cluster: "test", Node: name, Directory: directory, Partitions: partitions, Replicas: 1,
 		Lease: clusterLease, Clock: clock.Real(), Logger: logger,
 	})
 	if err != nil {
