@@ -25,8 +25,8 @@ type identity struct {
 	Instance string `json:"instance"`     // tells the directory from all others
 }
 
-// OpenDirectory reads which cluster a data directory belongs to, and notes it in one that is new. It returns ErrOther if
-// it belongs to a cluster of another name.
+// OpenDirectory reads which cluster a data directory belongs to, and notes it in one that is new. It returns ErrOther
+// if it belongs to a cluster of another name.
 func OpenDirectory(fsys vfs.FS, path, cluster string) (*Directory, error) {
 	if err := fsys.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)

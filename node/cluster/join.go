@@ -160,8 +160,8 @@ func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
 	return its.ID, nil
 }
 
-// mostAstray is how far the clocks of a node and the servers may be apart when the node starts. Nobody's partitions rest
-// on clocks, but the times of visits do.
+// mostAstray is how far the clocks of a node and the servers may be apart when the node starts. Nobody's partitions
+// rest on clocks, but the times of visits do.
 const mostAstray = 15 * time.Minute
 
 // checkClock holds that the machine's clock is near that of the servers.

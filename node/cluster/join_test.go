@@ -158,7 +158,7 @@ func TestOtherClusterOfTheName(t *testing.T) {
 		t.Errorf("while the store does not answer: %v", err)
 	}
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
-		refused(t, join(one, mine, clock.New(time.Now().Add(off), 1), bucket), ErrClock, "set both by NTP")
+		refused(t, join(one, mine, clock.New(clock.Real().Now().Add(off), 1), bucket), ErrClock, "set both by NTP")
 	}
 }
 

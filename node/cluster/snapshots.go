@@ -63,7 +63,8 @@ func (o *Options) claim(ctx context.Context) error {
 	return nil
 }
 
-// checkSnapshots refuses the snapshots of another cluster. A store that does not answer is asked again when one is taken.
+// checkSnapshots refuses the snapshots of another cluster. A store that does not answer is asked again when one is
+// taken.
 func (o *Options) checkSnapshots(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
