@@ -33,6 +33,46 @@
 // apart by the check in 255 of 256 cases, so that the second is new, as it should be. One page in all is
 // lost with a probability of 7e-6 with a billion URLs, and of 7e-4 with ten.
 //
+// # Files
+//
+// All can be rebuilt from the page table. Files are numbered in one sequence. Numbers are little-endian, checksums are
+// CRC-32C. An entry is a URL: partition (2 bytes), fingerprint (8), check (1: the highest byte of its XXH3-64 with seed
+// 0x7365656e), lowest depth (2).
+//
+//	LOCK            held while the set is open
+//	manifest        says which files are the set; manifest.new before it is renamed
+//	00000017.log    journal: what was kept and is in no run yet
+//	00000012.run    a segment of a run: sorted entries
+//
+// The manifest is a line of JSON and a line with its checksum in hexadecimal:
+//
+//	{"format":2,"partitions":16,"known":10368114,"marks":{"3":812},"journal":17,"next":18,"runs":[[16],[9,12,13]]}
+//	5d1a0c77
+//
+// It lists the segments of each run in order, the newest run first. What is known and the marks are as of the last run:
+// the frames of journal 17 and of later ones update them. Files that it does not name are removed at the next opening.
+//
+// A journal has a frame for each Keep: length (4) of what follows the checksum; checksum (4); known (8); number of
+// marks (4); marks: partition (2), record (8); entries: fingerprint (8), partition (2), check (1), depth (2). A torn
+// frame ends the last journal. In an earlier one it is damage.
+//
+// A segment has the blocks of all sections, the heads of all sections, the directory and the footer. A section holds
+// the entries of one partition whose fingerprints begin with the same prefix bits. The rest of a fingerprint is cut,
+// from the highest bit, into bucket (as many bits as give one to two entries a bucket, at least 8), byte (8) and rest.
+//
+//   - A head has for each bucket a 1 bit for each entry and a closing 0, in (n + 2^bucket bits)/64 + 1 words of 64
+//     bits; then the n bytes. The ones before an entry give its number.
+//   - A block of 16 entries has rest and check of each as one number, lowest bit first, filled up to a byte; the
+//     depths, in as many bits as the section's deepest needs; the checksum, xor the upper half of
+//     ((file number · 2³² xor block offset) · 0x9e3779b97f4a7c15 mod 2⁶⁴).
+//   - The directory has for each section: partition (2), prefix bits, bucket bits, depth bits (1 each), three zeros,
+//     prefix (8), entries (4), checksum of its head (4).
+//   - The footer has sections (4), file number (4), format 3 (4), checksum of directory and footer so far (4, combined
+//     as in a block), and "freshet#".
+//
+// A merge writes segments of about 2 million entries. After each, the manifest takes it in and drops the inputs'
+// segments that are passed. Until then an entry may be in several runs: the lowest depth counts.
+//
 // # Crashes
 //
 // What the set consists of is said by its manifest, which is replaced in one step: written, synced,

@@ -14,7 +14,7 @@ import (
 	"freshet/weburl"
 )
 
-// segment is one file of sorted entries, in sections. It never changes. docs/format/seen.md draws it.
+// segment is one file of sorted entries, in sections. It never changes. The package comment draws it.
 type segment struct {
 	number   uint32
 	path     string
