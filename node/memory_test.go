@@ -49,7 +49,7 @@ var memoryCrawls = []struct{ name, order string }{
 // that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes half an hour, most
 // of it to make the largest directory, and 1 GB of disk:
 //
-//	CGO_ENABLED=0 go test ./crawl -run '^$' -bench Memory -benchtime 3x -timeout 2h
+//	CGO_ENABLED=0 go test ./node -run '^$' -bench Memory -benchtime 3x -timeout 2h
 //
 // Without C the database's buffers lie on the collector's heap, as in the program that is released.
 func BenchmarkMemory(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,47 @@ func TestProgramsOfDocs(t *testing.T) {
 	if len(seen) < 40 {
 		t.Errorf("%d commands found: want 40 or more", len(seen))
 	}
+}
+
+// TestCommandsOfComments holds that the names in each go test command of a comment are there. It runs none: most take
+// long.
+func TestCommandsOfComments(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^\s*//\t((?:[A-Z_]+=\S+ )*)(go test .*)$`)
+	found := 0
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, parts := range line.FindAllStringSubmatch(string(text), -1) {
+			found++
+			command := namedCommand{path, parts[2], strings.Fields(parts[1]), wordsOf(parts[2])}
+			checkNames(t, command, goTestOf(command.words[2:]))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 5 {
+		t.Errorf("%d commands found: want 5 or more", found)
+	}
+}
+
+// wordsOf returns the words of a command, without quotes.
+func wordsOf(command string) []string {
+	words := strings.Fields(command)
+	for i := range words {
+		words[i] = strings.Trim(words[i], `'"`)
+	}
+	return words
 }
 
 // others begin what is not run: programs that are not ours, most of them to be asked over the open network.
@@ -209,6 +251,20 @@ func goTestOf(words []string) (g goTest) {
 func checkGoTest(t *testing.T, command namedCommand) {
 	t.Helper()
 	asked := goTestOf(command.words[2:])
+	checkNames(t, command, asked)
+	for _, folder := range asked.folders {
+		if asked.bench != "" && !slices.Contains(costly, folder+" "+asked.bench) {
+			out := inRepository(t, "go", "test", "-run", "^$", "-bench", asked.bench, "-benchtime", "1x", "./"+folder)
+			if !strings.Contains(out, "\nBenchmark") {
+				t.Errorf("%s: no benchmark ran:\n%s", command.page, out)
+			}
+		}
+	}
+}
+
+// checkNames holds that the packages, tests, benchmarks, flags and variables that a command names are there.
+func checkNames(t *testing.T, command namedCommand, asked goTest) {
+	t.Helper()
 	if len(asked.folders) == 0 {
 		t.Errorf("%s: no package", command.page)
 	}
@@ -229,12 +285,6 @@ func checkGoTest(t *testing.T, command namedCommand) {
 		for _, variable := range command.variables { // the go command's own aside
 			if name, _, _ := strings.Cut(variable, "="); name != "CGO_ENABLED" && !slices.Contains(literals, name) {
 				t.Errorf("%s: the tests of %s do not look at %s", command.page, folder, name)
-			}
-		}
-		if asked.bench != "" && !slices.Contains(costly, folder+" "+asked.bench) {
-			out := inRepository(t, "go", "test", "-run", "^$", "-bench", asked.bench, "-benchtime", "1x", "./"+folder)
-			if !strings.Contains(out, "\nBenchmark") {
-				t.Errorf("%s: no benchmark ran:\n%s", command.page, out)
 			}
 		}
 	}
@@ -347,11 +397,7 @@ func commandsOf(t *testing.T) (commands []namedCommand) {
 		for _, line := range lines {
 			line = comment.ReplaceAllString(strings.ReplaceAll(line, "…", ""), "")
 			if found := program.FindStringSubmatch(line); found != nil {
-				words := strings.Fields(found[2] + found[3])
-				for i := range words {
-					words[i] = strings.Trim(words[i], `'"`)
-				}
-				commands = append(commands, namedCommand{page.name, line, strings.Fields(found[1]), words})
+				commands = append(commands, namedCommand{page.name, line, strings.Fields(found[1]), wordsOf(found[2] + found[3])})
 			}
 		}
 	}
