@@ -185,10 +185,11 @@ func TestPlots(t *testing.T) {
 		fault string
 	}{
 		"plain":      {plot: Plot{Title: "T", Series: []Series{good, {Name: "marks", X: Numbers{3}, Y: Numbers{4}, Points: true}}}},
-		"log":        {plot: Plot{X: Axis{"pages", true}, Y: Axis{"s", true}, Series: []Series{good}}},
-		"one point":  {plot: Plot{X: Axis{"pages", true}, Series: []Series{{Name: "p", X: Numbers{5}, Y: Numbers{1}}}}},
-		"empty":      {plot: Plot{Title: "T", X: Axis{"pages", true}}},
-		"all absent": {plot: Plot{Y: Axis{"s", true}, Series: []Series{{Name: "p", X: Numbers{1}, Y: Numbers{-1}}}}},
+		"log":        {plot: Plot{X: Axis{Label: "pages", Log: true}, Y: Axis{Label: "s", Log: true}, Series: []Series{good}}},
+		"one point":  {plot: Plot{X: Axis{Label: "pages", Log: true}, Series: []Series{{Name: "p", X: Numbers{5}, Y: Numbers{1}}}}},
+		"names":      {plot: Plot{X: Axis{Names: []string{"a", "b"}}, Series: []Series{{Name: "p", X: Numbers{0, 1}, Y: Numbers{2, 3}, Points: true}}}},
+		"empty":      {plot: Plot{Title: "T", X: Axis{Label: "pages", Log: true}}},
+		"all absent": {plot: Plot{Y: Axis{Label: "s", Log: true}, Series: []Series{{Name: "p", X: Numbers{1}, Y: Numbers{-1}}}}},
 		"uneven":     {plot: Plot{Series: []Series{{Name: "p", X: Numbers{1}}}}, fault: `series "p": 1 x, 0 y`},
 	} {
 		t.Run(name, func(t *testing.T) {

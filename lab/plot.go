@@ -15,8 +15,9 @@ type Plot struct {
 
 // Axis is what a direction of a plot stands for.
 type Axis struct {
-	Label string `json:"label"` // with the unit
-	Log   bool   `json:"log,omitempty"`
+	Label string   `json:"label"` // with the unit
+	Log   bool     `json:"log,omitempty"`
+	Names []string `json:"names,omitempty"` // what 0, 1 and so on stand for, across
 }
 
 // Series is a curve: points (X[i], Y[i]), in order. Points with a value that is not finite, or not
@@ -27,6 +28,11 @@ type Series struct {
 	Y      Numbers `json:"y"`
 	Error  Numbers `json:"error,omitempty"`  // half the height of an error bar for each point, or none
 	Points bool    `json:"points,omitempty"` // marks and no line
+}
+
+// Add adds a point with half the height of its error bar.
+func (s *Series) Add(x, y, half float64) {
+	s.X, s.Y, s.Error = append(s.X, x), append(s.Y, y), append(s.Error, half)
 }
 
 // Numbers are float64s of which those that are not finite are null in JSON.

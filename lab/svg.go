@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The picture's measures, in pixels of its own.
@@ -39,8 +40,12 @@ func (p Plot) SVG() ([]byte, error) {
 		all = append(all, series[i]...)
 	}
 	d := drawing{x: all.xScale(p.X.Log), y: all.yScale(p.Y.Log)}
+	if len(p.X.Names) > 0 {
+		d.x = scale{low: -0.6, high: float64(len(p.X.Names)) - 0.4, from: plotLeft, to: plotRight}
+	}
 	rows := (len(p.Series) + legendColumns - 1) / legendColumns
-	height := legendTop + legendRow*float64(rows)
+	below := legendTop + p.X.room()
+	height := below + legendRow*float64(rows)
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" font-family="system-ui, sans-serif" font-size="12">`+"\n",
 		pictureWidth, height, pictureWidth, height)
 	d.printf(`<rect width="100%%" height="100%%" fill="#fff"/>` + "\n")
@@ -49,7 +54,7 @@ func (p Plot) SVG() ([]byte, error) {
 	for i, s := range p.Series {
 		d.curve(s, series[i], style(i))
 		x := plotLeft + float64(i%legendColumns)*(plotRight-plotLeft)/legendColumns
-		y := legendTop + legendRow*float64(i/legendColumns)
+		y := below + legendRow*float64(i/legendColumns)
 		d.key(s, x, y, style(i))
 	}
 	d.printf("</svg>\n")
@@ -174,6 +179,11 @@ func (d *drawing) text(x, y float64, anchor, attributes, words string) {
 }
 
 func (d *drawing) axes(p Plot) {
+	for i, name := range p.X.Names {
+		x := d.x.at(float64(i))
+		d.printf(`<path d="M%.1f %gV%g" stroke="#e3e6ea"/>`+"\n", x, plotTop, plotBottom)
+		d.text(0, 0, "end", fmt.Sprintf(` fill="#444" transform="translate(%.1f %g) rotate(-90)"`, x+4, plotBottom+8), name)
+	}
 	for _, tick := range d.x.ticks {
 		x := d.x.at(tick)
 		d.printf(`<path d="M%.1f %gV%g" stroke="#e3e6ea"/>`+"\n", x, plotTop, plotBottom)
@@ -185,8 +195,17 @@ func (d *drawing) axes(p Plot) {
 		d.text(plotLeft-8, y+4, "end", ` fill="#444"`, tickText(tick))
 	}
 	d.printf(`<path d="M%g %gV%gH%g" fill="none" stroke="#444"/>`+"\n", plotLeft, plotTop, plotBottom, plotRight)
-	d.text((plotLeft+plotRight)/2, plotBottom+38, "middle", "", p.X.Label)
+	d.text((plotLeft+plotRight)/2, plotBottom+38+p.X.room(), "middle", "", p.X.Label)
 	d.text(0, 0, "middle", fmt.Sprintf(` transform="translate(16 %g) rotate(-90)"`, (plotTop+plotBottom)/2), p.Y.Label)
+}
+
+// room returns how much further down names reach than numbers do.
+func (a Axis) room() float64 {
+	most := 0
+	for _, name := range a.Names {
+		most = max(most, utf8.RuneCountInString(name))
+	}
+	return max(0, 6.2*float64(most)-10)
 }
 
 func tickText(v float64) string {

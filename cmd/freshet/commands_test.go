@@ -88,6 +88,7 @@ var forms = map[string]form{
 	"lab report":                 {args: "--quick --only=queue"},
 	"lab run replay":             {args: "--histories=page-updates.csv.gz"},
 	"lab run replay --histories": {},
+	"lab run replay-evidence":    {args: "--histories=. --kept=evidence.csv --plot=evidence.svg"},
 	"pause":                      {args: "--data=searched"}, // in the other directory what comes after would wait
 	"plan":                       {args: "--pages=pages.csv --budget=4"},
 	"purge":                      {args: "http://site.test/ --page --dry-run"},

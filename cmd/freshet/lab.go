@@ -40,7 +40,7 @@ func experiments() []lab.Experiment {
 		lam.Experiment(), lam.Figures(), lam.Facilities(),
 		liunain.Experiment(),
 		queue.Experiment(),
-		replay.Experiment(), replay.HeldOut(),
+		replay.Experiment(), replay.HeldOut(), replay.Evidence(),
 		shape.Experiment(),
 		wolf.Experiment(), wolf.Mixture(),
 	}

@@ -105,7 +105,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	out.Parameter("budget_per_day", budget)
 	rules := Rules{Rate: budget / day, Hidden: p.removals == "hidden", LastModified: p.lastModified, Taught: p.taught}
 	if p.protocol == "full" {
-		rules.Hidden, rules.Found, rules.Fail = true, true, 0.1
+		rules = rules.full()
 	}
 	trials, err := p.trials(ctx, out, world, chosen, rules)
 	if err != nil {

@@ -10,21 +10,8 @@ import (
 
 // Of four sites two are in each half, and what is picked on one half is reported for every site of the other.
 func TestHeldOut(t *testing.T) {
-	var table strings.Builder
-	table.WriteString("site,page,alive,end,times\n")
-	for _, site := range []string{"a", "b", "c", "d"} {
-		for page := range 6 {
-			fmt.Fprintf(&table, "%s,f/%d.html,1,200000000,10", site, page)
-			for at := 1000 * (page + 1); at < 199_000_000; at += (page + 1) * 2_000_000 {
-				fmt.Fprintf(&table, " %d", at)
-			}
-			table.WriteString("\n")
-		}
-	}
 	file := filepath.Join(t.TempDir(), "h.csv")
-	if err := os.WriteFile(file, []byte(table.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeHistories(t, file, []string{"a", "b", "c", "d"}, 6)
 	trial := HeldOut().New()
 	if err := trial.Flags().Parse([]string{"--histories", file, "--seeds", "1"}); err != nil {
 		t.Fatal(err)
@@ -52,5 +39,24 @@ func TestHeldOut(t *testing.T) {
 	}
 	if len(picked) > 0 {
 		t.Errorf("picked %v, which are no settings", picked)
+	}
+}
+
+// writeHistories writes the histories of sites of as many pages, each of which changes at a pace of its own.
+func writeHistories(t *testing.T, file string, sites []string, pages int) {
+	t.Helper()
+	var table strings.Builder
+	table.WriteString("site,page,alive,end,times\n")
+	for _, site := range sites {
+		for page := range pages {
+			fmt.Fprintf(&table, "%s,f/%d.html,1,200000000,10", site, page)
+			for at := 1000 * (page + 1); at < 199_000_000; at += (page + 1) * 2_000_000 {
+				fmt.Fprintf(&table, " %d", at)
+			}
+			table.WriteString("\n")
+		}
+	}
+	if err := os.WriteFile(file, []byte(table.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -19,6 +19,12 @@ type Rules struct {
 	Random       *rand.Rand // draws those
 }
 
+// full returns the rules of the full protocol.
+func (r Rules) full() Rules {
+	r.Hidden, r.Found, r.Fail = true, true, 0.1
+	return r
+}
+
 // A Score is what a policy reached over the scored part of the window.
 type Score struct {
 	Fresh  float64 // seconds in which the copy equals the page
