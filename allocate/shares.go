@@ -80,7 +80,7 @@ func round(p Problem, exact []float64, budget int) []int32 {
 	pages := make([]int32, len(exact))
 	missing := int64(budget)
 	for i, e := range exact {
-		crawls[i] = int32(math.Floor(e + 1e-9)) // what is whole but for rounding is whole
+		crawls[i] = int32(math.Floor(e + 1e-9)) // a number that is whole except for rounding is whole
 		pages[i] = int32(i)
 		missing -= int64(crawls[i])
 	}

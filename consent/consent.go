@@ -162,7 +162,7 @@ func Parse(text string) (s Signals) {
 	return s
 }
 
-// known tells whether there are signals of a name.
+// known reports whether there are signals of a name.
 func known(name string) bool {
 	return slices.Contains([]string{ContentUsage, ContentSignal, TDMReservation, TDMPolicy, Directives, License}, name)
 }
@@ -176,7 +176,7 @@ func (s Signals) Verdict(u Use) Verdict {
 	return strictest
 }
 
-// Reserved tells whether one of the uses is disallowed.
+// Reserved reports whether one of the uses is disallowed.
 func (s Signals) Reserved(uses []Use) bool {
 	return slices.ContainsFunc(uses, func(u Use) bool { return s.Verdict(u) == Disallowed })
 }

@@ -99,7 +99,7 @@ func (s Signal) directives(u Use) Verdict {
 	return Unsaid
 }
 
-// speaks tells whether a list of robots directives has one that is about a use.
+// speaks reports whether a list of robots directives has one that is about a use.
 func (s Signal) speaks() bool { return len(s.gist()) > 0 }
 
 // directives that are about a use.

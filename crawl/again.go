@@ -38,7 +38,7 @@ func (s *Shard) obeyAnew(row store.SiteRow) error {
 	return err
 }
 
-// unanswered tells whether a request got no answer, or was not made for the address guard.
+// unanswered reports whether a request got no answer, or was not made for the address guard.
 func unanswered(outcome store.Outcome, status int) bool {
 	return status == 0 && (outcome == store.OutcomeFailed || outcome == store.OutcomeDenied)
 }
@@ -64,7 +64,7 @@ func (s *Shard) askAgain(p weburl.Partition) {
 	})
 }
 
-// unreached tells whether a page was asked for and never answered.
+// unreached reports whether a page was asked for and never answered.
 func unreached(row store.Page) bool {
 	switch row.State {
 	case store.StateUnreached, store.StateDenied:

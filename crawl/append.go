@@ -110,7 +110,7 @@ func (s *Shard) presentGate(host string, g *store.Gate) {
 	}
 }
 
-// appended takes in that a group is durable: the frontier learns what it did to the queues, then whoever waits for it
+// appended notes that a group is durable: the frontier learns what it did to the queues, then whoever waits for it
 // goes on.
 func (s *Shard) appended(e Appended) error {
 	group := s.appends.group

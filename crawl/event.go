@@ -208,8 +208,8 @@ type Fetch struct {
 	AskLeave           bool // tell the address by Resolved, and wait for a Leave
 }
 
-// Leave says whether a turn's request may go to the address that its host has. If not the turn is over: nothing more
-// is to be told of it.
+// Leave reports whether a turn's request may go to the address that its host has. If not the turn is over: nothing
+// more is to be told of it.
 type Leave struct {
 	Turn    Turn
 	Granted bool

@@ -55,7 +55,7 @@ type Receipt struct {
 // links have been sent has the mark.
 const sentConsumer = "sent"
 
-// mostParcelLinks bounds the links of a parcel, but for those of one record.
+// mostParcelLinks bounds the links of a parcel, except for those of one record.
 const mostParcelLinks = 1 << 12
 
 // exchange are the links on their way from and to other owners, by partition.
@@ -120,7 +120,7 @@ func (s *Shard) openBoxes(p weburl.Partition, marks []store.Mark) error {
 	return nil
 }
 
-// closeBoxes lets go of what is known of a partition that another shard owns from now on.
+// closeBoxes drops what is known of a partition that another shard owns from now on.
 func (s *Shard) closeBoxes(p weburl.Partition) { s.exchange.out[p], s.exchange.in[p] = nil, nil }
 
 // part returns those of a record's admitted links that are decided here, and has the others sent.
@@ -177,7 +177,7 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 // laneBytes bounds what waits for one receipt after the other. What goes beyond is read from its records again.
 func (s *Shard) laneBytes() int64 { return s.settings.OfferBytes / int64(s.settings.Partitions) }
 
-// load takes in the links of a further record, but for those that are held back, unless there are as many bytes
+// load takes in the links of a further record, except for those that are held back, unless there are as many bytes
 // already. It reports whether it did.
 func (s *Shard) load(b *outbox, l *lane, p Part) bool {
 	if l.rest == 0 && len(l.parts) > 0 && l.bytes+int64(seen.Bytes(p.Links)) > s.laneBytes() {
@@ -247,7 +247,7 @@ func (s *Shard) refill(p pair, l *lane) error {
 	return nil
 }
 
-// arrives tells whether a record has links that another partition's pages have brought.
+// arrives reports whether a record has links that another partition's pages have brought.
 func arrives(r store.Record) bool {
 	a, ok := r.(*store.Arrived)
 	return ok && a.From != a.Partition
@@ -441,7 +441,7 @@ func (s *Shard) receipt(r Receipt) {
 	s.out.Receipts = append(s.out.Receipts, r)
 }
 
-// received lets go of what was taken in.
+// received drops what was taken in.
 func (s *Shard) received(r Receipt) {
 	if int(r.From) >= len(s.tenures) || !s.owns(r.From) {
 		return

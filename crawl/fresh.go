@@ -357,7 +357,7 @@ func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit
 	return v
 }
 
-// refreshes tells whether a page is kept fresh: it has a copy that may be served, is of a type that the rules
+// refreshes reports whether a page is kept fresh: it has a copy that may be served, is of a type that the rules
 // refresh, and was not set aside.
 func (s *Shard) refreshes(row *store.Page) bool {
 	return row.State == store.StateLive && row.Strikes < MaxStrikes && s.rules.of(row.URL.Site()).Refresh.Has(row.ContentType)

@@ -29,7 +29,7 @@ type moves struct {
 
 func (m *moves) busy() bool { return m.under || len(m.waiting) > 0 }
 
-// canMove tells whether a hand-over can begin or go on.
+// canMove reports whether a hand-over can begin or go on.
 func (s *Shard) canMove() bool {
 	m := &s.moves
 	return !m.under && len(m.waiting) > 0 && s.ready || m.when != nil && m.when()
@@ -105,7 +105,7 @@ func (s *Shard) lies(p weburl.Partition) func(weburl.Site) bool {
 	return func(site weburl.Site) bool { return s.home(site) == p }
 }
 
-// underWay tells whether a turn asks a host of a partition, or is for one of its pages.
+// underWay reports whether a turn asks a host of a partition, or is for one of its pages.
 func (s *Shard) underWay(p weburl.Partition) bool {
 	for _, t := range s.turns {
 		if s.home(t.page.Site) == p || s.home(t.asked.Site) == p {
@@ -291,7 +291,7 @@ func (s *Shard) joinable() (pairs []pair) {
 	return pairs
 }
 
-// allArrived tells whether nothing is on its way between owned partitions.
+// allArrived reports whether nothing is on its way between owned partitions.
 func (s *Shard) allArrived() bool {
 	return !slices.ContainsFunc(s.joinable(), func(p pair) bool {
 		l := s.exchange.out[p.from].lanes[p.to]

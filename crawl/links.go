@@ -89,12 +89,12 @@ func (o *offers) release() {
 	o.decided = append(o.decided, held.decided...)
 }
 
-// undecided tells whether links wait to be decided.
+// undecided reports whether links wait to be decided.
 func (o *offers) undecided() bool {
 	return len(o.waiting) > 0 || len(o.decided) > 0 || o.fresh || o.phase == deciding || o.phase == storing
 }
 
-// idle tells whether nothing is under way.
+// idle reports whether nothing is under way.
 func (o *offers) idle() bool { return !o.undecided() && o.phase == resting && o.rebuilt == nil }
 
 // whenPlaced does something when the test has taken all that waits.

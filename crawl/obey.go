@@ -23,13 +23,13 @@ type obedience struct {
 	walking bool
 }
 
-// busy tells whether pages may yet come of it.
+// busy reports whether pages may yet come of it.
 func (o *obedience) busy() bool { return o.walking || len(o.waiting) > 0 }
 
-// disobeyed tells whether a site has rules under which its pages have not been looked at.
+// disobeyed reports whether a site has rules under which its pages have not been looked at.
 func disobeyed(row store.RobotsState) bool { return row.Kept != 0 && row.Rules != row.Obeyed }
 
-// watched tells whether a site's robots.txt is asked for though no page of it is queued: pages of it have
+// watched reports whether a site's robots.txt is asked for though no page of it is queued: pages of it have
 // been refused for what it says.
 func watched(row store.SiteRow) bool {
 	return slices.ContainsFunc(row.Refused, func(r store.Reason) bool {
@@ -132,13 +132,13 @@ func (s *Shard) obeyed(sites map[weburl.Site]looking) error {
 	})
 }
 
-// RefusedByRobots tells whether a page waits for nothing because of what a robots.txt said.
+// RefusedByRobots reports whether a page waits for nothing because of what a robots.txt said.
 func RefusedByRobots(row store.Page) bool {
 	return row.Queue == store.NoQueue && row.State != store.StatePurged &&
 		(row.Reason == robots.ReasonRobots || row.Reason == robots.ReasonUnreachable)
 }
 
-// served tells whether a page has a copy that is served.
+// served reports whether a page has a copy that is served.
 func served(row store.Page) bool {
 	return row.Versions > 0 && row.State != store.StateWithdrawn && row.State != store.StatePurged
 }

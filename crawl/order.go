@@ -38,7 +38,7 @@ type (
 	// Recrawl makes a page due now, and lifts what set it aside (MaxStrikes).
 	Recrawl struct{ URL weburl.URL }
 
-	// RecrawlSite makes all pages of a site due now, but for those that wait to be fetched for the first time, were
+	// RecrawlSite makes all pages of a site due now, except for those that wait to be fetched for the first time, were
 	// purged, or are of a type of content that the rules do not refresh.
 	RecrawlSite struct{ Site weburl.Site }
 

@@ -433,7 +433,7 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 	return nil
 }
 
-// pingable tells whether a ping's URL is to be asked for, or why it is refused.
+// pingable reports whether a ping's URL is to be asked for, or why it is refused.
 func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused string, wants bool) {
 	if unknown {
 		if reason, ok := s.finder.Bounds().AdmitURL(u, weburl.RelNone); !ok {

@@ -49,7 +49,7 @@ func (s *Shard) owns(p weburl.Partition) bool { return s.tenures[p] != elsewhere
 
 func (s *Shard) serves(p weburl.Partition) bool { return s.tenures[p] == serving }
 
-// alone tells whether the shard is the only one of its crawl.
+// alone reports whether the shard is the only one of its crawl.
 func (s *Shard) alone() bool { return s.settings.Owned == nil }
 
 // owned iterates over the partitions that the shard owns.

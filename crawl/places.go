@@ -84,7 +84,7 @@ func (p *places) count(moves []store.Move) {
 	}
 }
 
-// knows says whether a page was known at the last ranking: no cash comes to it until the next.
+// knows reports whether a page was known at the last ranking: no cash comes to it until the next.
 func (p *places) knows(partition weburl.Partition, fp weburl.Fingerprint) bool {
 	if p == nil {
 		return false
@@ -93,7 +93,7 @@ func (p *places) knows(partition weburl.Partition, fp weburl.Fingerprint) bool {
 	return known
 }
 
-// holds tells whether nothing is handed out before the first ranking is done.
+// holds reports whether nothing is handed out before the first ranking is done.
 func (p *places) holds() bool { return p != nil && p.first }
 
 // Remaining returns how many pages are to leave the queues until the next ranking; ok is false while that is under

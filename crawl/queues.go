@@ -53,7 +53,7 @@ func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind,
 // queues returns the queues as the shard's frontier gets to see them.
 func (s *Shard) queues() queues { return queues{s.rows, s.planned} }
 
-// planned tells whether a due page is one of those that a crawl which neither refreshes nor waits leaves where they
+// planned reports whether a due page is one of those that a crawl which neither refreshes nor waits leaves where they
 // are: an earlier crawl has planned to visit it later. A crawl that waits takes it when its time comes. It could not
 // tell it from a page that was ordered before the clock was set back.
 func (s *Shard) planned(site weburl.Site, e store.Entry) (bool, error) {
@@ -67,7 +67,7 @@ func (s *Shard) planned(site weburl.Site, e store.Entry) (bool, error) {
 	return !s.retries(row), nil
 }
 
-// retries tells whether a page that waits for its time does so because its last visit failed.
+// retries reports whether a page that waits for its time does so because its last visit failed.
 func (s *Shard) retries(row store.Page) bool {
 	return row.Outcome == store.OutcomeMissing || row.FailedInRow > 0 && int(row.FailedInRow) <= s.settings.Retries
 }

@@ -99,7 +99,7 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 	return nil
 }
 
-// Remembers tells whether what is stored of visits is still being read and told, a piece at each Step. Until that is
+// Remembers reports whether what is stored of visits is still being read and told, a piece at each Step. Until that is
 // over nothing is believed of some pages, and no page is picked.
 func (s *Shard) Remembers() bool { return s.fresh != nil && s.fresh.past != nil }
 
@@ -251,7 +251,7 @@ func liesAhead(visits []store.Visit, now int64) []bool {
 	return ahead
 }
 
-// anyWhole tells whether one of the visits, but for those ahead, saw the page whole.
+// anyWhole reports whether one of the visits, except for those ahead, saw the page whole.
 func anyWhole(visits []store.Visit, ahead []bool) bool {
 	for i, v := range visits {
 		if v.Complete && !ahead[i] {

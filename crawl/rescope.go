@@ -25,7 +25,7 @@ type rescoping struct {
 	asked int                // how many times it was begun and is not over
 }
 
-// rescopes tells whether it is not over yet.
+// rescopes reports whether it is not over yet.
 func (s *Shard) rescopes() bool { return s.rescope.asked > 0 }
 
 // beginRescope checks whether the scope is that under which partitions were crawled last, after the hand-overs that

@@ -78,7 +78,7 @@ type SiteRule struct {
 // ContentTypes are media types such as "text/html", "image/*" or "*/*". Without any, every one is among them.
 type ContentTypes []string
 
-// Has says whether the value of a Content-Type field is among them. An answer without one is.
+// Has reports whether the value of a Content-Type field is among them. An answer without one is.
 func (c ContentTypes) Has(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))

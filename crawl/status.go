@@ -106,7 +106,7 @@ func (s *Shard) Counts() Counts {
 	return c
 }
 
-// MayStopClean says whether the stored gates have all that the next run has to know.
+// MayStopClean reports whether the stored gates have all that the next run has to know.
 func (s *Shard) MayStopClean(now time.Time) bool { return !s.lost && s.front.MayStopClean(now) }
 
 // RobotsBytes returns how much memory the rules of robots.txt files take.
@@ -120,7 +120,7 @@ func (s *Shard) Obstacles(site weburl.Site, now time.Time) []frontier.Obstacle {
 // Standing returns the rules of a site's robots.txt.
 func (s *Shard) Standing(site weburl.Site) (robots.Standing, error) { return s.standing(site) }
 
-// Holds tells whether the rules of a site are in memory.
+// Holds reports whether the rules of a site are in memory.
 func (s *Shard) Holds(site weburl.Site) bool {
 	_, ok := s.book.Standing(site)
 	return ok

@@ -52,7 +52,7 @@ func (s *Shard) handOut() error {
 	return nil
 }
 
-// mayHandOut tells whether a turn may be handed out, if there is one.
+// mayHandOut reports whether a turn may be handed out, if there is one.
 func (s *Shard) mayHandOut() bool {
 	if !s.begun || s.ending != "" || s.places.holds() || s.rescopes() {
 		return false
@@ -82,11 +82,11 @@ func (s *Shard) whenStarved() {
 	}
 }
 
-// waits tells whether pages are queued that the shard may still fetch.
+// waits reports whether pages are queued that the shard may still fetch.
 func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 }
 
-// Idle tells whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way to
-// another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
+// Idle reports whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way
+// to another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
 func (s *Shard) Idle() bool {
 	return s.begun && !s.waits() && len(s.turns) == 0 && !s.offers.undecided() && !s.obeys.busy() && len(s.changes) == 0 &&
 		!s.appends.busy() && !s.moves.busy() && !s.rescopes() && s.Unsent() == 0
@@ -176,7 +176,7 @@ func (s *Shard) request(t *turn) Fetch {
 	}
 }
 
-// keepsConnections tells whether connections are worth keeping: not if the next request on one comes
+// keepsConnections reports whether connections are worth keeping: not if the next request on one comes
 // after servers have closed it.
 func (s *Shard) keepsConnections(delay time.Duration) bool {
 	const serversWait = 5 * time.Second
@@ -186,7 +186,7 @@ func (s *Shard) keepsConnections(delay time.Duration) bool {
 // auditEvery is how many visits of a page that has validators go to one that does not use them.
 const auditEvery = 16
 
-// audits tells whether a page is asked for without the validators of its copy: its site's have been found
+// audits reports whether a page is asked for without the validators of its copy: its site's have been found
 // wrong, or it is its turn to be looked at. A site that backs off is not asked for more than it has to send.
 func (s *Shard) audits(page frontier.Page, row *store.Page) (bool, error) {
 	site, err := s.rows.Site(page.Site)
@@ -237,7 +237,7 @@ func (s *Shard) refuse(t *turn, reason string) {
 	})
 }
 
-// resolved says whether a turn's request may go to the address of its host.
+// resolved reports whether a turn's request may go to the address of its host.
 func (s *Shard) resolved(e Resolved) {
 	t := s.turns[e.Turn]
 	free, _ := s.front.Bind(t.asked, e.Address, s.now)

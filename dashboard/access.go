@@ -71,7 +71,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// needsNoToken tells whether a request carries its authority in its address (see confine.go), or is for what every
+// needsNoToken reports whether a request carries its authority in its address (see confine.go), or is for what every
 // visitor may see.
 func needsNoToken(r *http.Request) bool {
 	path := r.URL.RequestURI() // as memento reads it
@@ -186,7 +186,7 @@ func fromHere(r *http.Request) error {
 	return nil
 }
 
-// isLoopback tells whether a Host field names this machine as no name server can.
+// isLoopback reports whether a Host field names this machine as no name server can.
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

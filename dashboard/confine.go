@@ -84,7 +84,7 @@ func (v view) share(h http.Header) {
 	}
 }
 
-// seen tells whether a stored version is asked for by a browser that is to show it.
+// seen reports whether a stored version is asked for by a browser that is to show it.
 func seen(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Dest") {
 	case "document", "iframe", "frame":

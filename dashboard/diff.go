@@ -156,7 +156,7 @@ func align(old, new []string) (all []change) {
 	return all
 }
 
-// paired puts lines that came in the place of lines that went beside these.
+// paired puts lines that came in place of lines that went beside these.
 func paired(all []change) (some []change) {
 	for i := 0; i < len(all); {
 		gone := i

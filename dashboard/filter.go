@@ -58,7 +58,7 @@ func parseFilter(query url.Values) (f Filter, err error) {
 	return f, nil
 }
 
-// Wants says whether a row is wanted.
+// Wants reports whether a row is wanted.
 func (f Filter) Wants(p Page) bool {
 	switch {
 	case f.Site != "" && p.Site != f.Site,

@@ -157,7 +157,7 @@ func nearest(versions []Version, at time.Time) int {
 	return best
 }
 
-// isMemento says whether a request is for a stored version, a TimeGate or a TimeMap.
+// isMemento reports whether a request is for a stored version, a TimeGate or a TimeMap.
 func isMemento(path string) bool {
 	for _, prefix := range []string{replayPrefix, copyPrefix, scriptPrefix, timeGatePrefix, timeMapPrefix} {
 		if strings.HasPrefix(path, prefix) {
@@ -205,7 +205,7 @@ func originOf(r *http.Request) (string, error) {
 	return "http://" + r.Host, nil
 }
 
-// overTLS tells whether a request came over TLS, here or at a proxy.
+// overTLS reports whether a request came over TLS, here or at a proxy.
 func overTLS(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }

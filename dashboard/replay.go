@@ -105,7 +105,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 // maxRewritten bounds a page whose references are rewritten, in bytes.
 const maxRewritten = 16 << 20
 
-// rewrites tells whether the references of what an address shows are to be rewritten.
+// rewrites reports whether the references of what an address shows are to be rewritten.
 func rewrites(kind string, a address) bool {
 	media := extract.MediaType(kind)
 	return a.modifier != asSent && (isHTML(media) || media == "text/css")

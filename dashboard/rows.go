@@ -88,7 +88,7 @@ func isObject(value any) bool {
 	return is
 }
 
-// zero tells whether a value of an object says nothing.
+// zero reports whether a value of an object says nothing.
 func zero(value any) bool {
 	number, is := value.(json.Number)
 	if f, err := number.Float64(); is && err == nil && f == 0 {

@@ -92,7 +92,7 @@ func (a Access) roleOfSession(s session) role {
 	return s.who
 }
 
-// wantsPage tells whether a browser asks for something to show by itself.
+// wantsPage reports whether a browser asks for something to show by itself.
 func wantsPage(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -40,7 +40,7 @@ type callback struct {
 	shows   shows
 }
 
-// isFeed tells whether the crawl holds a feed under that URL.
+// isFeed reports whether the crawl holds a feed under that URL.
 func (c callback) isFeed(w http.ResponseWriter, r *http.Request, topic string) (bool, error) {
 	if _, err := weburl.Parse(topic); err != nil {
 		return false, nil

@@ -115,7 +115,7 @@ func xmlEncoding(head []byte) string {
 	return string(label)
 }
 
-// mentions says whether the lower-case ASCII word occurs in head, in any case.
+// mentions reports whether the lower-case ASCII word occurs in head, in any case.
 func mentions(head []byte, word string) bool {
 	for i := 0; i+len(word) <= len(head); i++ {
 		if head[i]|0x20 == word[0] && strings.EqualFold(string(head[i:i+len(word)]), word) {
@@ -125,7 +125,7 @@ func mentions(head []byte, word string) bool {
 	return false
 }
 
-// plainASCII says whether the body means in the named character set what it means in ASCII.
+// plainASCII reports whether the body means in the named character set what it means in ASCII.
 func plainASCII(name string, body []byte) bool {
 	if strings.HasPrefix(name, "utf-16") || name == "replacement" {
 		return false

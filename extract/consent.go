@@ -10,7 +10,7 @@ import (
 // maxLicenses bounds the licenses that are taken from a header, and from a document.
 const maxLicenses = 4
 
-// readSignals takes what a header says about use, but for X-Robots-Tag.
+// readSignals takes what a header says about use, except for X-Robots-Tag.
 func (page *Page) readSignals(header http.Header, own weburl.URL) {
 	for _, name := range []string{consent.ContentUsage, consent.ContentSignal, consent.TDMReservation, consent.TDMPolicy} {
 		for _, value := range header.Values(name) {

@@ -24,7 +24,7 @@
 //
 // Page.Text is the XXH3-128 of the visible text, and says whether a page has changed. The text is
 // what the document shows with style sheets and scripts off, as UTF-8: all character data, entities
-// decoded, the title included, but for what stands in script, style, iframe, noframes, noembed,
+// decoded, the title included, except for what stands in script, style, iframe, noframes, noembed,
 // noscript and template. Comments and attributes don't count. A run of characters with the Unicode
 // property White_Space is one space; none stands at the beginning or end. Tags part words like a
 // space, except those of phrasing elements, such as b or span, and of elements that show nothing

@@ -97,7 +97,7 @@ func elementOf(name []byte) element {
 	return block
 }
 
-// parts says whether the element's tags end a word: "fresh<b>et</b>" is one, "fresh<br>et" two.
+// parts reports whether the element's tags end a word: "fresh<b>et</b>" is one, "fresh<br>et" two.
 // What shows nothing where it stands parts nothing either. The list belongs to TextVersion.
 func (e element) parts() bool {
 	switch e {
@@ -155,7 +155,7 @@ func (a *attributes) field(key []byte) *[]byte {
 	return nil
 }
 
-// carries says whether attributes of the element's tags matter in HTML.
+// carries reports whether attributes of the element's tags matter in HTML.
 func (e element) carries() bool {
 	switch e {
 	case anchor, area, base, link, meta, frame, iframe, embed, image, source, video, object, background, script:

@@ -54,7 +54,7 @@ func (n *nest) leave() {
 	}
 }
 
-// foreign says whether what comes next belongs to svg or math.
+// foreign reports whether what comes next belongs to svg or math.
 func (n *nest) foreign() bool {
 	if len(n.open) == 0 {
 		return false
@@ -66,7 +66,7 @@ func (n *nest) foreign() bool {
 	return false
 }
 
-// hidden says whether text that comes next is not shown.
+// hidden reports whether text that comes next is not shown.
 func (n *nest) hidden() bool {
 	if len(n.open) == 0 {
 		return false
@@ -142,7 +142,7 @@ func (r *reader) attribute(names ...string) []byte {
 	return nil
 }
 
-// breaksOut says whether the start tag is one of those that cannot stand in svg or math: they end it.
+// breaksOut reports whether the start tag is one of those that cannot stand in svg or math: they end it.
 func (r *reader) breaksOut(name []byte) bool {
 	if r.xhtml {
 		return false
@@ -155,7 +155,7 @@ func (r *reader) breaksOut(name []byte) bool {
 	}
 }
 
-// endsForeign says whether the end tag ends svg or math. An element around it may be what it closes:
+// endsForeign reports whether the end tag ends svg or math. An element around it may be what it closes:
 // then that is so. Whether there is one is not known.
 func (r *reader) endsForeign(name []byte) bool {
 	if r.xhtml {

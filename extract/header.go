@@ -37,7 +37,7 @@ func (s *linkSet) addHeader(values []string, page weburl.URL) (canonical weburl.
 	return canonical
 }
 
-// samePage says whether the anchor parameter of a link means the page itself.
+// samePage reports whether the anchor parameter of a link means the page itself.
 func samePage(page weburl.URL, anchor string) bool {
 	u, err := page.Parse(anchor)
 	return err == nil && u == page

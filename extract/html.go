@@ -365,7 +365,7 @@ func (r *reader) refer(ref []byte, rel weburl.Rel, noFollow bool) {
 	r.waiting = append(r.waiting, reference{start, len(r.written), rel, noFollow})
 }
 
-// otherScheme says whether the reference begins with a scheme that is clearly neither http nor
+// otherScheme reports whether the reference begins with a scheme that is clearly neither http nor
 // https. It is a sieve before the parser, which judges.
 func otherScheme(ref []byte) bool {
 	for i, c := range ref {

@@ -36,7 +36,7 @@ type Link struct {
 // Page is what a body and its header tell the crawler.
 type Page struct {
 	Kind Kind
-	// in order of appearance, the header's first; no URL twice, never the page's own, but for Options.Repeats
+	// in order of appearance, the header's first; no URL twice, never the page's own, except for Options.Repeats
 	Links        []Link
 	LinksDropped int        // references beyond Options.MaxLinks
 	Canonical    weburl.URL // rel=canonical, zero if none
@@ -116,7 +116,7 @@ func NewParser(opt Options) *Parser {
 // Extract reads a body as what its header and its first bytes say it is. The body is the page's
 // content, transfer and content encodings undone; own is the URL that answered; the header may be
 // nil. Nothing in a body or header makes it fail: what cannot be read is left out. It takes time and
-// memory linear in the body's length but for the URLs, which are bounded, and keeps no reference to
+// memory linear in the body's length except for the URLs, which are bounded, and keeps no reference to
 // the body.
 func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	contentType := header.Get("Content-Type")

@@ -46,7 +46,7 @@ func linkRel(rel, kind string) (weburl.Rel, bool) {
 
 func isHTMLSpace(r rune) bool { return r < 0x80 && strings.IndexByte(htmlSpace, byte(r)) >= 0 }
 
-// hasToken says whether the lower-case word is among those of a list parted by white space.
+// hasToken reports whether the lower-case word is among those of a list parted by white space.
 func hasToken(list []byte, word string) bool {
 	if len(list) < len(word) {
 		return false

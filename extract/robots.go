@@ -45,7 +45,7 @@ func (page *Page) obeyHeader(values []string, agent string) {
 	}
 }
 
-// isDirective says whether the name is of a directive that takes a value behind a colon.
+// isDirective reports whether the name is of a directive that takes a value behind a colon.
 func isDirective(name string) bool {
 	name = strings.ToLower(name)
 	return name == "unavailable_after" || strings.HasPrefix(name, "max-")

@@ -67,7 +67,7 @@ func newEntryRoom(opt *Options) (r entryRoom) {
 	return r
 }
 
-// take tells whether there is room for an entry with that URL.
+// take reports whether there is room for an entry with that URL.
 func (r *entryRoom) take(u weburl.URL) bool {
 	r.full = r.full || !r.links.charge(len(u.String()))
 	return !r.full
@@ -151,13 +151,13 @@ func (r *sitemapReader) add(loc string) {
 	r.sitemap.Entries = append(r.sitemap.Entries, r.entry)
 }
 
-// isAbsolute says whether the text begins as an absolute http or https URL.
+// isAbsolute reports whether the text begins as an absolute http or https URL.
 func isAbsolute(text []byte) bool {
 	scheme, _, found := bytes.Cut(text[:min(len(text), len("https://"))], []byte("://"))
 	return found && (equalFold(scheme, "http") || equalFold(scheme, "https"))
 }
 
-// isGzip says whether the body begins as a gzip stream.
+// isGzip reports whether the body begins as a gzip stream.
 func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1f\x8b\x08")) }
 
 // unpack returns a gzipped body's content, or the body as it is if it isn't one. It reads at most

@@ -37,7 +37,7 @@ func KindOf(contentType string, body []byte) Kind {
 	return KindOther
 }
 
-// IsFeed says whether KindOf finds a feed.
+// IsFeed reports whether KindOf finds a feed.
 func IsFeed(contentType string, body []byte) bool { return KindOf(contentType, body) == KindFeed }
 
 // kindOfMarkup returns the kind that the root element tells, or the one given.

@@ -6,7 +6,7 @@ import "strings"
 // whatever its title says.
 const maxErrorText = 4 << 10
 
-// softError says whether a page's title, or a part of it between separators, is one that error
+// softError reports whether a page's title, or a part of it between separators, is one that error
 // pages have, and its text is short enough for one. In doubt it says false: a page taken for an error
 // would look unchanged forever, an error taken for a page is one version too many.
 func softError(title string, textLength int64) bool {
@@ -21,10 +21,10 @@ func softError(title string, textLength int64) bool {
 	return false
 }
 
-// isTitleSeparator says whether titles use the character between the page's name and the site's.
+// isTitleSeparator reports whether titles use the character between the page's name and the site's.
 func isTitleSeparator(r rune) bool { return strings.ContainsRune("|-–—:·•»«<>/()", r) }
 
-// isErrorPhrase says whether the whole of a lower-case phrase is the title of an error page.
+// isErrorPhrase reports whether the whole of a lower-case phrase is the title of an error page.
 func isErrorPhrase(phrase string) bool {
 	switch phrase {
 	case "404", "error 404", "404 error", "http 404", "404 not found", "error 404 not found",

@@ -163,7 +163,7 @@ func (t *tokenizer) startTag() tokenKind {
 	return startTag
 }
 
-// selfClosing says whether the current tag ends in a slash that is no part of a value.
+// selfClosing reports whether the current tag ends in a slash that is no part of a value.
 func (t *tokenizer) selfClosing() bool {
 	if t.raw[len(t.raw)-2] != '/' {
 		return false
@@ -310,7 +310,7 @@ func (t *tokenizer) scriptEnd() int {
 	return len(t.document)
 }
 
-// tagAt says whether at an offset there is what opens a tag, then the name and what ends a name.
+// tagAt reports whether at an offset there is what opens a tag, then the name and what ends a name.
 func (t *tokenizer) tagAt(at int, opens, name string) bool {
 	rest := t.document[at:]
 	n := len(opens) + len(name)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	stall       = 30 * time.Second // that a write may take; then the client is let go
+	stall       = 30 * time.Second // that a write may take; then the client is dropped
 	writeAtOnce = 64 << 10         // bytes that are written under one time limit
 )
 
-// A Writer writes an answer to a client. A client that takes nothing for 30 s is let go: then Write returns an error.
+// A Writer writes an answer to a client. A client that takes nothing for 30 s is dropped: then Write returns an error.
 // Not for concurrent use.
 type Writer struct {
 	w       http.ResponseWriter

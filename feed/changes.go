@@ -48,7 +48,7 @@ const (
 // Events if the request accepts text/event-stream. The stream goes on, with a heartbeat every 15 s, until
 // the client or the server ends it; with follow=false it ends at the present, with a heartbeat that has
 // the cursor. A cursor that lies too far back gets the code 410. Each client reads the log at its own
-// pace, and holds 256 lines in memory at most; one that takes nothing for 30 s is let go, and goes on from
+// pace, and holds 256 lines in memory at most; one that takes nothing for 30 s is dropped, and goes on from
 // its cursor when it comes back.
 type Changes struct {
 	Store *store.Store

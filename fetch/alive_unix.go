@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// alive tells whether an idle TCP connection can take a request: the server has neither closed it nor,
+// alive reports whether an idle TCP connection can take a request: the server has neither closed it nor,
 // unless TLS may have something to say on its own, sent a byte. A connection that cannot be looked
 // into counts as alive.
 func alive(conn net.Conn, chatty bool) bool {

@@ -137,7 +137,7 @@ func (x *exchange) ended(err error) Outcome {
 	return Disconnected
 }
 
-// hungUp tells whether the other side closed or reset the connection.
+// hungUp reports whether the other side closed or reset the connection.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)

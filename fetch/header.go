@@ -84,7 +84,7 @@ func parseStatus(line string) (head, error) {
 	return head{status: status, minor: int(minor[0] - '0')}, nil
 }
 
-// persistent tells whether the server leaves the connection open after this response (RFC 9112 section
+// persistent reports whether the server leaves the connection open after this response (RFC 9112 section
 // 9.3).
 func (h *head) persistent() bool {
 	connection := h.header["Connection"]

@@ -15,7 +15,7 @@ type field struct{ name, value string }
 // hidden is what stands for a secret in the request that is kept.
 const hidden = "[hidden]"
 
-// isSecret tells whether a field's value is a credential.
+// isSecret reports whether a field's value is a credential.
 func isSecret(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization", "Cookie":
@@ -24,7 +24,7 @@ func isSecret(name string) bool {
 	return false
 }
 
-// requestBytes returns the request as it goes to the connection, and as it is kept: the same, but for
+// requestBytes returns the request as it goes to the connection, and as it is kept: the same, except for
 // the values of secret fields. Its fields are in a fixed order: Host, the Fetcher's own, then
 // req.Header's by name, Connection last.
 func (f *Fetcher) requestBytes(req *Request) (sent, kept []byte) {
@@ -73,7 +73,7 @@ func (f *Fetcher) appendRequest(out []byte, req *Request, hide bool) []byte {
 	return append(out, "\r\n"...)
 }
 
-// settable tells whether a caller may set a field.
+// settable reports whether a caller may set a field.
 func settable(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Host", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Te", "Trailer",

@@ -176,7 +176,7 @@ func (n *names) entry(host string) (entry *name, mine bool) {
 // since returns the machine time that has passed since a clock's time.
 func since(c *clock.Clock, t time.Time) time.Duration { return c.Machine(c.Now().Sub(t)) }
 
-// stale tells whether an entry is answered and too old.
+// stale reports whether an entry is answered and too old.
 func (n *names) stale(entry *name) bool {
 	select {
 	case <-entry.ready:

@@ -114,7 +114,7 @@ func (r *Result) Drop() {
 	}
 }
 
-// Unheard tells whether the request went over a reused connection that the server closed before any byte
+// Unheard reports whether the request went over a reused connection that the server closed before any byte
 // of an answer: most likely it never got the request, and a second one over a new connection fares better.
 func (r *Result) Unheard() bool {
 	return r.Reused && r.Outcome == Disconnected && r.Phase == PhaseRequest

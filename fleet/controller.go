@@ -88,7 +88,7 @@ func NewController(c Control, now float64) (*Controller, error) {
 	return &Controller{Control: c, allowed: allowed, margin: 1, at: now, moved: math.Inf(-1), loaded: now, left: math.NaN()}, nil
 }
 
-// Open tells whether one more fetch may begin.
+// Open reports whether one more fetch may begin.
 func (c *Controller) Open() bool {
 	if c.active < c.Allowed() {
 		return true
@@ -291,7 +291,7 @@ const (
 	mostMargin   = 4 // times the plan's balance
 )
 
-// apart tells whether two positive numbers differ by more than a factor.
+// apart reports whether two positive numbers differ by more than a factor.
 func apart(a, b, factor float64) bool { return a > b*factor || b > a*factor }
 
 // model returns the model of the rates measured; it is not valid before they are.

@@ -9,7 +9,7 @@ import "slices"
 // what follows depends on nothing else. So a policy is one bit a landing, where the paper's, over
 // (q, r, s), has one a state and event.
 //
-// Nothing is ever in (0,0): who lands there must turn a fetcher on. It is numbered all the same, as a
+// Nothing is ever in (0,0): a policy that lands there must turn a fetcher on. It is numbered all the same, as a
 // state that is left for (0,1).
 type process struct {
 	lambda, gamma float64 // λ/μ, γ/μ

@@ -42,7 +42,7 @@ const (
 )
 
 // Dynamic returns the optimal policy for n available fetchers, or for any number if n is 0, by policy
-// iteration. The answer is exact but for rounding; Gap proves it. A round takes time proportional to
+// iteration. The answer is exact except for rounding; Gap proves it. A round takes time proportional to
 // K·N·min(K,N)², and there are some 4 to 8.
 //
 // It fails if the model is invalid, if n is negative or above a million, or, with ErrTooLarge, if the
@@ -51,8 +51,8 @@ func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)
 }
 
-// dynamic solves for n fetchers, but for no more than are of use. Again are available than the
-// policy ever turns on, in any state, further ones change nothing.
+// dynamic solves for n fetchers, or for as many as are of use. If more are available than the policy ever turns on, in
+// any state, further ones change nothing.
 func (m Model) dynamic(n int, solve func(p process, fixed int) (solution, error)) (Dynamic, error) {
 	fixed, err := m.Best(Exponential())
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *sums) add(t *sums, keep float64) {
 	}
 }
 
-// unlike tells whether the rates of the two are so far apart, with so many events in both, that it is
+// unlike reports whether the rates of the two are so far apart, with so many events in both, that it is
 // no accident: something has changed, and the older counts say nothing of now.
 func (s *sums) unlike(t *sums) bool {
 	const (

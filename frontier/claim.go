@@ -27,7 +27,7 @@ func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Tim
 	return p, time.Time{}, true
 }
 
-// Meet takes in that a site is asked while a page of another site of its host is handed out, as for a robots.txt to
+// Meet notes that a site is asked while a page of another site of its host is handed out, as for a robots.txt to
 // which the other's redirected: the host is as slow as the site's manners ask for. If the site may not be asked at
 // now, ok is false and free is when it is worth asking again. O(sites of the host).
 func (f *Frontier) Meet(name weburl.Site, now time.Time) (free time.Time, ok bool) {
@@ -38,8 +38,8 @@ func (f *Frontier) Meet(name weburl.Site, now time.Time) (free time.Time, ok boo
 // pausedFor is how long is waited for a site that an operator has paused, until it is looked at again.
 const pausedFor = time.Minute
 
-// lets tells whether an operator lets the site be asked at now if its host is open from opens on, and when it is worth
-// asking again if not.
+// lets reports whether an operator lets the site be asked at now if its host is open from opens on, and when it is
+// worth asking again if not.
 func (s *site) lets(opens, now instant) (free time.Time, ok bool) {
 	switch opens = s.admits(opens); {
 	case opens == never:
@@ -51,7 +51,7 @@ func (s *site) lets(opens, now instant) (free time.Time, ok bool) {
 }
 
 // Unbind tells that the host of a page that is handed out is not asked itself, but another in its place, which may have
-// the same address: that is free again. The page is given back as ever. O(log hosts + hosts waiting for the address).
+// the same address: that is free again. The page is given back as usual. O(log hosts + hosts waiting for the address).
 func (f *Frontier) Unbind(p Page, now time.Time) {
 	t := f.tick(now)
 	f.release(f.inFlight(p, "Unbind").host, t)

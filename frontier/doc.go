@@ -9,7 +9,7 @@
 // Next picks the page to fetch at now. Sites that may be asked compete by the priority that the
 // ordering gives them; those that may not, because their host was asked too short a time ago, backs
 // off, or is being asked right now, stand aside, in a heap by time, and hold nobody up. Due pages go
-// before new ones, but for a share of the choices that discovery is owed.
+// before new ones, except for a share of the choices that discovery is owed.
 //
 // A page's way:
 //

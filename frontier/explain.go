@@ -206,7 +206,7 @@ func (h *host) asked() *host {
 	return nil
 }
 
-// queued says whether the site has new and due pages.
+// queued reports whether the site has new and due pages.
 func (s *site) queued() (fresh, due bool) {
 	_, fresh = s.fresh.top()
 	_, due = s.due.top()

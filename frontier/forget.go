@@ -71,7 +71,7 @@ func (f *Frontier) Forget(which func(weburl.Site) bool, now time.Time) []HostGat
 	return gates
 }
 
-// drop lets go of a host that has no sites.
+// drop removes a host that has no sites.
 func (f *Frontier) drop(h *host) {
 	for i := range f.heaps {
 		f.heaps[i].set(h, false)

@@ -69,7 +69,7 @@ func (f *Frontier) tick(now time.Time) instant {
 	return f.latest
 }
 
-// Known says whether the frontier holds the site. It forgets a site that has no pages once there is
+// Known reports whether the frontier holds the site. It forgets a site that has no pages once there is
 // nothing to remember of it; so what the store knows of a site that is not held is to be given to
 // Restore before the site's next Discovered or Planned.
 func (f *Frontier) Known(site weburl.Site) bool { return f.sites[site] != nil }

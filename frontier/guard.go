@@ -64,7 +64,7 @@ func DefaultGuard() Guard {
 	return Guard{URLLength: 2048, PagesPerSite: 25_000, Redirects: 5, Segments: 32, Parameters: 32, Traps: true}
 }
 
-// AdmitWay says whether the way to a link is short enough, in links from a seed and redirects in a
+// AdmitWay reports whether the way to a link is short enough, in links from a seed and redirects in a
 // row, and if not, why. Another way may be shorter: a link that is refused here must not become known
 // to the seen test, or whoever leads a long chain of redirects to a page keeps it out of the crawl.
 func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
@@ -77,7 +77,7 @@ func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
 	return Admitted, true
 }
 
-// Admit says whether a newly discovered link may be crawled, and if not, why. pages is how many pages
+// Admit reports whether a newly discovered link may be crawled, and if not, why. pages is how many pages
 // of the link's site are known already; of now only the year counts. O(length of the URL), plus
 // O(segments²) where Traps is set.
 func (g Guard) Admit(l weburl.Link, pages int, now time.Time) (reason Reason, ok bool) {

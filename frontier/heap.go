@@ -66,7 +66,7 @@ func (q *heap) up(i int) {
 	}
 }
 
-// down says whether the host at i moved.
+// down reports whether the host at i moved.
 func (q *heap) down(i int) bool {
 	start := i
 	for {

@@ -73,7 +73,7 @@ func (h *host) opens() instant {
 	return t
 }
 
-// continuable says whether the host's open connection may be used at now.
+// continuable reports whether the host's open connection may be used at now.
 func (h *host) continuable(now instant) bool {
 	a := h.address
 	return h.open != nil && h.flight == nil && now <= h.end.after(idleConnection) && h.blocked <= now &&
@@ -147,7 +147,7 @@ func (f *Frontier) sweep(now instant) {
 
 const minSweep = 1024
 
-// forgettable says whether a host would come back the same if it were forgotten.
+// forgettable reports whether a host would come back the same if it were forgotten.
 func (h *host) forgettable(now instant) bool {
 	remember := max(h.next, h.blocked)
 	if h.failures > 0 {

@@ -143,7 +143,7 @@ func (h Hours) Next(now time.Time) time.Time {
 	return next
 }
 
-// IsZero says whether the hours are the whole day.
+// IsZero reports whether the hours are the whole day.
 func (h Hours) IsZero() bool { return len(h.spans) == 0 }
 
 // String returns the hours as ParseHours reads them, empty for the whole day.

@@ -144,7 +144,7 @@ func (f *Frontier) topOpen(slot int, now instant) *host {
 	}
 }
 
-// mayGo says whether the page by which the host stands in a heap of open hosts may still go.
+// mayGo reports whether the page by which the host stands in a heap of open hosts may still go.
 func (h *host) mayGo(slot int, now instant) bool {
 	s := h.fresh
 	if slot == dueHeap {

@@ -128,7 +128,7 @@ func (p Pattern) String() string {
 	return p.text
 }
 
-// Match says whether u is one of the URLs. O(length of the URL).
+// Match reports whether u is one of the URLs. O(length of the URL).
 func (p Pattern) Match(u weburl.URL) bool {
 	u = u.Plain()
 	switch p.kind {
@@ -142,10 +142,10 @@ func (p Pattern) Match(u weburl.URL) bool {
 	return p.MatchSite(u.Site())
 }
 
-// NamesSites says whether the pattern takes in all of a site or nothing of it.
+// NamesSites reports whether the pattern takes in all of a site or nothing of it.
 func (p Pattern) NamesSites() bool { return p.kind <= matchSite }
 
-// MatchSite says whether the pattern takes in all of a site.
+// MatchSite reports whether the pattern takes in all of a site.
 func (p Pattern) MatchSite(site weburl.Site) bool {
 	switch p.kind {
 	case matchAll:
@@ -193,7 +193,7 @@ func NewPatterns(list []Pattern) Patterns {
 	return p
 }
 
-// MatchSome says whether one of the patterns takes in a page of the site, as far as it names sites: an expression
+// MatchSome reports whether one of the patterns takes in a page of the site, as far as it names sites: an expression
 // does not. O(SURTs).
 func (p Patterns) MatchSome(site weburl.Site) bool {
 	site = site.Plain()
@@ -226,7 +226,7 @@ func (p Patterns) Digest() uint64 { return p.digest }
 // Len returns the number of patterns.
 func (p Patterns) Len() int { return p.n }
 
-// Match says whether one of the patterns takes in u.
+// Match reports whether one of the patterns takes in u.
 func (p Patterns) Match(u weburl.URL) bool {
 	if p.n == 0 {
 		return false

@@ -25,7 +25,7 @@ type Key struct {
 	Arrival uint64 // order of discovery; at least 1
 }
 
-// Less says whether k comes before other.
+// Less reports whether k comes before other.
 func (k Key) Less(other Key) bool {
 	return k.Order < other.Order || k.Order == other.Order && k.Arrival < other.Arrival
 }

@@ -20,7 +20,7 @@ type Ranked interface {
 	// RankOrder returns the Order of a waiting page's key: place is how many pages that wait are ranked
 	// higher.
 	RankOrder(rank float64, place, size int) uint64
-	// Holds says whether a page with that Order waits for the next ranking, whatever else may go.
+	// Holds reports whether a page with that Order waits for the next ranking, whatever else may go.
 	Holds(order uint64) bool
 }
 
@@ -121,7 +121,7 @@ func (Batch) RankOrder(rank float64, place, size int) uint64 {
 	return weburl.CashOrder(rank)
 }
 
-// Holds says whether the page is of no batch yet.
+// Holds reports whether the page is of no batch yet.
 func (Batch) Holds(order uint64) bool { return order >= held }
 
 // Partial takes the page with the highest rank, in the site and among sites. A page that became known

@@ -35,7 +35,8 @@ func ParseRequisites(name string) (Requisites, error) {
 // String returns the name.
 func (q Requisites) String() string { return requisitesNames[q] }
 
-// AdmitRequisite says whether u belongs to the crawl as a requisite, and if not, why. What a pattern refuses does not.
+// AdmitRequisite reports whether u belongs to the crawl as a requisite, and if not, why. What a pattern refuses does
+// not.
 func (r *Rules) AdmitRequisite(q Requisites, scope Scope, u weburl.URL) (reason Reason, ok bool) {
 	if reason, refused := r.Refuse(u); refused {
 		return reason, false

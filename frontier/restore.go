@@ -89,7 +89,7 @@ func (f *Frontier) holdOff(h *host, t instant) {
 	}
 }
 
-// MayStopClean says whether a stop at now leaves in the stored gates all that the next run has to
+// MayStopClean reports whether a stop at now leaves in the stored gates all that the next run has to
 // know: not while a wait that AfterUncleanStop imposed, or an Unheard request, and that is stored nowhere,
 // is not over. A stop before that has to be taken for an unclean one.
 func (f *Frontier) MayStopClean(now time.Time) bool { return f.tick(now) >= f.unsure }

@@ -16,9 +16,9 @@ type Scope interface {
 	AddSeed(u weburl.URL)
 	// AddSite widens the scope by a site that had a seed in an earlier run.
 	AddSite(site weburl.Site)
-	// Admit says whether u belongs to the crawl, and if not, why.
+	// Admit reports whether u belongs to the crawl, and if not, why.
 	Admit(u weburl.URL) (reason Reason, ok bool)
-	// HasSite says whether pages of a site belong to the crawl.
+	// HasSite reports whether pages of a site belong to the crawl.
 	HasSite(site weburl.Site) bool
 	// Digest returns a number that tells scopes apart by what AddSite has made of them: see Engine.rescope in crawl.
 	Digest() uint64
@@ -121,7 +121,7 @@ type Rules struct {
 	Include, Exclude, OptOut Patterns
 }
 
-// Refuse says whether the rules keep u out of the crawl, and why.
+// Refuse reports whether the rules keep u out of the crawl, and why.
 func (r *Rules) Refuse(u weburl.URL) (reason Reason, refused bool) {
 	switch {
 	case r.OptOut.Match(u):
@@ -132,7 +132,7 @@ func (r *Rules) Refuse(u weburl.URL) (reason Reason, refused bool) {
 	return Admitted, false
 }
 
-// Admit says whether u belongs to the crawl by the rules and, where they say nothing of it, the scope.
+// Admit reports whether u belongs to the crawl by the rules and, where they say nothing of it, the scope.
 func (r *Rules) Admit(scope Scope, u weburl.URL) (reason Reason, ok bool) {
 	if reason, refused := r.Refuse(u); refused {
 		return reason, false

@@ -111,7 +111,7 @@ func (s *site) dueKey() Key {
 	return k
 }
 
-// isEmpty says whether no page of the site waits or is handed out.
+// isEmpty reports whether no page of the site waits or is handed out.
 func (s *site) isEmpty() bool {
 	return s.fresh.length() == 0 && s.due.length() == 0 && len(s.taken) == 0
 }

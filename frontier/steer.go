@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// Reload puts other options in force, but for the ordering, by which the queues are sorted already. A
+// Reload puts other options in force, except for the ordering, by which the queues are sorted already. A
 // longer delay counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts).
 // The error is that of Options.Validate, and nothing has changed then.
 func (f *Frontier) Reload(o Options, now time.Time) error {

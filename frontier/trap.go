@@ -13,7 +13,7 @@ const (
 	maxBlocks = 2 // the same two or more directories, one after the other
 )
 
-// repeats says whether a path winds around in a circle: one name for more than maxSame of its
+// repeats reports whether a path winds around in a circle: one name for more than maxSame of its
 // directories, or a run of two or more directories that stands there more than maxBlocks times in a
 // row. The last segment, the page's own name, does not count, and names of digits alone only as part
 // of a run with others: identifiers and dates repeat by chance.
@@ -42,7 +42,7 @@ func count(names []string, name string) (n int) {
 	return n
 }
 
-// hasRun says whether a block of that many names, not all of them numbers, stands more than maxBlocks
+// hasRun reports whether a block of that many names, not all of them numbers, stands more than maxBlocks
 // times in a row. That is so where more than maxBlocks-1 times length names in a row equal the name
 // length before them.
 func hasRun(names []string, length int) bool {
@@ -70,7 +70,7 @@ const (
 	futureYears = 2    // that a calendar is filled in advance
 )
 
-// isEndlessCalendar says whether a URL names a date, as calendars do, in a year that is far off.
+// isEndlessCalendar reports whether a URL names a date, as calendars do, in a year that is far off.
 // Dates are: a path that ends in year/month/day ("2031/05/17") or in year/month after a word for
 // calendars; a path segment or query value that is year-month or year-month-day ("2031-05"); a query
 // parameter for the year beside one for the month. A date followed by the name of an article is not
@@ -149,7 +149,7 @@ func year(text string) int {
 	return y
 }
 
-// inRange says whether text is that many digits (0: one or two) and a number from low to high.
+// inRange reports whether text is that many digits (0: one or two) and a number from low to high.
 func inRange(text string, digits, low, high int) bool {
 	if digits == 0 && len(text) > 2 || digits > 0 && len(text) != digits || !isNumber(text) {
 		return false

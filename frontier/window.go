@@ -99,7 +99,7 @@ func (w *window) rewind() {
 	w.entries, w.cursor, w.head, w.more = nil, Key{}, Key{}, true
 }
 
-// extends says whether the queue may have entries beyond those in memory: unread, or told of before they are read.
+// extends reports whether the queue may have entries beyond those in memory: unread, or told of before they are read.
 func (w *window) extends() bool { return w.more || w.count > len(w.entries) }
 
 // pop removes the first entry in memory; there must be one.

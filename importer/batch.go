@@ -62,7 +62,7 @@ func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	b.pages[u] = struct{}{}
 }
 
-// Flush makes durable what has been taken in. It is to be called at the end, and what was taken in since the last Flush
+// Flush makes durable what has been taken in. Call it at the end, and what was taken in since the last Flush
 // is lost if it is not.
 func (i *Importer) Flush() error {
 	b := i.batch

@@ -91,7 +91,7 @@ func Open(o Options) (*Index, error) {
 	return &Index{o: o, bleve: made}, nil
 }
 
-// none tells whether an error of Bleve says that there is no index.
+// none reports whether an error of Bleve says that there is no index.
 func none(err error) bool {
 	return errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing)
 }
@@ -133,7 +133,7 @@ func empty(dir string) (bleve.Index, error) {
 	return made, nil
 }
 
-// renew puts an empty index in the place of this one.
+// renew puts an empty index in place of this one.
 func (x *Index) renew() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -148,7 +148,7 @@ func (x *Index) renew() error {
 	return nil
 }
 
-// gone tells whether the folder of the index was deleted.
+// gone reports whether the folder of the index was deleted.
 func (x *Index) gone() bool {
 	_, err := os.Stat(x.o.Dir)
 	return errors.Is(err, fs.ErrNotExist)
@@ -320,7 +320,7 @@ func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*
 	return &entry{said.Title, cut(said.Text, longestText), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
 }
 
-// wanted tells whether a page may be found.
+// wanted reports whether a page may be found.
 func wanted(row *store.Page) bool {
 	return row.State == store.StateLive && row.Versions > 0 && !row.NoIndex
 }

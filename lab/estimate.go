@@ -32,7 +32,7 @@ func Estimate(samples []float64, confidence float64) Interval {
 	return Interval{mean, t * deviation / math.Sqrt(n)}
 }
 
-// Holds says whether the interval holds x.
+// Holds reports whether the interval holds x.
 func (i Interval) Holds(x float64) bool { return math.Abs(x-i.Mean) <= i.Half }
 
 // String returns "mean ± half".

@@ -137,7 +137,7 @@ func (a *Account) Used() int64 {
 	return a.used
 }
 
-// Contended tells whether somebody waits for room.
+// Contended reports whether somebody waits for room.
 func (a *Account) Contended() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

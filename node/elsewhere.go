@@ -83,7 +83,7 @@ func (n *Node) Vitals() share.Vitals {
 	}
 }
 
-// Has tells whether the node has a partition.
+// Has reports whether the node has a partition.
 func (n *Node) Has(p weburl.Partition) bool { return n.has(p) }
 
 // Follow applies what others have appended to the log of a partition that the node does not have.
@@ -109,7 +109,7 @@ func (n *Node) CheckSnapshot(r io.Reader) (p weburl.Partition, cluster string, a
 	return transfer.CheckPartition(r, n.store.Partitions())
 }
 
-// Load takes in what Snapshot has written, in the place of all that is here of a partition that the node does not have.
+// Load takes in what Snapshot has written, in place of all that is here of a partition that the node does not have.
 // After an error that is there, or nothing.
 func (n *Node) Load(p weburl.Partition, r io.Reader) error {
 	if _, err := transfer.ReplacePartition(n.store, r); err != nil {
@@ -184,7 +184,7 @@ func (n *Node) Give(ctx context.Context, p weburl.Partition) error {
 	return nil
 }
 
-// hasPage tells whether a shard of the node owns the partition of a URL.
+// hasPage reports whether a shard of the node owns the partition of a URL.
 func (n *Node) hasPage(raw string) bool {
 	u, err := weburl.Parse(raw)
 	return err == nil && n.has(n.store.Home(u.Site()))

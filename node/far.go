@@ -114,7 +114,7 @@ func (n *Node) orderOwner(ctx context.Context, p weburl.Partition, o crawl.Order
 	return n.opt.Cluster.Ask(ctx, p, o)
 }
 
-// isElsewhere tells whether nothing was done: who was asked does not have the partition.
+// isElsewhere reports whether nothing was done: who was asked does not have the partition.
 func isElsewhere(r crawl.Reply, err error) bool {
 	if errors.Is(err, crawl.ErrElsewhere) {
 		return true

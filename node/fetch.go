@@ -101,7 +101,7 @@ func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	return request
 }
 
-// backsOff tells whether an answer asks for more distance: an overloaded server, or no answer. A host without an
+// backsOff reports whether an answer asks for more distance: an overloaded server, or no answer. A host without an
 // address is asked for less often too: else it would keep its share of the budget from the others.
 func backsOff(r *fetch.Result) bool {
 	switch r.Outcome {

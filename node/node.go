@@ -315,7 +315,7 @@ func (n *Node) fail(err error) {
 	})
 }
 
-// broken tells whether nothing more may be written.
+// broken reports whether nothing more may be written.
 func (n *Node) broken() bool {
 	select {
 	case <-n.failed:

@@ -154,7 +154,7 @@ func (w *worker) learn(v *visit) *store.Fetched {
 	return record
 }
 
-// describe copies what extraction found, but for the links, into the record.
+// describe copies what extraction found, except for the links, into the record.
 func describe(record *store.Fetched, page extract.Page) {
 	record.NoIndex, record.NoArchive, record.NoFollow = page.NoIndex, page.NoArchive, page.NoFollow
 	record.SoftError, record.Charset = page.SoftError, page.Charset

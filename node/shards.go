@@ -19,7 +19,7 @@ import (
 // shard has which partition is said again at each start; a shard fills its set from the page table where that does not
 // know a partition.
 
-// several tells whether there is more than one shard, here or elsewhere.
+// several reports whether there is more than one shard, here or elsewhere.
 func (n *Node) several() bool { return n.opt.several() }
 
 func (o *Options) several() bool { return o.Shards > 1 || o.Cluster != nil }
@@ -124,7 +124,7 @@ func (n *Node) join() error {
 	return nil
 }
 
-// ends tells whether the crawl ends when nothing is left to discover.
+// ends reports whether the crawl ends when nothing is left to discover.
 func (n *Node) ends() bool { return !n.opt.Wait && n.opt.Refresh == nil }
 
 // tell tells all shards of something that has happened.
@@ -163,7 +163,7 @@ func (n *Node) ownerOf(p weburl.Partition) *loop {
 	return n.loops[n.owners[p].Load()]
 }
 
-// has tells whether a shard of the node owns a partition.
+// has reports whether a shard of the node owns a partition.
 func (n *Node) has(p weburl.Partition) bool {
 	return int(p) < len(n.owners) && n.owners[p].Load() != nobody
 }

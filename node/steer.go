@@ -54,7 +54,7 @@ func (n *Node) Recrawl(u weburl.URL) error {
 	return err
 }
 
-// RecrawlSite makes all pages of a site due now, but for those that wait to be fetched for the first
+// RecrawlSite makes all pages of a site due now, except for those that wait to be fetched for the first
 // time, were purged, or are of a type of content that the rules do not refresh. It returns how many.
 func (n *Node) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	r, err := n.order(crawl.RecrawlSite{Site: site})

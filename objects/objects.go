@@ -33,7 +33,7 @@ type Object struct {
 type Store interface {
 	// String returns the address, without what is secret.
 	String() string
-	// Put makes an object of size bytes, in the place of one that is there, and returns their sum.
+	// Put makes an object of size bytes, in place of one that is there, and returns their sum.
 	Put(ctx context.Context, name string, from io.ReaderAt, size int64) (Sum, error)
 	// Create makes a small object. Its error matches fs.ErrExist if there is one of the name.
 	Create(ctx context.Context, name string, content []byte) error
@@ -45,7 +45,7 @@ type Store interface {
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Remove removes an object and all that is left of earlier ones of its name. One that is not there is removed.
 	Remove(ctx context.Context, name string) error
-	// Close lets go of connections.
+	// Close closes connections.
 	Close()
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A file has a name as 2026-01-31.csv, of the day of its queries in UTC; the rows of one query stand together, but for
-// clicks. Every row is a line. It is CSV, so freshet weights reads it too.
+// A file has a name as 2026-01-31.csv, of the day of its queries in UTC; the rows of one query stand together, except
+// for clicks. Every row is a line. It is CSV, so freshet weights reads it too.
 
 // columns are those of a file, in order.
 var columns = []string{"query", "time", "words", "url", "page", "position", "version", "event"}
@@ -147,7 +147,7 @@ func openEnd(fsys vfs.FS, path string, mayMake bool) (e end, err error) {
 	return e, nil
 }
 
-// tornEnd tells whether the last line of a file is torn.
+// tornEnd reports whether the last line of a file is torn.
 func tornEnd(fsys vfs.FS, path string) (torn bool, err error) {
 	f, err := fsys.Open(path)
 	if err != nil {

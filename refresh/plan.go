@@ -122,7 +122,7 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 	if p.law == nil {
 		p.learner.learn(now, nil, func(ID) {})
 	}
-	soon := now + 1e-3/p.Budget // a slot that begins now, but for rounding
+	soon := now + 1e-3/p.Budget // a slot that begins now, except for rounding
 	if soon >= p.replan {
 		p.replan = now + p.Interval
 		p.plan(now)

@@ -22,7 +22,7 @@ type offer struct {
 
 // Regret schedules any numbers of tasks and slots, slots sorted by start: most tasks, then least cost. It
 // goes through both in time order and keeps the optimum of what it has seen. Every task and slot leaves
-// one offer in its heap; who accepts an offer undoes the pairing that its price includes. Going back
+// one offer in its heap; whoever accepts an offer undoes the pairing that its price includes. Going back
 // through the events tells which pairings have not been undone. O((n+m) log(n+m)), 44 bytes an event.
 func Regret(tasks []Task, slots []Slot) Schedule {
 	inOrder(slots)

@@ -60,7 +60,7 @@ func (r *recent) collect(second weburl.Fingerprint, page *weburl.Link) (held flo
 	return r.purses[slot].Empty()
 }
 
-// purse returns the purse of a URL that enters the cache: empty, but for what is recalled of it.
+// purse returns the purse of a URL that enters the cache: empty, except for what is recalled of it.
 func (r *recent) purse(fp weburl.Fingerprint) (p weburl.Purse) {
 	if told, ok := r.recalled[fp]; ok {
 		delete(r.recalled, fp)

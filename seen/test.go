@@ -33,7 +33,7 @@ type Mark struct {
 
 // Verdict is what the test says of one link.
 type Verdict struct {
-	// Link is the link as it was first offered since the last Drain, but for four fields: Depth is the
+	// Link is the link as it was first offered since the last Drain, except for four fields: Depth is the
 	// lowest of all that was offered since then; Hops is the lowest and LastMod the latest of those
 	// that were not dropped at once as telling nothing. Cash is what is to be added to the URL's own,
 	// see Options.Cash.
@@ -59,7 +59,7 @@ type Options struct {
 
 	// Cash asks for verdicts on known links too, for the cash they add. Of a URL that is in the cache
 	// it comes in lots, as a weburl.Purse makes them; what is held back when the URL leaves the cache,
-	// or at the end, is lost. Without it links carry none, and known ones are dropped, but for those
+	// or at the end, is lost. Without it links carry none, and known ones are dropped, except for those
 	// that come at a lower depth than ever before.
 	Cash bool
 }
@@ -358,7 +358,7 @@ const rebuildBatch = 1 << 16
 // its marks: known must hold all that was discovered up to them. What waits for a Drain goes on waiting.
 // The new set is durable when Rebuild returns. It also repairs a Test whose Drain or Keep fails because
 // the set is damaged. After an error or a crash the set is lost again. A URL may come more than once.
-// Memory does not depend on the number of URLs, but for what the set itself keeps of them.
+// Memory does not depend on the number of URLs, except for what the set itself keeps of them.
 func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()

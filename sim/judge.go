@@ -69,7 +69,7 @@ func (j *Judge) turn(at time.Time) {
 
 func (j *Judge) seconds(at time.Time) float64 { return at.Sub(j.web.Start()).Seconds() }
 
-// Knows tells whether the crawler has a copy of the page.
+// Knows reports whether the crawler has a copy of the page.
 func (j *Judge) Knows(u weburl.URL) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

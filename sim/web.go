@@ -10,7 +10,7 @@ import (
 )
 
 // Web is a synthetic web. All methods are safe for concurrent use; what they say depends on the
-// Config and their arguments alone, but for the clock that serving reads.
+// Config and their arguments alone, except for the clock that serving reads.
 type Web struct {
 	config   Config
 	language *language

@@ -356,7 +356,7 @@ func (st *state) paused(p weburl.Partition, r *Paused) {
 	}
 }
 
-// log makes record n the page's entry in the change log, in the place of its former one.
+// log makes record n the page's entry in the change log, in place of its former one.
 func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
 	if row.LastChange != 0 {
 		st.key = st.keys.AppendNumber(st.key[:0], row.id.p, format.KeyChange, row.LastChange)

@@ -22,7 +22,7 @@
 // disk: close it and open it again. Some disk space is held back so that a full disk
 // (ErrDiskFull) still lets it end in order.
 //
-// Below it, store/retain lets go of the past and takes down what is purged, store/repair verifies a directory and
+// Below it, store/retain drops the past and takes down what is purged, store/repair verifies a directory and
 // repairs it, store/transfer takes it elsewhere. They work with Inside (inside.go), which nobody else asks for.
 //
 // The formats are in docs/format: keys.md, records.md, partition.md, warc.md. Start reading at

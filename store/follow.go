@@ -13,7 +13,7 @@ import (
 
 // A cluster keeps the records of each partition in a log that several machines have. Whoever owns a partition appends
 // its records there, with their captures, and applies them when the log has them. All others apply what they read of
-// the log. So a partition's rows are the same in every directory that has come as far, but for one thing: each
+// the log. So a partition's rows are the same in every directory that has come as far, except for one thing: each
 // directory has WARC files of its own, and pointers into those.
 
 // Log is a cluster's log, as a store writes to it. See package log.
@@ -191,7 +191,7 @@ func (s *Store) openCluster() error {
 	return nil
 }
 
-// OfCluster tells whether the directory is a node's of a cluster: others may be ahead of it.
+// OfCluster reports whether the directory is a node's of a cluster: others may be ahead of it.
 func (s *Store) OfCluster() bool { return s.ofCluster || s.options.Log != nil }
 
 // CheckAlone returns ErrCluster if the directory is a cluster's: without the cluster's log no record is written.

@@ -41,7 +41,7 @@ func (h *highwater) begin(crawl string, p weburl.Partition) {
 	}
 }
 
-// write puts the file in the place of the one before.
+// write puts the file in place of the one before.
 func (h *highwater) write() error {
 	h.mu.Lock()
 	line := format.AppendLine(nil, h.now)

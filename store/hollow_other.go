@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// hollow tells whether a file takes up less than a ballast does: here that cannot be told.
+// hollow reports whether a file takes up less than a ballast does: here that cannot be told.
 func hollow(os.FileInfo) bool { return false }

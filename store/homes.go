@@ -39,7 +39,7 @@ func (h *homes) of(site weburl.Site) weburl.Partition {
 	return weburl.PartitionOf(h.domain(site), h.partitions)
 }
 
-// strayed tells whether a host that lies in partition p is to be noted for it.
+// strayed reports whether a host that lies in partition p is to be noted for it.
 func (h *homes) strayed(name string, p weburl.Partition) bool {
 	return name != "" && h.of(weburl.Site("http://"+name)) != p
 }

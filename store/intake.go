@@ -34,7 +34,7 @@ func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
 	return in.beginIntake(p, (*Intake).checkEmpty)
 }
 
-// BeginReplacement begins to take in a partition in the place of all that is there of it.
+// BeginReplacement begins to take in a partition in place of all that is there of it.
 func (in Inside) BeginReplacement(p weburl.Partition) (*Intake, error) {
 	return in.beginIntake(p, (*Intake).lower)
 }

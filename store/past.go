@@ -5,7 +5,7 @@ import (
 	"freshet/weburl"
 )
 
-// pruned lets go of a page's old versions and of old visits' captures. The last version stays, and so
+// pruned drops a page's old versions and old visits' captures. The last version stays, and so
 // does every visit: what it counted is history, only its capture goes.
 func (st *state) pruned(p weburl.Partition, r *Pruned) {
 	row := st.page(p, r.Fingerprint)

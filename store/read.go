@@ -114,7 +114,7 @@ func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 }
 
 // Gate returns the politeness kept for a host of partition p, zero if none is. A final dot of the host makes no
-// difference, but for what an older program has stored of it and no newer one since.
+// difference, except for what an older program has stored of it and no newer one since.
 func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
 	name := weburl.HostName(host)
 	err = s.row(s.keys.AppendText(nil, p, format.KeyGate, name), &gate)

@@ -302,7 +302,7 @@ type Relocation struct {
 	NewOffset   int64              // … there
 }
 
-// Pruned lets go of a page's past: its versions up to a number, which are deleted, but for the last;
+// Pruned drops a page's past: its versions up to a number, which are deleted, except for the last;
 // and the captures of its visits up to a number, and of those that saw a version that is deleted. The
 // visits themselves stay.
 type Pruned struct {

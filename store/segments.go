@@ -33,7 +33,7 @@ func (in Inside) Moved(file string) (segments.Segment, bool) {
 	return in.options.Segments.Moved(file)
 }
 
-// Shares returns what a copy of the directory has to know of WARC files that are in an object store, but for which
+// Shares returns what a copy of the directory has to know of WARC files that are in an object store, except for which
 // these are; nil if none can be.
 func (in Inside) Shares() *segments.Manifest {
 	if in.options.Segments == nil {

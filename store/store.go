@@ -370,7 +370,7 @@ func (s *Store) Heartbeat(now time.Time) error {
 
 // Settle says that no request is in flight and that the stored gates hold all that politeness has to
 // remember: a Close without a Heartbeat in between notes a clean stop. A directory found after a clean
-// stop is settled until the first Heartbeat, one found after an unclean stop is not: who opens it only
+// stop is settled until the first Heartbeat, one found after an unclean stop is not: whoever opens it only
 // to look or to repair does not make the next crawl forget its manners.
 func (s *Store) Settle() { s.settled.Store(true) }
 

@@ -49,7 +49,7 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 
 // scrubbed strips the kept records of fetches of what has been taken down, and deletes again what
 // purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
-// database lets go of every older value (see Inside.Scrub).
+// database drops every older value (see Inside.Scrub).
 func (st *state) scrubbed(p weburl.Partition) {
 	from, to := st.keys.KindSpan(p, format.KeyRecord)
 	st.deleteSpan(from, st.keys.AppendNumber(nil, p, format.KeyRecord, st.peekTotal(p).Trimmed+1))

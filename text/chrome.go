@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// isFrame tells whether an element says by its tag or role that it is navigation, or the head or foot of a site.
+// isFrame reports whether an element says by its tag or role that it is navigation, or the head or foot of a site.
 func isFrame(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -19,7 +19,7 @@ func isFrame(n *html.Node) bool {
 	return n.DataAtom == atom.Nav || n.DataAtom == atom.Footer
 }
 
-// isChrome tells whether an element says by its tag or role that it holds no main text.
+// isChrome reports whether an element says by its tag or role that it holds no main text.
 func isChrome(n *html.Node) bool {
 	if isFrame(n) {
 		return true
@@ -48,7 +48,7 @@ var chromeNames = []string{
 	"sr-only", "screen-reader", "visually",
 }
 
-// hasChromeName tells whether the names of an element say that it holds no main text.
+// hasChromeName reports whether the names of an element say that it holds no main text.
 func hasChromeName(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false

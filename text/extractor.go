@@ -93,12 +93,12 @@ const (
 	fewBytes = 300
 
 	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
-	// all other pages the blocks are kept, unless the library agrees with them but for a fifth.
+	// all other pages the blocks are kept, unless the library agrees with them except for a fifth.
 	articleTimes = 3
 	agreeTenths  = 12
 )
 
-// believes tells whether what the library has found is the main text, rather than the blocks that are kept.
+// believes reports whether what the library has found is the main text, rather than the blocks that are kept.
 func (p *Page) believes(found string, kept []bool) bool {
 	whole, paragraphs := measured(p.blocks, kept)
 	switch {
@@ -152,7 +152,7 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole bool
 	}
 }
 
-// contained is the library's answer, nil if it fails in whatever way.
+// contained is the library's answer, nil if it fails in any way.
 func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.ExtractResult) {
 	defer func() {
 		if recover() != nil {
@@ -174,7 +174,7 @@ func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.
 	return found
 }
 
-// clone copies a tree, but for what is for browsers without scripts: the library takes apart what it is given. The
+// clone copies a tree, except for what is for browsers without scripts: the library takes apart what it is given. The
 // parser bounds the depth.
 func clone(n *html.Node) *html.Node {
 	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
@@ -237,8 +237,8 @@ func (p *Page) keepPosts(kept []bool) {
 	}
 }
 
-// isThread tells whether a page is posts by several people: it has two or more, they have a good part of its text, and
-// it does not say that it is something else.
+// isThread reports whether a page is posts by several people: it has two or more, they have a good part of its text,
+// and it does not say that it is something else.
 func (p *Page) isThread() bool {
 	const part = 4
 	if p.posts < 2 || p.kind.isArticle() || p.kind.faq {

@@ -23,7 +23,7 @@ var formats = map[string]bool{
 // longestFormat is the length of the longest of their names.
 const longestFormat = len("strong")
 
-// isFormat tells whether a tag, without its first sign, is of one of these elements.
+// isFormat reports whether a tag, without its first sign, is of one of these elements.
 func isFormat(tag []byte) bool {
 	tag = bytes.TrimPrefix(tag[:min(len(tag), longestFormat+2)], []byte("/"))
 	end := bytes.IndexAny(tag, " \t\n\f\r/>")

@@ -15,7 +15,7 @@ type kind struct {
 	faq     bool // questions with answers by one writer
 }
 
-// isArticle tells whether the page is an article and nothing else.
+// isArticle reports whether the page is an article and nothing else.
 func (k *kind) isArticle() bool { return k.article && !k.other && !k.faq }
 
 // typed finds the types of JSON-LD.
@@ -63,7 +63,7 @@ var postNames = map[string]bool{
 	"post-text": true, "post_body": true, "post_message": true, "postbody": true, "s-prose": true, "usertext-body": true,
 }
 
-// isPost tells whether an element is the body of a post.
+// isPost reports whether an element is the body of a post.
 func isPost(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false

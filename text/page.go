@@ -70,7 +70,7 @@ type block struct {
 // fewWords is where the words of a block are counted no further.
 const fewWords = 8
 
-// mostlyLinks tells whether at least three quarters of the block are links; the rest are signs that part them.
+// mostlyLinks reports whether at least three quarters of the block are links; the rest are signs that part them.
 func (b *block) mostlyLinks() bool { return b.links*4 >= len(b.text)*3 }
 
 // Parse takes an HTML document apart. The content type may name the character set. Its error is ErrUnreadable.
@@ -222,7 +222,7 @@ var silent = map[atom.Atom]bool{
 	atom.Select: true, atom.Button: true, atom.Math: true,
 }
 
-// headed tells whether a text node stands in a heading, and whether its white space counts.
+// headed reports whether a text node stands in a heading, and whether its white space counts.
 func headed(n *html.Node) (heading, pre bool) {
 	for p := n.Parent; p != nil; p = p.Parent {
 		switch p.DataAtom {
@@ -238,7 +238,7 @@ func headed(n *html.Node) (heading, pre bool) {
 	return false, false
 }
 
-// hidden tells whether an element is never shown.
+// hidden reports whether an element is never shown.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {

@@ -66,7 +66,7 @@ func Sign(said string) (sig Signature) {
 	return sig
 }
 
-// Near tells whether two texts share so much that one is a copy of the other, but for details.
+// Near reports whether two texts share so much that one is a copy of the other, except for details.
 func (s *Signature) Near(other *Signature) bool {
 	same := 0
 	for i := range s {

@@ -30,7 +30,7 @@ type Site struct {
 // Pages returns how many pages the site has learned from.
 func (s *Site) Pages() int { return s.pages }
 
-// Ripe tells whether the site has seen enough pages to say what repeats.
+// Ripe reports whether the site has seen enough pages to say what repeats.
 func (s *Site) Ripe() bool { return s != nil && s.pages >= ripe }
 
 // Learn counts the blocks of a page. Each page is to be shown once.
@@ -96,7 +96,7 @@ func beginKey(b *block) uint64  { return xxh3.HashStringSeed(firstWords(b.text),
 func linksKey(b *block) uint64  { return xxh3.HashStringSeed("", b.place+seedLinks) }
 func chromeKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedChrome) }
 
-// repeats tells whether a key stands on one page of every so many.
+// repeats reports whether a key stands on one page of every so many.
 func (s *Site) repeats(key uint64, every int) bool {
 	n := int(s.counts[key])
 	return n >= fewestPages && n*every >= s.pages
@@ -132,7 +132,7 @@ func (s *Site) boilerplate(p *Page) []bool {
 	return out
 }
 
-// isStamp tells whether a block may be a line of the margin such as "Last modified on …".
+// isStamp reports whether a block may be a line of the margin such as "Last modified on …".
 func (b *block) isStamp() bool {
 	const longest = 200 // bytes
 	return !b.heading && len(b.text) < longest && strings.ContainsAny(b.text, "0123456789")

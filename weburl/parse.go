@@ -56,7 +56,7 @@ func (u URL) Parse(ref string) (URL, error) {
 	return v, nil
 }
 
-// parseCanonical returns the URL of a text that is canonical but for its fragment. It accepts all
+// parseCanonical returns the URL of a text that is canonical except for its fragment. It accepts all
 // but rare forms; what it refuses is resolve's.
 func parseCanonical(text string) (URL, bool) {
 	scheme := schemeOf(text)

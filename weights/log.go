@@ -9,7 +9,7 @@ type Slot struct {
 	Position int32 // j
 }
 
-// State says whether a page had changed since the copy that answered the query was made.
+// State reports whether a page had changed since the copy that answered the query was made.
 type State int8
 
 // The states. The zero value is that nobody looked.
@@ -195,7 +195,7 @@ func (l *Log) Add(s Sighting) {
 	}
 }
 
-// Click takes in that a sighting which was added as not clicked came to be clicked after all: s is what it has become.
+// Click notes that a sighting which was added as not clicked came to be clicked after all: s is what it has become.
 // It returns false, and changes nothing, if the log has no such sighting. O(slots at which the page was shown).
 func (l *Log) Click(s Sighting) bool {
 	slot, known := l.slots[s.Slot]

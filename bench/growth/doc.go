@@ -11,7 +11,7 @@
 //	uniform  all are known, drawn uniformly: all reach the disk
 //
 // Everything runs on one processor at a time, and rates count the processor's time that the process has
-// used, merges included, so that a busy machine measures the same as an idle one, but for what its
+// used, merges included, so that a busy machine measures the same as an idle one, except for what its
 // caches lose to the others. How long a load takes that waits for the one before it and finds nothing in
 // a cache is measured too: what machines differ by most.
 package growth

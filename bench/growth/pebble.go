@@ -49,7 +49,7 @@ func (r *rival) open(known uint64) (err error) {
 	return err
 }
 
-// close closes the database and lets go of its memory.
+// close closes the database and frees its memory.
 func (r *rival) close() error {
 	db := r.db
 	r.db = nil

@@ -277,7 +277,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 // errContact is the error of a crawl beyond loopback that nobody answers for.
 var errContact = errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org")
 
-// loopbackOnly tells whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it
+// loopbackOnly reports whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it
 // goes by what is resolved by hand.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
 	for _, u := range seeds {

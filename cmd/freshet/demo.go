@@ -167,7 +167,7 @@ func setFlagDefault(cmd *cobra.Command, name, value string) {
 const demoRate = 28800
 
 // writeDemoConfig writes the settings for a crawl of the demo web by its clock, and a file of its seeds
-// beside it. The config file comes last and whole: who waits for it may start at once.
+// beside it. The config file comes last and whole: whoever waits for it may start at once.
 func writeDemoConfig(file string, web *sim.Web, resolve resolveMap, at *pace) error {
 	seeds, err := filepath.Abs(file + ".seeds")
 	if err != nil {

@@ -17,7 +17,7 @@ func volatile(dir string) string {
 	return ""
 }
 
-// clockSynchronised tells whether a time service keeps the machine's clock, if the system knows.
+// clockSynchronised reports whether a time service keeps the machine's clock, if the system knows.
 func clockSynchronised() (synchronised, known bool) {
 	const unsynchronised = 0x40
 	var t syscall.Timex

@@ -258,7 +258,7 @@ func (r *rulesRead) parseSites(v value) error {
 	return errors.Join(faults...)
 }
 
-// saySite notes what is said of a site, but for what is nobody else's business.
+// saySite notes what is said of a site, except for what is nobody else's business.
 func (r *rulesRead) saySite(match frontier.Pattern, pairs []*ast.MappingValueNode) {
 	for _, pair := range pairs {
 		name := pair.Key.GetToken().Value

@@ -56,7 +56,7 @@ func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 	})
 }
 
-// toOutput is the name for standard output in the place of a folder.
+// toOutput is the name for standard output in place of a folder.
 const toOutput = "-"
 
 // begun remembers that something was written.

@@ -51,7 +51,8 @@ func (b *Bounds) Guard(site weburl.Site) frontier.Guard {
 	return guard
 }
 
-// AdmitURL says whether a URL belongs to the crawl, wherever a link of that relation to it is found, and if not, why.
+// AdmitURL reports whether a URL belongs to the crawl, wherever a link of that relation to it is found, and if not,
+// why.
 func (b *Bounds) AdmitURL(u weburl.URL, rel weburl.Rel) (reason frontier.Reason, ok bool) {
 	if rel == weburl.RelEmbed {
 		return b.URLs.AdmitRequisite(b.Requisites, b.Scope, u)
@@ -59,8 +60,8 @@ func (b *Bounds) AdmitURL(u weburl.URL, rel weburl.Rel) (reason frontier.Reason,
 	return b.URLs.Admit(b.Scope, u)
 }
 
-// admitLink says whether a link may make a page, as far as that shows before the seen test. A seed widens the scope,
-// unless a pattern refuses it: nothing is stored of that, and a restart would not know.
+// admitLink reports whether a link may make a page, as far as that shows before the seen test. A seed widens the
+// scope, unless a pattern refuses it: nothing is stored of that, and a restart would not know.
 func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 	if reason, ok = b.Guard(link.URL.Site()).AdmitWay(link); !ok {
 		return reason, false
@@ -74,7 +75,7 @@ func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 	return b.AdmitURL(link.URL, link.Rel)
 }
 
-// Admits says whether a page that is known belongs to the crawl, and if not, why. What an operator has given, a
+// Admits reports whether a page that is known belongs to the crawl, and if not, why. What an operator has given, a
 // seed or an import, belongs to it unless a pattern says otherwise.
 func (b *Bounds) Admits(page store.Page) (reason frontier.Reason, ok bool) {
 	if page.Seed || page.Rel == weburl.RelNone || page.Rel == weburl.RelSeed {
@@ -105,7 +106,7 @@ func (b *Bounds) Digest() uint64 {
 	return max(1, xxh3.HashString(text.String()))
 }
 
-// Outside says whether a page was refused for a reason that other bounds may lift.
+// Outside reports whether a page was refused for a reason that other bounds may lift.
 func Outside(page store.Page) bool {
 	switch page.Reason {
 	case frontier.OutOfScope.String(), frontier.TooDeep.String(), frontier.TooManyRedirects.String(),

@@ -34,7 +34,7 @@ type Rows interface {
 	Home(weburl.Site) weburl.Partition
 }
 
-// Ranked says whether a page was known when pages were last ranked. No cash comes to it until the next time.
+// Ranked reports whether a page was known when pages were last ranked. No cash comes to it until the next time.
 type Ranked func(weburl.Partition, weburl.Fingerprint) bool
 
 // Finder finds new pages among links. It is not safe for concurrent use.
@@ -65,7 +65,7 @@ func New(rows Rows, partitions int, ordering frontier.Ordering, ranked Ranked, b
 		linked: make([]uint64, partitions), kept: make([]uint64, partitions)}
 }
 
-// ByCash tells whether links bring cash by which pages are ordered.
+// ByCash reports whether links bring cash by which pages are ordered.
 func (f *Finder) ByCash() bool { return f.byCash }
 
 // Bounds returns the bounds in force, not to be changed. Admit widens their scope.

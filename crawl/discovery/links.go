@@ -70,7 +70,7 @@ func deeper(depth uint16) uint16 {
 	return depth + 1
 }
 
-// isSeed tells whether a page widens the scope: a seed, or where a seed redirects to.
+// isSeed reports whether a page widens the scope: a seed, or where a seed redirects to.
 func isSeed(l weburl.Link) bool {
 	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
 }

@@ -51,17 +51,17 @@ type Rows interface {
 
 // Scope are the bounds of the crawl. The reason counts where ok is false.
 type Scope interface {
-	// Admits says whether a link leads to what belongs to the crawl.
+	// Admits reports whether a link leads to what belongs to the crawl.
 	Admits(link weburl.Link) (reason frontier.Reason, ok bool, err error)
-	// Limits says whether the limits let a link to a new page of a site of so many pages pass.
+	// Limits reports whether the limits let a link to a new page of a site of so many pages pass.
 	Limits(link weburl.Link, pages int, now time.Time) (reason frontier.Reason, ok bool)
-	// Keeps says whether a known page is in the bounds still.
+	// Keeps reports whether a known page is in the bounds still.
 	Keeps(page store.Page) (reason frontier.Reason, ok bool, err error)
 }
 
 // Robots are the rules of the sites' robots.txt.
 type Robots interface {
-	// Holds says whether the rules of a site are known without a look into the store.
+	// Holds reports whether the rules of a site are known without a look into the store.
 	Holds(site weburl.Site) bool
 	// Rules returns the rules of a site, those of one without a robots.txt if none was asked for.
 	Rules(site weburl.Site) (robots.Standing, error)

@@ -45,7 +45,7 @@ func (x *explainer) robots(row Page, state store.RobotsState) error {
 	return nil
 }
 
-// address tells whether the address guard stands in the way: of the page, or of its site's robots.txt,
+// address reports whether the address guard stands in the way: of the page, or of its site's robots.txt,
 // which is asked for first.
 func (x *explainer) address(row Page, robots store.RobotsState) {
 	switch {

@@ -61,8 +61,8 @@ func (x *explainer) outside(reason frontier.Reason, rel weburl.Rel) string {
 	return "scope " + x.ScopeName + " does not take in " + string(x.url.Site())
 }
 
-// inside tells whether a known page belongs to the crawl as it is now. One that is stored and waits for nothing stays
-// where it is, unless a pattern says otherwise.
+// inside reports whether a known page belongs to the crawl as it is now. One that is stored and waits for nothing
+// stays where it is, unless a pattern says otherwise.
 func (x *explainer) inside(row Page) error {
 	reason, ok, err := x.Scope.Keeps(row.Page)
 	if err != nil {

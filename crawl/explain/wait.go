@@ -20,7 +20,7 @@ func (x *explainer) crashes(row Page) {
 	}
 }
 
-// batch tells whether the ordering holds the page until pages are ranked again, and when that is.
+// batch reports whether the ordering holds the page until pages are ranked again, and when that is.
 func (x *explainer) batch(row Page) {
 	if x.Ranked == nil || row.Queue != store.NewQueue {
 		return

@@ -32,7 +32,7 @@ type Standing struct {
 	Closed bool   // none was fetched: nothing of the site may be fetched
 }
 
-// Allowed tells whether u may be fetched.
+// Allowed reports whether u may be fetched.
 func (s Standing) Allowed(u weburl.URL) bool { return !s.Closed && s.Rules.Allowed(u) }
 
 // Reason returns why a page is not allowed.
@@ -123,7 +123,7 @@ func (b *Book) Skip(site weburl.Site, skipped bool) {
 	}
 }
 
-// Skipped tells whether Skip was last told so.
+// Skipped reports whether Skip was last told so.
 func (b *Book) Skipped(site weburl.Site) bool {
 	w, _ := b.ways.get(site)
 	return w.skipped

@@ -36,7 +36,7 @@ func (c *cache[V]) get(site weburl.Site) (value V, ok bool) {
 	return at.Value.(*entry[V]).value, true
 }
 
-// put keeps a value, unless it is larger than the whole cache, and lets go of those used longest ago.
+// put keeps a value, unless it is larger than the whole cache, and drops those used longest ago.
 func (c *cache[V]) put(site weburl.Site, value V) {
 	c.drop(site)
 	e := &entry[V]{site, value, c.bytesOf(site, value)}
@@ -53,7 +53,7 @@ func (c *cache[V]) bytesOf(site weburl.Site, value V) int64 {
 	return c.size(value) + int64(len(site)) + entryBytes
 }
 
-// fits tells whether a value can be put without letting go of others.
+// fits reports whether a value can be put without letting go of others.
 func (c *cache[V]) fits(site weburl.Site, value V) bool {
 	return c.bytes+c.bytesOf(site, value) <= c.most
 }

@@ -5,7 +5,7 @@ import "strings"
 // In a pattern * stands for any run of characters. A last $, which is no part of the text here but
 // the flag ended, stands for the end of the URL.
 
-// match tells whether a normalised pattern matches a normalised path and query. Taking each part
+// match reports whether a normalised pattern matches a normalised path and query. Taking each part
 // between stars at its earliest place is enough, so every character of the URL is passed once.
 func match(pattern string, ended bool, target string) bool {
 	part, pattern, wild := strings.Cut(pattern, "*")

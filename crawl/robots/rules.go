@@ -334,7 +334,7 @@ func field(line []byte) (key string, value []byte) {
 	return "", nil
 }
 
-// isStar tells whether a User-agent line names all crawlers.
+// isStar reports whether a User-agent line names all crawlers.
 func isStar(value []byte) bool {
 	return len(value) > 0 && value[0] == '*' && (len(value) == 1 || value[1] == ' ' || value[1] == '\t')
 }
@@ -375,7 +375,7 @@ func crawlDelay(value []byte) (time.Duration, bool) {
 // within it.
 const maxSearch = 8 << 20
 
-// Allowed tells whether the crawler may fetch u: the longest pattern that matches its path and query
+// Allowed reports whether the crawler may fetch u: the longest pattern that matches its path and query
 // decides, Allow at equal length, and without any the page is allowed. /robots.txt itself always is.
 // Where the stars of the rules make the URL too expensive to decide, it is not allowed: a bounded number of
 // bytes is searched (8 MiB), and each pattern is otherwise compared once.

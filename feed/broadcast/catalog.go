@@ -61,7 +61,7 @@ func (c *catalog) add(p weburl.Partition, site weburl.Site) {
 	c.runs = append(c.runs, run{p: p, site: site})
 }
 
-// among returns the chunks of which an interest may mean pages, in order: O(what it means), but for patterns
+// among returns the chunks of which an interest may mean pages, in order: O(what it means), except for patterns
 // O(sites).
 func (c *catalog) among(interest *Interest) (numbers []int) {
 	if interest.all() {

@@ -31,7 +31,7 @@ const repairTime = 5 * time.Minute
 //	POST /feed/alive?session=  the client is still there
 //	GET  /feed/status          Totals
 //
-// and what the transport adds. A client that takes nothing for 30 s is let go. Requests beyond MaxClients are refused
+// and what the transport adds. A client that takes nothing for 30 s is dropped. Requests beyond MaxClients are refused
 // unread; a subscription has 2 minutes to arrive, and 128 MiB with all that arrive beside it.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()

@@ -61,7 +61,7 @@ type Change struct {
 	Bytes   int64      `json:"size_bytes,omitempty"` // of that body
 }
 
-// Standing is how a mirror stands: in the server's eyes, but for Pages.
+// Standing is how a mirror stands: in the server's eyes, except for Pages.
 type Standing struct {
 	Pages     int     // in the mirror
 	Freshness float64 // part of the pages that are current

@@ -194,7 +194,7 @@ func (f *folder) write(name string, content []byte) error {
 	return f.root.Rename(tempFile, name)
 }
 
-// put writes a page. Where a file stands in the place of its folder, or a folder in its own, it goes to
+// put writes a page. Where a file stands in place of its folder, or a folder in its own, it goes to
 // its spare place.
 func (f *folder) put(u weburl.URL, version uint32, digest string, content []byte) (Held, error) {
 	name, err := f.place(u)

@@ -130,7 +130,7 @@ type list struct {
 	at   time.Time // of a resource list: when its end was the log's
 }
 
-// wants tells whether an entry belongs into the list.
+// wants reports whether an entry belongs into the list.
 func (l *list) wants(e feed.Entry) bool { return !l.live || !e.Kind.Ended() }
 
 // path returns where the list is as a whole.

@@ -2,8 +2,8 @@
 //
 // A Sink follows the change log behind its own mark, which is on disk. It reads what the page of each entry says, and
 // puts it into its Target until the target has it. So each change arrives at least once, also if either side is killed.
-// A Document has a position that only grows for its page: who has a larger one has seen it already. One sink that is
-// slow or away holds up nobody else.
+// A Document has a position that only grows for its page: whoever has a larger one has seen it already. One sink that
+// is slow or away holds up nobody else.
 //
 //	change log ─► Reader (text, consent, difference) ─► Sink (batches, again and again) ─► Target
 //

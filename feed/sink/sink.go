@@ -213,7 +213,7 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 	return batch, nil
 }
 
-// ofPage tells whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a
+// ofPage reports whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a
 // version that is not kept any more. What the file system says is not.
 func ofPage(err error) bool {
 	var file *fs.PathError

@@ -108,7 +108,7 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 	return refusals, nil
 }
 
-// tooLong tells whether a stream refuses a message for its length, by its own max_msg_size.
+// tooLong reports whether a stream refuses a message for its length, by its own max_msg_size.
 func tooLong(err error) bool {
 	const exceedsMaximum = 10054 // of the errors that NATS documents
 	var api *jetstream.APIError

@@ -103,7 +103,7 @@ func (n *node) lastEnd() (last time.Time) {
 	return last
 }
 
-// endedIn tells whether the program has ended within a span.
+// endedIn reports whether the program has ended within a span.
 func (n *node) endedIn(from, to time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

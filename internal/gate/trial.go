@@ -325,5 +325,5 @@ func (t *trial) sick(since time.Time) string {
 	return ""
 }
 
-// running tells whether there is a node that writes.
+// running reports whether there is a node that writes.
 func (t *trial) running() bool { return slices.ContainsFunc(t.nodes, (*machines.Machine).Runs) }

@@ -117,7 +117,7 @@ func (m *Machine) Wait() {
 // Gone returns a channel that is closed when the process is gone; nil before it was started.
 func (m *Machine) Gone() <-chan struct{} { return m.gone }
 
-// Runs tells whether the process is there.
+// Runs reports whether the process is there.
 func (m *Machine) Runs() bool {
 	if m.gone == nil {
 		return false

@@ -164,7 +164,7 @@ func (w *wire) begin(host, target string) *Exchange {
 	return e
 }
 
-// handlerDone says that the whole answer is written, but for what is still buffered.
+// handlerDone says that the whole answer is written, except for what is still buffered.
 func (w *wire) handlerDone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

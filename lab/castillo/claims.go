@@ -26,7 +26,7 @@ func (b *bench) claim(r int, claim string, holds bool, evidence string, args ...
 	b.out.Claim(fmt.Sprintf("%s, r = %d: %s", b.web, r, claim), holds, evidence, args...)
 }
 
-// claimAbove says whether one ordering's curve lies above another's.
+// claimAbove reports whether one ordering's curve lies above another's.
 func (b *bench) claimAbove(one, other string, r int) {
 	x, ok := b.get(one, r)
 	y, too := b.get(other, r)
@@ -38,7 +38,7 @@ func (b *bench) claimAbove(one, other string, r int) {
 		x.mean, y.mean, x.shares[10], y.shares[10], x.shares[50], y.shares[50])
 }
 
-// claimOptimal says whether the oracle is best at first, and overtaken later.
+// claimOptimal reports whether the oracle is best at first, and overtaken later.
 func (b *bench) claimOptimal(r int) {
 	best, ok := b.get("optimal", r)
 	if !ok {

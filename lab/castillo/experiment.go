@@ -60,7 +60,7 @@ func everyOrder() []string {
 		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum"}
 }
 
-// validate checks the parameters and puts all orderings in the place of "all".
+// validate checks the parameters and puts all orderings in place of "all".
 func (p *parameters) validate() error {
 	if len(p.orders) == 1 && p.orders[0] == "all" {
 		p.orders = everyOrder()

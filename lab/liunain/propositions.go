@@ -38,7 +38,7 @@ func powers(low, high float64, n int) []float64 {
 	return all
 }
 
-// alike is the relative difference of two costs or loads below which they are the same but for rounding.
+// alike is the relative difference of two costs or loads below which they are the same except for rounding.
 const alike = 1e-11
 
 // bestNumber is Proposition 1: the best of all numbers of fetchers is the best load's, rounded down or up, and on the

@@ -54,7 +54,7 @@ func (t tally) over(names []string) (equal, weighted Score) {
 }
 
 // bootstrap returns what measure says of the names, with the interval that its values have for as many names drawn
-// from them with replacement, but for the highest and lowest 2.5 % of the values (Efron 1979). It says how much
+// from them with replacement, except for the highest and lowest 2.5 % of the values (Efron 1979). It says how much
 // rests on which sites there happen to be, or which months. The same random source draws the same names: policies are
 // compared on them.
 func bootstrap(names []string, random *rand.Rand, measure func(names []string) float64) lab.Interval {

@@ -16,7 +16,7 @@
 // The full protocol. Pages of the window's start are known, with a copy. A page that comes later is found by the next
 // visit to a known page of its folder, or of its site if its folder is new, and the next slots go to the pages that
 // were found, whatever the policy. Until then it counts as stale. Removals are found out by a crawl. One crawl in ten
-// fails and shows nothing. Neither the oracle nor hindsight is a bound there: who leaves quiet folders alone finds
+// fails and shows nothing. Neither the oracle nor hindsight is a bound there: whoever leaves quiet folders alone finds
 // nothing in them. Politeness is not part of it.
 //
 // What a visit shows. Whether the page changed since the last visit, never how often; if wanted, when it

@@ -30,7 +30,7 @@ type Node interface {
 	// Follow applies what others have appended to the log of a partition that the node does not have.
 	Follow(weburl.Partition, ...store.Group) error
 	// Snapshot writes a partition as it is now, with the name of its cluster, and returns the place of its log that
-	// this stands for. CheckSnapshot reads what it has written. Load takes it in, in the place of all that the node has
+	// this stands for. CheckSnapshot reads what it has written. Load takes it in, in place of all that the node has
 	// of a partition that it does not crawl. After an error it has that, or nothing.
 	Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error)
 	CheckSnapshot(io.Reader) (p weburl.Partition, cluster string, at log.Place, err error)
@@ -63,7 +63,7 @@ type Node interface {
 	Fail(error)
 }
 
-// Options say which cluster, and as what. All fields are required but for those with a default.
+// Options say which cluster, and as what. All fields are required except for those with a default.
 type Options struct {
 	Cluster    string // its name begins those of all that it keeps on the servers; a-z, 0-9, '-'
 	Node       string // name of the node; a-z, 0-9, '-'

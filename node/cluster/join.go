@@ -102,7 +102,7 @@ func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error
 	}
 }
 
-// unanswered tells whether it is worth while to ask again.
+// unanswered reports whether it is worth while to ask again.
 func unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||

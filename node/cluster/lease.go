@@ -114,7 +114,7 @@ func expire(ctx context.Context, bucket bucket, s Seen) error {
 	return nil
 }
 
-// isOccupied tells whether a server says that an entry has been written behind the one that was named.
+// isOccupied reports whether a server says that an entry has been written behind the one that was named.
 func isOccupied(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) &&

@@ -13,8 +13,8 @@ import (
 	"freshet/crawl"
 )
 
-// Whether the whole crawl is paused is an entry of the bucket: who joins later, or was cut off, finds it there. Each
-// node obeys it before it takes a partition, and says in its lease how far it has obeyed.
+// Whether the whole crawl is paused is an entry of the bucket: whoever joins later, or was cut off, finds it there.
+// Each node obeys it before it takes a partition, and says in its lease how far it has obeyed.
 
 const pauseKey = "PAUSE"
 

@@ -203,7 +203,7 @@ func (c *Cluster) checkRead(p weburl.Partition, o objects.Object, r io.Reader) (
 	return at, err
 }
 
-// load loads the last snapshot of a partition that is whole and of this log, in the place of what the node has. It
+// load loads the last snapshot of a partition that is whole and of this log, in place of what the node has. It
 // returns the place that the snapshot stands for.
 func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, error) {
 	has, err := c.node.Place(p)

@@ -93,7 +93,7 @@ func (o order) distribute(dst, src []Entry, shift int) bool {
 	return true
 }
 
-// sortTied sorts entries that are in order but for what agrees in all that leads from bit shift on.
+// sortTied sorts entries that are in order except for what agrees in all that leads from bit shift on.
 func (o order) sortTied(entries []Entry, shift int) {
 	for from := 0; from < len(entries); {
 		to, tied := from+1, o.leading(&entries[from])>>shift

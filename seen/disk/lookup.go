@@ -12,7 +12,7 @@ type Answer struct {
 // settled reports whether no other run can change what the asker makes of a: a known URL that was not met any nearer.
 func (a *Answer) settled() bool { return a.Known && a.Depth <= a.Asked }
 
-// found takes in that the URL is known, at a depth.
+// found notes that the URL is known, at a depth.
 func (a *Answer) found(depth uint16) {
 	if !a.Known || depth < a.Depth {
 		a.Known, a.Depth = true, depth

@@ -162,7 +162,7 @@ func (w *segmentWriter) finish() (*segment, error) {
 // abandon closes the file without finishing it.
 func (w *segmentWriter) abandon() error { return w.segment.file.Close() }
 
-// close closes the file and lets go of the heads.
+// close closes the file and frees the heads.
 func (g *segment) close() error {
 	g.sections = nil
 	return g.file.Close()

@@ -49,7 +49,7 @@ type Set struct {
 
 	active  *table  // what is in no run, the frozen entries apart
 	pending []Entry // of these, what Keep must write
-	state   state   // the entries of pending included, but for their marks
+	state   state   // the entries of pending included, except for their marks
 	journal *journal
 	frame   []byte // reused
 	inquiry inquiry
@@ -103,7 +103,7 @@ func (s *Set) clear() {
 }
 
 // Lookup answers questions, each of which names by its Value the place of its answer, and sorts them.
-// The answers must be zero but for Asked. A sorted pass over every run, the oldest first, as it is the largest
+// The answers must be zero except for Asked. A sorted pass over every run, the oldest first, as it is the largest
 // and has most of the answers. After an error the answers are of no use, and if it is ErrDamaged, so is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
@@ -206,7 +206,7 @@ func (s *Set) full() bool {
 	return s.active.n >= min(s.opt.tableEntries, max(firstEntries, int(s.state.Known/8)))
 }
 
-// Filled makes a set that was Reset and filled durable, with its marks, and lets go of the memory that filling has
+// Filled makes a set that was Reset and filled durable, with its marks, and frees the memory that filling has
 // taken: what is new later comes more slowly.
 func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	s.state.Marks = map[weburl.Partition]uint64{}

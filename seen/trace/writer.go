@@ -16,7 +16,7 @@ import (
 )
 
 // Writer writes a trace. What it has not written yet is at most 64 KiB, and what a compressor holds. Its
-// first error ends the writing and is told by Close: who is being recorded need not care. It is not for
+// first error ends the writing and is told by Close: whoever is being recorded need not care. It is not for
 // concurrent use.
 type Writer struct {
 	name    string

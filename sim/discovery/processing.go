@@ -61,7 +61,7 @@ func newProcessor(o Options) (*processor, error) {
 	return &processor{Processing: p, control: control, random: rand.New(rand.NewPCG(o.Seed, 2)), law: law}, err
 }
 
-// open says whether one more fetch may begin.
+// open reports whether one more fetch may begin.
 func (p *processor) open() bool { return p == nil || p.control.Open() }
 
 // started tells of a fetch that begins.

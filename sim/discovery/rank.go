@@ -38,7 +38,7 @@ func (r *ranking) fetched(kind frontier.Kind) {
 	}
 }
 
-// due says whether the ranks are to be computed, once no links wait.
+// due reports whether the ranks are to be computed, once no links wait.
 func (r *ranking) due() bool { return r != nil && r.round.Due() }
 
 // rank ranks the known pages and gives those that wait their places.

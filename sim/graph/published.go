@@ -119,7 +119,7 @@ func (r *list) number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// whole says whether all that the first line says is there.
+// whole reports whether all that the first line says is there.
 func (r *list) whole() error {
 	switch {
 	case len(r.urls) == 0 && r.pages == 0:

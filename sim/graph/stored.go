@@ -125,7 +125,7 @@ func (w *Stored) WithServers(seed uint64) *Stored {
 // Links returns the graph of all pages.
 func (w *Stored) Links() *importance.Graph { return w.links }
 
-// Miss says whether what stands for a page is none: a URL that is asked for all the same, and answered by
+// Miss reports whether what stands for a page is none: a URL that is asked for all the same, and answered by
 // an error or a redirect.
 func (w *Stored) Miss(page uint32) bool { return w.miss != nil && w.miss[page] }
 

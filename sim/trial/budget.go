@@ -89,7 +89,7 @@ func (w *watch) shared(f *Fault) {
 	}
 }
 
-// disturbed tells whether anything else happened in the time of a fault, or shortly before.
+// disturbed reports whether anything else happened in the time of a fault, or shortly before.
 func (w *watch) disturbed(f *Fault) bool {
 	for i := range w.t.c.Faults {
 		other := &w.t.c.Faults[i]

@@ -327,7 +327,7 @@ func (c *Case) removeSite(label string) {
 	}
 }
 
-// ofSite tells whether a fault is about one site.
+// ofSite reports whether a fault is about one site.
 func (f *Fault) ofSite() bool {
 	switch f.Kind {
 	case crash, stop, slowDisk, pauseAll, reload, changeBudget:

@@ -34,7 +34,7 @@ func (n *node) append(group []crawl.Append) {
 	})
 }
 
-// crashesSoon tells whether a crash is near: copies of the disk take long.
+// crashesSoon reports whether a crash is near: copies of the disk take long.
 func (n *node) crashesSoon() bool {
 	return slices.ContainsFunc(n.c.Faults, func(f Fault) bool {
 		return f.Kind == crash && f.At >= n.now && f.At < n.now+time.Hour

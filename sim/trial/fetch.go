@@ -28,7 +28,7 @@ type errand struct {
 	appended  bool
 }
 
-// heard tells whether the server hears of the request.
+// heard reports whether the server hears of the request.
 func (e *errand) heard() bool { return e.failed != "no name" && !e.unheard }
 
 // fetch begins a request.

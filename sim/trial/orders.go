@@ -143,7 +143,7 @@ func (w *watch) ordersHold(n *node) {
 	}
 }
 
-// spared tells whether a page was purged, or its site.
+// spared reports whether a page was purged, or its site.
 func (w *watch) spared(u weburl.URL) bool {
 	return !slices.ContainsFunc(w.purged, func(t store.Target) bool {
 		return t.URL == u || t.URL.IsZero() && t.Site == u.Site()

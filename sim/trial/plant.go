@@ -99,5 +99,5 @@ func (readOnly) Due(time.Time, time.Duration) bool               { return false 
 func (readOnly) Collect(weburl.Link) float64                     { return 0 }
 func (readOnly) Recall(weburl.Fingerprint, float64)              {}
 
-// near says whether two numbers differ by no more than so much.
+// near reports whether two numbers differ by no more than so much.
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }

@@ -81,10 +81,10 @@ func (w *watch) rowsHold(n *node) {
 	}
 }
 
-// byCash tells whether the ordering goes by cash that pages hand on.
+// byCash reports whether the ordering goes by cash that pages hand on.
 func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ordering == "cash-sum" }
 
-// mayPayTwice tells whether some of a page's links may have brought their cash twice: where they are too many to be
+// mayPayTwice reports whether some of a page's links may have brought their cash twice: where they are too many to be
 // offered at once, and a crash came in between.
 func (w *watch) mayPayTwice() bool { return w.crawl.OfferBytes < 1<<20 && len(w.opens) > 1 }
 
@@ -131,7 +131,7 @@ func (w *watch) linksHold(n *node) {
 	}
 }
 
-// belongs tells whether a page that is linked to belongs to the crawl for sure.
+// belongs reports whether a page that is linked to belongs to the crawl for sure.
 func (w *watch) belongs(n *node, u weburl.URL) bool {
 	row, err := n.store.Site(u.Site())
 	if err == nil && (row.Purged || slices.ContainsFunc(row.Refused, func(r store.Reason) bool {
@@ -192,7 +192,7 @@ func (w *watch) beliefsHold(n *node) {
 	}
 }
 
-// knowsRate tells whether a page's own visits bound its rate on both sides: some found a change and some found none.
+// knowsRate reports whether a page's own visits bound its rate on both sides: some found a change and some found none.
 // What is believed of other pages is what others have shown, and when.
 func (w *watch) knowsRate(n *node, page store.PageAt) bool {
 	visits, err := n.store.Visits(n.store.Home(page.URL.Site()), page.Fingerprint)

@@ -218,7 +218,7 @@ func (t *trial) next() {
 	do()
 }
 
-// rested tells whether it was calm for so long that all that could be done is done.
+// rested reports whether it was calm for so long that all that could be done is done.
 func (t *trial) rested() bool { return t.calm && t.now-t.c.Calm() > 20*time.Hour }
 
 // start begins a life.
@@ -231,7 +231,7 @@ func (t *trial) start() {
 	t.node.open()
 }
 
-// abandon lets go of what a trial holds.
+// abandon drops what a trial holds.
 func (t *trial) abandon() {
 	defer func() { _ = recover() }() // of a failed trial's shard or store
 	if t.node != nil {

@@ -26,7 +26,7 @@ type found struct {
 
 const ofVisits, ofVersions = 0, 1
 
-// history looks at all visits or versions and lets go of captures that are lost.
+// history looks at all visits or versions and drops captures that are lost.
 func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) error {
 	from, to := r.Keys.KindSpan(r.p, kind)
 	return database.Scan(r.DB, from, to, func(key, value []byte) error {
@@ -111,7 +111,7 @@ func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 	return nil
 }
 
-// fillVisits puts visits of which nothing is known in the place of those that are lost.
+// fillVisits puts visits of which nothing is known in place of those that are lost.
 func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
 		r.say(fp.String(), "visit %d is lost: it counts as one that told nothing", n)

@@ -203,7 +203,7 @@ func (r *repair) rows() error {
 	return r.totals(pages)
 }
 
-// dropUnreadable sets aside the values that are none.
+// dropUnreadable sets aside values that cannot be decoded.
 func (r *repair) dropUnreadable() error {
 	for kind := format.KeyCounters; kind <= format.LastKind; kind++ {
 		from, to := r.Keys.KindSpan(r.p, kind)

@@ -35,7 +35,7 @@ type member struct {
 // bits of a record's ID or, for revisits that name none, of its payload's digest. 0 means none.
 func reference(id []byte) uint64 { return binary.BigEndian.Uint64(id) }
 
-// members returns the records of a WARC file in order, but for those that describe the file.
+// members returns the records of a WARC file in order, except for those that describe the file.
 // Memory is some hundred bytes a record; time is that of reading the file. With an error it returns
 // those before it.
 func (s directory) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {

@@ -161,7 +161,7 @@ func (s directory) past(ctx context.Context, use fileUse) (map[int64]float64, er
 // pruneBatch is how many pages are pruned in one batch.
 const pruneBatch = 512
 
-// prune lets go of a partition's past before cut and beyond a number of versions.
+// prune drops a partition's past before cut and beyond a number of versions.
 func (s directory) prune(ctx context.Context, p weburl.Partition, versions int, cut int64, done *Swept) error {
 	if versions == 0 && cut == 0 {
 		return nil

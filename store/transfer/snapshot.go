@@ -206,7 +206,7 @@ func copySmall(fsys vfs.FS, from, to string) error {
 	return copyPrefix(fsys, fsys.PathJoin(from, format.InfoFile), fsys.PathJoin(to, format.InfoFile), -1)
 }
 
-// copyPrefix makes a file, durable but for its name, of the first n bytes of another; of all of them if
+// copyPrefix makes a file, durable except for its name, of the first n bytes of another; of all of them if
 // n is negative.
 func copyPrefix(fsys vfs.FS, from, to string, n int64) (err error) {
 	source, err := fsys.Open(from, vfs.SequentialReadsOption)

@@ -311,7 +311,7 @@ func goodValue(v []byte) bool {
 	return !bytes.ContainsFunc(v, isControl) && len(bytes.Trim(v, " \t")) == len(v)
 }
 
-// goodName says whether s is a token of the standard's grammar.
+// goodName reports whether s is a token of the standard's grammar.
 func goodName(s string) bool {
 	const separators = "()<>@,;:\\\"/[]?={} "
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {

@@ -272,7 +272,7 @@ func readTime(t *table.Table, log *weights.Log) error {
 	return nil
 }
 
-// readSighting reads a row but for its page.
+// readSighting reads a row except for its page.
 func readSighting(t *table.Table) (s weights.Sighting, err error) {
 	if t.Text("url") == "" {
 		return s, t.Fault("url", "no url")

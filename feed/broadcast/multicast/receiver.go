@@ -197,7 +197,7 @@ func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within ti
 	return frame, missing, nil
 }
 
-// progress tells whether a frame has arrived, how many datagrams have that are no later's, and what is closed
+// progress reports whether a frame has arrived, how many datagrams have that are no later's, and what is closed
 // when the next frame is complete.
 func (r *Receiver) progress(serial uint64) (whole bool, timely int64, news <-chan struct{}) {
 	r.mu.Lock()

@@ -365,7 +365,7 @@ func (d *Demand) warm(pages []Page) {
 	}
 }
 
-// count takes in that a page was seen to change. When its changes have doubled, those who lack it are reckoned
+// count notes that a page was seen to change. When its changes have doubled, those who lack it are reckoned
 // again: it went missing when less was known of it.
 func (d *Demand) count(i, page int, now float64) {
 	if d.seen == nil {
@@ -397,7 +397,7 @@ func (d *Demand) alter(i, page int, now float64) {
 	d.policy.Touch(i, now)
 }
 
-// spoil takes in that a page which a group had is stale.
+// spoil notes that a page which a group had is stale.
 func (d *Demand) spoil(i int, g *group, page int, now float64) {
 	c := &d.chunks[i]
 	first := g.missing == 0

@@ -32,7 +32,7 @@ type member struct {
 	client, slot int32
 }
 
-// miss takes in that a page of the group's chunk, the i-th, is missing since then.
+// miss notes that a page of the group's chunk, the i-th, is missing since then.
 func (g *group) miss(d *Demand, i, page int, since float64) {
 	if g.since == nil {
 		g.since = make([]float64, d.chunks[i].Pages)
@@ -53,7 +53,7 @@ func (g *group) miss(d *Demand, i, page int, since float64) {
 	}
 }
 
-// wear takes in that one page more is missing, in the order in which they went, by the changes counted until now.
+// wear notes that one page more is missing, in the order in which they went, by the changes counted until now.
 func (g *group) wear(d *Demand, i, page int, now float64) {
 	g.wait += float32(d.known(i, now)) / float32(g.fresh)
 	g.lives += g.wait
@@ -75,7 +75,7 @@ func (g *group) reckon(d *Demand, i int, now float64) {
 	}
 }
 
-// renew takes in that no page is missing. seen are the changes of the chunk's pages, if they are counted.
+// renew notes that no page is missing. seen are the changes of the chunk's pages, if they are counted.
 func (g *group) renew(seen []uint16) {
 	g.fresh, g.wait, g.lives = 0, 0, 0
 	for _, changes := range seen {
@@ -97,7 +97,7 @@ func (g *group) waitFor(c *client) {
 	}
 }
 
-// clear takes in that all have the version of now.
+// clear notes that all have the version of now.
 func (g *group) clear(now float64, seen []uint16) {
 	g.missing, g.sum, g.square = 0, 0, 0
 	g.taken = now

@@ -60,7 +60,7 @@ func (m *meter) count(c *chunk, g *group, sign float64) {
 	m.sincePages += unit * g.weight * g.sum
 }
 
-// spoil takes in that the group lacks one page more from now on.
+// spoil notes that the group lacks one page more from now on.
 func (m *meter) spoil(c *chunk, g *group, now float64) {
 	m.staleShare += c.Weight * g.share
 	m.sinceShare += c.Weight * g.share * now

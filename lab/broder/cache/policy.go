@@ -17,7 +17,7 @@ type Policy interface {
 	// one, has left. Only a Static policy may decline what it does not hold: slot is -1 then.
 	Touch(fp weburl.Fingerprint) (slot int, hit bool)
 
-	// Slots is the number of slots there are: all slots are below it. It is constant but for Infinite,
+	// Slots is the number of slots there are: all slots are below it. It is constant except for Infinite,
 	// whose grow with what it holds.
 	Slots() int
 }

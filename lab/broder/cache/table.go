@@ -59,7 +59,7 @@ func (t *table) add(fp weburl.Fingerprint) (slot int) {
 	return slot
 }
 
-// replace puts fp, which is not held, in the place of a slot's tenant. The slot's state becomes 0.
+// replace puts fp, which is not held, in place of a slot's tenant. The slot's state becomes 0.
 func (t *table) replace(slot int, fp weburl.Fingerprint) {
 	t.unlink(slot)
 	t.link(slot, fp)

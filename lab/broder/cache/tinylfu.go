@@ -109,7 +109,7 @@ func (c *TinyLFU) frequency(slot int) uint8 { return c.sketch.estimate(c.table.s
 
 // sketch estimates how often each fingerprint was counted lately: a count-min sketch of four rows (Cormode
 // and Muthukrishnan 2005), whose counts are capped at 15 and halved after every ten counts a slot. An
-// estimate is too high where others share all four counters, and never too low but for cap and halving.
+// estimate is too high where others share all four counters, and never too low except for cap and halving.
 type sketch struct {
 	counts   []uint8 // rows one after another
 	width    int     // of a row, a power of two

@@ -137,7 +137,7 @@ func ReadFile(fsys vfs.FS, name string, limit int64) (_ []byte, err error) {
 	return raw, err
 }
 
-// WriteFile makes a file of some content, durable but for its name.
+// WriteFile makes a file of some content, durable except for its name.
 func WriteFile(fsys vfs.FS, name string, content []byte) (err error) {
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {

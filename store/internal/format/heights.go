@@ -32,7 +32,7 @@ func ReadHeights(fsys vfs.FS, dir string) (h Heights, err error) {
 	return h, nil
 }
 
-// WriteHeights puts the high-water file in the place of the one before.
+// WriteHeights puts the high-water file in place of the one before.
 func WriteHeights(fsys vfs.FS, dir string, line []byte) error {
 	path := fsys.PathJoin(dir, HighwaterFile)
 	if err := errors.Join(WriteFile(fsys, path+".new", line), fsys.Rename(path+".new", path)); err != nil {
