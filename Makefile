@@ -54,16 +54,16 @@ check: .tools/built ## lint, check words, links and commands of docs, and look f
 race: setup ## run all tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout 60m ./...
 
-damage: ## damage a directory at random TRIALS times, 500 unless told, and mend it
+damage: ## damage a directory at random TRIALS times (500 by default), and repair it
 	FRESHET_DAMAGE_TRIALS=$(TRIALS) go test -count=1 -timeout 60m -run TestDamage ./internal/damage -v | grep -v '^ '
 
-fuzz: ## fuzz every target for FUZZTIME, 60s unless told
+fuzz: ## fuzz every target for FUZZTIME, 60s by default
 	@scripts/fuzz $(FUZZTIME)
 
 adversary: build ## crawl 200 hosts that mean harm beside 20 honest ones: SEED, MINUTES, MEMORY, CGROUP
 	go run ./internal/adversary/run -seed $(SEED) -minutes $(MINUTES) -memory $(MEMORY) -cgroup $(CGROUP)
 
-sim: ## put the shard on trial in SEEDS simulated crawls with faults, 1000 unless told, from SEED on
+sim: ## put the shard on trial in SEEDS simulated crawls with faults (1000 by default), from SEED on
 	go run ./sim/trial/run -seed $(SEED) -seeds $(SEEDS)
 
 gate: ## try the log of a cluster, on three NATS servers, with EVENTS faults from SEED on

@@ -59,7 +59,7 @@ var referenceSorted = map[string]float64{proportional: .1408, weightedProportion
 // Where they are not, the distance is that of a Brownian bridge from 0 (TestLargestDistance) and varies from draw to
 // draw; what is allowed is about twice the scatter of the difference of two draws, as five draws of 100,000 slots
 // showed it, the bridge's growing with the root of the slots. It was set after a first draw at a million had been seen;
-// docs/lab.md says how draws fare that had no part in it.
+// docs/notes/2026-11-lab.md has six draws that had no part in it.
 var referenceTen = map[string][3]struct{ value, spread float64 }{
 	ideals[0].name: {{40.2, 200}, {174, 230}, {.358, .3}},
 	ideals[1].name: {{78.8, 60}, {264, 200}, {.281, .3}},
