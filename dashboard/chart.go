@@ -268,7 +268,7 @@ func percent(v float64) string {
 	if v < 1 {
 		v = min(v, 0.999) // all but all is not all
 	}
-	return amount(100*v) + "%"
+	return amount(100*v) + " %"
 }
 
 // seconds prints a length of time in two units at most: 0.05 s, 12 s, 5 min 30 s, 13 h 24 min, 2 days 12 h.

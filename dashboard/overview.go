@@ -149,7 +149,7 @@ func lately(past []reading) (answered, failed int64) {
 
 // failing says how many of the last requests failed, and most often why.
 func failing(before string, answered, failed int64, errors map[string]int64) string {
-	return before + fmt.Sprintf("%.0f%% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
+	return before + fmt.Sprintf("%.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
 }
 
 // capital begins a sentence.

@@ -34,7 +34,7 @@ func TestScales(t *testing.T) {
 		text  string // of the end
 	}{
 		{numbers, 787, 200, "787"}, {numbers, 3, 1, "3"}, {numbers, 0.02, 0.005, "0.02"},
-		{shares, 1, 0.25, "100%"}, {shares, 0.087, 0.025, "8.7%"},
+		{shares, 1, 0.25, "100 %"}, {shares, 0.087, 0.025, "8.7 %"},
 		{spans, 90, 30, "90 s"}, {spans, 3600, 900, "60 min"}, {spans, 80000, 6 * 3600, "22.2 h"}, {spans, 26.4 * 86400, 10 * 86400, "26.4 days"}, {spans, 2.5 * 86400, 86400, "2.5 days"},
 		{sizes, 34e6, 10e6, "34 MB"},
 		{paces, 45, 20, "45/s"}, {paces, 0.0058, 10.0 / 3600, "20.9/h"},
@@ -50,7 +50,7 @@ func TestScales(t *testing.T) {
 func TestDraw(t *testing.T) {
 	c := chart{Title: "Shares", scale: shares, most: 1, Lines: []line{{Name: "all", points: []point{{0, 0.9}, {86400 * 3, 0.97}}}}}
 	d := c.Draw()
-	if first, last := d.Rules[0].Text, d.Rules[len(d.Rules)-1].Text; first != "90%" || last != "98%" || d.Words != "Shares: all 97%" {
+	if first, last := d.Rules[0].Text, d.Rules[len(d.Rules)-1].Text; first != "90 %" || last != "98 %" || d.Words != "Shares: all 97 %" {
 		t.Errorf("from %s to %s: %s", first, last, d.Words)
 	}
 	if len(d.Marks) != 4 || d.Marks[1].Text != "1 day" {

@@ -191,10 +191,10 @@ func (s Site) Doing(running bool) doing {
 		return doing{"backing off", "ill"}
 	case s.Queued > 0 && running:
 		return doing{"crawling", "well"}
-	case s.Queued > 0:
-		return doing{"not finished", ""}
 	case s.Due > 0 && running:
 		return doing{"kept fresh", "well"}
+	case s.Queued > 0 || s.Due > 0:
+		return doing{"not finished", ""}
 	}
 	return doing{"done", ""}
 }

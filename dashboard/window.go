@@ -192,6 +192,7 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 	}
 	replay := func(v Version) string { return address{at: v.At, url: u}.String() }
 	var versions []shownVersion
+	unkept := false // of some version the content
 	for i, v := range history.Versions {
 		one := shownVersion{Version: v}
 		if v.WARC != "" {
@@ -200,6 +201,7 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 				one.Diff = "/diff?" + url.Values{"url": {u.String()}, "from": {fmt.Sprint(history.Versions[i-1].Version)}, "to": {fmt.Sprint(v.Version)}}.Encode()
 			}
 		}
+		unkept = unkept || v.WARC == ""
 		versions = append([]shownVersion{one}, versions...)
 	}
 	visits := make([]Visit, len(history.Visits))
@@ -214,8 +216,9 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 		Weekdays []string
 		Months   []month
 		Versions []shownVersion
+		Unkept   bool
 		Visits   []Visit
-	}{inWords(history.Model), history.Page, s.why(u.String()), lineOf(history), []string{"M", "T", "W", "T", "F", "S", "S"}, calendar(history, replay, months), versions, visits}, nil
+	}{inWords(history.Model), history.Page, s.why(u.String()), lineOf(history), []string{"M", "T", "W", "T", "F", "S", "S"}, calendar(history, replay, months), versions, unkept, visits}, nil
 }
 
 // why says what becomes of a page next; empty if that is not known.

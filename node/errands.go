@@ -101,8 +101,9 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 	switch total, err := n.store.Total(); {
 	case n.store.Start().Fresh:
 	case scopeChanged && err == nil:
-		pages := total.States[store.StateLive]
-		n.opt.Logger.Warn(fmt.Sprintf("scope changed: offering the links of %d stored pages again", pages))
+		if pages := total.States[store.StateLive]; pages > 0 {
+			n.opt.Logger.Warn(fmt.Sprintf("scope changed: offering the links of %d stored pages again", pages))
+		}
 	default:
 		n.opt.Logger.Warn("the set of seen URLs is lost or behind: it is rebuilt from the page table")
 	}

@@ -164,7 +164,7 @@ func (g *fleetGate) status() FleetStatus {
 func (s FleetStatus) String() string {
 	text := fmt.Sprintf("%d of %d fetching (%s)  queue %d/%d", s.Active, s.Allowed, s.Rule, s.Queue, s.Places)
 	if s.Arrival > 0 && s.Service > 0 {
-		text += fmt.Sprintf("  λ %.3g μ %.3g/s  starved %.1f%% loss %.3g/s cost %.3g (model's for %d fixed: %.3g)",
+		text += fmt.Sprintf("  λ %.3g μ %.3g/s  starved %.1f %% loss %.3g/s cost %.3g (model's for %d fixed: %.3g)",
 			s.Arrival, s.Service, 100*s.Starved, s.Loss, s.Cost, s.ModelFixed, s.ModelFixedCost)
 	}
 	return text

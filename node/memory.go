@@ -78,8 +78,7 @@ func planMemory(size int64, opt Options, workers int) (plan, error) {
 		_, ok = split(least, opt, workers)
 	}
 	least = (least - 1) / mib * mib
-	return p, fmt.Errorf("crawl: %d MiB of memory are too few: "+
-		"give at least %d MiB, or a smaller limit of bodies than %d bytes", size/mib, least/mib, opt.MaxBody)
+	return p, fmt.Errorf("crawl: %d MiB of memory are too few: give at least %d MiB, or bodies a smaller limit than %d MiB", size/mib, least/mib, opt.MaxBody/mib)
 }
 
 // split is planMemory; ok is false if there is too little.

@@ -35,7 +35,7 @@ func TestPlanMemory(t *testing.T) {
 		t.Errorf("256 MiB: %d connections, %v", p.connections, err)
 	}
 	if _, err := planMemory(64*mib, Options{Connections: 256, MaxBody: 16 * mib}, 2); err == nil ||
-		err.Error() != "crawl: 64 MiB of memory are too few: give at least 164 MiB, or a smaller limit of bodies than 16777216 bytes" {
+		err.Error() != "crawl: 64 MiB of memory are too few: give at least 164 MiB, or bodies a smaller limit than 16 MiB" {
 		t.Error(err)
 	}
 	if _, err := planMemory(166*mib, Options{Connections: 256, MaxBody: 16 * mib}, 2); err != nil {

@@ -193,7 +193,7 @@ func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplica
 func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
 	pages, err := c.open()
 	if errors.Is(err, index.ErrNone) {
-		err = fmt.Errorf("%w: %w: a crawl keeps one with --index, and rebuilds it after a purge", dashboard.ErrNotFound, err)
+		err = fmt.Errorf("%w: there is no index of this crawl: run it with --index, which also rebuilds one after a purge", dashboard.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func searchCommand() *cobra.Command {
 				}
 				fresh := ""
 				if hit.Freshness != nil {
-					fresh = fmt.Sprintf(", %.0f%% likely to be up to date", 100**hit.Freshness)
+					fresh = fmt.Sprintf(", %.0f %% likely to be up to date", 100**hit.Freshness)
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
 				return err

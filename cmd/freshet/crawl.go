@@ -377,6 +377,9 @@ func crawlCommand() *cobra.Command {
 			if info, err := os.Stat(s.data); s.data == "" || err == nil && !info.IsDir() {
 				return command.Usage(fmt.Errorf("--data %q: want a directory, such as --data archive", s.data))
 			}
+			if len(seeds) == 0 && s.seeds != "" {
+				return command.Usage(fmt.Errorf("--seeds %s: there is no URL in it: write one a line", s.seeds))
+			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
 				return command.Usage(fmt.Errorf("nothing to crawl: give a URL or --seeds FILE, because there is no crawl in %s to continue", s.data))
 			}
@@ -453,7 +456,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	}
 	limitMemory(options.Memory)
 	if err := s.segments.use(&options); err != nil {
-		return err
+		return usable(options.Dir, err)
 	}
 	member, err := s.cluster.join(cmd.Context(), &options)
 	if err != nil {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -123,6 +125,19 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 	return s, err
 }
 
+// usable says of what the system has against a data directory's path where to look.
+func usable(data string, err error) error {
+	fault, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !strings.HasPrefix(fault.Path, data) && !strings.HasPrefix(data, fault.Path) {
+		return err
+	}
+	switch fault.Err {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.EPERM, syscall.EROFS:
+		return fmt.Errorf("--data %q cannot be used (%s): check its path and who may write there, or use another directory", data, fault.Err)
+	}
+	return err
+}
+
 // errTaken is the error of a directory that another process uses.
 var errTaken = errors.New("wait for it, stop it, or use another directory (--data OTHER)")
 
@@ -135,7 +150,7 @@ func patiently[T any](ctx context.Context, data string, open func() (T, error)) 
 		opened, err := open()
 		switch {
 		case !errors.Is(err, store.ErrLocked):
-			return opened, err
+			return opened, usable(data, err)
 		case try == 40 || c.Sleep(ctx, 50*time.Millisecond) != nil:
 			return opened, fmt.Errorf("another process (a crawl, or freshet view) is using %s: %w", data, errTaken)
 		}

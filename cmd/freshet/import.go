@@ -52,8 +52,12 @@ func importCommand() *cobra.Command {
 	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, file := range args { // before a directory is made
-			if _, err := os.Stat(file); file != "-" && err != nil {
+			switch info, err := os.Stat(file); {
+			case file == "-":
+			case err != nil:
 				return err
+			case info.IsDir():
+				return fmt.Errorf("%q is a folder: want the files in it, such as %s/*.warc.gz", file, strings.TrimSuffix(file, "/"))
 			}
 		}
 		s, err := patiently(cmd.Context(), *data, func() (*store.Store, error) {
@@ -209,6 +213,9 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 		return i.lines(name, text, i.index)
 	case strings.Contains(first, "://") || strings.HasPrefix(first, "#"):
 		return i.lines(name, text, i.url)
+	}
+	if columns := strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune(",\t\"\r ", r) }); !slices.Contains(columns, "url") {
+		return fmt.Errorf("%s is not a WARC file, an index, a partition or a list of URLs, or it is damaged: see freshet import --help", name)
 	}
 	return i.table(name, text, strings.Contains(first, "\t"))
 }

@@ -195,7 +195,7 @@ func line(s node.Status, trouble *explain.Trouble) string {
 	case s.State == "paused":
 		left = "paused"
 	case s.Refresh != nil:
-		pages += fmt.Sprintf(", %.1f%% fresh", 100*s.Refresh.Freshness)
+		pages += fmt.Sprintf(", %.1f %% fresh", 100*s.Refresh.Freshness)
 		left = units.Count(s.Changed) + " changed"
 	case queued > 0:
 		pages = fmt.Sprintf("%s of about %s", units.Count(s.Pages), units.Plural(s.Pages+queued, "page"))

@@ -266,7 +266,7 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	}
 	row, fp, err = r.store.PageOf(u)
 	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("%w: %s", dashboard.ErrNotFound, u)
+		err = fmt.Errorf("%w: page %s (freshet pages lists what is known)", dashboard.ErrNotFound, u)
 	}
 	return row, r.store.Home(u.Site()), fp, err
 }
@@ -287,7 +287,7 @@ func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, 
 			return row.URL, candidate, nil
 		}
 	}
-	return u, v, fmt.Errorf("%w: no such version of %s", dashboard.ErrNotFound, raw)
+	return u, v, fmt.Errorf("%w: that version of %s (freshet history lists them)", dashboard.ErrNotFound, raw)
 }
 
 func pageOf(row store.Page) dashboard.Page {

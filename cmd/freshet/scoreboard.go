@@ -35,10 +35,10 @@ which takes %s. It says which share of the copied pages is up to date:
 
   day   pages   estimate       true    uniform
 `
-	scoreboardRow = "%5s %7s %9.1f%% %9.1f%% %9.1f%%\n"
+	scoreboardRow = "%5s %7s %8.1f %% %8.1f %% %8.1f %%\n"
 	scoreboardEnd = `
-In the last %d days, on average, %.1f%% of the copy was up to date. Freshet estimated %.1f%%. Equal visits to all pages
-would have kept %.1f%% up to date.
+In the last %d days, on average, %.1f %% of the copy was up to date. Freshet estimated %.1f %%. Equal visits to all pages
+would have kept %.1f %% up to date.
 `
 	// scoreboardLate is said where the web's servers, or the machine, were too slow for the clock.
 	scoreboardLate = `This machine was too busy for so fast a clock: %s of %s a day were made. Try --clock %d.

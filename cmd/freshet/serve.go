@@ -32,7 +32,7 @@ func serveCommand() *cobra.Command {
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if config == "" || config == "-" {
-				return command.Usage(errors.New("--config is needed, as a file that can be read again"))
+				return command.Usage(errors.New("--config is needed: a file of settings, such as freshet config show > freshet.yaml makes"))
 			}
 			r := &reloader{config: config, typed: typed(cmd.Flags())}
 			if err := settle(cmd.Flags(), config, nil); err != nil {

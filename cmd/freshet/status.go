@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,9 +54,9 @@ func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	if s.listen == "" {
 		return l, nil
 	}
-	host, _, err := net.SplitHostPort(s.listen)
+	host, err := hostOf(s.listen)
 	if err != nil {
-		return l, fmt.Errorf("--listen %q: want HOST:PORT", s.listen)
+		return l, fmt.Errorf("--listen: %w", err)
 	}
 	for _, secret := range []struct {
 		setting, what, file string
@@ -158,7 +159,7 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 		f.serve(listener, open.access.Guard(handler))
 	case open.insist:
 		f.stop()
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, listenError(open.address, err)
 	default:
 		options.Logger.Warn("no status page", "listen", open.address, "error", err)
 	}
@@ -167,10 +168,36 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 
 // validListen checks the form of an address; an empty one is for none.
 func validListen(listen string) error {
-	if _, _, err := net.SplitHostPort(listen); listen != "" && err != nil {
-		return fmt.Errorf("%q: want HOST:PORT", listen)
+	if listen == "" {
+		return nil
 	}
-	return nil
+	_, err := hostOf(listen)
+	return err
+}
+
+// hostOf returns the host of an address to listen on.
+func hostOf(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%q: want HOST:PORT with a port between 0 and 65535, such as %s", listen, defaultListen)
+	}
+	return host, nil
+}
+
+// listenError says what keeps an address from being listened on.
+func listenError(listen string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("--listen %s: another program listens there: stop it, or choose another port", listen)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("--listen %s: this machine does not have that address: use one of its own, or 127.0.0.1", listen)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("--listen %s: this user may not use that port: choose one above 1023", listen)
+	}
+	return fmt.Errorf("--listen: %w", err)
 }
 
 // serve answers on a listener. Who sends a request slowly, or keeps a connection for nothing, is cut off.

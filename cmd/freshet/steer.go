@@ -39,7 +39,7 @@ type steerer struct {
 func told(err error) error {
 	switch {
 	case errors.Is(err, crawl.ErrUnknown):
-		return fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
+		return fmt.Errorf("%w:%s (freshet pages lists what is known)", dashboard.ErrNotFound, strings.TrimPrefix(err.Error(), crawl.ErrUnknown.Error()+":"))
 	case errors.Is(err, crawl.ErrOrder):
 		return fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
 	}

@@ -104,7 +104,7 @@ func (s *subscription) prepare(stderr io.Writer) error {
 	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if !s.quiet {
 		o.OnStanding = func(at mirror.Standing) {
-			fmt.Fprintf(stderr, "%s, %.1f%% fresh, mean age %s, %s, %s to come\n", units.Plural(int64(at.Pages), "page"), 100*at.Freshness,
+			fmt.Fprintf(stderr, "%s, %.1f %% fresh, mean age %s, %s, %s to come\n", units.Plural(int64(at.Pages), "page"), 100*at.Freshness,
 				units.Span(time.Duration(at.AgeS*1e9)), units.Plural(int64(s.changes), "change"), units.Plural(int64(at.Chunks), "chunk"))
 		}
 	}

@@ -55,10 +55,20 @@ func oneOf(words ...string) func(string) error {
 func wholeFrom(least int64) func(string) error {
 	return func(text string) error {
 		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < least {
-			return fmt.Errorf("%q: want a whole number, at least %d", text, least)
+			return fmt.Errorf("%q: want a whole number, at least %d%s", text, least, meantNumber(text, least))
 		}
 		return nil
 	}
+}
+
+// meantNumber guesses which whole number somebody meant who wrote it as people do.
+func meantNumber(text string, least int64) string {
+	digits := strings.ToLower(strings.NewReplacer(",", "", "_", "", " ", "").Replace(text))
+	digits = strings.Replace(strings.Replace(digits, "k", "000", 1), "m", "000000", 1)
+	if n, err := strconv.ParseInt(digits, 10, 64); err != nil || n < least {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", digits)
 }
 
 // fraction checks a share.

@@ -56,9 +56,9 @@ func viewCommand() *cobra.Command {
 
 // validLoopback takes an address that only this machine reaches.
 func validLoopback(listen string) error {
-	host, _, err := net.SplitHostPort(listen)
+	host, err := hostOf(listen)
 	if err != nil {
-		return fmt.Errorf("%q: want HOST:PORT", listen)
+		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("%q is beyond loopback, where anybody could look in: use a loopback address with a reverse proxy or ssh -L", listen)
@@ -77,7 +77,7 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("--listen: %w", err), end())
+		return errors.Join(listenError(listen, err), end())
 	}
 	f := &front{}
 	f.serve(listener, show)

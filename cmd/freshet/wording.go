@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"freshet/cmd/freshet/command"
 	"freshet/weburl"
@@ -17,8 +20,19 @@ import (
 var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
 	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
 
-// plainly returns what an error says without the packages that it came through.
-func plainly(err error) string { return rooms.ReplaceAllString(err.Error(), "$1") }
+// plainly returns what an error says without the packages and the calls of the system that it came through.
+func plainly(err error) string {
+	text := err.Error()
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		switch {
+		case errors.Is(fault, fs.ErrNotExist):
+			text = strings.Replace(text, fault.Error(), fmt.Sprintf("%q: no such file or folder", fault.Path), 1)
+		case errors.Is(fault, syscall.EISDIR):
+			text = strings.Replace(text, fault.Error(), fmt.Sprintf("%q is a folder: want a file", fault.Path), 1)
+		}
+	}
+	return rooms.ReplaceAllString(text, "$1")
+}
 
 // parseURL reads a URL that somebody typed.
 func parseURL(text string) (weburl.URL, error) {
@@ -47,6 +61,9 @@ func parseURL(text string) (weburl.URL, error) {
 	return u, fmt.Errorf("%q is not a URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
 }
 
+// withPort matches the address of a server without its scheme.
+var withPort = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]+(/|$)`)
+
 // guessURL guesses which URL somebody meant who typed something else. It is not ok if there is no easy guess.
 func guessURL(text string) (weburl.URL, bool) {
 	guess := strings.Join(strings.Fields(text), "")
@@ -57,6 +74,8 @@ func guessURL(text string) (weburl.URL, bool) {
 			return weburl.URL{}, false
 		}
 		guess = near + "://" + strings.TrimLeft(rest, "/")
+	case withPort.MatchString(guess):
+		guess = "http://" + guess
 	case strings.Contains(guess, ":") || strings.HasPrefix(guess, "/") || strings.HasPrefix(guess, "."):
 		return weburl.URL{}, false
 	default:

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,11 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
+	hint := ""
+	if info, err := os.Stat(args[0]); err == nil && info.IsDir() && cmd.Flags().Lookup("data") != nil {
+		hint = fmt.Sprintf("did you mean --data %s? ", args[0])
+	}
+	return fmt.Errorf("unexpected argument %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
 }
 
 // OneArg wants one argument, which it names.

@@ -13,11 +13,7 @@ type Duration time.Duration
 
 // Set reads the flag's text: Go's units and d for a day of 24 hours.
 func (d *Duration) Set(text string) error {
-	hint := ""
-	if number, err := strconv.ParseFloat(text, 64); err == nil && number > 0 {
-		hint = fmt.Sprintf(" (did you mean %ss?)", text)
-	}
-	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d%s", text, hint)
+	wrong := fmt.Errorf("%q: want a duration such as 15s, 24h or 7d%s", text, meantDuration(text))
 	rest, days := text, 0.0
 	if number, after, ok := strings.Cut(text, "d"); ok {
 		var err error
@@ -38,6 +34,25 @@ func (d *Duration) Set(text string) error {
 	}
 	*d = Duration(time.Duration(whole) + span)
 	return nil
+}
+
+// meantDuration guesses which duration somebody meant who wrote no unit, or another than Set reads.
+func meantDuration(text string) string {
+	word := strings.TrimLeft(text, "0123456789.")
+	number, err := strconv.ParseFloat(strings.TrimSuffix(text, word), 64)
+	if err != nil || number == 0 {
+		return ""
+	}
+	word = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(word)), "s")
+	for _, unit := range []struct {
+		name, short string
+		times       float64
+	}{{"second", "s", 1}, {"minute", "m", 1}, {"hour", "h", 1}, {"day", "d", 1}, {"week", "d", 7}} {
+		if strings.HasPrefix(unit.name, word) {
+			return fmt.Sprintf(" (did you mean %g%s?)", number*unit.times, unit.short)
+		}
+	}
+	return ""
 }
 
 // String returns the duration as Set reads it.

@@ -1,13 +1,20 @@
 package command
 
-// Nearest returns the one of some names that is spelled most like a mistyped name, or "" if none is near.
+import "strings"
+
+// Nearest returns the one of some names that is spelled most like a mistyped name, or that begins with it, or "" if none
+// is near.
 func Nearest(name string, names []string) string {
 	best, distance := "", min(len(name)/2, 5)+1
 	if len(name) > 64 {
 		return ""
 	}
 	for _, candidate := range names {
-		if d := editDistance(name, candidate); d < distance {
+		d := editDistance(name, candidate)
+		if len(name) > 3 && strings.HasPrefix(candidate, name) {
+			d = 1 // cut off rather than mistyped
+		}
+		if d < distance {
 			best, distance = candidate, d
 		}
 	}

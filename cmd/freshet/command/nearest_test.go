@@ -9,10 +9,10 @@ import (
 
 func TestNearest(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{"delya", "delay"}, {"max-page", "max-pages"}, {"max_pages", "max-pages"}, {"pages", ""}, {"d", ""}, {"", ""}, {strings.Repeat("delay", 1000), ""},
+		{"delya", "delay"}, {"max-page", "max-pages"}, {"max_pages", "max-pages"}, {"stat", "status"}, {"pages", ""}, {"d", ""}, {"", ""}, {strings.Repeat("delay", 1000), ""},
 	}
 	for _, test := range tests {
-		if got := Nearest(test.name, []string{"delay", "max-pages"}); got != test.want {
+		if got := Nearest(test.name, []string{"delay", "cat", "max-pages", "status"}); got != test.want {
 			t.Errorf("Nearest(%.20q) = %q: want %q", test.name, got, test.want)
 		}
 	}
