@@ -287,6 +287,9 @@ func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, 
 			return row.URL, candidate, nil
 		}
 	}
+	if len(versions) == 0 {
+		return u, v, fmt.Errorf("%w: any version of %s (freshet explain says why)", dashboard.ErrNotFound, raw)
+	}
 	return u, v, fmt.Errorf("%w: that version of %s (freshet history lists them)", dashboard.ErrNotFound, raw)
 }
 
