@@ -2,8 +2,8 @@ package command
 
 import "strings"
 
-// Nearest returns the one of some names that is spelled most like a mistyped name, or that begins with it. It returns ""
-// if none is near.
+// Nearest returns the one of some names that is spelled most like a mistyped name, or that begins with it. It returns
+// "" if none is near.
 func Nearest(name string, names []string) string {
 	best, distance := "", min(len(name)/2, 5)+1
 	if len(name) > 64 {
