@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"freshet/clock"
 )
@@ -111,8 +112,54 @@ func (b *browser) picture() []byte {
 	return png
 }
 
-// inspect holds that a page of the window fits on a screen and on a phone, and that axe finds nothing serious in it, in
-// light and in dark. It keeps pictures.
+// confined holds that a page of the window runs no script but its own, and applies no style but its own.
+func (b *browser) confined(path string) {
+	b.t.Helper()
+	b.text(`(window.policy = undefined, fetch(location.href).then(answer => { window.policy = answer.headers.get('Content-Security-Policy') ?? 'none'; }), '')`)
+	b.await("its policy", func() bool { return b.text("window.policy") != "undefined" })
+	if policy := b.text("window.policy"); !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+		b.t.Errorf("%s has the policy %q", path, policy)
+	}
+	if ran := b.text(`(() => {
+		const script = document.createElement('script'), style = document.createElement('style');
+		script.textContent = 'window.ran = true';
+		style.textContent = 'body { outline: 9px solid red }';
+		document.head.append(script, style);
+		const said = [window.ran === true, getComputedStyle(document.body).outlineWidth === '9px'];
+		script.remove(), style.remove();
+		return said;
+	})()`); ran != "false,false" {
+		b.t.Errorf("%s: a script in the page runs, or a style in it applies: %s", path, ran)
+	}
+}
+
+// byKeyboard holds that a page of the window is used without a mouse: the first key leads past the heads, the next ones
+// to each thing in turn, which shows that it has the focus, and the slash to the search.
+func (b *browser) byKeyboard(path string) {
+	b.t.Helper()
+	active := func(property string) string { return b.text("document.activeElement." + property) }
+	b.do(chromedp.KeyEvent(kb.Tab))
+	if class := active("className"); class != "skip" {
+		b.t.Errorf("%s: the first key leads to %s", path, active("outerHTML"))
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	if id := active("id"); id != "main" {
+		b.t.Errorf("%s: the link past the heads leads to %q", path, id)
+	}
+	b.do(chromedp.KeyEvent(kb.Tab))
+	if ring := b.text("getComputedStyle(document.activeElement).outlineStyle"); ring == "none" {
+		b.t.Errorf("%s: nothing shows that this has the focus: %.200s", path, active("outerHTML"))
+	}
+	b.text("document.activeElement.blur()")
+	b.do(chromedp.KeyEvent("/"))
+	if id := active("id"); id != "find" {
+		b.t.Errorf("%s: the slash leads to %q", path, id)
+	}
+	b.text("document.activeElement.blur()")
+}
+
+// inspect holds that a page of the window fits on a screen and on a phone, that it is confined and used by keyboard,
+// and that axe finds nothing serious in it, in light and in dark. It keeps pictures.
 func (b *browser) inspect(at, path string) {
 	b.t.Helper()
 	name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
@@ -121,6 +168,8 @@ func (b *browser) inspect(at, path string) {
 		if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 			b.t.Errorf("%s is wider than a %s", path, kind)
 		}
+		b.byKeyboard(path)
+		b.confined(path)
 		for _, scheme := range []string{"light", "dark"} {
 			if found := b.barriers(scheme); found != "" {
 				b.t.Errorf("%s on a %s in %s keeps people out: %s", path, kind, scheme, found)
