@@ -50,17 +50,18 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var hits []Hit
+	var ids []string
 	from := 0
 	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
 		found, err := x.ask(ctx, wants, q.Limit+q.From-skipped, from)
 		if err != nil {
 			return nil, err
 		}
-		if len(found.Hits) == 0 {
+		if len(found) == 0 {
 			break
 		}
-		from += len(found.Hits)
-		for _, match := range found.Hits {
+		from += len(found)
+		for _, match := range found {
 			hit, ok, err := x.hit(match)
 			switch {
 			case err != nil:
@@ -69,24 +70,46 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 			case skipped < q.From:
 				skipped++
 			default:
-				hits = append(hits, hit)
+				hits, ids = append(hits, hit), append(ids, match.ID)
 			}
 		}
+	}
+	snippets, err := x.snippets(ctx, wants, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range hits {
+		hits[i].Snippet = snippets[ids[i]]
 	}
 	return hits, nil
 }
 
 // ask returns what Bleve finds, whether it may be shown or not.
-func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (*bleve.SearchResult, error) {
+func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (search.DocumentMatchCollection, error) {
 	request := bleve.NewSearchRequestOptions(wants, size, from, false)
 	request.Fields = []string{"title", "language"}
+	found, err := x.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return found.Hits, nil
+}
+
+// snippets returns what was found in the text of each page. It asks again for these pages alone: to highlight, Bleve
+// reads where the words stand in every page that has them.
+func (x *Index) snippets(ctx context.Context, wants query.Query, ids []string) (map[string]string, error) {
+	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), wants), len(ids), 0, false)
 	request.Highlight = bleve.NewHighlightWithStyle("html")
 	request.Highlight.AddField("text")
 	found, err := x.bleve.SearchInContext(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	return found, nil
+	snippets := make(map[string]string, len(ids))
+	for _, match := range found.Hits {
+		snippets[match.ID] = snippet(match.Fragments["text"])
+	}
+	return snippets, nil
 }
 
 // hit asks the store about a page that was found; ok is false if it may not be shown.
@@ -102,7 +125,7 @@ func (x *Index) hit(match *search.DocumentMatch) (hit Hit, ok bool, err error) {
 	if err != nil || !wanted(&row) {
 		return hit, false, err
 	}
-	hit = Hit{Page: store.PageAt{Fingerprint: fingerprint, Page: row}, Score: match.Score, Snippet: snippet(match.Fragments["text"])}
+	hit = Hit{Page: store.PageAt{Fingerprint: fingerprint, Page: row}, Score: match.Score}
 	hit.Title, _ = match.Fields["title"].(string)
 	hit.Language, _ = match.Fields["language"].(string)
 	return hit, true, nil
