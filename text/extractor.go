@@ -55,8 +55,8 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	d := Document{Title: p.title}
 	kept, known := p.kept(site)
 	d.Model = known
-	whole := !known && !p.isThread()
-	found := e.ask(ctx, p, own, whole)
+	whole := !known && p.kind.saysArticle() && !p.isThread()
+	found := e.ask(ctx, p, own, whole, markdown)
 	if found != nil {
 		m := found.Metadata
 		d.Title, d.Byline, d.Date = titleOf(m.Title, p.title), short(m.Author), m.Date
@@ -93,7 +93,7 @@ const (
 	fewBytes = 300
 
 	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
-	// all other pages the blocks are kept, unless the library agrees with them except for a fifth.
+	// what says that it is something else too the blocks are kept, unless the library agrees with them except for a fifth.
 	articleTimes = 3
 	agreeTenths  = 12
 )
@@ -126,9 +126,9 @@ func measured(blocks []block, kept []bool) (whole, paragraphs int) {
 	return whole, paragraphs
 }
 
-// ask has the library read a copy of the page; if not whole, then its title, author and date alone. It returns nil if
-// it cannot, fails, or takes too long.
-func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole bool) *trafilatura.ExtractResult {
+// ask has the library read the page; if not whole, then its title, author and date alone. The tree of the page is only
+// of use after that if it is kept. ask returns nil if the library cannot, fails, or takes too long.
+func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, keep bool) *trafilatura.ExtractResult {
 	if p.nodes > e.limits.Nodes {
 		return nil
 	}
@@ -137,7 +137,11 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole bool
 	default:
 		return nil // it has not come back from another page
 	}
-	tree := clone(p.tree)
+	tree := p.tree
+	if keep {
+		tree = clone(tree)
+	}
+	strip(tree)
 	answer := make(chan *trafilatura.ExtractResult, 1)
 	go func() {
 		found := contained(tree, own, whole)
@@ -174,16 +178,37 @@ func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.
 	return found
 }
 
-// clone copies a tree, except for what is for browsers without scripts: the library takes apart what it is given. The
-// parser bounds the depth.
+// clone copies a tree: the library takes apart what it is given. The parser bounds the depth.
 func clone(n *html.Node) *html.Node {
 	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom != atom.Noscript {
-			out.AppendChild(clone(c))
-		}
+		out.AppendChild(clone(c))
 	}
 	return out
+}
+
+// strip removes the elements that the library does not read, and what is for browsers without scripts.
+func strip(n *html.Node) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if unread(c) {
+			n.RemoveChild(c)
+		} else {
+			strip(c)
+		}
+		c = next
+	}
+}
+
+// unread reports whether an element has nothing that the library reads. It reads data in scripts.
+func unread(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Noscript, atom.Style, atom.Svg, atom.Template:
+		return true
+	case atom.Script:
+		return !strings.Contains(attribute(n, "type"), "json")
+	}
+	return false
 }
 
 // kept returns for every block whether it is main text, and whether the site has said so.

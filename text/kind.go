@@ -13,10 +13,14 @@ type kind struct {
 	article bool
 	other   bool // a product, a thread or a list of questions, whatever else it says
 	faq     bool // questions with answers by one writer
+	parts   int  // elements that say that they are an article
 }
 
+// saysArticle reports whether the page says that it is an article, by its kind or by one element that holds it.
+func (k *kind) saysArticle() bool { return k.article || k.parts == 1 }
+
 // isArticle reports whether the page is an article and nothing else.
-func (k *kind) isArticle() bool { return k.article && !k.other && !k.faq }
+func (k *kind) isArticle() bool { return k.saysArticle() && !k.other && !k.faq }
 
 // typed finds the types of JSON-LD.
 var typed = regexp.MustCompile(`"@type"\s*:\s*\[?\s*"(\w+)"`)
@@ -24,6 +28,8 @@ var typed = regexp.MustCompile(`"@type"\s*:\s*\[?\s*"(\w+)"`)
 // see takes note of what an element says.
 func (k *kind) see(n *html.Node) {
 	switch n.DataAtom {
+	case atom.Article:
+		k.parts++
 	case atom.Meta:
 		property := attribute(n, "property")
 		switch {

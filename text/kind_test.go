@@ -61,10 +61,21 @@ func TestArticleIsReadByTheLibrary(t *testing.T) {
 	for n := 1; n <= 30; n++ {
 		fmt.Fprintf(&page, "<div><h3>Teaser %s</h3><p>What another page says</p></div>", name(n))
 	}
-	if got := read(t, `<meta property="og:type" content="article">`+page.String(), nil, false).Text; strings.Contains(got, "Teaser") || strings.Count(got, "Paragraph") != 6 {
-		t.Errorf("an article: got %q", got)
+	whole := page.String()
+	for what, page := range map[string]string{
+		"an article":               `<meta property="og:type" content="article">` + whole,
+		"one element that says so": whole,
+	} {
+		if got := read(t, page, nil, false).Text; strings.Contains(got, "Teaser") || strings.Count(got, "Paragraph") != 6 {
+			t.Errorf("%s: got %q", what, got)
+		}
 	}
-	if got := read(t, `<meta property="og:type" content="website">`+page.String(), nil, false).Text; strings.Count(got, "Teaser") != 30 {
-		t.Errorf("a listing: got %q", got)
+	for what, page := range map[string]string{
+		"no element that says so": strings.ReplaceAll(whole, "article>", "section>"),
+		"two":                     whole + "<article>The last of them</article>",
+	} {
+		if got := read(t, page, nil, false).Text; strings.Count(got, "Teaser") != 30 {
+			t.Errorf("%s: got %q", what, got)
+		}
 	}
 }

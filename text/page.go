@@ -83,11 +83,12 @@ func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 	if len(document) == 0 {
 		decoded = bytes.NewReader(nil)
 	}
-	whole, err := io.ReadAll(io.LimitReader(decoded, limits.Bytes))
-	if err != nil {
+	var whole bytes.Buffer
+	whole.Grow(int(min(int64(len(document))+bytes.MinRead, limits.Bytes)))
+	if _, err := whole.ReadFrom(io.LimitReader(decoded, limits.Bytes)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	tree, err := parse(whole)
+	tree, err := parse(whole.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
