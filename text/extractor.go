@@ -93,7 +93,7 @@ const (
 	fewBytes = 300
 
 	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
-	// what says that it is something else too the blocks are kept, unless the library agrees with them except for a fifth.
+	// what says that it is something else too the blocks are kept, unless the library agrees except for a fifth.
 	articleTimes = 3
 	agreeTenths  = 12
 )
