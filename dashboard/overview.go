@@ -125,7 +125,7 @@ func judge(n now, past []reading, ready func() error) verdict {
 	case n.RecentPagesS == 0:
 		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Every site is waiting out its delay; %s are in the queue.", units.Plural(n.QueuedNew+n.QueuedDue, "page"))}
 	}
-	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. %s are stored, and %s are in the queue.", pace(n.RecentPagesS)+" pages", units.Count(n.QueuedNew+n.QueuedDue))}
+	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Pages are stored at %s, and %s are in the queue.", pace(n.RecentPagesS), units.Count(n.QueuedNew+n.QueuedDue))}
 }
 
 func sentence(text string) string {

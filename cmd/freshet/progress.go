@@ -191,6 +191,10 @@ func line(s node.Status, trouble *explain.Trouble) string {
 		failed = units.Count(s.URLsFailed) + " failed"
 	}
 	queued := s.QueuedNew + s.QueuedDue
+	idle := s.Connections == 0 && s.SitesReady == 0 && next == ""
+	if failed != "" && queued > 0 && idle {
+		failed += ", to be asked again"
+	}
 	switch {
 	case s.State == "paused":
 		left = "paused"

@@ -10,9 +10,11 @@ if ('live' in main.dataset) {
 	let waiting = null;
 	const inUse = () => document.getElementById('ask').open || main.contains(document.activeElement) && document.activeElement.matches('input, select, button');
 	const open = () => [...main.querySelectorAll('details')].map(part => part.open);
+	const places = () => [...main.querySelectorAll('summary, [tabindex]')]; // which a keyboard reaches, links apart
 	const show = () => {
 		if (waiting === null || inUse()) return;
 		const link = main.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+		const at = places().indexOf(document.activeElement);
 		const scrolled = [...main.querySelectorAll('.wide')].map(part => part.scrollLeft);
 		const unfolded = open();
 		main.innerHTML = waiting;
@@ -20,6 +22,7 @@ if ('live' in main.dataset) {
 		main.querySelectorAll('.wide').forEach((part, i) => { part.scrollLeft = scrolled[i] || 0; });
 		main.querySelectorAll('details').forEach((part, i) => { part.open = unfolded[i] ?? part.open; });
 		if (link !== null) [...main.querySelectorAll('a')].find(a => a.getAttribute('href') === link)?.focus({preventScroll: true});
+		else if (at >= 0) places()[at]?.focus({preventScroll: true});
 	};
 	events.onerror = () => { if (events.readyState === EventSource.CLOSED) said.textContent = 'This page is no longer live. Reload it to see what is new.'; };
 	events.onmessage = event => { waiting = event.data; show(); };
