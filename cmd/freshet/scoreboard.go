@@ -28,7 +28,8 @@ type scoreboard struct {
 const (
 	scoreboardHead = `
 The pages of this web change all the time, and Freshet visits them again to keep its copy fresh. Each line is a day,
-which takes %s. It says which share of the copied pages is up to date:
+which takes %s. It says which share of the copied pages is up to date. The window counts their requisites too, which
+change less:
   estimate   what Freshet estimates from its visits; it knows nothing else
   true       what is true; only the demo can ask its web
   uniform    what would be true if the same visits went to all pages equally
