@@ -31,7 +31,7 @@ func TestTextExport(t *testing.T) {
 	var later atomic.Bool
 	page := func(w http.ResponseWriter, r *http.Request, head, words string) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<html lang=en><head><title>Page %s</title>%s</head><body><p>%s</p>", r.URL.Path, head, strings.Repeat(words+" ", 12))
+		fmt.Fprintf(w, "<html lang=en><head><title>Page %s</title>%s</head><body><p>%s</p><nav>", r.URL.Path, head, strings.Repeat(words+" ", 12))
 		for _, name := range []string{"plain", "noai", "usage", "mined", "signal/a", "twin", "ends"} {
 			fmt.Fprintf(w, "<a href=/%s>x</a> ", name)
 		}
