@@ -62,8 +62,8 @@ func limit(chosen []element, low, high []int32, size int32) {
 	}
 }
 
-// selectFirst moves the first n elements, in the order of being taken, to the front: quickselect with
-// the median of three, O(len) expected.
+// selectFirst moves the first n elements, in the order in which they are taken, to the front: quickselect with the
+// median of three, O(len) expected.
 func selectFirst(all []element, n int) {
 	for low, high := 0, len(all); n > low && n < high; {
 		pivot := median(all[low], all[low+(high-low)/2], all[high-1])

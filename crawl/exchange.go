@@ -154,7 +154,7 @@ func (s *Shard) part(l *offered, links []weburl.Link) []weburl.Link {
 	return stay
 }
 
-// send takes in the links of a record that are for other owners.
+// send adds the links of a record that are for other owners.
 func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]weburl.Link) {
 	if mark.Record <= b.passed {
 		return

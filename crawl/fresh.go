@@ -85,7 +85,7 @@ func (f *fresh) of(part time.Duration) time.Duration {
 	return time.Duration(float64(part) * f.second.Seconds())
 }
 
-// setBudget puts another budget in force, and another delay of the crawl.
+// setBudget changes the budget and the delay of the crawl.
 func (f *fresh) setBudget(budget int64, delay time.Duration, now time.Time) {
 	if budget != f.asked.Budget {
 		f.asked.Budget = budget
@@ -155,7 +155,7 @@ func (f *fresh) dropAll(unwanted func(id refresh.ID, site weburl.Site) bool, now
 	})
 }
 
-// claimed takes word, as of a time that policies have, that a page has changed.
+// claimed notes a claim that a page has changed, as of a time that policies have.
 func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 	if f == nil {
 		return
@@ -190,7 +190,7 @@ type visit struct {
 	again   bool // its visit failed, and it is asked for again
 }
 
-// visited takes in what came of a turn.
+// visited notes the outcome of a turn.
 func (f *fresh) visited(v visit, now time.Time) {
 	f.then(func() { f.tell(v, now) })
 	if !v.again {

@@ -133,7 +133,7 @@ type BudgetFreshness struct {
 	Uniform   float64 `json:"uniform"` // if all pages were visited alike
 }
 
-// mostSites bounds the sites that are told of one by one.
+// mostSites bounds the sites that are reported one by one.
 const mostSites = 50
 
 // Beliefs sum up what is believed of pages. They are filled some pages at a time, see Shard.SumUp.

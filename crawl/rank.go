@@ -48,7 +48,7 @@ func (s *Shard) rank() {
 	s.out.Weigh = k.keys
 }
 
-// weighed takes in ranks.
+// weighed notes the ranks.
 func (f *fresh) weighed(ranks []float64) {
 	k := &f.ranking
 	k.under, k.failed = false, len(ranks) == 0

@@ -34,7 +34,7 @@ func (s *Shard) reweigh() {
 	}
 }
 
-// reweighed takes in other weights. None, if they are not known: then those stay that there are.
+// reweighed sets other weights. If none are known, the present ones stay.
 func (f *fresh) reweighed(told Reweighed) {
 	k := &f.reweighing
 	k.under = false

@@ -64,7 +64,7 @@ type Rules struct {
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern takes in. A zero field says nothing.
+// SiteRule is what an operator says of the sites that a pattern matches. A zero field says nothing.
 type SiteRule struct {
 	Match   frontier.Pattern // one that NamesSites
 	Manners frontier.Manners

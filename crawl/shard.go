@@ -77,7 +77,7 @@ func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
 	return s.out, nil
 }
 
-// take takes in one event.
+// take handles one event.
 func (s *Shard) take(event Event) error {
 	switch e := event.(type) {
 	case Begin:

@@ -110,7 +110,7 @@ func (s *Shard) addSites(scope frontier.Scope) error {
 	return nil
 }
 
-// resume takes note of how far the records of a partition have been taken in.
+// resume notes how far the records of a partition have been read.
 func (s *Shard) resume(p weburl.Partition) error {
 	total, err := s.rows.Counters(p)
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *Shard) replayUnsent(partitions []weburl.Partition, then func() error) e
 	return s.replay(p, box.passed, box.decided, offered{unsent: true}, next)
 }
 
-// takeSeeds takes in the settings' seeds. Then the shard is ready, if there is something to be crawled.
+// takeSeeds adds the settings' seeds. Then the shard is ready, if there is something to be crawled.
 func (s *Shard) takeSeeds(queued bool) error {
 	return s.addSeeds(s.settings.Seeds, func() error {
 		if !queued && len(s.settings.Seeds) == 0 && s.counts.Known == 0 && !s.settings.Wait && s.alone() {

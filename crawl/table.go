@@ -67,7 +67,7 @@ func (t *table) find(key PageKey) (id refresh.ID, ok bool) {
 	return 0, false
 }
 
-// add takes in a page, which must not be in the table.
+// add adds a page, which must not be in the table.
 func (t *table) add(key PageKey, weight float64) refresh.ID {
 	var id refresh.ID
 	if n := len(t.free); n > 0 {

@@ -79,8 +79,9 @@ func (in *reader) fill() error {
 	}
 }
 
-// A response that holds memory for which others wait has to come at slowest bytes a second, by a look every
-// slowLook: servers that hold back the ends of long bodies would keep everybody from reading one.
+// If others wait for the memory that a response holds, the response must come at slowest bytes a second or faster.
+// This is checked every slowLook. Otherwise servers that hold back the ends of long bodies would keep everybody from
+// reading one.
 const (
 	slowest  = 32 << 10
 	slowLook = 4 * time.Second

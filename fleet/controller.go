@@ -115,7 +115,7 @@ func (c *Controller) Started(now float64) {
 // Room returns how many fetches may be under way, those left out that wait with a page.
 func (c *Controller) Room() int { return max(0, c.Allowed()-c.waiting()) }
 
-// waiting is how many fetchers wait with a page for a place in the queue.
+// waiting is the number of fetchers that hold a page and wait for a place in the queue.
 func (c *Controller) waiting() int { return max(0, c.inside-c.Queue) }
 
 // Ended tells of a fetch that is over without a page.

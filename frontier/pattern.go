@@ -19,7 +19,7 @@ import (
 //     (org,example,)/docs/         those whose SURT begins so, "www." and scheme aside
 //     ~/print\?|[?&]session=       those in which the regular expression (RE2) is found
 //
-// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", takes in the hosts
+// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", matches the hosts
 // below too.
 type Pattern struct {
 	kind       patternKind
@@ -142,10 +142,10 @@ func (p Pattern) Match(u weburl.URL) bool {
 	return p.MatchSite(u.Site())
 }
 
-// NamesSites reports whether the pattern takes in all of a site or nothing of it.
+// NamesSites reports whether the pattern matches all of a site or none of it.
 func (p Pattern) NamesSites() bool { return p.kind <= matchSite }
 
-// MatchSite reports whether the pattern takes in all of a site.
+// MatchSite reports whether the pattern matches all of a site.
 func (p Pattern) MatchSite(site weburl.Site) bool {
 	switch p.kind {
 	case matchAll:
@@ -161,7 +161,7 @@ func (p Pattern) MatchSite(site weburl.Site) bool {
 	return false
 }
 
-// Patterns are many patterns, of which one is enough. Its zero value takes in nothing. A match costs
+// Patterns are many patterns, of which one is enough. Its zero value matches nothing. A match costs
 // the same however many hosts, sites and prefixes there are, and more with each SURT and expression.
 type Patterns struct {
 	hosts, below map[string]struct{}
@@ -193,7 +193,7 @@ func NewPatterns(list []Pattern) Patterns {
 	return p
 }
 
-// MatchSome reports whether one of the patterns takes in a page of the site, as far as it names sites: an expression
+// MatchSome reports whether one of the patterns matches a page of the site, as far as it names sites: an expression
 // does not. O(SURTs).
 func (p Patterns) MatchSome(site weburl.Site) bool {
 	site = site.Plain()
@@ -226,7 +226,7 @@ func (p Patterns) Digest() uint64 { return p.digest }
 // Len returns the number of patterns.
 func (p Patterns) Len() int { return p.n }
 
-// Match reports whether one of the patterns takes in u.
+// Match reports whether one of the patterns matches u.
 func (p Patterns) Match(u weburl.URL) bool {
 	if p.n == 0 {
 		return false

@@ -20,7 +20,7 @@ type Rules struct {
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern takes in: what a shard decides by, and how the sites
+// SiteRule is what an operator says of the sites that a pattern matches: what a shard decides by, and how the sites
 // are spoken to. A zero field says nothing.
 type SiteRule struct {
 	crawl.SiteRule

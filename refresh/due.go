@@ -33,8 +33,8 @@ func (x *Index) Due(id ID, now float64) Due {
 // longest is the time between two visits from which on it counts as none.
 const longest = 1e5 * day
 
-// every returns how long after its last visit the page is worth the bar if so many changes are claimed, +Inf
-// for never.
+// every returns how long after its last visit a page is worth the bar, given the number of changes that are claimed.
+// +Inf means never.
 func (x *Index) every(id ID, bar, claimed float64) float64 {
 	tried := x.learner.tried(id)
 	long := day / 1024

@@ -274,8 +274,8 @@ func (l *learner) steady(id ID) float64 {
 	return math.Inf(1)
 }
 
-// shares reports whether the pages of a group are enough to learn what they share. Of a folder that is a group they
-// always are; a site may have a page or two.
+// shares reports whether a group has enough pages to learn what they share. A folder that is a group always has. A
+// site may have only one or two.
 func (l *learner) shares(g *group) bool {
 	return l.options.Shared && int(l.forest.folders[g.folder].pages) >= l.options.Folder
 }

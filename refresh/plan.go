@@ -230,7 +230,8 @@ func (p *Plan) plan(now float64) {
 // siteOf returns the number of a page's site.
 func (p *Plan) siteOf(id ID) int32 { return p.learner.forest.folders[p.learner.pages[id].folder].site }
 
-// ration returns the new ration of a site, whose limit it enters in c; nil if it has none that the budget could reach.
+// ration returns the new ration of a site and enters its limit in c. It returns nil if the site has no limit that the
+// budget could reach.
 func (p *Plan) ration(c *contest, site int32) *ration {
 	r, known := p.rations[site]
 	if known || p.limit == nil {

@@ -408,7 +408,7 @@ func (t *Test) forgetRecent() {
 	t.buffer.unsettle()
 }
 
-// fill takes a batch into a set that is being rebuilt. The value of each is the place of its depth.
+// fill adds a batch to a set that is being rebuilt. The value of each is the place of its depth.
 func (t *Test) fill(batch []disk.Entry, depths []uint16) error {
 	t.answers = slices.Grow(t.answers[:0], len(batch))[:len(batch)]
 	clear(t.answers)

@@ -18,7 +18,7 @@ type Limits struct {
 	Pages int64 // known; 0: any
 }
 
-// SiteLimits are those of the sites that a pattern takes in.
+// SiteLimits are those of the sites that a pattern matches.
 type SiteLimits struct {
 	Match frontier.Pattern
 	Limits

@@ -147,7 +147,7 @@ type parser struct {
 	own, all group
 	ownOpen  bool // named by the user-agent lines since the last rule before them
 	allOpen  bool
-	named    bool // there is a group of the agent's own
+	named    bool // a group names the agent
 	ruled    bool // a rule followed the user-agent lines: the next one opens another group
 }
 

@@ -310,8 +310,8 @@ func (t *trial) recovered(since time.Time) (time.Time, error) {
 	return real.Now(), err
 }
 
-// sick returns what is not well yet: each stream has a leader and all its copies, each partition a node that runs, and
-// each host was asked since a moment.
+// sick returns what is not well yet. All is well when each stream has a leader and all its copies, each partition has
+// a node that runs, and each host was asked since a moment.
 func (t *trial) sick(since time.Time) string {
 	asked := map[string]bool{}
 	all := t.web.exchanges()

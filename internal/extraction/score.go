@@ -63,7 +63,7 @@ func harmonic(p, r float64) float64 {
 	return 2 * p * r / (p + r)
 }
 
-// reportWords scores by words, the mean over pages: WCXB.
+// reportWords scores by words, as WCXB does, and reports the mean over pages.
 func reportWords(w io.Writer, pages []*page) {
 	sums := map[string]*sum{}
 	for _, p := range pages {

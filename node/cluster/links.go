@@ -15,7 +15,7 @@ func (c *Cluster) subject(kind string, p weburl.Partition) string {
 	return fmt.Sprintf("%s.%s.%d", c.options.Cluster, kind, p)
 }
 
-// listen takes in what is sent to a partition.
+// listen receives what is sent to a partition.
 func (c *Cluster) listen(p weburl.Partition) error {
 	in := &inbound{to: p, partial: map[weburl.Partition]*message{}}
 	links, err := c.wire.Subscribe(c.subject("links", p), func(m *nats.Msg) {

@@ -85,7 +85,7 @@ func (m *members) seeHolding(p weburl.Partition, c holding, revision uint64) {
 // free reports whether nobody has a partition of that entry: the run that had it is over.
 func (m *members) free(c knownHolding) bool {
 	switch c.Node {
-	case "", m.self: // of this node another run, or this one, whose take came to nothing
+	case "", m.self: // another run of this node, or this one after a take that failed
 		return true
 	}
 	holder, known := m.others[c.Node]

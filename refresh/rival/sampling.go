@@ -131,8 +131,8 @@ func (s *Sampling) begin() {
 	s.random.Shuffle(len(s.samples), func(i, j int) { s.samples[i], s.samples[j] = s.samples[j], s.samples[i] })
 }
 
-// pop returns the next page of the samples, and then of the folders, those whose samples changed most first and among
-// equals those that have waited longest.
+// pop returns the next page: first of the samples, then of the folders. Folders whose samples changed most come first.
+// Among equals, the one that has waited longest comes first.
 func (s *Sampling) pop() (refresh.ID, bool) {
 	if n := len(s.samples); n > 0 {
 		id := s.samples[n-1]

@@ -61,11 +61,11 @@ const (
 	rewriteGroup = 16        // files whose pointers are looked for at once
 )
 
-// Sweep lets go, at now, of what keep does not ask to be kept, and then, if keep limits versions, age or
-// bytes, reclaims space: WARC files of which less than half is still pointed at are rewritten, and,
-// while there are more bytes than keep.Bytes, others too, those with the least in use first. It also does
-// what FinishPurges does. It may be called while a crawl runs, whose writes go between its own; ctx ends it
-// at the next step. After an error or a crash nothing is lost, and the next call does the rest.
+// Sweep deletes, as of now, what keep does not ask to be kept. Then, if keep limits versions, age or bytes, it
+// reclaims space: it rewrites WARC files of which less than half is still pointed at. While there are more bytes than
+// keep.Bytes it rewrites others too, those with the least in use first. It also does what FinishPurges does. It may be
+// called while a crawl runs, whose writes go between its own. If ctx ends, it stops at the next step. After an error
+// or a crash nothing is lost, and the next call does the rest.
 //
 // It reads all rows of visits and versions three times, each closed WARC file once in its life and once
 // when it is rewritten.

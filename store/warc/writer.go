@@ -117,10 +117,9 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Close makes durable what has been appended and ends the open file, whose name loses its suffix.
-// After a failure it cuts the file where its last whole capture ends, if the file system can; else
-// the file stays as it is, for Recover. The error is the failure, if there was one. Closing again
-// does no more; an Append after a Close that went well begins a new file.
+// Close makes durable what has been appended and ends the open file, whose name loses its suffix. If an Append has
+// failed, it cuts the file after its last whole capture and returns that failure. If the file system cannot cut, the
+// file stays as it is, for Recover. A second Close does nothing. An Append after a successful Close begins a new file.
 func (w *Writer) Close() error {
 	switch {
 	case w.file == nil:
