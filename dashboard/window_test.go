@@ -137,3 +137,29 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestSaysWhyUnkept holds that a version without its content comes with what that can mean.
+func TestSaysWhyUnkept(t *testing.T) {
+	kept, unkept := past{versions: []Version{versionNumber(1)}}, past{versions: []Version{{Version: 1, At: versionNumber(1).At}}}
+	for reader, want := range map[*past]bool{&kept: false, &unkept: true} {
+		_, body := get(t, Handler(Options{Reader: reader}), "/page?url=http://a.test/")
+		if strings.Contains(body, "(noarchive)") != want {
+			t.Errorf("it says why: %v, want %v\n%s", !want, want, body)
+		}
+	}
+}
+
+func TestDoing(t *testing.T) {
+	for _, tt := range []struct {
+		site    Site
+		running bool
+		want    string
+	}{
+		{Site{Due: 3}, true, "kept fresh"}, {Site{Due: 3}, false, "not finished"}, {Site{Queued: 1, Due: 3}, true, "crawling"},
+		{Site{Queued: 1}, false, "not finished"}, {Site{}, false, "done"},
+	} {
+		if got := tt.site.Doing(tt.running).Word; got != tt.want {
+			t.Errorf("%d queued, %d due, running %v: %q, want %q", tt.site.Queued, tt.site.Due, tt.running, got, tt.want)
+		}
+	}
+}
