@@ -31,7 +31,8 @@
 // pages, or the site.
 // Index with Learning.Shared also believes that pages of a group change together: each group has a hazard
 // of shared changes, day by day, learned from all visits to its pages. Three changed pages of a folder make
-// the rest probably stale, and a change that the folder explains says little about the page.
+// the rest probably stale, and a change that the folder explains says little about the page. How much of what others
+// share reaches a page is learned as well: nothing, where pages change each alone.
 // A visit to one of them tells of the others: a folder that nobody visited for a while is worth a look at one page.
 // With Learning.Hours a page that keeps an hour of the day is found out and visited right after it.
 // What a site says of its changes (sitemaps, feeds, pings) is a claim, believed as far as earlier ones were

@@ -29,6 +29,7 @@ type group struct {
 	news    bool          // whether its pages are to be valued again
 	prior   change.Belief // of the rates of its pages
 	shared  shared        // the changes that they share
+	reach   reach         // how far these reach
 	folder  int32
 	looked  float64               // last visit to one of its pages
 	turn    int                   // in its site's pages, of the one that was looked at last
@@ -102,7 +103,7 @@ func (f *forest) at(name string, parent int32) int32 {
 // found makes a folder a group, which begins with what the group above it believes.
 func (f *forest) found(at int32, name string) {
 	here := &f.folders[at]
-	g := &group{name: name, id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}}
+	g := &group{name: name, id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}, reach: newReach()}
 	if here.parent >= 0 {
 		g.parent = f.group(here.parent)
 		g.prior = g.parent.prior

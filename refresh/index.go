@@ -174,12 +174,16 @@ func (x *Index) watched(id ID, f func(*group)) {
 //
 //	W (1 - (1+hu) e^-hu) / h,
 //
-// u after the last visit to one of them: a change that a look finds has the others visited at once.
+// u after the last visit to one of them: a change that a look finds has the others visited at once. What does not reach
+// the others is not looked for.
 func (x *Index) worthOfLook(at ID, now float64) float64 {
 	g := x.learner.forest.groups[at]
-	h := g.shared.mean / day
+	h := math.Max(unreached, g.reach.mean*g.shared.mean/day)
 	return math.Max(0, x.learner.forest.folders[g.folder].weight) * worth(h*(now-g.looked)) / h
 }
+
+// unreached is the hazard, a second, of the changes that reach a group's pages where none does.
+const unreached = 1e-12
 
 // value returns what a visit at a time is worth, in weight × seconds, if so many changes are claimed.
 func (x *Index) value(id ID, at, claimed float64) float64 {

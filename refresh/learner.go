@@ -199,7 +199,9 @@ func (l *learner) visited(id ID, v Visit) {
 		own := -math.Log(belief.Unchanged(lived))
 		claimed = l.judge(id, own+shared, changed)
 		if shares {
-			l.see(g, from, to, own+claimed+shared, changed)
+			seen := own + claimed + l.landed(g, from, to)
+			l.judgeReach(g, from, to, own+claimed, changed)
+			l.see(g, from, to, seen, changed)
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
 	}
@@ -280,17 +282,35 @@ func (l *learner) shares(g *group) bool {
 	return l.options.Shared && int(l.forest.folders[g.folder].pages) >= l.options.Folder
 }
 
-// shared returns the changes that a page of the group was expected to share between two days.
-func (l *learner) shared(g *group, from, to float64) float64 {
+// shared returns the changes that a page of the group is expected to share between two days: those that were seen on
+// others, as far as they reach.
+func (l *learner) shared(g *group, from, to float64) (sum float64) {
 	if !l.shares(g) {
 		return 0
 	}
-	sum := g.shared.upTo(to) - g.shared.upTo(from)
-	for l.options.Nested && g.parent != nil {
+	for {
+		sum += g.reach.mean * g.shared.between(from, to)
+		if !l.options.Nested || g.parent == nil {
+			return sum
+		}
 		g = g.parent
-		sum += g.shared.upTo(to) - g.shared.upTo(from)
 	}
+}
+
+// landed returns the changes that pages of the group shared between two days, as visits that are known tell.
+func (l *learner) landed(g *group, from, to float64) (sum float64) {
+	l.chain(g, func(g *group) { sum += g.shared.between(from, to) })
 	return sum
+}
+
+// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. Others are the
+// changes that were expected of the page's own, and claimed.
+func (l *learner) judgeReach(g *group, from, to, others float64, changed bool) {
+	all := others + l.shared(g, from, to)
+	l.chain(g, func(g *group) {
+		landed := g.shared.between(from, to)
+		g.reach.see(all-g.reach.mean*landed, landed, changed)
+	})
 }
 
 // sentinel returns the page of the group whose turn it is to be looked at: each has its turn. O(pages of the site),
@@ -312,7 +332,7 @@ func (l *learner) sentinel(g *group) (ID, bool) {
 // usual returns the shared changes of a usual second that a page of the group takes part in.
 func (l *learner) usual(g *group) float64 {
 	usual := 0.0
-	l.chain(g, func(g *group) { usual += g.shared.mean })
+	l.chain(g, func(g *group) { usual += g.reach.mean * g.shared.mean })
 	return usual / day
 }
 
@@ -531,7 +551,7 @@ func (l *learner) explain(visits []span, count []tally, p *pieces) {
 		}
 		g := l.forest.among(v.folder, len(count))
 		from, to := float64(v.from), float64(v.to)
-		count[g.index].add(from, to, 1/probability(float64(v.own)+l.shared(g, from, to)))
+		count[g.index].add(from, to, 1/probability(float64(v.own)+l.landed(g, from, to)))
 	}
 }
 

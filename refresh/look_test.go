@@ -9,7 +9,7 @@ import (
 
 // TestLooks keeps a folder of pages that never change but all at once, every 100 days or so, beside pages that
 // change one by one. All of the folder are visited soon after such a day, and would come due together again many
-// days later. Looks at single pages in between find the next change early: on average over three draws within a 50th of
+// days later. Looks at single pages in between find the next change early: on average over three draws within a 30th of
 // the time after which uniform visits come round.
 func TestLooks(t *testing.T) {
 	const still, busy, years, perDay = 300, 300, 3, 120
@@ -54,7 +54,7 @@ func TestLooks(t *testing.T) {
 	}
 	mean := waited / float64(landings)
 	t.Logf("%d landings, found after %.2f days", landings, mean)
-	if mean > round/50 {
-		t.Errorf("landings are found after %.2f days, want at most %.2f", mean, round/50)
+	if mean > round/30 {
+		t.Errorf("landings are found after %.2f days, want at most %.2f", mean, round/30)
 	}
 }

@@ -1,6 +1,9 @@
 package refresh
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	day        = 86400.0
@@ -45,6 +48,9 @@ func (s *shared) upTo(t float64) float64 {
 	return s.sum[d] + s.hazard[d]*(t-float64(d))
 }
 
+// between returns the shared changes from one time to another, in days.
+func (s *shared) between(from, to float64) float64 { return s.upTo(to) - s.upTo(from) }
+
 // renew takes up new counts and exposures from a day on, beside those that are forgotten. It returns by
 // how much the hazards changed, in sum. Days that are later than the counts stay as they are.
 func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
@@ -85,6 +91,59 @@ func (s *shared) addUp(first int) {
 	for d := first; d < len(s.hazard); d++ {
 		s.sum[d+1] = s.sum[d] + s.hazard[d]
 	}
+}
+
+// reaches is how many shares of a group's pages are told apart.
+const reaches = 6
+
+// A reach is what is believed of how far changes reach that pages of a group seem to share: which share of them a
+// page has that was not visited since. It is 0 where pages change each alone, and those that changed on the same day
+// did so by chance. Each visit is judged by what others had told before it.
+type reach struct {
+	likely [reaches]float64 // logarithms, of 0, 0.2 and so on to 1
+	mean   float64
+}
+
+// newReach returns what is believed before any visit: as likely as not that all pages have every shared change.
+func newReach() reach {
+	var r reach
+	for i := range r.likely {
+		r.likely[i] = math.Log(0.5 / (reaches - 1))
+	}
+	r.likely[reaches-1] = math.Log(0.5)
+	r.normalise()
+	return r
+}
+
+// see takes up a visit to a page: landed is the changes that others of the group shared since the visit before, others
+// what else was expected to have changed the page.
+func (r *reach) see(others, landed float64, changed bool) {
+	for i := range r.likely {
+		expected := others + float64(i)/(reaches-1)*landed
+		if changed {
+			r.likely[i] += math.Log(probability(expected))
+		} else {
+			r.likely[i] -= expected
+		}
+	}
+	r.normalise()
+}
+
+// longShot is the logarithm below which no share is believed to be, beside the likeliest: a group may change its ways.
+const longShot = -20
+
+// normalise makes the likeliest share's logarithm 0, and the mean that of the shares.
+func (r *reach) normalise() {
+	top := slices.Max(r.likely[:])
+	sum := 0.0
+	r.mean = 0
+	for i := range r.likely {
+		r.likely[i] = math.Max(longShot, r.likely[i]-top)
+		p := math.Exp(r.likely[i])
+		sum += p
+		r.mean += p * float64(i) / (reaches - 1)
+	}
+	r.mean /= sum
 }
 
 // A span is what one visit saw: days from to days to.
