@@ -98,11 +98,8 @@ func picks(t *testing.T) string {
 		}
 		for f.learn(now) {
 		}
-		for end := picked + 25; picked < end; {
-			records, _ := f.pick(now)
-			if len(records) == 0 {
-				break
-			}
+		for slot := range 25 {
+			records, _ := f.pick(now.Add(time.Duration(slot) * time.Hour / 25))
 			for _, r := range records {
 				p := r.(*store.Planned)
 				if err := binary.Write(sum, binary.LittleEndian, []int64{int64(p.Fingerprint), p.Due}); err != nil {

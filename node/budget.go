@@ -139,11 +139,14 @@ func (n *Node) grantedPages() int64 {
 	return -1
 }
 
-// shareBudget divides the budget again.
+// shareBudget divides the budget again: now and then, and at once where the node was granted another part.
 func (n *Node) shareBudget() {
-	if n.ticks++; !n.several() || n.ticks%shareEvery != 1 {
+	n.ticks++
+	g := n.grant.Load()
+	if !n.several() || n.ticks%shareEvery != 1 && g == n.shared {
 		return
 	}
+	n.shared = g
 	total := n.granted()
 	if total.Requests == 0 {
 		return

@@ -41,6 +41,7 @@ type Node struct {
 	orders atomic.Uint64            // the number of the last one
 	ticks  int                      // so far; tick's
 	grant  atomic.Pointer[granting] // what a node of a cluster may use; nil: nothing yet
+	shared *granting                // that the shards have been told; tick's
 
 	fetched chan *visit   // fetched, to be processed; the loops send
 	backlog chan struct{} // a token for each visit that is processed and not over

@@ -301,6 +301,9 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 		if k.ahead >= k.pace.Ahead {
 			return dst, earliest(now.Add(k.pace.Gap), k.stale)
 		}
+		if near := k.nextSlot(now).Add(-k.pace.Slots); near.After(now) {
+			return dst, earliest(near, k.stale)
+		}
 		if e := k.turns.Front(); e != nil {
 			s := e.Value.(*site)
 			id := s.parked.Front().Value.(refresh.ID)
@@ -348,10 +351,20 @@ func (k *Keeper) place(id refresh.ID, now time.Time) Pick {
 	if s.open == nil {
 		return Pick{id, opens}
 	}
-	if k.slot = k.slot.Add(k.pace.Gap); k.slot.Before(now) {
-		k.slot = now
+	if k.slot = k.nextSlot(now); k.slot.Before(now) {
+		return Pick{id, now}
 	}
 	return Pick{id, k.slot}
+}
+
+// nextSlot returns when the budget pays for the next request after those that are placed. One slot that nobody could
+// use may lie behind.
+func (k *Keeper) nextSlot(now time.Time) time.Time {
+	next, last := k.slot.Add(k.pace.Gap), now.Add(-k.pace.Gap)
+	if next.Before(last) {
+		return last
+	}
+	return next
 }
 
 // Counts returns how many picks can be asked for now, and how many wait for their site, in its queue or parked.
