@@ -7,8 +7,8 @@
 // What a Keeper is told: a page entered, was visited, is retried, was forgotten, weighs something else; the
 // budget or the delay changed. What it asks: the policy for the next page, and Hosts when a site may be asked. A policy
 // that plans (refresh.Limited) asks Hosts how often.
-// What it answers: the pages to put into the due queues now, each with its time. A slot of the budget is given to a page
-// only when it is near, so that none keeps to a budget that is no longer in force.
+// What it answers: the pages to put into the due queues now, each with its time. A slot of the budget is given to a
+// page only when it is near, so that none keeps to a budget that is no longer in force.
 //
 // One site cannot slow the others. Picks are made as long as fewer than Pace.Ahead can be asked for when the budget
 // pays for the next request. A pick whose site may not be asked by then (it is paused, out of its hours, blocked,
