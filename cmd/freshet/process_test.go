@@ -224,7 +224,7 @@ func TestListenTaken(t *testing.T) {
 	t.Cleanup(site.Close)
 	taken := strings.TrimPrefix(site.URL, "http://")
 	args := []string{"crawl", "--data", filepath.Join(t.TempDir(), "data"), "--allow-private", "--quiet", "--delay", "0s", "--retries", "0", site.URL}
-	if _, said := freshet(t, 1, append(args, "--listen", taken)...); !strings.Contains(said, "--listen: ") {
+	if _, said := freshet(t, 1, append(args, "--listen", taken)...); !strings.Contains(said, "--listen "+taken+": another program listens there") {
 		t.Errorf("a taken address that was asked for: %q", said)
 	}
 	if _, said := freshet(t, 0, append(args, "--listen", "")...); said != "" {
