@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,6 +92,40 @@ func TestTakenIsTold(t *testing.T) {
 				if n.resent[p] != want {
 					t.Errorf("%s is told %d times that partition %d of the dead node is taken, want %d", n.name, n.resent[p], p, want)
 				}
+			}
+		}
+		w.mu.Unlock()
+		a.end(true)
+		b.end(true)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestOneCannotBeLoaded has a new node join where the log of a partition begins later than its snapshots lead to. The
+// node takes all others that it is given.
+func TestOneCannotBeLoaded(t *testing.T) {
+	const partitions, lost = 16, 0
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		a := w.start("a", "of a", partitions)
+		time.Sleep(5 * time.Minute)
+		w.mu.Lock()
+		if w.dropped[lost] == 0 {
+			t.Error("the log is never truncated")
+		}
+		for _, o := range w.whole(lost) {
+			if _, err := w.objects.Put(t.Context(), o.Name, strings.NewReader("{"), 1); err != nil {
+				t.Error(err)
+			}
+		}
+		w.mu.Unlock()
+		b := w.start("b", "of b", partitions)
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		for p, owner := range Assign(partitions, []string{"a", "b"}) {
+			if holders := w.holders[weburl.Partition(p)]; p != lost && !slices.Equal(holders, []string{owner}) {
+				t.Errorf("partition %d of %s is crawled by %v", p, owner, holders)
 			}
 		}
 		w.mu.Unlock()

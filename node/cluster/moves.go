@@ -9,7 +9,8 @@ import (
 	"freshet/weburl"
 )
 
-// move does what is to be done now, and follows the other nodes.
+// move does what is to be done now, and follows the other nodes. It stops at the first error, as the next partition
+// would likely meet it too, and is called again soon. A log that has been truncated is the matter of its partition alone.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
@@ -18,7 +19,7 @@ func (c *Cluster) move(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.options.Logger.Error(what, append(with, "error", err)...)
 		}
-		return err == nil
+		return err == nil || errors.Is(err, log.ErrTruncated)
 	}
 	for _, dead := range plan.expire {
 		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
