@@ -10,7 +10,7 @@ import (
 )
 
 // move does what is to be done now, and follows the other nodes. It stops at the first error, as the next partition
-// would likely meet it too, and is called again soon. A log that has been truncated is the matter of its partition alone.
+// would likely meet it too, and is called again soon. It goes on if a log was truncated: that concerns one partition.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
