@@ -156,8 +156,16 @@ func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
 	case its.Partitions != mine.Partitions:
 		return "", fmt.Errorf("%w: %s has %d partitions, this directory %d: start with --partitions %[3]d and an empty directory",
 			ErrOther, o.Cluster, its.Partitions, mine.Partitions)
+	case its.ID != "":
+		return its.ID, nil
 	}
-	return its.ID, nil
+	// The cluster was made when clusters had no ID.
+	if _, err := b.Update(ctx, charterKey, raw, entry.Revision()); isOccupied(err) {
+		return agree(ctx, b, o) // another node was first
+	} else if err != nil {
+		return "", fmt.Errorf("cluster: %s: %w", o.Cluster, err)
+	}
+	return mine.ID, nil
 }
 
 // mostAstray is how far the clocks of a node and the servers may be apart when the node starts. Nobody's partitions

@@ -78,6 +78,38 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestClusterGetsID has nodes join a cluster that was made when clusters had no ID: the first one gives it an ID, which
+// the next one has too.
+func TestClusterGetsID(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "test-nodes"})
+	if err == nil {
+		_, err = bucket.PutString(ctx, charterKey, `{"partitions":16,"format":1}`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids [2]string
+	for i := range ids {
+		if ids[i], err = agree(ctx, bucket, Options{Cluster: "test", Partitions: 16}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ids[0] == "" || ids[0] != ids[1] {
+		t.Errorf("the nodes take the cluster for %q", ids)
+	}
+}
+
 // newDirectory returns a directory of a cluster, in memory.
 func newDirectory(t *testing.T, cluster string) *Directory {
 	t.Helper()
