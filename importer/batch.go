@@ -72,12 +72,19 @@ func (i *Importer) Flush() error {
 			return err
 		}
 	}
-	if len(b.visits) > 0 {
-		if _, err := i.store.CommitPages(b.visits); err != nil {
-			return err
-		}
+	if len(b.visits) == 0 {
+		return nil
 	}
-	return nil
+	later, err := i.store.Later(b.visits)
+	if err != nil {
+		return err
+	}
+	if passed := len(b.visits) - len(later); passed > 0 {
+		i.Skipped["not later than what is stored"] += passed
+	}
+	i.Visits += len(later)
+	_, err = i.store.CommitPages(later)
+	return err
 }
 
 // before makes room for one more entry of a page: what waits is written if it is enough, or has the page already.

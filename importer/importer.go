@@ -63,20 +63,9 @@ func (i *Importer) Sight(s Sighting) error {
 		return nil
 	}
 	at := s.At.UnixNano()
-	return i.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at,
+	i.batch.visit(store.Fetch{Record: &store.Fetched{URL: s.URL, At: at, End: at,
 		Outcome: store.OutcomeOf(s.Status), Status: s.Status,
 		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, s.URL)
-}
-
-// visit takes in a visit unless the page has a later one. The batch must not have the page yet.
-func (i *Importer) visit(f store.Fetch, u weburl.URL) error {
-	row, _, err := i.store.PageOf(u)
-	if err == nil && row.LastFetched >= f.Record.(*store.Fetched).At {
-		i.Skipped["not later than what is stored"]++
-		return nil
-	}
-	i.batch.visit(f, u)
-	i.Visits++
 	return nil
 }
 
@@ -116,7 +105,8 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 		}
 		f.Members, f.ID = [][]byte{member}, kept.ID
 	}
-	return i.visit(f, fetched.URL)
+	i.batch.visit(f, fetched.URL)
+	return nil
 }
 
 // seen returns what a record tells of a visit, and the record as it would be kept; nil if it is skipped.

@@ -104,7 +104,8 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 		if fetched.Outcome == store.OutcomeServerError || fetched.Truncated != "" {
 			fetched.RetryAt = fetched.At + 1
 		}
-		if err := errors.Join(i.visit(store.Fetch{Record: fetched}, fetched.URL), i.Flush()); err != nil {
+		i.batch.visit(store.Fetch{Record: fetched}, fetched.URL)
+		if err := i.Flush(); err != nil {
 			return err
 		}
 		report(store.Problem{Place: fetched.URL.String(), Text: fmt.Sprintf("its visit at %s is read again from its capture",

@@ -95,8 +95,7 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	}
 }
 
-// readAhead reads the rows of the pages that records tell of, in the order of their keys: a block of the database, or
-// of its filters, is then read once, however many of them it is asked for.
+// readAhead reads the rows of the pages that records tell of.
 func (st *state) readAhead(records []Record) {
 	var ids []pageID
 	for _, r := range records {
@@ -111,6 +110,12 @@ func (st *state) readAhead(records []Record) {
 			ids = append(ids, pageID{r.Partition, r.Repeats[i].Fingerprint})
 		}
 	}
+	st.readRows(ids)
+}
+
+// readRows reads the rows of pages in the order of their keys, by which it sorts them: a block of the database, or of
+// its filters, is then read once, however many of them it is asked for.
+func (st *state) readRows(ids []pageID) {
 	slices.SortFunc(ids, func(a, b pageID) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.fp, b.fp)) })
 	for _, id := range ids {
 		st.page(id.p, id.fp)

@@ -81,6 +81,33 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	return s.finish(), nil
 }
 
+// Later returns, of visits to different pages, those that are later than the page's last, in their order. It reads the
+// rows as CommitPages needs them.
+func (s *Store) Later(group []Fetch) ([]Fetch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	ids := make([]pageID, len(group))
+	for i := range group {
+		r := group[i].Record.(*Fetched)
+		ids[i] = pageID{r.home(s.homes), r.URL.Fingerprint()}
+	}
+	s.state.readRows(ids)
+	var later []Fetch
+	for i := range group {
+		r := group[i].Record.(*Fetched)
+		if row := s.state.resolve(r.home(s.homes), r.URL); !row.exists || row.LastFetched < r.At {
+			later = append(later, group[i])
+		}
+	}
+	if s.state.err != nil {
+		return nil, s.fail(s.state.err)
+	}
+	return later, nil
+}
+
 // settlePaid sets what a visit's page hands on.
 func (s *Store) settlePaid(f *Fetch) {
 	r, ok := f.Record.(*Fetched)
