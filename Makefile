@@ -38,8 +38,8 @@ test: setup ## run all tests, as every change must pass them
 real-sites: ## fetch the real sites (108 MB, 1.6 GB unpacked) and record their webs for the lab
 	go run ./internal/sites/fetch
 
-test-real-sites: setup ## crawl all real sites and compare with an independent walk
-	FRESHET_ALL_SITES=1 go test -count=1 -timeout 3h -run TestRealSites -v ./internal/e2e
+test-real-sites: setup ## crawl all real sites, alone and as a cluster, and compare with an independent walk
+	FRESHET_ALL_SITES=1 go test -count=1 -timeout 3h -run 'TestRealSites|TestClusterOf' -v ./internal/e2e
 
 looks: setup ## compare pictures of 200 pages of three real sites with those of their replay
 	FRESHET_LOOKS=200 go test -count=1 -timeout 60m -run TestReplayLooksAsSites -v ./internal/e2e

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,56 +19,153 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"freshet/clock"
+	"freshet/internal/s3server"
 	"freshet/internal/sites"
 )
 
-// brokers starts three NATS servers that keep all that they are given on disk, and returns where they are.
-func brokers(t *testing.T) string {
+// brokers are three NATS servers that keep all that they are given on disk.
+type brokers struct {
+	t       *testing.T
+	options []*server.Options
+	running []*server.Server
+}
+
+func startBrokers(t *testing.T) *brokers {
 	t.Helper()
 	var routes []*url.URL
 	var ports []int
-	for range 3 {
+	for i := range 6 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		l.Close()
+		if i < 3 {
+			routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+		}
 	}
-	var urls []string
-	var all []*server.Server
+	b := &brokers{t: t, running: make([]*server.Server, 3)}
 	dir := t.TempDir()
-	for i, port := range ports {
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), SyncAlways: true, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20,
+	for i, port := range ports[:3] {
+		b.options = append(b.options, &server.Options{
+			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: ports[3+i], NoSigs: true, NoLog: true, JetStream: true,
+			StoreDir: filepath.Join(dir, fmt.Sprint(i)), SyncAlways: true, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20,
 			Cluster: server.ClusterOpts{Name: "e2e", Host: "127.0.0.1", Port: port}, Routes: routes,
 		})
+	}
+	t.Cleanup(func() { b.down(0, 1, 2) })
+	return b
+}
+
+// up starts servers, down ends them.
+func (b *brokers) up(which ...int) {
+	b.t.Helper()
+	for _, i := range which {
+		s, err := server.NewServer(b.options[i].Clone())
 		if err != nil {
-			t.Fatal(err)
+			b.t.Fatal(err)
 		}
 		s.Start()
-		all = append(all, s)
+		b.running[i] = s
 	}
-	t.Cleanup(func() {
-		for _, s := range all {
+	for _, i := range which {
+		if !b.running[i].ReadyForConnections(30 * time.Second) {
+			b.t.Fatal("a NATS server does not start")
+		}
+	}
+}
+
+func (b *brokers) down(which ...int) {
+	for _, i := range which {
+		if s := b.running[i]; s != nil {
 			s.Shutdown()
 			s.WaitForShutdown()
 		}
-	})
-	for _, s := range all {
-		if !s.ReadyForConnections(30 * time.Second) {
-			t.Fatal("a NATS server does not start")
-		}
-		urls = append(urls, s.ClientURL())
+		b.running[i] = nil
 	}
-	return strings.Join(urls, ",")
 }
 
-// TestCluster has three processes share a crawl, kills them at random instants and wipes a disk. All have all pages in
-// the end, each as its server has it, and no host was asked too soon or by two at once. FRESHET_KILLS says how often it
-// kills.
+func (b *brokers) addresses() string {
+	var all []string
+	for _, o := range b.options {
+		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", o.Port))
+	}
+	return strings.Join(all, ",")
+}
+
+// startNodes starts three processes that share a crawl, which has further settings.
+func startNodes(t *testing.T, b *brokers, settings ...string) []*process {
+	t.Helper()
+	dir := t.TempDir()
+	nodes := make([]*process, 3)
+	for i := range nodes {
+		name := fmt.Sprint("node-", i)
+		n := &process{t: t, data: filepath.Join(dir, name)}
+		n.args = append([]string{"serve", "--data", n.data, "--nats", b.addresses(), "--node", name, "--listen", "", "--memory", "256MiB"}, settings...)
+		n.start()
+		nodes[i] = n
+	}
+	t.Cleanup(func() {
+		for _, n := range nodes {
+			n.kill()
+		}
+	})
+	return nodes
+}
+
+// awaitEnd waits until nodes have crawled all, and followed one another.
+func awaitEnd(t *testing.T, nodes []*process) {
+	t.Helper()
+	quiet := 0
+	waitFor(t, "all is crawled", func() bool {
+		left := int64(0)
+		for _, n := range nodes {
+			s := n.status()
+			if !s.running {
+				left++
+			}
+			left += s.QueuedNew + s.QueuedDue + int64(s.Processing)
+		}
+		if left > 0 {
+			quiet = 0
+		}
+		quiet++
+		return quiet > 10 // all have followed by then
+	})
+}
+
+// settings returns the flags of a crawl of all that servers serve.
+func settings(t *testing.T, servers []*sites.Server, delay time.Duration) []string {
+	t.Helper()
+	dir := t.TempDir()
+	config, seeds := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "seeds")
+	all := []string{"--config", config, "--seeds", seeds}
+	var list []byte
+	for _, s := range servers {
+		list = fmt.Appendln(list, s.Site().Seed())
+		all = append(all, "--resolve", s.Resolve())
+	}
+	err := os.WriteFile(config, []byte("delay: "+delay.String()+"\nconnections: 16\nallow-private: true\npages-per-site: 100000\n"), 0o600)
+	if err == nil {
+		err = os.WriteFile(seeds, list, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func rest(t *testing.T, d time.Duration) {
+	t.Helper()
+	if err := clock.Real().Sleep(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCluster has three processes share a crawl, kills them at random instants and wipes a disk. NATS servers and the
+// object store are away for a while. All have all pages in the end, each as its server has it, and no host was asked
+// too soon or by two at once. FRESHET_KILLS says how often it kills.
 func TestCluster(t *testing.T) {
 	const (
 		hosts = 8
@@ -89,39 +187,12 @@ func TestCluster(t *testing.T) {
 	}
 	log := new(sites.Log)
 	servers := serve(t, 67, log, sites.Options{Latency: 50 * time.Millisecond}, served...)
-	dir, nats := t.TempDir(), brokers(t)
-	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("delay: "+delay.String()+"\nconnections: 16\nmemory: 256MiB\nlisten: \"\"\nallow-private: true\npages-per-site: 100000\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var list []byte
-	for _, s := range servers {
-		list = fmt.Appendln(list, s.Site().Seed())
-	}
-	seeds := filepath.Join(dir, "seeds")
-	if err := os.WriteFile(seeds, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	nodes := make([]*process, 3)
-	for i := range nodes {
-		data := filepath.Join(dir, fmt.Sprint("node-", i))
-		args := []string{"serve", "--data", data, "--config", config, "--seeds", seeds, "--nats", nats, "--node", fmt.Sprint("node-", i)}
-		for _, s := range servers {
-			args = append(args, "--resolve", s.Resolve())
-		}
-		nodes[i] = &process{t: t, data: data, args: args}
-		nodes[i].start()
-	}
-	t.Cleanup(func() {
-		for _, n := range nodes {
-			n.kill()
-		}
-	})
+	kept, nats := s3server.Start(t, "snapshots"), startBrokers(t)
+	nats.up(0, 1, 2)
+	nodes := startNodes(t, nats, append(settings(t, servers, delay), "--partition-snapshots", "s3://snapshots/e2e", "--partition-snapshots-every", "5s")...)
 	waitFor(t, "pages are stored", func() bool { return nodes[0].status().QueuedNew > 0 || nodes[1].status().QueuedNew > 0 })
 	for i := range kills {
-		if err := clock.Real().Sleep(t.Context(), time.Duration(random.Int64N(int64(4*time.Second)))); err != nil {
-			t.Fatal(err)
-		}
+		rest(t, time.Duration(random.Int64N(int64(4*time.Second))))
 		n := nodes[random.IntN(len(nodes))]
 		n.kill()
 		if i == kills/2 { // the disk is lost
@@ -130,28 +201,30 @@ func TestCluster(t *testing.T) {
 			}
 		}
 		if i%2 == 1 { // the others take its partitions
-			if err := clock.Real().Sleep(t.Context(), 15*time.Second); err != nil {
-				t.Fatal(err)
-			}
+			rest(t, 15*time.Second)
 		}
 		n.start()
 	}
-	quiet := 0
-	waitFor(t, "all is crawled", func() bool {
-		left := int64(0)
-		for _, n := range nodes {
-			s := n.status()
-			if !s.running {
-				left++
-			}
-			left += s.QueuedNew + s.QueuedDue + int64(s.Processing)
+	waitFor(t, "all are at work", func() bool { return !slices.ContainsFunc(nodes, (*process).away) })
+	one := random.IntN(3)
+	kept.Down(t)
+	nats.down(one)
+	rest(t, 12*time.Second)
+	for _, n := range nodes {
+		if n.away() {
+			t.Errorf("%s has ended, though two NATS servers answer", n.data)
 		}
-		if left > 0 {
-			quiet = 0
-		}
-		quiet++
-		return quiet > 10 // all have followed by then
-	})
+	}
+	nats.down((one + 1) % 3)
+	waitFor(t, "nodes end that no majority answers", func() bool { return !slices.ContainsFunc(nodes, func(n *process) bool { return !n.away() }) })
+	nats.up(one, (one+1)%3)
+	for _, n := range nodes { // as a service manager does
+		n.kill()
+		n.start()
+	}
+	rest(t, 5*time.Second)
+	kept.Up(t)
+	awaitEnd(t, nodes)
 	for _, n := range nodes {
 		n.stop()
 		run(t, binary, "verify", "--data", n.data)
@@ -160,9 +233,74 @@ func TestCluster(t *testing.T) {
 	}
 	exchanges := log.Exchanges()
 	t.Logf("%d kills; %d requests, %d of them cut by a kill; %d pages fetched again", kills, len(exchanges), cuts(exchanges), sites.Repeats(exchanges))
+	impolite(t, exchanges, delay)
+}
+
+// impolite fails the test where a host was asked too soon, or by two at once.
+func impolite(t *testing.T, exchanges []sites.Exchange, delay time.Duration) {
+	t.Helper()
 	violations := sites.Violations(exchanges, delay)
 	for _, v := range violations[:min(len(violations), 8)] {
 		t.Error(v)
+	}
+}
+
+// TestClusterOfSites has three processes over three NATS servers crawl real sites, with FRESHET_ALL_SITES all. In the
+// end each has the pages that one process alone has, as their servers have them. No host was asked too soon, or by two
+// at once.
+func TestClusterOfSites(t *testing.T) {
+	const delay = 5 * time.Millisecond
+	installed := realSites(t)
+	log := new(sites.Log)
+	servers := serve(t, 68, log, sites.Options{}, installed...)
+	nats := startBrokers(t)
+	nats.up(0, 1, 2)
+	nodes := startNodes(t, nats, settings(t, servers, delay)...)
+	awaitEnd(t, nodes)
+	exchanges := log.Exchanges()
+	t.Logf("%d requests, %d pages fetched again, in %v", len(exchanges), sites.Repeats(exchanges), exchanges[len(exchanges)-1].Start.Sub(exchanges[0].Start))
+	impolite(t, exchanges, delay)
+	alone := filepath.Join(t.TempDir(), "alone")
+	crawl(t, alone, servers, "--delay", "0s")
+	samePages(t, nodes, pages(t, alone))
+	for _, n := range nodes {
+		_, all := records(t, n.data)
+		judge(t, installed, pages(t, n.data), bodies(t, all))
+	}
+}
+
+// TestClusterOfDemo is TestClusterOfSites with the web of the demo, whose pages change meanwhile. It takes minutes, and
+// runs with FRESHET_ALL_SITES.
+func TestClusterOfDemo(t *testing.T) {
+	if os.Getenv("FRESHET_ALL_SITES") == "" {
+		t.Skip("it takes minutes: set FRESHET_ALL_SITES=1")
+	}
+	config, alone := filepath.Join(t.TempDir(), "web.yaml"), filepath.Join(t.TempDir(), "alone")
+	web := &process{t: t, args: []string{"demo", "--web-only", "--write-config", config}}
+	web.start()
+	t.Cleanup(web.kill)
+	waitFor(t, "the web is there", func() bool {
+		_, err := os.Stat(config)
+		return err == nil
+	})
+	nats := startBrokers(t)
+	nats.up(0, 1, 2)
+	nodes := startNodes(t, nats, "--config", config)
+	awaitEnd(t, nodes)
+	run(t, binary, "crawl", "--config", config, "--data", alone, "--quiet", "--listen", "")
+	samePages(t, nodes, pages(t, alone))
+}
+
+// samePages ends nodes, and holds that each has the pages that one process has, and no others.
+func samePages(t *testing.T, nodes []*process, alone map[string]page) {
+	t.Helper()
+	for _, n := range nodes {
+		n.stop()
+		run(t, binary, "verify", "--data", n.data)
+		table := pages(t, n.data)
+		if lost, extra := missing(alone, table), missing(table, alone); len(lost)+len(extra) > 0 {
+			t.Errorf("%s: %d pages are missing: %q, %d are there that one process does not have: %q", n.data, len(lost), some(lost), len(extra), some(extra))
+		}
 	}
 }
 
@@ -228,10 +366,13 @@ func (p *process) status() (s clusterStatus) {
 	return s
 }
 
+// away tells whether a process does not crawl.
+func (p *process) away() bool { return !p.status().running }
+
 // waitFor waits until something is true.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	const most = 4 * time.Minute
+	const most = 10 * time.Minute
 	for begin := clock.Real().Now(); !is(); {
 		if clock.Real().Now().Sub(begin) > most {
 			t.Fatalf("%s: not within %v", what, most)

@@ -9,6 +9,8 @@
 //     digest right, and the CDXJ index says what another indexer says.
 //   - TestKillLoop: a crawl killed at fifty random instants loses nothing, repeats little, and is as
 //     polite by the servers' log as one that was never killed.
+//   - TestCluster: three processes over three NATS servers, with kills, a lost disk, and servers and an object
+//     store that are away for a while. TestClusterOfSites: what they have is what one process has.
 //   - TestMonth: an operator's month, by a clock on which it takes half a minute: reload, block, purge,
 //     snapshot, destruction, restore, migration, import and export.
 //   - BenchmarkPrediction: the simulator predicts crawls of the real sites from the graph that another

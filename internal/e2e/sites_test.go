@@ -22,12 +22,17 @@ func read(t testing.TB, file string) []byte {
 	return data
 }
 
-func TestRealSites(t *testing.T) {
-	names := []string{"git-doc", "libglib2.0-doc", "sqlite3-doc"}
+// realSites installs three real sites, or all with FRESHET_ALL_SITES.
+func realSites(t *testing.T) []sites.Site {
+	t.Helper()
 	if os.Getenv("FRESHET_ALL_SITES") != "" {
-		names = sites.Names()
+		return install(t, sites.Names()...)
 	}
-	installed := install(t, names...)
+	return install(t, "git-doc", "libglib2.0-doc", "sqlite3-doc")
+}
+
+func TestRealSites(t *testing.T) {
+	installed := realSites(t)
 	servers := serve(t, 64, new(sites.Log), sites.Options{}, installed...)
 	data := filepath.Join(t.TempDir(), "data")
 
