@@ -106,8 +106,11 @@ func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error
 func unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == noPeers)
 }
+
+// noPeers is the code of servers of which too few have found one another to keep what they are asked to keep.
+const noPeers jetstream.ErrorCode = 10005
 
 // ErrClock says that the clocks of a node and of the servers are far apart.
 var ErrClock = errors.New("cluster: a clock is wrong")

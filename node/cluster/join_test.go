@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -75,6 +76,25 @@ func TestRefusals(t *testing.T) {
 	}
 	if opened != 1 {
 		t.Errorf("the log is opened %d times", opened)
+	}
+}
+
+// TestUnanswered holds which answers of servers a node takes as final. That too few of them have found one another is
+// not: the others may be about to start.
+func TestUnanswered(t *testing.T) {
+	for _, of := range []struct {
+		status int
+		code   jetstream.ErrorCode
+		want   bool
+	}{
+		{503, 10008, true},  // no leader
+		{400, 10005, true},  // too few servers
+		{500, 10074, false}, // a single server is asked for copies
+	} {
+		err := fmt.Errorf("cluster: %w", &jetstream.APIError{Code: of.status, ErrorCode: of.code})
+		if got := unanswered(err); got != of.want {
+			t.Errorf("%v: %v, want %v", err, got, of.want)
+		}
 	}
 }
 
