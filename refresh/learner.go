@@ -200,7 +200,7 @@ func (l *learner) visited(id ID, v Visit) {
 		claimed = l.judge(id, own+shared, changed)
 		if shares {
 			seen := own + claimed + l.landed(g, from, to)
-			l.judgeReach(g, from, to, own+claimed, changed)
+			l.judgeReach(g, from, to, own+claimed+shared, changed)
 			l.see(g, from, to, seen, changed)
 			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
@@ -285,16 +285,8 @@ func (l *learner) shares(g *group) bool {
 // shared returns the changes that a page of the group is expected to share between two days: those that were seen on
 // others, as far as they reach.
 func (l *learner) shared(g *group, from, to float64) (sum float64) {
-	if !l.shares(g) {
-		return 0
-	}
-	for {
-		sum += g.reach.mean * g.shared.between(from, to)
-		if !l.options.Nested || g.parent == nil {
-			return sum
-		}
-		g = g.parent
-	}
+	l.chain(g, func(g *group) { sum += g.reach.mean * g.shared.between(from, to) })
+	return sum
 }
 
 // landed returns the changes that pages of the group shared between two days, as visits that are known tell.
@@ -303,13 +295,12 @@ func (l *learner) landed(g *group, from, to float64) (sum float64) {
 	return sum
 }
 
-// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. Others are the
-// changes that were expected of the page's own, and claimed.
-func (l *learner) judgeReach(g *group, from, to, others float64, changed bool) {
-	all := others + l.shared(g, from, to)
+// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. It is told how
+// many changes of the page were expected in all: its own, claimed and shared.
+func (l *learner) judgeReach(g *group, from, to, expected float64, changed bool) {
 	l.chain(g, func(g *group) {
 		landed := g.shared.between(from, to)
-		g.reach.see(all-g.reach.mean*landed, landed, changed)
+		g.reach.see(expected-g.reach.mean*landed, landed, changed)
 	})
 }
 

@@ -378,7 +378,7 @@ func crawlCommand() *cobra.Command {
 				return command.Usage(fmt.Errorf("--data %q: want a directory, such as --data archive", s.data))
 			}
 			if len(seeds) == 0 && s.seeds != "" {
-				return command.Usage(fmt.Errorf("--seeds %s: there is no URL in it: write one a line", s.seeds))
+				return command.Usage(fmt.Errorf("--seeds %s: it has no URL: write one URL on each line", s.seeds))
 			}
 			if len(seeds) == 0 && !store.Exists(vfs.Default, s.data) {
 				return command.Usage(fmt.Errorf("nothing to crawl: give a URL or --seeds FILE, because there is no crawl in %s to continue", s.data))

@@ -73,7 +73,6 @@ type Options struct {
 	Replicas   int    // servers that keep all: 1, 3 or 5
 
 	Lease  time.Duration // after so long without a word a node is declared dead; default 10 s
-	Alone  bool          // follow the partitions of other nodes only when they are to be taken
 	Logger *slog.Logger
 	Clock  *clock.Clock
 

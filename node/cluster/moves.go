@@ -44,9 +44,6 @@ func (c *Cluster) move(ctx context.Context) {
 			return
 		}
 	}
-	if c.options.Alone {
-		return
-	}
 	for p := range weburl.Partition(c.options.Partitions) {
 		if ctx.Err() != nil || !c.has(p) && !report(c.follow(ctx, p), "a partition cannot be followed", "partition", p) {
 			return
