@@ -28,7 +28,7 @@ func (k *kept) planned() {
 }
 
 // A table gives the pages that are kept fresh their numbers, and finds them by their keys. A page takes 16 bytes, and
-// five or six of the index.
+// five or six of the index. Go's map, which holds the key again, would take 37 to 56 of an index.
 type table struct {
 	pages []kept       // by ID
 	free  []refresh.ID // of no page
