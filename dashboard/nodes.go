@@ -13,6 +13,8 @@ type Nodes struct {
 	Partitions int    `json:"partitions"` // of the crawl
 	Nodes      []Node `json:"nodes"`
 	Sum        Node   `json:"sum"` // of the nodes that have not ended; of the disks the one with the fewest free bytes
+	// Troubles say of each partition that a node cannot load why, and what to do.
+	Troubles []string `json:"troubles"`
 }
 
 // Node is what a node tells the others of itself. What it has done it has done since it was started.
@@ -80,6 +82,8 @@ func judgeNodes(all Nodes) verdict {
 	switch {
 	case len(silent) > 0:
 		return verdict{Kind: "ill", Text: fmt.Sprintf("Not heard of: %s. The other nodes declare such a node dead, and take over its partitions.", strings.Join(silent, ", "))}
+	case len(all.Troubles) > 0:
+		return verdict{Kind: "ill", Text: strings.Join(all.Troubles, " ")}
 	case free > 0:
 		return verdict{Kind: "wait", Text: fmt.Sprintf("%d of %s have no node now. The nodes take them soon.", free, units.Plural(int64(all.Partitions), "partition"))}
 	}

@@ -40,7 +40,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestJudgeNodes tells first of nodes that are not heard of, then of partitions that nobody has.
+// TestJudgeNodes tells first of nodes that are not heard of, then of partitions that nobody can take, then of
+// others that nobody has.
 func TestJudgeNodes(t *testing.T) {
 	one, two := Node{Name: "one", State: "alive"}, Node{Name: "two", State: "silent"}
 	for _, tt := range []struct {
@@ -56,5 +57,9 @@ func TestJudgeNodes(t *testing.T) {
 		if v := judgeNodes(Nodes{Partitions: 2, Nodes: tt.nodes, Sum: Node{Partitions: tt.had}}); v.Kind != tt.kind || !strings.Contains(v.Text, tt.text) {
 			t.Errorf("%+v, want %s: %s", v, tt.kind, tt.text)
 		}
+	}
+	trouble := Nodes{Partitions: 2, Nodes: []Node{one}, Sum: Node{Partitions: []int{1}}, Troubles: []string{"No node crawls partition 0."}}
+	if v := judgeNodes(trouble); v.Kind != "ill" || v.Text != trouble.Troubles[0] {
+		t.Errorf("%+v, want the trouble", v)
 	}
 }

@@ -252,7 +252,8 @@ func clusterStatusCommand() *cobra.Command {
 			"are queued. Then follow what its run has stored, its recent pages a second, failed fetches, how many fetches it allows\n" +
 			"at the same time, and the free bytes of its disk. The last line is the sum; of the disks it has the one with the\n" +
 			"fewest free bytes. A node that has not been heard of for ten seconds is silent: the others declare it dead and take\n" +
-			"over its partitions. The window of each node shows the same.",
+			"over its partitions. Last come the partitions that a node cannot load, and what to do. The window of each node shows\n" +
+			"the same.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.reach(cmd.Context(), func(ctx context.Context, conn *nats.Conn) error {
@@ -274,7 +275,9 @@ func clusterStatusCommand() *cobra.Command {
 
 // clusterNodes returns the nodes of a cluster of so many partitions for people, with their sum.
 func clusterNodes(members []cluster.Member, partitions int) dashboard.Nodes {
-	all := dashboard.Nodes{Partitions: partitions, Nodes: []dashboard.Node{}, Sum: clusterNode(cluster.Sum(members))}
+	all := dashboard.Nodes{
+		Partitions: partitions, Nodes: []dashboard.Node{}, Sum: clusterNode(cluster.Sum(members)), Troubles: append([]string{}, cluster.Troubles(members)...),
+	}
 	for _, m := range members {
 		all.Nodes = append(all.Nodes, clusterNode(m))
 	}
@@ -319,5 +322,13 @@ func printNodes(out io.Writer, all dashboard.Nodes) error {
 	if working > 1 {
 		line(all.Sum, "")
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, trouble := range all.Troubles {
+		if _, err := fmt.Fprintln(out, trouble); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,6 +9,31 @@ import (
 	"freshet/weburl"
 )
 
+// TestPrintTroubles holds that a partition is told of that no node can load, and one that stays where it is since
+// another node cannot load it.
+func TestPrintTroubles(t *testing.T) {
+	var out strings.Builder
+	lacking := func(node, health string, p weburl.Partition) cluster.Member {
+		return cluster.Member{Health: health, State: cluster.State{
+			Node: node, Ended: health == "ended", Partitions: []weburl.Partition{1}, Lacking: []cluster.Lack{{Partition: p, Why: "it is damaged"}},
+		}}
+	}
+	if err := printNodes(&out, clusterNodes([]cluster.Member{lacking("a", "alive", 3), lacking("b", "alive", 1), lacking("c", "ended", 4)}, 8)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nNo node crawls partition 3. Start a node whose directory has it, or put a whole snapshot of it back. Node a: it is damaged.\n",
+		"\nb cannot take partition 1, which stays with a until its next snapshot: it is damaged.\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwant %q", out.String(), want)
+		}
+	}
+	if strings.Contains(out.String(), "partition 4") {
+		t.Errorf("a node that has ended lacks nothing:\n%s", out.String())
+	}
+}
+
 // TestPrintNodes holds that the sum leaves out nodes that have ended, and names the fullest disk.
 func TestPrintNodes(t *testing.T) {
 	member := func(name, health string, pages, disk int64) cluster.Member {

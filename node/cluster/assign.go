@@ -2,6 +2,7 @@
 package cluster
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 
@@ -20,20 +21,7 @@ func Assign(partitions int, nodes []string) []string {
 	load := make(map[string]int, len(nodes))
 	owners := make([]string, partitions)
 	for p := range owners {
-		byScore := slices.Clone(nodes)
-		slices.SortFunc(byScore, func(a, b string) int {
-			if x, y := score(weburl.Partition(p), a), score(weburl.Partition(p), b); x != y {
-				if x > y {
-					return -1
-				}
-				return 1
-			}
-			if a < b {
-				return -1
-			}
-			return 1
-		})
-		for _, n := range byScore {
+		for _, n := range byScore(weburl.Partition(p), nodes) {
 			if load[n] < room {
 				owners[p] = n
 				load[n]++
@@ -42,6 +30,13 @@ func Assign(partitions int, nodes []string) []string {
 		}
 	}
 	return owners
+}
+
+// byScore returns nodes in the order in which they score for a partition, the highest first.
+func byScore(p weburl.Partition, nodes []string) []string {
+	return slices.SortedFunc(slices.Values(nodes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(score(p, b), score(p, a)), cmp.Compare(a, b))
+	})
 }
 
 func score(p weburl.Partition, node string) uint64 {

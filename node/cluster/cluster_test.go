@@ -73,6 +73,9 @@ type world struct {
 	loads   int // snapshots that nodes have loaded
 	behind  int // … in the place of what they had
 	older   int // … that were not the last ones
+
+	unreadable string                      // objects whose names begin so; "": none
+	barred     map[string]weburl.Partition // of which a node can load no snapshot
 }
 
 // disk is what a node keeps when it ends.
@@ -90,7 +93,7 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 		objects: bucket,
 		t:       t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
-		dropped: map[weburl.Partition]uint64{}, disks: map[string]*disk{},
+		dropped: map[weburl.Partition]uint64{}, disks: map[string]*disk{}, barred: map[string]weburl.Partition{},
 		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
 	}
 }
@@ -403,6 +406,12 @@ func (o objectsOf) ReadAt(ctx context.Context, name string, p []byte, offset int
 	if err := o.ask(ctx); err != nil {
 		return 0, err
 	}
+	o.mu.Lock()
+	unreadable := o.unreadable
+	o.mu.Unlock()
+	if unreadable != "" && strings.HasPrefix(name, unreadable) {
+		return 0, errors.New("the object is damaged")
+	}
 	return o.Store.ReadAt(ctx, name, p, offset)
 }
 
@@ -679,7 +688,8 @@ func (n *simulated) Load(p weburl.Partition, r io.Reader) error {
 	if n.has[p] {
 		n.fault("%s loads partition %d, which it has", n.name, p)
 	}
-	if n.one(20) {
+	barred, is := n.barred[n.name]
+	if n.one(20) || is && barred == p {
 		delete(n.places, p)
 		delete(n.read, p)
 		return errors.New("the disk does not take it")
@@ -964,6 +974,7 @@ func TestStepIsDecidedByAnEntry(t *testing.T) {
 			options: Options{Node: "a", Partitions: 1, Clock: clock.Real()}, bucket: bucketOf{w, "a"},
 			members: newMembers("a", "run of a", 1, defaultLease, begin),
 		}
+		c.members.follows(0)
 		c.members.plan(begin)
 		plan := c.members.plan(begin.Add(defaultLease))
 		if len(plan.take) != 1 {
@@ -1052,6 +1063,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 	}
 	names := []string{"a", "b", "c", "d"}
+	w.barred["b"] = weburl.Partition(w.upTo(partitions))
 	for step := range 60 {
 		time.Sleep(w.upTo(15 * time.Second))
 		name := names[w.upTo(time.Duration(len(names)))]

@@ -10,10 +10,11 @@
 // write its own, and it has stopped before: it fails when it has not heard for most of a lease that its entry was
 // written. Partitions of a node that is dead, or has ended, are taken by the others.
 //
-// Who should have which partition follows from the names of the nodes that are alive (Assign). A node gives what it
-// should not have, in order; it takes what it should have. For that it writes the
-// partition's entry, behind the last one: of two that would have a partition at once one fails. It may write where the
-// partition was given, and where the run of a node that had it is over.
+// Who should have which partition follows from the names of the nodes that are alive (Assign). Until that node has
+// followed the partition's log to its end, another one keeps it. A node gives what it is not to have, in order; it
+// takes what it is to have. For that it writes the partition's entry, behind the last one: of two that would have a
+// partition at once one fails. It may write where the partition was given, and where the run of a node that had it is
+// over.
 //
 // All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
 // whole crawl, and a node that takes a partition has little left to read.

@@ -11,7 +11,8 @@ import (
 
 // follow applies what the log of another node's partition has that is new.
 func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
-	return c.read(ctx, p, func(f *reader) error {
+	atEnd := false
+	err := c.read(ctx, p, func(f *reader) error {
 		for r, err := range c.log.Read(ctx, p, f.from) {
 			if err != nil {
 				return err
@@ -20,15 +21,22 @@ func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 				return err
 			}
 			if f.applied > mostFollowed {
-				break // the other partitions wait
+				return f.apply() // the other partitions wait
 			}
 		}
+		atEnd = true
 		return f.apply()
 	})
+	if err == nil && atEnd {
+		c.mu.Lock()
+		c.members.follows(p)
+		c.mu.Unlock()
+	}
+	return err
 }
 
 // read has do read a partition's log behind what the node has of it. Where the log begins later the node loads a
-// snapshot, and do reads behind that.
+// snapshot, and do reads behind that. If it can load none, that is noted.
 func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader) error) error {
 	from, err := c.node.Place(p)
 	if err != nil {
@@ -38,6 +46,11 @@ func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader)
 		return err
 	}
 	if from, err = c.load(ctx, p); err != nil {
+		if ctx.Err() == nil {
+			c.mu.Lock()
+			c.members.lacks(p, err, c.options.Clock.Now())
+			c.mu.Unlock()
+		}
 		return err
 	}
 	return do(&reader{node: c.node, p: p, from: from})

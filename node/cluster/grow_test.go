@@ -102,9 +102,11 @@ func TestTakenIsTold(t *testing.T) {
 }
 
 // TestOneCannotBeLoaded has a new node join where the log of a partition begins later than its snapshots lead to. The
-// node takes all others that it is given.
+// node takes all others that it is given, and the one that has the partition keeps it. Then that one loses its disk:
+// both say that they lack the partition, and one takes it when a snapshot is whole again.
 func TestOneCannotBeLoaded(t *testing.T) {
-	const partitions, lost = 16, 0
+	const partitions = 16
+	lost := weburl.Partition(slices.Index(Assign(partitions, []string{"a", "b"}), "b"))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, "")
 		w.calm = true
@@ -114,25 +116,62 @@ func TestOneCannotBeLoaded(t *testing.T) {
 		if w.dropped[lost] == 0 {
 			t.Error("the log is never truncated")
 		}
-		for _, o := range w.whole(lost) {
-			if _, err := w.objects.Put(t.Context(), o.Name, strings.NewReader("{"), 1); err != nil {
-				t.Error(err)
-			}
-		}
+		w.unreadable = fmt.Sprintf("partitions/test/%05d/", lost)
 		w.mu.Unlock()
 		b := w.start("b", "of b", partitions)
 		time.Sleep(time.Minute)
 		w.mu.Lock()
 		for p, owner := range Assign(partitions, []string{"a", "b"}) {
-			if holders := w.holders[weburl.Partition(p)]; p != lost && !slices.Equal(holders, []string{owner}) {
+			if weburl.Partition(p) == lost {
+				owner = "a"
+			}
+			if holders := w.holders[weburl.Partition(p)]; !slices.Equal(holders, []string{owner}) {
 				t.Errorf("partition %d of %s is crawled by %v", p, owner, holders)
 			}
 		}
 		w.mu.Unlock()
+		wantLacking(t, a, lost, "b")
+
+		a.end(false)
+		delete(w.disks, "a")
+		a = w.start("a", "of a", partitions)
+		time.Sleep(2 * time.Minute)
+		w.mu.Lock()
+		if holders := w.holders[lost]; len(holders) > 0 {
+			t.Errorf("partition %d is crawled by %v, and nobody has it", lost, holders)
+		}
+		w.unreadable = ""
+		w.mu.Unlock()
+		wantLacking(t, b, lost, "a", "b")
+
+		time.Sleep(2 * time.Minute)
+		w.mu.Lock()
+		if holders := w.holders[lost]; !slices.Equal(holders, []string{"b"}) {
+			t.Errorf("partition %d is crawled by %v, want b", lost, holders)
+		}
+		w.mu.Unlock()
+		wantLacking(t, b, lost)
 		a.end(true)
 		b.end(true)
 		time.Sleep(time.Minute)
 	})
+}
+
+// wantLacking holds that a node knows which nodes lack a partition, and no other one.
+func wantLacking(t *testing.T, by *simulated, p weburl.Partition, nodes ...string) {
+	t.Helper()
+	var lacking []string
+	for _, m := range by.part.Members() {
+		for _, l := range m.Lacking {
+			if l.Partition != p || !strings.Contains(l.Why, "none in") {
+				t.Errorf("%s lacks partition %d: %s", m.Node, l.Partition, l.Why)
+			}
+			lacking = append(lacking, m.Node)
+		}
+	}
+	if !slices.Equal(lacking, nodes) {
+		t.Errorf("%v lack partition %d, want %v", lacking, p, nodes)
+	}
 }
 
 // differences counts the partitions that two assignments give to different nodes.

@@ -27,11 +27,12 @@ func (c *Cluster) renew(ctx context.Context) error {
 	s := &c.lease.state
 	if !s.Ended {
 		c.mu.Lock()
-		s.Partitions, s.Known, s.Obeyed = c.members.partitions(), c.pages, c.pause.obeyed
+		c.members.tell(s)
+		s.Known, s.Obeyed = c.pages, c.pause.obeyed
 		s.Vitals = c.vitals
 		c.mu.Unlock()
 	} else {
-		s.Partitions, s.Known = nil, nil
+		s.Partitions, s.Followed, s.Known = nil, nil, nil
 	}
 	sent := c.options.Clock.Now()
 	if err := c.lease.renew(ctx); err != nil {

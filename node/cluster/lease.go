@@ -101,7 +101,7 @@ func (l *lease) read(ctx context.Context) (s State, revision uint64, err error) 
 
 // expire declares another node dead, unless it has written since.
 func expire(ctx context.Context, bucket bucket, s Seen) error {
-	s.Ended, s.Partitions, s.Known = true, nil, nil
+	s.Ended, s.Partitions, s.Followed, s.Known = true, nil, nil, nil
 	raw, err := json.Marshal(s.State)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)

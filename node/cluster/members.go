@@ -19,9 +19,17 @@ type State struct {
 	// Ended says that the run is over: the node has stopped in order, or another declared it dead.
 	Ended      bool               `json:"ended,omitempty"`
 	Partitions []weburl.Partition `json:"partitions"`
+	Followed   []weburl.Partition `json:"followed,omitempty"` // of others: their logs are applied to the end, or were
+	Lacking    []Lack             `json:"lacking,omitempty"`
 	Known      []int64            `json:"known"`            // pages that each of its shards knows
 	Obeyed     uint64             `json:"obeyed,omitempty"` // the last entry about a pause that it has obeyed
 	Vitals     share.Vitals       `json:"vitals"`
+}
+
+// Lack is a partition whose log begins behind what the node has, and of which it can load no snapshot.
+type Lack struct {
+	Partition weburl.Partition `json:"partition"`
+	Why       string           `json:"why"`
 }
 
 // Seen is the last entry of another node, and since when it is known here that it is the last.
@@ -51,10 +59,22 @@ type members struct {
 	others    map[string]Seen
 	holdings  []knownHolding            // by partition
 	had       map[weburl.Partition]bool // the node crawls these
+	followed  map[weburl.Partition]bool // … and can take these
+	lacking   map[weburl.Partition]lack
 	layout    knownLayout
 	changed   time.Time // when the nodes that count changed last
 	counted   []string
 }
+
+// lack says why a partition cannot be loaded, and when that is tried again.
+type lack struct {
+	why   string
+	wait  time.Duration
+	again time.Time
+}
+
+// A snapshot that cannot be loaded is tried again after that long, then twice as long each time.
+const firstWait, longestWait = 5 * time.Second, time.Minute
 
 // steady is the part of a lease for which the nodes that count must have been the same before partitions move: so that
 // those who start together do not take all first and then give.
@@ -63,7 +83,7 @@ const steady = 3
 func newMembers(self, run string, partitions int, lease time.Duration, now time.Time) *members {
 	return &members{
 		self: self, run: run, lease: lease, others: map[string]Seen{}, holdings: make([]knownHolding, partitions),
-		had: map[weburl.Partition]bool{}, changed: now,
+		had: map[weburl.Partition]bool{}, followed: map[weburl.Partition]bool{}, lacking: map[weburl.Partition]lack{}, changed: now,
 	}
 }
 
@@ -92,12 +112,56 @@ func (m *members) free(c knownHolding) bool {
 	return known && (holder.Run != c.Run && holder.Revision > c.revision || holder.Run == c.Run && holder.Ended)
 }
 
+// follows notes that a partition's log is applied to its end.
+func (m *members) follows(p weburl.Partition) {
+	m.followed[p] = true
+	delete(m.lacking, p)
+}
+
+// lacks notes that a partition cannot be loaded.
+func (m *members) lacks(p weburl.Partition, why error, now time.Time) {
+	wait := min(max(firstWait, 2*m.lacking[p].wait), longestWait)
+	m.lacking[p] = lack{why.Error(), wait, now.Add(wait)}
+	delete(m.followed, p)
+}
+
+// can reports whether a node has a partition, or could take it at once.
+func (m *members) can(name string, p weburl.Partition) bool {
+	if name == m.self {
+		return m.had[p] || m.followed[p]
+	}
+	other := m.others[name]
+	return slices.Contains(other.Partitions, p) || slices.Contains(other.Followed, p)
+}
+
+// owner returns which node is to have a partition: the one that should, as soon as it can. Until then the one that has
+// it keeps it. If none has it, or that one is drained, it is the first that can. Where none can it is no other than the
+// one that has it; "": none has.
+func (m *members) owner(p weburl.Partition, should string, working []string) string {
+	has := ""
+	if its := m.holdings[p]; m.had[p] || !m.free(its) && m.can(its.Node, p) {
+		has = its.Node
+	}
+	fit := func(name string) bool { return slices.Contains(working, name) && m.can(name, p) }
+	if fit(should) {
+		return should
+	}
+	if fit(has) {
+		return has
+	}
+	if i := slices.IndexFunc(byScore(p, working), fit); i >= 0 {
+		return byScore(p, working)[i]
+	}
+	return has
+}
+
 // plan is what a node is to do.
 type plan struct {
 	expire  []Seen // declare these dead: their leases have run out
 	give    []step // other nodes should have these
 	release []step // these were given, and their entries still say that the node has them
 	take    []step // nobody has these, and this node should
+	follow  []weburl.Partition
 }
 
 // step is what is to be done with a partition, as long as its entry is still the one that this was decided by.
@@ -123,12 +187,15 @@ func (m *members) plan(now time.Time) (p plan) {
 	if !slices.Equal(counted, m.counted) {
 		m.counted, m.changed = counted, now
 	}
+	owners := m.layout.owners(len(m.holdings), counted)
+	p.follow = m.toFollow(owners, now)
 	if now.Sub(m.changed) < m.lease/steady {
 		return p
 	}
-	for i, owner := range m.layout.owners(len(m.holdings), counted) {
+	working := m.layout.working(counted)
+	for i, should := range owners {
 		do := step{weburl.Partition(i), m.holdings[i].revision}
-		mine, has := owner == m.self, m.had[do.partition]
+		mine, has := m.owner(do.partition, should, working) == m.self, m.had[do.partition]
 		switch {
 		case has && !mine:
 			p.give = append(p.give, do)
@@ -141,5 +208,33 @@ func (m *members) plan(now time.Time) (p plan) {
 	return p
 }
 
+// toFollow returns the partitions whose logs are to be followed now, those that the node should have first.
+func (m *members) toFollow(owners []string, now time.Time) (first []weburl.Partition) {
+	var others []weburl.Partition
+	for p := range weburl.Partition(len(m.holdings)) {
+		switch {
+		case m.had[p] || now.Before(m.lacking[p].again):
+		case owners != nil && owners[p] == m.self:
+			first = append(first, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	return append(first, others...)
+}
+
 // partitions returns those that the node has, sorted.
 func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Keys(m.had)) }
+
+// tell says in a node's state what it has, follows and lacks.
+func (m *members) tell(s *State) {
+	s.Partitions, s.Followed, s.Lacking = m.partitions(), nil, nil
+	for _, p := range slices.Sorted(maps.Keys(m.followed)) {
+		if !m.had[p] {
+			s.Followed = append(s.Followed, p)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(m.lacking)) {
+		s.Lacking = append(s.Lacking, Lack{p, m.lacking[p].why})
+	}
+}

@@ -44,7 +44,7 @@ func (c *Cluster) move(ctx context.Context) {
 			return
 		}
 	}
-	for p := range weburl.Partition(c.options.Partitions) {
+	for _, p := range plan.follow {
 		if ctx.Err() != nil || !c.has(p) && !report(c.follow(ctx, p), "a partition cannot be followed", "partition", p) {
 			return
 		}
@@ -63,6 +63,7 @@ func (c *Cluster) keep(p weburl.Partition, has bool) {
 	defer c.mu.Unlock()
 	if has {
 		c.members.had[p] = true
+		c.members.follows(p)
 	} else {
 		delete(c.members.had, p)
 	}

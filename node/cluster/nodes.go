@@ -47,22 +47,23 @@ func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, erro
 		if err != nil {
 			return nil, fmt.Errorf("cluster: node %s: %w", key, err)
 		}
-		m := Member{Age: max(0, clock.Real().Now().Sub(entry.Created()).Seconds())}
-		if err := json.Unmarshal(entry.Value(), &m.State); err != nil {
+		var s State
+		if err := json.Unmarshal(entry.Value(), &s); err != nil {
 			return nil, fmt.Errorf("cluster: node %s: %w", key, err)
 		}
-		all = append(all, m.judged(defaultLease))
+		all = append(all, member(s, clock.Real().Now().Sub(entry.Created()), defaultLease))
 	}
 	sortMembers(all)
 	return all, nil
 }
 
-// judged says how a node is, which is taken for dead after so long without a word.
-func (m Member) judged(lease time.Duration) Member {
+// member returns a node that was heard of so long ago, and is taken for dead after a lease without a word.
+func member(s State, age, lease time.Duration) Member {
+	m := Member{State: s, Age: max(0, age.Seconds())}
 	switch {
 	case m.Ended:
 		m.Health = "ended"
-	case m.Age > lease.Seconds():
+	case age > lease:
 		m.Health = "silent"
 	default:
 		m.Health = "alive"
@@ -88,6 +89,24 @@ func Sum(members []Member) Member {
 	return sum
 }
 
+// Troubles says of each partition that a node cannot load whether another has it, why, and what to do.
+func Troubles(members []Member) (all []string) {
+	working := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Ended })
+	for _, m := range working {
+		for _, l := range m.Lacking {
+			has := slices.IndexFunc(working, func(o Member) bool { return slices.Contains(o.Partitions, l.Partition) })
+			if has >= 0 {
+				all = append(all, fmt.Sprintf("%s cannot take partition %d, which stays with %s until its next snapshot: %s.",
+					m.Node, l.Partition, working[has].Node, l.Why))
+			} else {
+				all = append(all, fmt.Sprintf("No node crawls partition %d. Start a node whose directory has it, or put a whole snapshot of it back. Node %s: %s.",
+					l.Partition, m.Node, l.Why))
+			}
+		}
+	}
+	return all
+}
+
 // Members returns the nodes as this one knows them, by name. Nobody is asked. Of a node that has ended Age is how long
 // this one has known that.
 func (c *Cluster) Members() []Member {
@@ -95,13 +114,11 @@ func (c *Cluster) Members() []Member {
 	renewed := time.Unix(0, c.valid.Load()).Add(-c.leaseTime())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	self := Member{State: State{
-		Node: c.options.Node, Run: c.members.run, Version: c.options.Version, Partitions: c.members.partitions(), Known: c.pages, Vitals: c.vitals,
-	}, Age: max(0, now.Sub(renewed).Seconds())}
-	all := []Member{self.judged(c.options.Lease)}
+	self := State{Node: c.options.Node, Run: c.members.run, Version: c.options.Version, Known: c.pages, Vitals: c.vitals}
+	c.members.tell(&self)
+	all := []Member{member(self, now.Sub(renewed), c.options.Lease)}
 	for _, other := range c.members.others {
-		m := Member{State: other.State, Age: max(0, now.Sub(other.Since).Seconds())}
-		all = append(all, m.judged(c.options.Lease))
+		all = append(all, member(other.State, now.Sub(other.Since), c.options.Lease))
 	}
 	sortMembers(all)
 	return all
