@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A course is what all contenders crawl, one after another.
@@ -43,6 +44,7 @@ func (c *course) contenders() ([]contender, error) {
 	return []contender{
 		{"Freshet", false, freshet},
 		{"Freshet uncompressed", false, append(slices.Clone(freshet), "--warc-level", "0")},
+		{"Freshet indexed", false, append(slices.Clone(freshet), "--index")},
 		{"Freshet 4 shards", false, append(slices.Clone(freshet), "--shards", "4")},
 		{"Freshet fleet 64", false, append(slices.Clone(freshet), "--fleet", "64")},
 		{"Freshet fleet 100", false, append(slices.Clone(freshet), "--fleet", "100")},
@@ -59,6 +61,7 @@ func (c *course) contenders() ([]contender, error) {
 type result struct {
 	name      string
 	seconds   float64 // wall
+	crawling  float64 // seconds until the last page was asked for
 	processor float64 // seconds, user and system
 	peak      float64 // MiB
 	stored    float64 // MiB
@@ -97,7 +100,7 @@ func (c *course) run() error {
 				fmt.Fprintf(os.Stderr, "%s: left out: %v\n", contender.name, err)
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "%s: %.0f pages in %.2f s, %.2f s of processor time\n", r.name, r.pages(), r.seconds, r.processor)
+			fmt.Fprintf(os.Stderr, "%s: %.0f pages in %.2f s, of %.2f s; %.2f s of processor time\n", r.name, r.pages(), r.crawling, r.seconds, r.processor)
 			rounds[i] = append(rounds[i], r)
 		}
 	}
@@ -124,6 +127,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	syscall.Sync() // so that nobody pays for what the one before wrote
 	c.web.take()
 	r := result{name: with.name}
+	began := time.Now()
 	said, err := r.time(filepath.Join(dir, "used"), args)
 	if err != nil {
 		return r, err
@@ -131,6 +135,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	if r.tally = c.web.take(); r.pages() == 0 {
 		return r, fmt.Errorf("no page fetched: exit %s: %s", r.exit, said)
 	}
+	r.crawling = r.last.Sub(began).Seconds()
 	err = filepath.WalkDir(out, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -174,8 +179,8 @@ func (r *result) time(used string, args []string) (said string, err error) {
 // with the median one, beside the first's.
 func (c *course) print(contenders [][]result) {
 	fmt.Printf("%d pages, %d hosts, %d of %d links to other hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.web.foreign, pageLinks, c.ceiling())
-	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
-	fmt.Println("| --- |" + strings.Repeat(" ---: |", 15))
+	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
+	fmt.Println("| --- |" + strings.Repeat(" ---: |", 16))
 	var first result
 	for i, rounds := range contenders {
 		slices.SortFunc(rounds, func(a, b result) int { return cmp.Compare(a.pace(), b.pace()) })
@@ -183,8 +188,8 @@ func (c *course) print(contenders [][]result) {
 		if i == 0 {
 			first = r
 		}
-		fmt.Printf("| %s | %d | %.0f | %.0f | %.0f | %.2f × | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n",
-			r.name, len(rounds), rounds[0].pace(), r.pace(), rounds[len(rounds)-1].pace(), first.pace()/r.pace(),
+		fmt.Printf("| %s | %d | %.0f | %.0f | %.0f | %.2f × | %.0f | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n",
+			r.name, len(rounds), rounds[0].pace(), r.pace(), rounds[len(rounds)-1].pace(), first.pace()/r.pace(), r.pages()/r.crawling,
 			r.processing(), r.processing()/first.processing(), r.peak, r.stored, r.once, r.more, len(c.web.body)-r.once-r.more, r.other, r.opened, r.exit)
 	}
 }

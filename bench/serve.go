@@ -46,6 +46,7 @@ func (w *web) serve(conn net.Conn, pages map[string]int) {
 		header := len(notFound) - len("not found\n")
 		if page, ok := pages[string(path)]; ok {
 			w.count[page].Add(1)
+			w.last.Store(time.Now().UnixNano())
 			answer, header = w.body[page], w.head[page]
 		} else {
 			w.other.Add(1)

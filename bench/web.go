@@ -35,6 +35,7 @@ type web struct {
 	count   []atomic.Uint32  // of each page, the requests for it
 	other   atomic.Uint64    // requests for anything else, robots.txt for one
 	conns   atomic.Uint64    // connections accepted
+	last    atomic.Int64     // unix nanoseconds of the last request for a page
 }
 
 // newWeb makes a web of that many hosts and pages, of whose links that many lead to other hosts, the
@@ -103,13 +104,14 @@ func (w *web) seeds() []string {
 
 // A tally says how often the pages of a web were requested since the last one.
 type tally struct {
-	once, more    int    // pages requested exactly once, and oftener
-	other, opened uint64 // requests for anything else; connections
+	once, more    int       // pages requested exactly once, and oftener
+	other, opened uint64    // requests for anything else; connections
+	last          time.Time // of the requests for pages
 }
 
 // take returns the tally and begins the next.
 func (w *web) take() tally {
-	t := tally{other: w.other.Swap(0), opened: w.conns.Swap(0)}
+	t := tally{other: w.other.Swap(0), opened: w.conns.Swap(0), last: time.Unix(0, w.last.Swap(0))}
 	for i := range w.count {
 		switch n := w.count[i].Swap(0); {
 		case n == 1:

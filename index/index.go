@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
@@ -48,6 +49,9 @@ type Options struct {
 	Bell   *feed.Bell // rung when the log has grown; nil for an index that is only searched
 	Clock  *clock.Clock
 	Logger *slog.Logger
+
+	// Spare waits, after so long a time of work by Run, until more of it harms nobody; nil: it never does.
+	Spare func(ctx context.Context, worked time.Duration)
 }
 
 // ErrNone matches the error of a directory without an index.
@@ -62,6 +66,8 @@ type Index struct {
 
 	mu    sync.RWMutex // held while bleve is used; alone to put another in its place
 	bleve bleve.Index
+
+	oldest atomic.Int64 // unix nanoseconds of the first change that is being indexed; 0: none is
 }
 
 // Open opens the index for Run. It makes one if there is none, if it is damaged, or if it is of another program.
@@ -239,11 +245,17 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 			return err
 		}
 		if len(entries) > 0 {
+			x.oldest.Store(entries[0].At)
+			began := x.o.Clock.Now()
 			if err := x.take(ctx, texts, entries, log.Place()); err != nil {
 				return err
 			}
+			if on && x.o.Spare != nil {
+				x.o.Spare(ctx, x.o.Clock.Now().Sub(began))
+			}
 			continue
 		}
+		x.oldest.Store(0)
 		if !on {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -83,6 +84,22 @@ func (g *fleetGate) look() {
 func (g *fleetGate) read() (r fleet.Reading) {
 	g.tell(func(c *fleet.Controller, now float64) { r = c.Read(now) })
 	return r
+}
+
+// mostSpared is for how many times as long as it took work beside the crawl is followed by a rest, if the crawl needs
+// all processors. The work is some 4 % of what one of them does then.
+const mostSpared = 24
+
+// Spare waits after work beside the crawl that took so long a time, so that the crawl keeps its pace. It returns after
+// as long a time again if workers starved for half of it: then something else than the processors limits the crawl. If
+// not it waits on, until they have starved for half of the time, or mostSpared times as long.
+func (n *Node) Spare(ctx context.Context, worked time.Duration) {
+	began, starved := n.fleet.now(), n.fleet.read().Starved
+	for range mostSpared {
+		if n.opt.Clock.Sleep(ctx, worked) != nil || n.fleet.read().Starved-starved >= (n.fleet.now()-began)/2 {
+			return
+		}
+	}
 }
 
 // steerFleet measures, and has a plan made where one is wanted, which may take part of a second: without

@@ -239,11 +239,11 @@ func (c *corpus) freshness(row store.PageAt) *float64 {
 func indexDir(data, crawl string) string { return filepath.Join(data, "index", crawl) }
 
 // indexed keeps the index of a running crawl until the publisher's end, if that is wanted.
-func (p *publisher) index(s *store.Store) error {
+func (p *publisher) index(engine *node.Node) error {
 	if !p.settings.index {
 		return nil
 	}
-	pages, err := index.Open(index.Options{Dir: indexDir(p.dir, p.crawl), Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger})
+	pages, err := index.Open(index.Options{Dir: indexDir(p.dir, p.crawl), Store: engine.Store(), Bell: &p.bell, Clock: p.clock, Logger: p.logger, Spare: engine.Spare})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/sink"
 	"freshet/feed/webhook"
+	"freshet/index"
 	"freshet/node"
 	"freshet/store/segments"
 )
@@ -180,7 +181,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: (".*"), help: (".*"), unit:
 func writeMetrics(out io.Writer) {
 	fmt.Fprint(out, "# Metrics\n\nWritten by `freshet docs metrics`; a test holds it to the program. `/metrics` of `--listen` shows these to Prometheus, and beside them those of Go and of the process. What ends in `_total` is a counter, every other a gauge.\n\n| metric | labels | meaning |\n| --- | --- | --- |\n")
 	found := make(chan *prometheus.Desc, 1000) // more than there are
-	for _, c := range []prometheus.Collector{new(node.Node).Collector(), broadcast.Collector(nil), webhook.Collector(nil), sink.Collector(nil), segments.Collector(nil)} {
+	for _, c := range []prometheus.Collector{new(node.Node).Collector(), broadcast.Collector(nil), webhook.Collector(nil), sink.Collector(nil), index.Collector(nil), segments.Collector(nil)} {
 		c.Describe(found)
 	}
 	close(found)

@@ -24,6 +24,7 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/sink"
 	"freshet/feed/webhook"
+	"freshet/index"
 	"freshet/node"
 	"freshet/store/segments"
 )
@@ -129,7 +130,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
-	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), index.Collector(news.pages.Load), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready, served.Nodes = open.secret, engine.Ready, nodes
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
