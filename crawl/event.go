@@ -116,8 +116,12 @@ type (
 		Lost bool
 	}
 
-	// Widen says that pages of other shards' partitions have become seeds: the scope takes them in here, too.
-	Widen struct{ Seeds []weburl.URL }
+	// Widen says that pages of other shards' partitions have become seeds, or of these sites: the scope takes them in
+	// here, too.
+	Widen struct {
+		Seeds []weburl.URL
+		Sites []weburl.Site
+	}
 
 	// Budget says which part of the crawl's budget the shard has from now on. It is nothing to a shard that keeps no
 	// page fresh.

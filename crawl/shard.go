@@ -19,13 +19,14 @@ type Shard struct {
 	rows     Rows
 	seen     Links
 
-	front  *frontier.Frontier
-	book   *robots.Book
-	finder *discovery.Finder
-	fresh  *fresh  // nil: each page is fetched once
-	places *places // nil: the ordering does not go by ranks
-	obeys  obedience
-	pings  *keepfresh.Pacer
+	front   *frontier.Frontier
+	book    *robots.Book
+	finder  *discovery.Finder
+	widened map[weburl.Site]bool // of which no row need say here that they have a seed
+	fresh   *fresh               // nil: each page is fetched once
+	places  *places              // nil: the ordering does not go by ranks
+	obeys   obedience
+	pings   *keepfresh.Pacer
 
 	turns  map[Turn]*turn
 	last   Turn // that was handed out
@@ -119,6 +120,10 @@ func (s *Shard) take(event Event) error {
 	case Widen:
 		for _, seed := range e.Seeds {
 			s.finder.Bounds().Scope.AddSeed(seed)
+		}
+		for _, site := range e.Sites {
+			s.widened[site] = true
+			s.finder.Bounds().Scope.AddSite(site)
 		}
 	case Budget:
 		if s.fresh != nil {

@@ -30,7 +30,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		return nil, err
 	}
 	s := &Shard{
-		tenures: owned, since: make([]uint64, settings.Partitions), walks: map[weburl.Partition]int{},
+		tenures: owned, since: make([]uint64, settings.Partitions), walks: map[weburl.Partition]int{}, widened: map[weburl.Site]bool{},
 		exchange: exchange{
 			out: make([]*outbox, settings.Partitions), in: make([]map[weburl.Partition]*inbox, settings.Partitions),
 		},
@@ -96,6 +96,9 @@ func (s *Shard) restore() (queued bool, err error) {
 func (s *Shard) addSites(scope frontier.Scope) error {
 	for _, seed := range s.settings.Seeds {
 		scope.AddSeed(seed)
+	}
+	for site := range s.widened {
+		scope.AddSite(site)
 	}
 	for p := range weburl.Partition(s.settings.Partitions) {
 		for row, err := range s.rows.Sites(p) {

@@ -57,8 +57,8 @@ func Refuse(w http.ResponseWriter, code int, reason error) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": reason.Error(), "resynchronise": code == http.StatusGone})
 }
 
-// CodeOf returns the HTTP status for an error of a cursor: 400 for ErrCursor, 410 for ErrBehind, 503 for ErrNotYet, 500
-// for any other.
+// CodeOf returns the HTTP status for an error of a cursor: 400 for ErrCursor, 410 for ErrBehind, 503 for ErrNotYet, 421
+// for ErrPartial, 500 for any other.
 func CodeOf(err error) int {
 	switch {
 	case errors.Is(err, ErrCursor):
@@ -67,6 +67,8 @@ func CodeOf(err error) int {
 		return http.StatusGone
 	case errors.Is(err, ErrNotYet):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, ErrPartial):
+		return http.StatusMisdirectedRequest
 	}
 	return http.StatusInternalServerError
 }

@@ -21,6 +21,8 @@ var (
 	// ErrBehind matches the errors of a cursor from which the log can no longer tell everything: the
 	// client has to resynchronise.
 	ErrBehind = errors.New("feed: the cursor lies outside of what the change log remembers: resynchronise")
+	// ErrPartial says that the node has only some of the cluster's partitions.
+	ErrPartial = errors.New("feed: this node has only some of the partitions: ask a node that is started without --copies")
 	// ErrNotYet matches the errors of a cursor of another node of the cluster, up to which this one has not followed.
 	ErrNotYet = errors.New("feed: this node has not followed the others as far as the cursor: ask again in some seconds, or ask another node")
 )

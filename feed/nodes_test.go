@@ -28,6 +28,21 @@ func (l *groups) Append(some []store.Group) error {
 	return nil
 }
 
+// TestPartialNode holds that a node which need not have all partitions does not tell its changes as those of the crawl.
+func TestPartialNode(t *testing.T) {
+	s, err := store.Open("some", store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Log: new(groups), Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	changes := &feed.Changes{Store: s, Bell: new(feed.Bell), Clock: clock.Real(), Done: make(chan struct{})}
+	answer := httptest.NewRecorder()
+	changes.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+	if answer.Code != http.StatusMisdirectedRequest {
+		t.Errorf("%d: %s", answer.Code, answer.Body)
+	}
+}
+
 // TestCursorOfAnotherNode holds that a cursor which one node of a cluster gave is good on another: this one waits until
 // it has followed as far, or says after a while that it has not.
 func TestCursorOfAnotherNode(t *testing.T) {

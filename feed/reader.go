@@ -27,8 +27,11 @@ type Reader struct {
 
 // NewReader returns a reader from the text of a place or cursor on: "" is from now, Start from the oldest change kept.
 // With a site it reads of that one only, and leaves the positions of other partitions as they are. Its
-// errors are ErrCursor, ErrBehind, in a cluster ErrNotYet, and those of the store.
+// errors are ErrCursor, ErrBehind, in a cluster ErrNotYet and ErrPartial, and those of the store.
 func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err error) {
+	if s.Partial() {
+		return nil, ErrPartial
+	}
 	r = &Reader{store: s, site: site, at: make(Cursor, s.Partitions()), floor: make(Cursor, s.Partitions())}
 	if since != "" && since != Start {
 		place, err := ParsePlace(since, s.Partitions())

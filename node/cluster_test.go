@@ -36,8 +36,14 @@ type member struct {
 
 const clusterLease = 2 * time.Second
 
-// join starts a node.
+// join starts a node of a cluster whose nodes have all partitions.
 func join(t *testing.T, s *server.Server, o Options, name string) *member {
+	t.Helper()
+	return joinWith(t, s, o, name, 0)
+}
+
+// joinWith starts a node of a cluster of so many copies of each partition.
+func joinWith(t *testing.T, s *server.Server, o Options, name string, copies int) *member {
 	t.Helper()
 	m := &member{t: t, ran: make(chan error, 1)}
 	var err error
@@ -55,7 +61,7 @@ func join(t *testing.T, s *server.Server, o Options, name string) *member {
 	logger := slog.New(slog.NewTextHandler(testWriter{t, name}, nil))
 	m.part, err = cluster.Join(t.Context(), m.conn, open, cluster.Options{
 		Cluster: "test", Node: name, Directory: directory, Partitions: partitions, Replicas: 1,
-		Lease: clusterLease, Clock: clock.Real(), Logger: logger,
+		Copies: copies, Lease: clusterLease, Clock: clock.Real(), Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -175,6 +181,39 @@ func TestCluster(t *testing.T) {
 	}
 	if web.soonest < 40*time.Millisecond {
 		t.Errorf("a host was asked %s after its last answer, want 40ms at least", web.soonest)
+	}
+}
+
+// TestTwoCopies has three nodes crawl a web that keep two copies of each partition. When one dies, the others have two
+// copies of all.
+func TestTwoCopies(t *testing.T) {
+	s := broker.JetStream(t)
+	web := newTestWeb(t, 9, 20)
+	start := func(name string) *member {
+		o := web.fromOneSeed(t)
+		o.FS, o.Dir, o.Delay = vfs.NewMem(), name, 10*time.Millisecond
+		return joinWith(t, s, o, name, 2)
+	}
+	nodes := []*member{start("one"), start("two"), start("three")}
+	pages := int64(9*20 + 1)
+	stored := func() (sum int64) {
+		for _, n := range nodes {
+			sum += n.stored()
+		}
+		return sum
+	}
+	within(t, "two copies of all are stored", func() bool { return stored() == 2*pages })
+	nodes[2].die()
+	nodes = nodes[:2]
+	within(t, "the dead node's partitions are taken", func() bool { return nodes[0].owned()+nodes[1].owned() == 8 })
+	within(t, "two copies of all are stored again", func() bool { return stored() == 2*pages })
+	nodes = append(nodes, start("four"))
+	within(t, "a new node has its share, and others forget theirs", func() bool {
+		return nodes[2].owned() > 0 && stored() == 2*pages
+	})
+	for _, n := range nodes {
+		n.leave()
+		verify(t, n.options)
 	}
 }
 

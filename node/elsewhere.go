@@ -131,6 +131,35 @@ func (n *Node) Load(p weburl.Partition, r io.Reader) error {
 	return nil
 }
 
+// Forget removes all that is here of a partition that the node does not have.
+func (n *Node) Forget(p weburl.Partition) error {
+	if err := transfer.ForgetPartition(n.store, p); err != nil {
+		return fmt.Errorf("crawl: forget partition %d: %w", p, err)
+	}
+	n.forgotten.Store(true)
+	return nil
+}
+
+// Seeded returns the sites of a partition that have a seed which the settings do not have, sorted.
+func (n *Node) Seeded(p weburl.Partition) (sites []weburl.Site, err error) {
+	known := map[weburl.Site]bool{}
+	for _, u := range n.opt.Seeds {
+		known[u.Site()] = true
+	}
+	for row, err := range n.store.Sites(p) {
+		if err != nil {
+			return nil, fmt.Errorf("crawl: seeds of partition %d: %w", p, err)
+		}
+		if row.Seed && !known[row.Site] {
+			sites = append(sites, row.Site)
+		}
+	}
+	return sites, nil
+}
+
+// Widen takes sites of partitions that the node may not follow into the scope.
+func (n *Node) Widen(sites []weburl.Site) { n.tell(crawl.Widen{Sites: sites}) }
+
 // Take begins to crawl a partition, whose rows here are as its log has them. Its last owner neither asks for its pages
 // nor appends to its log any more. Each of its hosts waits out its own interval. When ctx ends it waits no longer: the
 // node is to be closed then.

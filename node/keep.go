@@ -86,7 +86,14 @@ func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 
 // sweep cuts the past down, and finishes purges.
 func (n *Node) sweep(ctx context.Context) error {
-	if n.opt.Keep == (retain.Keep{}) || n.opt.Cluster != nil { // of a cluster's records nobody drops any yet
+	if n.opt.Cluster != nil { // of a cluster's records nobody drops any yet
+		err := n.finishPurges(ctx)
+		if err == nil && n.forgotten.Swap(false) {
+			err = retain.Reclaim(ctx, n.store)
+		}
+		return err
+	}
+	if n.opt.Keep == (retain.Keep{}) {
 		return n.finishPurges(ctx)
 	}
 	swept, err := retain.Sweep(ctx, n.store, n.opt.Keep, n.opt.Clock.Now())

@@ -20,14 +20,15 @@ type Node struct {
 	inForce   atomic.Pointer[current] // the options of now
 	reloading sync.Mutex              // held by who puts others in force
 
-	store    *store.Store
-	fetcher  *fetch.Fetcher
-	in, out  *fetch.Pace // what all fetches together may read and write
-	log      *crawlLog
-	inFlight *inFlight
-	fleet    *fleetGate
-	tally    *tally
-	keeper   keeper
+	store     *store.Store
+	fetcher   *fetch.Fetcher
+	in, out   *fetch.Pace // what all fetches together may read and write
+	log       *crawlLog
+	inFlight  *inFlight
+	fleet     *fleetGate
+	tally     *tally
+	forgotten atomic.Bool // a partition was, and its captures are in the files still
+	keeper    keeper
 
 	plan   plan
 	budget *memory.Budget
@@ -123,7 +124,7 @@ func (n *Node) open() (err error) {
 	}
 	n.store, err = store.Open(n.opt.Dir, store.Options{
 		FS: n.opt.FS, Crawl: n.opt.Crawl, Partitions: n.opt.Partitions, Clock: n.opt.Clock, Logger: n.opt.Logger,
-		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes, Log: n.clusterLog(), Segments: n.opt.Segments,
+		OnRecord: n.opt.OnRecord, OnPurge: n.forget, Suffixes: n.opt.Suffixes, Log: n.clusterLog(), Partial: n.opt.Partial, Segments: n.opt.Segments,
 		WARC: store.WARCOptions{MaxBytes: n.opt.WARCSize, Info: [][2]string{
 			{"software", "Freshet " + n.opt.Version}, {"format", "WARC File Format 1.1"},
 			{"http-header-user-agent", n.opt.UserAgent}, {"robots", "obey"},

@@ -35,6 +35,8 @@ type Options struct {
 	// Cluster connects the node to others that it shares its crawl with: it has the partitions that Take has brought.
 	// Wait and a new data directory's Partitions, as all of them have, are required then; Keep is not possible.
 	Cluster Cluster
+	// Partial says that the node need not have all partitions of the cluster. Its change feed is closed then.
+	Partial bool
 
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any; default site

@@ -34,6 +34,7 @@ type appliedRecord struct {
 	n        uint64
 	from, to int
 	capture  capture
+	seeds    bool // it makes seeds of pages
 }
 
 // capture are the members of a record's capture, as Fetch has them.
@@ -318,7 +319,7 @@ func (s *Store) stage(st *state, r Record, c capture) (weburl.Partition, uint64)
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = AppendRecord(s.records, r)
-	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records), c})
+	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records), c, makesSeeds(r)})
 	st.apply(p, n, r, s.records[from:])
 	return p, n
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -28,12 +29,15 @@ type Group struct {
 	Partition weburl.Partition
 	Place     log.Place // given to Log.Append: behind the group before; given to Follow: behind this one
 	Data      []byte    // the records with their captures, as Follow takes them; empty: none
+	Seeds     bool      // given to Log.Append: they make seeds of pages
 }
 
 // grouped is Data.
 type grouped struct {
 	First   uint64          `cbor:"1,keyasint"` // number of the first record
 	Records []groupedRecord `cbor:"2,keyasint"`
+
+	seeds bool // they make seeds of pages
 }
 
 // groupedRecord is a record, and its capture if it has one.
@@ -77,6 +81,7 @@ func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err
 			g = &grouped{First: a.n}
 			of[a.p], order = g, append(order, a.p)
 		}
+		g.seeds = g.seeds || a.seeds
 		g.Records = append(g.Records, groupedRecord{
 			Record: s.records[a.from:a.to], Members: a.capture.members, Main: a.capture.main,
 		})
@@ -86,7 +91,7 @@ func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err
 		if err != nil {
 			return nil, fmt.Errorf("store: encode records of partition %d: %w", p, err)
 		}
-		groups = append(groups, Group{p, st.peekTotal(p).Place, data})
+		groups = append(groups, Group{Partition: p, Place: st.peekTotal(p).Place, Data: data, Seeds: of[p].seeds})
 	}
 	return groups, nil
 }
@@ -148,6 +153,11 @@ func seedsOf(records []Record) (seeds []weburl.URL) {
 	return seeds
 }
 
+func makesSeeds(r Record) bool {
+	found, ok := r.(*Discovered)
+	return ok && slices.ContainsFunc(found.New, func(page NewPage) bool { return page.Seed })
+}
+
 func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupedRecord, err error) {
 	f.place = g.Place
 	if len(g.Data) == 0 {
@@ -193,6 +203,9 @@ func (s *Store) openCluster() error {
 
 // OfCluster reports whether the directory is a node's of a cluster: others may be ahead of it.
 func (s *Store) OfCluster() bool { return s.ofCluster || s.options.Log != nil }
+
+// Partial reports whether the directory need not have all partitions of its cluster.
+func (s *Store) Partial() bool { return s.options.Partial }
 
 // CheckAlone returns ErrCluster if the directory is a cluster's: without the cluster's log no record is written.
 func (s *Store) CheckAlone() error {

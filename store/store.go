@@ -47,6 +47,9 @@ type Options struct {
 	// then, whose other partitions Follow brings.
 	Log Log
 
+	// Partial says that the directory need not have all partitions of its cluster.
+	Partial bool
+
 	// OnPurge is called by FinishPurges before it ends, with what tells the URLs that are being purged. It
 	// takes them out of files of the directory that are not the store's. After an error the purge is not finished.
 	OnPurge func(ctx context.Context, hit func(url string) bool) error

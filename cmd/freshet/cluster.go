@@ -37,6 +37,7 @@ type clusterSettings struct {
 	name          string
 	node          string
 	replicas      int
+	copies        int
 	monitors      []string // of the servers
 	snapshots     string   // where those of partitions are
 	snapshotEvery command.Duration
@@ -60,6 +61,7 @@ func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.snapshotEvery = command.Duration(6 * time.Hour)
 	flags.Var(&s.snapshotEvery, "partition-snapshots-every", "how often a node takes a snapshot of each of its partitions")
 	check(flags, validSegments, "partition-snapshots")
+	flags.IntVar(&s.copies, "copies", 0, "how many nodes have the rows and captures of a partition, at least 2; fewer copies take less processor time and disk; a node with this setting serves no feed, sinks, webhooks or index; 0: all nodes have all")
 	flags.IntVar(&s.replicas, "nats-replicas", 3, "how many --nats servers keep each record: 1, 3 or 5")
 }
 
@@ -125,6 +127,10 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if len(s.servers) == 0 {
 		return &membership{}, nil
 	}
+	if s.copies < 0 || s.copies == 1 {
+		return nil, command.Usage(fmt.Errorf("--copies %d: want 0 for all nodes, or 2 and more", s.copies))
+	}
+	o.Partial = s.copies > 0
 	machine, err := os.Hostname()
 	if err != nil && s.node == "" {
 		return nil, command.Usage(errors.New("--node is needed: the machine has no name"))
@@ -147,7 +153,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	}
 	part, err := s.part(ctx, conn, cluster.Options{
 		Cluster: s.name, Node: s.node, Directory: directory, Version: version(), Partitions: o.Partitions,
-		Replicas: s.replicas, Clock: clock.Real(), Logger: o.Logger, Snapshots: snapshots,
+		Replicas: s.replicas, Copies: s.copies, Clock: clock.Real(), Logger: o.Logger, Snapshots: snapshots,
 	})
 	if err != nil {
 		conn.Close()

@@ -458,6 +458,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if err := s.segments.use(&options); err != nil {
 		return usable(options.Dir, err)
 	}
+	if s.cluster.copies > 0 && (s.feed.index || len(hooks)+len(s.feed.sinks.urls) > 0) {
+		return command.Usage(errors.New("--copies: the node has only some of the partitions: give --index, --sink and --webhook to a node without it"))
+	}
 	member, err := s.cluster.join(cmd.Context(), &options)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type settings struct {
 	hosts      int // of each partition
 	pages      int // of each host
 	words      int // of a page, where costs are measured
+	copies     int
 	delay      time.Duration
 	budget     int // requests a minute
 	dir        string
@@ -55,6 +56,7 @@ func main() {
 	flag.IntVar(&s.hosts, "hosts", 2, "hosts of each partition")
 	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
 	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
+	flag.IntVar(&s.copies, "copies", 0, "of each partition, with -measure; 0: every node has all")
 	measures := flag.Bool("measure", false, "no faults: measure what a page costs one process alone, and one, two and three nodes")
 	grows := flag.Bool("grow", false, "no faults: have the cluster grow from one node to three and five, and shrink to two")
 	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "of the crawl")

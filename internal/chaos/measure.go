@@ -132,7 +132,7 @@ func (t *trial) quicken(shared bool) error {
 		switch key {
 		case "refresh", "policy", "budget", "interval":
 			continue
-		case "nats", "cluster":
+		case "nats", "cluster", "copies":
 			if !shared {
 				continue
 			}

@@ -131,6 +131,9 @@ func (t *trial) configure() error {
 	var b strings.Builder
 	token := filepath.Join(t.set.dir, "token")
 	fmt.Fprintf(&b, "nats: [%s]\ncluster: %s\npartitions: %d\n", machines.BrokerURLs(), name, t.set.partitions)
+	if t.set.copies > 0 { // the other build may not know it
+		fmt.Fprintf(&b, "copies: %d\n", t.set.copies)
+	}
 	fmt.Fprintf(&b, "seeds: %q\nscope: any\ncontact: mailto:chaos@example.org\nallow-private: true\n", filepath.Join(t.set.dir, "seeds"))
 	fmt.Fprintf(&b, "delay: %v\nretry-delay: 2s\nconnections: 32\nmemory: 256MiB\nmin-free: 8MiB\nrefresh: true\npolicy: uniform\nbudget: %d\ninterval: 1m\n", t.set.delay, t.set.budget)
 	fmt.Fprintf(&b, "segments-cache: 8MiB\nwarc-size: 64KiB\n")

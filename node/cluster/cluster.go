@@ -35,6 +35,12 @@ type Node interface {
 	Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error)
 	CheckSnapshot(io.Reader) (p weburl.Partition, cluster string, at log.Place, err error)
 	Load(weburl.Partition, io.Reader) error
+	// Forget removes all that the node has of a partition that it does not crawl.
+	Forget(weburl.Partition) error
+	// Seeded returns the sites of a partition that have a seed which the node's settings do not have, sorted. Widen takes
+	// such sites of other nodes' partitions into the scope.
+	Seeded(weburl.Partition) ([]weburl.Site, error)
+	Widen([]weburl.Site)
 	// Take begins to crawl a partition whose log has been applied to its end; Give stops that.
 	// When the context ends they wait no longer.
 	Take(context.Context, weburl.Partition) error
@@ -71,6 +77,7 @@ type Options struct {
 	Version    string // of the program
 	Partitions int    // of every directory of the cluster
 	Replicas   int    // servers that keep all: 1, 3 or 5
+	Copies     int    // nodes that have a partition's rows and captures, as far as it depends on this one; 0: all
 
 	Lease  time.Duration // after so long without a word a node is declared dead; default 10 s
 	Logger *slog.Logger
@@ -140,6 +147,8 @@ type Cluster struct {
 
 	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
 
+	scope scope
+
 	valid atomic.Int64 // until when the lease is good, by the clock, in unix nanoseconds
 
 	mu      sync.Mutex
@@ -166,6 +175,9 @@ func (c *Cluster) Append(groups []store.Group) error {
 		all.Go(func() {
 			g := &groups[i]
 			g.Place, errs[i] = log.AppendData(c.life, c.log, g.Partition, g.Place, c.options.Node, g.Data)
+			if g.Seeds {
+				c.scope.grows(g.Partition)
+			}
 		})
 	}
 	all.Wait()

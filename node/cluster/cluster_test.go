@@ -76,6 +76,7 @@ type world struct {
 
 	unreadable string                      // objects whose names begin so; "": none
 	barred     map[string]weburl.Partition // of which a node can load no snapshot
+	copies     int                         // nodes that have each partition; 0: all
 }
 
 // disk is what a node keeps when it ends.
@@ -562,6 +563,7 @@ type simulated struct {
 	grant  share.Grant
 	seen   uint64 // the division that grant is of
 	saving atomic.Bool
+	scope  map[weburl.Site]bool     // sites of other nodes' seeds
 	resent map[weburl.Partition]int // how often links were sent again to partitions that others took
 }
 
@@ -571,7 +573,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	}
 	n := &simulated{
 		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
-		disk: *w.disks[name], has: map[weburl.Partition]bool{}, resent: map[weburl.Partition]int{},
+		disk: *w.disks[name], has: map[weburl.Partition]bool{}, resent: map[weburl.Partition]int{}, scope: map[weburl.Site]bool{},
 	}
 	lease := defaultLease
 	if w.plant == "declared-dead-early" && name == "a" {
@@ -581,7 +583,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	defer cancel()
 	var err error
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
-		Cluster: "test", Node: name, Directory: &Directory{its: identity{Cluster: "test", Instance: instance}}, Partitions: partitions, Lease: lease,
+		Cluster: "test", Node: name, Directory: &Directory{its: identity{Cluster: "test", Instance: instance}}, Partitions: partitions, Lease: lease, Copies: w.copies,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
 		Snapshots: &Snapshots{Store: objectsOf{w, w.objects, name}, Every: 20 * time.Second, FS: vfs.NewMem(), File: "snapshot"},
 	})
@@ -706,6 +708,34 @@ func (n *simulated) Load(p weburl.Partition, r io.Reader) error {
 	}
 	n.places[p], n.read[p] = s.Place, s.Read
 	return nil
+}
+
+func (n *simulated) Forget(p weburl.Partition) error {
+	n.own <- struct{}{}
+	defer n.free()
+	if n.has[p] {
+		n.mu.Lock()
+		n.fault("%s forgets partition %d, which it has", n.name, p)
+		n.mu.Unlock()
+	}
+	delete(n.places, p)
+	delete(n.read, p)
+	return nil
+}
+
+// Seeded returns the site of a seed that each partition has.
+func (n *simulated) Seeded(p weburl.Partition) ([]weburl.Site, error) {
+	return []weburl.Site{siteOf(p)}, nil
+}
+
+func siteOf(p weburl.Partition) weburl.Site { return weburl.Site(fmt.Sprintf("http://p%d.test", p)) }
+
+func (n *simulated) Widen(sites []weburl.Site) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, site := range sites {
+		n.scope[site] = true
+	}
 }
 
 func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
@@ -972,7 +1002,7 @@ func TestStepIsDecidedByAnEntry(t *testing.T) {
 		begin := time.Now()
 		c := &Cluster{
 			options: Options{Node: "a", Partitions: 1, Clock: clock.Real()}, bucket: bucketOf{w, "a"},
-			members: newMembers("a", "run of a", 1, defaultLease, begin),
+			members: newMembers("a", "run of a", 1, 0, defaultLease, begin),
 		}
 		c.members.follows(0)
 		c.members.plan(begin)
@@ -1000,7 +1030,7 @@ func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 		w.calm = true
 		c := &Cluster{
 			options: Options{Node: "a", Clock: clock.Real()}, bucket: bucketOf{w, "a"},
-			members: newMembers("a", "run of a", 1, defaultLease, time.Now()),
+			members: newMembers("a", "run of a", 1, 0, defaultLease, time.Now()),
 		}
 		w.entries["node.b"], w.last = entry{key: "node.b", value: []byte(`{"node":"b","run":"run of b"}`), revision: 1}, 1
 		c.pause.obeyed = 2
@@ -1063,6 +1093,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 	}
 	names := []string{"a", "b", "c", "d"}
+	w.copies = 2 * int(w.upTo(2))
 	w.barred["b"] = weburl.Partition(w.upTo(partitions))
 	for step := range 60 {
 		time.Sleep(w.upTo(15 * time.Second))

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/log"
 	"freshet/weburl"
 )
 
@@ -219,4 +220,74 @@ func (w *world) longestRest(partitions int, stop chan struct{}) (longest time.Du
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// TestCopies has five nodes that keep two copies of each partition. When a node has been away for long, and when it is
+// back, two nodes have each again. A short absence has nobody copy anything. All learn of all seeds.
+func TestCopies(t *testing.T) {
+	const partitions = 32
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm, w.copies = true, 2
+		nodes := map[string]*simulated{}
+		start := func(name string) { nodes[name] = w.start(name, "of "+name, partitions) }
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			start(name)
+		}
+		check := func(when string) {
+			t.Helper()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for p := range weburl.Partition(partitions) {
+				var have []string
+				for name, n := range nodes {
+					if n.places[p] != (log.Place{}) {
+						have = append(have, name)
+					}
+					if owner := slices.Contains(w.holders[p], name); !owner && !n.scope[siteOf(p)] {
+						t.Errorf("%s: %s does not know the seed of partition %d", when, name, p)
+					}
+				}
+				if len(have) != 2 || len(w.holders[p]) != 1 || !slices.Contains(have, w.holders[p][0]) {
+					t.Errorf("%s: partition %d lies at %v and is crawled by %v", when, p, have, w.holders[p])
+				}
+			}
+		}
+		time.Sleep(3 * time.Minute)
+		check("in the beginning")
+
+		w.mu.Lock()
+		before := w.loads - w.behind // … of partitions of which they had nothing
+		w.mu.Unlock()
+		nodes["c"].end(true)
+		time.Sleep(20 * time.Second)
+		start("c")
+		time.Sleep(time.Minute)
+		check("after a restart")
+		w.mu.Lock()
+		if copied := w.loads - w.behind - before; copied > 0 {
+			t.Errorf("%d partitions are copied for the restart of a node", copied)
+		}
+		w.mu.Unlock()
+
+		watched, rests := make(chan struct{}), make(chan time.Duration)
+		go func() { rests <- w.longestRest(partitions, watched) }()
+		nodes["c"].end(false)
+		delete(nodes, "c")
+		time.Sleep(3 * time.Minute)
+		close(watched)
+		if rest := <-rests; rest > 2*defaultLease {
+			t.Errorf("a partition rests for %v", rest)
+		}
+		check("without a node")
+
+		start("c")
+		time.Sleep(3 * time.Minute)
+		check("with the node again")
+		for _, n := range nodes {
+			n.end(true)
+		}
+		time.Sleep(time.Minute)
+		w.judgeLogs()
+	})
 }

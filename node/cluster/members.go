@@ -56,6 +56,7 @@ type knownHolding struct {
 type members struct {
 	self, run string
 	lease     time.Duration
+	copies    int // of each partition; 0: every node has one
 	others    map[string]Seen
 	holdings  []knownHolding            // by partition
 	had       map[weburl.Partition]bool // the node crawls these
@@ -80,9 +81,9 @@ const firstWait, longestWait = 5 * time.Second, time.Minute
 // those who start together do not take all first and then give.
 const steady = 3
 
-func newMembers(self, run string, partitions int, lease time.Duration, now time.Time) *members {
+func newMembers(self, run string, partitions, copies int, lease time.Duration, now time.Time) *members {
 	return &members{
-		self: self, run: run, lease: lease, others: map[string]Seen{}, holdings: make([]knownHolding, partitions),
+		self: self, run: run, lease: lease, copies: copies, others: map[string]Seen{}, holdings: make([]knownHolding, partitions),
 		had: map[weburl.Partition]bool{}, followed: map[weburl.Partition]bool{}, lacking: map[weburl.Partition]lack{}, changed: now,
 	}
 }
@@ -162,6 +163,7 @@ type plan struct {
 	release []step // these were given, and their entries still say that the node has them
 	take    []step // nobody has these, and this node should
 	follow  []weburl.Partition
+	forget  []weburl.Partition // enough other nodes have these
 }
 
 // step is what is to be done with a partition, as long as its entry is still the one that this was decided by.
@@ -188,11 +190,14 @@ func (m *members) plan(now time.Time) (p plan) {
 		m.counted, m.changed = counted, now
 	}
 	owners := m.layout.owners(len(m.holdings), counted)
-	p.follow = m.toFollow(owners, now)
-	if now.Sub(m.changed) < m.lease/steady {
+	working := m.layout.working(counted)
+	settled := now.Sub(m.changed) >= m.lease/steady
+	if settled || m.copies == 0 {
+		p.follow, p.forget = m.toFollow(owners, working, now)
+	}
+	if !settled {
 		return p
 	}
-	working := m.layout.working(counted)
 	for i, should := range owners {
 		do := step{weburl.Partition(i), m.holdings[i].revision}
 		mine, has := m.owner(do.partition, should, working) == m.self, m.had[do.partition]
@@ -208,19 +213,74 @@ func (m *members) plan(now time.Time) (p plan) {
 	return p
 }
 
-// toFollow returns the partitions whose logs are to be followed now, those that the node should have first.
-func (m *members) toFollow(owners []string, now time.Time) (first []weburl.Partition) {
+// toFollow returns the partitions whose logs are to be followed now, those that the node is to crawl first, and those of
+// which it need have nothing any more. What it has of others it follows until as many as there are to be have them.
+// Owners are those that should have the partitions, among some nodes that work.
+func (m *members) toFollow(owners, working []string, now time.Time) (follow, forget []weburl.Partition) {
+	keepers := m.keepers(now)
+	later := m.layout.owners(len(m.holdings), keepers)
 	var others []weburl.Partition
 	for p := range weburl.Partition(len(m.holdings)) {
+		can := func(name string) bool { return m.can(name, p) }
+		cannot := func(name string) bool { return !m.can(name, p) }
+		copies := keepers
+		if m.copies > 0 && later != nil {
+			copies = m.keepersOf(p, later[p], keepers)
+		}
+		should := owners != nil && owners[p] == m.self
 		switch {
-		case m.had[p] || now.Before(m.lacking[p].again):
-		case owners != nil && owners[p] == m.self:
-			first = append(first, p)
-		default:
+		case m.had[p]:
+		case m.copies == 0 || slices.Contains(copies, m.self) || should && !slices.ContainsFunc(working, can):
+			if now.Before(m.lacking[p].again) {
+				continue
+			}
+			if should {
+				follow = append(follow, p)
+			} else {
+				others = append(others, p)
+			}
+		case !slices.ContainsFunc(copies, cannot):
+			forget = append(forget, p)
+		case m.followed[p]:
 			others = append(others, p)
 		}
 	}
-	return append(first, others...)
+	return append(follow, others...), forget
+}
+
+// keepers returns the nodes that may have copies. One that has just ended counts: it may only be started again.
+func (m *members) keepers(now time.Time) []string {
+	all := []string{m.self}
+	for name, other := range m.others {
+		if !other.Ended || now.Sub(other.Since) < restart*m.lease {
+			all = append(all, name)
+		}
+	}
+	return m.layout.working(all)
+}
+
+// restart is for how many leases a node that has ended is waited for, before other nodes copy what it has.
+const restart = 6
+
+// keepersOf returns the nodes that are to have a partition: the one that should crawl it, and those that score highest.
+// Of one that says it cannot load the partition another takes the place.
+func (m *members) keepersOf(p weburl.Partition, should string, keepers []string) []string {
+	of := []string{should}
+	for _, name := range byScore(p, keepers) {
+		if name != should {
+			of = append(of, name)
+		}
+	}
+	lacks := func(l Lack) bool { return l.Partition == p }
+	for i, wanted := 0, m.copies; i < len(of); i++ {
+		if !slices.ContainsFunc(m.others[of[i]].Lacking, lacks) {
+			wanted--
+		}
+		if wanted == 0 {
+			return of[:i+1]
+		}
+	}
+	return of
 }
 
 // partitions returns those that the node has, sorted.

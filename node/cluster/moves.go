@@ -44,11 +44,33 @@ func (c *Cluster) move(ctx context.Context) {
 			return
 		}
 	}
+	if !report(c.tellScope(ctx), "other nodes are not told of seeds") {
+		return
+	}
+	for _, p := range plan.forget {
+		if ctx.Err() != nil || !report(c.forget(p), "a partition cannot be forgotten", "partition", p) {
+			return
+		}
+	}
 	for _, p := range plan.follow {
 		if ctx.Err() != nil || !c.has(p) && !report(c.follow(ctx, p), "a partition cannot be followed", "partition", p) {
 			return
 		}
 	}
+}
+
+// forget removes what the node has of a partition that enough others have.
+func (c *Cluster) forget(p weburl.Partition) error {
+	c.mu.Lock()
+	delete(c.members.followed, p)
+	delete(c.members.lacking, p)
+	c.mu.Unlock()
+	at, err := c.node.Place(p)
+	if err != nil || at == (log.Place{}) {
+		return err
+	}
+	c.options.Logger.Info("forgets a partition: enough other nodes have it", "partition", p)
+	return c.node.Forget(p)
 }
 
 func (c *Cluster) has(p weburl.Partition) bool {
@@ -115,6 +137,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 	}
 	c.options.Logger.Info("takes a partition", "partition", p)
 	c.tellTaken(p)
+	c.scope.grows(p)
 	c.mu.Lock()
 	c.pause.again = true
 	c.mu.Unlock()

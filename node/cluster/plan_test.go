@@ -45,16 +45,19 @@ func (p *planner) Snapshot(weburl.Partition, string, io.Writer) (log.Place, erro
 func (p *planner) CheckSnapshot(io.Reader) (weburl.Partition, string, log.Place, error) {
 	return 0, "", log.Place{}, errors.New("a test")
 }
-func (p *planner) Take(context.Context, weburl.Partition) error { return nil }
-func (p *planner) Give(context.Context, weburl.Partition) error { return nil }
-func (p *planner) Arrive(crawl.Parcel)                          {}
-func (p *planner) Receive(crawl.Receipt)                        {}
-func (p *planner) Pages() []int64                               { return nil }
-func (p *planner) Vitals() share.Vitals                         { return share.Vitals{} }
-func (p *planner) Obey(crawl.Order) (crawl.Reply, error)        { return crawl.Reply{}, errors.New("a test") }
-func (p *planner) Total() share.Total                           { return p.total }
-func (p *planner) MostPages() int64                             { return 0 }
-func (p *planner) Report() share.Report                         { return share.Report{Wants: p.wants} }
+func (p *planner) Forget(weburl.Partition) error                  { return nil }
+func (p *planner) Seeded(weburl.Partition) ([]weburl.Site, error) { return nil, nil }
+func (p *planner) Widen([]weburl.Site)                            {}
+func (p *planner) Take(context.Context, weburl.Partition) error   { return nil }
+func (p *planner) Give(context.Context, weburl.Partition) error   { return nil }
+func (p *planner) Arrive(crawl.Parcel)                            {}
+func (p *planner) Receive(crawl.Receipt)                          {}
+func (p *planner) Pages() []int64                                 { return nil }
+func (p *planner) Vitals() share.Vitals                           { return share.Vitals{} }
+func (p *planner) Obey(crawl.Order) (crawl.Reply, error)          { return crawl.Reply{}, errors.New("a test") }
+func (p *planner) Total() share.Total                             { return p.total }
+func (p *planner) MostPages() int64                               { return 0 }
+func (p *planner) Report() share.Report                           { return share.Report{Wants: p.wants} }
 func (p *planner) Bid(float64) refresh.Bid {
 	return func(threshold float64) allocate.Demand { return allocate.DemandOf(p.pages, threshold) }
 }

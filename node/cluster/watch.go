@@ -40,6 +40,13 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 		}
 		return
 	}
+	if text, is := strings.CutPrefix(entry.Key(), scopePrefix); is {
+		var sites []weburl.Site
+		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &sites) == nil {
+			c.seeScope(weburl.Partition(p), sites, entry.Revision())
+		}
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if name, is := strings.CutPrefix(entry.Key(), leasePrefix); is {

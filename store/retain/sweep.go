@@ -96,6 +96,13 @@ func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done 
 	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
+// Reclaim rewrites WARC files of which less than half is pointed at, as Sweep does.
+func Reclaim(ctx context.Context, s *store.Store) error {
+	d := directory{s.Inside()}
+	defer d.Alone()()
+	return d.reclaim(ctx, 0, new(Swept))
+}
+
 // cut returns the time, unix nanoseconds, before which the past goes: by age, or because the bytes exceed the limit.
 func (s directory) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
 	if keep.Age > 0 {

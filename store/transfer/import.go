@@ -26,6 +26,15 @@ func ReplacePartition(s *store.Store, r io.Reader) (p weburl.Partition, err erro
 	return importTo(s, r, store.Inside.BeginReplacement)
 }
 
+// ForgetPartition empties a partition. Its captures stay in their files, named by nothing.
+func ForgetPartition(s *store.Store, p weburl.Partition) error {
+	i, err := s.Inside().BeginReplacement(p)
+	if err != nil {
+		return err
+	}
+	return i.Drop(nil)
+}
+
 func importTo(s *store.Store, r io.Reader, begin func(store.Inside, weburl.Partition) (*store.Intake, error)) (p weburl.Partition, err error) {
 	in := newFrameReader(r)
 	header, err := readHeader(in, s.Partitions())

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"freshet/weburl"
+)
+
+// The scope of a crawl grows by the sites of seeds that are added while it runs. A node that does not follow a
+// partition's log cannot read there which these are. So the node that has the partition writes an entry of the bucket
+// with them.
+
+const scopePrefix = "SEEDS."
+
+// mostScope is how many bytes an entry may have: a server takes a MiB.
+const mostScope = 1<<20 - 64<<10
+
+// scope is what is known of these entries.
+type scope struct {
+	mu    sync.Mutex
+	news  map[weburl.Partition]bool // seeds were added, or the partition was taken
+	known map[weburl.Partition]knownScope
+}
+
+type knownScope struct {
+	sites    []weburl.Site
+	revision uint64
+}
+
+// grows notes that a partition that the node has may have other seeds than its entry says.
+func (s *scope) grows(p weburl.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news[p] = true
+}
+
+// see takes note of an entry. It reports whether it is newer.
+func (s *scope) see(p weburl.Partition, sites []weburl.Site, revision uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if revision <= s.known[p].revision {
+		return false
+	}
+	s.known[p] = knownScope{sites, revision}
+	return true
+}
+
+// changed returns the partitions of which there are news, and forgets that.
+func (s *scope) changed() (all []weburl.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.news {
+		all = append(all, p)
+	}
+	clear(s.news)
+	return all
+}
+
+func (s *scope) last(p weburl.Partition) knownScope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[p]
+}
+
+// seeScope takes note of an entry, also of one that this node has written: it may forget the partition.
+func (c *Cluster) seeScope(p weburl.Partition, sites []weburl.Site, revision uint64) {
+	if c.scope.see(p, sites, revision) {
+		c.node.Widen(sites)
+	}
+}
+
+// tellScope tells the other nodes which seeds the node's partitions have.
+func (c *Cluster) tellScope(ctx context.Context) error {
+	for _, p := range c.scope.changed() {
+		if !c.has(p) {
+			continue
+		}
+		if err := c.writeScope(ctx, p); err != nil {
+			c.scope.grows(p)
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) writeScope(ctx context.Context, p weburl.Partition) error {
+	sites, err := c.node.Seeded(p)
+	last := c.scope.last(p)
+	if err != nil || slices.Equal(sites, last.sites) {
+		return err
+	}
+	raw, err := json.Marshal(sites)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if len(raw) > mostScope {
+		return fmt.Errorf("cluster: the seeds that were added to partition %d are of %d sites, too many to tell the other nodes: give them with --seeds", p, len(sites))
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := c.bucket.Update(ctx, scopePrefix+strconv.Itoa(int(p)), raw, last.revision)
+	if isOccupied(err) {
+		c.scope.grows(p) // what is there will be seen
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("cluster: write the seeds of partition %d: %w", p, err)
+	}
+	c.seeScope(p, sites, revision)
+	return nil
+}
