@@ -37,8 +37,8 @@ type Node interface {
 	Load(weburl.Partition, io.Reader) error
 	// Forget removes all that the node has of a partition that it does not crawl.
 	Forget(weburl.Partition) error
-	// Seeded returns the sites of a partition that have a seed which the node's settings do not have, sorted. Widen takes
-	// such sites of other nodes' partitions into the scope.
+	// Seeded returns the sites of a partition that have a seed which the node's settings do not have, sorted. Widen
+	// takes such sites of other nodes' partitions into the scope.
 	Seeded(weburl.Partition) ([]weburl.Site, error)
 	Widen([]weburl.Site)
 	// Take begins to crawl a partition whose log has been applied to its end; Give stops that.

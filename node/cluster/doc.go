@@ -16,8 +16,10 @@
 // partition at once one fails. It may write where the partition was given, and where the run of a node that had it is
 // over.
 //
-// All nodes follow the logs of all partitions, unless Options say otherwise. So each has the rows and captures of the
-// whole crawl, and a node that takes a partition has little left to read.
+// A node follows the logs of others' partitions into its own directory, so that it has little left to read when it
+// takes one: of all, or, with Options.Copies, of those for which it is among the first in the order of Assign. What it
+// follows no more it forgets when others have it. A node that has just ended still counts for that: it may only be
+// started again. Seeds that make the scope wider are told to those that do not follow (scope.go).
 //
 // With Options.Snapshots the owner of a partition puts snapshots of it into an object store, and truncates the log. A
 // node whose next entry is gone goes on with a snapshot (snapshots.go).

@@ -213,8 +213,8 @@ func (m *members) plan(now time.Time) (p plan) {
 	return p
 }
 
-// toFollow returns the partitions whose logs are to be followed now, those that the node is to crawl first, and those of
-// which it need have nothing any more. What it has of others it follows until as many as there are to be have them.
+// toFollow returns the partitions whose logs are to be followed now, those that the node should have first, and those
+// of which it need have nothing any more. What it has of others it follows until as many as there are to be have them.
 // Owners are those that should have the partitions, among some nodes that work.
 func (m *members) toFollow(owners, working []string, now time.Time) (follow, forget []weburl.Partition) {
 	keepers := m.keepers(now)
