@@ -188,6 +188,9 @@ func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error)
 func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.Options) (*cluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
+	if len(s.monitors) == 0 {
+		o.Logger.Warn("whether the NATS servers sync what they acknowledge is not checked: give --nats-monitor")
+	}
 	for _, monitor := range s.monitors {
 		if err := jetstream.CheckSync(ctx, monitor); err != nil {
 			return nil, fmt.Errorf("--nats-monitor: %w", err)

@@ -147,7 +147,8 @@ type Cluster struct {
 
 	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
 
-	scope scope
+	scope   scope
+	claimed atomic.Bool // where snapshots are kept is known to be the cluster's
 
 	valid atomic.Int64 // until when the lease is good, by the clock, in unix nanoseconds
 

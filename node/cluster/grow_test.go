@@ -291,3 +291,24 @@ func TestCopies(t *testing.T) {
 		w.judgeLogs()
 	})
 }
+
+// TestLateHolding holds that a partition is free whose entry a run wrote that is over, also where the entry came after
+// all leases of its node. An entry of a run whose lease is not known yet is not free.
+func TestLateHolding(t *testing.T) {
+	m := newMembers("a", "run of a", 1, 0, defaultLease, time.Now())
+	m.see(State{Node: "b", Run: "second", Ended: true}, 10, time.Now())
+	for _, tt := range []struct {
+		its  holding
+		free bool
+	}{
+		{holding{"b", "first", 5}, true},
+		{holding{"b", "second", 8}, true},
+		{holding{"b", "third", 11}, false},
+		{holding{"c", "first", 11}, false},
+		{holding{}, true},
+	} {
+		if got := m.free(knownHolding{tt.its, 12}); got != tt.free {
+			t.Errorf("%+v is free: %v", tt.its, got)
+		}
+	}
+}

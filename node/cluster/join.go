@@ -84,7 +84,9 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	if err := c.lease.open(ctx, o.Clock, o.Lease); err != nil {
 		return nil, err
 	}
-	return c, insist(ctx, o.Clock, c.renew)
+	err := insist(ctx, o.Clock, c.renew)
+	c.members.began = c.lease.revision
+	return c, err
 }
 
 // insist asks servers for something until they answer or ctx ends: they may not have found one another yet, or have to

@@ -43,6 +43,8 @@ type Seen struct {
 type holding struct {
 	Node string `json:"node,omitempty"` // empty: none has
 	Run  string `json:"run,omitempty"`
+	// Began is the revision of the run's first lease: a later lease of the node is this run's, or the run is over.
+	Began uint64 `json:"began,omitempty"`
 }
 
 // knownHolding is the last known entry of a partition. What is known may be old, but never becomes wrong: a run that is
@@ -55,6 +57,7 @@ type knownHolding struct {
 // members is what a node knows of all nodes. It is told the time, and decides; it does nothing itself.
 type members struct {
 	self, run string
+	began     uint64 // the revision of its first lease
 	lease     time.Duration
 	copies    int // of each partition; 0: every node has one
 	others    map[string]Seen
@@ -110,7 +113,7 @@ func (m *members) free(c knownHolding) bool {
 		return true
 	}
 	holder, known := m.others[c.Node]
-	return known && (holder.Run != c.Run && holder.Revision > c.revision || holder.Run == c.Run && holder.Ended)
+	return known && (holder.Run != c.Run && holder.Revision > c.Began || holder.Run == c.Run && holder.Ended)
 }
 
 // follows notes that a partition's log is applied to its end.

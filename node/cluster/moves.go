@@ -106,7 +106,7 @@ func (c *Cluster) give(ctx context.Context, do step) error {
 // take takes a partition that nobody has. Where another node has taken it meanwhile it does nothing.
 func (c *Cluster) take(ctx context.Context, do step) (err error) {
 	p := do.partition
-	if err := c.write(ctx, do, holding{c.options.Node, c.members.run}); errors.Is(err, errTaken) {
+	if err := c.write(ctx, do, holding{c.options.Node, c.members.run, c.members.began}); errors.Is(err, errTaken) {
 		return nil
 	} else if err != nil {
 		return err

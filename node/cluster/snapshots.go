@@ -85,8 +85,11 @@ func (c *Cluster) snapshotPrefix(p weburl.Partition) string {
 
 // snapshots returns those of a partition, the last one first.
 func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []objects.Object, err error) {
-	if err := c.options.claim(ctx); err != nil {
-		return nil, err
+	if !c.claimed.Load() {
+		if err := c.options.claim(ctx); err != nil {
+			return nil, err
+		}
+		c.claimed.Store(true)
 	}
 	for o, err := range c.options.Snapshots.Store.List(ctx, c.snapshotPrefix(p)) {
 		if err != nil {
@@ -232,7 +235,7 @@ func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, erro
 	return has, fmt.Errorf("%w: none in %s can be loaded", behind, c.options.Snapshots.Store)
 }
 
-// loadFrom fetches a snapshot, and loads it if it is whole and of this log.
+// loadFrom fetches a snapshot, checks meanwhile that it is whole, and loads it if it is of this log.
 func (c *Cluster) loadFrom(ctx context.Context, p weburl.Partition, o objects.Object) (at log.Place, err error) {
 	s := c.options.Snapshots
 	f, err := s.FS.Create(s.loading(), vfs.WriteCategoryUnspecified)
@@ -240,30 +243,18 @@ func (c *Cluster) loadFrom(ctx context.Context, p weburl.Partition, o objects.Ob
 		return at, err
 	}
 	defer func() { err = errors.Join(err, s.FS.Remove(s.loading())) }()
-	_, err = io.Copy(f, objects.Reader(ctx, s.Store, o.Name, o.Bytes))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return at, err
-	}
-	err = c.readFetched(func(r io.Reader) (err error) {
-		at, err = c.checkRead(p, o, r)
-		return err
-	})
-	if err == nil {
+	at, err = c.checkRead(p, o, io.TeeReader(objects.Reader(ctx, s.Store, o.Name, o.Bytes), f))
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = c.isOfLog(ctx, p, at)
 	}
-	if err == nil {
-		err = c.readFetched(func(r io.Reader) error { return c.node.Load(p, r) })
-	}
-	return at, err
-}
-
-// readFetched has do read the snapshot that was fetched.
-func (c *Cluster) readFetched(do func(io.Reader) error) error {
-	f, err := c.options.Snapshots.FS.Open(c.options.Snapshots.loading(), vfs.SequentialReadsOption)
 	if err != nil {
-		return err
+		return at, err
 	}
-	return errors.Join(do(f), f.Close())
+	fetched, err := s.FS.Open(s.loading(), vfs.SequentialReadsOption)
+	if err != nil {
+		return at, err
+	}
+	return at, errors.Join(c.node.Load(p, fetched), fetched.Close())
 }
 
 // isOfLog returns an error if the log does not reach a place, or goes on behind it from another one.
