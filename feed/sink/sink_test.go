@@ -12,8 +12,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,11 +30,44 @@ import (
 	"freshet/clock"
 	"freshet/feed"
 	"freshet/feed/sink"
-	"freshet/internal/broker"
 	"freshet/internal/crawled"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// storeDir names, in the environment of a process of this test, the folder with which it is a server of NATS.
+const storeDir = "FRESHET_TEST_STREAMS"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(storeDir); dir != "" {
+		serveStreams(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serveStreams is a server of NATS, at the port that it had before in this folder, until it is killed. It tells the
+// port.
+func serveStreams(dir string) {
+	port := server.RANDOM_PORT
+	kept := filepath.Join(dir, "port")
+	if text, err := os.ReadFile(kept); err == nil {
+		port, _ = strconv.Atoi(string(text))
+	}
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoLog: true, JetStream: true, StoreDir: dir, SyncAlways: true})
+	if err == nil {
+		if s.Start(); s.ReadyForConnections(time.Minute) {
+			port = s.Addr().(*net.TCPAddr).Port
+			err = os.WriteFile(kept, []byte(strconv.Itoa(port)), 0o600)
+		} else {
+			err = errors.New("the server does not start")
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(port)
+	s.WaitForShutdown()
+}
 
 // copyOf is what one who is handed documents has: the texts of the pages, and of each page the largest position.
 type copyOf struct {
@@ -79,7 +114,7 @@ func changes(t *testing.T) int {
 	return n
 }
 
-// follow lets pages change while a sink is stopped at any instant and its place is hurt, and holds that what the place
+// follow lets pages change while a sink is killed at any instant and its place is hurt, and holds that what the place
 // has in the end is what the pages say.
 func follow(t *testing.T, p place) {
 	const pages = 12
@@ -87,14 +122,15 @@ func follow(t *testing.T, p place) {
 	most := max(4, left/100) // in the life of a sink
 	random := rand.New(rand.NewPCG(4, 2))
 	w := crawled.New(t, 2, pages)
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	want := map[string]string{}
 	for s := range 2 {
 		for i := range pages {
 			want[crawled.URL(s, i)] = fmt.Sprintf("first text of page %d of site %d", i, s)
 		}
 	}
-	for round := 0; left > 0; round++ {
+	round, hurts := 0, 0
+	for ; left > 0; round++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		target := p.open()
 		s, err := sink.New(options(w, fs, target))
@@ -121,10 +157,12 @@ func follow(t *testing.T, p place) {
 				want[at] = text
 			}
 			if p.hurt != nil && i == hurting {
+				hurts++
 				p.hurt(random)
 			}
 		}
 		_ = clock.Real().Sleep(ctx, time.Duration(random.IntN(30))*time.Millisecond)
+		killed := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random})
 		cancel()
 		if err := <-ended; err != nil {
 			t.Fatal(err)
@@ -132,6 +170,7 @@ func follow(t *testing.T, p place) {
 		if err := target.Close(); err != nil {
 			t.Error(err)
 		}
+		fs = killed
 	}
 	target := p.open()
 	s, err := sink.New(options(w, fs, target))
@@ -150,6 +189,7 @@ func follow(t *testing.T, p place) {
 	if len(got) != len(want) {
 		t.Errorf("there are %d pages, want %d", len(got), len(want))
 	}
+	t.Logf("the sink was killed %d times, its place was hurt %d times", round, hurts)
 }
 
 // line is a change as folders and streams have it.
@@ -591,26 +631,46 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// streams is a real server of NATS.
+// streams is a real server of NATS, in a process of its own.
 type streams struct {
 	t       *testing.T
-	options server.Options
-	running *server.Server
+	dir     string
+	port    string
+	running *exec.Cmd
 }
 
 // newStreams begins a server, which the test's end ends.
 func newStreams(t *testing.T) *streams {
-	b := &streams{t: t, options: server.Options{JetStream: true, StoreDir: t.TempDir(), SyncAlways: true}}
+	b := &streams{t: t, dir: t.TempDir()}
+	t.Cleanup(func() { b.kill() })
 	b.begin()
-	b.options.Port = b.running.Addr().(*net.TCPAddr).Port
 	return b
 }
 
-func (b *streams) begin() { b.running = broker.Start(b.t, b.options) }
-func (b *streams) end()   { broker.Stop(b.running) }
+func (b *streams) begin() {
+	b.t.Helper()
+	b.running = exec.Command(os.Args[0])
+	b.running.Env, b.running.Stderr = append(os.Environ(), storeDir+"="+b.dir), os.Stderr
+	out, err := b.running.StdoutPipe()
+	if err == nil {
+		err = b.running.Start()
+	}
+	if err == nil {
+		_, err = fmt.Fscan(out, &b.port)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// kill ends the server as kill -9 does.
+func (b *streams) kill() {
+	_ = b.running.Process.Kill()
+	_ = b.running.Wait() // says that it was killed
+}
 
 func (b *streams) connect() *nats.Conn {
-	conn, err := nats.Connect(b.running.ClientURL(), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	conn, err := nats.Connect("nats://127.0.0.1:"+b.port, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -689,7 +749,7 @@ func TestStreamOfSeveral(t *testing.T) {
 	}
 }
 
-// TestStream hands changes to a real server of NATS, which is stopped and started meanwhile.
+// TestStream hands changes to a real server of NATS, which is killed and started meanwhile.
 func TestStream(t *testing.T) {
 	b := newStreams(t)
 	follow(t, place{
@@ -700,7 +760,7 @@ func TestStream(t *testing.T) {
 			}
 			return target
 		},
-		hurt: func(*rand.Rand) { b.end(); b.begin() },
+		hurt: func(*rand.Rand) { b.kill(); b.begin() },
 		copy: func() *copyOf {
 			c := newCopy()
 			for _, message := range b.events("corpus-pages") {
