@@ -43,19 +43,27 @@ func unanswered(outcome store.Outcome, status int) bool {
 	return status == 0 && (outcome == store.OutcomeFailed || outcome == store.OutcomeDenied)
 }
 
-// askAgain makes those pages of a partition due that no earlier run has reached, if it has some. O(pages).
+// askAgain makes those pages of a partition due that no earlier run has reached, and those that one cut off at a
+// smaller limit than this run's, if it has some. O(pages).
 func (s *Shard) askAgain(p weburl.Partition) {
 	s.whenFree(func() error {
 		total, err := s.rows.Counters(p)
 		if err != nil {
 			return fmt.Errorf("crawl: pages that were not reached: %w", err)
 		}
-		if total.States[store.StateUnreached] == 0 && total.Outcomes[store.OutcomeDenied] == 0 {
+		if total.States[store.StateUnreached] == 0 && total.Outcomes[store.OutcomeDenied] == 0 && total.Truncated == 0 {
 			return nil
 		}
 		now := s.now
 		look := func(row store.PageAt) ([]store.Record, error) {
-			if !unreached(row.Page) || row.LastFetched > now.UnixNano() {
+			again := unreached(row.Page)
+			if !again && row.State == store.StateError && row.Truncated == store.TruncatedLength {
+				var err error
+				if again, err = s.readsOn(p, row.Fingerprint); err != nil {
+					return nil, err
+				}
+			}
+			if !again || row.LastFetched > now.UnixNano() {
 				return nil, nil
 			}
 			return []store.Record{&store.Planned{Partition: p, Fingerprint: row.Fingerprint, Due: now.UnixNano()}}, nil
@@ -71,4 +79,13 @@ func unreached(row store.Page) bool {
 		return row.Visited && row.Strikes < MaxStrikes && row.Reason != store.ReasonType && unanswered(row.Outcome, row.Status)
 	}
 	return false
+}
+
+// readsOn reports whether this run would read more of a page than its last visit did, which was cut off.
+func (s *Shard) readsOn(p weburl.Partition, page weburl.Fingerprint) (bool, error) {
+	visits, err := s.rows.Visits(p, page)
+	if err != nil || len(visits) == 0 {
+		return false, err
+	}
+	return visits[len(visits)-1].WireBytes < s.settings.MaxBody, nil
 }

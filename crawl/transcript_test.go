@@ -18,12 +18,12 @@ import (
 // requests that follow, each with its time since the beginning.
 //
 //	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
-//	                            address that may not be asked
+//	                            address that may not be asked, "long" for 200 and a kilobyte
 //	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
 //	later URL DURATION          its answers ask for so long a Retry-After
 //	change URL                  its content is another from now on
 //	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
-//	                            wait, hours, refresh=no
+//	                            wait, hours, refresh=no, body
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints what happens
 //	count DURATION              time passes: prints how many requests each site gets
@@ -67,6 +67,9 @@ func (w *world) command(name string, args []string) {
 		at := w.page(args[0])
 		at.down, at.barred = args[1] == "down", args[1] == "barred"
 		at.status, _ = strconv.Atoi(args[1])
+		if at.long = args[1] == "long"; at.long {
+			at.status = 200
+		}
 		at.links = nil
 		for _, link := range args[2:] {
 			at.links = append(at.links, w.url(link).String())
@@ -172,6 +175,8 @@ func (w *world) set(name, value string, _ bool) {
 		o.Ordering = ordering
 	case "pages":
 		o.MaxPages = number
+	case "body":
+		o.MaxBody = number
 	case "retries":
 		o.Retries = int(number)
 	case "scope":

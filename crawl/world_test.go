@@ -64,6 +64,7 @@ type page struct {
 	retryAfter time.Duration
 	down       bool
 	barred     bool // its address is none that may be asked
+	long       bool // longer than a small limit
 }
 
 type later struct {
@@ -339,6 +340,9 @@ func (w *world) process(p Process) {
 		}
 		if at.barred {
 			record.Status, record.Outcome, record.Reason = 0, store.OutcomeDenied, "barred"
+		}
+		if at.long && w.settings.MaxBody < 1000 {
+			record.Truncated, record.WireBytes = store.TruncatedLength, w.settings.MaxBody
 		}
 		if record.Outcome == store.OutcomeStored {
 			record.ContentType = "text/html"

@@ -12,11 +12,12 @@ import (
 	"freshet/dashboard/units"
 )
 
-// Row is one line of a status, for people.
+// Row is one line of a status, for people. The rows of an object have its name before theirs.
 type Row struct{ Name, Value string }
 
-// Rows reads a status, a JSON object, and returns its fields in their order, in human units. Fields that say nothing
-// (null, 0, and objects of only these) are left out.
+// Rows reads a status, a JSON object, and returns its fields in their order, in human units; those of objects inside
+// of it by name, and of larger ones the first. Fields that say nothing (null, 0, and objects of only these) are left
+// out.
 func Rows(status io.Reader) ([]Row, error) {
 	decoder := json.NewDecoder(status)
 	decoder.UseNumber()
@@ -33,20 +34,58 @@ func Rows(status io.Reader) ([]Row, error) {
 		if err := decoder.Decode(&value); err != nil {
 			return nil, fmt.Errorf("dashboard: status: %w", err)
 		}
-		if text := show(fmt.Sprint(name), value); text != "" && (!zero(value) || value == false) {
-			rows = append(rows, Row{words(fmt.Sprint(name)), text})
-		}
+		rows = addRows(rows, "", fmt.Sprint(name), value)
 	}
 	return rows, nil
 }
 
+// membersShown bounds the members of an object that are shown.
+const membersShown = 12
+
+// addRows adds the rows of a field, those of an object below it.
+func addRows(rows []Row, above, name string, value any) []Row {
+	title := strings.TrimSpace(above + " " + words(name))
+	switch value := value.(type) {
+	case map[string]any:
+		if name == "by" { // of what there are bytes
+			title = above
+		}
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(value)), func(key string) bool { return silent(value[key]) })
+		for i, key := range names {
+			switch {
+			case i == membersShown:
+				return append(rows, Row{title, "and " + units.Count(int64(len(names)-i)) + " more, see --json"})
+			case name == "by":
+				rows = append(rows, Row{title + " " + key, show("by_bytes", value[key])})
+			default:
+				rows = addRows(rows, title, key, value[key])
+			}
+		}
+		return rows
+	case []any:
+		for _, one := range value {
+			if !silent(one) {
+				rows = append(rows, Row{title, show(name, one)})
+			}
+		}
+		return rows
+	}
+	if text := show(name, value); text != "" && (!silent(value) || value == false && above == "") {
+		rows = append(rows, Row{title, text})
+	}
+	return rows
+}
+
 // words returns the name of a field without the underscores and the unit, which the value has.
 func words(name string) string {
-	if strings.HasSuffix(name, "_per_s") || name == "_s" {
-		return strings.ReplaceAll(name, "_", " ")
+	if strings.Contains(name, "://") {
+		return name
 	}
-	for _, unit := range []string{"_bytes", "_in_s", "_s"} {
-		name = strings.TrimSuffix(name, unit)
+	for _, unit := range []string{"_per_s", "_bytes", "_in_s", "_s"} {
+		if bare, has := strings.CutSuffix(name, unit); has {
+			name = bare + map[string]string{"_per_s": " per second", "_in_s": " in"}[unit]
+			break
+		}
 	}
 	return strings.ReplaceAll(name, "_", " ")
 }
@@ -61,19 +100,9 @@ func show(name string, value any) string {
 	case map[string]any:
 		var parts []string
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			switch text := show(key, value[key]); {
-			case text == "" || zero(value[key]):
-			case isObject(value[key]):
-				parts = append(parts, words(key)+" ("+text+")")
-			default:
-				parts = append(parts, words(key)+" "+text)
+			if !silent(value[key]) {
+				parts = append(parts, words(key)+" "+show(key, value[key]))
 			}
-		}
-		return strings.Join(parts, ", ")
-	case []any:
-		var parts []string
-		for _, one := range value {
-			parts = append(parts, show(name, one))
 		}
 		return strings.Join(parts, ", ")
 	}
@@ -83,19 +112,17 @@ func show(name string, value any) string {
 	return fmt.Sprint(value)
 }
 
-func isObject(value any) bool {
-	_, is := value.(map[string]any)
-	return is
-}
-
-// zero reports whether a value of an object says nothing.
-func zero(value any) bool {
+// silent reports whether a value says nothing.
+func silent(value any) bool {
 	number, is := value.(json.Number)
 	if f, err := number.Float64(); is && err == nil && f == 0 {
 		return true
 	}
-	return value == false || value == ""
+	return value == nil || value == false || value == ""
 }
+
+// sharesOf are the fields that are parts of a whole.
+var sharesOf = []string{"freshness", "weighted", "uniform", "starvation"}
 
 // longest is the number of seconds from which on a span stands for one that is not known.
 const longest = 1e9
@@ -114,8 +141,10 @@ func showNumber(name string, n json.Number) string {
 		return "not known"
 	case strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s"):
 		return units.Span(time.Duration(f * 1e9))
+	case slices.Contains(sharesOf, name):
+		return percent(f)
 	case err == nil:
 		return units.Count(whole)
 	}
-	return fmt.Sprintf("%.4g", f)
+	return fmt.Sprintf("%.3g", f)
 }

@@ -223,7 +223,7 @@ func (o Options) settings() crawl.Settings {
 		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Requisites: o.requisites, Wait: o.Wait, Ordering: o.ordering,
 		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
 		DiscoveryShare: *o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
-		For: o.For, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
+		For: o.For, MaxBody: o.MaxBody, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
 		OnLinks: o.OnLinks,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"freshet/log"
 	"freshet/store/internal/format"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -67,6 +68,9 @@ type Page struct {
 // Requisite reports whether the page became known as what another page needs to be shown, and nobody has given it as a
 // seed.
 func (p *Page) Requisite() bool { return p.Rel == weburl.RelEmbed && !p.Seed }
+
+// TruncatedLength is the word of Page.Truncated for an answer that is longer than what is read.
+const TruncatedLength = string(warc.TruncatedLength)
 
 // Words of Page.Reason that stand for themselves.
 const (

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -204,10 +205,11 @@ func statusCommand() *cobra.Command {
 				return err
 			}
 			rows, err := dashboard.Rows(body)
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, row := range rows {
-				fmt.Fprintf(cmd.OutOrStdout(), "%-28s %s\n", row.Name, row.Value)
+				fmt.Fprintf(table, "%s\t%s\n", row.Name, row.Value)
 			}
-			return err
+			return errors.Join(err, table.Flush())
 		})
 	}
 	return cmd

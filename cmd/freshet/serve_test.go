@@ -208,7 +208,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 
 	freshet(t, command.ExitUsage, append(whole, "--plain-http")...)
 	p = start(t, append(whole[:5:5], "--plain-http")...)
-	p.awaitLine("serving")
+	p.awaitLine("serving http://localhost:" + port + "/")
 	answer, err := http.Get("http://127.0.0.1:" + port + "/api/v1/status")
 	if err != nil {
 		t.Fatal(err)

@@ -176,7 +176,7 @@ func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, er
 const (
 	loggedAtOnce = 2000  // entries of a partition's change log that a look at the last changes goes through
 	lookedAtOnce = 10000 // rows that a search of URLs goes through
-	foundAtOnce  = 200   // pages that it returns
+	foundAtOnce  = 50    // pages that it returns
 	sitesFound   = 20
 )
 

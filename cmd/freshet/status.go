@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -152,9 +154,9 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	listener, err := net.Listen("tcp", open.address)
 	switch {
 	case err == nil:
-		f.window = "http://" + listener.Addr().String() + "/"
+		f.window = "http://" + openAt(listener.Addr()) + "/"
 		if open.tls != nil {
-			f.window = "https://" + listener.Addr().String() + "/"
+			f.window = "https://" + openAt(listener.Addr()) + "/"
 			listener = tls.NewListener(listener, open.tls)
 		}
 		f.serve(listener, open.access.Guard(handler))
@@ -165,6 +167,16 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 		options.Logger.Warn("no status page", "listen", open.address, "error", err)
 	}
 	return f, nil
+}
+
+// openAt returns the address at which a person on this machine opens what listens: one that listens at all addresses
+// has none to be clicked on.
+func openAt(listens net.Addr) string {
+	at, err := netip.ParseAddrPort(listens.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listens.String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
 // validListen checks the form of an address; an empty one is for none.

@@ -41,8 +41,8 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 		return x.redirected(row.Redirect)
 	case row.SoftError:
 		return &Trouble{x.url.String() + " says 200, and is an error page", "check the address"}
-	case row.Truncated == "length":
-		return &Trouble{x.url.String() + " is longer than --max-body, and was cut off", "raise --max-body, and let freshet recrawl have it fetched again"}
+	case row.Truncated == store.TruncatedLength:
+		return &Trouble{x.url.String() + " is longer than --max-body, and was cut off", "run again with a larger --max-body"}
 	case row.Truncated != "":
 		return &Trouble{"the answer of " + x.url.String() + " was cut off", "run again later"}
 	case row.Status != 0:
