@@ -104,10 +104,10 @@ func (p ranked) Next(now float64) (refresh.ID, float64, bool) { return p.Pick(no
 type hosts struct{ shard *Shard }
 
 // enter takes a page in.
-func (f *fresh) enter(key PageKey, u weburl.URL, at float64) refresh.ID {
+func (f *fresh) enter(key PageKey, u weburl.URL, requisite bool, at float64) refresh.ID {
 	weight := f.weightOf(u)
 	id := f.table.add(key, weight)
-	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at})
+	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at, Requisite: requisite})
 	return id
 }
 
@@ -188,6 +188,8 @@ type visit struct {
 	fresh   bool // it was seen whole
 	gone    bool // it is no longer kept fresh
 	again   bool // its visit failed, and it is asked for again
+
+	requisite bool
 }
 
 // visited notes the outcome of a turn.
@@ -207,7 +209,7 @@ func (f *fresh) tell(v visit, now time.Time) {
 		f.forget(id, now)
 	case v.gone:
 	case !known && v.fresh:
-		f.enter(v.page, v.url, keepfresh.Seconds(v.at))
+		f.enter(v.page, v.url, v.requisite, keepfresh.Seconds(v.at))
 	case known && v.again:
 		f.keeper.Retrying(id, v.at)
 	case known:
@@ -338,7 +340,7 @@ func (s *Shard) learned(t *turn, record *store.Fetched, links []weburl.Link) err
 
 // visit returns what came of a page's turn, of which row is the page's now.
 func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit {
-	v := visit{page: key, url: row.URL, at: s.now}
+	v := visit{page: key, url: row.URL, at: s.now, requisite: row.Requisite()}
 	if record == nil || !s.refreshes(row) {
 		v.gone = true
 		return v

@@ -34,7 +34,7 @@ func TestClaims(t *testing.T) {
 	}
 	for i := range links {
 		site := links[i].URL.Site()
-		s.fresh.enter(PageKey{s.home(site), links[i].Fingerprint}, links[i].URL, keepfresh.Seconds(hour.Add(-time.Hour)))
+		s.fresh.enter(PageKey{s.home(site), links[i].Fingerprint}, links[i].URL, false, keepfresh.Seconds(hour.Add(-time.Hour)))
 	}
 	a := PageKey{s.home("http://h0.test"), links[0].Fingerprint}
 	id, _ := s.fresh.table.find(a)
@@ -66,7 +66,7 @@ func TestLearningStopsNothing(t *testing.T) {
 	const pages, visits = 5000, 4
 	for i := range pages {
 		u := parse(t, fmt.Sprintf("http://s%d.test/%d/%d", i%3, i%50, i))
-		s.fresh.enter(PageKey{s.home(u.Site()), u.Fingerprint()}, u, keepfresh.Seconds(w.now.Add(-month)))
+		s.fresh.enter(PageKey{s.home(u.Site()), u.Fingerprint()}, u, false, keepfresh.Seconds(w.now.Add(-month)))
 	}
 	for i := range pages * visits {
 		at := w.now.Add(-month + time.Duration(i+1)*month/time.Duration(pages*visits))

@@ -48,7 +48,7 @@ func BenchmarkKept(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			f.enter(PageKey{weburl.Partition(i % 16), u.Fingerprint()}, u, keepfresh.Seconds(start))
+			f.enter(PageKey{weburl.Partition(i % 16), u.Fingerprint()}, u, false, keepfresh.Seconds(start))
 		}
 		b.ReportMetric(float64(inUse()-before)/float64(pages), "B/page-new")
 		now := start

@@ -50,6 +50,8 @@ type past struct {
 type pastPage struct {
 	key PageKey
 	url weburl.URL
+
+	requisite bool
 }
 
 // runs are visits in order of time, in several lists. They are a heap by the time of each list's first.
@@ -143,7 +145,7 @@ func (s *Shard) readPast(k *past) error {
 			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
 		}
 		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each, s.now.UnixNano())
-		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL})
+		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, row.Requisite()})
 		k.ids = append(k.ids, -1)
 	}
 	k.gather(visits)
@@ -169,7 +171,8 @@ func (f *fresh) tellPast(k *past) {
 		v := k.runs.next()
 		if k.ids[v.page] < 0 {
 			if v.outcome != refresh.Unknown {
-				k.ids[v.page] = f.enter(k.pages[v.page].key, k.pages[v.page].url, v.at)
+				page := &k.pages[v.page]
+				k.ids[v.page] = f.enter(page.key, page.url, page.requisite, v.at)
 			}
 			continue
 		}

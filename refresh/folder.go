@@ -1,14 +1,16 @@
 package refresh
 
 import (
+	"cmp"
 	"strings"
 
 	"freshet/change"
 )
 
-// A folder is a part of a site's tree of paths; the site itself is its root.
+// A folder is a part of a site's tree of paths; the site itself is its root. What pages need to be shown has a tree of
+// its own: pictures and styles say nothing of how pages change.
 type folder struct {
-	parent int32 // -1 for a site
+	parent int32 // -1 for a root
 	site   int32
 	pages  int32   // that were ever added in it or below it
 	weight float64 // of the pages that are there
@@ -17,11 +19,11 @@ type folder struct {
 	asOf   int32
 }
 
-// A group is a folder, or a site, whose pages are many enough to learn from together.
+// A group is a folder, or the root of a tree, whose pages are many enough to learn from together.
 type group struct {
 	name    string
 	id      ID            // among the groups of all sites
-	parent  *group        // of the next folder above that is one; nil for a site
+	parent  *group        // of the next folder above that is one; nil for a root
 	index   int           // in its site's groups, the same for ever
 	first   int           // day of the first visit that may still teach something
 	changed bool          // whether one of these saw a change
@@ -36,10 +38,10 @@ type group struct {
 	inverse [change.Rates]float64 // see learner.inverses; the first is 0 when they are to be renewed
 }
 
-// A site is a tree of folders, with what was seen of its pages.
+// A site is two trees of folders, with what was seen of its pages.
 type site struct {
 	pages  []ID
-	groups []*group // as they came into being: the site's own first, the others after those above them
+	groups []*group // as they came into being: that of its pages first, the others after those above them
 	visits []span   // that may still teach something about shared changes, in order of time
 	next   float64  // when its visits are looked at together again
 	fresh  int      // visits since that was done
@@ -56,45 +58,61 @@ func (s *site) name() string { return s.groups[0].name }
 type forest struct {
 	least   int // pages that make a folder a group; 0 for no groups but the sites
 	folders []folder
-	byName  map[string]int32 // of a site: its name; of a folder: that, "\n" and the path
+	byName  map[string]int32 // of a root: its site, and "\n" for requisites; of a folder: its root, "\n" and the path
 	sites   []*site
 	groups  []*group // of all sites
 }
 
 // enter returns the folder of a page, which it counts. Folders and groups come into being on the way.
-func (f *forest) enter(siteName, path string) int32 {
+func (f *forest) enter(p Page) int32 {
 	if f.byName == nil {
 		f.byName = make(map[string]int32)
 	}
-	at := f.at(siteName, -1)
+	root := p.Site
+	at, ok := f.byName[root]
+	if !ok {
+		f.sites = append(f.sites, &site{})
+		at = f.make(root, -1, int32(len(f.sites)-1))
+	}
+	if p.Requisite {
+		site := f.folders[at].site
+		root += "\n"
+		if at, ok = f.byName[root]; !ok {
+			at = f.make(root, -1, site)
+		}
+	}
+	f.folders[at].pages++
 	for i := 0; ; i++ {
-		next := strings.IndexByte(path[i:], '/')
+		next := strings.IndexByte(p.Path[i:], '/')
 		if next < 0 {
 			return at
 		}
 		if i += next; i > 0 {
-			at = f.at(siteName+"\n"+path[:i], at)
+			at = f.at(root+"\n"+p.Path[:i], at)
 		}
 	}
 }
 
-// at returns the folder of that name, which has a page more now.
+// at returns the folder of that name below another, which has a page more now.
 func (f *forest) at(name string, parent int32) int32 {
 	at, ok := f.byName[name]
 	if !ok {
-		at = int32(len(f.folders))
-		f.byName[name] = at
-		own := folder{parent: parent, site: int32(len(f.sites))}
-		if parent < 0 {
-			f.sites = append(f.sites, &site{})
-		} else {
-			own.site = f.folders[parent].site
-		}
-		f.folders = append(f.folders, own)
+		at = f.make(name, parent, f.folders[parent].site)
 	}
 	here := &f.folders[at]
 	here.pages++
-	if here.group == nil && (here.parent < 0 || f.least > 0 && int(here.pages) >= f.least) {
+	if here.group == nil && f.least > 0 && int(here.pages) >= f.least {
+		f.found(at, name)
+	}
+	return at
+}
+
+// make makes a folder without pages. A root is a group from the start.
+func (f *forest) make(name string, parent, site int32) int32 {
+	at := int32(len(f.folders))
+	f.byName[name] = at
+	f.folders = append(f.folders, folder{parent: parent, site: site})
+	if parent < 0 {
 		f.found(at, name)
 	}
 	return at
@@ -143,11 +161,11 @@ func (f *forest) within(at int32, g *group) bool {
 }
 
 // among returns the innermost group that a folder belongs to among the first n of its site: those that were
-// there when n was counted.
+// there when n was counted, that of the pages at least.
 func (f *forest) among(at int32, n int) *group {
 	g := f.group(at)
 	for g.index >= n {
-		g = g.parent
+		g = cmp.Or(g.parent, f.sites[f.folders[at].site].groups[0])
 	}
 	return g
 }

@@ -102,7 +102,7 @@ func (l *learner) add(id ID, p Page) {
 		l.begun, l.origin = true, p.Fresh
 	}
 	fresh := p.Fresh
-	folder := l.forest.enter(p.Site, p.Path)
+	folder := l.forest.enter(p)
 	home := l.forest.sites[l.forest.folders[folder].site]
 	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
 	l.beliefs[id] = change.NewEvidence()

@@ -10,6 +10,9 @@ type Page struct {
 	Path   string  // from the site's root, "/docs/a.html"; pages of a folder may change together
 	Weight float64 // worth of a second of freshness, relative to other pages, ≥ 0
 	Fresh  float64 // when the copy was last known to equal the page, in seconds
+
+	// Requisite says that it is what pages need to be shown: a picture, a style.
+	Requisite bool
 }
 
 // An Outcome is what a visit showed.

@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -37,6 +38,38 @@ func TestPriorFromAbove(t *testing.T) {
 	now := days * 10 * day
 	if fast, slow := x.Due(busy, now).Rate, x.Due(still, now).Rate; !(fast > 10*slow) {
 		t.Errorf("pages of the new folder below the busy one change %.4f times a day, below the still one %.4f", fast*day, slow*day)
+	}
+}
+
+// TestRequisitesSayNothingOfPages holds that pictures that never change do not have a page that was not visited again
+// believed slower: its rate is that of a page of a site without pictures.
+func TestRequisitesSayNothingOfPages(t *testing.T) {
+	const pages, days = 20, 30
+	believed := func(pictures bool) float64 {
+		x := NewIndex(Default())
+		for i := range 2 * pages {
+			p := Page{Site: "a", Path: fmt.Sprintf("/%d", i), Weight: 1}
+			if p.Requisite = i%2 == 1; !p.Requisite || pictures {
+				x.Add(ID(i), p)
+			}
+		}
+		x.Add(2*pages, Page{Site: "a", Path: "/last", Weight: 1})
+		now := 0.0
+		for now < days*day {
+			now += day
+			for i := range 2 * pages {
+				if picture := i%2 == 1; !picture {
+					x.Visited(ID(i), Visit{At: now, Outcome: Changed})
+				} else if pictures {
+					x.Visited(ID(i), Visit{At: now, Outcome: Unchanged})
+				}
+			}
+			x.Learn(now)
+		}
+		return x.Due(2*pages, now).Rate * day
+	}
+	if with, without := believed(true), believed(false); math.Abs(with-without) > 0.001 || without < 1 {
+		t.Errorf("%.4f changes a day with pictures, %.4f without: want the same, above 1", with, without)
 	}
 }
 

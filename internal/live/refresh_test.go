@@ -24,6 +24,7 @@ type month struct {
 	budget       int64
 	days         int
 	policy       string
+	delay        time.Duration
 }
 
 // score is what is true and what was believed, on average over the scored days.
@@ -44,7 +45,7 @@ func (m month) run(t *testing.T, fs vfs.FS) score {
 	n := newNetwork(web)
 	engine, err := node.Open(node.Options{
 		Dir: "data", FS: fs, Partitions: 2, Clock: c, UserAgent: "freshet-test", Connections: 16, Seeds: web.Homes(),
-		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: new(0), DiscoveryShare: new(0.5),
+		RetryDelay: time.Hour, For: time.Duration(m.days) * day, WARCLevel: new(0), DiscoveryShare: new(0.5), Delay: m.delay,
 		Refresh: &crawl.Refresh{Budget: m.budget, Policy: m.policy, OnVisit: judge.Visited},
 		Fetch:   fetch.Options{Resolver: n, Dial: n.dial},
 	})
@@ -105,6 +106,18 @@ func TestMonth(t *testing.T) {
 		}
 		if most := m.budget + m.budget/100 + 1; s.requests > most {
 			t.Errorf("%d requests in a day, want %d at most", s.requests, most)
+		}
+	})
+}
+
+// TestPoliteMonth holds the estimate within 2 points of the truth where politeness leaves a tenth of the budget: then
+// most pages of the copy were visited once or twice, and what is believed of them is what others of their kind tell.
+func TestPoliteMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := month{pages: 1600, sites: 4, budget: 1600, days: 30, delay: 36 * time.Minute}.run(t, vfs.NewMem())
+		t.Logf("%d pages: true freshness %.4f, estimate %.4f, uniform %.4f, at most %d requests a day", s.pages, s.truth, s.estimate, s.uniform, s.requests)
+		if math.Abs(s.truth-s.estimate) > 0.02 {
+			t.Errorf("the estimate %.4f is more than 2 points from the truth %.4f", s.estimate, s.truth)
 		}
 	})
 }
