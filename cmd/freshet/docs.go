@@ -84,7 +84,7 @@ func unitOf(f *pflag.Flag) string {
 
 // unitNames are those of settings that are plain numbers.
 var unitNames = map[string]string{
-	"partitions": "partitions", "nats-replicas": "servers", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
+	"partitions": "partitions", "copies": "nodes", "nats-replicas": "servers", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
 	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
 	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",
 }
