@@ -147,8 +147,20 @@ func snippet(fragments []string) string {
 // ErrQuery matches the errors of queries that say nothing, or too much.
 var ErrQuery = errors.New("index: not a query")
 
-// build makes what Bleve is asked. Words are taken as they are: nothing in them is a pattern.
+// build makes what Bleve is asked: for the pages that have all words, and for those that have them all in the title,
+// which are looked at also where the others are too many.
 func (q Query) build() (query.Query, error) {
+	anywhere, err := q.in("title", "text")
+	if err != nil {
+		return nil, err
+	}
+	titled, err := q.in("title")
+	return bleve.NewDisjunctionQuery(first{anywhere}, first{titled}), err
+}
+
+// in asks for the pages that have each word in one of the fields. Words are taken as they are: nothing in them is a
+// pattern.
+func (q Query) in(fields ...string) (query.Query, error) {
 	terms := termsOf(q.Words)
 	if len(terms) > longestQuery {
 		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, len(terms), longestQuery)
@@ -161,7 +173,11 @@ func (q Query) build() (query.Query, error) {
 			continue
 		}
 		positive = true
-		all.AddMust(bleve.NewDisjunctionQuery(t.in("title"), t.in("text")))
+		places := bleve.NewDisjunctionQuery()
+		for _, field := range fields {
+			places.AddQuery(t.in(field))
+		}
+		all.AddMust(places)
 	}
 	if !positive {
 		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, q.Words)

@@ -1,0 +1,52 @@
+package index
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/blevesearch/bleve/v2"
+
+	"freshet/clock"
+)
+
+// TestCommonWord holds that a page with a common word in its title is found first, also where more pages have the word
+// than are scored, and that no more are.
+func TestCommonWord(t *testing.T) {
+	x, err := Open(Options{Dir: filepath.Join(t.TempDir(), "index"), Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	const titled = "http://h.test/titled"
+	add := func(batch *bleve.Batch) {
+		t.Helper()
+		if err := x.bleve.Batch(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := x.bleve.NewBatch()
+	for i := range mostScored + 10 {
+		if err := batch.Index(fmt.Sprintf("http://h.test/%d", i), &entry{Title: "page", Text: "common"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(batch)
+	batch = x.bleve.NewBatch()
+	if err := batch.Index(titled, &entry{Title: "the common one", Text: "common"}); err != nil {
+		t.Fatal(err)
+	}
+	add(batch)
+	wants, err := Query{Words: "common"}.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := x.ask(t.Context(), wants, 2*mostScored, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != mostScored+1 || found[0].ID != titled {
+		t.Errorf("%d pages are found, the first of them %s", len(found), found[0].ID)
+	}
+}
