@@ -230,7 +230,8 @@ func (p *Page) kept(site *Site) (kept []bool, known bool) {
 	return kept, false
 }
 
-// keepMain keeps what does not look like navigation: of the main part only, if that has more than half of it.
+// keepMain keeps what does not look like navigation: of the main part only, if that has more than half of it; and no
+// blocks of links, unless they are more than half of what is left.
 func (p *Page) keepMain(kept []bool) {
 	whole, main := 0, 0
 	for i := range p.blocks {
@@ -243,13 +244,28 @@ func (p *Page) keepMain(kept []bool) {
 			main += len(b.text)
 		}
 	}
-	if main*2 <= whole {
+	if main*2 > whole {
+		whole = main
+		for i := range p.blocks {
+			kept[i] = kept[i] && p.blocks[i].main
+		}
+	}
+	links := 0
+	for i := range p.blocks {
+		if kept[i] && p.blocks[i].isLinks() {
+			links += len(p.blocks[i].text)
+		}
+	}
+	if links*2 > whole {
 		return
 	}
 	for i := range p.blocks {
-		kept[i] = kept[i] && p.blocks[i].main
+		kept[i] = kept[i] && !p.blocks[i].isLinks()
 	}
 }
+
+// isLinks reports whether a block is links and no heading.
+func (b *block) isLinks() bool { return !b.heading && b.mostlyLinks() }
 
 // keepPosts keeps the posts of a thread and its first heading.
 func (p *Page) keepPosts(kept []bool) {

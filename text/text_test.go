@@ -142,6 +142,18 @@ func TestFewPagesSayNothing(t *testing.T) {
 	}
 }
 
+// TestRowOfLinks holds that a bare row of links is no text of a page that has another, and the text of one that has
+// none.
+func TestRowOfLinks(t *testing.T) {
+	const row = `<div><a href="/a">First part</a> | <a href="/b">Second part</a></div>`
+	if d := read(t, "<p>What the page says, which is longer than its links are.</p>"+row, nil, false); strings.Contains(d.Text, "part") {
+		t.Errorf("the row is text: %q", d.Text)
+	}
+	if d := read(t, row, nil, false); d.Text != "First part | Second part" {
+		t.Errorf("nothing else is there, and the row is not text: %q", d.Text)
+	}
+}
+
 // TestTemplateIsLearnedAnew shows a site an old template, then many pages of which every block is new, and then a new
 // template.
 func TestTemplateIsLearnedAnew(t *testing.T) {
