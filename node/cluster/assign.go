@@ -34,9 +34,22 @@ func Assign(partitions int, nodes []string) []string {
 
 // byScore returns nodes in the order in which they score for a partition, the highest first.
 func byScore(p weburl.Partition, nodes []string) []string {
-	return slices.SortedFunc(slices.Values(nodes), func(a, b string) int {
-		return cmp.Or(cmp.Compare(score(p, b), score(p, a)), cmp.Compare(a, b))
+	type scored struct {
+		name  string
+		score uint64
+	}
+	all := make([]scored, len(nodes))
+	for i, name := range nodes {
+		all[i] = scored{name, score(p, name)}
+	}
+	slices.SortFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.name, b.name))
 	})
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.name
+	}
+	return names
 }
 
 func score(p weburl.Partition, node string) uint64 {

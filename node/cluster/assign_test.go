@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -73,5 +74,18 @@ func TestBalance(t *testing.T) {
 	}
 	if moved > 4 {
 		t.Errorf("%d partitions move: %v", moved, next)
+	}
+}
+
+// BenchmarkPlan is what a node of a hundred decides every half a second, with 400 partitions of two copies.
+func BenchmarkPlan(b *testing.B) {
+	now := time.Now()
+	m := newMembers("node-0", "run", 400, 2, defaultLease, now)
+	for i := 1; i < 100; i++ {
+		m.see(State{Node: fmt.Sprint("node-", i), Run: "run"}, uint64(i), now)
+	}
+	m.plan(now)
+	for b.Loop() {
+		m.plan(now.Add(defaultLease / 2))
 	}
 }

@@ -153,8 +153,10 @@ func (m *members) owner(p weburl.Partition, should string, working []string) str
 	if fit(has) {
 		return has
 	}
-	if i := slices.IndexFunc(byScore(p, working), fit); i >= 0 {
-		return byScore(p, working)[i]
+	for _, name := range byScore(p, working) {
+		if fit(name) {
+			return name
+		}
 	}
 	return has
 }
