@@ -39,7 +39,7 @@ type IndexOptions struct {
 func NewIndex(o IndexOptions) *Index {
 	x := &Index{learner: newLearner(o.Learning), rate: o.Rate, guard: o.Age / day}
 	x.ranking = Ranking{
-		Value:  func(id ID, at float64) float64 { return x.value(id, at, x.learner.urgent(id)) },
+		Value:  x.Value,
 		Since:  x.learner.tried,
 		Growth: 2,
 		Steady: x.learner.steady,
@@ -184,6 +184,9 @@ func (x *Index) worthOfLook(at ID, now float64) float64 {
 
 // unreached is the hazard, a second, of the changes that reach a group's pages where none does.
 const unreached = 1e-12
+
+// Value returns what a visit at a time is worth.
+func (x *Index) Value(id ID, at float64) float64 { return x.value(id, at, x.learner.urgent(id)) }
 
 // value returns what a visit at a time is worth, in weight × seconds, if so many changes are claimed.
 func (x *Index) value(id ID, at, claimed float64) float64 {

@@ -15,8 +15,8 @@
 // backs off, takes long to answer, or its robots.txt cannot be fetched) does not count. It stays in its site's queue,
 // where at most Pace.AtSite are. Further picks of the site are parked in memory: the policy holds them out, so that it
 // goes on with pages of other sites, and they cost no request. As soon as one of the site's picks was visited a parked
-// one takes its place, the first that was parked first. So a site that was shut for weeks comes back at the pace at
-// which it may be asked.
+// one takes its place: the one that is worth most then, if the policy tells (see Valuer). So a site that was shut for
+// weeks comes back at the pace at which it may be asked, and one whose interval binds spends its visits well.
 //
 // A Keeper has no clock, no goroutine, no lock and no file. Every method is told the time.
 package keepfresh

@@ -18,6 +18,11 @@ type Hosts interface {
 	Rate(site weburl.Site) float64
 }
 
+// A Valuer is a policy that tells what a visit now is worth, beside visits to its other pages.
+type Valuer interface {
+	Value(id refresh.ID, now float64) float64
+}
+
 // A Pick is a page to put into its site's due queue.
 type Pick struct {
 	ID  refresh.ID
@@ -71,7 +76,7 @@ type site struct {
 	number refresh.ID
 	pages  int
 	placed int
-	parked list.List     // of refresh.ID, in the order of their picks
+	parked list.List     // of refresh.ID, those first that were compared longest ago
 	open   *list.Element // in Keeper.open
 	turn   *list.Element // in Keeper.turns
 }
@@ -306,7 +311,7 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 		}
 		if e := k.turns.Front(); e != nil {
 			s := e.Value.(*site)
-			id := s.parked.Front().Value.(refresh.ID)
+			id := k.unpark(s, now)
 			k.settle(id, kept, Seconds(now))
 			dst = append(dst, k.place(id, now))
 			if s.turn != nil {
@@ -334,6 +339,28 @@ func (k *Keeper) park(id refresh.ID) {
 	s := k.siteOf(id)
 	k.pages[id], k.waits[id] = pageOf(s, parked), s.parked.PushBack(id)
 	k.parked++
+}
+
+// compared is how many parked picks of a site compete for a place: the best of them is among the best few in a hundred
+// of all, and it takes microseconds however many there are.
+const compared = 64
+
+// unpark returns the parked pick of a site that is worth most now. Where the policy does not say, that is the first.
+func (k *Keeper) unpark(s *site, now time.Time) refresh.ID {
+	best := s.parked.Front().Value.(refresh.ID)
+	valuer, ok := k.policy.(Valuer)
+	if !ok {
+		return best
+	}
+	most := math.Inf(-1)
+	for range min(compared, s.parked.Len()) {
+		e := s.parked.Front()
+		if worth := valuer.Value(e.Value.(refresh.ID), Seconds(now)); worth > most {
+			best, most = e.Value.(refresh.ID), worth
+		}
+		s.parked.MoveToBack(e)
+	}
+	return best
 }
 
 // place gives a pick a place in its site's queue: at the next slot of the budget, if the site may be asked.

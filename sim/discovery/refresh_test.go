@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/refresh"
+	"freshet/sim"
 	"freshet/sim/discovery"
 )
 
@@ -52,6 +53,38 @@ func TestRefresh(t *testing.T) {
 	}
 	if believed /= n; !(believed > 0.05 && believed < 0.5) {
 		t.Errorf("%.3f believed", believed)
+	}
+}
+
+// TestPolitenessBinds holds that the default keeps pages fresher than equal visits also where sites may be asked for a
+// tenth of the budget only: what it picks there waits, and the best goes first.
+func TestPolitenessBinds(t *testing.T) {
+	const pages, days, visits = 100, 60, 50 // of each site; visits a day that its interval allows
+	fresh := func(policy refresh.Policy) (mean float64) {
+		var samples []float64
+		_, err := discovery.Crawl(t.Context(), chain{sites: 4, pages: pages}, discovery.Options{
+			Connections: 4, Delay: 24 * time.Hour / visits, Robots: true,
+			Refresh: &discovery.Refresh{
+				Policy: policy, Budget: 10 * 4 * visits, For: days * 24 * time.Hour, Every: 6 * time.Hour, Share: 0.5,
+				Changes: func(page uint32, at float64) int {
+					n, _ := sim.NewProcess(uint64(page)).Changes(time.Duration(at * 1e9))
+					return n
+				},
+				Sampled: func(s discovery.Sample) { samples = append(samples, s.Fresh) },
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range samples[len(samples)/2:] {
+			mean += f / float64(len(samples)-len(samples)/2)
+		}
+		return mean
+	}
+	ours, uniform := fresh(refresh.NewIndex(refresh.Default())), fresh(refresh.NewUniform())
+	t.Logf("freshness %.4f, uniform %.4f", ours, uniform)
+	if ours < uniform+0.02 {
+		t.Errorf("freshness %.4f, and uniform has %.4f: want 0.02 more", ours, uniform)
 	}
 }
 
