@@ -102,6 +102,8 @@ func (w *world) command(name string, args []string) {
 		w.count(w.duration(args[0]))
 	case "stop", "kill":
 		w.stop(name == "stop")
+	case "widen":
+		w.tell(Widen{Sites: []weburl.Site{w.url(args[0]).Site()}})
 	case "rows":
 		w.rows()
 	case "cash":
