@@ -2,19 +2,20 @@ package allocate
 
 import "math"
 
-// Pages that share a budget may lie in several parts, each known to another machine only. The optimum has one
-// threshold: every part takes the crawls of its own pages that gain more. So the parts need to agree on one number.
-// Somebody asks all parts how many crawls they would take at a threshold, again and again, until these add up to the
-// budget. Each part then plans its own pages with its share, and together they have the plan of all.
+// Pages that share a budget may be divided into parts, each on a different machine. The optimum has one threshold:
+// every part takes those crawls of its pages that gain more. So the parts need to agree on one number. A coordinator
+// asks all parts how many crawls they would take at a threshold. It repeats this with other thresholds until the
+// answers add up to the budget. Each part then plans its own pages with its share, and together they have the plan of
+// all.
 
 // Demand is what a part of the pages takes at a threshold.
 type Demand struct {
 	Above int64   // crawls that gain more than the threshold, and all minimums
-	Next  float64 // the most that another crawl gains; negative: there is no other
+	Next  float64 // the largest gain of another crawl; negative: there is none
 	Ties  int64   // crawls that gain Next
 }
 
-// And returns what two parts take together.
+// And returns the demand of two parts together.
 func (d Demand) And(o Demand) Demand {
 	sum := Demand{Above: d.Above + o.Above, Next: math.Max(d.Next, o.Next)}
 	for _, part := range [...]Demand{d, o} {
@@ -25,8 +26,8 @@ func (d Demand) And(o Demand) Demand {
 	return sum
 }
 
-// DemandOf returns what the pages of a problem take at a threshold, which may be +Inf; of a negative one all that the
-// bounds allow. O(n).
+// DemandOf returns the demand of a problem's pages at a threshold. The threshold may be +Inf. At a negative one the
+// pages take all that the bounds allow. O(n).
 func DemandOf(p Problem, threshold float64) Demand {
 	d := Demand{Next: -1}
 	for i := range p.Len() {
@@ -63,16 +64,16 @@ func ties(p Problem, i, x int, gain float64) int64 {
 	return int64(low - x + 1)
 }
 
-// MostRounds is how often the parts are asked, at most.
+// MostRounds bounds the rounds of questions to the parts.
 const MostRounds = 60
 
-// indistinct is how many powers of two a gain may be below the largest. Smaller ones count as equal.
+// Gains smaller than the largest one by more than indistinct powers of two count as equal.
 const indistinct = 64
 
-// Agree divides a budget among parts. In each round ask tells all parts a threshold, and returns what each takes at it.
-// Of crawls that gain as much as the threshold the first parts get theirs first. So the shares are those of the optimum
-// for all pages in the order of the parts. It returns them and the threshold, or an *InfeasibleError, or what ask
-// returns. If the parts cannot use the budget up, they get all that they take.
+// Agree divides a budget among parts. In each round it calls ask with a threshold, and ask returns what each part
+// takes at it. Crawls whose gain equals the threshold go to the first parts first. So the shares are those of the
+// optimum for all pages in the order of the parts. Agree returns the shares and the threshold, or an
+// *InfeasibleError, or the error of ask. If the parts cannot use the budget up, they get all that they take.
 func Agree(budget int64, ask func(threshold float64) ([]Demand, error)) (shares []int64, threshold float64, err error) {
 	all, err := ask(math.Inf(1))
 	if err != nil {
@@ -83,7 +84,7 @@ func Agree(budget int64, ask func(threshold float64) ([]Demand, error)) (shares 
 		return nil, 0, &InfeasibleError{Site: -1, Need: first.Above, Allowed: budget, Minimum: true}
 	}
 	high, top := all, first.Next // of the parts at a threshold of top: not more than the budget
-	var low []Demand             // of the parts at a threshold of bottom: more than the budget; nil: nobody has asked
+	var low []Demand             // of the parts at a threshold of bottom: more than the budget; nil: not asked yet
 	bottom := math.Max(top, 0) * math.Exp2(-indistinct)
 	for range MostRounds - 2 {
 		now := total(high)
@@ -91,7 +92,7 @@ func Agree(budget int64, ask func(threshold float64) ([]Demand, error)) (shares 
 			return shareTies(high, now.Next, budget-now.Above), math.Max(now.Next, 0), nil
 		}
 		top = math.Min(top, now.Next) // no other gain lies between
-		// The middle of all numbers that a computer has between the two: no more than 58 rounds, wherever it is.
+		// The middle of the floating-point numbers between the two: at most 58 rounds in all.
 		middle := math.Float64frombits(math.Float64bits(bottom) + (math.Float64bits(math.Max(top, bottom))-math.Float64bits(bottom))/2)
 		if !(middle > bottom && middle < top) {
 			break
@@ -105,7 +106,7 @@ func Agree(budget int64, ask func(threshold float64) ([]Demand, error)) (shares 
 			high, top = all, middle
 		}
 	}
-	// What is left counts as equal.
+	// The remaining gains count as equal.
 	if low == nil {
 		if low, err = ask(-1); err != nil {
 			return nil, 0, err
@@ -118,7 +119,7 @@ func Agree(budget int64, ask func(threshold float64) ([]Demand, error)) (shares 
 	return shareTies(high, bottom, left), bottom, nil
 }
 
-// total returns what all parts take together.
+// total returns the demand of all parts together.
 func total(all []Demand) Demand {
 	sum := Demand{Next: -1}
 	for _, d := range all {
@@ -127,7 +128,8 @@ func total(all []Demand) Demand {
 	return sum
 }
 
-// shareTies returns what each part takes, and of the crawls that gain next so many, the first parts first.
+// shareTies returns the crawls of each part. It also gives the parts as many crawls of gain next as are left, the
+// first parts first.
 func shareTies(all []Demand, next float64, left int64) []int64 {
 	shares := make([]int64, len(all))
 	for i, d := range all {

@@ -2,23 +2,23 @@ package allocate
 
 import "fmt"
 
-// A Cap is what a site's limit costs.
+// A Cap says how a site's limit binds and what it costs.
 type Cap struct {
 	Site   int
 	Limit  int
 	Spent  int     // crawls of the site's pages
-	Price  float64 // what the objective would gain by one crawl more in the limit; 0 if the limit does not bind
+	Price  float64 // gain of the objective if the limit were one crawl higher; 0 if the limit does not bind
 	Wanted int     // crawls that the site would get at the least gain taken elsewhere, if nothing limited it
 }
 
 // A Solver is one of this package's algorithms.
 type Solver func(p Problem, budget int) ([]int32, error)
 
-// Capped returns the optimal allocation when the pages of a site may have only so many crawls together.
-// site[i] is the site of page i, or -1 for none, limits[s] the limit of site s. It is exact: the best
-// allocation takes a site's gains in their own order, so no page gets more than it would if its site
-// spent its whole limit on its pages alone. Each site is solved by itself, then all pages with these
-// maximums. The costs are those of the sites whose limit binds, by site. O(n) beside solve.
+// Capped returns the optimal allocation under limits on the crawls of each site. site[i] is the site of page i, or -1
+// for none, limits[s] the limit of site s. It is exact: the best allocation takes a site's gains in their own order,
+// so no page gets more than it would if its site spent its whole limit on its pages alone. Each site is solved by
+// itself, then all pages with these maximums. The caps are those of the sites whose limit binds, by site. O(n) apart
+// from solve.
 //
 // The error is an *InfeasibleError, with the site if its pages' minimums exceed its limit.
 func Capped(p Problem, site []int, limits []int, budget int, solve Solver) (crawls []int32, costs []Cap, err error) {
@@ -46,7 +46,7 @@ func UnderCaps(p Problem, site []int, limits []int, solve Solver) (Problem, erro
 	return c, err
 }
 
-// underCaps returns also the pages of each site.
+// underCaps is UnderCaps, and also returns the pages of each site.
 func underCaps(p Problem, site []int, limits []int, solve Solver) (c *capped, members [][]int32, err error) {
 	if len(site) != p.Len() {
 		panic(fmt.Sprintf("allocate: sites of %d pages for %d pages", len(site), p.Len()))
@@ -117,8 +117,8 @@ func (s *subset) Crawls(i int, g float64) float64 {
 	return s.problem.Crawls(int(s.pages[i]), g)
 }
 
-// price returns what a site's limit costs when mu is the least gain taken anywhere: a crawl more would
-// take that one's place.
+// price returns the cost of a site's limit. One more crawl of the site would replace the one with the least gain
+// taken anywhere, mu.
 func price(p Problem, pages []int32, crawls []int32, limit int, mu float64) Cap {
 	cost := Cap{Limit: limit}
 	for _, i := range pages {

@@ -7,17 +7,17 @@
 // lower index. Every algorithm here computes that same allocation:
 //
 //   - Greedy takes one gain after the other from a heap: O(n + R log n).
-//   - GalilMegiddo discards a fixed part of all gains a round, by a weighted median of the pages' medians
+//   - GalilMegiddo discards a fixed part of all gains each round, by a weighted median of the pages' medians
 //     (Galil and Megiddo 1979): O(n log² R) or so.
 //   - FredericksonJohnson selects among ever smaller blocks of gains (Frederickson and Johnson 1982).
 //   - Multiplier guesses the least gain that is taken, counts each page's gains above it in closed form,
 //     and settles what the sum misses by a selection among the next gains. It is the one to use: time
 //     linear in n whatever R is, and 20 bytes a page.
 //
-// Certify proves an allocation optimal: no gain left out is larger than one that was taken. Shares is
-// the rival that spends in proportion to something, or evenly. Capped adds limits for the pages of a
-// site, such as politeness sets, and stays exact.
+// Certify proves an allocation optimal: no gain left out is larger than one that was taken. Shares is the simple
+// alternative: it spends in proportion to given numbers, or evenly. Capped adds limits for the pages of a site, such
+// as politeness sets, and stays exact.
 //
-// The package knows nothing of pages but a Problem: bounds, gains, and a guess at how many gains exceed
-// a value. Everything is deterministic and without state.
+// The package sees pages only through a Problem: bounds, gains, and a guess at how many gains exceed a value.
+// Everything is deterministic and without state.
 package allocate

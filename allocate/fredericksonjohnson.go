@@ -2,11 +2,11 @@ package allocate
 
 import "math/bits"
 
-// FredericksonJohnson returns the optimal allocation by selection in sorted columns, after Frederickson
-// and Johnson 1982. The gains still in doubt are cut into blocks of s, each spoken for by its last, least
-// gain. The k crawls that are needed lie within the k/s best blocks and one more block a page, and wholly
-// contain the best (k - n(s-1))/s blocks. So a round leaves doubt of the order of n blocks, and s halves:
-// O(n) a round, log R rounds. The error is an *InfeasibleError.
+// FredericksonJohnson returns the optimal allocation by selection in sorted columns, after Frederickson and Johnson
+// 1982. The gains still in doubt are cut into blocks of s, each represented by its last, least gain. The k crawls
+// that are needed lie within the k/s best blocks and one more block a page, and wholly contain the best (k -
+// n(s-1))/s blocks. So a round leaves doubt of the order of n blocks, and s halves: O(n) a round, log R rounds. The
+// error is an *InfeasibleError.
 func FredericksonJohnson(p Problem, budget int) ([]int32, error) {
 	least, err := feasible(p, budget)
 	if err != nil {
@@ -17,7 +17,7 @@ func FredericksonJohnson(p Problem, budget int) ([]int32, error) {
 	high := doubt(p, low, need)
 	for size := int64(1) << bits.Len64(uint64(need)); size > 0 && need > 0; size /= 2 {
 		blocks, active := cut(p, low, high, size)
-		upper := (need + size - 1) / size // blocks that hold at least all that is needed
+		upper := (need + size - 1) / size // blocks that certainly hold all crawls needed
 		sure := max(0, (need-active*(size-1))/size)
 		if upper <= int64(len(blocks)) {
 			selectFirst(blocks, int(upper))

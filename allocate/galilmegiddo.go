@@ -36,7 +36,7 @@ func GalilMegiddo(p Problem, budget int) ([]int32, error) {
 	return low, nil
 }
 
-// doubt returns the crawls that pages have at most, when need more than low can be given.
+// doubt returns the most crawls that each page can have when the budget allows need more than low.
 func doubt(p Problem, low []int32, need int64) []int32 {
 	high := make([]int32, len(low))
 	for i := range high {

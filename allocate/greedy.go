@@ -1,8 +1,8 @@
 package allocate
 
-// Greedy returns the optimal allocation by taking the largest gain again and again (Fox 1966). It is
-// the reference that the others are held to: O(n + R log n) time, 16 bytes a page beside the result.
-// The error is an *InfeasibleError.
+// Greedy returns the optimal allocation by taking the largest gain again and again (Fox 1966). It is the reference
+// for tests of the others: O(n + R log n) time, 16 bytes a page apart from the result. The error is an
+// *InfeasibleError.
 func Greedy(p Problem, budget int) ([]int32, error) {
 	least, err := feasible(p, budget)
 	if err != nil {
@@ -23,8 +23,8 @@ func Greedy(p Problem, budget int) ([]int32, error) {
 // !heap[i].before(heap[(i-1)/2]) for every i > 0, once it is heaped.
 type queue []element
 
-// take heaps q, in which every page has at most its next element, and gives n crawls more, which must be
-// there, to the pages of q.
+// take makes q a heap and gives the n best further crawls to its pages. Every page has at most its next element in q.
+// The pages must have n more crawls.
 func (q queue) take(p Problem, crawls []int32, n int64) {
 	for i := len(q)/2 - 1; i >= 0; i-- {
 		q.down(i)
@@ -61,9 +61,8 @@ func (q queue) down(i int) {
 	}
 }
 
-// giveBack heaps q, in which every page has at most the element it took last, and takes n crawls, which
-// must be there, from the pages of q: the reverse of take, with the element that is given back first at
-// the root.
+// giveBack is the reverse of take: it makes q a heap and takes the n worst crawls from its pages. Every page has at
+// most the element it took last in q. The pages must have n crawls to give.
 func (q queue) giveBack(p Problem, crawls []int32, n int64) {
 	for i := len(q)/2 - 1; i >= 0; i-- {
 		q.up(i)

@@ -3,10 +3,10 @@ package allocate
 import "math"
 
 const (
-	sampledOf  = 8    // one page in so many is in the sample that the first multiplier is guessed from,
-	sampled    = 1024 // at least so many,
-	plenty     = 8192 // and at most so many,
-	plentyOf   = 997  // or one page in so many: a prime, as pages of a kind may come at regular distances
+	sampledOf  = 8    // the first multiplier is guessed from a sample: one page in sampledOf,
+	sampled    = 1024 // at least sampled pages,
+	plenty     = 8192 // and at most plenty pages,
+	plentyOf   = 997  // or one page in plentyOf: a prime, as similar pages may stand at regular distances
 	fullPasses = 8    // passes over all pages before the heap settles whatever is left
 	bins       = 4096 // of gains relative to the multiplier
 )
@@ -33,7 +33,7 @@ func Multiplier(p Problem, budget int) ([]int32, error) {
 	return s.crawls, nil
 }
 
-// A search is the state of Multiplier: an allocation of all gains above mu.
+// A search is the state of Multiplier: it has taken all gains above mu.
 type search struct {
 	problem    Problem
 	budget     int64
@@ -83,7 +83,7 @@ func middle(low, high float64) float64 {
 	return math.Sqrt(math.Max(low, math.SmallestNonzeroFloat64)) * math.Sqrt(math.Min(high, math.MaxFloat64))
 }
 
-// pass takes all gains above mu; if warm, it starts from the counts of the pass before.
+// pass takes all gains above mu. If warm, it starts from the counts of the previous pass.
 func (s *search) pass(mu float64, warm bool) {
 	s.mu, s.sum = mu, 0
 	for i := range s.crawls {
@@ -122,8 +122,8 @@ func count(p Problem, i int, mu, start float64) (x int, next, last float64) {
 	return low, next, last
 }
 
-// settle gives or takes the crawls that the sum is off by. Only pages whose next gain (or last) is among
-// as many best ones as are missing can be concerned.
+// settle gives or takes the crawls that the sum is off by. If n crawls are missing, only pages whose next gain is
+// among the n best can change; the same is true of last gains.
 func (s *search) settle() {
 	missing := s.budget - s.sum
 	switch {
@@ -168,7 +168,7 @@ func threshold(gains []float64, n int64, ratio func(float64) float64) (from int,
 	return 0, held
 }
 
-// sampleSize returns how many of n pages the first multiplier is guessed from. A good guess of very many saves a
+// sampleSize returns the size of the sample of n pages for the first guess. With very many pages a good guess saves a
 // pass over all.
 func sampleSize(n int) int {
 	return min(n, max(sampled, min(n/sampledOf, plenty), n/plentyOf))
@@ -189,7 +189,7 @@ func guess(p Problem, budget int) float64 {
 		return sum
 	}
 	target := float64(budget) * float64(size) / float64(n)
-	// Where pages are alike, no multiplier may come nearer.
+	// If pages are alike, there may be no multiplier that comes nearer.
 	tolerance := math.Max(1e-3*target, float64(size)/64)
 	mu := 0.0 // start at the mean first gain
 	for k := range size {

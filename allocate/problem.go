@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Problem is a number of pages that compete for crawls. Its methods are called from one goroutine at a
-// time, many times a page.
+// A Problem is a set of pages that compete for crawls. Its methods are called from one goroutine at a time, many
+// times a page.
 type Problem interface {
 	// Len returns the number of pages.
 	Len() int
@@ -19,12 +19,12 @@ type Problem interface {
 	Crawls(i int, gain float64) float64
 }
 
-// An InfeasibleError says which wish is out of reach.
+// An InfeasibleError says which constraint cannot be satisfied.
 type InfeasibleError struct {
-	Site    int   // the site whose cap is too small, or -1 if the budget itself is out of reach
-	Need    int64 // crawls that the minimums, or the budget, ask for
+	Site    int   // the site whose cap is too small, or -1 if the budget is at fault
+	Need    int64 // crawls that the minimums or the budget require
 	Allowed int64 // crawls that the budget or cap, or the maximums, allow
-	Minimum bool  // whether minimums ask for too much; else the budget does
+	Minimum bool  // the minimums are too high; else the budget is
 }
 
 // Error says what is asked and what is allowed.

@@ -5,14 +5,13 @@ import (
 	"math"
 )
 
-// MaxLinks is the most links, and one more than the most pages, that a Graph holds: what its 32-bit
-// numbers count.
+// MaxLinks is the most links of a Graph, whose numbers have 32 bits. It has at most MaxLinks-1 pages.
 const MaxLinks = math.MaxUint32
 
 // Graph is a directed graph of pages, numbered from 0. It does not change; reading it is safe for
 // concurrent use.
 type Graph struct {
-	start   []uint32 // of each page's links in targets, and one more
+	start   []uint32 // where each page's links begin in targets; then the end
 	targets []uint32
 }
 
@@ -66,7 +65,7 @@ type Builder struct {
 	highest uint32 // target
 }
 
-// Grow makes room for so many pages and links, which makes adding them cheaper.
+// Grow makes room for this many more pages and links, so that adding them is cheaper.
 func (b *Builder) Grow(pages, links int) {
 	b.start = append(make([]uint32, 0, pages+1), b.start...)
 	b.targets = append(make([]uint32, 0, links), b.targets...)

@@ -11,8 +11,8 @@ import (
 // Damping is the probability with which the surfer of PageRank follows a link.
 const Damping = 0.85
 
-// Ranker computes the PageRank of one graph. It takes 4 bytes a link and 8 a page, and the ranks
-// computed 24 a page more. It does not change, and is safe for concurrent use.
+// Ranker computes the PageRank of one graph. It takes 4 bytes a link and 8 a page, and 24 more a page while it
+// computes ranks. It does not change, and is safe for concurrent use.
 type Ranker struct {
 	in  *Graph   // the links turned round, each once and none from a page to itself
 	out []uint32 // how many of these each page has
@@ -29,7 +29,7 @@ func NewRanker(g *Graph) *Ranker {
 	return r
 }
 
-// simplify takes out self-links, and repeats where each page's links are sorted.
+// simplify removes self-links. It also removes repeats, if each page's links are sorted.
 func (g *Graph) simplify() {
 	kept, begin := uint32(0), uint32(0)
 	for page := range g.Pages() {
@@ -48,8 +48,8 @@ func (g *Graph) simplify() {
 	g.targets = g.targets[:kept]
 }
 
-// Rerank computes the ranks of a graph that has grown since they were before, a rank for each of its pages or of
-// its first ones; nil: never. A dozen iterations are enough, as they start from those. Workers as in RankOptions.
+// Rerank computes the ranks of a graph that has grown since before was computed. Before has a rank for each page or
+// for the first ones, or is nil. A dozen iterations are enough, as they start from before. Workers as in RankOptions.
 func Rerank(g *Graph, before []float64, workers int) ([]float64, error) {
 	if len(before) == 0 {
 		before = nil
@@ -61,9 +61,9 @@ func Rerank(g *Graph, before []float64, workers int) ([]float64, error) {
 // RankOptions say how ranks are computed. The zero value is the textbook's PageRank.
 type RankOptions struct {
 	Damping    float64   // 0 is Damping
-	Teleport   []float64 // where the surfer goes who follows no link, a weight a page; nil: anywhere alike
+	Teleport   []float64 // weights of the pages that a surfer goes to without following a link; nil: all equal
 	Start      []float64 // ranks to start from, such as those of a smaller graph; pages beyond begin at 0
-	Tolerance  float64   // stop when the ranks change by less in all; 0 is 1e-9
+	Tolerance  float64   // stop when the sum of all changes is less; 0 is 1e-9
 	Iterations int       // the most; 0 is 200
 	Workers    int       // 0 is one a processor
 }
@@ -75,11 +75,10 @@ type Ranks struct {
 	Change     float64 // sum of all pages' changes in the last iteration
 }
 
-// Rank computes PageRank by power iteration: the surfer on a page goes on, with the probability of the
-// damping, to one of its links, else by the teleport vector; from a dangling page always by the teleport
-// vector. The sums are made in the same order whatever the number of workers, so the ranks are the same
-// to the last bit. A graph of no page has no ranks. It fails if an option is out of its range.
-// O(pages + links) an iteration.
+// Rank computes PageRank by power iteration: with the damping's probability the surfer on a page follows one of its
+// links, else the teleport vector; from a dangling page always the teleport vector. The order of the sums does not
+// depend on the number of workers, so the ranks are the same to the last bit. A graph without pages has no ranks. It
+// fails if an option is out of its range. O(pages + links) an iteration.
 func (r *Ranker) Rank(o RankOptions) (Ranks, error) {
 	if err := o.settle(r.in.Pages()); err != nil {
 		return Ranks{}, err
@@ -97,7 +96,7 @@ func (r *Ranker) Rank(o RankOptions) (Ranks, error) {
 	return ranks, nil
 }
 
-// settle puts defaults in their places.
+// settle checks the options and sets the defaults.
 func (o *RankOptions) settle(pages int) error {
 	if o.Damping == 0 {
 		o.Damping = Damping
@@ -129,7 +128,7 @@ func (o *RankOptions) settle(pages int) error {
 	return checkWeights("rank to start from", o.Start)
 }
 
-// checkWeights holds that weights are none, or none is negative and one positive.
+// checkWeights returns an error unless there are no weights, or none is negative and one is positive.
 func checkWeights(what string, weights []float64) error {
 	sum := 0.0
 	for page, w := range weights {
@@ -188,7 +187,7 @@ func (s *iteration) teleport(page int) float64 {
 	return s.teleportUnit * s.o.Teleport[page]
 }
 
-// step makes the next ranks of the present ones and returns by how much they differ.
+// step computes the next ranks and returns the sum of all changes.
 func (s *iteration) step() float64 {
 	s.blocks(func(block, from, to int) {
 		lost := 0.0

@@ -1,11 +1,11 @@
-// Package log is the replicated log of a cluster: for each partition a sequence of entries that several machines keep.
+// Package log is the replicated log of a cluster. For each partition it is a sequence of entries, kept on several
+// machines.
 //
-// An entry is a group of a partition's records as one owner has written them, or says that a node takes the partition.
-// Each names the place it follows. Who appends behind a place that is not the end is refused: so a node that was
-// deposed, and does not know it, writes nothing any more, whatever its clock says.
+// An entry is a group of a partition's records, or says that a node takes the partition. Each entry names the place
+// that it follows. An append behind any place but the end is refused. So a node that was deposed cannot write, even
+// if it does not know of it and whatever its clock says.
 //
-// Entries are chained: each carries a digest of all before it. A hole, a fork or a changed byte shows itself to whoever
-// reads.
+// Entries are chained: each carries a digest of all before it. So a reader notices a hole, a fork or a changed byte.
 package log
 
 import (
@@ -21,23 +21,22 @@ import (
 	"freshet/weburl"
 )
 
-// ErrDeposed says that the log goes on behind the place that an entry was to follow: another node has taken the
-// partition.
+// ErrDeposed says that the log has further entries behind the given place: another node has taken the partition.
 var ErrDeposed = errors.New("log: another owner has written")
 
 // ErrBroken says that an entry does not follow the one before it.
 var ErrBroken = errors.New("log: broken chain")
 
-// ErrTruncated says that entries behind a place are in the log no more. A snapshot of the partition has what they said.
+// ErrTruncated says that entries behind a place were dropped from the log. A snapshot of the partition includes them.
 var ErrTruncated = errors.New("log: it begins later")
 
-// MaxEntry is how many bytes an entry may have, encoded.
+// MaxEntry is the largest size of an encoded entry, in bytes.
 const MaxEntry = 1 << 20
 
 // Chain is the digest of all entries up to a place.
 type Chain [sha256.Size]byte
 
-// Place is behind an entry of a partition's log. The zero value is the beginning.
+// Place is the position behind an entry of a partition's log. The zero value is the beginning.
 type Place struct {
 	Seq   uint64 `cbor:"1,keyasint"` // number of the entry; numbers rise, with gaps
 	Chain Chain  `cbor:"2,keyasint"`
@@ -47,14 +46,15 @@ type Place struct {
 type Entry struct {
 	Owner string `cbor:"1,keyasint"`           // the node that wrote it
 	Taken bool   `cbor:"2,keyasint,omitempty"` // Owner takes the partition
-	Data  []byte `cbor:"3,keyasint,omitempty"` // records; if it is taken, what no other entry says
+	Data  []byte `cbor:"3,keyasint,omitempty"` // records; in an entry that takes the partition, random text that makes the entry unique
 	More  bool   `cbor:"4,keyasint,omitempty"` // Data goes on in the next entry
 }
 
 // Log is the log of all partitions. Its methods may be called at the same time.
 type Log interface {
-	// Append appends an entry behind a place and returns its own. It returns ErrDeposed if that place is not the end,
-	// and the context's error if nobody said in time whether the entry is stored: it may be.
+	// Append appends an entry behind a place and returns the entry's own place. It returns ErrDeposed if the given
+	// place is not the end. It returns the context's error if no answer came in time; the entry may then be stored or
+	// not.
 	Append(ctx context.Context, p weburl.Partition, after Place, e Entry) (Place, error)
 	// Read returns the entries behind a place, in order. The last ones may be missing. It returns ErrTruncated if the
 	// first ones are.
@@ -92,7 +92,7 @@ func Seal(after Place, e Entry) ([]byte, Chain, error) {
 	return data, chain, nil
 }
 
-// Open decodes the entry with that number, which follows a place. It returns ErrBroken if it follows another.
+// Open decodes an entry and checks that it follows a place. It returns ErrBroken if it follows another.
 func Open(after Place, seq uint64, data []byte) (Read, error) {
 	var s sealed
 	var r Read
@@ -116,11 +116,11 @@ func (c Chain) next(raw []byte) Chain {
 	return Chain(h.Sum(nil))
 }
 
-// maxData is how many bytes of data an entry has at most: the rest is for what stands beside them.
+// maxData is the most data of an entry, in bytes. The rest of MaxEntry is for the other fields.
 const maxData = MaxEntry - 4<<10
 
-// AppendData appends data of any length as an owner's, in as many entries as that takes. The errors are Append's. After
-// one the log may have a part of the data, which nobody takes for the whole.
+// AppendData appends an owner's data of any length, in as many entries as needed. The errors are Append's. After an
+// error the log may have a part of the data; readers ignore it.
 func AppendData(ctx context.Context, l Log, p weburl.Partition, after Place, owner string, data []byte) (Place, error) {
 	for len(data) > maxData {
 		var err error
@@ -132,13 +132,14 @@ func AppendData(ctx context.Context, l Log, p weburl.Partition, after Place, own
 	return l.Append(ctx, p, after, Entry{Owner: owner, Data: data})
 }
 
-// Joined joins data that go over several entries. The zero value is for the beginning of a log, or for behind data.
+// Joined joins data that is spread over several entries. The zero value is ready, at the beginning of a log or where
+// the previous data ended.
 type Joined struct {
 	parts []byte
 }
 
-// Add takes the next entry, and returns the data that end with it. Whole is false where they go on, and for an entry
-// without data. A part whose owner was deposed before the rest came is dropped.
+// Add takes the next entry, and returns the data that ends with it. Whole is false if the data goes on in the next
+// entry, and for an entry without data. A part is dropped if its owner was deposed before the rest came.
 func (j *Joined) Add(e Entry) (data []byte, whole bool) {
 	switch {
 	case e.Taken:
@@ -156,11 +157,11 @@ func (j *Joined) Add(e Entry) (data []byte, whole bool) {
 	return data, true
 }
 
-// Take makes a node the owner of a partition: it reads what is behind a place, tells apply of each entry, and appends
-// that the node takes the partition. It returns the place behind that. Where others write meanwhile it reads on, until
-// ctx ends.
+// Take makes a node the owner of a partition. It reads the entries behind a place, calls apply for each, and appends
+// an entry that says that the node takes the partition. It returns the place behind this entry. If others write at
+// the same time, it reads on until ctx ends.
 func Take(ctx context.Context, l Log, p weburl.Partition, node string, from Place, apply func(Read) error) (Place, error) {
-	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // not that of a run which lost its disk
+	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // unlike that of an earlier run that lost its disk
 	for {
 		for r, err := range l.Read(ctx, p, from) {
 			if err != nil {

@@ -1,10 +1,10 @@
-// Package schedule gives every crawl its slot. Crawlers offer slots, instants at which each can start one
-// crawl; tasks are crawls with an ideal time. An ordinary task at a slot costs the distance between the
-// two; a release task may not start before its ideal time, because what it is to fetch is not there yet.
-// Wanted is the schedule that places most tasks and, of these, costs least (Wolf, Squillante, Yu,
-// Sethuraman and Ozsen 2002, section 2.4, with the slot times of their text corrected to (l-1)T/S).
+// Package schedule gives every crawl its slot. Crawlers offer slots, instants at which each can start one crawl;
+// tasks are crawls with an ideal time. An ordinary task at a slot costs the distance between the two; a release task
+// may not start before its ideal time, because its content does not exist yet. The package finds the schedule that
+// places the most tasks and, of all such schedules, costs least (Wolf, Squillante, Yu, Sethuraman and Ozsen 2002,
+// section 2.4, with the slot times of their text corrected to (l-1)T/S).
 //
-// That is a transportation problem, but one on a line, and needs no network:
+// This is a transportation problem on a line, so no network algorithm is needed:
 //
 //   - Sweep is for as many tasks as slots: one pass over both in time order, exact if all can be placed.
 //   - Regret is for any numbers: two heaps of offers, each of which knows what taking it back would cost.

@@ -10,16 +10,16 @@ const (
 	crowded = 64      // in one bucket of the second level: too many to insert one by one
 )
 
-// keyed is a time and whose it is.
+// keyed is a time and the index of the task or slot that it belongs to.
 type keyed struct {
 	key   float64
 	index int32
 }
 
-// order returns the indices of finite keys by key, then index. Times of an interval are spread out, so
-// their leading digits nearly say the place: one pass into buckets that fit a cache, a second level of
-// buckets in each, and insertion for the rest. A crowded bucket is sorted by comparisons. O(n) for keys
-// that are spread at all evenly, O(n log n) otherwise.
+// order returns the indices of finite keys by key, then index. Times of an interval are spread out, so their leading
+// digits nearly say the place: one pass into buckets that fit a cache, a second level of buckets in each, and
+// insertion for the rest. A crowded bucket is sorted by comparisons. O(n) for keys that are spread fairly evenly, O(n
+// log n) otherwise.
 func order(keys []float64) []int32 {
 	sorted := make([]int32, len(keys))
 	if len(keys) == 0 {
@@ -56,7 +56,7 @@ func order(keys []float64) []int32 {
 	return sorted
 }
 
-// sortBucket sorts pairs whose indices rise, with scratch as long.
+// sortBucket sorts pairs whose indices rise. Scratch has the same length as bucket.
 func sortBucket(bucket, scratch []keyed, digit func(float64) int) {
 	if len(bucket) > crowded {
 		var counts [digits + 1]int

@@ -13,17 +13,17 @@ func (w worth) less(o worth) bool {
 
 func (w worth) plus(o worth) worth { return worth{w.tasks + o.tasks, w.seconds + o.seconds} }
 
-// An offer is what an event on the left offers those on its right, in terms of a position of 0: a slot
-// its time, or the time of the task that it serves; a task its own, or that of the slot it has.
+// An offer is the price that an event asks of events to its right, relative to position 0. A slot offers its own time
+// or the time of the task that it serves. A task offers its own time or the time of its slot.
 type offer struct {
 	worth
 	event int32
 }
 
-// Regret schedules any numbers of tasks and slots, slots sorted by start: most tasks, then least cost. It
-// goes through both in time order and keeps the optimum of what it has seen. Every task and slot leaves
-// one offer in its heap; whoever accepts an offer undoes the pairing that its price includes. Going back
-// through the events tells which pairings have not been undone. O((n+m) log(n+m)), 44 bytes an event.
+// Regret schedules any numbers of tasks and slots: most tasks, then least cost. Slots must be sorted by start. It
+// goes through both in time order and keeps the optimum of what it has seen. Every task and slot leaves one offer in
+// its heap. An event that accepts an offer undoes the pairing that is part of the price. A pass back through the
+// events finds the pairings that were not undone. O((n+m) log(n+m)), 44 bytes an event.
 func Regret(tasks []Task, slots []Slot) Schedule {
 	inOrder(slots)
 	order := byTime(tasks)

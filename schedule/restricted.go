@@ -8,15 +8,14 @@ import (
 	"sort"
 )
 
-// Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, says which slots
-// task i may have; slots must be sorted by start. It starts from Regret's schedule. Tasks that landed
-// where they must not lose their slots, and each is brought back by a shortest augmenting path: removing
-// forbidden pairs makes no cycle of negative cost, and neither does a shortest path, so the result is
-// exact: most tasks, then least cost.
+// Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, says which slots task i may
+// have; slots must be sorted by start. It starts from Regret's schedule. Tasks in forbidden slots lose them. Each is
+// brought back by a shortest augmenting path. Neither the removal of forbidden pairs nor a shortest path makes a
+// cycle of negative cost, so the result is exact: most tasks, then least cost.
 //
-// With h tasks that landed badly and g stretches of slots that tasks may have, it takes O(h·k·(m+g log g)),
-// where k is the number of rounds until no path gets shorter, some tens for thousands of tasks. A task with
-// a window has two stretches, one bound to some crawlers up to one a slot.
+// With h tasks in forbidden slots and g stretches of slots that tasks may have, it takes O(h·k·(m+g log g)), where k
+// is the number of rounds until no path gets shorter, some tens for thousands of tasks. A task with a window has two
+// stretches, one bound to some crawlers up to one a slot.
 func Restricted(tasks []Task, slots []Slot, allowed []func(Slot) bool) Schedule {
 	if len(allowed) != len(tasks) {
 		panic(fmt.Sprintf("schedule: Restricted: rules of %d tasks for %d", len(allowed), len(tasks)))
@@ -82,9 +81,9 @@ const viaSink = -1
 
 var far = worth{math.MaxInt32, 0}
 
-// lower takes a shorter path.
+// lower replaces the label if the new path is shorter.
 func (r *residual) lower(l *label, w worth, from int32) {
-	// A tolerance keeps rounding from going round a cycle of length 0 forever.
+	// The tolerance prevents an endless walk around a cycle of length 0 that rounding makes negative.
 	if w.tasks < l.tasks || w.tasks == l.tasks && w.seconds < l.seconds-1e-9*(1+math.Abs(l.seconds)) {
 		*l = label{w, from}
 		r.changed = true
@@ -158,9 +157,8 @@ func (r *residual) appendRuns(runs []run, i, first, end int) []run {
 	return runs
 }
 
-// relaxSlots goes from the tasks to the slots that they may have: a sweep to the right and one to the
-// left, each with a heap of the runs that it is in. A run that another one outlasts at a lower price is
-// left out.
+// relaxSlots goes from the tasks to the slots that they may have: a sweep to the right and one to the left, each with
+// a heap of the runs that it is in. A run is skipped if another one costs less and ends later.
 func (r *residual) relaxSlots() {
 	var in offers
 	next := 0
@@ -201,7 +199,8 @@ func (r *residual) relaxSlots() {
 	}
 }
 
-// relaxSink goes to the sink, from free slots and by giving tasks up, and back from it.
+// relaxSink relaxes the edges into the sink, from free slots and from tasks that may be given up, and those out of
+// it.
 func (r *residual) relaxSink() {
 	for at, l := range r.toSlot {
 		if r.taskOf[at] < 0 && !r.owed[at] && l.tasks != far.tasks {
@@ -236,7 +235,7 @@ func (r *residual) apply(source, end int32) {
 	for slot >= 0 || task != source {
 		if slot >= 0 {
 			if task = r.toSlot[slot].from; task == viaSink {
-				// The slot takes nothing more: what it gave the sink is made good there.
+				// The slot takes no further unit: the path goes on through the sink.
 				slot, task = r.throughSink()
 				continue
 			}
@@ -245,7 +244,7 @@ func (r *residual) apply(source, end int32) {
 			continue
 		}
 		switch from := r.toTask[task].from; from {
-		case viaSink: // the task was given up, and no longer is
+		case viaSink: // the task had been given up
 			slot, task = r.throughSink()
 		default: // the task had this slot
 			if r.taskOf[from] == task {

@@ -17,7 +17,7 @@ type Task struct {
 	Release bool    // not before Ideal
 }
 
-// at returns what the task costs at a time, +Inf if it may not have it.
+// at returns the cost of the task at a time: +Inf if the task may not run then.
 func (t Task) at(start float64) float64 {
 	if t.Release && start < t.Ideal {
 		return math.Inf(1)

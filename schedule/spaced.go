@@ -9,15 +9,14 @@ import (
 // swapReach bounds the slots that Spaced looks at, on either side of a task's ideal time, for a swap.
 const swapReach = 256
 
-// Spaced keeps the crawls of each site at least gap seconds apart: site[i] is the site of task i, or -1.
-// It starts from the exact schedule without spacing, whose cost bounds what any can reach. In the order
-// of their slots, tasks that come too soon after another of their site are set aside. Each of these, by
-// ideal time, gets the nearest free slot where it keeps its distance; or that of another task nearby for
-// which a free slot remains, if that is cheaper. A task for which neither is found stays unplaced.
+// Spaced keeps the crawls of each site at least gap seconds apart: site[i] is the site of task i, or -1. It starts
+// from the exact schedule without spacing, whose cost is a lower bound. In the order of their slots, tasks that come
+// too soon after another of their site are set aside. Each of these, by ideal time, gets the nearest free slot where
+// it keeps its distance. If that is cheaper, it gets the slot of a nearby task and that task moves to a free slot. A
+// task for which neither is found stays unplaced.
 //
-// The result keeps the spacing and the rules of allowed (as in Restricted, may be nil), but is neither
-// the cheapest nor sure to place as many tasks as could be. O(a·(s·log m + m)) for a tasks set aside and
-// s slots in reach.
+// The result keeps the spacing and the rules of allowed (as in Restricted, may be nil), but it may cost more, or
+// place fewer tasks, than the optimum. O(a·(s·log m + m)) for a tasks set aside and s slots in reach.
 func Spaced(tasks []Task, slots []Slot, allowed []func(Slot) bool, site []int32, gap float64) Schedule {
 	var exact Schedule
 	if allowed == nil {
@@ -170,8 +169,8 @@ func (sp *spacing) nearestFree(i int32) (at int32, cost float64) {
 	return at, cost
 }
 
-// swap returns the free slot to which the task that has slot at would go if task i took it, and the cost
-// of both moves; +Inf if they cannot.
+// swap considers that task i takes slot at. It returns the free slot for the task that has slot at now, and the cost
+// of both moves; +Inf if they are impossible.
 func (sp *spacing) swap(i, at int32) (to int32, cost float64) {
 	other := sp.taskOf[at]
 	if other < 0 {

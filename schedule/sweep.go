@@ -2,14 +2,14 @@ package schedule
 
 import "fmt"
 
-// Sweep schedules as many tasks as slots, slots sorted by start, in one pass in time order, tasks before
-// slots at equal times. A slot serves the task that has waited longest, or becomes an open hole; an
-// ordinary task takes the oldest open hole, or waits; a release task waits. With l units moving left and
-// r right across an instant, r-l is fixed by the counts so far and the cost is the integral of r+l: the
-// sweep keeps l at its least everywhere at once.
+// Sweep schedules as many tasks as slots in one pass in time order, tasks before slots at equal times. Slots must be
+// sorted by start. A slot serves the task that has waited longest, or becomes an open hole; an ordinary task takes
+// the oldest open hole, or waits; a release task waits. With l units moving left and r right across an instant, r-l
+// is fixed by the counts so far and the cost is the integral of r+l: the sweep keeps l at its least everywhere at
+// once.
 //
-// If every task is placed the cost is the least possible. If not, their number is still right, but the
-// cost may not be: use Regret. O(n) beside the sort. It panics unless there are as many tasks as slots.
+// If every task is placed, the cost is the least possible. If not, the number placed is still the largest, but the
+// cost may not be least: use Regret. O(n) apart from the sort. It panics unless there are as many tasks as slots.
 func Sweep(tasks []Task, slots []Slot) Schedule {
 	if len(tasks) != len(slots) {
 		panic(fmt.Sprintf("schedule: Sweep of %d tasks and %d slots: want as many", len(tasks), len(slots)))
@@ -17,7 +17,7 @@ func Sweep(tasks []Task, slots []Slot) Schedule {
 	inOrder(slots)
 	s := unplaced(len(tasks))
 	order := byTime(tasks)
-	// Waiting tasks and open holes are never there at the same time; both are first in, first out.
+	// There are never waiting tasks and open holes at the same time; both queues are first in, first out.
 	var holes, waiting []int32
 	next := 0
 	for at, slot := range slots {

@@ -20,10 +20,10 @@ import (
 
 // Options says where a cluster's log lies. All fields are required.
 type Options struct {
-	Cluster    string // its name begins those of its streams
+	Cluster    string // prefix of the streams' names
 	Partitions int
-	Streams    int // that the partitions share
-	Replicas   int // of each stream: 1, 3 or 5
+	Streams    int // streams that the partitions share
+	Replicas   int // copies of each stream: 1, 3 or 5
 }
 
 // Log is a log in JetStream.
@@ -55,8 +55,8 @@ func Open(ctx context.Context, conn *nats.Conn, o Options, c *clock.Clock) (*Log
 	return l, nil
 }
 
-// create makes a stream unless it is there. Servers that have not found one another yet may not answer: they are asked
-// again, until ctx ends.
+// create makes a stream unless it exists. Servers that have not found one another yet may not answer; create repeats
+// the request until ctx ends.
 func (l *Log) create(ctx context.Context, i int) error {
 	for {
 		within, cancel := context.WithTimeout(ctx, answerTime)
@@ -91,14 +91,14 @@ func (l *Log) subject(p weburl.Partition) string {
 
 func (l *Log) stream(p weburl.Partition) string { return l.StreamName(int(p) % l.options.Streams) }
 
-// How long is waited for an answer, and then until the next try.
+// The wait for an answer, and the pause before the next try.
 const (
 	answerTime = 2 * time.Second
 	tryAgain   = 50 * time.Millisecond
 )
 
-// Append implements log.Log. An entry that nobody has acknowledged is sent again behind the same place: it is stored
-// once at most.
+// Append implements log.Log. It sends an unacknowledged entry again behind the same place, so the entry is stored at
+// most once.
 func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e log.Entry) (log.Place, error) {
 	data, chain, err := log.Seal(after, e)
 	if err != nil {
@@ -110,9 +110,9 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 			return log.Place{Seq: seq, Chain: chain}, nil
 		}
 		if isOccupied(err) {
-			for r, err := range l.Read(ctx, p, after) { // ours, of a try before, or another's
+			for r, err := range l.Read(ctx, p, after) { // our own entry of an earlier try, or another node's
 				switch {
-				case errors.Is(err, log.ErrTruncated): // by another, who has the partition
+				case errors.Is(err, log.ErrTruncated): // by another node, which has the partition
 					return after, fmt.Errorf("%w: %w", log.ErrDeposed, err)
 				case err != nil:
 					return after, err
@@ -146,7 +146,7 @@ func isOccupied(err error) bool {
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// A batch of entries is asked for at once.
+// The size of a batch of entries, which is requested in one step.
 const (
 	batchEntries = 64
 	batchBytes   = 4 << 20
@@ -197,7 +197,7 @@ func sequence(m *nats.Msg) (uint64, error) {
 	return seq, nil
 }
 
-// whyBroken returns ErrTruncated if a log begins behind a place, and else the error.
+// whyBroken returns ErrTruncated if the log begins behind a place, else the error.
 func (l *Log) whyBroken(ctx context.Context, p weburl.Partition, after log.Place, broken error) error {
 	messages, _, err := l.batch(ctx, p, 1, 1)
 	if err != nil {
@@ -230,8 +230,8 @@ func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64, most i
 		return nil, false, err
 	}
 	inbox := l.conn.NewRespInbox()
-	// There is room for one batch and its end. By default a subscription has room for half a megabyte, which would be
-	// garbage after each look at a log that has nothing new.
+	// Room for one batch and its end. The default of a subscription is half a megabyte, which would be garbage after
+	// each read of a log without news.
 	arriving := make(chan *nats.Msg, batchEntries+1)
 	answers, err := l.conn.ChanSubscribe(inbox, arriving)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// ErrNotSynced says that a server acknowledges what a power cut can still take.
+// ErrNotSynced says that a server acknowledges entries before they are safe from a power cut.
 var ErrNotSynced = errors.New("log: a server acknowledges before it syncs")
 
-// mostTold bounds what a server tells of itself, in bytes.
+// mostTold bounds the answer of a server about itself, in bytes.
 const mostTold = 1 << 20
 
-// CheckSync asks a NATS server's monitoring address whether the server syncs all that it acknowledges. It returns
-// ErrNotSynced if not.
+// CheckSync asks a NATS server's monitoring address whether the server syncs entries before it acknowledges them. It
+// returns ErrNotSynced if not.
 func CheckSync(ctx context.Context, monitor string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(monitor, "/")+"/varz", nil)
 	if err != nil {

@@ -13,7 +13,7 @@ type AccessTime interface {
 	LogLaplace(rate float64) float64
 }
 
-// Constant is a visit of always so many seconds.
+// Constant is a visit that always takes this many seconds.
 type Constant float64
 
 // Mean returns E[X] in seconds.
@@ -37,7 +37,7 @@ func (e Erlang) LogLaplace(rate float64) float64 {
 	return -stages * math.Log1p(rate*e.Seconds/stages)
 }
 
-// Samples are visits as they were measured, each as likely as the others.
+// Samples are measured durations of visits, all equally likely.
 type Samples []float64
 
 // Mean returns E[X] in seconds. O(n).
@@ -58,7 +58,7 @@ func (s Samples) LogLaplace(rate float64) float64 {
 	return math.Log1p(sum / float64(len(s)))
 }
 
-// validate says what is wrong with a law, if something is.
+// validate returns an error if a law is invalid.
 func validate(access AccessTime) error {
 	if e, ok := access.(Erlang); ok && e.Stages < 1 {
 		return fmt.Errorf("sequence: access time of %d stages: want 1 or more", e.Stages)

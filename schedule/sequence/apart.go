@@ -2,10 +2,10 @@ package sequence
 
 import "container/heap"
 
-// Apart returns a cycle in which page i has counts[i] ≥ 1 visits, of which after t visits of L in all it
-// has had more than t·counts[i]/L − 1 and fewer than t·counts[i]/L + 1: by Tijdeman's rule (The chairman
-// assignment problem, 1980), of the pages that have earned their next visit it takes the one that would
-// miss it soonest. O(L log n).
+// Apart returns a cycle in which page i has counts[i] ≥ 1 visits, L in all. After t of them page i has had more than
+// t·counts[i]/L − 1 and fewer than t·counts[i]/L + 1. Each visit follows Tijdeman's rule (The chairman assignment
+// problem, 1980): of the pages that have earned their next visit, it goes to the one with the earliest deadline. O(L
+// log n).
 func Apart(counts []int) []int32 {
 	length := sum(counts)
 	cycle := make([]int32, length)
@@ -38,7 +38,7 @@ func Apart(counts []int) []int32 {
 // up returns ⌈a/b⌉.
 func up(a, b int) int { return (a + b - 1) / b }
 
-// An event is a page's at a time.
+// An event is a page and the time at which something happens to it.
 type event struct {
 	time int
 	page int32

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Bound returns the frequencies that cost least if every page could be visited at even distances, and
-// that cost, below which no sequence comes: Proposition 10 where c_i = μ_i, else the multipliers of
-// (1.27) to (1.29). len(frequencies) is the number of pages, their sum 1. A page whose c_i/μ_i is too
-// small gets 0, a case that the paper leaves out; then the bound is approached by sequences that visit
-// it ever more seldom. O(n), or O(n log(1/ε)) with costs of their own.
+// Bound returns the frequencies that would cost least if every page could be visited at even distances, and that
+// cost. No sequence costs less: Proposition 10 where c_i = μ_i, else the multipliers of (1.27) to (1.29).
+// len(frequencies) is the number of pages, their sum 1. A page whose c_i/μ_i is too small gets 0, a case that the
+// paper leaves out; sequences that visit it more and more rarely then approach the bound. O(n), or O(n log(1/ε)) with
+// costs of their own.
 func (p *Pages) Bound() (frequencies []float64, cost float64) {
 	if p.even {
 		frequencies = slices.Clone(p.logs)
@@ -43,7 +43,7 @@ func (p *Pages) lagrange() []float64 {
 		most = max(most, c/p.rates[i])
 	}
 	if most == 0 {
-		copy(x, p.logs) // nothing costs anything: any frequencies will do
+		copy(x, p.logs) // all costs are 0: any frequencies will do
 		return x
 	}
 	sum := func(kappa float64) (sum float64) {
@@ -68,9 +68,9 @@ func (p *Pages) lagrange() []float64 {
 			high = middle
 		}
 	}
-	// From a distance of some 40 on the equation's left side is c_i/μ_i to the last bit: a page for which that is κ has
-	// no visits at high and at low those of that distance. Fewer are worth as much each, so it has what the others
-	// leave.
+	// From a distance of about 40 on, the equation's left side is c_i/μ_i to the last bit. A page for which this
+	// equals κ has no visits at high, and at low those of that distance. Its visits all gain the same, so it gets
+	// what the others leave.
 	few, at := sum(math.Exp(high)), slices.Clone(x)
 	part := (1 - few) / (sum(math.Exp(low)) - few)
 	for i := range x {

@@ -7,8 +7,8 @@
 //
 //	d·E[X] − (1 − h_i^d)/μ_i,   h_i = E[e^{−μ_i X}]
 //
-// seconds on average between the two (Liu and Nain 2005, Lemma 3), which is convex in d: visits of a
-// page should be spaced evenly. Not all pages can have that at once, so a sequence is made in two steps:
+// seconds on average between the two (Liu and Nain 2005, Lemma 3), which is convex in d: visits of a page should be
+// spaced evenly. Not all pages can have even spacing at once, so a sequence is made in two steps:
 //
 //   - frequencies, the share of the visits that each page has. Pages.Bound gives those that would be
 //     best if every page had even spacing, and their cost, which no sequence beats (Propositions 9 and
@@ -19,9 +19,8 @@
 //     frequencies that allow even spacing get it. Apart keeps the visits of a page so far from each
 //     other that it is never a whole visit ahead or behind.
 //
-// Pages.Cost is the exact cost of any cyclic order. The paper has it that the golden ratio comes within
-// 5 % of the bound; that holds only if visits are slow beside changes, and φ⁵/10 = 1.109 is the limit
-// (TestGoldenLimit).
+// Pages.Cost is the exact cost of any cyclic order. The paper says that the golden ratio comes within 5 % of the
+// bound. That is true only if visits are slow compared with changes; the limit is φ⁵/10 = 1.109 (TestGoldenLimit).
 //
 // Times are in seconds, rates a second. All is deterministic but Draw, and safe for concurrent use.
 package sequence

@@ -40,9 +40,9 @@ func precedes(length int) (int, error) {
 	return a, nil
 }
 
-// GoldenCost returns the cost of Golden(counts) without making it: with F_n ≤ M_i ≤ F_{n+1} the
-// distances of page i are F_{k−n}, F_{k−n+1} and F_{k−n+2}, so often in a cycle as M_i exceeds F_n, as it
-// exceeds F_{n−1}, and as it falls short of F_{n+1}. It fails as Golden does. O(n log F_k).
+// GoldenCost returns the cost of Golden(counts) without making it: with F_n ≤ M_i ≤ F_{n+1} the distances of page i
+// are F_{k−n}, F_{k−n+1} and F_{k−n+2}, which occur M_i − F_n, M_i − F_{n−1} and F_{n+1} − M_i times a cycle. It
+// fails as Golden does. O(n log F_k).
 func (p *Pages) GoldenCost(counts []int) (float64, error) {
 	length := sum(counts)
 	if _, err := precedes(length); err != nil {
@@ -68,9 +68,9 @@ func (p *Pages) GoldenCost(counts []int) (float64, error) {
 	return cost, nil
 }
 
-// GoldenLimit returns what GoldenCost tends to as the cycle grows at these frequencies: with
-// j = ⌈log_φ 1/f_i⌉ the distances of page i are F_j, F_{j+1} and F_{j+2} for shares f_i − φ^{−j},
-// f_i − φ^{−j−1} and φ^{−j+1} − f_i of all visits. (The limit after (1.33), whose j lacks a sign.)
+// GoldenLimit returns the limit of GoldenCost as the cycle grows at these frequencies: with j = ⌈log_φ 1/f_i⌉ the
+// distances of page i are F_j, F_{j+1} and F_{j+2} for shares f_i − φ^{−j}, f_i − φ^{−j−1} and φ^{−j+1} − f_i of all
+// visits. (The limit after (1.33), whose j lacks a sign.)
 func (p *Pages) GoldenLimit(frequencies []float64) float64 {
 	var cost float64
 	for i, f := range frequencies {

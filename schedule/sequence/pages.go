@@ -8,7 +8,7 @@ import (
 // Pages are the pages that one crawler visits.
 type Pages struct {
 	rates   []float64 // μ_i, 1/s
-	costs   []float64 // c_i, 1/s out of date
+	costs   []float64 // c_i, cost of a second out of date
 	logs    []float64 // −ln h_i
 	surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: what the visits' own variation costs
 	access  float64   // E[X], s
@@ -49,7 +49,8 @@ func New(rates, costs []float64, access AccessTime) (*Pages, error) {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.rates) }
 
-// spacing says that of all visits a share are followed by the page's next one after so many visits.
+// spacing is a distance between visits of a page, counted in visits of all pages, and the share of all visits that it
+// follows.
 type spacing struct {
 	share float64
 	after float64

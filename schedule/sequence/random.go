@@ -36,7 +36,7 @@ func (p *Pages) Randomized() (frequencies []float64, cost float64) {
 			frequencies[i] = math.Expm1(p.logs[i]) * (worth[i]/sigma - 1)
 		}
 	}
-	if sigma == 0 { // nothing costs anything
+	if sigma == 0 { // all costs are 0
 		copy(frequencies, p.logs)
 	}
 	normalize(frequencies)
