@@ -6,20 +6,19 @@ import (
 	"freshet/weburl"
 )
 
-// Payer is an Ordering that goes by cash, importance which pages hand on by their links: a page's cash
-// is what all links to it have carried. A page's place is by its cash, PageOrder is weburl.CashOrder, so that
-// whoever keeps the queue can move the page when more comes.
+// Payer is an Ordering by cash. Pages hand importance on by their links; a page's cash is what all links to it have
+// carried. PageOrder is weburl.CashOrder, so that the keeper of the queue can move a page when more cash comes.
 type Payer interface {
 	Ordering
-	// Owes returns how much a page hands on when it is visited: of all the cash that has ever come to it, and of
-	// which it has handed on so much before.
+	// Owes returns how much a page hands on when it is visited. Cash is all that has ever come to it, paid is what it
+	// handed on before.
 	Owes(cash, paid float64) float64
-	// Pay returns what each link of a page carries that hands on this much cash to so many different links,
-	// 1 or more; of no cash nothing. A seed starts with what a page of cash 1 pays its only link.
+	// Pay returns the cash that each link carries when a page hands cash on to this many different links, 1 or more;
+	// without cash it is 0. A seed starts with what a page of cash 1 pays its only link.
 	Pay(cash float64, links int) float64
 }
 
-// Pay returns what each link of such a page carries: 0 unless the ordering is a Payer.
+// Pay returns what the ordering's own Pay returns, or 0 if the ordering is not a Payer.
 func Pay(o Ordering, cash float64, links int) float64 {
 	if p, ok := o.(Payer); ok {
 		return p.Pay(cash, max(1, links))
@@ -27,7 +26,7 @@ func Pay(o Ordering, cash float64, links int) float64 {
 	return 0
 }
 
-// InLinks takes the page that most pages are known to link to, in the site and among sites.
+// InLinks prefers the page with the most known pages that link to it, in the site and among sites.
 type InLinks struct{}
 
 // PageOrder puts much cash first.
@@ -52,8 +51,8 @@ func (InLinks) Pay(cash float64, _ int) float64 {
 	return 0
 }
 
-// OPIC takes the page with the most cash, in the site and among sites, where a page hands its cash to its
-// links in equal parts: on-line page importance computation, Abiteboul, Preda and Cobena 2003.
+// OPIC prefers the page with the most cash, in the site and among sites. A page hands its cash to its links in equal
+// parts: on-line page importance computation, Abiteboul, Preda and Cobena 2003.
 type OPIC struct{}
 
 // PageOrder puts much cash first.
@@ -68,9 +67,8 @@ func (OPIC) Owes(cash, paid float64) float64 { return max(0, cash-paid) }
 // Pay returns an equal part.
 func (OPIC) Pay(cash float64, links int) float64 { return cash / float64(links) }
 
-// CashSum is OPIC in a site, and takes the site whose queued pages have the most cash together: the
-// longest queue, weighted by importance. So it goes for important pages, and keeps the sites open that
-// hold most of them.
+// CashSum is OPIC in a site, and prefers the site whose queued pages have the most cash together: the longest queue,
+// weighted by importance. So it fetches important pages early, and keeps the sites open that hold most of them.
 type CashSum struct{ OPIC }
 
 // SitePriority returns the cash of all queued pages to some five digits: sums that differ by rounding alone

@@ -10,12 +10,12 @@ import (
 // Stats counts what a frontier holds.
 type Stats struct {
 	Sites, Hosts int
-	Ready        int // hosts with a page that may go; may include some whose address was just booked
-	Waiting      int // hosts with pages none of which may go yet
+	Ready        int // hosts with a page that may go; possibly some whose address was just booked
+	Waiting      int // hosts with pages, but none may go yet
 	InFlight     int // hosts with a page handed out
 	QueuedNew    int // new pages not handed out
 	QueuedDue    int // due pages not handed out, whenever they are due
-	Shelved      int // of both: pages of sites whose robots.txt is out of reach, see RobotsUnreachable
+	Shelved      int // of both: pages of sites whose robots.txt is unreachable, see RobotsUnreachable
 }
 
 // And returns the counts of two frontiers with different hosts.
@@ -27,11 +27,10 @@ func (s Stats) And(o Stats) Stats {
 	}
 }
 
-// Open returns how many pages may go sooner or later: those that are queued, and whose site's robots.txt is not out of
-// reach.
+// Open returns how many pages may go sooner or later: the queued pages of sites whose robots.txt is not unreachable.
 func (s Stats) Open() int { return s.QueuedNew + s.QueuedDue - s.Shelved }
 
-// Stats returns the counts as of the last call of Next. O(1).
+// Stats returns the counts at the last call of Next. O(1).
 func (f *Frontier) Stats() Stats {
 	return Stats{
 		Sites:     len(f.sites),
@@ -45,10 +44,10 @@ func (f *Frontier) Stats() Stats {
 	}
 }
 
-// LowerBound returns the least time in which politeness lets all new pages known now be fetched, if
-// answers took no time: the largest over the hosts of what is left of its wait, and an interval
-// between each PerConnection pages and the next. Castillo et al. 2004 have no such bound, but it
-// decides nearly every total. O(sites).
+// LowerBound returns the least time in which all new pages known now can be fetched politely, if answers take no
+// time. For a host that is the rest of its wait, plus an interval between each PerConnection pages and the next; the
+// bound is the largest of the hosts. Castillo et al. 2004 have no such bound, but it decides nearly every total.
+// O(sites).
 func (f *Frontier) LowerBound(now time.Time) time.Duration {
 	t, bound := f.tick(now), time.Duration(0)
 	for _, h := range f.hosts {
@@ -67,7 +66,7 @@ func (h *host) lowerBound(o *Options, now instant) time.Duration {
 		perConnection = 1
 	}
 	interval := max(h.delay, h.crawlDelay)
-	if h.flight != nil || h.open != nil { // the connection may take some more before the next wait
+	if h.flight != nil || h.open != nil { // the connection may serve some more before the next wait
 		pages -= max(0, perConnection-int(h.run))
 		return times((max(0, pages)+perConnection-1)/perConnection, interval)
 	}
@@ -95,11 +94,11 @@ type Obstacle struct {
 	// "robots-unreachable", "due" (no new pages, and none due yet), "empty" (no pages queued) or
 	// "unknown" (the site is not held).
 	Gate  string
-	Until time.Time // when it ends; zero: that is not known
+	Until time.Time // when it ends; zero: unknown
 }
 
-// Explain returns what keeps the site's pages from being fetched at now; none means that it is
-// ranking alone that decides. O(1).
+// Explain returns what keeps the site's pages from being fetched at now. If there are no obstacles, only the ranking
+// decides. O(1).
 func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 	t, s := f.tick(now), f.sites[site]
 	if s == nil {
@@ -135,10 +134,10 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 	return all
 }
 
-// Opens returns from when on a page of the site may be asked for, as far as is known now: now, if it may be now.
-// Where time alone does not tell, at is zero. Then busy is when the request began that the site waits for, or it
-// is zero too: an operator has paused the crawl or the site, or has blocked the host for ever. A site that is not
-// held may be asked. O(1).
+// Opens returns when a page of the site may be requested, as far as is known now: at is now if it may be at once. If
+// that does not depend on time alone, at is zero. Then either the site waits for a request, and busy is when that
+// began; or busy is zero too, because an operator has paused the crawl or the site, or has blocked the host for ever.
+// A site that is not held is open. O(1).
 func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	t, s := f.tick(now), f.sites[site]
 	switch {
@@ -167,9 +166,10 @@ func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	return from.time(), busy
 }
 
-// Rate returns about how many pages of the site may be asked for a second in the long run, as far as is known now: by
-// the wait between two connections to its host and by its visiting hours, if answers take no time and no other site
-// of the host is asked. +Inf: any number. O(1), and once through a day's minutes where there are visiting hours.
+// Rate returns about how many pages of the site may be requested a second in the long run, as far as is known now. It
+// follows from the wait between two connections to its host and from its visiting hours, if answers take no time and
+// there are no requests to other sites of the host. +Inf is no limit. O(1), or a pass over a day's minutes if there
+// are visiting hours.
 func (f *Frontier) Rate(site weburl.Site) float64 {
 	perConnection := max(1, f.options.PerConnection)
 	var manners *Manners
@@ -195,7 +195,7 @@ func (f *Frontier) Rate(site weburl.Site) float64 {
 	return open * float64(perConnection) / interval.Seconds()
 }
 
-// asked returns the host that is being asked and that this one waits for: itself, or another of its address.
+// asked returns the host with the request in flight that this one waits for: itself, or another of its address.
 func (h *host) asked() *host {
 	if h.flight != nil {
 		return h

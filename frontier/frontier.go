@@ -23,15 +23,15 @@ type Frontier struct {
 	addresses map[netip.Addr]*address
 	heaps     [numHeaps]heap
 	open      []*host // with a connection that may go on, first come first served; each once
-	owed      int     // millionths of a choice that new pages are owed, see choose
+	owed      int     // credit of new pages in millionths of a choice, see charge
 
-	paused       bool    // by an operator: nothing is handed out
-	addressFloor instant // before which no address not yet met may be asked
+	paused       bool    // an operator's pause: nothing is handed out
+	addressFloor instant // no request goes to an address not yet met before this
 	cutOff       instant // when the first run after an unclean stop began; 0: the last run ended clean
-	unsure       instant // until when hosts wait for what no stored gate tells of
-	sweepAt      int     // number of hosts at which the forgettable are looked for
+	unsure       instant // end of the waits that no stored gate records
+	sweepAt      int     // number of hosts at which sweep runs
 	queued       [2]int  // pages by Kind
-	shelved      int     // of them: of sites whose robots.txt is out of reach
+	shelved      int     // of queued: of sites whose robots.txt is unreachable
 	hostsIn      [numStates]int
 	read         []Entry // reused by fill
 }
@@ -69,17 +69,16 @@ func (f *Frontier) tick(now time.Time) instant {
 	return f.latest
 }
 
-// Known reports whether the frontier holds the site. It forgets a site that has no pages once there is
-// nothing to remember of it; so what the store knows of a site that is not held is to be given to
-// Restore before the site's next Discovered or Planned.
+// Known reports whether the frontier holds the site. It forgets a site without pages when its state is back at the
+// default. So give what the store knows of a site that is not held to Restore, before the site's next Discovered or
+// Planned.
 func (f *Frontier) Known(site weburl.Site) bool { return f.sites[site] != nil }
 
 // Discovered tells of entries that were just added to the site's stored queue of new pages, in any
 // order. A site not met before needs its robots.txt and has an open gate.
 //
-// What happens to one site's queues is told in the order in which the store did it, and after the
-// store did it. The store may be ahead: an entry that Read has returned before it is told of counts
-// once. O(entries + log hosts).
+// Calls for one site's queues come in the order in which the store changed them, and after it did. The store may be
+// ahead: an entry that Read returns before the call for it counts once. O(entries + log hosts).
 func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) {
 	if len(entries) == 0 {
 		return
@@ -92,8 +91,8 @@ func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) 
 	f.changed(s, t)
 }
 
-// Planned tells of an entry that was just added to the site's stored queue of due pages. If the page
-// was fetched before, its Committed comes first. As Discovered otherwise.
+// Planned tells of an entry that was just added to the site's stored queue of due pages. If the page was fetched
+// before, call Committed first. Otherwise it is like Discovered.
 func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -116,7 +115,7 @@ func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Tim
 	w.head = Key{} // it may have been old's
 	n := 0
 	if w.place(e) && !held && !counted {
-		n = 1 // what was read while the store was ahead, to the queue's end, lay behind e
+		n = 1 // what was read to the queue's end while the store was ahead lay behind e
 	}
 	f.account(s, kind, n, e.Cash-old.Cash)
 	f.changed(s, t)
@@ -148,11 +147,10 @@ func (f *Frontier) changed(s *site, now instant) {
 	f.update(h, now)
 }
 
-// RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none;
-// longer than MaxCrawlDelay counts as that). After until, robots.txt is fetched again before the
-// site's next page; but where the host's gate stays shut until then, one that was just fetched still
-// holds for an hour after the gate opens. For a page with Robots set, call it before Done, so that
-// the gate which Done returns knows the Crawl-delay.
+// RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none; longer than
+// MaxCrawlDelay counts as that). After until, robots.txt is fetched again before the site's next page. If the host's
+// gate is shut until then, a robots.txt that was just fetched is valid for an hour after the gate opens. For a page
+// with Robots set, call RobotsDone before Done, so that the gate from Done includes the Crawl-delay.
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -164,17 +162,17 @@ func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time
 	f.update(s.host, t)
 }
 
-// cover lets a robots.txt that was just fetched hold for an hour after its host may be asked again,
-// where it would expire before: else a Crawl-delay as long as that would leave no page a turn.
+// cover makes a robots.txt that was just fetched valid for at least an hour after its host's gate opens. Otherwise,
+// with a very long Crawl-delay, no page would ever have its turn.
 func (s *site) cover(now instant) {
 	if s.robots > now && s.host.next >= s.robots {
 		s.robots = s.host.next.after(time.Hour)
 	}
 }
 
-// RobotsUnreachable tells that the site's robots.txt could not be fetched (no answer, or a 5xx): nothing
-// of the site is fetched until retry, and then robots.txt first. Its pages stay queued; shelved says
-// that nobody has to wait for them: Stats counts them apart until robots.txt can be fetched.
+// RobotsUnreachable tells that the site's robots.txt could not be fetched (no answer, or a 5xx). Nothing of the site
+// is fetched until retry, and then robots.txt first. Its pages stay queued. If shelved, Stats counts them separately
+// until robots.txt can be fetched, so that the crawl need not wait for them.
 func (f *Frontier) RobotsUnreachable(site weburl.Site, retry time.Time, shelved bool, now time.Time) {
 	s := f.lookup(site, f.tick(now))
 	s.failures += min(1, math.MaxInt32-s.failures)
@@ -182,7 +180,7 @@ func (f *Frontier) RobotsUnreachable(site weburl.Site, retry time.Time, shelved 
 	f.AskRobots(site, retry, now)
 }
 
-// AskRobots lets the site's robots.txt be asked for again at that time, and nothing of the site before.
+// AskRobots schedules a request for the site's robots.txt at from. Nothing else of the site is fetched before.
 func (f *Frontier) AskRobots(site weburl.Site, from, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -190,7 +188,7 @@ func (f *Frontier) AskRobots(site weburl.Site, from, now time.Time) {
 	f.update(s.host, t)
 }
 
-// shelve counts the site's pages among those that nobody has to wait for, or no longer.
+// shelve begins or stops to count the site's pages as shelved, see RobotsUnreachable.
 func (f *Frontier) shelve(s *site, shelved bool) {
 	n := s.fresh.length() + s.due.length()
 	switch {
@@ -202,8 +200,8 @@ func (f *Frontier) shelve(s *site, shelved bool) {
 	s.shelved = shelved
 }
 
-// WatchRobots has the site's robots.txt asked for whenever it is no longer valid, though no page of the
-// site is queued: some have been refused for what it says, and it may come to say something else.
+// WatchRobots has the site's robots.txt fetched again whenever it expires, even if no page of the site is queued. It
+// refused some pages, and a later one may allow them.
 func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
 	t := f.tick(now)
 	if s := f.lookup(site, t); !s.watched {
@@ -212,7 +210,7 @@ func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
 	}
 }
 
-// slow makes the longest Crawl-delay of a host's sites hold from its last answer on.
+// slow applies the longest Crawl-delay of a host's sites, from the host's last answer on.
 func (f *Frontier) slow(h *host) {
 	h.crawlDelay = 0
 	for _, s := range h.sites {

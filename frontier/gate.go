@@ -30,8 +30,8 @@ func (f *Frontier) Gate(host string) (g Gate, ok bool) {
 	return h.gate(), true
 }
 
-// close shuts the host's gate after an answer. A request that went unheard tells nothing of the host: what was to be
-// waited is waited still.
+// close shuts the host's gate after an answer. An unheard request says nothing about the host, so an earlier wait
+// stays in force.
 func (h *host) close(o *Options, a Answer, end instant) {
 	if a.Unheard {
 		h.interval = max(h.interval, h.delay, h.crawlDelay)
@@ -49,16 +49,16 @@ func (h *host) close(o *Options, a Answer, end instant) {
 	h.next = end.after(wait)
 }
 
-// interval returns the wait after an answer that took so long, on a host that is due a delay.
+// interval returns the wait after an answer that took this long, on a host with this delay.
 func (o *Options) interval(delay, took time.Duration) time.Duration {
 	adaptive := min(o.AdaptiveDelay*float64(took), float64(MaxBackoff))
 	return max(delay, time.Duration(adaptive))
 }
 
-// backoff returns the wait after that many failures in a row: twice the interval (or one second, if
-// that is longer) after the first, then twice as much each time up to MaxBackoff, of which a share
-// between none and a half is taken off. The share is a hash of host and failures, so that hosts
-// which failed together don't come back together and the same history gives the same waits.
+// backoff returns the wait after that many failures in a row. It is twice the interval (or two seconds, if that is
+// longer) after the first, and doubles with each further one up to MaxBackoff. Up to half of it is taken off. The
+// share is a hash of host and failures: so hosts that failed together do not come back together, and the same history
+// gives the same waits.
 func backoff(host string, failures int, interval time.Duration) time.Duration {
 	if failures == 0 {
 		return 0
@@ -77,8 +77,8 @@ func backoff(host string, failures int, interval time.Duration) time.Duration {
 	return wait - time.Duration(share*float64(wait))
 }
 
-// reopen takes over a stored gate at now. A clock that was set back since cannot make the wait longer
-// than it was meant to be, nor shorter.
+// reopen applies a stored gate at now. If the clock was set back since, the wait is neither longer nor shorter than
+// it was meant to be.
 func (h *host) reopen(g Gate, now instant) {
 	h.end = max(h.end, at(g.End))
 	h.interval = max(h.interval, min(g.Interval, MaxCrawlDelay))

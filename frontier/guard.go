@@ -17,13 +17,13 @@ const (
 	TooDeep                         // more links from a seed than Guard.Depth
 	SiteFull                        // its site has Guard.PagesPerSite pages
 	TooManyRedirects                // more redirects in a row than Guard.Redirects
-	RepeatingSegments               // a path that winds around in a circle
+	RepeatingSegments               // a path that goes around in a circle
 	EndlessCalendar                 // a calendar's page of a far year
 	TooManyParameters               // more query parameters than Guard.Parameters
 	TooManySegments                 // more path segments than Guard.Segments
 	Excluded                        // a pattern of the operator's excludes it
 	OptedOut                        // its owner does not want it crawled
-	Requisite                       // only a page needs it, and the operator wants no requisites
+	Requisite                       // a requisite, and the operator does not want it
 	numReasons
 )
 
@@ -43,10 +43,9 @@ func (r Reason) String() string {
 // Guard holds the limits that keep a crawl out of traps: sites that make up URLs forever. A
 // limit of 0 is none, so the zero Guard admits everything.
 //
-// Mazes of query parameters (session identifiers that change with every page, sort orders times
-// filters) have no limit of their own: a maze calls its parameters what it likes, and a rule by names
-// would lose the pages of honest sites that use the same ones. PagesPerSite ends them, and meanwhile
-// they cost no other site anything but a share of the bandwidth.
+// Mazes of query parameters (session identifiers that change with every page, sort orders times filters) have no
+// limit of their own. Their parameters may have any names, and a rule by names would lose pages of honest sites that
+// use the same ones. PagesPerSite ends them; until then they cost other sites only a share of the bandwidth.
 type Guard struct {
 	URLLength    int    // bytes of a URL
 	Depth        uint16 // links from a seed
@@ -64,9 +63,9 @@ func DefaultGuard() Guard {
 	return Guard{URLLength: 2048, PagesPerSite: 25_000, Redirects: 5, Segments: 32, Parameters: 32, Traps: true}
 }
 
-// AdmitWay reports whether the way to a link is short enough, in links from a seed and redirects in a
-// row, and if not, why. Another way may be shorter: a link that is refused here must not become known
-// to the seen test, or whoever leads a long chain of redirects to a page keeps it out of the crawl.
+// AdmitWay reports whether the way to a link is short enough, in links from a seed and redirects in a row, and if
+// not, why. Another way may be shorter. So a link that is refused here must not become known to the seen test:
+// otherwise a long chain of redirects to a page would keep the page out of the crawl.
 func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
 	switch {
 	case g.Depth > 0 && l.Depth > g.Depth:

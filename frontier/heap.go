@@ -1,14 +1,14 @@
 package frontier
 
-// heap is a binary heap of hosts in which every host knows its place, so that one can be moved or
-// taken out in O(log hosts). A host stands in it at most once.
+// heap is a binary heap of hosts. Every host knows its place in it, so that a host can be moved or taken out in O(log
+// hosts). A host is in it at most once.
 type heap struct {
-	slot  int // which of host.place is this heap's
+	slot  int // index of this heap in host.place
 	less  func(a, b *host) bool
 	hosts []*host
 }
 
-// The heaps a host may stand in.
+// The heaps that a host may be in.
 const (
 	freshHeap = iota
 	dueHeap

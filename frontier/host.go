@@ -12,7 +12,7 @@ import (
 type host struct {
 	name    string
 	sites   []*site
-	address *address // that its name was found to have; nil: not known, or AddressDelay is off
+	address *address // the address of its name; nil: not known, or AddressDelay is off
 
 	end, next, blocked instant
 	interval           time.Duration
@@ -25,23 +25,23 @@ type host struct {
 	open   *site   // whose connection the last request left open, for a while after end
 	run    int32   // requests made on the present connection
 
-	// What update found: the site whose page goes first, of each kind, if any may go now; what
-	// ranks the host among others; and when to look again.
+	// Results of update: the site whose page goes first, of each kind, if any may go now; the rank of the host among
+	// others; and when to look again.
 	fresh, due *site
 	priority   float64
 	dueKey     Key
 	wake       instant
 	state      hostState
-	parked     bool // waits for its address to be free
+	parked     bool // waits for its address
 	inLine     bool // stands in Frontier.open
 	place      [numHeaps]int32
 }
 
-// hostState says where a host stands; each host is in exactly one.
+// hostState is the state of a host.
 type hostState uint8
 
 const (
-	idle    hostState = iota // has no page, or none that time will free
+	idle    hostState = iota // has no page, or none that the passing of time frees
 	waiting                  // has a page that may go later
 	ready                    // has a page that may go now
 	busy                     // has a page in flight
@@ -93,8 +93,8 @@ func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	return s
 }
 
-// setManners asks the options what holds of a site, and makes the host as slow as the slowest of its
-// sites asks for.
+// setManners reads a site's manners from the options, and makes the host as slow as the slowest of its sites
+// requires.
 func (f *Frontier) setManners(h *host, s *site) {
 	if f.options.Manners == nil {
 		s.manners = nil
@@ -123,8 +123,8 @@ func (f *Frontier) lookupHost(name string, now instant) *host {
 	return h
 }
 
-// sweep forgets the hosts of which nothing has to be remembered. Called whenever the number of hosts
-// has doubled since the last time, it costs O(1) a new host.
+// sweep forgets the hosts that are forgettable. It is called whenever the number of hosts has doubled since the last
+// time, so it costs O(1) a new host.
 func (f *Frontier) sweep(now instant) {
 	for name, h := range f.hosts {
 		if !h.forgettable(now) {
@@ -164,8 +164,7 @@ func (h *host) forgettable(now instant) bool {
 	return true
 }
 
-// update works out what of the host may go at now and moves it in the heaps. O(sites of the host +
-// log hosts).
+// update works out which pages of the host may go at now and moves it in the heaps. O(sites of the host + log hosts).
 func (f *Frontier) update(h *host, now instant) {
 	h.fresh, h.due, h.wake = nil, nil, never
 	pages := false
@@ -217,7 +216,8 @@ func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	return s.fresh.length() > 0 || s.due.length() > 0 || s.watched
 }
 
-// ready is readyAt for all that the ordering lets go, and says how urgent the site is if a new page may.
+// ready is readyAt for the pages that the ordering lets go. It also returns the priority of the site if a new page
+// may go.
 func (f *Frontier) ready(s *site, opens, now instant) (fresh, due instant, urgency float64) {
 	fresh, due = s.readyAt(opens, now)
 	if fresh != never {
@@ -265,7 +265,7 @@ func (f *Frontier) lookupAddress(addr netip.Addr) *address {
 	return a
 }
 
-// release ends the host's booking of its address and lets those wait no longer that waited for it.
+// release ends the host's booking of its address and wakes the hosts that waited for it.
 func (f *Frontier) release(h *host, now instant) {
 	a := h.address
 	if a == nil || a.flight != h {

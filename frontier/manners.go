@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// Manners are what an operator asks of the crawl towards one site. A zero field leaves it as it is for
-// all sites.
+// Manners are an operator's rules for one site. A zero field changes nothing.
 type Manners struct {
-	Delay  *time.Duration // in place of Options.Delay
+	Delay  *time.Duration // instead of Options.Delay
 	Budget int            // fetches a day at most, spread evenly over Hours
-	Hours  Hours          // in which alone it is asked
+	Hours  Hours          // the only hours of requests
 }
 
-// interval returns the least wait between two requests, where it is delay for all sites. A budget is
-// kept as an interval, and so by the gate that every fetch stores: no restart begins a day again.
+// interval returns the least wait between two requests to the site; delay is that of all sites. A budget becomes an
+// interval, which is part of the gate that every fetch stores. So a restart does not begin a new day.
 func (m *Manners) interval(delay time.Duration) time.Duration {
 	if m == nil {
 		return delay
@@ -29,7 +28,7 @@ func (m *Manners) interval(delay time.Duration) time.Duration {
 	return min(delay, MaxCrawlDelay)
 }
 
-// opens returns the first instant from then on at which the site may be asked.
+// opens returns the first instant, not before from, at which the site may be asked.
 func (m *Manners) opens(from instant) instant {
 	if m == nil || len(m.Hours.spans) == 0 || from == never {
 		return from
@@ -92,7 +91,7 @@ func minuteOf(text string) (int, error) {
 	return n*60 + m, nil
 }
 
-// Open returns how much of a day of 24 hours the spans take up together.
+// Open returns the total length of the spans in a day of 24 hours.
 func (h Hours) Open() time.Duration {
 	if len(h.spans) == 0 {
 		return 24 * time.Hour
@@ -120,8 +119,8 @@ func (s daySpan) end() int {
 	return s.to
 }
 
-// Next returns now if it lies in the hours, else the beginning of the next span. Where a zone's clocks
-// are put forward or back a span begins and ends by what they show. O(spans).
+// Next returns now if it lies in the hours, else the beginning of the next span. When the clocks of a zone change,
+// spans begin and end by the new local time. O(spans).
 func (h Hours) Next(now time.Time) time.Time {
 	if len(h.spans) == 0 {
 		return now

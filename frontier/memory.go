@@ -24,7 +24,7 @@ type memoryQueue struct {
 	length int
 }
 
-// blockSize is how many entries at most move when one is put among them.
+// blockSize is the most entries that move when one is added.
 const blockSize = 256
 
 // Add puts e in a site's queue, in place of an entry with the same key. O(√n) in practice: of a queue
@@ -42,7 +42,7 @@ func (m *MemoryQueues) Add(site weburl.Site, kind Kind, e Entry) {
 	q.add(e)
 }
 
-// Remove takes the entry with that key out of a site's queue and says whether it was there.
+// Remove removes the entry with that key from a site's queue and reports whether it was there.
 func (m *MemoryQueues) Remove(site weburl.Site, kind Kind, k Key) bool {
 	name := queueName{site, kind}
 	q := m.queues[name]
@@ -108,7 +108,7 @@ func (q *memoryQueue) add(e Entry) {
 		q.blocks[b] = slices.Insert(block, i, e)
 		return
 	}
-	if i == blockSize { // the end of the last block, as when pages come in order
+	if i == blockSize { // the end of the last block: pages come in order
 		q.blocks = append(q.blocks, []Entry{e})
 		return
 	}

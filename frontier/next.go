@@ -17,8 +17,8 @@ type Page struct {
 	Fingerprint weburl.Fingerprint // 0 if Robots
 	Cash        float64
 	Robots      bool // fetch the site's robots.txt; a page's request comes later
-	Failures    int  // how often in a row the site's robots.txt could not be fetched, if Robots
-	Continues   bool // goes on the connection which the site's last request left open
+	Failures    int  // failed fetches of the site's robots.txt in a row, if Robots
+	Continues   bool // uses the connection that the site's last request left open
 }
 
 // Answer tells Done how a request went.
@@ -27,8 +27,8 @@ type Answer struct {
 	Took       time.Duration // from the start of the request to End
 	Kept       bool          // the connection is open for another request
 	Failed     bool          // the host could not serve: no answer, time-out, 429, 503; it backs off
-	RetryAfter time.Duration // what it asked for; 0 or negative: nothing
-	// nobody knows whether the host got the request: it has its interval, the page its place in the queue
+	RetryAfter time.Duration // the wait that the answer asked for; 0 or negative: none
+	// it is unknown whether the host got the request: the host waits its interval, the page stays in its queue
 	Unheard bool
 }
 
@@ -49,8 +49,8 @@ const whole = 1_000_000
 //     before the end of a back-off, a Retry-After or a Block. A page with Continues passes the
 //     interval alone, at most PerConnection-1 times in a row, within 4 s of the last answer, and
 //     never on a host with a Crawl-delay.
-//   - Its site's robots.txt is valid; or Robots is set and nothing is handed out but the errand. A site
-//     that is watched has the errand, as a due page would, once its robots.txt is no longer valid.
+//   - Its site's robots.txt is valid; or Robots is set and only robots.txt is to be fetched. A site
+//     that is watched has that request, as a due page would, once its robots.txt is no longer valid.
 //   - It is due, or new. Within a queue the least key goes first.
 //   - It was not handed out before, unless it was returned.
 //
@@ -61,10 +61,10 @@ const whole = 1_000_000
 // overdue goes first, among new ones that of the site with the highest priority, equal ones by lowest
 // site name. The same calls with the same arguments give the same pages.
 //
-// So a due page waits for its host's gate, for due pages that were due before it, and for the share
-// of the new. A new page waits for pages of sites with a higher priority; with a positive Delay these
-// are never available all the time, so that enough fetchers reach every site, while with no Delay the
-// ordering alone says whether a site of low priority ever gets its turn.
+// So a due page waits for its host's gate, for due pages that were due before it, and for the share of the new. A new
+// page waits for pages of sites with a higher priority; with a positive Delay these are never available all the time,
+// so that enough fetchers reach every site. Without a Delay the ordering alone decides whether a site of low priority
+// ever gets its turn.
 //
 // Next takes O(log hosts), and a Read for every eighth page. With AddressDelay, the hosts that wait
 // for one address are all looked at again whenever it becomes free.
@@ -85,7 +85,7 @@ func (f *Frontier) Next(now time.Time) (p Page, wake time.Time, ok bool) {
 	return Page{}, wake, false
 }
 
-// choice is what Next has settled on.
+// choice is the page that Next has chosen.
 type choice struct {
 	site      *site
 	kind      Kind
@@ -153,7 +153,7 @@ func (h *host) mayGo(slot int, now instant) bool {
 	return h.opens() <= now && s.opens(now) <= now
 }
 
-// prefer says which kind goes when these are available.
+// prefer returns the kind that goes when these are available.
 func (f *Frontier) prefer(fresh, due bool) Kind {
 	if due && !(fresh && f.owed+f.share >= whole) {
 		return KindDue
@@ -161,7 +161,7 @@ func (f *Frontier) prefer(fresh, due bool) Kind {
 	return KindNew
 }
 
-// take hands out what was chosen; it fails if the store has nothing after all.
+// take hands out the chosen page. It fails if the store has no page after all.
 func (f *Frontier) take(c choice, now instant) (Page, bool) {
 	s, h := c.site, c.site.host
 	p := Page{Site: s.name, Kind: c.kind, Continues: c.continues, Robots: s.robots <= now}
@@ -183,7 +183,7 @@ func (f *Frontier) take(c choice, now instant) (Page, bool) {
 	return p, true
 }
 
-// book keeps a host, and its address, for a page until that is given back.
+// book reserves a host, and its address, for a page until the page is given back.
 func (f *Frontier) book(h *host, p *Page, now instant) {
 	h.run++
 	h.flight, h.began, h.open = p, now, nil
@@ -193,7 +193,7 @@ func (f *Frontier) book(h *host, p *Page, now instant) {
 	f.update(h, now)
 }
 
-// charge keeps what new pages are owed.
+// charge updates the credit of new pages.
 func (f *Frontier) charge(c choice) {
 	if c.contended {
 		f.owed += f.share
@@ -203,10 +203,10 @@ func (f *Frontier) charge(c choice) {
 	}
 }
 
-// Bind tells, before the connection is made, which address p's host was found to have. If another
-// request to the address is in flight, or its AddressDelay is not over, ok is false: p is back in its
-// queue and its host waits by itself from now on; until is when the address is free, zero if that is
-// not known. Without AddressDelay ok is always true. O(log hosts + hosts waiting for the address).
+// Bind tells the address of p's host, before the connection is made. If another request to the address is in flight,
+// or its AddressDelay is not over, ok is false: p is back in its queue and its host waits by itself from now on;
+// until is when the address is free, zero if that is not known. Without AddressDelay ok is always true. O(log hosts +
+// hosts waiting for the address).
 func (f *Frontier) Bind(p Page, addr netip.Addr, now time.Time) (ok bool, until time.Time) {
 	t := f.tick(now)
 	h := f.inFlight(p, "Bind").host
@@ -259,8 +259,8 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 	return h.gate()
 }
 
-// Drop gives back a page that was refused without a request, as when robots.txt denies it: its host
-// waits no longer for that. The page counts as queued in the store until its Committed.
+// Drop gives back a page that was refused without a request, for example because robots.txt denies it: its host has
+// no wait after it. The page counts as queued in the store until its Committed.
 func (f *Frontier) Drop(p Page, now time.Time) {
 	t := f.tick(now)
 	s := f.inFlight(p, "Drop")
@@ -271,8 +271,8 @@ func (f *Frontier) Drop(p Page, now time.Time) {
 	f.free(s, t)
 }
 
-// Return gives back a page that was not requested after all, as when the crawl stops or the
-// connection it should go on was closed: it goes back to the head of its queue.
+// Return gives back a page that was not requested after all, for example because the crawl stops or its connection
+// was closed. The page goes back to the head of its queue.
 func (f *Frontier) Return(p Page, now time.Time) {
 	t := f.tick(now)
 	s := f.inFlight(p, "Return")
@@ -289,9 +289,9 @@ func (f *Frontier) putBack(s *site, p Page) {
 	}
 }
 
-// Committed tells that what became of p is stored and its entry gone from the stored queue. It may
-// come before or after the page is given back by Done or Drop, and does nothing for a Robots page.
-// O(pages of the site not yet committed).
+// Committed tells that the outcome of p is stored and its entry is gone from the stored queue. It may come before or
+// after the page is given back by Done or Drop, and does nothing for a Robots page. O(pages of the site not yet
+// committed).
 func (f *Frontier) Committed(p Page) {
 	if s := f.sites[p.Site]; s != nil && !p.Robots {
 		s.untake(p.Fingerprint, p.Kind)

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// Longest waits. Whatever a server asks for, its host is asked again after at most this long.
+// The longest waits, whatever a server asks for.
 const (
 	MaxBackoff    = time.Hour           // of the exponential back-off, and of an adaptive interval
 	MaxRetryAfter = 24 * time.Hour      // of one Retry-After
@@ -22,18 +22,17 @@ type Options struct {
 	// Delay is w: from the end of an answer to the start of the next connection to the same host.
 	// 0 is none.
 	Delay time.Duration
-	// AdaptiveDelay, if larger, makes the interval this multiple of the time the last answer took.
-	// 0 is off.
+	// AdaptiveDelay times the duration of the last answer is the interval, if that is longer. 0 is off.
 	AdaptiveDelay float64
-	// AddressDelay is from the end of an answer to the next request to the same address by another
-	// host; while it is positive an address has one request in flight. 0 is off.
+	// AddressDelay is from the end of an answer to the next request for another host of the same address. If it is
+	// positive, an address has at most one request in flight. 0 is off.
 	AddressDelay time.Duration
 	// PerConnection is k: the most requests in a row on one connection. 0 is 1.
 	PerConnection int
 	// DiscoveryShare is the share of the choices between a due and a new page that go to the new
 	// one, in [0, 1].
 	DiscoveryShare float64
-	// Manners returns what holds of a site in particular, nil for nothing. A nil func is nothing of any.
+	// Manners returns the rules for a site, nil for none. A nil func has none for any site.
 	Manners func(weburl.Site) *Manners
 }
 

@@ -21,9 +21,9 @@ type Ordering interface {
 	SitePriority(s SiteState) float64
 }
 
-// PageOrder returns the Order of a new page's queue key, as the ordering has it. A requisite goes soon after its page:
-// it is taken for a seed to which endless cash has come. Where neither counts, and where pages wait to be ranked, it
-// has its turn.
+// PageOrder returns the Order of a new page's queue key by the ordering. A requisite goes soon after its page: it
+// counts as a seed with infinite cash. If the ordering uses neither depth nor cash, or pages wait to be ranked, the
+// requisite waits for its turn.
 func PageOrder(o Ordering, l weburl.Link) uint64 {
 	if l.Rel == weburl.RelEmbed {
 		l.Depth, l.Cash = 0, math.Inf(1)
@@ -47,8 +47,8 @@ func (Length) PageOrder(weburl.Link) uint64 { return 0 }
 // SitePriority returns the number of queued pages.
 func (Length) SitePriority(s SiteState) float64 { return float64(s.Queued) }
 
-// Depth takes the page that is the fewest links away from a seed, in the site and among sites:
-// "depth" of Castillo et al. 2004.
+// Depth prefers the page with the fewest links from a seed, in the site and among sites: "depth" of Castillo et al.
+// 2004.
 type Depth struct{}
 
 // PageOrder returns the link's depth.
@@ -63,7 +63,7 @@ func simple() ([]string, []Ordering) {
 		[]Ordering{Length{}, Depth{}, InLinks{}, OPIC{}, CashSum{}}
 }
 
-// OrderingNames returns what ParseOrdering takes, for people.
+// OrderingNames returns the names that ParseOrdering accepts, for people.
 func OrderingNames() string {
 	names, _ := simple()
 	return strings.Join(names, ", ") + ", batch:M or partial:M with M in pages or as 1.4%"

@@ -86,7 +86,7 @@ func parsePattern(text string) (Pattern, error) {
 	}
 	name, below := strings.CutPrefix(text, ".")
 	u, err := weburl.Parse("http://" + name + "/")
-	// behind a newline, or in another script
+	// text after a newline, or in another script
 	other := err == nil && !below && (u.Host() == "*" || strings.ContainsAny(u.Host()[:1], ".(~"))
 	if err != nil || other || u.String() != "http://"+u.Host()+"/" || strings.ContainsAny(name, "/?#@") {
 		return fail("*, HOST, .DOMAIN, a URL's beginning, a SURT prefix or ~ and a regular expression")
@@ -161,8 +161,8 @@ func (p Pattern) MatchSite(site weburl.Site) bool {
 	return false
 }
 
-// Patterns are many patterns, of which one is enough. Its zero value matches nothing. A match costs
-// the same however many hosts, sites and prefixes there are, and more with each SURT and expression.
+// Patterns match a URL if one of them does. The zero value matches nothing. The cost of a match does not depend on
+// the number of hosts, sites and prefixes, and grows with that of SURTs and expressions.
 type Patterns struct {
 	hosts, below map[string]struct{}
 	prefixes     map[weburl.Site][]string // "" for all of the site
@@ -220,7 +220,7 @@ func (p Pattern) site() weburl.Site {
 	return weburl.Site(scheme + "://" + host)
 }
 
-// Digest returns a number that tells lists of patterns apart, but not by their order.
+// Digest returns a number that differs between lists of different patterns, whatever their order.
 func (p Patterns) Digest() uint64 { return p.digest }
 
 // Len returns the number of patterns.
@@ -249,7 +249,7 @@ func (p Patterns) Match(u weburl.URL) bool {
 	return false
 }
 
-// matchBelow looks a host up, and then each name above it.
+// matchBelow looks up a host, and then each domain above it.
 func (p Patterns) matchBelow(host string) bool {
 	for len(p.below) > 0 {
 		if _, ok := p.below[host]; ok {

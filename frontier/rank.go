@@ -8,19 +8,18 @@ import (
 	"freshet/weburl"
 )
 
-// Ranked is an Ordering by the PageRank of the pages known so far, of which only those fetched have
-// links. Who crawls computes it for the ordering: at the start, and whenever Size pages have left the queues of
-// new pages since the last time, as soon as their links are decided. Then each page that waits has its rank for
-// cash, and its place by Places; more cash comes to a page by links only if it became known later.
+// Ranked is an Ordering by the PageRank of the pages known so far; only those fetched have links. The crawl computes
+// the ranks: at the start, and whenever Size pages have left the queues of new pages since the last time, as soon as
+// the seen test has decided their links. Then the cash of each waiting page is its rank, and Places gives its place.
+// Only pages that become known later get cash from links.
 type Ranked interface {
 	Ordering
-	// Size returns how many pages are to leave the queues until the next ranking: known is how many there are,
-	// as far as known, and waiting of these wait now. 0: that is as soon as one waits.
+	// Size returns how many pages are to leave the queues until the next ranking. Known counts all pages known,
+	// waiting those in the queues. 0: the next ranking is as soon as a page waits.
 	Size(known, waiting int) int
-	// RankOrder returns the Order of a waiting page's key: place is how many pages that wait are ranked
-	// higher.
+	// RankOrder returns the Order of a waiting page's key. Place is the number of waiting pages with a higher rank.
 	RankOrder(rank float64, place, size int) uint64
-	// Holds reports whether a page with that Order waits for the next ranking, whatever else may go.
+	// Holds reports whether a page with that Order must wait for the next ranking.
 	Holds(order uint64) bool
 }
 
@@ -38,43 +37,44 @@ func (e Every) Size(known, _ int) int {
 	return max(1, int(math.Round(e.Share*float64(known))))
 }
 
-// A Round counts the new pages that leave the queues, and that come, from the time when a ranking is asked for to that
-// when the next one is due. The zero value is of a ranking that is not done.
+// A Round counts the new pages that leave the queues and those that come, between two rankings. The zero value stands
+// for a first ranking that is not done yet.
 type Round struct {
 	left, came int
 	size       int // pages that are to leave
 	ranked     bool
 }
 
-// Left takes note of a new page that has left its queue, and Came of one that has come.
+// Left counts a new page that has left its queue.
 func (r *Round) Left() { r.left++ }
 
-// Came is told of a page that is discovered, or comes back.
+// Came counts a page that is discovered, or comes back.
 func (r *Round) Came() { r.came++ }
 
-// Ranked ends a ranking: so many pages are to leave before the next, as Size says.
+// Ranked ends a ranking. Size pages are to leave before the next.
 func (r *Round) Ranked(size int) { r.size, r.ranked = size, true }
 
-// Due reports whether it is time for the next ranking, once all links are decided.
+// Due reports whether the next ranking is to be made, as soon as all links are decided.
 func (r *Round) Due() bool {
 	return r.ranked && (r.left > 0 && r.left >= r.size || r.came > 0 && r.size == 0)
 }
 
-// Remaining returns how many pages are to leave until the next ranking is due; ok is false while one is not done.
+// Remaining returns how many pages are to leave until the next ranking is due. ok is false while a ranking is under
+// way.
 func (r *Round) Remaining() (pages int, ok bool) { return max(0, r.size-r.left), r.ranked }
 
-// Waiting is a page that waits for its turn when the known pages are ranked.
+// Waiting is a page in a queue of new pages when the known pages are ranked.
 type Waiting struct {
-	Page    uint32 // its number: the caller's
+	Page    uint32 // number that the caller gave it
 	Site    uint32 // sites are numbered by name
 	Arrival uint64 // of its key
 	Order   uint64 // of its key
 	Rank    float64
 }
 
-// Places sorts pages, all that wait, by falling rank, equal ones by site and arrival, sets their Order, and
-// returns those whose Order has changed. Of a rank some five digits count, and are left: ranks that differ by
-// rounding alone are equal. O(pages × log pages).
+// Places sorts all waiting pages by falling rank, equal ones by site and arrival. It sets their Order, and returns
+// those whose Order has changed. It rounds ranks to some five digits, so that those that differ by rounding alone are
+// equal. O(pages × log pages).
 func Places(o Ranked, waiting []Waiting, size int) (moved []Waiting) {
 	for i := range waiting {
 		waiting[i].Rank = significant(waiting[i].Rank)
@@ -95,11 +95,11 @@ func Places(o Ranked, waiting []Waiting, size int) (moved []Waiting) {
 // held is the Order from which on pages wait for the next ranking.
 const held = 1 << 63
 
-// Batch takes the m best of the known pages and fetches only these, best first, before it chooses
-// again: "batch-pagerank" of Castillo et al. 2004. It waits for the slowest site of them.
+// Batch chooses the m best of the known pages and fetches only these, best first, before it chooses again:
+// "batch-pagerank" of Castillo et al. 2004. It waits for the slowest site among them.
 type Batch struct{ Every }
 
-// Size returns how many pages the batch has.
+// Size returns the size of the batch.
 func (b Batch) Size(known, waiting int) int { return min(b.Every.Size(known, waiting), waiting) }
 
 // PageOrder lets a new page wait for the next batch.
@@ -121,12 +121,11 @@ func (Batch) RankOrder(rank float64, place, size int) uint64 {
 	return weburl.CashOrder(rank)
 }
 
-// Holds reports whether the page is of no batch yet.
+// Holds reports whether the page is in no batch yet.
 func (Batch) Holds(order uint64) bool { return order >= held }
 
-// Partial takes the page with the highest rank, in the site and among sites. A page that became known
-// since ranks were computed has for rank what the pages fetched give it, as in OPIC:
-// "partial-pagerank" of Castillo et al. 2004.
+// Partial prefers the page with the highest rank, in the site and among sites. The rank of a page that became known
+// after the last ranking is the cash from fetched pages, as in OPIC: "partial-pagerank" of Castillo et al. 2004.
 type Partial struct{ Every }
 
 // PageOrder puts a high rank first.
@@ -147,8 +146,8 @@ func (Partial) RankOrder(rank float64, _, _ int) uint64 { return weburl.CashOrde
 // Holds is false: each page has a place.
 func (Partial) Holds(uint64) bool { return false }
 
-// Optimal knows what every page is worth and takes the best, in the site and among sites: "optimal" of
-// Castillo et al. 2004, which only a simulation can follow.
+// Optimal knows the worth of every page and prefers the best, in the site and among sites: "optimal" of Castillo et
+// al. 2004, possible in a simulation only.
 type Optimal struct {
 	Worth func(weburl.Fingerprint) float64 // 0 or more
 }

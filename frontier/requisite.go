@@ -8,15 +8,15 @@ import (
 	"freshet/weburl"
 )
 
-// Requisites says which requisites belong to a crawl: what a page needs to be shown, such as style sheets, scripts,
-// pictures and fonts. Links of weburl.RelEmbed lead to them.
+// Requisites says which requisites belong to a crawl. A page needs them to be shown: style sheets, scripts, pictures,
+// fonts. Links of weburl.RelEmbed lead to them.
 type Requisites uint8
 
 // The zero value is the default.
 const (
-	SameSiteRequisites Requisites = iota // those on sites of which pages belong to the crawl
+	SameSiteRequisites Requisites = iota // those on sites with pages in the crawl
 	NoRequisites
-	AllRequisites // wherever they lie
+	AllRequisites // those on any site
 )
 
 var requisitesNames = []string{SameSiteRequisites: "same-site", NoRequisites: "none", AllRequisites: "all"}
@@ -35,8 +35,8 @@ func ParseRequisites(name string) (Requisites, error) {
 // String returns the name.
 func (q Requisites) String() string { return requisitesNames[q] }
 
-// AdmitRequisite reports whether u belongs to the crawl as a requisite, and if not, why. What a pattern refuses does
-// not.
+// AdmitRequisite reports whether u belongs to the crawl as a requisite, and if not, why. A URL that a pattern refuses
+// does not.
 func (r *Rules) AdmitRequisite(q Requisites, scope Scope, u weburl.URL) (reason Reason, ok bool) {
 	if reason, refused := r.Refuse(u); refused {
 		return reason, false

@@ -11,15 +11,15 @@ import (
 type SiteInfo struct {
 	Site               weburl.Site
 	New, Due           int       // pages in the stored queues
-	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, which costs a Read
+	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, then Read finds them
 	Cash               float64   // of the new pages together
 	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
-	RobotsRetry        time.Time // its robots.txt could not be fetched and is not asked for before; zero: it could
+	RobotsRetry        time.Time // when to try robots.txt again, which could not be fetched; zero: it could
 	RobotsWatched      bool      // see WatchRobots
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
 	Gate               Gate // of its host
-	CutOff             bool // a request to its host may have been under way when who asked last was cut off
+	CutOff             bool // a request to its host may have been in flight when the frontier that had it before was cut off
 }
 
 // Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the
@@ -57,14 +57,14 @@ func (f *Frontier) restoreQueue(s *site, k Kind, n int, head Key, cash float64) 
 	}
 }
 
-// AfterStop makes every address that is not met yet wait its AddressDelay from now: what was asked there by
-// an earlier run is not stored. O(1).
+// AfterStop makes every address that is not met yet wait its AddressDelay from now, because requests of an earlier
+// run to addresses are not stored. O(1).
 func (f *Frontier) AfterStop(now time.Time) {
 	f.addressFloor = f.tick(now).after(f.options.AddressDelay)
 }
 
-// AfterUncleanStop makes every host wait out its own interval from now, those that are met later too: a request
-// may have been in flight when the last run was cut off. O(hosts × log hosts).
+// AfterUncleanStop makes every host wait out its own interval from now, also hosts that are met later: a request may
+// have been in flight when the last run was cut off. O(hosts × log hosts).
 func (f *Frontier) AfterUncleanStop(now time.Time) {
 	f.cutOff = f.tick(now)
 	for _, h := range f.hosts {
@@ -89,7 +89,6 @@ func (f *Frontier) holdOff(h *host, t instant) {
 	}
 }
 
-// MayStopClean reports whether a stop at now leaves in the stored gates all that the next run has to
-// know: not while a wait that AfterUncleanStop imposed, or an Unheard request, and that is stored nowhere,
-// is not over. A stop before that has to be taken for an unclean one.
+// MayStopClean reports whether the stored gates hold every wait that the next run must know of. They do not hold the
+// waits after AfterUncleanStop and after an Unheard request. While one of these lasts, a stop counts as unclean.
 func (f *Frontier) MayStopClean(now time.Time) bool { return f.tick(now) >= f.unsure }

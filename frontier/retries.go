@@ -7,15 +7,15 @@ import (
 	"freshet/weburl"
 )
 
-// Retries say when a page is asked for again that could not be fetched.
+// Retries say when a page that could not be fetched is requested again.
 type Retries struct {
 	Most  int           // after a failure
 	First time.Duration // the wait before the first; each further one is twice as long, up to a day
 }
 
-// Wait returns how long to wait after a failure before which there were so many in a row. Up to a quarter is added,
-// which depends on the page, so that pages that failed together do not come back together. It is not ok if the page is
-// not asked for again.
+// Wait returns how long to wait after a failure; failures is the number of those before it in a row. It adds up to a
+// quarter, which depends on the page, so that pages that failed together do not come back together. ok is false if
+// the page is not requested again.
 func (r Retries) Wait(page weburl.Fingerprint, failures int) (wait time.Duration, ok bool) {
 	if failures >= r.Most {
 		return 0, false

@@ -20,7 +20,7 @@ type Scope interface {
 	Admit(u weburl.URL) (reason Reason, ok bool)
 	// HasSite reports whether pages of a site belong to the crawl.
 	HasSite(site weburl.Site) bool
-	// Digest returns a number that tells scopes apart by what AddSite has made of them: see Engine.rescope in crawl.
+	// Digest returns a number that differs between scopes with different rules or sites.
 	Digest() uint64
 }
 
@@ -40,7 +40,7 @@ func ParseScope(name string) (Scope, error) {
 	return nil, fmt.Errorf("frontier: no scope is named %q: want page, site, domain or any", name)
 }
 
-// pageScope takes in pages of some sites.
+// pageScope admits the seeds alone.
 type pageScope struct {
 	siteScope
 	pages map[weburl.URL]struct{}
@@ -56,7 +56,7 @@ func (s pageScope) Admit(u weburl.URL) (Reason, bool) {
 	return outside(ok)
 }
 
-// Digest is the same for all: seeds alone belong to the crawl, and of these earlier runs tell.
+// Digest is the same for all: only seeds belong to the crawl, and the store knows them from earlier runs.
 func (s pageScope) Digest() uint64 { return digest("page") }
 
 type siteScope map[weburl.Site]struct{}
@@ -114,9 +114,8 @@ func outside(ok bool) (Reason, bool) {
 	return OutOfScope, false
 }
 
-// Rules are what an operator says of URLs beside the scope that the seeds give: what belongs to the
-// crawl too, what does not, and whose owners want no part in it. Of two that both match a URL the
-// latter wins: OptOut over Exclude over Include over the scope.
+// Rules are an operator's rules beyond the scope: which URLs belong to the crawl too, which do not, and whose owners
+// have opted out. If several match a URL, OptOut wins over Exclude, Exclude over Include, and Include over the scope.
 type Rules struct {
 	Include, Exclude, OptOut Patterns
 }
@@ -132,7 +131,7 @@ func (r *Rules) Refuse(u weburl.URL) (reason Reason, refused bool) {
 	return Admitted, false
 }
 
-// Admit reports whether u belongs to the crawl by the rules and, where they say nothing of it, the scope.
+// Admit reports whether u belongs to the crawl by the rules or, if none matches, by the scope.
 func (r *Rules) Admit(scope Scope, u weburl.URL) (reason Reason, ok bool) {
 	if reason, refused := r.Refuse(u); refused {
 		return reason, false

@@ -16,7 +16,7 @@ type site struct {
 	taken      []taken // handed out and not yet Committed or Returned: few
 	cash       float64 // of the new pages
 	robots     instant // until when robots.txt is valid
-	retry      instant // robots.txt could not be fetched: nothing may be fetched before
+	retry      instant // when to try robots.txt again, which could not be fetched: nothing is fetched before
 	failures   int32   // times in a row that robots.txt could not be fetched
 	shelved    bool    // see RobotsUnreachable
 	watched    bool    // see WatchRobots
@@ -29,7 +29,7 @@ type site struct {
 type taken struct {
 	fingerprint weburl.Fingerprint
 	kind        Kind
-	gone        bool // it has left its stored queue meanwhile: it is not put back
+	gone        bool // it has left its stored queue in the meantime: it is not put back
 }
 
 func (s *site) window(k Kind) *window {
@@ -44,12 +44,13 @@ func (s *site) window(k Kind) *window {
 
 func (s *site) isTaken(fp weburl.Fingerprint, k Kind) bool { return s.takenAt(fp, k) >= 0 }
 
-// takenAt returns where among those handed out a page of a queue is, or -1.
+// takenAt returns the index in taken of a page of a queue, or -1.
 func (s *site) takenAt(fp weburl.Fingerprint, k Kind) int {
 	return slices.IndexFunc(s.taken, func(t taken) bool { return t.fingerprint == fp && t.kind == k })
 }
 
-// untake forgets that a page is handed out and says whether it was and is still in its stored queue.
+// untake forgets that a page is handed out. It reports whether the page was handed out and is still in its stored
+// queue.
 func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 	i := s.takenAt(fp, k)
 	if i < 0 {
@@ -64,11 +65,10 @@ func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 	return stored
 }
 
-// opens returns the first instant from then on at which a page of the site may be fetched, as far as
-// the site has a say in it.
+// opens returns the first instant, not before from, at which the site lets a page be fetched; its host may not.
 func (s *site) opens(from instant) instant { return s.admits(max(from, s.retry)) }
 
-// admits returns the first instant from then on at which an operator lets the site be asked.
+// admits returns the first instant, not before from, at which the operator's rules let the site be asked.
 func (s *site) admits(from instant) instant {
 	if s.paused {
 		return never
@@ -116,10 +116,9 @@ func (s *site) isEmpty() bool {
 	return s.fresh.length() == 0 && s.due.length() == 0 && len(s.taken) == 0
 }
 
-// account keeps the counts after a change of a window by which n pages of its queue, with that cash in
-// all, came or, for negative n, went. What the frontier was told may lag behind what it read, so that
-// pages in memory count though they were not told of, and where there are none and the store has no more,
-// nothing does.
+// account updates the counts after n pages with that cash in all came to a window's queue or, for negative n, left
+// it. The calls may lag behind what was read. So pages in memory count even before the call for them, and the count
+// is 0 if there are none in memory and the store has no more.
 func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	w := s.window(k)
 	count := max(w.count+n, len(w.entries))
@@ -134,12 +133,12 @@ func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	if k == KindNew {
 		s.cash += cash
 		if count == 0 {
-			s.cash = 0 // and no rounding error is left behind
+			s.cash = 0 // leaves no rounding error
 		}
 	}
 }
 
-// enter puts an entry just told of in its window, unless it was read or even handed out before.
+// enter puts a new entry into its window, unless it was read or even handed out before.
 func (f *Frontier) enter(s *site, k Kind, e Entry) {
 	if i := s.takenAt(e.Fingerprint, k); i >= 0 {
 		s.taken[i].gone = false
@@ -157,7 +156,7 @@ func (f *Frontier) leave(s *site, k Kind, e Entry) {
 	}
 }
 
-// settle reads the first entries of a queue of which nothing is known but that there is more.
+// settle reads the first entries of a queue that is known only to have some.
 func (f *Frontier) settle(s *site, k Kind) {
 	if k == KindDue && s.due == nil {
 		return

@@ -7,9 +7,9 @@ import (
 	"freshet/weburl"
 )
 
-// Reload puts other options in force, except for the ordering, by which the queues are sorted already. A
-// longer delay counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts).
-// The error is that of Options.Validate, and nothing has changed then.
+// Reload applies other options, except for the ordering, because the queues are sorted by it already. A longer delay
+// counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts). The error is that of
+// Options.Validate, and nothing has changed then.
 func (f *Frontier) Reload(o Options, now time.Time) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("frontier: reload: %w", err)
@@ -31,11 +31,11 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	return nil
 }
 
-// PauseAll keeps everything from being handed out, or lets it go on.
+// PauseAll stops handing out pages, or resumes it.
 func (f *Frontier) PauseAll(paused bool) { f.paused = paused }
 
-// Pause keeps a site from being asked, or lets it be asked again. A request in flight is not stopped.
-// Nothing happens if the site is not held: what the store knows of it counts once it is. O(log hosts).
+// Pause keeps a site from being asked, or lets it be asked again. A request in flight is not stopped. It does nothing
+// if the site is not held: Restore reads the pause from the store. O(log hosts).
 func (f *Frontier) Pause(site weburl.Site, paused bool, now time.Time) {
 	t := f.tick(now)
 	s := f.sites[site]
@@ -55,8 +55,8 @@ func (f *Frontier) Block(host string, until, now time.Time) Gate {
 	return f.setBlocked(host, at(until), now)
 }
 
-// Reopen takes over the stored gate of a host that is not held, so that Block and Unblock do not lose the
-// rest of it. As Restore does it otherwise.
+// Reopen applies the stored gate of a host that is not held, as Restore does, so that Block and Unblock keep the rest
+// of it.
 func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
 	t := f.tick(now)
 	if host = weburl.HostName(host); f.hosts[host] == nil {

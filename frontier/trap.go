@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// How often a path may say the same thing. Trees of documentation name things after what contains
-// them (foo/foo/foo.html), so that two or three in a row are common; a relative link that leads into
-// itself makes one more with every page.
+// How often a path may repeat a name. Trees of documentation repeat the name of a directory (foo/foo/foo.html), so
+// that two or three in a row are common. A relative link that leads into itself adds one with every page.
 const (
 	maxSame   = 3 // directories of one name in a path, wherever they stand
 	maxBlocks = 2 // the same two or more directories, one after the other
 )
 
-// repeats reports whether a path winds around in a circle: one name for more than maxSame of its
-// directories, or a run of two or more directories that stands there more than maxBlocks times in a
-// row. The last segment, the page's own name, does not count, and names of digits alone only as part
-// of a run with others: identifiers and dates repeat by chance.
+// repeats reports whether a path goes around in a circle: more than maxSame of its directories have one name, or a
+// run of two or more directories occurs more than maxBlocks times in a row. The last segment, the page's own name,
+// does not count, and names of digits alone only as part of a run with others: identifiers and dates repeat by
+// chance.
 func repeats(path string) bool {
 	directories := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	directories = directories[:len(directories)-1]
@@ -42,9 +41,8 @@ func count(names []string, name string) (n int) {
 	return n
 }
 
-// hasRun reports whether a block of that many names, not all of them numbers, stands more than maxBlocks
-// times in a row. That is so where more than maxBlocks-1 times length names in a row equal the name
-// length before them.
+// hasRun reports whether a block of that many names, not all of them numbers, occurs more than maxBlocks times in a
+// row. That is the case if at least maxBlocks times length names in a row each equal the name length places before.
 func hasRun(names []string, length int) bool {
 	same, words := 0, 0
 	for i := length; i < len(names); i++ {
@@ -63,18 +61,17 @@ func hasRun(names []string, length int) bool {
 	return false
 }
 
-// Calendars link from every month to the next and the one before, for ever. Pages for the years
-// between are let pass.
+// Calendars link from every month to the next and the previous one, for ever. Pages for the years between these two
+// are admitted.
 const (
-	firstYear   = 1990 // before it hardly any site has pages of its own
-	futureYears = 2    // that a calendar is filled in advance
+	firstYear   = 1990 // hardly any site has pages about earlier years
+	futureYears = 2    // years that calendars are filled in advance
 )
 
-// isEndlessCalendar reports whether a URL names a date, as calendars do, in a year that is far off.
-// Dates are: a path that ends in year/month/day ("2031/05/17") or in year/month after a word for
-// calendars; a path segment or query value that is year-month or year-month-day ("2031-05"); a query
-// parameter for the year beside one for the month. A date followed by the name of an article is not
-// one, nor is a number alone.
+// isEndlessCalendar reports whether a URL names a date, as calendars do, in a distant year. Dates are: a path that
+// ends in year/month/day ("2031/05/17") or in year/month after a word for calendars; a path segment or query value
+// that is year-month or year-month-day ("2031-05"); a query parameter for the year beside one for the month. A date
+// followed by the name of an article does not count, nor does a number alone.
 func isEndlessCalendar(path, query string, thisYear int) bool {
 	far := func(year int) bool { return year != 0 && (year < firstYear || year > thisYear+futureYears) }
 	segments := strings.Split(strings.Trim(path, "/"), "/")

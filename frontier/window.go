@@ -6,8 +6,8 @@ import (
 	"freshet/weburl"
 )
 
-// windowSize is the most entries of one stored queue that are held in memory, and how many are read
-// at a time: enough that a read is rare beside a fetch, few enough that 50,000 sites are cheap.
+// windowSize is the most entries of one stored queue in memory, and the size of a read. It is large enough that reads
+// are rare compared with fetches, and small enough that 50,000 sites need little memory.
 const windowSize = 8
 
 // window is the part of a stored queue that is in memory. Of the entries the frontier has been told
@@ -16,8 +16,8 @@ const windowSize = 8
 type window struct {
 	entries []Entry // sorted
 	cursor  Key
-	head    Key  // lower bound of what is beyond the cursor, while entries is empty; zero: not known
-	count   int  // entries in memory and, by what was told, beyond the cursor
+	head    Key  // while entries is empty, a lower bound of the keys beyond the cursor; zero: not known
+	count   int  // entries in memory and, as far as known, beyond the cursor
 	more    bool // whether there may be entries beyond the cursor
 }
 
@@ -32,8 +32,8 @@ func (w *window) top() (Key, bool) {
 	return w.head, w.more
 }
 
-// place puts an entry that is in the store where it belongs: in memory or beyond the cursor. It says
-// whether the entry was not in memory before.
+// place puts an entry of the store where it belongs: in memory or beyond the cursor. It reports whether the entry was
+// not in memory before.
 func (w *window) place(e Entry) bool {
 	i, found := find(w.entries, e.Key)
 	switch {
@@ -55,7 +55,7 @@ func (w *window) place(e Entry) bool {
 	return true
 }
 
-// trim leaves to the store what is too much for memory.
+// trim drops the last entries if there are more than windowSize.
 func (w *window) trim() {
 	if len(w.entries) > windowSize {
 		w.entries = w.entries[:windowSize]
@@ -64,7 +64,7 @@ func (w *window) trim() {
 	}
 }
 
-// drop takes the entry with that key out of memory and says whether it was there.
+// drop removes the entry with that key from memory and reports whether it was there.
 func (w *window) drop(k Key) bool {
 	i, found := find(w.entries, k)
 	if found {
@@ -73,8 +73,8 @@ func (w *window) drop(k Key) bool {
 	return found
 }
 
-// fill reads on until there is an entry in memory or nothing more in the store, skipping what skip
-// says. read appends the next windowSize entries after a key.
+// fill reads until there is an entry in memory or no more in the store. It omits entries for which skip is true. read
+// appends the next windowSize entries after a key.
 func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fingerprint) bool) error {
 	w.head = Key{}
 	for w.more && len(w.entries) == 0 {
@@ -99,7 +99,7 @@ func (w *window) rewind() {
 	w.entries, w.cursor, w.head, w.more = nil, Key{}, Key{}, true
 }
 
-// extends reports whether the queue may have entries beyond those in memory: unread, or told of before they are read.
+// extends reports whether the queue may have entries beyond those in memory.
 func (w *window) extends() bool { return w.more || w.count > len(w.entries) }
 
 // pop removes the first entry in memory; there must be one.

@@ -46,7 +46,7 @@ type Place struct {
 type Entry struct {
 	Owner string `cbor:"1,keyasint"`           // the node that wrote it
 	Taken bool   `cbor:"2,keyasint,omitempty"` // Owner takes the partition
-	Data  []byte `cbor:"3,keyasint,omitempty"` // records; in an entry that takes the partition, random text that makes the entry unique
+	Data  []byte `cbor:"3,keyasint,omitempty"` // records; if Taken, random text that makes the entry unique
 	More  bool   `cbor:"4,keyasint,omitempty"` // Data goes on in the next entry
 }
 
@@ -161,7 +161,7 @@ func (j *Joined) Add(e Entry) (data []byte, whole bool) {
 // an entry that says that the node takes the partition. It returns the place behind this entry. If others write at
 // the same time, it reads on until ctx ends.
 func Take(ctx context.Context, l Log, p weburl.Partition, node string, from Place, apply func(Read) error) (Place, error) {
-	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // unlike that of an earlier run that lost its disk
+	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // unlike that of a run that lost its disk
 	for {
 		for r, err := range l.Read(ctx, p, from) {
 			if err != nil {
