@@ -19,7 +19,7 @@ type SiteInfo struct {
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
 	Gate               Gate // of its host
-	CutOff             bool // a request to its host may have been in flight when the frontier that had it before was cut off
+	CutOff             bool // a request may have been in flight when the frontier that had the host before was cut off
 }
 
 // Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the
