@@ -114,16 +114,28 @@ func startNodes(t *testing.T, b *brokers, settings ...string) []*process {
 	return nodes
 }
 
-// awaitEnd waits until nodes have crawled all, and followed one another.
+// awaitEnd waits until nodes have crawled all, and followed one another. A node that is away for a minute is started
+// again, as a service manager does: one ends when the servers do not answer it for some seconds.
 func awaitEnd(t *testing.T, nodes []*process) {
 	t.Helper()
 	quiet := 0
+	heard := map[*process]time.Time{}
 	waitFor(t, "all is crawled", func() bool {
 		left := int64(0)
 		for _, n := range nodes {
-			s := n.status()
+			s, now := n.status(), clock.Real().Now()
+			if s.running || heard[n].IsZero() {
+				heard[n] = now
+			}
 			if !s.running {
 				left++
+			}
+			if now.Sub(heard[n]) > time.Minute {
+				said, _ := os.ReadFile(n.log.Name())
+				t.Logf("%s is started again; it said:\n%s", n.data, last(said))
+				n.kill()
+				n.start()
+				heard[n] = now
 			}
 			left += s.QueuedNew + s.QueuedDue + int64(s.Processing)
 		}
