@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"freshet/crawl/keepfresh"
@@ -104,10 +105,10 @@ func (p ranked) Next(now float64) (refresh.ID, float64, bool) { return p.Pick(no
 type hosts struct{ shard *Shard }
 
 // enter takes a page in.
-func (f *fresh) enter(key PageKey, u weburl.URL, requisite bool, at float64) refresh.ID {
+func (f *fresh) enter(key PageKey, u weburl.URL, apart bool, at float64) refresh.ID {
 	weight := f.weightOf(u)
-	id := f.table.add(key, weight)
-	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at, Requisite: requisite})
+	id := f.table.add(key, apart, weight)
+	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at, Apart: apart})
 	return id
 }
 
@@ -189,7 +190,7 @@ type visit struct {
 	gone    bool // it is no longer kept fresh
 	again   bool // its visit failed, and it is asked for again
 
-	requisite bool
+	apart bool
 }
 
 // visited notes the outcome of a turn.
@@ -209,7 +210,7 @@ func (f *fresh) tell(v visit, now time.Time) {
 		f.forget(id, now)
 	case v.gone:
 	case !known && v.fresh:
-		f.enter(v.page, v.url, v.requisite, keepfresh.Seconds(v.at))
+		f.enter(v.page, v.url, v.apart, keepfresh.Seconds(v.at))
 	case known && v.again:
 		f.keeper.Retrying(id, v.at)
 	case known:
@@ -340,7 +341,7 @@ func (s *Shard) learned(t *turn, record *store.Fetched, links []weburl.Link) err
 
 // visit returns what came of a page's turn, of which row is the page's now.
 func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit {
-	v := visit{page: key, url: row.URL, at: s.now, requisite: row.Requisite()}
+	v := visit{page: key, url: row.URL, at: s.now, apart: apart(row)}
 	if record == nil || !s.refreshes(row) {
 		v.gone = true
 		return v
@@ -363,6 +364,13 @@ func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit
 // refresh, and was not set aside.
 func (s *Shard) refreshes(row *store.Page) bool {
 	return row.State == store.StateLive && row.Strikes < MaxStrikes && s.rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
+}
+
+// apart reports whether a page is none that people read: what others need to be shown, or a sitemap or a feed.
+func apart(row *store.Page) bool {
+	list := row.Rel == weburl.RelSitemap || row.Rel == weburl.RelFeed
+	kind := row.ContentType
+	return row.Requisite() || list && !strings.Contains(kind, "html") && (strings.Contains(kind, "xml") || strings.Contains(kind, "gzip"))
 }
 
 // takeClaims takes word that pages of a site have changed: of a sitemap or a feed of its own. A date that lies ahead

@@ -76,7 +76,7 @@ func (r Refresh) newPolicy() (refresh.Policy, error) {
 
 // Freshness is what is believed of the copy: no server was asked for it.
 type Freshness struct {
-	Pages     int64   `json:"pages"`      // kept fresh
+	Pages     int64   `json:"pages"`      // kept fresh; here and below without requisites, sitemaps and feeds
 	Freshness float64 `json:"freshness"`  // expected share of them whose copy is up to date
 	Weighted  float64 `json:"weighted"`   // the same by weight
 	MeanAgeS  float64 `json:"mean_age_s"` // expected time since a copy's page first changed, 0 for the fresh
@@ -171,7 +171,7 @@ const (
 // estimate goes on with the sums over all pages, if somebody has asked for them since the last, and notes at their end
 // what they came to.
 func (f *fresh) estimate(now time.Time) {
-	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, nil, now) {
+	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, now) {
 		return
 	}
 	found := f.sums.Result()
@@ -182,8 +182,8 @@ func (f *fresh) estimate(now time.Time) {
 	f.sums, f.wanted, f.rest = Beliefs{}, false, now.Add(f.of(sumEvery))
 }
 
-// sumUp adds some further pages to sums, and reports whether they were the last. Of says which count; nil: all.
-func (f *fresh) sumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done bool) {
+// sumUp adds some further pages to sums, and reports whether they were the last.
+func (f *fresh) sumUp(b *Beliefs, now time.Time) (done bool) {
 	if b.bySite == nil {
 		b.bySite = map[weburl.Site]*belief{}
 	}
@@ -191,7 +191,7 @@ func (f *fresh) sumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done
 	at := keepfresh.Seconds(now)
 	for ; b.next < end; b.next++ {
 		site, kept := f.keeper.Site(b.next)
-		if !kept || of != nil && !of(f.url(b.next)) {
+		if !kept || f.table.pages[b.next].visits.apart() {
 			continue
 		}
 		c, weight := f.belief.Copy(b.next, at), float64(f.table.pages[b.next].weight)
@@ -244,6 +244,7 @@ func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
 	for id := refresh.ID(0); id < f.table.end(); id += step {
 		if _, kept := f.keeper.Site(id); kept {
 			some = append(some, f.belief.Outlook(id))
+			some[len(some)-1].Apart = f.table.pages[id].visits.apart()
 		}
 	}
 	return some, float64(len(some)) / float64(max(1, f.table.len()))
@@ -359,10 +360,10 @@ func (f *fresh) freshness(now time.Time) *Freshness {
 	return &found
 }
 
-// SumUp adds what is believed now of some further pages to sums, and reports whether they were the last. Of says which
-// pages count; nil: all. A crawl that keeps nothing fresh has none.
-func (s *Shard) SumUp(b *Beliefs, of func(weburl.URL) bool, now time.Time) (done bool) {
-	return s.fresh == nil || s.fresh.sumUp(b, of, now)
+// SumUp adds what is believed now of some further pages to sums, and reports whether they were the last. A crawl that
+// keeps nothing fresh has none.
+func (s *Shard) SumUp(b *Beliefs, now time.Time) (done bool) {
+	return s.fresh == nil || s.fresh.sumUp(b, now)
 }
 
 // Refreshing is what is believed of a page that is kept fresh, and what follows from it.
@@ -391,7 +392,7 @@ func (s *Shard) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint, now tim
 	at := keepfresh.Seconds(now)
 	page, c := f.table.pages[id], f.belief.Copy(id, at)
 	due := f.belief.Due(id, at)
-	p = Refreshing{Weight: float64(page.weight), Planned: int(page.visits), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
+	p = Refreshing{Weight: float64(page.weight), Planned: page.visits.planned(), RatePerDay: due.Rate * 86400, Stale: c.Stale, AgeS: c.Age}
 	if f.policy == refresh.Policy(f.belief) {
 		p.Value, p.Bar = due.Value, due.Bar
 		if due.Every > 0 {

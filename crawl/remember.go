@@ -51,7 +51,7 @@ type pastPage struct {
 	key PageKey
 	url weburl.URL
 
-	requisite bool
+	apart bool
 }
 
 // runs are visits in order of time, in several lists. They are a heap by the time of each list's first.
@@ -145,7 +145,7 @@ func (s *Shard) readPast(k *past) error {
 			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
 		}
 		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each, s.now.UnixNano())
-		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, row.Requisite()})
+		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, apart(&row.Page)})
 		k.ids = append(k.ids, -1)
 	}
 	k.gather(visits)
@@ -172,7 +172,7 @@ func (f *fresh) tellPast(k *past) {
 		if k.ids[v.page] < 0 {
 			if v.outcome != refresh.Unknown {
 				page := &k.pages[v.page]
-				k.ids[v.page] = f.enter(page.key, page.url, page.requisite, v.at)
+				k.ids[v.page] = f.enter(page.key, page.url, page.apart, v.at)
 			}
 			continue
 		}

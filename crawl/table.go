@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"hash/maphash"
-	"math"
 	"math/bits"
 
 	"freshet/refresh"
@@ -15,14 +14,22 @@ type kept struct {
 	fingerprint weburl.Fingerprint
 	weight      float32
 	partition   weburl.Partition
-	visits      uint16 // that were planned, as far as that counts
+	visits      visits
 }
+
+// visits counts those of a page that were planned, as far as that goes, and says whether the page stands apart.
+type visits uint16
+
+const setApart visits = 1 << 15
+
+func (v visits) apart() bool  { return v&setApart != 0 }
+func (v visits) planned() int { return int(v &^ setApart) }
 
 func (k *kept) key() PageKey { return PageKey{k.partition, k.fingerprint} }
 
 // planned counts a visit.
 func (k *kept) planned() {
-	if k.visits < math.MaxUint16 {
+	if k.visits&^setApart < setApart-1 {
 		k.visits++
 	}
 }
@@ -68,7 +75,7 @@ func (t *table) find(key PageKey) (id refresh.ID, ok bool) {
 }
 
 // add adds a page, which must not be in the table.
-func (t *table) add(key PageKey, weight float64) refresh.ID {
+func (t *table) add(key PageKey, apart bool, weight float64) refresh.ID {
 	var id refresh.ID
 	if n := len(t.free); n > 0 {
 		id, t.free = t.free[n-1], t.free[:n-1]
@@ -77,6 +84,9 @@ func (t *table) add(key PageKey, weight float64) refresh.ID {
 		t.pages = append(t.pages, kept{})
 	}
 	t.pages[id] = kept{fingerprint: key.Fingerprint, partition: key.Partition, weight: float32(weight)}
+	if apart {
+		t.pages[id].visits = setApart
+	}
 	part, hash := t.part(key)
 	if part.used++; part.used > len(part.slots)/8*7 {
 		t.grow(part)

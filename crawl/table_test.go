@@ -20,7 +20,7 @@ func TestTable(t *testing.T) {
 		case ok != known || ok && got != id:
 			t.Fatalf("step %d: %v is page %d, %v; want %d, %v", step, key, got, ok, id, known)
 		case !known:
-			want[key] = table.add(key, 2)
+			want[key] = table.add(key, false, 2)
 			keys = append(keys, key)
 		case random.IntN(2) == 0 || step > 50_000:
 			table.remove(id)

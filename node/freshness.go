@@ -7,16 +7,15 @@ import (
 	"freshet/weburl"
 )
 
-// Freshness returns what is believed now of the pages that a filter lets pass. O(pages); nil if the crawl
-// does not refresh.
-func (n *Node) Freshness(of func(weburl.URL) bool) *crawl.Freshness {
+// Freshness returns what is believed now of the pages. O(pages); nil if the crawl does not refresh.
+func (n *Node) Freshness() *crawl.Freshness {
 	if n.opt.Refresh == nil {
 		return nil
 	}
 	var sums crawl.Beliefs
 	for _, l := range n.loops {
 		for done := false; !done; {
-			if !l.ask(func(s *crawl.Shard, now time.Time) { done = s.SumUp(&sums, of, now) }) {
+			if !l.ask(func(s *crawl.Shard, now time.Time) { done = s.SumUp(&sums, now) }) {
 				return nil
 			}
 		}

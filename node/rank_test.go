@@ -64,7 +64,7 @@ func TestRankBeside(t *testing.T) {
 			home := mustParse(t, "http://h0.test/")
 			await(t, n, "the home is weighed", func() bool {
 				p, ok := n.Refreshing(home, home.Fingerprint())
-				return ok && p.Weight != 1 && n.Status().Refresh != nil && n.Freshness(func(weburl.URL) bool { return true }).Pages > 2
+				return ok && p.Weight != 1 && n.Status().Refresh != nil && n.Freshness().Pages > 2
 			})
 		})
 	}

@@ -72,7 +72,7 @@ func TestShardsKeepFresh(t *testing.T) {
 		told := n.Status().Refresh
 		return told != nil && told.Pages == pages && told.Budget == 1000 && len(told.Sites) == 9
 	})
-	if f := n.Freshness(func(weburl.URL) bool { return true }); f.Pages != pages || f.Sites["http://h3.test"].Pages != 10 {
+	if f := n.Freshness(); f.Pages != pages || f.Sites["http://h3.test"].Pages != 10 {
 		t.Errorf("kept fresh: %+v", f)
 	}
 	o.Refresh = &crawl.Refresh{Budget: 2000}

@@ -7,8 +7,8 @@ import (
 	"freshet/change"
 )
 
-// A folder is a part of a site's tree of paths; the site itself is its root. What pages need to be shown has a tree of
-// its own: pictures and styles say nothing of how pages change.
+// A folder is a part of a site's tree of paths; the site itself is its root. What is no page for readers has a tree of
+// its own: pictures, styles and sitemaps say nothing of how pages change.
 type folder struct {
 	parent int32 // -1 for a root
 	site   int32
@@ -58,7 +58,7 @@ func (s *site) name() string { return s.groups[0].name }
 type forest struct {
 	least   int // pages that make a folder a group; 0 for no groups but the sites
 	folders []folder
-	byName  map[string]int32 // of a root: its site, and "\n" for requisites; of a folder: its root, "\n" and the path
+	byName  map[string]int32 // of a root: its site, and "\n" for those apart; of a folder: its root, "\n" and the path
 	sites   []*site
 	groups  []*group // of all sites
 }
@@ -74,7 +74,7 @@ func (f *forest) enter(p Page) int32 {
 		f.sites = append(f.sites, &site{})
 		at = f.make(root, -1, int32(len(f.sites)-1))
 	}
-	if p.Requisite {
+	if p.Apart {
 		site := f.folders[at].site
 		root += "\n"
 		if at, ok = f.byName[root]; !ok {

@@ -18,9 +18,18 @@ func pace(j int) float64 { return firstPace * math.Exp2(float64(j)/2) }
 
 // An Outlook is what visits at each pace come to for one page, as things are believed now.
 type Outlook struct {
+	Apart  bool // its freshness does not count; its visits cost as much as others
 	weight float64
 	value  [paces]float64 // of the visit
 	fresh  [paces]float64 // share of the time in which the copy is fresh
+}
+
+// counts is what the page weighs in a freshness.
+func (o *Outlook) counts() float64 {
+	if o.Apart {
+		return 0
+	}
+	return o.weight
 }
 
 // Forecast returns the freshness, weighted, that visits to the pages are expected to keep in the long run, for
@@ -31,11 +40,11 @@ func Forecast(pages []Outlook, budgets []float64) []float64 {
 	highest, total := 0.0, 0.0
 	for i := range pages {
 		highest = math.Max(highest, pages[i].value[paces-1])
-		total += pages[i].weight
+		total += pages[i].counts()
 	}
 	reached := make([]float64, len(budgets))
 	for i, budget := range budgets {
-		if !(highest > 0) {
+		if !(highest > 0 && total > 0) {
 			break
 		}
 		low, high := math.Log(highest)-60, math.Log(highest)+1e-6 // of the bar
@@ -66,8 +75,8 @@ func ForecastUniform(pages []Outlook, budgets []float64) []float64 {
 		fresh, total := 0.0, 0.0
 		for k := range pages {
 			o := &pages[k]
-			total += o.weight
-			fresh += o.weight * ((1-part)*o.fresh[int(low)] + part*o.fresh[int(low)+1])
+			total += o.counts()
+			fresh += o.counts() * ((1-part)*o.fresh[int(low)] + part*o.fresh[int(low)+1])
 		}
 		if total > 0 {
 			reached[i] = fresh / total
@@ -107,9 +116,9 @@ func spend(pages []Outlook, bar float64) (visits, fresh float64) {
 		part := 0.0
 		if j > 0 { // between two paces, by the logarithm of the value
 			part = 1 - math.Log(bar/o.value[j-1])/math.Log(o.value[j]/o.value[j-1])
-			fresh += o.weight * (part*o.fresh[j-1] + (1-part)*o.fresh[j])
+			fresh += o.counts() * (part*o.fresh[j-1] + (1-part)*o.fresh[j])
 		} else {
-			fresh += o.weight * o.fresh[0]
+			fresh += o.counts() * o.fresh[0]
 		}
 		visits += 1 / pace(j) * math.Exp2(part/2)
 	}

@@ -11,8 +11,8 @@ type Page struct {
 	Weight float64 // worth of a second of freshness, relative to other pages, ≥ 0
 	Fresh  float64 // when the copy was last known to equal the page, in seconds
 
-	// Requisite says that it is what pages need to be shown: a picture, a style.
-	Requisite bool
+	// Apart says that it is no page that people read: a picture, a style, a sitemap, a feed. It changes as those do.
+	Apart bool
 }
 
 // An Outcome is what a visit showed.

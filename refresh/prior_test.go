@@ -49,7 +49,7 @@ func TestRequisitesSayNothingOfPages(t *testing.T) {
 		x := NewIndex(Default())
 		for i := range 2 * pages {
 			p := Page{Site: "a", Path: fmt.Sprintf("/%d", i), Weight: 1}
-			if p.Requisite = i%2 == 1; !p.Requisite || pictures {
+			if p.Apart = i%2 == 1; !p.Apart || pictures {
 				x.Add(ID(i), p)
 			}
 		}

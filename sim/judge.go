@@ -69,14 +69,6 @@ func (j *Judge) turn(at time.Time) {
 
 func (j *Judge) seconds(at time.Time) float64 { return at.Sub(j.web.Start()).Seconds() }
 
-// Knows reports whether the crawler has a copy of the page.
-func (j *Judge) Knows(u weburl.URL) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	_, ok := j.crawler[u]
-	return ok
-}
-
 // Verdict is how many pages somebody has a copy of, and the share of these copies that is up to date. The
 // copy of a page that has vanished is not.
 type Verdict struct {

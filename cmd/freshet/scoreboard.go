@@ -28,9 +28,8 @@ type scoreboard struct {
 const (
 	scoreboardHead = `
 The pages of this web change all the time, and Freshet visits them again to keep its copy fresh. Each line is a day,
-which takes %s. It says which share of the copied pages is up to date. The window counts their requisites too, which
-change less:
-  estimate   what Freshet estimates from its visits; it knows nothing else
+which takes %s. It says which share of the copied pages is up to date:
+  estimate   what Freshet estimates from its visits, as the window shows it; it knows nothing else
   true       what is true; only the demo can ask its web
   uniform    what would be true if the same visits went to all pages equally
 
@@ -79,7 +78,7 @@ func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 }
 
 func (s *scoreboard) line(e *node.Node, days int) {
-	believed := e.Freshness(s.judge.Knows)
+	believed := e.Freshness()
 	truth, uniform := s.judge.Verdicts(s.clock.Now())
 	s.days++
 	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), units.Count(int64(truth.Pages)), 100*believed.Freshness, 100*truth.Freshness, 100*uniform.Freshness)
