@@ -43,6 +43,7 @@ type Options struct {
 	Rules *Rules // of URLs and sites; nil: none
 	// Requisites are those that belong to the crawl, as frontier.ParseRequisites has it; default same-site.
 	Requisites string
+	MainText   bool   // of an HTML page tells whether it has changed, in place of its visible text
 	Wait       bool   // for more work when nothing is left to discover, instead of ending
 	Order      string // as frontier.ParseOrdering has it; default DefaultOrder
 

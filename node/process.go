@@ -13,6 +13,7 @@ import (
 	"freshet/memory"
 	"freshet/store"
 	"freshet/store/warc"
+	"freshet/text"
 	"freshet/weburl"
 )
 
@@ -137,6 +138,7 @@ func (w *worker) learn(v *visit) *store.Fetched {
 		content := w.parser.Extract(r.Header, body, v.process.URL)
 		record.BodyDigest = warc.DigestOfPieces(r.Pieces())
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
+		w.signal(record, r.Header.Get("Content-Type"), body)
 		describe(record, content)
 		w.setLinks(v, record, outLinks(content.Links))
 		w.keep(heldLinks(v, record))
@@ -152,6 +154,26 @@ func (w *worker) learn(v *visit) *store.Fetched {
 		w.capture(v, record)
 	}
 	return record
+}
+
+const (
+	signalBytes = 512 << 10 // of a document whose main text can be the signal
+	signalTimes = 64        // as much memory as a document may it take to take it apart
+)
+
+// signal makes the main text of a document what tells its changes, if that is wanted. What has none, or is large, keeps
+// its visible text.
+func (w *worker) signal(record *store.Fetched, contentType string, body []byte) {
+	if !w.opt.MainText || record.TextDigest == (store.TextDigest{}) || len(body) > signalBytes || w.room(signalTimes*int64(len(body))) != nil {
+		return
+	}
+	page, err := text.Parse(contentType, body, text.Limits{})
+	if err != nil {
+		return
+	}
+	if digest, ok := page.MainDigest(); ok {
+		record.TextDigest, record.TextVersion = digest, text.MainVersion
+	}
 }
 
 // describe copies what extraction found, except for the links, into the record.

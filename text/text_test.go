@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -128,6 +129,18 @@ func BenchmarkBrief(b *testing.B) {
 			b.Fatal(err)
 		}
 		e.Brief(context.Background(), p, u, site)
+	}
+}
+
+// TestMainVersion holds the digest to its version: values that are stored must not change.
+func TestMainVersion(t *testing.T) {
+	digest, ok := parse(t, manual(1)).MainDigest()
+	const want = "daea68acbe91368a0c71ff169cb53de7" // of version 129
+	if got := hex.EncodeToString(digest[:]); !ok || text.MainVersion != 129 || got != want {
+		t.Errorf("version %d gives %s, %v: want %s", text.MainVersion, got, ok, want)
+	}
+	if _, ok := parse(t, "<nav>Home</nav>").MainDigest(); ok {
+		t.Error("a page of navigation has a main text")
 	}
 }
 

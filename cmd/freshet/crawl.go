@@ -61,6 +61,8 @@ type crawlSettings struct {
 	watch         func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
 	ends          bool                           // when forTime has passed all is done, and no limit was met
 
+	signal string // visible-text or main-text
+
 	rules []string // what the files of rules and opt-outs say, once they are read
 
 	delay, addressDelay, forTime, retryDelay command.Duration
@@ -87,6 +89,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, one URL per line; # begins a comment; .gz is accepted; - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: only the seeds (page), their sites (site), their domains (domain), everything (any), or a file of rules")
 	flags.StringVar(&o.Requisites, "requisites", frontier.SameSiteRequisites.String(), "which style sheets, scripts, pictures and fonts of pages to store: none, those on crawled sites (same-site), or all")
+	flags.StringVar(&s.signal, "change-signal", "visible-text", "what of an HTML page tells whether it has changed: visible-text, or main-text (without navigation, heads and feet; takes some milliseconds more a page)")
 	flags.StringVar(&s.optOut, "opt-out", "", "file of patterns of URLs that are never requested, one per line")
 	flags.StringVar(&o.Order, "order", node.DefaultOrder, "which new page is fetched first: "+frontier.OrderingNames()+"; batch and partial compute PageRank every M pages")
 	flags.Var(&s.delay, "delay", "pause between the end of an answer and the next request to the same host")
@@ -155,6 +158,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	check(flags, validScope, "scope")
 	check(flags, validOrder, "order")
 	check(flags, oneOf(frontier.RequisitesNames()...), "requisites")
+	check(flags, oneOf("visible-text", "main-text"), "change-signal")
 	check(flags, validListen, "listen")
 	check(flags, validLevel, "log")
 	check(flags, oneOf("freshness", "age"), "objective")
@@ -238,7 +242,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if err := memory.Check(o.Memory); err != nil {
 		return o, command.Usage(fmt.Errorf("--memory: %w", err))
 	}
-	o.Keep = retain.Keep(s.keep)
+	o.Keep, o.MainText = retain.Keep(s.keep), s.signal == "main-text"
 	o.Fleet, _ = fleet.ParseRule(s.fleet) // checked when it was set
 	o.Resolve = s.resolve
 	o.Fetch.In, o.Fetch.Out = s.bandwidthIn.pace(), s.bandwidthOut.pace()

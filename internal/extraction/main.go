@@ -2,11 +2,12 @@
 //
 //	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] wcxb FOLDER
 //	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] scrapinghub FOLDER
+//	go run ./internal/extraction signals OLDER NEWER
 //
 // FOLDER is a part of WCXB, dev or test (github.com/Murrough-Foley/web-content-extraction-benchmark), or a copy of
 // github.com/scrapinghub/article-extraction-benchmark. The scores are as the evaluate.py of each defines them. With
 // -results the texts are written in the form that evaluate.py reads. Pages that are smaller than -least or larger than
-// -most are left out.
+// -most are left out. signals tells how many pages differ between two versions of a folder, by each change signal.
 package main
 
 import (
@@ -36,6 +37,13 @@ func main() {
 	least := flag.Int("least", 0, "bytes of a page, at least")
 	most := flag.Int("most", math.MaxInt, "bytes of a page, at most")
 	flag.Parse()
+	if flag.Arg(0) == "signals" {
+		if err := signals(flag.Arg(1), flag.Arg(2)); err != nil {
+			fmt.Fprintln(os.Stderr, "extraction:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(flag.Arg(0), flag.Arg(1), *results, *least, *most); err != nil {
 		fmt.Fprintln(os.Stderr, "extraction:", err)
 		os.Exit(1)

@@ -47,7 +47,7 @@ var rooms = map[string]string{
 	"weights":      "",
 	"feed":         "weburl store clock",
 	"crawl":        "weburl store seen frontier change allocate schedule refresh fleet importance weights crawl/robots crawl/discovery crawl/keepfresh crawl/share",
-	"node":         "weburl clock memory log store store/retain store/transfer store/segments store/warc seen frontier fetch extract change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
+	"node":         "weburl clock memory log store store/retain store/transfer store/segments store/warc seen frontier fetch extract text change allocate schedule refresh fleet importance weights crawl crawl/robots crawl/discovery crawl/keepfresh crawl/share crawl/explain",
 	"crawl/robots": "weburl consent", // what robots.txt asks is decided without a clock
 	// it asks through interfaces of its own, and is told the time
 	"crawl/explain": "weburl store frontier crawl/robots",
