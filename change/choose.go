@@ -15,11 +15,10 @@ type Fit struct {
 	Score         float64 // Bayesian information criterion: -2 log likelihood + parameters × ln n; least is best
 }
 
-// Choose fits each law of renewal to the gaps between a page's changes, in seconds, by maximum likelihood,
-// and returns the fits by score, the best first: two parameters must be worth their penalty. It takes gaps
-// that are dated, by a feed, a sitemap or a server to be trusted; from "changed or not" no more than a rate
-// can be told in practice. At least two gaps, positive and finite, or an error. O(n) a step, some tens of
-// steps.
+// Choose fits each law of renewal to the gaps between a page's changes, in seconds, by maximum likelihood, and
+// returns the fits by score, the best first: two parameters must be worth their penalty. It needs dated gaps, from a
+// feed, a sitemap or a trusted server; visits that tell only "changed or not" give no more than a rate in practice.
+// It returns an error unless there are at least two gaps, positive and finite. O(n) a step, some tens of steps.
 func Choose(gaps []float64) ([]Fit, error) {
 	if len(gaps) < 2 {
 		return nil, fmt.Errorf("change: %d gaps: want 2 or more", len(gaps))
@@ -84,8 +83,8 @@ func addGamma(n, mean, meanLog float64, add func(string, float64, float64, Proce
 	add("gamma", 2, n*(shape*math.Log(rate)-lgamma+(shape-1)*meanLog-shape), p, err)
 }
 
-// addPareto goes over scales b, and takes for each the best shape a = n/Σ ln(1+g/b), at least a little more
-// than 1: with less there is no mean.
+// addPareto searches the scale b. For each it takes the best shape a = n/Σ ln(1+g/b), at least a little more than 1:
+// with less there is no mean.
 func addPareto(gaps []float64, mean float64, add func(string, float64, float64, Process, error)) {
 	n := float64(len(gaps))
 	at := func(logScale float64) (logLikelihood, shape float64) {

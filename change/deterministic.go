@@ -41,7 +41,7 @@ func (p Deterministic) difference(span, n, k float64) float64 {
 	return (theta-n)/(2*theta) + above/(n+k)/2
 }
 
-// inverse is √(2m/λ); Length has ruled out what lies beyond the period.
+// inverse is √(2m/λ); Length excludes marginals beyond the period.
 func (p Deterministic) inverse(marginal float64) float64 {
 	return math.Sqrt(2 * marginal / float64(p))
 }

@@ -1,4 +1,4 @@
-// Package change models how pages change, and says how stale a copy is for every number of crawls.
+// Package change models how pages change, and computes how stale a copy is for every number of crawls.
 //
 // A page changes at the events of a renewal process in equilibrium: nobody knows when the last change
 // was. If it is crawled every L seconds, the copy is stale for the part
@@ -25,13 +25,12 @@
 // interval. Changes are drawn by Draw and Rhythm.Draw.
 //
 // Where a law or a rate is not known, it is estimated. From visits that tell only whether a page changed:
-// Tally.BiasReduced, MaximumLikelihood; or Evidence, the likelihood of each rate of a grid, which with
-// the Belief that other pages of the site make is a posterior, and a Mixture a Process of it. From the
-// times of changes: Choose among laws. A Timetable is what visits say of the hour of the day that a page keeps, if
-// it keeps one.
+// Tally.BiasReduced, MaximumLikelihood; or Evidence, the likelihood of each rate of a grid, which gives a posterior
+// together with the Belief from other pages of the site. A Mixture is the Process of a posterior. From the times of
+// changes: Choose among laws. A Timetable estimates at which hour of the day a page changes, if it keeps one.
 //
-// Everything is in seconds and changes a second, and depends on their product only. Differences of
-// staleness are computed without cancellation, for rate × interval from 1e-12 to 1e12.
+// All values are in seconds and changes a second, and results depend on their product only. Differences of staleness
+// are computed without cancellation, for rate × interval from 1e-12 to 1e12.
 //
 // The formulas are those of Wolf, Squillante, Yu, Sethuraman and Ozsen (WWW 2002), section 2, corrected
 // where the printed ones are wrong (equations 16 and 18, and the Pareto law without a mean).

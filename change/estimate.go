@@ -2,18 +2,18 @@ package change
 
 import "math"
 
-// An Observation is what one visit of a page told: how long after the one before it came, and whether the
-// page had changed, at least once, in between.
+// An Observation is the result of one visit of a page: the time since the visit before, and whether the page had
+// changed at least once in between.
 type Observation struct {
 	Length  float64 // s, positive
 	Changed bool
 }
 
-// A Tally is the sums that the estimators of regular visits need; they are all that must be kept.
+// A Tally holds the sums that the estimators for regular visits need; nothing else must be kept.
 type Tally struct {
 	Visits  float64
 	Changed float64 // visits that saw a change
-	Length  float64 // s, of all visits together
+	Length  float64 // s, sum over all visits
 }
 
 // Add adds a visit.
@@ -29,12 +29,12 @@ func (t *Tally) Add(o Observation) {
 // visits.
 func (t Tally) Naive() float64 { return t.Changed / t.Length }
 
-// BiasReduced returns the rate that visits at a regular interval suggest, in changes a second:
+// BiasReduced estimates the rate from visits at a regular interval, in changes a second:
 //
 //	-(n/Σu) ln((n-X+½)/(n+½))
 //
-// of n visits of which X saw a change (Cho and Garcia-Molina 2003). It is finite where every visit saw one,
-// and 0 without visits.
+// for n visits of which X saw a change (Cho and Garcia-Molina 2003). It is finite even if every visit saw one, and 0
+// without visits.
 func (t Tally) BiasReduced() float64 {
 	if t.Visits == 0 {
 		return 0
@@ -78,8 +78,8 @@ func MaximumLikelihood(visits []Observation) float64 {
 	})
 }
 
-// climb finds the root of a function by Newton's method from a point on its left, from which no step
-// passes it.
+// climb finds the root of a function by Newton's method. It starts to the left of the root, and no step passes the
+// root.
 func climb(d float64, f func(float64) (value, slope float64)) float64 {
 	for range 200 {
 		value, slope := f(d)
@@ -92,11 +92,11 @@ func climb(d float64, f func(float64) (value, slope float64)) float64 {
 	return d
 }
 
-// Trust is how far a site's dates of last changes have proved right. The zero value trusts nobody.
+// Trust counts how often a site's dates of last changes were right and wrong. The zero value has no counts.
 type Trust struct {
 	Right, Wrong float64
 }
 
-// Precision returns how often what is told is right, by the mean of a Beta(1,1) prior and what was seen: a half
-// before anything was.
+// Precision returns the estimated share of right dates: the posterior mean with a Beta(1,1) prior, ½ before any date
+// was checked.
 func (t Trust) Precision() float64 { return (t.Right + 1) / (t.Right + t.Wrong + 2) }

@@ -12,11 +12,11 @@ const slowest = 1.0 / 4096 / 86400
 // change in eleven years to 128 a day.
 func GridRate(k int) float64 { return slowest * float64(uint64(1)<<k) }
 
-// A Belief is a distribution over the rates of the grid: one number a rate, in proportion to the
-// probability that a page changes at it. Only the proportions matter.
+// A Belief is a distribution over the rates of the grid: for each rate a number proportional to the probability that
+// a page changes at that rate. Only the proportions matter.
 type Belief [Rates]float32
 
-// Shape returns the belief that falls by the power to the base 2 with the distance from rate k.
+// Shape returns the belief that falls by a factor of 2^power for each step away from rate k.
 func Shape(k int, power float64) Belief {
 	var b Belief
 	for j := range b {
@@ -25,13 +25,13 @@ func Shape(k int, power float64) Belief {
 	return b
 }
 
-// Evidence is what the visits of a page say about its rate: for each rate of the grid the likelihood of
-// what was seen, relative to what the prior expected. The posterior is prior × evidence. The zero value
-// is not ready for use; NewEvidence is that of a page without a visit.
+// Evidence is what the visits of a page say about its rate: for each rate of the grid the likelihood of the visits,
+// relative to the prior's expectation. The posterior is prior × evidence. The zero value is not ready for use;
+// NewEvidence is that of a page without a visit.
 //
-// Evidence from visits at any distance adds up, each of which tells only whether the page has changed
-// since the one before (likelihood 1-e^-dt or e^-dt), or when it last changed. The rates of the grid
-// double, so that one exponential and squarings give them all.
+// Evidence combines visits at any distance. A visit tells whether the page has changed since the one before
+// (likelihood 1-e^-dt or e^-dt), or when it last changed. The rates of the grid double, so one exponential and
+// squarings give all likelihoods.
 type Evidence [Rates]float32
 
 // NewEvidence returns the evidence of no visits: 1 for every rate.
@@ -43,9 +43,8 @@ func NewEvidence() Evidence {
 	return e
 }
 
-// Visit adds a visit, length seconds after the one before, that saw a change or none. What else may have
-// changed the page in that time is the expected number of shared changes, 0 if none: a change that is
-// explained by others says little about the page. O(Rates).
+// Visit adds a visit, length seconds after the one before, that saw a change or none. Shared is the expected number
+// of shared changes in that time, 0 if none: a change that they explain says little about the page itself. O(Rates).
 func (e *Evidence) Visit(length, shared float64, changed bool) {
 	q, s := math.Exp(-slowest*length), math.Exp(-shared)
 	if changed && shared == 0 {
@@ -65,9 +64,9 @@ func (e *Evidence) Visit(length, shared float64, changed bool) {
 	}
 }
 
-// Scale divides the evidence by what the prior expected, so that the mean of it under the prior is 1, and
-// then mixes it with 1 in the proportion forget, 0 to 1: the page may have changed its ways, and be like
-// any other again. Evidence that no rate explains becomes 1. O(Rates).
+// Scale divides the evidence by the prior's expectation, so that its mean under the prior is 1. Then it mixes it with
+// 1 in the proportion forget, 0 to 1, because the page may behave differently now. Evidence that no rate explains
+// becomes 1. O(Rates).
 func (e *Evidence) Scale(prior *Belief, forget float64) {
 	sum, mass := 0.0, 0.0
 	for k, p := range prior {
@@ -110,8 +109,8 @@ func (b *Belief) Mean() float64 {
 	return sum / mass
 }
 
-// GeometricMean returns e to the mean of the logarithm of the rate, in changes a second. One change after a long time
-// says "not slow", and leaves the mean to the fastest rates of the grid; the geometric mean hardly considers them.
+// GeometricMean returns e to the mean of the logarithm of the rate, in changes a second. After one change in a long
+// time the mean depends mostly on the fastest rates of the grid; the geometric mean hardly does.
 func (b *Belief) GeometricMean() float64 {
 	sum, mass := 0.0, 0.0
 	for k, p := range b {

@@ -33,8 +33,8 @@ func (p Gamma) Tail(gap float64) float64 {
 // Gap draws the seconds between two changes.
 func (p Gamma) Gap(rng *rand.Rand) float64 { return gammaNumber(rng, p.shape) / (p.shape * p.rate) }
 
-// gammaNumber draws a number of the gamma law of that shape and scale 1 (Marsaglia and Tsang 2000). Below shape 1 it is
-// that of one more, times a power of a uniform number; at 1 exponential.
+// gammaNumber draws a number of the gamma law of that shape and scale 1 (Marsaglia and Tsang 2000). For a shape below
+// 1 it draws with shape + 1 and multiplies by a power of a uniform number; at 1 it is exponential.
 func gammaNumber(rng *rand.Rand, shape float64) float64 {
 	if shape == 1 {
 		return rng.ExpFloat64()

@@ -2,9 +2,8 @@ package change
 
 import "math"
 
-// Mixture is a page that changes as a Poisson process of a rate that is not known but believed: its
-// staleness, on average over the belief, is the mean of those of the rates. It is no renewal process, but
-// is as convex as one.
+// Mixture is a page that changes as a Poisson process whose rate is uncertain. Its staleness is the mean over the
+// belief of the staleness at each rate. It is not a renewal process, but is as convex as one.
 type Mixture struct {
 	belief [Rates]float64 // with sum 1
 	rate   float64
@@ -62,8 +61,8 @@ func (m *Mixture) difference(span, n, k float64) float64 {
 	return sum
 }
 
-// inverse finds the length by Newton's method within a bracket: below half of the limit on logarithms of length
-// and Marginal, above it on the logarithm of what is left to the limit, which falls nearly straight.
+// inverse finds the length by Newton's method within a bracket: below half of the limit on the logarithms of length
+// and Marginal, above it on the logarithm of the distance to the limit, which is nearly linear.
 func (m *Mixture) inverse(marginal float64) float64 {
 	rest := m.limit - marginal
 	low, high := math.Sqrt(2*marginal/m.rate), math.Inf(1) // Marginal is at most λL²/2
@@ -93,8 +92,8 @@ func (m *Mixture) inverse(marginal float64) float64 {
 	return length
 }
 
-// near returns Marginal of a length, how much less that is than its limit, and its derivative: the first to some
-// nine digits, from one exponential, as the rates double.
+// near returns Marginal of a length, its distance from the limit, and its derivative. It uses one exponential,
+// because the rates double; Marginal has some nine digits.
 func (m *Mixture) near(length float64) (marginal, left, slope float64) {
 	u, gap, q := slowest*length, 1/slowest, math.Exp(-slowest*length)
 	for _, p := range m.belief {

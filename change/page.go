@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Curve is what one page gains by crawls within an interval: a convex decreasing function of their
-// number. It is safe for concurrent use.
+// A Curve is the staleness of one page as a function of the number of crawls in an interval. It is convex and
+// decreasing. It is safe for concurrent use.
 type Curve interface {
 	// Staleness returns the mean part of the interval, in [0, 1], that the copy is stale with x crawls
 	// at the best times, x ≥ 0.
@@ -39,8 +39,8 @@ func NewPage(p Process, interval, age float64) (Page, error) {
 	return Page{p, interval, age}, nil
 }
 
-// even reports whether x crawls are best spread over the interval alone, the first at its start: the
-// copy is older than the gaps. Otherwise the crawls and the last visit are spread over Age + Interval.
+// even reports whether x crawls are best spread over the interval alone, the first at its start, because the copy is
+// older than the gaps. Otherwise the crawls and the last visit are spread over Age + Interval.
 func (p Page) even(x float64) bool { return x > 0 && x*p.Age > p.Interval }
 
 // Staleness returns, with S = T+δ, (S/T) A(S/(x+1)) - Φ(δ)/T while the gaps are longer than δ, and A(T/x)

@@ -2,15 +2,14 @@ package change
 
 import "math"
 
-// longestPaths finds, for every number of crawls, the sets of instants that keep a Quasi page fresh
-// longest. Freshness is the weight of a path over the instants, from a virtual start before the first to
-// the interval's end, whose edge from i to m weighs the fresh time after a crawl at i up to the next one
-// at m:
+// longestPaths finds, for every number of crawls, the set of instants that keeps a Quasi page fresh longest. A set is
+// a path over the instants, from a virtual start before the first to the interval's end. Its weight is the fresh
+// time. The edge from i to m weighs the fresh time after a crawl at i up to the next one at m:
 //
 //	V(i, m) = Σ_{j=i..m-1} (u_{j+1}-u_j) Π_{k=i+1..j} (1-k_k)
 //
-// V(i,m) + V(i',m') ≥ V(i,m') + V(i',m) for i < i' < m < m' (Monge), so the best predecessor of a node
-// does not fall from node to node, and a layer of the dynamic program takes O(Q log Q) by dividing.
+// V(i,m) + V(i',m') ≥ V(i,m') + V(i',m) for i < i' < m < m' (Monge), so the best predecessor of a node does not fall
+// from node to node, and a layer of the dynamic program takes O(Q log Q) by divide and conquer.
 type longestPaths struct {
 	nodes int
 	edge  []float64 // V(i, m) at i*nodes+m
@@ -43,8 +42,8 @@ func (q *Quasi) paths() *longestPaths {
 	return p
 }
 
-// next goes on to one more crawl, from none at first, and returns the weight of the heaviest path to the
-// end. Into from, if not nil, it writes each node's predecessor.
+// next adds one crawl, beginning with none, and returns the weight of the heaviest path to the end. If from is not
+// nil, it writes each node's predecessor there.
 func (p *longestPaths) next(from []int32) float64 {
 	if p.first {
 		p.first = false

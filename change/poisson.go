@@ -39,8 +39,8 @@ func poissonStaleness(u float64) float64 {
 	return u * exponentialRest(-u)
 }
 
-// exponentialRest returns (e^x - 1 - x)/x² for |x| ≤ 1/2, to full precision: its series, even and odd
-// powers apart, so that the processor can do both at once.
+// exponentialRest returns (e^x - 1 - x)/x² for |x| ≤ 1/2, to full precision. It sums the even and odd powers of the
+// series separately, so that the processor can do both at once.
 func exponentialRest(x float64) float64 {
 	even, odd, square := 0.0, 0.0, x*x
 	for k := len(inverseFactorials) - 2; k >= 0; k -= 2 {

@@ -19,7 +19,7 @@ type Process interface {
 	Marginal(length float64) float64
 }
 
-// A renewal may know its own differences of staleness, or the inverse of its Marginal.
+// A process may compute its own differences of staleness, or the inverse of its Marginal.
 type (
 	differ interface {
 		difference(span, n, k float64) float64
@@ -42,7 +42,7 @@ func Difference(p Process, span, n, k float64) float64 {
 	return smoothDifference(p, span, n, k)
 }
 
-// smoothDifference subtracts where few digits are lost by it, and integrates the derivative elsewhere.
+// smoothDifference subtracts if that loses few digits, and else integrates the derivative.
 func smoothDifference(p Process, span, n, k float64) float64 {
 	if 8*k <= n {
 		sum := 0.0

@@ -10,9 +10,9 @@ import (
 // of their square.
 const MaxUpdates = 2000
 
-// Quasi is the Curve of a quasi-deterministic page: it may change at the instants u₁ < … < u_Q of the
-// interval, each with a probability of its own, and is worth crawling just after one of them or at the
-// start. Make it with NewQuasi.
+// Quasi is the Curve of a quasi-deterministic page: it may change at the instants u₁ < … < u_Q of the interval, each
+// with a probability of its own. The best times to crawl it are just after one of them or at the start. Make it with
+// NewQuasi.
 type Quasi struct {
 	times    []float64 // u_0 = 0, u_1, …, u_Q, u_{Q+1} = T
 	keep     []float64 // 1-k_0, …, 1-k_Q: no change at that instant
@@ -62,7 +62,7 @@ func (q *Quasi) solve() {
 	for x := range len(q.times) {
 		q.curve = append(q.curve, clamp(1-paths.next(nil)/q.interval))
 		if x > 0 {
-			// Rounding may bend what is convex.
+			// Rounding may break convexity.
 			gain := math.Max(0, q.curve[x-1]-q.curve[x])
 			if x > 1 {
 				gain = math.Min(gain, q.gains[x-2])
@@ -128,8 +128,8 @@ func (q *Quasi) Best(x int) []int {
 	return set
 }
 
-// Mean returns the staleness with crawls at a set of instants, rising indices as of Best (Wolf et al.
-// 2002, eq. 18, with the weights u_{j+1}-u_j and divided by T). O(Q).
+// Mean returns the staleness with crawls at a set of instants, rising indices as Best returns them (Wolf et al. 2002,
+// eq. 18, with the weights u_{j+1}-u_j and divided by T). O(Q).
 func (q *Quasi) Mean(set []int) float64 {
 	stale, fresh := 0.0, 1.0
 	for j, keep := range q.keep {

@@ -1,6 +1,6 @@
 package change
 
-// Static is the Curve of a page that never changes: never stale, whatever it is given.
+// Static is the Curve of a page that never changes, and so is never stale.
 type Static struct{}
 
 // Staleness returns 0.

@@ -8,17 +8,17 @@ const (
 	hour           = day / hours
 	anytime        = hours // index of the probability that a page keeps no hour
 	keepers        = 0.01  // share of the pages that keep an hour, before anything is seen of them
-	leastForgotten = 1e-6  // of what is believed, at a visit: no hour becomes impossible
+	leastForgotten = 1e-6  // least share of the belief forgotten at a visit, so that no hour becomes impossible
 )
 
-// A Timetable is what is believed of the hour of the day at which a page changes: for each full hour the
-// probability that the page changes only around it, from half an hour before to half an hour after, and last
-// that it changes at any time. Who publishes on the hour, or by a nightly job, is best visited right after it.
-// Days are those of the times that it is told, in seconds from the beginning of a day. Nil is the timetable of
-// a page of which nothing was seen: it changes at any time.
+// A Timetable is a belief about the hour of the day at which a page changes. For each full hour it has the
+// probability that the page changes only around it, from half an hour before to half an hour after; the last element
+// is the probability that the page changes at any time. A page that is published on the hour, or by a nightly job, is
+// best visited right after that. Times are in seconds from the beginning of a day. A nil Timetable is that of a page
+// without visits: it changes at any time.
 type Timetable [hours + 1]float32
 
-// NewTimetable returns what is believed before anything is seen: of a hundred pages one keeps an hour.
+// NewTimetable returns the belief before the first visit: one of a hundred pages keeps an hour.
 func NewTimetable() *Timetable {
 	t := new(Timetable)
 	for h := range t {
@@ -45,8 +45,8 @@ func within(h int, from, to float64) float64 {
 	return upTo(to) - upTo(from)
 }
 
-// Own returns the seconds between two times by the page's own clock: it shows the day's length at the end of a
-// day, and runs at the pace at which changes are to be expected in between. O(hours).
+// Own returns the seconds between two times by the page's own clock. That clock advances by a day in a day, and runs
+// faster in hours when changes are more likely. O(hours).
 func (t *Timetable) Own(from, to float64) float64 {
 	if !t.Punctual() {
 		return to - from
@@ -58,12 +58,12 @@ func (t *Timetable) Own(from, to float64) float64 {
 	return sum
 }
 
-// Awaited returns the seconds of evenly spread changes after which a visit would be worth as much as after the
-// time between two visits by the page's own clock. It is more the later the changes come, as until then the
-// copy was fresh: √(2 ∫ s dτ) for the clock τ(s), right for changes that are not likely yet.
+// Awaited converts the time between two visits to an equivalent time: after it, with evenly spread changes, a visit
+// would be worth as much. The later the changes come, the longer it is, because the copy was fresh until then: √(2 ∫
+// s dτ) for the page's clock τ(s), which holds while changes are still unlikely.
 //
-// An hour counts when it is over, and so do likely hours in a row, because to wait is better amid them: who
-// comes early leaves the page stale until the next day.
+// An hour counts when it is over, and likely hours in a row count when the last is over: a visit that comes too early
+// leaves the page stale until the next day.
 func (t *Timetable) Awaited(from, to float64) float64 {
 	length := to - from
 	if !t.Punctual() {
@@ -80,7 +80,7 @@ func (t *Timetable) Awaited(from, to float64) float64 {
 	return math.Sqrt(2 * moment)
 }
 
-// last returns the last of the likely hours in a row after hour h, or h. It may be one of the next day.
+// last returns the last of the likely hours in a row that begin with hour h. It may be in the next day.
 func (t *Timetable) last(h int) int {
 	for before := h + hours - 1; h < before && t[(h+1)%hours] > 1.0/hours; {
 		h++
@@ -88,8 +88,8 @@ func (t *Timetable) last(h int) int {
 	return h
 }
 
-// See learns from a visit that saw a change or none, by the probability that the page is unchanged after so
-// many seconds of its own clock. Some of what was believed is forgotten. O(hours).
+// See learns from a visit that saw a change or none, by the probability that the page is unchanged after a number of
+// seconds of its own clock. It forgets some of the belief. O(hours).
 func (t *Timetable) See(from, to float64, changed bool, forget float64, unchanged func(own float64) float64) {
 	var likely [hours + 1]float64
 	sum := 0.0

@@ -68,7 +68,7 @@ func (p Weibull) series(z float64, i int) float64 {
 	}
 }
 
-// Marginal returns (λ scale²/α) Γ(2/α) P(2/α, z), by a series for z < 1, where z itself may vanish.
+// Marginal returns (λ scale²/α) Γ(2/α) P(2/α, z), by a series for z < 1, where z itself may underflow.
 func (p Weibull) Marginal(length float64) float64 {
 	z := math.Pow(length/p.scale, p.shape)
 	if z < 1 {
@@ -79,5 +79,5 @@ func (p Weibull) Marginal(length float64) float64 {
 	return p.rate * p.scale * p.scale / p.shape * math.Exp(logGamma) * lower
 }
 
-// clamp keeps rounding from leaving [0, 1].
+// clamp keeps a rounded value in [0, 1].
 func clamp(v float64) float64 { return math.Min(1, math.Max(0, v)) }

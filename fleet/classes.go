@@ -6,7 +6,7 @@ package fleet
 func closedClasses(n int, successors func(i int, to []int) []int) [][]int {
 	type visit struct {
 		state int
-		left  []int // successors still to be looked at
+		left  []int // successors still to be visited
 	}
 	var (
 		closed  [][]int
@@ -15,7 +15,7 @@ func closedClasses(n int, successors func(i int, to []int) []int) [][]int {
 		number  = make([]int, n)  // order of discovery, from 1
 		lowest  = make([]int, n)  // the lowest number that is known to be reachable and pending
 		done    = make([]bool, n) // in a complete component
-		leaves  = make([]bool, n) // leads into another component
+		leaves  = make([]bool, n) // has an edge into another component
 		count   int
 	)
 	enter := func(i int) {

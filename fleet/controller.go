@@ -6,40 +6,40 @@ import (
 	"sort"
 )
 
-// Control is what a Controller goes by.
+// Control holds the parameters of a Controller.
 type Control struct {
 	Rule    Rule
 	Most    int     // r: the most fetchers, at least 1
-	Queue   int     // K: places of the queue, those of the pages in processing included
-	Workers int     // pages processed at the same time; while the queue has fewer, a worker starves
+	Queue   int     // K: places of the queue, including those of pages in processing
+	Workers int     // pages processed at the same time; a worker starves while the queue has fewer
 	Gamma   float64 // γ, in pages a second; 0 is a hundred times μ
 }
 
-// defaultGamma is γ/μ: a second in which a worker starves costs as much as a hundred in which as many pages
-// as it could have processed keep their fetchers waiting. Fetchers are cheap.
+// defaultGamma is γ/μ: a second in which a worker starves costs a hundred times as much as a second in which fetchers
+// wait with as many pages as the worker could have processed. Fetchers are cheap.
 const defaultGamma = 100
 
-// A Controller says how many fetchers a running crawl may have. It is told of every fetch that begins
-// and ends, of every page that a fetch brings and of every page that has been processed, measures λ
-// and μ from these, and moves the number as a Plan for them says:
+// A Controller says how many fetchers a running crawl may have. The crawl tells it of every fetch that begins or
+// ends, every page that a fetch brings, and every page that was processed. From these it measures λ and μ, and moves
+// the number along the Plan for them:
 //
 //	Started ─► Fetched (the page is in the queue, or its fetcher waits for a place) ─► Ended
 //	                    Processed (a page has left the queue)
 //
-// A live crawl loses no page: while the queue is full, fetchers wait for a place with the page they
-// hold. What they would have brought meanwhile is the loss:
+// A live crawl loses no page: while the queue is full, fetchers wait for a place with the page they hold. What they
+// would have brought in that time is the loss:
 //
 //	loss = λ · fetchers waiting for a place
 //
-// The model has one server, a live crawl several workers. The queue of the model is the pages beyond
-// those that keep all workers but one busy, so that it is empty when a worker starves; μ is counted
-// while none does, when pages leave at the rate of all workers together, whatever limits them.
+// The model has one server, a live crawl several workers. The queue of the model excludes the pages that keep all
+// workers but one busy, so it is empty when a worker starves. μ is measured while no worker starves: then pages leave
+// at the rate of all workers together.
 //
-// With Auto the number follows the switching curves (see steer), in at most three steps a second, about a balance that
-// is corrected by what it comes to (see lean). With Stable it is the best fixed one. Either grows by half if the queue
-// has long been empty while fetchers were held back, for then the rates measured are those of another time. Until
-// enough is measured, which takes a queue that is not always empty, everything is allowed while no fetcher waits for a
-// place: a crawl that its hosts' politeness or its line limits is never held back.
+// With Auto the number follows the switching curves (see steer), in at most three steps a second, around a balance
+// that is corrected by its results (see lean). With Stable it is the best fixed number. Either grows by half if the
+// queue was empty for long while fetchers were held back: the measured rates are then out of date. Measuring needs a
+// queue that is not always empty. Until enough is measured, any number is allowed while no fetcher waits for a place.
+// So a crawl that is limited by politeness or by its line is never held back.
 //
 // A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero
 // value is not usable; see NewController. It is not safe for concurrent use.
@@ -47,29 +47,28 @@ type Controller struct {
 	Control
 	allowed int
 	plan    *Plan
-	rest    []int   // by length of the queue, where the plan's curves are at rest; nil if it has none
+	rest    []int   // by length of the queue, the number at which the plan's curves rest; nil if it has none
 	held    bool    // a fetcher was held back since the last Measure
-	margin  float64 // what the plan's balance is multiplied by; see lean
+	margin  float64 // factor of the plan's balance; see lean
 
-	active  int // fetchers, those that wait for a place included
+	active  int // fetchers, including those that wait for a place
 	inside  int // pages in the queue or held by a waiting fetcher
 	at      float64
 	planned float64 // when the plan was adopted
 	moved   float64 // when the number last followed the curves
-	loaded  float64 // when last no worker starved
-	left    float64 // when a page last left, if no worker has starved since; else NaN
+	loaded  float64 // last time when no worker starved
+	left    float64 // when the last page left, if no worker has starved since; else NaN
 
 	window  sums // since the last Measure
-	recent  sums // before it, forgotten with time
+	recent  sums // earlier, with decay
 	total   sums
 	changes int64
 	arrival float64 // λ, 0 if not known
 	service float64 // μ, 0 if not known
 }
 
-// NewController returns the controller of a crawl that begins at now. It fails if Most or Workers is
-// not positive, if the queue has not two places more than there are workers to keep busy, or if γ is
-// negative or not finite.
+// NewController returns the controller of a crawl that begins at now. It fails if Most or Workers is not positive, if
+// Queue is less than Workers+1, or if γ is negative or not finite.
 func NewController(c Control, now float64) (*Controller, error) {
 	switch {
 	case c.Most < 1:
@@ -97,8 +96,8 @@ func (c *Controller) Open() bool {
 	return false
 }
 
-// Allowed returns how many fetchers may be active: from 1 to Most. Before there is a plan it is no more than there are
-// while one of them waits for a place in the queue.
+// Allowed returns how many fetchers may be active: from 1 to Most. Before there is a plan, it does not exceed the
+// active number while a fetcher waits for a place in the queue.
 func (c *Controller) Allowed() int {
 	if c.Rule <= 0 && c.plan == nil && c.inside > c.Queue {
 		return min(c.active, c.allowed)
@@ -112,7 +111,7 @@ func (c *Controller) Started(now float64) {
 	c.active++
 }
 
-// Room returns how many fetches may be under way, those left out that wait with a page.
+// Room returns how many fetches may be under way, not counting fetchers that wait with a page.
 func (c *Controller) Room() int { return max(0, c.Allowed()-c.waiting()) }
 
 // waiting is the number of fetchers that hold a page and wait for a place in the queue.
@@ -137,8 +136,8 @@ func (c *Controller) Fetched(now float64) (over bool) {
 	return over
 }
 
-// Processed tells of a page that has left the queue. It reports whether a fetch is over by that: a fetcher that waited
-// has the place for its page.
+// Processed tells of a page that has left the queue. It reports whether this ends a fetch: a waiting fetcher gets the
+// place for its page.
 func (c *Controller) Processed(now float64) (over bool) {
 	c.advance(now)
 	over = c.waiting() > 0
@@ -160,13 +159,12 @@ func (c *Controller) Processed(now float64) (over bool) {
 // betweenMoves is the least time between two steps along the curves, in seconds.
 const betweenMoves = 1.0 / 3
 
-// steer moves the number to where the switching curves are at rest with the queue of now, but from the
-// best fixed number, the balance, no further than brings the queue, by the next step, to the length at
-// which they are at rest there. In the model a step is free and can be taken back at once. Where it
-// can't, because it is a third of a second to the next, or because a fetch that has begun brings its
-// page in any case, following the curves all the way would drive the queue from empty to full and back.
-// Without curves, of so many fetchers that computing them doesn't pay, the level is half the queue, and
-// the number goes as far as that.
+// steer moves the number towards the one at which the switching curves rest with the present queue. It limits the
+// distance from the best fixed number, the balance: by the next step the queue should just reach the length at which
+// the curves rest at the balance. In the model a step is free and can be undone at once. In a crawl the next step is
+// a third of a second away, and a fetch that has begun brings its page in any case. So following the curves all the
+// way would drive the queue from empty to full and back. If there are too many fetchers to compute curves, the target
+// length is half the queue.
 func (c *Controller) steer() {
 	if c.Rule != Auto || c.plan == nil || c.at-c.moved < betweenMoves {
 		return
@@ -182,7 +180,7 @@ func (c *Controller) steer() {
 	}
 	excess *= c.remembered()
 	to := int(math.Round(balance + excess))
-	if to > c.allowed && c.active < c.allowed { // those there are find nothing to fetch
+	if to > c.allowed && c.active < c.allowed { // the active ones find nothing to fetch
 		return
 	}
 	if c.allow(to) {
@@ -190,9 +188,9 @@ func (c *Controller) steer() {
 	}
 }
 
-// remembered is how much of the queue of now is left to be seen at the next step. Between its two bounds the queue of
-// a fleet in balance is a random walk with reflection, of variance 2μ a second, which forgets where it was at the rate
-// π²μ/K². A queue that empties and fills many times between two steps says nothing of the next.
+// remembered is the part of the present queue that still shows at the next step. The queue of a fleet in balance is a
+// random walk with reflection at its two bounds, of variance 2μ a second. It forgets its position at the rate π²μ/K².
+// A queue that empties and fills many times between two steps says nothing about the next.
 func (c *Controller) remembered() float64 {
 	places := float64(c.places())
 	return math.Exp(-math.Pi * math.Pi * c.service * betweenMoves / (places * places))
@@ -204,7 +202,7 @@ func (c *Controller) queue() int { return max(0, min(c.inside, c.Queue)-c.Worker
 // places is the model's K.
 func (c *Controller) places() int { return c.Queue - c.Workers + 1 }
 
-// allow sets the number and tells whether that changed it.
+// allow sets the number and reports whether it changed.
 func (c *Controller) allow(n int) bool {
 	n = max(1, min(n, c.Most))
 	if n == c.allowed {
@@ -232,9 +230,8 @@ func (c *Controller) advance(now float64) {
 	}
 }
 
-// Measure takes in what was counted since the last call; it is to be called about once a second. It
-// returns the model of the rates measured, and whether they have drifted so far from those of the
-// plan that a new one is wanted, to be given to Adopt.
+// Measure adds the counts since the last call. Call it about once a second. It returns the model of the measured
+// rates. wanted says that they have drifted too far from those of the plan: give a new plan to Adopt.
 func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 	c.advance(now)
 	c.total.add(&c.window, 1)
@@ -265,9 +262,9 @@ func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 	return m, age >= betweenPlans && drifted(drift) || age >= betweenPlans/5 && drifted(2*drift)
 }
 
-// lean corrects the plan's balance by what it came to in the last second. A real processing stalls in ways that a model
-// of its single pages does not have. The balance grows while workers starve for longer than the plan says, by up to a
-// fifth a second, and comes back slowly.
+// lean corrects the plan's balance by the results of the last second. Real processing stalls in ways that the model
+// of single pages does not have. While workers starve for longer than the plan says, the balance grows by up to a
+// fifth a second. It comes back slowly.
 func (c *Controller) lean() {
 	if c.Rule != Auto || c.plan == nil || c.window.time == 0 {
 		return
@@ -279,10 +276,9 @@ func (c *Controller) lean() {
 	c.margin = max(1, min(c.margin*math.Exp(max(-0.02, min(2*beyond, 0.2))), mostMargin))
 }
 
-// What is measured is forgotten at this time constant, in seconds, and tells of a rate after so many
-// events. A plan is for rates that are not further off than by the factor drift, and is rebuilt
-// not before after betweenPlans seconds, or a fifth of that if they are off by twice as much: the
-// largest takes some 50 ms to compute.
+// Measurements decay with this time constant, in seconds, and give a rate after this many events. A plan serves rates
+// that differ from its own by at most the factor drift. It is rebuilt after betweenPlans seconds at the earliest, or
+// a fifth of that if they differ by twice as much: the largest plan takes some 50 ms to compute.
 const (
 	memory       = 5.0
 	enough       = 20
@@ -303,8 +299,8 @@ func (c *Controller) model() Model {
 	return Model{ArrivalRate: c.arrival, ServiceRate: c.service, Queue: c.places(), Gamma: gamma}
 }
 
-// reopen allows half as many fetchers again if a worker has starved for long while some were held
-// back: then the processing is faster than it was when it was measured.
+// reopen allows half as many fetchers again if a worker starved for long while fetchers were held back: the
+// processing is then faster than the measured rate.
 func (c *Controller) reopen() {
 	held := c.held
 	c.held = false

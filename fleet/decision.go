@@ -2,24 +2,23 @@ package fleet
 
 import "slices"
 
-// A process is the decision process of section 1.2.2 in continuous time, in units of the mean service
-// time. Its state between events is (q, r): pages in the queue, fetchers active. An event changes it
-// in two steps. First it lands: a departure in (q−1, r), an arrival, which turns its fetcher off, in
-// (min(q+1,K), r−1). Then one fetcher is turned on or not. Whether is a matter of the landing alone:
-// what follows depends on nothing else. So a policy is one bit a landing, where the paper's, over
-// (q, r, s), has one a state and event.
+// A process is the decision process of section 1.2.2 in continuous time, in units of the mean service time. Its state
+// between events is (q, r): pages in the queue, fetchers active. An event changes it in two steps. First it lands: a
+// departure in (q−1, r), an arrival, which turns its fetcher off, in (min(q+1,K), r−1). Then one fetcher is turned on
+// or not. This choice depends on the landing alone, as all that follows does. So a policy is one bit for each
+// landing, while the paper's policy, over (q, r, s), has one for each state and event.
 //
-// Nothing is ever in (0,0): a policy that lands there must turn a fetcher on. It is numbered all the same, as a
-// state that is left for (0,1).
+// Nothing is ever in (0,0): a policy that lands there must turn a fetcher on. It still has a number, as a state that
+// leads to (0,1).
 type process struct {
 	lambda, gamma float64 // λ/μ, γ/μ
 	k, n          int     // K, and N available fetchers
 }
 
-// states returns how many states there are, their number being that of landings as well.
+// states returns the number of states, which is also the number of landings.
 func (p process) states() int { return (p.k + 1) * (p.n + 1) }
 
-// index numbers the states along the shorter side, so that no event leads further than width.
+// index numbers the states along the shorter side, so that no event leads further than width in number.
 func (p process) index(q, r int) int {
 	if p.k <= p.n {
 		return r*(p.k+1) + q
@@ -42,10 +41,10 @@ func (p process) work() float64 {
 	return float64(p.states()) * (float64(p.width())*float64(p.width()) + 100)
 }
 
-// A policy says of each landing, by index, whether a fetcher is turned on.
+// A policy says for each landing, by index, whether a fetcher is turned on.
 type policy []bool
 
-// hold returns the policy that keeps so many fetchers active, at least 1, once they are.
+// hold returns the policy that keeps this number of fetchers active, at least 1, once it is reached.
 func (p process) hold(fetchers int) policy {
 	add := make(policy, p.states())
 	for i := range add {
@@ -79,7 +78,7 @@ func (p process) moves(q, r int) [2]move {
 	return moves
 }
 
-// after returns the state that a policy makes of a landing.
+// after returns the state that follows a landing under a policy.
 func (p process) after(add policy, m move) int {
 	if add[p.index(m.q, m.r)] {
 		return p.index(m.q, m.r+1)
@@ -87,8 +86,7 @@ func (p process) after(add policy, m move) int {
 	return p.index(m.q, m.r)
 }
 
-// cost returns what a unit of time in a state costs, (1.13): starvation, and the arrivals that find
-// the queue full.
+// cost returns the cost of a unit of time in a state, (1.13): starvation, and arrivals that find the queue full.
 func (p process) cost(q, r int) float64 {
 	switch q {
 	case 0:
@@ -112,9 +110,8 @@ func (p process) classes(add policy) [][]int {
 	})
 }
 
-// steer changes the policy where it must be so that every state leads to the target. The chain
-// communicates (Lemma 2): of the landings that do not lead there, one is always a choice away from a
-// state that does.
+// steer changes the policy where necessary, so that every state leads to the target. The chain communicates (Lemma
+// 2): among the landings that do not lead there, one is always a single choice away from a state that does.
 func (p process) steer(add policy, target int) policy {
 	add = slices.Clone(add)
 	leads := make([]bool, p.states())

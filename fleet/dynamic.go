@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// A Dynamic is the optimal way to switch fetchers on and off, and what it comes to in the long run.
-// Service is exponential.
+// A Dynamic is the optimal way to switch fetchers on and off, and its long-run averages. Service is exponential.
 type Dynamic struct {
-	Fetchers   int     // N: those available, or with no limit as many as are ever of use
+	Fetchers   int     // N: those available or, without a limit, as many as are ever useful
 	Cost       float64 // θ, the least long-run average cost, γ·Starvation + Loss
-	Gap        float64 // θ is known to within this, below Cost
+	Gap        float64 // the true θ is below Cost by at most this
 	Starvation float64 // share of time in which the queue is empty
 	Loss       float64 // pages lost per unit time because the queue is full
 	MeanActive float64 // N̄, the long-run average number active
@@ -33,8 +32,8 @@ type Dynamic struct {
 	Iterations int
 }
 
-// The largest problems that are tried: memory of an evaluation, its multiplications, and the fetchers
-// that the curves are given for.
+// The largest problems that are tried: memory of an evaluation, its multiplications, and the length of the curves in
+// fetchers.
 const (
 	maxCells     = 6e7
 	maxEliminate = 2e9
@@ -51,8 +50,8 @@ func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)
 }
 
-// dynamic solves for n fetchers, or for as many as are of use. If more are available than the policy ever turns on, in
-// any state, further ones change nothing.
+// dynamic solves for n fetchers, or for as many as are useful. If more are available than the policy turns on in any
+// state, further ones change nothing.
 func (m Model) dynamic(n int, solve func(p process, fixed int) (solution, error)) (Dynamic, error) {
 	fixed, err := m.Best(Exponential())
 	if err != nil {
@@ -84,7 +83,7 @@ func (m Model) dynamic(n int, solve func(p process, fixed int) (solution, error)
 	}
 }
 
-// manageable reports, by an error, a process that is too large.
+// manageable returns an error if the process is too large.
 func (m Model) manageable(n float64) error {
 	states := (float64(m.Queue) + 1) * (n + 1)
 	width := min(float64(m.Queue), n) + 1
@@ -141,7 +140,7 @@ func (m Model) describe(s *solution, n int) Dynamic {
 	return d
 }
 
-// monotone reports whether no choice to turn one on stands beyond, in q or in r, a choice not to.
+// monotone reports whether no choice to turn one on comes after a choice not to, as q or r grows.
 func (s *solution) monotone() bool {
 	refused := make([]bool, s.k+1) // by any smaller r, at each q
 	for r := range s.n {
@@ -162,8 +161,8 @@ func (s *solution) monotone() bool {
 	return true
 }
 
-// Rest returns the number of fetchers at which the curves are at rest with so many of K places taken:
-// with one fewer, one would be turned on, and with this many, none. It falls as the queue grows.
+// Rest returns the number of fetchers at which the curves rest with this queue and k places: with one fetcher fewer,
+// one is turned on; with this number, none is. It falls as the queue grows.
 func (d Dynamic) Rest(queue, k int) int {
 	n := 0
 	for n < d.Fetchers && (queue < d.Departure[n] || d.Arrival[n] == k) {

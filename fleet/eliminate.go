@@ -2,24 +2,23 @@ package fleet
 
 import "slices"
 
-// An evaluation is what a policy comes to in the long run, if all its states lead to one.
+// An evaluation is the long-run result of a policy whose states all lead to one.
 type evaluation struct {
 	average float64   // θ, per mean service time
 	value   []float64 // relative value of each state, 0 in the reference
 	share   []float64 // stationary probability of each state
 }
 
-// evaluate eliminates the states of a policy's chain one by one, the reference last: what remains is
-// the chain watched only in the states that are left, with the costs and times of the excursions
-// between them (Grassmann, Taksar and Heyman 1985). At the end there is one state, and the cost of a
-// cycle over its length is θ. Going back gives the values one way and the probabilities the other.
-// Nothing is subtracted but θ itself, so that the smallest probability keeps its digits.
+// evaluate eliminates the states of a policy's chain one by one, the reference last: what remains is the chain
+// observed only in the states left, with the costs and times of the excursions between them (Grassmann, Taksar and
+// Heyman 1985). At the end there is one state, and θ is the cost of a cycle divided by its length. The way back gives
+// the values and the probabilities. Only θ itself is subtracted, so the smallest probability keeps its digits.
 //
 // The chain is a band as wide as the shorter of queue and fleet. O(states · width²) time,
 // O(states · width) memory.
 //
-// A state that leads to the reference with a probability below the range of float64 is returned as
-// stuck, and there is no evaluation. Else stuck is -1. The chain is made in c, whatever it held.
+// If a state leads to the reference with a probability below the range of float64, it is returned as stuck, and there
+// is no evaluation. Else stuck is -1. The chain is built in c and replaces its content.
 func (p process) evaluate(c *chain, add policy, reference int) (e evaluation, stuck int) {
 	p.chain(c, add, reference)
 	for k := range c.states {
@@ -37,15 +36,15 @@ type chain struct {
 	band  []float64 // rate from i to j, both but the reference, see at
 	to    []float64 // rate from each state to the reference
 	from  []float64 // rate from the reference to each state
-	cost  []float64 // of the state and of the excursions to what is eliminated
+	cost  []float64 // of the state and of the excursions to eliminated states
 	spent []float64 // time, of the state and of the same excursions
-	out   []float64 // rate at which a state is left, as it is eliminated
+	out   []float64 // rate out of a state when it is eliminated
 }
 
-// at returns where in the band the rate from i to j is: those to the states after j follow it.
+// at returns the index in the band of the rate from i to j; those to the states after j follow it.
 func (c *chain) at(i, j int) int { return i*(2*c.width+1) + c.width + j - i }
 
-// last returns the last state that may be reached from k at once, the reference aside.
+// last returns the last state that k leads to directly, apart from the reference.
 func (c *chain) last(k int) int { return min(c.states-1, k+c.width) }
 
 // chain makes c the chain of a policy.
@@ -76,15 +75,15 @@ func (p process) chain(c *chain, add policy, reference int) {
 	}
 }
 
-// zeros returns n zeros, in the given room if that is enough.
+// zeros returns n zeros, in room if that is large enough.
 func zeros(room []float64, n int) []float64 {
 	room = slices.Grow(room[:0], n)[:n]
 	clear(room)
 	return room
 }
 
-// eliminate takes state k, before which all but the reference are gone, out of the chain, unless it leads
-// nowhere.
+// eliminate removes state k from the chain, unless it leads nowhere. All states before it but the reference are
+// removed already.
 func (c *chain) eliminate(k int) bool {
 	last := c.last(k)
 	ahead := c.band[c.at(k, k+1):][:last-k] // rates from k to k+1 … last

@@ -8,7 +8,7 @@ type sums struct {
 	busy, waiting         float64 // seconds of fetchers: at work, and waiting for a place in the queue
 	fetched               float64 // pages brought
 	processed             float64 // pages that left while no worker starved
-	gaps, gapSum, gapSq   float64 // between two of these in a row: number, seconds, squares
+	gaps, gapSum, gapSq   float64 // gaps between two of these in a row: number, seconds, squares
 }
 
 // gap counts a time between two departures; NaN if the queue was not busy throughout.
@@ -20,7 +20,7 @@ func (s *sums) gap(seconds float64) {
 	}
 }
 
-// add adds t to s, of which it first forgets all but a share.
+// add multiplies s by keep and adds t.
 func (s *sums) add(t *sums, keep float64) {
 	for _, f := range []struct {
 		sum *float64
@@ -33,8 +33,8 @@ func (s *sums) add(t *sums, keep float64) {
 	}
 }
 
-// unlike reports whether the rates of the two are so far apart, with so many events in both, that it is
-// no accident: something has changed, and the older counts say nothing of now.
+// unlike reports whether the rates of the two differ by more than chance explains, given the number of events in
+// both. Then something has changed, and the older counts are of no use.
 func (s *sums) unlike(t *sums) bool {
 	const (
 		certain = 40
@@ -67,22 +67,21 @@ type Reading struct {
 	Variation float64
 	Gamma     float64 // γ, as in force
 
-	Starvation float64 // share of the last ten seconds or so in which a worker starved
+	Starvation float64 // share of time in about the last ten seconds in which a worker starved
 	Loss       float64 // pages a second that fetchers would have brought had they not waited
 	Cost       float64 // γ·Starvation + Loss
 
-	// Of the plan: what the model says of the best fixed number, and of the switching curves. Zero
-	// and nil before there is one.
+	// The plan's best fixed number and switching curves. Zero and nil before there is a plan.
 	Fixed    Static
 	Switched *Dynamic
 
-	// Since the beginning: seconds, those in which a worker starved, those that fetchers waited, were
-	// at work, and pages brought; and how often the number allowed has changed.
+	// Totals since the beginning: seconds; seconds in which a worker starved; seconds of fetchers waiting and at
+	// work; pages brought; and changes of the number allowed.
 	Time, Starved, Waited, Busy, Fetched float64
 	Changes                              int64
 }
 
-// Read returns the readings of now.
+// Read returns the present readings.
 func (c *Controller) Read(now float64) Reading {
 	c.advance(now)
 	recent, total := c.recent, c.total

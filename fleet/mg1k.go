@@ -11,16 +11,16 @@ const negligible = 1e-60
 //
 //	P(A=0) π_{j+1} = π_0 P(A>j) + Σ_{i=1…j} π_i P(A>j−i+1)
 //
-// adds only positive terms, whatever ρ and K, where the textbook's recursion subtracts. Then, with
-// the π_j normalised, P(X=0) = π_0/(π_0+ρ), and from the losses between two departures
+// adds only positive terms, whatever ρ and K, while the textbook's recursion subtracts. Then, with the π_j
+// normalised, P(X=0) = π_0/(π_0+ρ), and from the losses between two departures
 //
 //	P(X=K) = (π_0 E(A−K+1)⁺ + Σ_{i=1…K−1} π_i E(A−K+i)⁺)/(π_0+ρ)
 //
-// O(K·J), where J ≤ K arrivals in one service are as many as anyone will see.
+// O(K·J), where J ≤ K bounds the arrivals in one service that are not negligible.
 func (s Service) general(rho float64, k int) (empty, full, work float64) {
 	a := s.arrivals(rho, k)
 	if a.none < 1e-100 {
-		// π_1/π_0 = P(A>0)/P(A=0): the queue is as good as never empty, and serves one page a service.
+		// π_1/π_0 = P(A>0)/P(A=0): the queue is practically never empty.
 		return 0, 1 - 1/rho, a.work
 	}
 	reach := len(a.more)

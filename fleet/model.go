@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// ErrTooLarge is what a call fails with, wrapped, whose answer would take more than half a minute or
-// half a gigabyte: a queue or a fleet far beyond what the exact methods are for.
+// ErrTooLarge is the wrapped error of a call that would take more than half a minute or half a gigabyte: the queue or
+// the fleet is far too large for the exact methods.
 var ErrTooLarge = errors.New("too large to solve exactly")
 
 // A Model is the paper's search engine: fetchers that bring pages to a queue of bounded length, and
@@ -16,12 +16,12 @@ var ErrTooLarge = errors.New("too large to solve exactly")
 type Model struct {
 	ArrivalRate float64 // λ: pages a second that one active fetcher brings, a Poisson process
 	ServiceRate float64 // μ: pages a second that the processing takes when it is never idle
-	Queue       int     // K: the most pages in the queue, that in service included, at least 2
-	Gamma       float64 // γ: what a second of starvation costs, where a lost page costs 1
+	Queue       int     // K: the most pages in the queue, including the one in service, at least 2
+	Gamma       float64 // γ: cost of a second of starvation; a lost page costs 1
 }
 
-// Ratios of rates beyond these are taken for mistakes. Within them no number of fetchers and no
-// probability that matters leaves the range of float64.
+// Ratios of rates beyond these count as mistakes. Within them no number of fetchers and no probability that matters
+// leaves the range of float64.
 const (
 	minRatio = 1e-9
 	maxRatio = 1e9

@@ -2,7 +2,7 @@ package fleet
 
 import "fmt"
 
-// A Plan is what a model advises a crawl that has so many fetchers at most.
+// A Plan is a model's advice to a crawl with at most a given number of fetchers.
 type Plan struct {
 	Model    Model
 	Fixed    Static   // the best fixed number, not above the most, with exponential service
@@ -13,10 +13,9 @@ type Plan struct {
 // to 8, which take some 50 ms in all.
 const maxPlanWork = 4e6
 
-// Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers
-// within a small part of a second: where the queue and the fleet are too large for that, it has no
-// switching curves, and the best fixed number, to which it then comes close (Proposition 4), has to do. It fails if the
-// model is invalid.
+// Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers within a small
+// part of a second. If the queue and the fleet are too large for that, the plan has no switching curves. The best
+// fixed number is then close to the optimum (Proposition 4). It fails if the model is invalid.
 func (m Model) Plan(most int) (Plan, error) {
 	if most < 1 {
 		return Plan{}, fmt.Errorf("fleet: at most %d fetchers: want 1 or more", most)
@@ -34,7 +33,7 @@ func (m Model) Plan(most int) (Plan, error) {
 	}
 	quick := func(n int) bool { return process{k: m.Queue, n: n}.work() <= maxPlanWork }
 	if !quick(most) {
-		most = min(most, best.Fetchers+best.Fetchers/2+25) // hardly ever are more of use
+		most = min(most, best.Fetchers+best.Fetchers/2+25) // more are hardly ever useful
 	}
 	if !quick(most) {
 		return plan, nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A solution is a policy with what it comes to.
+// A solution is a policy and its evaluation.
 type solution struct {
 	process
 	evaluation
@@ -16,11 +16,10 @@ type solution struct {
 	gap       float64 // no policy costs less by more than this
 }
 
-// iterate solves the process by policy iteration: evaluate, change each choice that gains by it, and
-// again until none does. From a policy that holds the best fixed number of fetchers it takes 4 to 8
-// rounds; from all on, with far more available than that, dozens. Where starvation and loss all but
-// vanish it may take dozens too, which change the cost by less than its parts' rounding: if they
-// take too long it ends there.
+// iterate solves the process by policy iteration: it evaluates the policy, changes each choice that gains, and
+// repeats this until none does. From a policy that holds the best fixed number of fetchers it takes 4 to 8 rounds;
+// from all on, with far more available than that, dozens. If starvation and loss nearly vanish it may take dozens
+// too, which change the cost by less than rounding: if they take too long, it ends there.
 func (p process) iterate(fixed int) (solution, error) {
 	add, likely := p.hold(fixed), p.index(0, min(fixed, p.n))
 	var room chain
@@ -44,9 +43,9 @@ func (p process) iterate(fixed int) (solution, error) {
 	}
 }
 
-// settle evaluates a policy. If its chain has several closed classes, the best of them is kept and
-// steered to from everywhere else, which changes the policy (Haviv and Puterman 1991, for
-// communicating processes). The first reference is the likely state if it recurs.
+// settle evaluates a policy. If its chain has several closed classes, settle keeps the best and changes the policy so
+// that all other states lead to it (Haviv and Puterman 1991, for communicating processes). The first reference is the
+// likely state if that is recurrent.
 func (p process) settle(room *chain, add policy, likely int) (best solution, err error) {
 	classes := p.classes(add)
 	for _, class := range classes {
@@ -79,7 +78,7 @@ func (p process) evaluateClass(room *chain, add policy, class []int, reference i
 			return e, nil
 		case stuck < 0:
 			reference = e.likely()
-		case slices.Contains(class, stuck): // the process is there all but always
+		case slices.Contains(class, stuck): // the process is nearly always there
 			reference = stuck
 		default:
 			return evaluation{}, fmt.Errorf("fleet: queue %d, %d fetchers: %w: probabilities below 1e-300", p.k, p.n, ErrTooLarge)
@@ -99,14 +98,14 @@ func (e *evaluation) likely() int {
 	return likely
 }
 
-// gain returns D(q,r) = V(q,r+1) − V(q,r), negative if turning on a fetcher in that landing gains, and
-// the size that rounding may give it.
+// gain returns D(q,r) = V(q,r+1) − V(q,r), which is negative if turning on a fetcher in that landing gains, and its
+// possible rounding error.
 func (p process) gain(value []float64, q, r int) (gain, rounding float64) {
 	off, on := value[p.index(q, r)], value[p.index(q, r+1)]
 	return on - off, 1e-12 * (1 + math.Abs(on) + math.Abs(off))
 }
 
-// improve returns the policy with every choice changed that gains more than rounding by it.
+// improve returns the policy with every choice changed for which the change gains more than rounding.
 func (p process) improve(add policy, value []float64) (next policy, changed bool) {
 	next = slices.Clone(add)
 	for i := range next {

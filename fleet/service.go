@@ -57,11 +57,10 @@ func Hyperexponential(variation float64) (Service, error) {
 // maxDistinct is how many different service times Empirical keeps apart.
 const maxDistinct = 10_000
 
-// Empirical returns the distribution of measured service times, each with the same probability, and
-// their mean in the samples' own unit. Of more than 10,000 samples neighbours in size are put
-// together at their mean, 10,000 equal groups in all: the mean stays, and the variance falls by that
-// within the groups. It fails if there is no sample, if one is negative, infinite or NaN, or if all
-// are 0. O(n log n).
+// Empirical returns the distribution of measured service times, each with the same probability, and their mean in the
+// samples' own unit. If there are more than 10,000 samples, neighbours in size form 10,000 equal groups, each at its
+// mean: the mean stays the same, and the variance falls by the variance within the groups. It fails if there is no
+// sample, if one is negative, infinite or NaN, or if all are 0. O(n log n).
 func Empirical(samples []float64) (service Service, mean float64, err error) {
 	var sum float64
 	for i, x := range samples {
@@ -116,8 +115,8 @@ type arrivals struct {
 	work   float64   // multiplications it took
 }
 
-// arrivals returns the number of arrivals in a service at load rho, up to a queue of k. Tails are
-// sums of what is in them, never 1 less a sum near 1.
+// arrivals returns the number of arrivals in a service at load rho, up to a queue of k. Tails are sums of their
+// terms, never 1 minus a sum near 1.
 func (s Service) arrivals(rho float64, k int) arrivals {
 	a := arrivals{more: make([]float64, k), excess: make([]float64, k+1)}
 	branches := s.branches
@@ -191,8 +190,8 @@ func (a *arrivals) addTerms(p []float64, weight, mean, shape float64) []float64 
 	return p
 }
 
-// addBeyond adds a branch that brings far more than K arrivals, by what is left after those up to K:
-// here the differences are of unlike numbers.
+// addBeyond adds a branch with far more than K arrivals, by subtracting the terms up to K; the numbers differ enough
+// here.
 func (a *arrivals) addBeyond(weight, mean, shape float64) {
 	p := math.Exp(-mean)
 	if !math.IsInf(shape, 1) {

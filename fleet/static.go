@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Static is what a fixed number of fetchers comes to in the long run.
+// A Static is the long-run result of a fixed number of fetchers.
 type Static struct {
 	Fetchers   int     // N, all of them active at all times
 	Load       float64 // ρ = Nλ/μ
@@ -64,7 +64,7 @@ func (m Model) fixed(n int, service Service) (fixed Static, work float64) {
 // tie is the relative difference below which two costs are the same.
 const tie = 1e-12
 
-// better reports whether s is to be preferred to t: it costs less, or as much with fewer fetchers.
+// better reports whether s is better than t: it costs less, or the same with fewer fetchers.
 func (s Static) better(t Static) bool {
 	if math.Abs(s.Cost-t.Cost) <= tie*t.Cost {
 		return s.Fetchers < t.Fetchers
@@ -72,10 +72,9 @@ func (s Static) better(t Static) bool {
 	return s.Cost < t.Cost
 }
 
-// Best returns the number of fetchers N(γ,K) whose fixed cost is least, at least 1, and its cost; of
-// numbers that cost the same to within 1e-12 the smaller. With exponential service it is Proposition
-// 1: the better of ρ(γ,K)μ/λ rounded down and rounded up, in a time that depends on nothing. Else it
-// is found without assuming that there is one minimum, by branch and bound.
+// Best returns the number of fetchers N(γ,K) whose fixed cost is least, at least 1, and its cost; among numbers that
+// cost the same to within 1e-12 the smallest. With exponential service it is Proposition 1: the better of ρ(γ,K)μ/λ
+// rounded down and rounded up, O(1). Else it is found by branch and bound, which does not assume a single minimum.
 //
 // It fails if the model is invalid, or, with ErrTooLarge, if a general service would take too long.
 func (m Model) Best(service Service) (Static, error) {
@@ -101,8 +100,8 @@ func (m Model) Best(service Service) (Static, error) {
 // maxWork bounds the multiplications of a search, and of a policy iteration: half a minute at most.
 const maxWork = 2e10
 
-// search returns the best number of fetchers for any service, from a first guess, by branch and
-// bound. The longer the arrivals, the less the queue is empty, and for every service
+// search returns the best number of fetchers for any service, from a first guess, by branch and bound. More arrivals
+// leave the queue empty less often, and for every service
 //
 //	C = (γ+μ) P(X=0) + μ(ρ−1)
 //
@@ -147,9 +146,9 @@ func (m Model) search(best Static, service Service) (Static, error) {
 	return best, nil
 }
 
-// LargeQueue returns the number of fetchers that is best as K grows forever, (1.12): of μ/λ
-// rounded up and down the one with the lower limit cost, γ(1−ρ) below load 1 and μ(ρ−1) above it, and up if they tie.
-// The model's queue plays no part but must be valid.
+// LargeQueue returns the number of fetchers that is best as K grows forever, (1.12): μ/λ rounded up or down,
+// whichever has the lower limit cost, γ(1−ρ) below load 1 and μ(ρ−1) above it; up if they tie. The model's queue has
+// no effect but must be valid.
 func (m Model) LargeQueue() (int, error) {
 	if err := m.Validate(); err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-// Package changetest holds every update process to the laws that package allocate relies on.
+// Package changetest tests that an update process obeys the laws that package allocate relies on.
 package changetest
 
 import (
@@ -8,10 +8,10 @@ import (
 	"freshet/change"
 )
 
-// Run tests a process: staleness and freshness add up to 1, rise and fall with length, depend on
-// rate × length only through make, the marginal is their derivative, differences agree with values, and
-// the curves of pages are convex and decreasing for every age. The process returned by scaled(c) must be
-// the same one in a time unit c times as long, that is with a rate c times as large; scaled(1) is it.
+// Run tests a process: staleness and freshness add up to 1, rise and fall with length, depend on rate × length only
+// through make, the marginal is their derivative, differences agree with values, and the curves of pages are convex
+// and decreasing for every age. scaled(c) must return the same process in a time unit c times as long, that is with a
+// rate c times as large; scaled(1) is the process itself.
 func Run(t *testing.T, scaled func(c float64) change.Process) {
 	t.Helper()
 	p := scaled(1)
