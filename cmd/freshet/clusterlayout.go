@@ -27,9 +27,9 @@ func clusterDrainCommand() *cobra.Command {
 	var s clusterSettings
 	var undo bool
 	cmd := &cobra.Command{
-		Use: "drain NODE", Short: "Have a node give its partitions away", Args: command.OneArg("NODE"),
-		Long: "The other nodes take the node's partitions, one after the other, and it takes none, also after a restart, until\n" +
-			"--undo. It goes on following all logs. Stop it when freshet cluster status shows no partition of it.",
+		Use: "drain NODE", Short: "Move all partitions of a node to the other nodes", Args: command.OneArg("NODE"),
+		Long: "The other nodes take over the node's partitions one by one. Until --undo the node gets no new ones, even after a\n" +
+			"restart. It still follows all logs. When freshet cluster status shows that it has no partition, stop it.",
 		Example: "  freshet cluster drain two --nats nats://a:4222\n  freshet cluster drain two --undo --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
@@ -46,7 +46,7 @@ func clusterDrainCommand() *cobra.Command {
 		},
 	}
 	s.declareServers(cmd.Flags())
-	cmd.Flags().BoolVar(&undo, "undo", false, "let the node have its share again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "give the node its share of partitions again")
 	return cmd
 }
 
@@ -54,8 +54,9 @@ func clusterRebalanceCommand() *cobra.Command {
 	var s clusterSettings
 	cmd := &cobra.Command{
 		Use: "rebalance", Short: "Divide a cluster's partitions by their pages", Args: command.NoArgs,
-		Long: "Nodes have as many partitions each. Where some partitions have far more pages than others, this moves as few as\n" +
-			"needed so that nodes have as many pages each. It holds until a node comes or goes, or is drained.",
+		Long: "Normally every node has the same number of partitions. If some partitions have far more pages than others, this\n" +
+			"moves as few as possible so that every node has about the same number of pages. The division lasts until a node\n" +
+			"comes, goes or is drained.",
 		Example: "  freshet cluster rebalance --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {

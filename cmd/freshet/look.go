@@ -193,7 +193,7 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what a crawl does, or has done", Args: command.NoArgs,
+		Use: "status", Short: "Show what a crawl is doing, or has done", Args: command.NoArgs,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}
 	data, crawl := directoryFlags(cmd)
@@ -217,7 +217,7 @@ func statusCommand() *cobra.Command {
 
 func pagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pages", Short: "List the pages, and what became of them", Args: command.NoArgs,
+		Use: "pages", Short: "List the known pages and their states", Args: command.NoArgs,
 		Example: "  freshet pages --json | head\n  freshet pages --site https://example.org --state missing\n  freshet pages --changed-since 2026-01-31T00:00:00Z",
 	}
 	data, crawl := directoryFlags(cmd)

@@ -86,22 +86,22 @@ func openAlone(data string, o store.Options) (*store.Store, error) {
 
 func segmentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "segments", Short: "Look after WARC files in an object store", Args: command.GroupArgs,
+		Use: "segments", Short: "Manage WARC files in an object store", Args: command.GroupArgs,
 		Long:    "With --segments, crawl and serve move closed WARC files to an object store.",
 		Example: "  freshet segments take --data archive",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	take := &cobra.Command{
-		Use: "take", Short: "Let a data directory change the objects that another copy of it has changed", Args: command.NoArgs,
-		Long: "A directory that freshet restore made reads the WARC files that are in an object store, and changes none: they\n" +
-			"are also the ones of the directory that the snapshot was taken of. When that one is gone, this lets the restored\n" +
-			"one upload, rewrite and remove them. The other is refused from then on. Files that are in the object store and\n" +
-			"that the directory does not know are taken in.",
+		Use: "take", Short: "Make this data directory the owner of the WARC files in an object store", Args: command.NoArgs,
+		Long: "A restored directory reads the WARC files in an object store but does not change them, because they also belong\n" +
+			"to the directory that the snapshot came from. When that one is gone, run this command. Then the restored\n" +
+			"directory may upload, rewrite and remove the files, and the original one is refused. Files in the object store\n" +
+			"that the directory does not know are added to it.",
 		Example: "  freshet segments take --data restored",
 	}
 	data, _ := directoryFlags(take)
 	account := accountOf(take)
-	address := take.Flags().String("segments", "", "where they are; empty: where the directory says")
+	address := take.Flags().String("segments", "", "where the WARC files are; empty: where the directory says")
 	check(take.Flags(), validSegments, "segments")
 	take.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDirectory(*data); err != nil {

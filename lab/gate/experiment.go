@@ -35,7 +35,7 @@ type parameters struct {
 func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:    "gate",
-		Summary: "Run a simulated crawl's fleet by each rule, before a queue of pages to be processed",
+		Summary: "Run the fleet of a simulated crawl by each rule, with a queue of pages to be processed",
 		Quick:   []string{"--pages=1500"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)

@@ -17,7 +17,7 @@ import (
 func Facilities() lab.Experiment {
 	return lab.Experiment{
 		Name:       "lam-facilities",
-		Summary:    "Let one of several feeds fail, and its clients resubmit to the others",
+		Summary:    "Let one of several feeds fail, and have its clients join the others",
 		Reproduces: "Lam and Garcia-Molina 2001, section 1: the loss of one facility",
 		Quick:      []string{"--seeds=1", "--subscribers=90", "--downloaders=90"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {

@@ -18,7 +18,7 @@ import (
 func Figures() lab.Experiment {
 	return lab.Experiment{
 		Name:       "lam-figures",
-		Summary:    "Draw the feed's figures and go through its tables, ours beside",
+		Summary:    "Draw the figures and repeat the tables of the feed, with our own scheduler beside them",
 		Reproduces: "Lam and Garcia-Molina 2001, Figures 4 to 9, Tables 2 to 6",
 		Quick:      []string{"--seeds=1", "--most=100", "--part=downloaders"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {

@@ -27,7 +27,7 @@ type parameters struct {
 func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:       "queue",
-		Summary:    "Hold the simulator to queueing theory and to the staleness of Poisson pages",
+		Summary:    "Compare the simulator with queueing theory and with the staleness of Poisson pages",
 		Reproduces: "closed forms of the M/M/1/K and M/D/1/K queues; Liu and Nain 2005, Lemmas 3 and 4",
 		Quick:      []string{"--runs=10", "--span=20000"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {

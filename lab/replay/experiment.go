@@ -56,12 +56,12 @@ func Experiment() lab.Experiment {
 			flags.StringVar(&p.protocol, "protocol", "simple", "simple, or full: pages are found by visits, gone ones too, and a tenth of the crawls fail")
 			flags.StringVar(&p.removals, "removals", "told", "whether the crawler is told of removals, or finds out by a crawl: told or hidden")
 			flags.BoolVar(&p.lastModified, "last-modified", false, "let a visit that sees a change tell when the last one was")
-			flags.BoolVar(&p.taught, "taught", false, "visit every page daily at no cost until the scored part begins: what could be learned at best")
+			flags.BoolVar(&p.taught, "taught", false, "visit every page daily at no cost until the scored part begins: an upper bound on learning")
 			flags.StringVar(&p.sites, "sites", "", "only these sites, separated by commas; with a leading ! all but these")
 			flags.BoolVar(&p.bySite, "by-site", false, "add a row for every site")
 			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over what is drawn, not over seeds: sites, or time (twelfths of the scored part)")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages, of weights and of random policies")
-			flags.IntVar(&p.seeds, "seeds", 1, "means over so many seeds, from --seed on")
+			flags.IntVar(&p.seeds, "seeds", 1, "number of seeds, from --seed on; the rows are means over them")
 			return p.run
 		},
 	}

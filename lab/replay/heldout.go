@@ -22,7 +22,7 @@ func HeldOut() lab.Experiment {
 			flags.StringVar(&p.histories, "histories", "", "file of histories: CSV of site,page,alive,end,times, may end in .gz")
 			flags.Float64Var(&p.share, "budget-share", 0.01, "crawls a day per living page")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages")
-			flags.IntVar(&p.seeds, "seeds", 2, "means over so many seeds, from --seed on")
+			flags.IntVar(&p.seeds, "seeds", 2, "number of seeds, from --seed on; the rows are means over them")
 			return p.heldOut
 		},
 	}

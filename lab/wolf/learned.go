@@ -43,7 +43,7 @@ func Mixture() lab.Experiment {
 			flags.IntVar(&p.scored, "scored", 20, "intervals at the end that are scored")
 			flags.Float64Var(&p.ahead, "ahead", 16, "intervals that crawls are allocated over when laws are known")
 			flags.Uint64Var(&p.seed, "seed", referenceSeed, "seed of weights and updates")
-			flags.IntVar(&p.seeds, "seeds", 3, "means over so many seeds of updates, from --seed on")
+			flags.IntVar(&p.seeds, "seeds", 3, "number of seeds of updates, from --seed on; the rows are means over them")
 			return p.run
 		},
 	}

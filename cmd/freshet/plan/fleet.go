@@ -45,7 +45,7 @@ func (m *fleetModel) register(cmd *cobra.Command, services string) {
 	f := cmd.Flags()
 	f.Float64Var(&m.ArrivalRate, "arrival-rate", 0, "pages a second that one busy fetcher brings (required)")
 	f.Float64Var(&m.ServiceRate, "service-rate", 0, "pages a second that the processing takes (required)")
-	f.IntVar(&m.Queue, "queue", 0, "places in the queue, that of the page being processed included (required)")
+	f.IntVar(&m.Queue, "queue", 0, "places in the queue, including that of the page being processed (required)")
 	f.Float64Var(&m.Gamma, "gamma", 0, "cost of a second with an empty queue, that of a lost page being 1 (required)")
 	f.StringVar(&m.service, "service", "exponential", "distribution of the processing time: "+services)
 	f.StringVar(&m.plot, "plot", "", "write a picture to this SVG file")
@@ -179,13 +179,13 @@ func fleetDynamicCommand() *cobra.Command {
 	var crawlers int
 	cmd := &cobra.Command{
 		Use: "dynamic", Short: "Say when to switch fetchers on and off",
-		Long: "Prints the policy with the lowest long-run cost, and that cost. A fetcher that has brought a page goes\n" +
-			"on or stops; whenever a page has been processed one more may start.\n\n" +
-			"switching_curve.departure[r], r from 0: with r fetchers active, one more starts if the queue was at most so\n" +
-			"long before the departure; 0 for never. switching_curve.arrival[r-1], r from 1: with r active, a fetcher that\n" +
-			"brings a page goes on if the queue was at most so long before it; -1 for never.\n" +
-			"min_active and max_active are over the states that are visited again and again; r_max is the largest number\n" +
-			"active at which a departure that empties the queue still starts one. Processing times are exponential. --plot draws the curves.",
+		Long: "Prints the policy with the lowest long-run cost, and that cost. A fetcher that has brought a page goes on or\n" +
+			"stops. After a page is processed, one more may start.\n\n" +
+			"switching_curve.departure[r], r from 0: with r fetchers active, one more starts if the queue had at most this\n" +
+			"length before the departure; 0 for never. switching_curve.arrival[r-1], r from 1: with r active, a fetcher that\n" +
+			"brings a page goes on if the queue had at most this length before; -1 for never.\n" +
+			"min_active and max_active are over the states that recur. r_max is the largest number active at which a\n" +
+			"departure that empties the queue still starts one. Processing times are exponential. --plot draws the curves.",
 		Example: "  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4\n" +
 			"  freshet fleet dynamic --arrival-rate 0.1 --service-rate 1 --queue 5 --gamma 1.4 --crawlers 16",
 		RunE: func(cmd *cobra.Command, _ []string) error {

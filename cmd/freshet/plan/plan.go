@@ -122,7 +122,7 @@ func planCommand() *cobra.Command {
 	f.IntVar(&o.budget, "budget", 0, "crawls in the interval (required)")
 	o.declare(f, "plan")
 	f.StringVar(&o.policy, "policy", "optimal", "optimal, uniform, proportional, weighted-uniform or weighted-proportional")
-	f.StringVar(&o.algorithm, "algorithm", "multiplier", "of the optimum: multiplier, greedy, galil-megiddo or frederickson-johnson")
+	f.StringVar(&o.algorithm, "algorithm", "multiplier", "algorithm for the optimal policy: multiplier, greedy, galil-megiddo or frederickson-johnson")
 	f.StringVar(&o.convention, "convention", "age", "what was before the interval: age, paper or periodic")
 	f.IntVar(&o.siteCap, "site-cap", 0, "most crawls of a site's pages in the interval, 0 for none")
 	return cmd

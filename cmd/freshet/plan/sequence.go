@@ -43,9 +43,9 @@ func (o *sequenceOptions) flags(f *pflag.FlagSet) {
 	o.access = command.Duration(1e9)
 	f.StringVar(&o.kind, "sequence", "", "an endless order of visits instead: "+strings.Join(sequenceKinds, ", "))
 	f.StringVar(&o.pages, "pages", "", "with --sequence: CSV file of pages, - for standard input: url, rate (changes a day), weight")
-	f.Var(&o.access, "access-time", "with --sequence: what a visit takes")
-	f.IntVar(&o.cycle, "cycle", 0, fmt.Sprintf("with --sequence: visits before it repeats (default: %d of the page visited most seldom; for golden the next Fibonacci number)", visitsOfRarest))
-	f.Uint64Var(&o.seed, "seed", 1, "with --sequence randomized: of the draws")
+	f.Var(&o.access, "access-time", "with --sequence: duration of a visit")
+	f.IntVar(&o.cycle, "cycle", 0, fmt.Sprintf("with --sequence: visits of a cycle (default: enough for %d of the rarest page; for golden the next Fibonacci number)", visitsOfRarest))
+	f.Uint64Var(&o.seed, "seed", 1, "with --sequence randomized: seed of the draws")
 }
 
 // A sequenceOutcome is what the command says of an order, as JSON or in words.

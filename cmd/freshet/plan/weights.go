@@ -49,20 +49,20 @@ func weightsCommand() *cobra.Command {
 	var o weightsOptions
 	cmd := &cobra.Command{
 		Use: "weights --log FILE", Short: "Compute how much each page matters, from searches and clicks", Args: cobra.NoArgs,
-		Long: "Reads a log of queries, and weighs each page by how often its stale copy would embarrass: be returned,\n" +
-			"be clicked, and be no answer any more. FILE is CSV with a header, - for standard input, or Parquet; a row is a\n" +
-			"page at a query, and rows of a query stand together:\n\n" +
+		Long: "Reads a log of queries, and weighs each page by how often a stale copy of it would embarrass: it is returned, is\n" +
+			"clicked, and no longer answers the query. FILE is CSV with a header, - for standard input, or Parquet. A row is\n" +
+			"one page of one query, and the rows of a query follow one another:\n\n" +
 			"  query     required: which query, any text\n" +
 			"  url       required\n" +
 			"  page      result page on which the query returned it, from 1; empty: not returned\n" +
 			"  position  place on that page, from 1; empty: not returned\n" +
 			"  clicked   1 if the user clicked, default 0\n" +
 			"  changed   1 if the page had changed since it was copied, 0 if not; empty: not known\n" +
-			"  answer    of a clicked page that had changed: right, wrong or broken; empty: not known\n" +
+			"  answer    for a clicked page that had changed: right, wrong or broken; empty: not known\n" +
 			"  time      when the query was asked, such as 2026-01-31T12:00:00Z or in seconds since 1970; without it the\n" +
-			"            log is taken to be of one day\n" +
-			"  event     click: an earlier row, which says that this page was shown at this place, came to be clicked;\n" +
-			"            such a row may stand anywhere; default shown\n" +
+			"            log counts as one day\n" +
+			"  event     click: the page of an earlier row, at this query and place, was clicked;\n" +
+			"            such a row may be anywhere; default shown\n" +
 			"  words, version  what was asked, and the number of the version that answered; not needed here\n\n" +
 			"freshet crawl --query-log keeps such a log of its own search, a file a day.\n\n" +
 			"Pages with little data are drawn towards the mean, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
