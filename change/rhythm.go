@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// A Rhythm is a page that may change at the same phase of every period, such as daily at six. It is a Quasi page
-// without end. Times are in seconds from any common origin.
+// A Rhythm is a page that may change at the same phase of every period, such as daily at six. It is a Quasi page that
+// repeats forever. Times are in seconds from any common origin.
 type Rhythm struct {
 	Period      float64 // s, positive
 	Phase       float64 // s from time 0 to an instant at which it may change
