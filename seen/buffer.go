@@ -10,19 +10,19 @@ import (
 	"freshet/weburl"
 )
 
-// buffer holds what was offered and is not decided yet: every link once, in order of discovery, and
-// the marks that will have been decided with them.
+// buffer holds the links that were offered and are not decided yet, each once, in order of discovery. It also holds
+// the marks that are reached when they are decided.
 type buffer struct {
 	links   []waiting
 	index   []indexed // of links by fingerprint, by open addressing; as many as a power of two, or none
 	inDoubt int       // links that are not settled
-	joined  int       // offers of a link that waited already
+	joined  int       // offers of links that were in the buffer already
 	bytes   int       // of the links, see Bytes
 	marks   map[weburl.Partition]uint64
-	since   time.Time // when the oldest content came
+	since   time.Time // when the oldest link came
 }
 
-// waiting is a link with all that was offered of it summed.
+// waiting is a link with the sum of all its offers.
 type waiting struct {
 	weburl.Link
 	partition weburl.Partition
@@ -39,7 +39,7 @@ type indexed struct {
 // tagOf returns the tag of a second hash, by which links that share a fingerprint are told apart.
 func tagOf(second weburl.Fingerprint) uint32 { return uint32(second) }
 
-// entry returns how the set knows a link.
+// entry returns the set's entry for a link.
 func (w *waiting) entry(value uint32) disk.Entry {
 	return disk.Entry{Fingerprint: w.Fingerprint, Value: value, Partition: w.partition, Check: w.check}
 }
@@ -68,7 +68,7 @@ func (b *buffer) unsettle() {
 	b.inDoubt = len(b.links)
 }
 
-// add joins a link to what waits, with that much cash.
+// add adds a link with its cash, or joins it to the same link in the buffer.
 func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Partition, settled bool, cash float64) {
 	slot := b.slot(link.Fingerprint, tagOf(second))
 	if slot.next > 0 {
@@ -96,7 +96,7 @@ func (b *buffer) add(link *weburl.Link, second weburl.Fingerprint, p weburl.Part
 	}
 }
 
-// slot returns where the index has a link, or the free slot where it belongs.
+// slot returns the slot of a link in the index, or the free slot for it.
 func (b *buffer) slot(fp weburl.Fingerprint, tag uint32) *indexed {
 	for at := fp.Slot(len(b.index)); ; at = (at + 1) & (len(b.index) - 1) {
 		slot := &b.index[at]
@@ -106,7 +106,7 @@ func (b *buffer) slot(fp weburl.Fingerprint, tag uint32) *indexed {
 	}
 }
 
-// touch loads the slots where a search for these links begins, all at once.
+// touch loads the first slots of the searches for these links, all at once.
 func (b *buffer) touch(links []weburl.Link) {
 	touched := int32(0)
 	for i := range links {
@@ -125,7 +125,7 @@ func (b *buffer) grow() {
 	}
 }
 
-// follow begins to fill b after another, whose index b takes over.
+// follow prepares b to be filled after another buffer, whose index it takes over.
 func (b *buffer) follow(other *buffer) {
 	b.index, other.index = other.index, nil
 	clear(b.index)

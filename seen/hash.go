@@ -6,13 +6,12 @@ import (
 	"freshet/weburl"
 )
 
-// secondSeed makes a hash that is independent of the fingerprint's. Checks on disk depend on it, so that
-// it never changes.
+// secondSeed makes a hash that is independent of the fingerprint's. Checks on disk depend on it, so it never changes.
 const secondSeed = 0x7365656e
 
-// secondHash returns another hash of a URL than its fingerprint. By it the cache knows URLs, and by some bits of it the
-// buffer and the set tell apart two URLs that share a fingerprint: so one of them cannot hide the other. It is never 0.
-// It does not allocate.
+// secondHash returns a second hash of a URL beside its fingerprint. The cache identifies URLs by it. The buffer and
+// the set use some bits of it to distinguish two URLs with the same fingerprint, so that one cannot hide the other.
+// It is never 0. It does not allocate.
 func secondHash(u weburl.URL) weburl.Fingerprint {
 	return max(1, weburl.Fingerprint(xxh3.HashStringSeed(u.String(), secondSeed)))
 }

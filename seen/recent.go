@@ -4,13 +4,13 @@ import (
 	"freshet/weburl"
 )
 
-// recent remembers the links that were offered lately, at which depth and, if asked to, their cash.
+// recent remembers the links offered recently, with their depth and, if wanted, their cash.
 type recent struct {
 	policy *SetClock
 	lowest []uint16       // depth of what each slot holds
-	purses []weburl.Purse // of what each slot holds; nil: cash is of no account
+	purses []weburl.Purse // of what each slot holds; nil: without cash
 
-	recalled map[weburl.Fingerprint]float32 // cash that no link of this run brought, of URLs not offered since
+	recalled map[weburl.Fingerprint]float32 // cash of URLs from before this run, until they are offered
 }
 
 func newRecent(entries int, cash bool) recent {
@@ -23,15 +23,15 @@ func newRecent(entries int, cash bool) recent {
 	return r
 }
 
-// recall notes which cash a URL has beside what links of this run bring, as long as there is room for it in the cache.
+// recall notes the cash that a URL has from before this run, if there is room in the cache.
 func (r *recent) recall(fp weburl.Fingerprint, cash float64) {
 	if r.purses != nil && len(r.recalled) < len(r.purses) {
 		r.recalled[fp] = float32(cash)
 	}
 }
 
-// note notes a link, by its second hash. It reports whether the link is settled, its URL offered lately at
-// no greater depth, and so known, and which cash is to be handed on now: the link's own, more or none. O(1).
+// note notes a link, by its second hash. settled says that the URL was offered recently at no greater depth, and so
+// is known. It also returns the cash to hand on now: the link's own, more or none. O(1).
 func (r *recent) note(second weburl.Fingerprint, link *weburl.Link) (settled bool, lot float64) {
 	slot, hit := r.policy.Touch(second)
 	lowest := &r.lowest[slot]
@@ -60,7 +60,7 @@ func (r *recent) collect(second weburl.Fingerprint, page *weburl.Link) (held flo
 	return r.purses[slot].Empty()
 }
 
-// purse returns the purse of a URL that enters the cache: empty, except for what is recalled of it.
+// purse returns the purse of a URL that enters the cache: empty, except for recalled cash.
 func (r *recent) purse(fp weburl.Fingerprint) (p weburl.Purse) {
 	if told, ok := r.recalled[fp]; ok {
 		delete(r.recalled, fp)
@@ -70,17 +70,17 @@ func (r *recent) purse(fp weburl.Fingerprint) (p weburl.Purse) {
 }
 
 // entriesPerFetcher is twice the upper end of what Broder, Najork and Wiener recommend, 100 to 500: on real sites
-// the edge lies at some 70 entries for every host that takes its turn, and where an answer takes a tenth of the
-// politeness interval a fetcher serves ten hosts. A miss costs fifty times what a hit does, and where links carry
-// cash far more: a page that waits and has left the cache is moved in its queue by every link to it. An entry takes
-// 10 bytes, with cash 18. fewestEntries are what the smallest crawl gets, 80 KiB.
+// some 70 entries are needed for every host in turn, and a fetcher serves ten hosts if an answer takes a tenth of the
+// politeness interval. A miss costs fifty times as much as a hit, and far more if links carry cash: every link to a
+// waiting page that has left the cache moves the page in its queue. An entry takes 10 bytes, with cash 18.
+// fewestEntries are what the smallest crawl gets, 80 KiB.
 const (
 	entriesPerFetcher = 1000
 	fewestEntries     = 8192
 )
 
-// CacheEntries returns the Options.CacheEntries of a crawl that makes at most so many fetches at once: the
-// more hosts take turns, the more must be remembered of each.
+// CacheEntries returns the Options.CacheEntries for a crawl with at most this many fetches at once. More hosts in
+// turn need more entries.
 func CacheEntries(fetchers int) int {
 	return min(max(entriesPerFetcher*fetchers, fewestEntries), MaxCache)
 }

@@ -4,19 +4,19 @@ import (
 	"freshet/weburl"
 )
 
-// Sender holds back links that leave for the owner of another partition, of which most repeat what was sent lately. It
-// is the same cache as that of a Test, on the other side of the wire.
+// Sender filters links on their way to the owner of another partition, because most repeat what was sent recently. It
+// has the same cache as a Test, on the other side of the wire.
 //
-// It knows a URL by its fingerprint alone. That of another URL among its entries hides a link with a probability of
+// It identifies a URL by its fingerprint alone. A URL among its entries hides another one with a probability of
 // entries/2⁶⁴: with 65,536, one in 3·10¹⁴.
 //
-// A link passes when its URL was not sent lately, or only at a greater depth. With cash, what others bring passes in
-// lots, as a weburl.Purse makes them; what is held back when the URL leaves the cache is lost. A Sender is a pure state
-// machine and not for concurrent use.
+// A link passes if its URL was not sent recently, or only at a greater depth. With cash, the cash of other links is
+// held back and passes in larger sums, see weburl.Purse. What is held back when the URL leaves the cache is lost. A
+// Sender is a pure state machine and not for concurrent use.
 type Sender struct{ recent recent }
 
-// NewSender returns an empty Sender that remembers so many links, or panics unless they are 1 to MaxCache. An entry
-// takes 10 bytes, with cash 18.
+// NewSender returns an empty Sender that remembers this many links. It panics unless entries is 1 to MaxCache. An
+// entry takes 10 bytes, with cash 18.
 func NewSender(entries int, cash bool) *Sender { return &Sender{newRecent(entries, cash)} }
 
 // Offer appends to dst those of the links that are to be sent. O(1) a link.

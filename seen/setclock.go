@@ -13,10 +13,10 @@ const MaxCache = 1<<31 - 1
 // ways is the number of slots of a set: eight fingerprints are one line of the processor's cache.
 const ways = 8
 
-// SetClock is a cache of fingerprints: CLOCK within sets of eight slots: a fingerprint belongs to one set, and competes
-// with the others of that set alone. There are no chains and no common hand, so that a request touches two lines of
-// memory. It misses a little more often than one CLOCK (0.2 to 1.4 points on the paper's kind of trace), and, where a
-// set overflows, even when there are as many slots as fingerprints.
+// SetClock is a cache of fingerprints that runs CLOCK within sets of eight slots. A fingerprint belongs to one set,
+// and competes only with the others of that set. There are no chains and no common hand, so a request touches two
+// lines of memory. It misses a little more often than one CLOCK (0.2 to 1.4 percentage points on the paper's kind of
+// trace). If a set overflows, it misses even with as many slots as fingerprints.
 //
 // Touch is O(1); memory is 8.25 bytes an entry.
 type SetClock struct {
@@ -43,13 +43,13 @@ func NewSetClock(size int) *SetClock {
 // Slots returns the number of slots.
 func (c *SetClock) Slots() int { return ways * len(c.sets) }
 
-// Touch asks for fp, which is not 0, and makes it held. hit says that it was held before. slot is where it is held
-// until it leaves; after a miss the slot's former tenant, if it had one, has left.
+// Touch requests fp, which is not 0, and puts it into the cache if it is not there. hit says that it was there. slot
+// is its place until it leaves; after a miss the slot's former fingerprint, if any, has left.
 func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	// The middle 32 bits, scaled to the number of sets.
 	n := int(uint64(uint32(fp>>16)) * uint64(len(c.sets)) >> 32)
 	set, ring := &c.sets[n], &c.rings[n]
-	// All eight are compared, each by a conditional move: which one it is no processor can foretell.
+	// All eight are compared, each by a conditional move, because no processor can predict which one it is.
 	i := ways
 	if set[0] == fp {
 		i = 0
@@ -88,7 +88,7 @@ func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 // has empty slots, the hand stands at the first of them.
 func (r *ring) victim() int {
 	seen := bits.RotateLeft8(r.marks, -int(r.hand)) // from the hand on
-	passed := bits.TrailingZeros8(^seen)            // 8 if all are marked: then once around
+	passed := bits.TrailingZeros8(^seen)            // 8 if all are marked: then one full turn
 	seen &^= 1<<passed - 1
 	r.marks = bits.RotateLeft8(seen, int(r.hand))
 	victim := (int(r.hand) + passed) % ways

@@ -6,13 +6,13 @@ import (
 	"freshet/weburl"
 )
 
-// sites remembers the partitions of sites: to look a site up in the list of public suffixes takes longer than all the
-// rest of a link's test. That one of a million sites is taken for another that is remembered has a probability of one
-// in a billion; its URLs would be looked for in the other's partition, and be new again.
+// sites remembers the partitions of sites, because a look-up in the list of public suffixes takes longer than the
+// rest of a link's test. With a million sites, the probability that one is mistaken for a remembered one is one in a
+// billion. Its URLs would then be looked up in the wrong partition, and be new again.
 type sites struct {
 	home  func(weburl.Site) weburl.Partition
 	seed  maphash.Seed
-	known map[uint64]weburl.Partition // by a hash of the site that nobody can foretell
+	known map[uint64]weburl.Partition // by a hash of the site with a random seed
 }
 
 // maxSites bounds the sites that are remembered.

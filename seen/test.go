@@ -20,8 +20,8 @@ import (
 // ErrFull says that the buffer has no room for a batch: Drain, then offer it again.
 var ErrFull = errors.New("seen: buffer is full")
 
-// ErrDamaged says that the set on disk is not as it was written, and where: Rebuild it, or close the
-// Test, open it again, and find it Lost.
+// ErrDamaged says that the set on disk is not as it was written, and where. Rebuild it, or close the Test and open it
+// again; it is then Lost.
 var ErrDamaged = disk.ErrDamaged
 
 // Mark is a record of the store: everything up to it, in that partition, has been offered. Records
@@ -33,13 +33,12 @@ type Mark struct {
 
 // Verdict is what the test says of one link.
 type Verdict struct {
-	// Link is the link as it was first offered since the last Drain, except for four fields: Depth is the
-	// lowest of all that was offered since then; Hops is the lowest and LastMod the latest of those
-	// that were not dropped at once as telling nothing. Cash is what is to be added to the URL's own,
-	// see Options.Cash.
+	// Link is the link as it was first offered since the last Drain, except for four fields. Depth is the lowest of
+	// all offers since then. Hops is the lowest and LastMod the latest of the offers that the cache did not drop.
+	// Cash is to be added to the URL's own, see Options.Cash.
 	Link weburl.Link
 
-	// New says that the URL was not known. Of a known one, Link is what it adds.
+	// New says that the URL was not known. For a known URL, Link has what the offers add.
 	New bool
 }
 
@@ -48,33 +47,33 @@ type Options struct {
 	FS           vfs.FS // where the set lives; default the machine's file system
 	CacheEntries int    // slots of the cache; default 65536
 	BufferLinks  int    // links that may wait for a Drain; default see Room
-	// bytes that they may take; default 256 for each of Room, which is twice what usual ones take
+	// bytes of these links; default 256 times Room, twice the usual size
 	BufferBytes int64
-	DrainLinks  int           // links in doubt that make a Drain due when waiting joins few; default half of Room
-	MaxWait     time.Duration // age at which what waits makes a Drain due; default 100 ms
-	Partitions  int           // of the store; a set made with another number is lost; default 16
-	// Home tells in which partition of the store a site lies; default Site.Partition.
+	DrainLinks  int           // links in doubt that make a Drain due, if few offers join; default half of Room
+	MaxWait     time.Duration // a Drain is due when a link has waited this long; default 100 ms
+	Partitions  int           // partitions of the store; a set with another number is lost; default 16
+	// Home returns the partition of a site in the store; default Site.Partition.
 	Home   func(weburl.Site) weburl.Partition
-	Logger *slog.Logger // hears of a damaged set; default discards
+	Logger *slog.Logger // logs a damaged set; default: none
 
-	// Cash asks for verdicts on known links too, for the cash they add. Of a URL that is in the cache
-	// it comes in lots, as a weburl.Purse makes them; what is held back when the URL leaves the cache,
-	// or at the end, is lost. Without it links carry none, and known ones are dropped, except for those
-	// that come at a lower depth than ever before.
+	// Cash asks for verdicts on known links too, with the cash that they add. The cash of a URL in the cache is held
+	// back and comes in larger sums, see weburl.Purse. What is held back when the URL leaves the cache, or at the
+	// end, is lost. Without Cash, links carry none, and known links are dropped unless their depth is lower than ever
+	// before.
 	Cash bool
 }
 
-// together is how many links are looked for at once: the processor then waits for their slots in the time of a few.
+// together is the number of links looked up at once, so that the processor loads their slots in parallel.
 const together = 64
 
 const (
-	// waitingBytes is what a link in the buffer takes beside its URL, its place in the index included, and usualBytes
-	// the default room for a link, with a URL of twice the usual length.
+	// waitingBytes is the size of a link in the buffer without its URL, including its place in the index. usualBytes
+	// is the default room for a link, whose URL may be twice the usual length.
 	waitingBytes = 128
 	usualBytes   = 256
-	// The room for links grows with the set by default: the more is known, the farther apart lie the places that a
-	// Drain looks at, and the more links it should decide at once. It takes a third of a byte for each known URL, texts
-	// apart.
+	// By default the room for links grows with the set. With more known URLs a Drain reads places that are farther
+	// apart, so it should decide more links at once. The room takes a third of a byte for each known URL, apart from
+	// URLs' texts.
 	leastRoom, mostRoom = 1 << 17, 1 << 22
 	knownPerLink        = 400
 )
@@ -92,16 +91,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Room returns how many links may wait for a Drain when so many URLs are known: BufferLinks or, by default, one for
+// Room returns how many links may wait for a Drain when this many URLs are known: BufferLinks or, by default, one for
 // each 400 URLs, but 131,072 at least and 4 million at most.
 func (o Options) Room(known int64) int {
 	return cmp.Or(o.BufferLinks, int(min(max(known/knownPerLink, leastRoom), mostRoom)))
 }
 
-// roomBytes returns how many bytes may wait for a Drain beside so many links.
+// roomBytes returns how many bytes this many waiting links may take.
 func (o Options) roomBytes(links int) int { return int(cmp.Or(o.BufferBytes, int64(links)*usualBytes)) }
 
-// Bytes returns what links take while they wait for a Drain.
+// Bytes returns the bytes that links take while they wait for a Drain.
 func Bytes(links []weburl.Link) (bytes int) {
 	for i := range links {
 		bytes += waitingBytes + len(links[i].URL.String())
@@ -145,7 +144,7 @@ type Test struct {
 
 	deciding  sync.Mutex // held before waiting where both are
 	set       *disk.Set
-	taken     *buffer                     // being decided; kept when a lookup failed
+	taken     *buffer                     // links being decided; stays after a failed lookup
 	marks     map[weburl.Partition]uint64 // decided since the last Keep
 	unkept    bool                        // something was decided since the last Keep
 	questions []disk.Entry                // reused
@@ -158,8 +157,8 @@ type Test struct {
 	sites   sites
 }
 
-// Open opens the set in dir, which it makes if need be. A set that is damaged is thrown away; see
-// Lost. It is an error if the disk cannot be used or the set is open already.
+// Open opens the set in dir, and makes dir if it does not exist. It discards a damaged set; see Lost. It returns an
+// error if the disk cannot be used or the set is open already.
 func Open(dir string, opt Options) (*Test, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -180,10 +179,9 @@ func Open(dir string, opt Options) (*Test, error) {
 // Unless the store is empty too, Rebuild before the first Offer.
 func (t *Test) Lost() bool { return t.lost }
 
-// Offer hands over the links of the record at mark; the records of a partition come in order. They
-// are taken all or not at all: ErrFull means Drain first and offer the same again. A batch that is
-// larger than the whole buffer is taken when nothing else waits. Links may repeat within the batch;
-// their fingerprints must be set. O(1) a link.
+// Offer hands over the links of the record at mark; the records of a partition come in order. It takes all or none:
+// after ErrFull, Drain and offer the same links again. It takes a batch larger than the whole buffer if nothing else
+// waits. Links may repeat within the batch; their fingerprints must be set. O(1) a link.
 func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -209,18 +207,18 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	return nil
 }
 
-// Recall tells which cash a URL has that no link of this run brings: what it was told in an earlier run, or what it
-// has as a seed. Its further cash is held back until it is as much: else all known URLs would be told of the first
-// link to them after a restart. Call it before the URL is offered. Of more URLs than the cache has entries, those that
-// come first are recalled. Without Options.Cash it does nothing. O(1), and some 20 bytes for a URL until it is offered.
+// Recall tells the cash that a URL has from before this run: from an earlier run, or as a seed. Further cash is held
+// back until it is as much. Otherwise the first link to each known URL after a restart would give a verdict. Call it
+// before the URL is offered. If there are more URLs than cache entries, it remembers the first ones. Without
+// Options.Cash it does nothing. O(1), and some 20 bytes for a URL until it is offered.
 func (t *Test) Recall(fp weburl.Fingerprint, cash float64) {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
 	t.cache.recall(fp, cash)
 }
 
-// Collect hands over what is held back of a known page's cash, for its links when it is fetched; nobody else is
-// told of it. Of page URL, Fingerprint and Depth count. O(1).
+// Collect returns the cash of a known page that is held back, for its links when it is fetched; no verdict will
+// include it. It uses the URL, Fingerprint and Depth of page. O(1).
 func (t *Test) Collect(page weburl.Link) (cash float64) {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -235,9 +233,9 @@ func (t *Test) fits(links []weburl.Link) bool {
 	return len(t.buffer.links)+len(links) <= t.room && t.buffer.bytes+Bytes(links) <= t.opt.roomBytes(t.room)
 }
 
-// Due reports whether it is time for a Drain: Options.DrainLinks links wait that may be new, and more than have
-// been joined to what waits, the buffer is half full, or something has waited for Options.MaxWait and for wait.
-// Where links repeat, it pays to let them wait and come together; where they do not, it only takes memory. O(1).
+// Due reports whether it is time for a Drain. It is if Options.DrainLinks links are in doubt and more than the offers
+// that joined them, if the buffer is half full, or if a link has waited for Options.MaxWait and for wait. If links
+// repeat, it pays to let them wait and join; if not, waiting only takes memory. O(1).
 func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -249,11 +247,10 @@ func (t *Test) Due(now time.Time, wait time.Duration) bool {
 	return !b.empty() && now.Sub(b.since) >= max(t.opt.MaxWait, wait)
 }
 
-// Drain decides all that was offered before it, and appends the verdicts to dst in order of
-// discovery. Marks, in order of partition, are the last records that are wholly decided by now and
-// were not before. A URL is new once: what was decided counts as known from then on, though it becomes
-// durable only by Keep. After an error nothing is decided, and the next Drain decides what this one
-// should have, and no more; after ErrDamaged, Rebuild first.
+// Drain decides all links offered before the call, and appends the verdicts to dst in order of discovery. Marks, in
+// order of partition, are the last records that are now wholly decided and were not before. A URL is new only once:
+// from then on it counts as known, though it becomes durable only by Keep. After an error nothing is decided, and the
+// next Drain decides exactly the same links; after ErrDamaged, Rebuild first.
 //
 // O(n) for n waiting links, and a sorted pass over the set.
 func (t *Test) Drain(dst []Verdict) (verdicts []Verdict, marks []Mark, err error) {
@@ -295,8 +292,8 @@ func (t *Test) lookup(links []waiting) error {
 	return t.set.Lookup(t.questions, t.answers)
 }
 
-// decide turns a link into a verdict and notes what Keep must write. tell is false for a known link
-// that says nothing.
+// decide turns a link into a verdict and notes what Keep must write. tell is false for a known link that adds
+// nothing.
 func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
 	if !w.settled && (!known.Known || w.Depth < known.Depth) {
 		t.set.Add(w.entry(uint32(w.Depth)), !known.Known)
@@ -309,9 +306,9 @@ func (t *Test) decide(w *waiting, known disk.Answer) (v Verdict, tell bool) {
 	return Verdict{}, false
 }
 
-// Keep makes durable all that Drain has decided, marks included: all of it or, after a crash or an
-// error, nothing. Call it when the verdicts are stored. After an error what was decided stays known
-// in memory, but this Test can keep nothing any more: close it.
+// Keep makes durable all that Drain has decided, marks included: all of it or, after a crash or an error, nothing.
+// Call it when the verdicts are stored. After an error the decided links stay known in memory, but this Test can no
+// longer keep anything: close it.
 func (t *Test) Keep() error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
@@ -326,7 +323,7 @@ func (t *Test) Keep() error {
 	return nil
 }
 
-// Held returns how many bytes the cache and the waiting links take, as if both buffers were as full.
+// Held returns how many bytes the cache and both buffers take, as if the other buffer were as full as the active one.
 func (t *Test) Held() int64 {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -337,14 +334,14 @@ func (t *Test) Held() int64 {
 	return int64(len(t.cache.lowest)*entry + 2*t.buffer.bytes)
 }
 
-// Marks returns the durable marks in order of partition: after a restart, offer what came later.
+// Marks returns the durable marks in order of partition. After a restart, offer the records behind them.
 func (t *Test) Marks() []Mark {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
 	return sortedMarks(t.set.Marks())
 }
 
-// Known returns how many URLs are known, those included that are not durable yet.
+// Known returns how many URLs are known, including those not durable yet.
 func (t *Test) Known() int64 {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
@@ -354,11 +351,11 @@ func (t *Test) Known() int64 {
 // rebuildBatch is how many URLs Rebuild looks up at a time.
 const rebuildBatch = 1 << 16
 
-// Rebuild replaces the set by the URLs that known yields, of which URL, Fingerprint and Depth count, and
-// its marks: known must hold all that was discovered up to them. What waits for a Drain goes on waiting.
-// The new set is durable when Rebuild returns. It also repairs a Test whose Drain or Keep fails because
-// the set is damaged. After an error or a crash the set is lost again. A URL may come more than once.
-// Memory does not depend on the number of URLs, except for what the set itself keeps of them.
+// Rebuild replaces the set by the URLs that known yields, and its marks. It uses their URL, Fingerprint and Depth.
+// known must yield all that was discovered up to the marks. Links that wait for a Drain stay waiting. The new set is
+// durable when Rebuild returns. It also repairs a Test whose Drain or Keep fails because the set is damaged. After an
+// error or a crash the set is lost again. A URL may come more than once. Memory does not depend on the number of
+// URLs, except for what the set itself keeps of them.
 func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
@@ -396,8 +393,8 @@ func (t *Test) Rebuild(known iter.Seq[weburl.Link], marks []Mark) error {
 	return nil
 }
 
-// forgetRecent empties the cache: what it holds may be unknown to a set that is rebuilt. What the cache
-// has settled already is in doubt again.
+// forgetRecent empties the cache, because a rebuilt set may not know its URLs. Links that the cache settled are in
+// doubt again.
 func (t *Test) forgetRecent() {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -432,7 +429,7 @@ func (t *Test) fill(batch []disk.Entry, depths []uint16) error {
 	return nil
 }
 
-// Settle waits until all merges that are due are done: for measurements, a crawl never needs it.
+// Settle waits until all due merges are done. It is for measurements; a crawl never needs it.
 func (t *Test) Settle() error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
@@ -446,7 +443,7 @@ func (t *Test) Stats() disk.Stats {
 	return t.set.Stats()
 }
 
-// Close closes the set. What was decided and not kept is forgotten.
+// Close closes the set. Decisions that were not kept are lost.
 func (t *Test) Close() error {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()

@@ -9,20 +9,19 @@ import (
 	"sync/atomic"
 )
 
-// background is what the set's own goroutine works on: it makes runs of full tables, and merges runs.
-// mu guards what the other goroutine sees of it; commits, which is taken first where both are, the
-// manifest.
+// background is the state of the set's own goroutine, which makes runs of full tables and merges runs. mu guards what
+// the other goroutine sees of it, commits the manifest. If both are locked, commits is first.
 type background struct {
 	mu      sync.RWMutex
 	changed sync.Cond // of frozen, fault and working; its lock is mu
 	runs    []*run    // newest first
 	frozen  []Entry   // of a full table, sorted, on their way to a run
 	then    state     // when it was frozen
-	fault   error     // which ended the work
+	fault   error     // the error that ended the work
 	working bool      // there is something to flush or to merge
 
 	commits sync.Mutex
-	base    state // without the entries that are in no run
+	base    state // the state without entries that are in no run
 	whole   bool  // there is a manifest
 
 	merge    *merge
@@ -30,7 +29,7 @@ type background struct {
 	ended    sync.WaitGroup
 }
 
-// maxRuns is how many runs there may be before new ones must wait for merges.
+// maxRuns is the number of runs at which new ones wait for merges.
 const maxRuns = 16
 
 var errStopped = errors.New("seen: the set is being closed")
@@ -42,11 +41,11 @@ func (b *background) clear() {
 
 func (s *Set) start() {
 	s.stopping.Store(false)
-	s.working = true // until it has looked
+	s.working = true // until its first check
 	s.ended.Go(s.work)
 }
 
-// stop ends the work soon, wherever it is, and waits for that.
+// stop ends the work soon and waits for its end.
 func (s *Set) stop() {
 	s.mu.Lock()
 	s.stopping.Store(true)
@@ -56,15 +55,15 @@ func (s *Set) stop() {
 	s.merge = nil
 }
 
-// failed returns what ended the work, if it did not end well.
+// failed returns the error that ended the work, or nil.
 func (s *Set) failed() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.fault
 }
 
-// freeze hands over what the active table holds, when what was handed over before has become a run. Sorted
-// it takes half of the table's memory, and the table, which helps to sort, is free at once.
+// freeze hands the entries of the active table to the background, after the ones before have become a run. Sorted,
+// they take half of the table's memory. The table serves as space for the sort and is free afterwards.
 func (s *Set) freeze() error {
 	if err := s.flushed(); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (s *Set) freeze() error {
 	return nil
 }
 
-// flushed waits until what is frozen has become a run.
+// flushed waits until the frozen entries have become a run.
 func (s *Set) flushed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +111,7 @@ func (s *Set) becomeWhole() error {
 	return s.commit(s.runs)
 }
 
-// commit makes runs and base the set, if it is whole. commits is held, or nobody else is there.
+// commit makes runs and base the set, if there is a manifest. The caller holds commits, or is the only user.
 func (s *Set) commit(runs []*run) error {
 	if !s.whole {
 		return nil
@@ -130,7 +129,7 @@ func (s *Set) commit(runs []*run) error {
 	return err
 }
 
-// work flushes and merges until it is told to stop or cannot go on.
+// work flushes and merges until stop is called or an error occurs.
 func (s *Set) work() {
 	for {
 		frozen, ok := s.await()
@@ -155,7 +154,7 @@ func (s *Set) work() {
 	}
 }
 
-// await waits for work and returns what is frozen, nil for nothing. ok is false when it is time to stop.
+// await waits for work and returns the frozen entries, or nil. ok is false when it is time to stop.
 func (s *Set) await() (frozen []Entry, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +167,7 @@ func (s *Set) await() (frozen []Entry, ok bool) {
 	return s.frozen, !s.stopping.Load()
 }
 
-// advance does the next thing: a flush, which somebody may be waiting for, comes before a merge.
+// advance does the next step. A flush comes before a merge, because a caller may wait for it.
 func (s *Set) advance(frozen []Entry) error {
 	if s.merge == nil {
 		if n := toMerge(s.runs); n > 0 {
@@ -185,7 +184,7 @@ func (s *Set) advance(frozen []Entry) error {
 	return s.mergeStep()
 }
 
-// flush makes a run of what is frozen.
+// flush makes a run of the frozen entries.
 func (s *Set) flush(frozen []Entry) error {
 	g, err := s.writeSegment(func(w *segmentWriter) error { return w.addAll(frozen) })
 	if err != nil {
@@ -203,7 +202,7 @@ func (s *Set) flush(frozen []Entry) error {
 	return s.removeJournals(journal, then.Journal)
 }
 
-// removeJournals removes those of number from and later, below to.
+// removeJournals removes the journals numbered from up to, but not including, to.
 func (s *Set) removeJournals(from, to uint32) error {
 	for ; from < to; from++ {
 		err := s.opt.FS.Remove(s.path(journalName(from)))
@@ -214,7 +213,7 @@ func (s *Set) removeJournals(from, to uint32) error {
 	return nil
 }
 
-// writeSegment makes a segment of what fill writes.
+// writeSegment makes a segment that fill writes.
 func (s *Set) writeSegment(fill func(*segmentWriter) error) (*segment, error) {
 	number := s.next.Add(1) - 1
 	w, err := createSegment(s.opt.FS, s.path(segmentName(number)), number)
@@ -239,8 +238,8 @@ func (s *Set) writeSegment(fill func(*segmentWriter) error) (*segment, error) {
 	return g, syncDir(s.opt.FS, s.dir)
 }
 
-// install makes runs the set's, on disk and then in memory, with a new base unless that is nil. done is
-// called under the lock.
+// install makes runs the runs of the set, on disk and then in memory, with a new base unless that is nil. It calls
+// done under the lock.
 func (s *Set) install(runs []*run, base *state, done func()) error {
 	s.commits.Lock()
 	defer s.commits.Unlock()
@@ -283,8 +282,8 @@ func (s *Set) mergeStep() error {
 	return nil
 }
 
-// ruin takes the manifest away from a set that err has found to be damaged, so that the next Open finds
-// it lost. It returns err.
+// ruin removes the manifest of a set that err shows to be damaged, so that the next Open finds it lost. It returns
+// err.
 func (s *Set) ruin(err error) error {
 	s.opt.Logger.Error("seen: the set is damaged and must be rebuilt", "dir", s.dir, "error", err)
 	s.commits.Lock()

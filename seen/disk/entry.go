@@ -13,7 +13,7 @@ type Entry struct {
 	Fingerprint weburl.Fingerprint
 	Value       uint32 // the lowest depth, below 65536; in a question, its place in the answers
 	Partition   weburl.Partition
-	Check       uint8 // bits of another hash, to tell apart what shares a fingerprint
+	Check       uint8 // bits of another hash, to distinguish URLs with the same fingerprint
 }
 
 // compare is the order of all that lies on disk: partition, fingerprint, check.
@@ -44,14 +44,14 @@ type order struct{ partitionBits int }
 // orderOf returns the order of entries of so many partitions.
 func orderOf(partitions int) order { return order{bits.Len(uint(partitions - 1))} }
 
-// leading returns what entries are ordered by first: the partition and what follows it of the fingerprint.
+// leading returns the leading bits of the order: the partition, then the fingerprint as far as it fits.
 func (o order) leading(e *Entry) uint64 {
 	return uint64(e.Partition)<<(64-o.partitionBits) | uint64(e.Fingerprint)>>o.partitionBits
 }
 
-// sort sorts by compare, with the help of spare, which is as long: passes over as many leading bits as tell nearly all
-// apart, 22 of a quarter of a million entries, and a look at what is still tied, which is more where few partitions
-// have all entries. O(n) for the fingerprints that hashing gives.
+// sort sorts by compare. spare has the same length. It makes radix passes over as many leading bits as separate
+// nearly all entries, 22 for a quarter of a million, and then sorts the ties by comparison. There are more ties if
+// few partitions have all entries. O(n) for hashed fingerprints.
 func (o order) sort(entries, spare []Entry) {
 	if len(entries) < fewToSort {
 		slices.SortFunc(entries, compare)
@@ -70,8 +70,8 @@ func (o order) sort(entries, spare []Entry) {
 	o.sortTied(entries, 64-passes*digitBits)
 }
 
-// distribute makes dst src in the order of the digit that begins at bit shift of what leads, and otherwise in its own.
-// It does nothing, and says so, if all have the same digit.
+// distribute copies src to dst, sorted stably by the digit at bit shift of the leading bits. If all have the same
+// digit, it does nothing and returns false.
 func (o order) distribute(dst, src []Entry, shift int) bool {
 	var next [digits]int32
 	for i := range src {
@@ -93,7 +93,7 @@ func (o order) distribute(dst, src []Entry, shift int) bool {
 	return true
 }
 
-// sortTied sorts entries that are in order except for what agrees in all that leads from bit shift on.
+// sortTied sorts the ties among entries that are in order by their leading bits from bit shift on.
 func (o order) sortTied(entries []Entry, shift int) {
 	for from := 0; from < len(entries); {
 		to, tied := from+1, o.leading(&entries[from])>>shift

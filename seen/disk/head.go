@@ -31,11 +31,10 @@ func (p piece) after(e *Entry) bool {
 //	│ prefix │ bucket │ byte │ rest │
 //	└────────┴────────┴──────┴──────┘
 //
-// buckets has, for every bucket in turn, a 1 for each of its fingerprints and a closing 0. bytes has
-// the bytes, in order. So a fingerprint's number, which is its place on disk, is the number of ones
-// before it. There are between one and two fingerprints a bucket: 9.5 to 10.5 bits each, the samples
-// included. A fingerprint that is not there finds its bucket and byte taken by another with a
-// probability below 1 in 128.
+// buckets has, for every bucket in turn, a 1 for each of its fingerprints and a closing 0. bytes has the bytes, in
+// order. A fingerprint's number is the number of ones before it, and gives its place on disk. There are between one
+// and two fingerprints a bucket: 9.5 to 10.5 bits each, the samples included. The probability that an absent
+// fingerprint shares bucket and byte with a present one is below 1 in 128.
 type head struct {
 	piece
 	bucketBits int
@@ -49,7 +48,7 @@ const sampled = 64 // buckets a sample
 // minBucketBits keeps rest and check below 57 bits, which one unaligned load can take in.
 const minBucketBits = 8
 
-// newHead returns the head of an empty section of p that is going to have about n fingerprints.
+// newHead returns the head of an empty section of p for about n fingerprints.
 func newHead(p piece, n int) *head {
 	h := &head{piece: p, bucketBits: max(minBucketBits, bits.Len(uint(n))-1)}
 	h.buckets = make([]uint64, 0, (n+n/64+1<<h.bucketBits)/64+1)
@@ -82,8 +81,8 @@ func (h *head) append(bucket int, b byte) {
 	h.bytes = append(h.bytes, b)
 }
 
-// finish makes the head ready to be asked: all of its buckets are closed and sampled. It reports
-// whether there are as many ones as bytes, and no more zeros than buckets.
+// finish makes the head ready for searches: it closes and samples all buckets. It reports whether there are as many
+// ones as bytes, and no more zeros than buckets.
 func (h *head) finish() bool {
 	words := (len(h.bytes)+1<<h.bucketBits)/64 + 1
 	for len(h.buckets) < words {
@@ -106,8 +105,8 @@ func (h *head) finish() bool {
 	return ones == len(h.bytes) && len(h.samples) == 1<<h.bucketBits/sampled
 }
 
-// search finds what may be the fingerprint that has byte b, in the bucket that begins at bit at, with the number from:
-// the numbers from..to.
+// search returns the range of numbers of the fingerprints with byte b in the bucket that begins at bit at, whose
+// first fingerprint has the number from.
 func (h *head) search(at, from int, b byte) (int, int) {
 	to := 0
 	for steps := 0; h.has(at) && h.bytes[from] < b; at, from = at+1, from+1 {
@@ -127,7 +126,7 @@ func (h *head) search(at, from int, b byte) (int, int) {
 
 func (h *head) has(at int) bool { return h.buckets[at/64]>>(at%64)&1 == 1 }
 
-// longBucket is longer than hashing makes a bucket; a site may have chosen its URLs to make one.
+// longBucket is longer than any bucket from random hashes; a hostile site may choose URLs that make one.
 const longBucket = 24
 
 // searchLong goes on with a search at bit at, with b at number from or later.
@@ -162,8 +161,8 @@ func (h *head) start(bucket int) int {
 	return 64*i + selectBit(word, zeros-1) + 1
 }
 
-// selectBit returns the place of the n-th one of word, from 0. There must be so many. It has no branches, which no
-// processor could foretell: the ones up to each byte, the bytes that have no more than n, and a look into a table.
+// selectBit returns the place of the n-th one of word, from 0. There must be that many. It has no branches, because
+// no processor could predict them: it counts the ones up to each byte, finds the byte, and uses a table.
 func selectBit(word uint64, n int) (at int) {
 	const ones = 0x0101010101010101
 	upTo := word - word>>1&(0x55*ones)

@@ -10,13 +10,13 @@ import (
 	"freshet/weburl"
 )
 
-// journal is the file that Keep appends to: what is in no run yet. A frame is what one Keep made
-// durable, and counts whole or not at all:
+// journal is the file that Keep appends to: what is in no run yet. A frame is the content of one Keep, and counts
+// whole or not at all:
 //
 //	length, checksum: 4 bytes each │ known: 8 │ marks: 4 │ marks × (partition: 2, record: 8)
 //	│ entries × (fingerprint: 8, partition: 2, check: 1, depth: 2)
 //
-// Numbers are little-endian; length and checksum are of what follows them.
+// Numbers are little-endian; length and checksum are those of the rest.
 type journal struct {
 	number uint32
 	path   string
@@ -82,8 +82,8 @@ func appendFrame(dst []byte, s state, entries []Entry) []byte {
 	return dst
 }
 
-// replay calls entry for all entries of a journal's content and brings s to its last frame. It returns
-// how much of the content makes whole frames.
+// replay calls entry for all entries of a journal's content and updates s to its last frame. It returns the length of
+// the whole frames.
 func replay(content []byte, s *state, entry func(Entry)) (whole int) {
 	for {
 		rest := content[whole:]
@@ -102,7 +102,7 @@ func replay(content []byte, s *state, entry func(Entry)) (whole int) {
 	}
 }
 
-// replayFrame reports whether the frame's lengths fit together; if not, nothing has come of it.
+// replayFrame reports whether the lengths in the frame are consistent; if not, it has no effect.
 func replayFrame(frame []byte, s *state, entry func(Entry)) bool {
 	if len(frame) < 12 {
 		return false

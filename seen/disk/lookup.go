@@ -5,11 +5,12 @@ import "sort"
 // Answer is what the set says of one question.
 type Answer struct {
 	Asked uint16 // the depth at which the URL was met, which comes with the question
-	Depth uint16 // of a known URL, the lowest one; if that is not above Asked, perhaps another that is not
+	Depth uint16 // of a known URL, the lowest depth; if that is at most Asked, possibly another depth of at most Asked
 	Known bool
 }
 
-// settled reports whether no other run can change what the asker makes of a: a known URL that was not met any nearer.
+// settled reports whether no other run can change the caller's decision: the URL is known at no greater depth than
+// Asked.
 func (a *Answer) settled() bool { return a.Known && a.Depth <= a.Asked }
 
 // found notes that the URL is known, at a depth.
@@ -19,7 +20,7 @@ func (a *Answer) found(depth uint16) {
 	}
 }
 
-// inquiry is a batch of sorted questions on its way through the runs. Its memory is used again.
+// inquiry is a batch of sorted questions on its way through the runs. Its memory is reused.
 type inquiry struct {
 	questions []Entry
 	answers   []Answer // in the order of questions
@@ -28,7 +29,7 @@ type inquiry struct {
 	reads     int64 // for Stats
 }
 
-// begin takes up sorted questions, and what answers say of when they were asked.
+// begin starts with sorted questions, and the Asked of their answers.
 func (q *inquiry) begin(questions []Entry, answers []Answer) {
 	q.questions, q.answers, q.reads = questions, q.answers[:0], 0
 	for i := range questions {
@@ -88,11 +89,11 @@ func before(entries []Entry, e *Entry) int {
 	return from + sort.Search(min(end, len(entries))-from, func(i int) bool { return compare(entries[from+i], *e) >= 0 })
 }
 
-// ask puts to a segment the questions that are in its range. A pass over the head, then one over those blocks that
-// are in doubt, both in order.
+// ask puts the questions in its range to a segment: a pass over the head, then one over the blocks in doubt, both in
+// order.
 func (q *inquiry) ask(g *segment) error {
 	questions := q.questions
-	at := 0 // of questions, the first that the sections so far leave over
+	at := 0 // index of the first question that the sections so far did not cover
 	for i := range g.sections {
 		s := &g.sections[i]
 		at += sort.Search(len(questions)-at, func(j int) bool {
@@ -114,8 +115,8 @@ func (q *inquiry) ask(g *segment) error {
 	return nil
 }
 
-// search notes as doubts the questions from..to, all of them in the range of a section, that its head cannot
-// answer with no, and that are not settled yet.
+// search looks up the questions from..to, all in the range of a section, in its head. It notes as doubts those that
+// are not settled and that the head cannot answer with no.
 func (q *inquiry) search(s *section, from, to int) {
 	q.doubts = q.doubts[:0]
 	for i := from; i < to; i++ {

@@ -14,11 +14,11 @@ import (
 	"freshet/weburl"
 )
 
-// state is what the set is beside its entries, at the time of one Keep.
+// state is the state of the set apart from its entries, at one Keep.
 type state struct {
 	Known   int64                       `json:"known"`
 	Marks   map[weburl.Partition]uint64 `json:"marks"`
-	Journal uint32                      `json:"journal"` // the first one whose entries are in no run
+	Journal uint32                      `json:"journal"` // number of the first journal whose entries are in no run
 }
 
 func (s state) clone() state {

@@ -18,10 +18,9 @@ func (r *run) entries() (n int) {
 	return n
 }
 
-// mergeRatio is how many times as large as all newer runs together a run is at least, once merges have
-// caught up. It trades what is written against the runs that a question must pass: with 2, 760 tables
-// of new entries, a hundred million, are written 8 times each, the first time included, and leave 3.6
-// runs on average and 6 at most.
+// Once merges have caught up, a run is at least mergeRatio times as large as all newer runs together. A larger ratio
+// means more writing and fewer runs for a question to pass. With 2, a hundred million new entries in 760 tables are
+// written 8 times each, including the first, and leave 3.6 runs on average and 6 at most.
 const mergeRatio = 2
 
 // toMerge returns how many of the newest runs are to be made one, 0 for none.
@@ -37,9 +36,8 @@ func toMerge(runs []*run) (n int) {
 	return n
 }
 
-// merge makes one run of several, a segment at a time. After every step the segments written so far and
-// those of the inputs that are not passed yet are the set, so that a merge needs the space of some
-// segments and not that of its outcome.
+// merge makes one run of several, a segment at a time. After every step the set consists of the segments written so
+// far and those of the inputs that are not passed yet. So a merge needs the space of some segments only.
 type merge struct {
 	inputs  []*run    // without the segments that are passed; newest first
 	cursors []*cursor // one an input
@@ -50,7 +48,7 @@ type merge struct {
 	size    int    // entries a segment, about
 }
 
-// planned is a piece of the outcome with what is expected of it.
+// planned is a piece of the outcome with its expected size.
 type planned struct {
 	piece
 	n     int
@@ -70,8 +68,7 @@ func newMerge(runs []*run, n, size int) (*merge, error) {
 	return m, nil
 }
 
-// plan cuts every partition into as many pieces, a power of two, that none is expected to be larger
-// than size.
+// plan cuts every partition into pieces, a power of two in number, so that none is expected to be larger than size.
 func plan(inputs []*run, size int) (pieces []planned) {
 	type total struct {
 		n         int
@@ -113,7 +110,7 @@ func (m *merge) next() (pieces int) {
 }
 
 // step writes the entries of the next segment, which is of so many pieces, or of more if these turn out to be empty.
-// stopped is asked now and then; once it is true, step returns errStopped.
+// It calls stopped now and then, and returns errStopped when that is true.
 func (m *merge) step(w *segmentWriter, pieces int, stopped func() bool) error {
 	for ; len(m.pieces) > 0 && (pieces > 0 || w.segment.n == 0); pieces, m.pieces = pieces-1, m.pieces[1:] {
 		p := &m.pieces[0]

@@ -81,8 +81,8 @@ func (s *Set) replayJournals() error {
 	return nil
 }
 
-// renewJournal writes what the journals hold into a new one, makes it the set's, and
-// removes all files that are not.
+// renewJournal writes the entries of the journals into a new one, makes that the set's journal, and removes all files
+// that are not part of the set.
 func (s *Set) renewJournal() error {
 	if err := s.openJournal(); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (s *Set) journalFrame(marks map[weburl.Partition]uint64, entries []Entry) e
 	return s.journal.append(s.frame)
 }
 
-// empty makes the set a new one, without a manifest. That goes first, so that a crash on the way leaves
-// a set that is lost and not one that lacks something.
+// empty makes the set empty, without a manifest. It removes the manifest first, so that a crash on the way leaves a
+// lost set and not an incomplete one.
 func (s *Set) empty() error {
 	if err := s.closeFiles(); err != nil {
 		s.opt.Logger.Error("seen: close the lost set", "dir", s.dir, "error", err)

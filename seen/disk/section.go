@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// section is a piece's entries in a segment: a head in memory, and on disk, in blocks of 16 entries,
-// what the head lacks. An entry's place follows from its number. A block is
+// section holds a piece's entries in a segment: a head in memory, and the rest on disk, in blocks of 16 entries. An
+// entry's place follows from its number. A block is
 //
 //	┌──────────────────────┬────────────┬──────────┐
 //	│ rest, check: 16 × r │ depth      │ checksum │
@@ -67,8 +67,8 @@ func (s *section) memory() int64 {
 	return int64(8*len(s.buckets) + 4*len(s.samples) + len(s.bytes))
 }
 
-// checksum returns the checksum of a block, which knows the block's place, so that a block that was
-// written elsewhere is damage too.
+// checksum returns the checksum of a block. It includes the block's place, so that a block in the wrong place is
+// damage too.
 func checksum(file uint32, at int64, block []byte) uint32 {
 	place := (uint64(file)<<32 ^ uint64(at)) * 0x9e3779b97f4a7c15 >> 32
 	return crc32.Checksum(block, castagnoli()) ^ uint32(place)
@@ -87,11 +87,11 @@ func unpack(data []byte, at, width int) uint64 {
 // packer makes what unpack reads, a value after the other.
 type packer struct {
 	data []byte
-	word uint64 // of which n bits, fewer than 64, are not in data yet
+	word uint64 // its lowest n bits, fewer than 64, are not in data yet
 	n    int
 }
 
-// put appends the width bits of a value. width is below 64.
+// put appends the lowest width bits of a value. width is below 64.
 func (p *packer) put(value uint64, width int) {
 	p.word |= value << p.n
 	if p.n += width; p.n >= 64 {
@@ -101,7 +101,7 @@ func (p *packer) put(value uint64, width int) {
 	}
 }
 
-// end returns all values, filled up to a byte. They last until the next put, which starts again.
+// end returns all values, filled up to a byte. They are valid until the next put, which starts again.
 func (p *packer) end() []byte {
 	data := p.data
 	for ; p.n > 0; p.n -= 8 {

@@ -33,11 +33,12 @@ const (
 
 func segmentName(number uint32) string { return fmt.Sprintf("%08d.run", number) }
 
-// segmentWriter writes a segment: sections in order, of each begin, add for every entry in order, end.
+// segmentWriter writes a segment. Sections come in order; for each, call begin, add for every entry in order, and
+// end.
 type segmentWriter struct {
 	fs      vfs.FS
 	segment *segment
-	at      int64 // of the file, what buffer holds included
+	at      int64 // offset in the file, including what is in the buffer
 	buffer  *bufio.Writer
 	tails   packer // of the open block
 	depths  packer // of the open block
@@ -125,10 +126,10 @@ func (w *segmentWriter) end() {
 
 func (w *segmentWriter) write(p []byte) {
 	w.at += int64(len(p))
-	_, w.err = w.buffer.Write(p) // which goes on failing
+	_, w.err = w.buffer.Write(p) // an error stays
 }
 
-// finish writes the heads and the directory. The segment is on disk, its name apart, and can be read.
+// finish writes the heads and the directory. The segment is then on disk, except for its name, and can be read.
 func (w *segmentWriter) finish() (*segment, error) {
 	g := w.segment
 	for i := range g.sections {

@@ -16,25 +16,25 @@ import (
 	"freshet/weburl"
 )
 
-// ErrDamaged says that something on disk is not as it was written. The text names the file and the
-// place. The set is worth nothing any more: Reset it, or open it again, and fill it.
+// ErrDamaged says that something on disk is not as it was written. The text names the file and the place. The set is
+// then useless: Reset it, or open it again, and fill it.
 var ErrDamaged = errors.New("seen: set is damaged")
 
 // Options say how a Set works. A zero field stands for its default.
 type Options struct {
 	FS         vfs.FS // default the machine's file system
-	Partitions int    // what the entries' partitions are numbered below; default 16
+	Partitions int    // number of partitions; default 16
 	Logger     *slog.Logger
 
-	tableEntries   int // that are held in memory before they become a run, at most; default 2¹⁷ - 1
-	segmentEntries int // of a file, about; default 2 Mi
+	tableEntries   int // most entries in memory before they become a run; default 2¹⁷ - 1
+	segmentEntries int // entries of a file, about; default 2 Mi
 }
 
 func (o Options) withDefaults() Options {
 	o.FS = cmp.Or(o.FS, vfs.Default)
 	o.Partitions = cmp.Or(o.Partitions, 16)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.tableEntries = cmp.Or(o.tableEntries, 1<<17-1) // with another drain's, what 2¹⁸ slots have room for
+	o.tableEntries = cmp.Or(o.tableEntries, 1<<17-1) // with those of another drain, they fit 2¹⁸ slots
 	o.segmentEntries = cmp.Or(o.segmentEntries, 2<<20)
 	return o
 }
@@ -48,13 +48,13 @@ type Set struct {
 	lock  io.Closer
 
 	active  *table  // what is in no run, the frozen entries apart
-	pending []Entry // of these, what Keep must write
+	pending []Entry // entries of these that Keep must write
 	state   state   // the entries of pending included, except for their marks
 	journal *journal
 	frame   []byte // reused
 	inquiry inquiry
 	spare   []Entry // for sorting questions
-	broken  error   // of a Keep whose fate is unknown: no other may follow it
+	broken  error   // error of a Keep that may or may not be on disk: no other may follow it
 
 	background
 	next atomic.Uint32 // number of the next file
@@ -102,9 +102,9 @@ func (s *Set) clear() {
 	s.background.clear()
 }
 
-// Lookup answers questions, each of which names by its Value the place of its answer, and sorts them.
-// The answers must be zero except for Asked. A sorted pass over every run, the oldest first, as it is the largest
-// and has most of the answers. After an error the answers are of no use, and if it is ErrDamaged, so is the set.
+// Lookup sorts and answers questions. The Value of each is the index of its answer. The answers must be zero except
+// for Asked. It makes a sorted pass over every run, the oldest first, because that is the largest and has most of the
+// answers. After an error the answers are of no use, and after ErrDamaged neither is the set.
 func (s *Set) Lookup(questions []Entry, answers []Answer) error {
 	s.spare = slices.Grow(s.spare[:0], len(questions))[:len(questions)]
 	s.order.sort(questions, s.spare)
@@ -136,8 +136,8 @@ func (s *Set) answer(q *inquiry) error {
 	return nil
 }
 
-// Add takes e into the set, in memory; fresh says that the set did not know it, else its depth is lower
-// than any before. It becomes durable with the next Keep. O(1).
+// Add adds e to the set, in memory. fresh says that the set did not know it; else its depth is lower than any before.
+// It becomes durable with the next Keep. O(1).
 func (s *Set) Add(e Entry, fresh bool) {
 	s.active.put(e)
 	s.pending = append(s.pending, e)
@@ -146,10 +146,9 @@ func (s *Set) Add(e Entry, fresh bool) {
 	}
 }
 
-// Keep makes durable what was added since the last Keep, and with it marks, which replace the former
-// ones of their partitions: all of it or, after a crash or an error, nothing. After an error nothing
-// can be kept any more. Keep waits for the disk, and, if new entries come faster than they can be
-// merged, for that.
+// Keep makes durable what was added since the last Keep, and with it marks, which replace the former ones of their
+// partitions: all of it or, after a crash or an error, nothing. After an error nothing can be kept any more. Keep
+// waits for the disk and, if new entries come faster than merges, for merges.
 func (s *Set) Keep(marks map[weburl.Partition]uint64) error {
 	if s.broken != nil {
 		return s.broken
@@ -197,17 +196,17 @@ func (s *Set) Fill(e Entry, fresh bool) error {
 	return s.freeze()
 }
 
-// firstEntries are what the table of a small set holds before they become a run: what 2¹⁴ slots have room for.
+// firstEntries is the most entries in the table of a small set before they become a run; they fit 2¹⁴ slots.
 const firstEntries = 3 << 12
 
-// full reports whether the table has as many entries as it shall: an eighth of what is known, so that its
-// memory grows with the set, between firstEntries and Options.tableEntries.
+// full reports whether the table has reached its size: an eighth of what is known, so that its memory grows with the
+// set, between firstEntries and Options.tableEntries.
 func (s *Set) full() bool {
 	return s.active.n >= min(s.opt.tableEntries, max(firstEntries, int(s.state.Known/8)))
 }
 
-// Filled makes a set that was Reset and filled durable, with its marks, and frees the memory that filling has
-// taken: what is new later comes more slowly.
+// Filled makes a set that was Reset and filled durable, with its marks, and frees the memory that filling has taken,
+// because later entries come more slowly.
 func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	s.state.Marks = map[weburl.Partition]uint64{}
 	maps.Copy(s.state.Marks, marks)
@@ -226,8 +225,8 @@ func (s *Set) Filled(marks map[weburl.Partition]uint64) error {
 	return s.becomeWhole()
 }
 
-// Reset empties the set, however damaged it is, and repairs what kept it from working. After an error
-// nothing can be kept, unless another Reset succeeds.
+// Reset empties the set, however damaged it is, and makes it work again. After an error nothing can be kept, unless
+// another Reset succeeds.
 func (s *Set) Reset() error {
 	s.stop()
 	if s.broken = s.empty(); s.broken != nil {

@@ -6,7 +6,7 @@ import "freshet/weburl"
 // 0 is free.
 type table struct {
 	slots []Entry  // as many as a power of two
-	marks []uint64 // four bits a slot: what is not marked is not held. They fit into the processor's cache
+	marks []uint64 // four bits a slot: an unmarked fingerprint is not in the table. They fit into the processor's cache
 	n     int
 }
 
@@ -53,7 +53,7 @@ func (t *table) slot(e Entry) *Entry {
 	}
 }
 
-// mark returns the bit of marks that is a fingerprint's.
+// mark returns the bit of marks for a fingerprint.
 func (t *table) mark(fp weburl.Fingerprint) int { return fp.Slot(4 * len(t.slots)) }
 
 func (t *table) grow() {

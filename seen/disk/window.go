@@ -19,7 +19,7 @@ type window struct {
 const (
 	// readSize is the most that is read at once.
 	readSize = 256 << 10
-	// smallGap is how many bytes between two blocks are rather read than left out: a call of the system takes as long.
+	// Gaps between blocks up to smallGap bytes are read too, because a system call takes as long.
 	smallGap = 8 << 10
 )
 
@@ -52,7 +52,7 @@ func (w *window) show(number int, ahead []doubt) error {
 	return w.read(first, end)
 }
 
-// read reads the blocks from first on, until end or until it is enough.
+// read reads the blocks from first on, until end or readSize.
 func (w *window) read(first, end int) error {
 	end = min(end, first+max(1, readSize/w.section.blockLen(blockEntries)))
 	at, size := w.section.stretch(first, end)
@@ -65,7 +65,7 @@ func (w *window) read(first, end int) error {
 	return nil
 }
 
-// entry returns what the window has of an entry: rest and check, and depth.
+// entry returns the parts of an entry that are on disk: rest and check, and depth.
 func (w *window) entry(number int) (tail uint64, depth uint16, err error) {
 	s := w.section
 	data, n, err := w.block(number / blockEntries)
@@ -78,7 +78,7 @@ func (w *window) entry(number int) (tail uint64, depth uint16, err error) {
 	return tail, depth, nil
 }
 
-// block returns the content of a block and how many entries it has, having compared its checksum.
+// block compares the checksum of a block, and returns its content and how many entries it has.
 func (w *window) block(i int) (data []byte, n int, err error) {
 	at, length, n := w.section.block(i)
 	data = w.data[at-w.at:]

@@ -15,7 +15,7 @@ import (
 	"freshet/weburl"
 )
 
-// maxLine bounds a line, in bytes; maxWindow what a zstd stream may ask to have in memory.
+// maxLine bounds a line, maxWindow the memory that a zstd stream may ask for, in bytes.
 const (
 	maxLine   = 1 << 20
 	maxWindow = 128 << 20
@@ -67,7 +67,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// unexpected turns the end of a stream that has hardly begun into an error of its own.
+// unexpected turns io.EOF from an incomplete header into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -92,7 +92,7 @@ func (r *Reader) All() (trace []weburl.Fingerprint, err error) {
 	}
 }
 
-// Close gives back what Open or NewReader took, but not the in of NewReader.
+// Close frees the resources of Open or NewReader, but does not close the in of NewReader.
 func (r *Reader) Close() error {
 	var faults []error
 	for _, c := range r.closers {

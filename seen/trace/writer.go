@@ -15,9 +15,8 @@ import (
 	"freshet/weburl"
 )
 
-// Writer writes a trace. What it has not written yet is at most 64 KiB, and what a compressor holds. Its
-// first error ends the writing and is told by Close: whoever is being recorded need not care. It is not for
-// concurrent use.
+// Writer writes a trace. It buffers at most 64 KiB, apart from a compressor's own buffer. The first error ends the
+// writing, and Close returns it, so the caller can ignore errors until then. It is not for concurrent use.
 type Writer struct {
 	name    string
 	binary  bool
@@ -42,7 +41,7 @@ func Create(name string) (*Writer, error) {
 	return w, nil
 }
 
-// cutTorn cuts off a fingerprint that a crash has left torn, which would shift all later ones.
+// cutTorn cuts off a torn fingerprint that a crash has left, because it would shift all later ones.
 func cutTorn(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil || info.Size()%8 == 0 {
@@ -87,7 +86,7 @@ func (w *Writer) Add(u weburl.URL) {
 	}
 }
 
-// Close writes what is left, and returns the first error of all.
+// Close writes what is left, and returns the first error.
 func (w *Writer) Close() error {
 	if w.err == nil {
 		w.err = w.out.Flush()
