@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	stall       = 30 * time.Second // that a write may take; then the client is dropped
+	stall       = 30 * time.Second // time limit of a write; then the client is dropped
 	writeAtOnce = 64 << 10         // bytes that are written under one time limit
 )
 
-// A Writer writes an answer to a client. A client that takes nothing for 30 s is dropped: then Write returns an error.
-// Not for concurrent use.
+// A Writer writes an answer to a client. If the client reads nothing for 30 s, Write returns an error and the client
+// is dropped. Not for concurrent use.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	clock   *clock.Clock
 }
 
-// NewWriter returns what writes to the client of w.
+// NewWriter returns a Writer to the client of w.
 func NewWriter(w http.ResponseWriter, c *clock.Clock) *Writer {
 	return &Writer{w, http.NewResponseController(w), c}
 }
@@ -49,8 +49,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Refuse answers a request that is not served, with a code and the reason as JSON. With the code 410 it tells the
-// client to resynchronise.
+// Refuse refuses a request, with a code and the reason as JSON. The code 410 tells the client to resynchronise.
 func Refuse(w http.ResponseWriter, code int, reason error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -16,11 +16,11 @@ import (
 	"freshet/weburl"
 )
 
-// Change is a line of the change feed. Kind is new, changed, moved, gone, withdrawn or purged for a page;
-// heartbeat for a sign of life, which has a cursor alone; and resynchronise for the last line of a stream
-// that cannot go on, which has an error.
+// Change is a line of the change feed. For a page, Kind is new, changed, moved, gone, withdrawn or purged. A
+// heartbeat has only a cursor. A line of kind resynchronise has an error, and is the last of a stream that cannot go
+// on.
 type Change struct {
-	Cursor      string     `json:"cursor"` // who has read this line goes on from here
+	Cursor      string     `json:"cursor"` // a client that has read this line goes on from here
 	Kind        string     `json:"kind"`
 	URL         string     `json:"url,omitempty"`
 	At          *time.Time `json:"at,omitempty"`
@@ -44,12 +44,11 @@ const (
 	pauseToBatch = 50 * time.Millisecond
 )
 
-// Changes serves the change feed: GET with the query's since, site and follow; NDJSON, or Server-Sent
-// Events if the request accepts text/event-stream. The stream goes on, with a heartbeat every 15 s, until
-// the client or the server ends it; with follow=false it ends at the present, with a heartbeat that has
-// the cursor. A cursor that lies too far back gets the code 410. Each client reads the log at its own
-// pace, and holds 256 lines in memory at most; one that takes nothing for 30 s is dropped, and goes on from
-// its cursor when it comes back.
+// Changes serves the change feed: GET with the query's since, site and follow; NDJSON, or Server-Sent Events if the
+// request accepts text/event-stream. The stream goes on, with a heartbeat every 15 s, until the client or the server
+// ends it; with follow=false it ends at the present, with a heartbeat that has the cursor. A cursor that is too old
+// gets the code 410. Each client reads the log at its own pace, with at most 256 lines in memory. A client that reads
+// nothing for 30 s is dropped, and goes on from its cursor when it comes back.
 type Changes struct {
 	Store *store.Store
 	Bell  *Bell // rung when the log has grown
@@ -78,14 +77,14 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = f.stream(r, reader, out, follow) // the client has gone
 }
 
-// How long is waited for a node of a cluster to follow the others as far as a cursor, in machine time, and how often is
-// looked meanwhile.
+// The longest wait for a node of a cluster to follow the others up to a cursor, and the time between checks, in
+// machine time.
 const (
 	followed  = 10 * time.Second
 	lookAgain = 100 * time.Millisecond
 )
 
-// open returns a reader, and waits a while for a node of a cluster to have followed as far as the cursor.
+// open returns a reader. In a cluster it waits a while for this node to follow the others up to the cursor.
 func (f *Changes) open(ctx context.Context, since string, site weburl.Site) (*Reader, error) {
 	for waited := time.Duration(0); ; waited += lookAgain {
 		reader, err := NewReader(f.Store, since, site)
@@ -98,7 +97,7 @@ func (f *Changes) open(ctx context.Context, since string, site weburl.Site) (*Re
 	}
 }
 
-// stream writes changes until there is no reason to go on; its error is the client's.
+// stream writes changes until the request ends; its error is the client's.
 func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow bool) error {
 	timer := f.Clock.NewTimer(f.Clock.Span(heartbeat))
 	defer timer.Stop()
@@ -181,8 +180,8 @@ func (l *lines) line(c Change) error {
 	return err
 }
 
-// Lines returns entries that were read one after another as lines of the change feed. since is the reader's place
-// before the first of them.
+// Lines returns consecutive entries as lines of the change feed. since is the reader's place before the first of
+// them.
 func Lines(s *store.Store, since Place, entries []Entry) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		at := Place{slices.Clone(since.At), since.floor}
@@ -197,8 +196,8 @@ func Lines(s *store.Store, since Place, entries []Entry) iter.Seq[Change] {
 	}
 }
 
-// describe returns an entry as a line, without its cursor. Of a version that is no longer kept it gives the number
-// only.
+// describe returns an entry as a line, without its cursor. For a version that is no longer kept it gives only the
+// number.
 func describe(s *store.Store, e Entry) Change {
 	at := time.Unix(0, e.At).UTC()
 	c := Change{Kind: e.Kind.String(), URL: e.URL.String(), At: &at, Version: e.Version}

@@ -18,17 +18,19 @@ const Start = "start"
 var (
 	// ErrCursor matches the errors of a text that is no cursor of this directory's.
 	ErrCursor = errors.New("feed: not a cursor")
-	// ErrBehind matches the errors of a cursor from which the log can no longer tell everything: the
-	// client has to resynchronise.
+	// ErrBehind matches the errors of a cursor that is too old: the log no longer has all changes since, and the
+	// client must resynchronise.
 	ErrBehind = errors.New("feed: the cursor lies outside of what the change log remembers: resynchronise")
 	// ErrPartial says that the node has only some of the cluster's partitions.
 	ErrPartial = errors.New("feed: this node has only some of the partitions: ask a node that is started without --copies")
-	// ErrNotYet matches the errors of a cursor of another node of the cluster, up to which this one has not followed.
+	// ErrNotYet matches the errors of a cursor from another node of the cluster, which this node has not caught up
+	// with.
 	ErrNotYet = errors.New("feed: this node has not followed the others as far as the cursor: ask again in some seconds, or ask another node")
 )
 
-// A Place is where a reader of the change log is. A reader that began with nothing has floors until it is past them:
-// ends of pages that were forgotten up to there concern nobody, since it was never told that those pages were there.
+// A Place is the position of a reader of the change log. A reader that began from the start has floors until it has
+// passed them. Up to a floor, the log may have forgotten ends of pages: this reader never heard of these pages, so it
+// does not need their ends.
 type Place struct {
 	At    Cursor
 	floor Cursor
@@ -53,7 +55,7 @@ func (p Place) String() string {
 	return p.At.String()
 }
 
-// ahead returns the floors that the place has not passed, 0 for the others; nil if it has passed all.
+// ahead returns the floors that the place has not passed, with 0 for the others, or nil if it has passed all.
 func (p Place) ahead() (floors Cursor) {
 	for i, floor := range p.floor {
 		if floor <= p.At[i] {

@@ -1,12 +1,12 @@
-// Package feed tells what a crawl has stored since a client last asked.
+// Package feed serves the changes that a crawl has stored since a client last asked.
 //
-// The change log of the store is the single source, and a Cursor, a position in each of its partitions,
-// is all that a client has to remember, or a Place, while it reads from the beginning. A Reader reads the log from a
-// cursor on, a Span is the part of it between two, and a Bell wakes those who wait for more. Changes serves the log
-// over HTTP: lines of JSON or Server-Sent Events that say which page became what.
+// The change log of the store is the single source. A client only has to remember a Cursor, which is a position in
+// each partition, or a Place while it reads from the beginning. A Reader reads the log from a cursor on. A Span is
+// the part between two cursors. A Bell wakes readers that wait for more. Changes serves the log over HTTP: lines of
+// JSON or Server-Sent Events that say which page became what.
 //
-// A cursor older than what the log remembers of ended pages is refused with ErrBehind: such a client has
-// to resynchronise.
+// The log remembers ends of pages for a limited time. A cursor older than that is refused with ErrBehind, and its
+// client must resynchronise.
 //
 // The rooms below hand the same log on in other ways: feed/webhook sends its lines to URLs, feed/resourcesync
 // serves it as sitemaps, feed/broadcast brings the pages themselves, and feed/mirror is the other end of that. The

@@ -24,7 +24,7 @@ func ReadKept(fsys vfs.FS, name string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, longestKept))
 	if len(text) == 0 {
-		text = []byte("empty") // which is not a cursor, where none would be a new beginning
+		text = []byte("empty") // not a cursor, because "" would be a new beginning
 	}
 	return string(text), errors.Join(err, f.Close())
 }
@@ -58,8 +58,8 @@ const (
 	longestWait = time.Hour // between attempts
 )
 
-// Backoff returns how long to wait when an attempt to hand something on has failed after so many that did before: a
-// second, then twice as long each time, up to an hour, of which between half and all is waited.
+// Backoff returns how long to wait after a failed delivery. failures is the number of failed attempts before it. The
+// wait is a second, then doubles each time up to an hour; up to half of it is taken off at random.
 func Backoff(failures int, rng *rand.Rand) time.Duration {
 	longest := min(firstRetry<<min(failures, 12), longestWait)
 	return longest/2 + time.Duration(rng.Int64N(int64(longest/2)+1))

@@ -8,14 +8,14 @@ import (
 	"freshet/weburl"
 )
 
-// Entry is an entry of the change log and the partition that it is of.
+// Entry is an entry of the change log and its partition.
 type Entry struct {
 	Partition weburl.Partition
 	store.Change
 }
 
-// A Reader reads the change log from a cursor on, partition by partition. As the log holds the last
-// entry of each page, it tells of a page that has changed twice in between once. Not for concurrent use.
+// A Reader reads the change log from a cursor on, partition by partition. The log holds only the last entry of each
+// page, so a page that has changed twice in between comes once. Not for concurrent use.
 type Reader struct {
 	store *store.Store
 	site  weburl.Site // "": all
@@ -25,8 +25,8 @@ type Reader struct {
 	floor Cursor // as of a Place
 }
 
-// NewReader returns a reader from the text of a place or cursor on: "" is from now, Start from the oldest change kept.
-// With a site it reads of that one only, and leaves the positions of other partitions as they are. Its
+// NewReader returns a reader from the text of a place or cursor on: "" is from now, Start from the oldest change
+// kept. With a site it reads only entries of that site, and leaves the positions of other partitions unchanged. Its
 // errors are ErrCursor, ErrBehind, in a cluster ErrNotYet and ErrPartial, and those of the store.
 func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err error) {
 	if s.Partial() {
@@ -71,7 +71,7 @@ func NewReader(s *store.Store, since string, site weburl.Site) (r *Reader, err e
 	return r, nil
 }
 
-// within returns an error if the log no longer tells all that came after the reader's place.
+// within returns an error if the log no longer has all changes after the reader's place.
 func (r *Reader) within(p weburl.Partition) error {
 	total, err := r.store.Counters(p)
 	if err == nil && total.Horizon > max(r.at[p], r.floor[p]) {
@@ -86,8 +86,8 @@ func (r *Reader) Cursor() Cursor { return slices.Clone(r.at) }
 // Place returns the reader's place, from which another reader goes on as this one would.
 func (r *Reader) Place() Place { return Place{r.Cursor(), slices.Clone(r.floor)} }
 
-// Next returns up to about n further entries, none if there are none yet. The error is ErrBehind if ends
-// of pages were forgotten before they were read.
+// Next returns up to about n further entries, or none if there are none yet. The error is ErrBehind if the log forgot
+// ends of pages before they were read.
 func (r *Reader) Next(n int) (entries []Entry, err error) {
 	for range r.parts {
 		p := r.parts[r.turn]

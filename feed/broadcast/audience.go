@@ -6,8 +6,8 @@ import (
 	"freshet/weburl"
 )
 
-// audience is the subscribers by what they want, so that pages of a site concern nobody but those who may
-// want some of them.
+// audience indexes the subscribers by their interests, so that a page of a site is checked only against those that
+// may want it.
 type audience struct {
 	everything []*Session
 	sites      map[weburl.Site][]*Session
@@ -55,7 +55,7 @@ func (a *audience) remove(s *Session) {
 	}
 }
 
-// of returns those who may want pages of a site, each once, in the order of their numbers.
+// of returns the subscribers that may want pages of a site, each once, in the order of their numbers.
 func (a *audience) of(site weburl.Site) []*Session {
 	all := slices.Concat(a.everything, a.sites[site], a.domains[site.Domain()])
 	for _, s := range a.patterns {

@@ -17,7 +17,7 @@ type pageKey struct {
 	fp weburl.Fingerprint
 }
 
-// place is where a page is: its chunk, and which of the chunk's pages it is.
+// place is the position of a page: its chunk, and its index in the chunk.
 type place struct {
 	chunk int32
 	page  uint8
@@ -30,15 +30,15 @@ type known struct {
 	ended  bool   // there is nothing of it to send
 }
 
-// run is a chunk: pages of one site, as many as make up its bytes. It never changes which.
+// run is a chunk: pages of one site, up to the chunk's bytes. Its list of pages never changes.
 type run struct {
 	p     weburl.Partition
 	site  weburl.Site
 	pages []known
 }
 
-// catalog is which pages there are, and in which chunks. It is built by reading the change log from its start, and
-// takes about 80 bytes a page. New pages of a site that come at once form chunks together.
+// catalog holds all pages and their chunks. It is built by reading the change log from its start, and takes about 80
+// bytes a page. New pages of a site that come at once form chunks together.
 type catalog struct {
 	store      *store.Store
 	chunkBytes int
@@ -61,8 +61,8 @@ func (c *catalog) add(p weburl.Partition, site weburl.Site) {
 	c.runs = append(c.runs, run{p: p, site: site})
 }
 
-// among returns the chunks of which an interest may mean pages, in order: O(what it means), except for patterns
-// O(sites).
+// among returns the chunks with pages that an interest may match, in order: O(chunks returned), but O(sites) with
+// patterns.
 func (c *catalog) among(interest *Interest) (numbers []int) {
 	if interest.all() {
 		for number := range c.runs {
@@ -92,7 +92,7 @@ func (c *catalog) among(interest *Interest) (numbers []int) {
 // pageOverhead is what a page takes in a chunk beside its body, in bytes, about.
 const pageOverhead = 512
 
-// bytesOf returns what the page of an entry takes in a chunk.
+// bytesOf returns the bytes that the page of an entry takes in a chunk.
 func (c *catalog) bytesOf(e feed.Entry) int32 {
 	if e.Kind.Ended() {
 		return pageOverhead
@@ -139,7 +139,7 @@ func (c *catalog) form(entries []feed.Entry) (chunks []scheduler.Chunk) {
 	return chunks
 }
 
-// wanted returns the pages of a chunk that an interest means.
+// wanted returns the pages of a chunk that an interest matches.
 func (c *catalog) wanted(number int, interest *Interest) (pages uint64) {
 	r := &c.runs[number]
 	if interest.site(r.site) {

@@ -10,16 +10,16 @@ import (
 	"freshet/weburl"
 )
 
-// claim is what a client says it has: all up to a cursor, or certain pages, or nothing. A claim that is
-// wrong harms who makes it only.
+// claim is what a client says it has: all up to a cursor, or certain pages, or nothing. A wrong claim harms only the
+// client that makes it.
 type claim struct {
 	upTo  feed.Cursor      // nil: it claims pages
-	pages map[pageKey]bool // those that it has, by whether in the current version as of asOf
+	pages map[pageKey]bool // pages that it has; true if it has the version that was current at asOf
 	asOf  feed.Cursor
 	drop  []string // URLs of which nothing is known
 }
 
-// claimOf looks up what a client says it has; asOf is the log's position before the look. Its errors are
+// claimOf looks up what a client says it has. asOf is the log's position before the look-up. Its errors are
 // ErrCursor, ErrBehind and the store's.
 func claimOf(s *store.Store, ask *Subscription, asOf feed.Cursor) (*claim, error) {
 	c := &claim{asOf: asOf}

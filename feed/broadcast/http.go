@@ -13,16 +13,16 @@ import (
 	"freshet/feed"
 )
 
-// maxSubscription bounds what a client may say it has, in bytes.
+// maxSubscription bounds a subscription, in bytes.
 const maxSubscription = 64 << 20
 
-// What is read of subscriptions before their clients are admitted: bytes of all together, and the time of one.
+// Limits for subscriptions whose clients are not admitted yet: bytes of all together, and the time of one.
 const (
 	maxReading       = 2 * maxSubscription
 	subscriptionTime = 2 * time.Minute
 )
 
-// repairTime is what a frame that is asked for again may take.
+// repairTime is the time limit for a frame that is requested again.
 const repairTime = 5 * time.Minute
 
 // Handler serves the feed over HTTP:
@@ -86,7 +86,8 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) (_ *Session, 
 	return session, feed.CodeOf(err), err
 }
 
-// metered reads what is counted together with all that is read beside it; with too much of that it returns errFull.
+// metered counts the bytes that it reads together with those of all other subscriptions. If these are too many, it
+// returns errFull.
 type metered struct {
 	io.Reader
 	all  *atomic.Int64
@@ -104,7 +105,7 @@ func (m *metered) Read(p []byte) (int, error) {
 
 func (m *metered) release() { m.all.Add(-m.held) }
 
-// admit lets a client in; what takes long is done before the loop is asked.
+// admit lets a client in. It does the slow work before it calls the loop.
 func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err error) {
 	var asOf feed.Cursor
 	if err := s.do(r.Context(), func() { asOf = s.reader.Cursor() }); err != nil {

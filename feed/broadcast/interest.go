@@ -11,7 +11,7 @@ import (
 // maxInterests bounds each list of an Interest.
 const maxInterests = 10_000
 
-// Interest says which pages a client wants: those that any of its entries means, or all if it has none.
+// Interest says which pages a client wants: those that match any of its entries, or all if it has none.
 type Interest struct {
 	Sites   []string `json:"sites,omitempty"`   // such as https://example.org
 	Domains []string `json:"domains,omitempty"` // registrable domains, such as example.org
@@ -52,7 +52,7 @@ func (i *Interest) site(s weburl.Site) bool {
 	return i.all() || slices.Contains(i.Sites, string(s)) || len(i.Domains) > 0 && slices.Contains(i.Domains, s.Domain())
 }
 
-// touches reports whether a pattern may mean a page of a site.
+// touches reports whether a pattern may match a page of a site.
 func (i *Interest) touches(s weburl.Site) bool {
 	return slices.ContainsFunc(i.Patterns, func(p string) bool {
 		head, _, _ := strings.Cut(p, "*")
@@ -65,7 +65,7 @@ func (i *Interest) Wants(u weburl.URL) bool {
 	return i.site(u.Site()) || slices.ContainsFunc(i.Patterns, func(p string) bool { return matches(p, u.String()) })
 }
 
-// matches reports whether a pattern means a text. O(len(pattern)·len(text)) at most.
+// matches reports whether a pattern matches a text. O(len(pattern)·len(text)) at most.
 func matches(pattern, text string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

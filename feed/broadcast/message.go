@@ -11,7 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// ErrFrame matches the errors of a frame that is not as it was sent, or a message that is none.
+// ErrFrame matches the errors of a frame that was altered, or does not hold a message.
 var ErrFrame = errors.New("broadcast: damaged frame")
 
 const (
@@ -21,7 +21,7 @@ const (
 	maxNesting = 8
 )
 
-// Message is what a server says to a client: any of its fields. One that is empty is a sign of life.
+// Message is a message from a server to a client. Any of its fields may be set. An empty one is a sign of life.
 type Message struct {
 	Hello    *Hello    `cbor:"1,keyasint,omitempty"`
 	Chunk    *Chunk    `cbor:"2,keyasint,omitempty"`
@@ -35,12 +35,12 @@ type Message struct {
 // Hello is a stream's first message.
 type Hello struct {
 	Session string `cbor:"1,keyasint"`
-	LeaseMs int64  `cbor:"2,keyasint"` // who is not heard of for that long is dropped
+	LeaseMs int64  `cbor:"2,keyasint"` // a client is dropped after this long without a sign of life
 	// of the group's datagrams, for those that listen to it; of this run of the server
 	Key []byte `cbor:"3,keyasint,omitempty"`
 }
 
-// Sent announces a frame that goes to the transport's group. Who has not got it asks for it.
+// Sent announces a frame that goes to the transport's group. A client that does not receive it requests it.
 type Sent struct {
 	Serial  uint64            `cbor:"1,keyasint"`
 	Bytes   int               `cbor:"2,keyasint"`
@@ -48,7 +48,7 @@ type Sent struct {
 	TakesMs int64             `cbor:"4,keyasint"` // until the last of it has left, from when the announcement did
 }
 
-// Standing tells a client how it stands.
+// Standing tells a client how up to date it is.
 type Standing struct {
 	Freshness float64 `cbor:"1,keyasint"` // part of its pages that are current, as far as they were sent
 	AgeS      float64 `cbor:"2,keyasint"` // mean age of its pages, seconds

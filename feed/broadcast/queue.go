@@ -2,8 +2,8 @@ package broadcast
 
 import "sync"
 
-// A queue holds the frames that a client has yet to take. It has no bound of its own: the server passes a
-// client over that has too much in it.
+// A queue holds the frames that a client has not taken yet. It has no bound of its own: the server passes over a
+// client with too much in its queue.
 type queue struct {
 	mu     sync.Mutex
 	frames [][]byte
@@ -47,7 +47,7 @@ func (q *queue) take() (frame []byte, more bool) {
 	return frame, true
 }
 
-// taken says that a frame has left, and returns how many bytes have not.
+// taken says that a frame has left, and returns how many bytes are left.
 func (q *queue) taken(frame []byte) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
