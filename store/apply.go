@@ -10,9 +10,9 @@ import (
 	"freshet/weburl"
 )
 
-// apply makes of the state what record r, as number n of partition p, makes of it. It depends on
-// nothing else: no clock, option or chance. It reads and writes keys of partition p only, and puts
-// the encoded record raw beside its effects.
+// apply applies record r, as number n of partition p, to the state. The result depends on nothing else: no clock,
+// option or chance. It reads and writes keys of partition p only, and stores the encoded record raw beside its
+// effects.
 func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 	st.total(p).Records = n
 	switch r := r.(type) {
@@ -95,7 +95,7 @@ func (st *state) discovered(p weburl.Partition, n uint64, r *Discovered) {
 	}
 }
 
-// readAhead reads the rows of the pages that records tell of.
+// readAhead reads the rows of the pages that the records name.
 func (st *state) readAhead(records []Record) {
 	var ids []pageID
 	for _, r := range records {
@@ -113,8 +113,8 @@ func (st *state) readAhead(records []Record) {
 	st.readRows(ids)
 }
 
-// readRows reads the rows of pages in the order of their keys, by which it sorts them: a block of the database, or of
-// its filters, is then read once, however many of them it is asked for.
+// readRows sorts pages by key and reads their rows in that order. So a block of the database, or of its filters, is
+// read once, however many rows it holds.
 func (st *state) readRows(ids []pageID) {
 	slices.SortFunc(ids, func(a, b pageID) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.fp, b.fp)) })
 	for _, id := range ids {
@@ -141,7 +141,8 @@ func (st *state) discover(p weburl.Partition, n uint64, i int, r *Discovered) {
 	st.enqueue(row, NewQueue, Key{d.Order, arrival(n, i)})
 }
 
-// rediscover tells a known page what it is told as a new one. A seed's cash comes with its becoming one, once.
+// rediscover applies a discovery to a page that has a row already. A page that becomes a seed gets a seed's cash,
+// once.
 func (st *state) rediscover(row *pageRow, d *NewPage, byCash bool) {
 	cash, order := 0.0, d.Order
 	if d.Seed && !row.Seed {
@@ -171,7 +172,7 @@ func (st *state) create(row *pageRow, page Page) {
 	site.Seed = site.Seed || page.Seed
 }
 
-// repeat adds what a further link says of a known page.
+// repeat adds the depth, hops and cash of a further link to a known page.
 func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, order uint64) {
 	earlier := row.Queue == NewQueue && order < row.Key.Order
 	if depth >= row.Depth && hops >= row.Hops && cash == 0 && !earlier {
@@ -193,7 +194,7 @@ func (st *state) repeat(row *pageRow, depth uint16, hops uint8, cash float64, or
 // arrival returns the arrival number of the i-th page that record n puts into a queue.
 func arrival(n uint64, i int) uint64 { return n<<16 | uint64(i) }
 
-// setState changes what has become of a page.
+// setState changes the state of a page.
 func (st *state) setState(row *pageRow, to State) {
 	states := &st.total(row.id.p).States
 	states[row.State]--
@@ -241,7 +242,7 @@ func (st *state) requeue(row *pageRow, n uint64, r *Fetched) {
 	row.Paid += r.Paid
 }
 
-// move does everything for a change of queues, or of cash, but writing the new entry.
+// move does everything for a change of queues or cash except writing the new entry.
 func (st *state) move(row *pageRow, to Queue, key Key, cash float64) {
 	st.change(row)
 	p, name := row.id.p, row.URL.Site()
@@ -351,7 +352,7 @@ func (st *state) withdrawn(p weburl.Partition, n uint64, r *Withdrawn) {
 	st.log(row, n, ChangeWithdrawn, r.At)
 }
 
-// paused notes since when a site, or all of the partition, is not asked for anything.
+// paused notes when a pause of a site, or of the whole partition, began or that it ended.
 func (st *state) paused(p weburl.Partition, r *Paused) {
 	switch {
 	case r.Site == "":

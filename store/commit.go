@@ -19,16 +19,15 @@ type Fetch struct {
 	Members [][]byte // WARC records, each a whole gzip member, in the order in which they are written; none: no capture
 	Main    int      // the member that Capture will name: the response or revisit
 	ID      warc.ID  // identity of that record
-	// Owes returns how much of its cash the page hands on, of which it has handed on so much before: the record's
-	// Paid. nil: the visit hands nothing on. It is called with the cash of the page as it is then, what came to it
-	// during the visit among it.
+	// Owes returns how much cash the page hands on, which becomes the record's Paid. cash is all that the page has by
+	// then, including what came during the visit; paid is what it handed on before. nil: the visit hands nothing on.
 	Owes func(cash, paid float64) float64
 
 	Partition weburl.Partition // set by CommitPages: where the record belongs
 	Number    uint64           // set by CommitPages: its number there
 }
 
-// appliedRecord is a record that has been applied and is not durable yet: raw is records[from:to].
+// appliedRecord is a record that is applied but not durable yet: raw is records[from:to].
 type appliedRecord struct {
 	p        weburl.Partition
 	n        uint64
@@ -82,8 +81,8 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	return s.finish(), nil
 }
 
-// Later returns, of visits to different pages, those that are later than the page's last, in their order. It reads the
-// rows as CommitPages needs them.
+// Later returns those of the visits, all to different pages, that are later than the page's last one, in their order.
+// It leaves the rows ready for CommitPages.
 func (s *Store) Later(group []Fetch) ([]Fetch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *Store) Later(group []Fetch) ([]Fetch, error) {
 	return later, nil
 }
 
-// settlePaid sets what a visit's page hands on.
+// settlePaid sets the cash that a visit's page hands on.
 func (s *Store) settlePaid(f *Fetch) {
 	r, ok := f.Record.(*Fetched)
 	if !ok || f.Owes == nil {
@@ -248,8 +247,7 @@ func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 	return nil, nil
 }
 
-// looksFurther tells the records whose effect depends on rows that are read from the database as it was
-// before the batch.
+// looksFurther reports whether the effect of a kind of record depends on rows of the database before the batch.
 func looksFurther(k recordKind) bool {
 	switch k {
 	case kindScrubbed, kindRelocated, kindPruned, kindForgotten:
@@ -396,7 +394,7 @@ func (s *Store) forgetApplied() {
 // maxScratch bounds the buffers for encoded records and for a batch that are kept from one group to the next.
 const maxScratch = 4 << 20
 
-// writable says why there can be no write.
+// writable returns an error if the store refuses writes.
 func (s *Store) writable() error {
 	switch {
 	case s.closed:

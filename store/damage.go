@@ -23,7 +23,8 @@ func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %v", ErrCorrupt, d
 // Unwrap returns ErrCorrupt.
 func (d *damage) Unwrap() error { return ErrCorrupt }
 
-// noteDamage remembers the first damage that the database has met, whoever met it: writing then ends.
+// noteDamage remembers the first damage of the database that any reader or writer finds. The store then refuses
+// writes.
 func (s *Store) noteDamage(file string, cause error) {
 	if s.damaged.CompareAndSwap(nil, &damage{file, cause}) {
 		s.options.Logger.Error("the database is damaged", "file", file, "error", cause.Error()) // without its stacks
@@ -42,7 +43,7 @@ func (s *Store) damagedError(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrCorrupt, s.dir.join(format.DatabaseDir), err)
 }
 
-// checkDB compares an opened database with what is known of it.
+// checkDB compares an opened database with the high-water file.
 func (s *Store) checkDB() error {
 	err := s.checkHighwater()
 	if err != nil && s.damaged.Load() != nil {

@@ -13,17 +13,16 @@
 // at most the group that was being written is missing. Records without captures are applied by Apply.
 // Both return what became of the queues, so that a frontier need not look.
 //
-// What becomes of a page is decided here, by its answers alone (fate.go): a version if anything
-// differs, a change if the visible text does; gone at the second 404, moved at the second permanent
-// redirect; a failure, a cut body and a soft error are missing data and reset nothing.
+// The store decides the state of a page from its answers alone (fate.go): a version if anything differs, a change if
+// the visible text does; gone at the second 404, moved at the second permanent redirect; a failure, a cut body and a
+// soft error are missing data and reset nothing.
 //
-// Writers wait for one another; readers never wait. All file access goes through a vfs.FS. After an
-// error of a write the store refuses further ones, since what it holds decoded may be ahead of the
-// disk: close it and open it again. Some disk space is held back so that a full disk
-// (ErrDiskFull) still lets it end in order.
+// Writers wait for one another; readers never wait. All file access goes through a vfs.FS. After an error of a write
+// the store refuses further ones, because its decoded rows may be ahead of the disk: close it and open it again. Some
+// disk space is held back so that a full disk (ErrDiskFull) still lets it end in order.
 //
-// Below it, store/retain drops the past and takes down what is purged, store/repair verifies a directory and
-// repairs it, store/transfer takes it elsewhere. They work with Inside (inside.go), which nobody else asks for.
+// Below it, store/retain drops the past and takes down what is purged, store/repair verifies a directory and repairs
+// it, store/transfer takes it elsewhere. They work with Inside (inside.go), which no other package uses.
 //
 // The formats are in docs/format: keys.md, records.md, partition.md, warc.md. Start reading at
 // commit.go (CommitPages), then apply.go and fate.go.

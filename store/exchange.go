@@ -10,9 +10,9 @@ import (
 	"freshet/weburl"
 )
 
-// Partitions may have different owners, which decide apart from one another. Links from a page of one owner to a page
-// of another are sent: the records of the page's partition hold them until the other has taken them in. Each side notes
-// in its own partition what it alone knows, so that a link is taken in once however often it is sent.
+// Partitions may have different owners, which decide independently. Links from a page of one owner to a page of
+// another are sent. The records of the first partition hold them until the other owner has taken them in. Each side
+// notes its progress in its own partition, so a link is taken in once, however often it is sent.
 
 // Arrived takes in links that records of partition From have brought. It changes no page: that is decided when the
 // links have passed the seen test, as with those of any other record. A Record that is not above that of the last

@@ -138,7 +138,7 @@ func sameText(page *Page, r *Fetched) bool {
 	return page.TextDigest == r.TextDigest && page.TextDigest != TextDigest{} && page.TextVersion == r.TextVersion
 }
 
-// steady forgets what pointed to an end of the page.
+// steady clears the signs that the page may have ended.
 func (st *state) steady(row *pageRow) {
 	row.GoneSeen, row.Redirects = 0, 0
 	row.Redirect, row.MovedTo = weburl.URL{}, weburl.URL{}
@@ -163,8 +163,8 @@ func (st *state) back(row *pageRow, n uint64, at int64, signalled bool) {
 	}
 }
 
-// withheld says that the page's own word withdrew it. Only an answer that allows copies again ends that: its past is
-// not shown because the page ends or moves.
+// withheld reports whether the page's owner withdrew it. Only an answer that allows copies again ends that, not an
+// end or a move of the page.
 func (row *pageRow) withheld() bool { return row.State == StateWithdrawn && row.NoArchive }
 
 func (st *state) redirected(row *pageRow, n uint64, r *Fetched) {

@@ -17,11 +17,11 @@ import (
 	"freshet/weburl"
 )
 
-// What an operator has ordered and no server's answer brings back (take-downs, pauses, blocks) is kept a second
-// time, beside the database: in two equal files, a line an order. A line is the CRC-32C of what follows it, a space,
-// and the order as JSON. Orders are numbered from 1, and the database notes the last one that it knows of. At an
-// opening either side takes in what it lacks: after a crash between the two, after the database was rolled back or
-// salvaged, and after the files were lost. Kinds of orders, as the files have them.
+// Orders of an operator that no later fetch can restore (take-downs, pauses, blocks) are stored a second time outside
+// of the database, in two equal files with one order a line. A line is the CRC-32C of what follows it, a space, and
+// the order as JSON. Orders are numbered from 1, and the database notes the last one that it knows of. When the
+// directory is opened, each side gets what it lacks: after a crash between the two writes, after the database was
+// rolled back or salvaged, and after the files were lost. Kinds of orders, as the files have them.
 const (
 	orderPurge = "purge" // of URL, or of all of Site
 	orderPause = "pause" // of Site, or of all of Partition; At: since then, 0: it goes on

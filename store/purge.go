@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// Target is what a purge takes down: one page, or all pages of a site and its robots.txt.
+// Target names what a purge takes down: one page, or all pages of a site and its robots.txt.
 type Target struct {
 	URL  weburl.URL  // the page; zero: a site
 	Site weburl.Site // the site
@@ -159,7 +159,7 @@ func (s *Store) resumePurges() error {
 	return err
 }
 
-// isDown reports whether a target has been taken down in every crawl.
+// isDown reports whether a target is taken down in every crawl.
 func (s *Store) isDown(target Target) (bool, error) {
 	names, err := s.everyCrawl()
 	for _, crawl := range names {
