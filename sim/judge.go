@@ -26,8 +26,8 @@ func NewJudge(w *Web) *Judge {
 	return &Judge{web: w, crawler: map[weburl.URL]time.Time{}, uniform: map[weburl.URL]time.Time{}, rule: refresh.NewUniform()}
 }
 
-// Visited tells of a visit of the crawler's: copied, that it has a copy of the page as it was then; kept,
-// that it keeps a copy. What is no page of the web, such as a picture, is passed over.
+// Visited records a visit of the crawler. copied says that it got a copy of the page as it was then, kept that it
+// keeps a copy. A URL that is not a page of the web, such as a picture, is ignored.
 func (j *Judge) Visited(u weburl.URL, at time.Time, copied, kept bool) {
 	if _, ok := j.web.Process(u); !ok {
 		return
@@ -51,7 +51,7 @@ func (j *Judge) Visited(u weburl.URL, at time.Time, copied, kept bool) {
 	j.turn(at)
 }
 
-// turn lets the uniform rule make a visit. It believes the first answer that a page is gone.
+// turn makes one visit of the uniform rule, which drops a page at the first answer that it is gone.
 func (j *Judge) turn(at time.Time) {
 	id, _, ok := j.rule.Next(j.seconds(at))
 	if !ok {
@@ -69,8 +69,8 @@ func (j *Judge) turn(at time.Time) {
 
 func (j *Judge) seconds(at time.Time) float64 { return at.Sub(j.web.Start()).Seconds() }
 
-// Verdict is how many pages somebody has a copy of, and the share of these copies that is up to date. The
-// copy of a page that has vanished is not.
+// Verdict is the number of copies, and the share of them that is up to date. The copy of a page that has vanished is
+// out of date.
 type Verdict struct {
 	Pages     int
 	Freshness float64

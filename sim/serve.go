@@ -88,7 +88,7 @@ func (w *Web) Serve(ctx context.Context) (*Server, error) {
 		srv.mu.Lock()
 		srv.stopped = true
 		srv.mu.Unlock()
-		_ = server.Close() // of listeners and connections, which are of no more use
+		_ = server.Close() // errors of listeners and connections that are no longer used
 	})
 	return srv, nil
 }
@@ -117,11 +117,11 @@ func listen(i int) (net.Listener, error) {
 	return l, err
 }
 
-// Resolve returns where each host is to be found.
+// Resolve returns the address of each host.
 func (srv *Server) Resolve() map[string]netip.AddrPort { return srv.addresses }
 
-// Close stops listening, breaks off what is being answered and returns when no request is being
-// answered any more. It is safe to call more than once.
+// Close stops listening, aborts the answers under way, and returns when no request is being answered. It is safe to
+// call more than once.
 func (srv *Server) Close() {
 	srv.stop()
 	srv.loops.Wait()

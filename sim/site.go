@@ -9,7 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// habits are what sets a site apart. A web has them all once in every eight sites.
+// habits are the peculiarities of a site. Every eight sites of a web have each habit once.
 type habits struct {
 	slow       bool // takes five times as long as the others
 	chunked    bool // sends chunks and not a Content-Length
@@ -34,8 +34,8 @@ var siteHabits = [...]habits{
 	{private: true, sitemap: true, feed: true},
 }
 
-// crawlDelay is what private sites ask for: longer than a demo's own delay, and short enough that the
-// demo ends in a minute or two.
+// crawlDelay is the Crawl-delay of private sites: longer than the demo's own delay, and short enough that the demo
+// ends in a minute or two.
 const crawlDelay = 50 * time.Millisecond
 
 var trees = [...]string{"alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "ilex", "juniper",

@@ -69,7 +69,7 @@ func (b *bench) claimOptimal(r int) {
 	}
 }
 
-// claimOurs holds an ordering of ours to what makes one the default.
+// claimOurs checks the conditions for one of our orderings to be the default.
 func (b *bench) claimOurs(name string, r int, delay float64) {
 	ours, ok := b.get(name, r)
 	length, too := b.get("length", r)
