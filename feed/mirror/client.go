@@ -115,7 +115,7 @@ func New(o Options) (*Client, error) {
 	return &Client{o: o, folder: f, cursor: f.cursor(o.Interest), encoder: warc.NewEncoder(warc.FastLevel)}, nil
 }
 
-// Close gives back what New took.
+// Close frees the resources of New.
 func (c *Client) Close() error {
 	c.o.HTTP.CloseIdleConnections()
 	return c.folder.close()
@@ -161,7 +161,7 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// lastingError is one that trying again does not repair.
+// lastingError is an error that another attempt does not repair.
 type lastingError struct{ err error }
 
 func (e *lastingError) Error() string { return e.err.Error() }
@@ -173,7 +173,7 @@ func lasting(err error) error {
 	return &lastingError{err}
 }
 
-// dropUnwanted takes out what an earlier interest has left.
+// dropUnwanted removes the pages of an earlier interest.
 func (c *Client) dropUnwanted() error {
 	if c.cursor != "" {
 		return nil

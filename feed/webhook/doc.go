@@ -1,6 +1,6 @@
-// Package webhook tells URLs of what changes in the store.
+// Package webhook posts changes of the store to URLs.
 //
 // A Sender posts the lines of the change feed (freshet/feed) to each Hook, signed with its secret, until the hook has
-// taken them. How far a hook has been told is on disk, so that each change arrives at least once. One hook that is slow
-// or away holds up no other. The format is in docs/format/feed.md.
+// taken them. The position of each hook is on disk, so each change arrives at least once. A hook that is slow or
+// unreachable delays no other. The format is in docs/format/feed.md.
 package webhook

@@ -18,7 +18,7 @@ import (
 	"freshet/feed"
 )
 
-// receiver is a hook that is being told.
+// receiver is a hook with its position and counts.
 type receiver struct {
 	Hook
 	o      *Options
@@ -49,14 +49,14 @@ func (r *receiver) open() (err error) {
 	return err
 }
 
-// lose has the hook told that it lacks changes, and of all that come from now on.
+// lose makes the next line tell the hook that it lacks changes. It goes on with the changes from now on.
 func (r *receiver) lose(why error) (err error) {
 	r.lost = why
 	r.reader, err = feed.NewReader(r.o.Store, "", "")
 	return err
 }
 
-// keep makes durable how far the hook has been told.
+// keep makes the hook's position durable.
 func (r *receiver) keep() error { return feed.WriteKept(r.o.FS, r.file, r.reader.Place().String()) }
 
 // contained is run. A panic is its error, with the stack: it costs this hook only.
@@ -69,7 +69,7 @@ func (r *receiver) contained(ctx context.Context) (err error) {
 	return r.run(ctx)
 }
 
-// run tells the hook until ctx ends. Its error is the directory's.
+// run sends changes to the hook until ctx ends. Its error is the directory's.
 func (r *receiver) run(ctx context.Context) error {
 	for {
 		news := r.o.Bell.Wait()

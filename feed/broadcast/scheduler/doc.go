@@ -1,8 +1,8 @@
-// Package scheduler decides what a feed sends next, and measures what its clients get.
+// Package scheduler decides what a feed sends next, and measures how fresh its clients are.
 //
-// One repository is sent to many. A Chunk, a run of pages of one site, goes out at a time, and everybody
-// who needs it takes it. A subscriber stays and wants every change; a downloader wants one whole copy and
-// leaves. What to send next decides how fresh everybody is.
+// One repository is sent to many. The feed sends one Chunk at a time, a run of pages of one site, to every client
+// that needs it. A subscriber stays and wants every change; a downloader wants one whole copy and leaves. The order
+// decides how fresh they all are.
 //
 // Demand is the state: who wants which chunks, and which pages of them each lacks since when. It is told
 // of what happens, Join, Change, Sent, Leave, tells its Scheduler what that changes, and keeps the
