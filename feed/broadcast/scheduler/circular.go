@@ -1,7 +1,7 @@
 package scheduler
 
-// Circular sends the chunks that are needed in a fixed order, one after another. O(log n) to the base 64
-// a pick or touch; a bit a chunk.
+// Circular sends the needed chunks in a fixed order, one after another. A pick or touch costs O(log n) to the base
+// 64. It takes one bit a chunk.
 type Circular struct {
 	d       *Demand
 	place   []int32 // of a chunk in the order; nil is its number
@@ -10,8 +10,8 @@ type Circular struct {
 	pointer int
 }
 
-// NewCircular returns a Circular that sends in the order given, which has every chunk once; by number if
-// it is nil.
+// NewCircular returns a Circular that sends in the given order. The order names every chunk once. If it is nil,
+// chunks are sent by number.
 func NewCircular(order []int32) *Circular {
 	s := &Circular{chunk: order}
 	if order != nil {

@@ -6,69 +6,69 @@ import (
 	"slices"
 )
 
-// MaxPages is the most pages that a chunk may have: what clients lack of it is kept in one word, of which
-// no chunk needs every bit.
+// MaxPages is the most pages that a chunk may have. One word holds what clients lack of a chunk, and no chunk needs
+// every bit of it.
 const MaxPages = 63
 
-// unwanted is what all who want a chunk lack of it, if nobody wants it.
+// unwanted is the value of mark.lacked for a chunk that nobody wants.
 const unwanted = ^uint64(0)
 
-// A Chunk is a run of pages of one site that is sent as one.
+// A Chunk is a run of pages of one site. It is sent as a whole.
 type Chunk struct {
 	Pages  int     // 1 … MaxPages
 	Weight float64 // of one page, in metrics and keys; 0 is 1
-	// Bytes is what sending the chunk takes whatever it carries, > 0. Any unit will do if Sizes is nil.
+	// Bytes is the fixed cost of sending the chunk, > 0. Any unit will do if Sizes is nil.
 	Bytes float64
-	// Sizes, if given, are the bytes of the pages' current versions: of them only those are sent, and
-	// counted, that a ready client may lack. Demand.Resize changes them.
+	// Sizes, if given, are the bytes of the pages' current versions. Only pages that a ready client may lack are
+	// sent and counted. Demand.Resize changes a size.
 	Sizes []int32
 }
 
 // A Page names one page of a chunk.
 type Page struct{ Chunk, Page int32 }
 
-// A Client is who listens.
+// A Client receives the feed.
 type Client struct {
 	Weight float64 // in metrics and keys; 0 is 1
 	Rate   float64 // bytes/s that it can take in; 0 is any number
-	// Downloader is set for one that wants each chunk once, in any version, and then leaves. Else it is a
-	// subscriber, who stays and wants every change.
+	// Downloader marks a client that wants each chunk once, in any version, and then leaves. Other clients are
+	// subscribers: they stay and want every change.
 	Downloader bool
 	Waited     float64 // s that a downloader has waited elsewhere already
 }
 
-// A Want says that a client wants a chunk, and what it lacks of it.
+// A Want is a chunk that a client wants, and what the client lacks of it.
 type Want struct {
 	Chunk int
-	// Missing has a bit for each page of which the client lacks the current version, page 0 lowest. A
-	// downloader lacks the whole chunk, whatever this says.
+	// Missing has a bit for each page whose current version the client lacks. Page 0 is the lowest bit. It is
+	// ignored for a downloader, which lacks the whole chunk.
 	Missing uint64
-	// Since and Taken are for a client whose history is known, one that comes from another facility, say:
-	// when each missing page went stale, by page, and when the copies were taken. If Since is nil, the
-	// missing pages are stale from now on, and counted as if they had been fresh for Options.Interval.
+	// Since and Taken are the history of a client, if it is known: for example, of a client that another facility
+	// served before. Since is when each missing page went stale. Taken is when the copies were taken. If Since is
+	// nil, the missing pages are stale from now on, and count as if they had been fresh for Options.Interval.
 	Since []float64
 	Taken float64
 }
 
-// Options are what a Demand has to be told. The zero value is good.
+// Options configure a Demand. The zero value is ready to use.
 type Options struct {
-	// Interval is the time between changes that is expected of a page that nobody has seen change, in
-	// seconds; 0 is 30 days. It also counts as the fresh life of what a client never had.
+	// Interval is the expected time between changes of a page that has not been seen to change, in seconds; 0 is 30
+	// days. It is also taken as the fresh life of pages that a client never had.
 	Interval float64
-	// Backlog is how far, in seconds of its own rate, a client with a Rate may fall behind before it is
-	// passed over until it has caught up; 0 is a minute.
+	// Backlog is how far a client with a Rate may fall behind, in seconds of that rate; 0 is a minute. A client
+	// beyond it is passed over until it has caught up.
 	Backlog float64
-	// Copies says that every receiver of a chunk gets a copy of its own, as over HTTP: then sending takes
-	// the bytes of the chunk that many times. Else one copy serves all.
+	// Copies says that every receiver of a chunk gets a copy of its own, as over HTTP. Sending a chunk then costs
+	// its bytes times its receivers. Otherwise one copy serves all.
 	Copies bool
 }
 
-// A Demand is the state that schedulers decide by: the clients, the chunks, and who lacks which pages
-// since when. It tells its scheduler of everything that changes and keeps the metrics.
+// A Demand is the state that schedulers decide by: the clients, the chunks, and which client lacks which pages
+// since when. It tells its scheduler about every change and keeps the metrics.
 //
-// All who held the same version of a chunk when it was last sent hold the same still, so what they lack
-// is one mask, a group. A chunk has one group of subscribers and one of waiting downloaders; further ones
-// for those who joined with something else or were passed over end with the next sending.
+// Clients that held the same version of a chunk when it was last sent still hold the same. They are a group, and
+// one mask says what they lack. A chunk has one group of subscribers and one of waiting downloaders. Clients that
+// joined with another version, or were passed over, form further groups until the chunk is sent again.
 //
 // Not for concurrent use. Wrong numbers of chunks, pages or clients panic.
 type Demand struct {
@@ -79,13 +79,13 @@ type Demand struct {
 
 	chunks  []chunk
 	marks   []mark   // by chunk
-	seen    []uint16 // by page: its changes, as far as 65,535; nil unless the scheduler asks, see countChanges
+	seen    []uint16 // by page: its changes, up to 65,535; nil unless the scheduler asks, see countChanges
 	clients []client
-	free    []int32 // numbers of clients that left
+	free    []int32 // numbers of clients that have left
 	behind  ranking // clients passed over for their rate, by -busy
 	slowed  []int32 // scratch of Sent
 	altered []Page  // scratch of warm
-	warmed  uint64  // the sum of what it reads for the reading's sake
+	warmed  uint64  // the sum of what warm reads, so that the compiler keeps the reads
 
 	meter meter
 }
@@ -97,25 +97,25 @@ type chunk struct {
 	added float64
 }
 
-// A mark is all of a chunk that a change needs which alters nothing.
+// A mark is what a change needs to know of a chunk if the change alters nothing.
 type mark struct {
-	lacked uint64 // the pages that all its groups lack, whose changes alter nothing; or unwanted
+	lacked uint64 // the pages that all its groups lack: their changes alter nothing; or unwanted
 	first  int32  // the place in seen of its first page
 }
 
 type client struct {
 	Client
-	chunks []int32 // by slot; -1 once a downloader has it
+	chunks []int32 // by slot; -1 once a downloader has the chunk
 	pages  float64 // weight of all it wants: N
-	lacks  int32   // chunks of which it lacks something
+	lacks  int32   // chunks that it does not have whole
 	paused bool
 	gone   bool
 	joined float64
-	stale  float64 // since when it lacks anything
-	busy   float64 // until when what was sent keeps it busy
+	stale  float64 // since when it has lacked anything
+	busy   float64 // until when it is busy with what was sent
 }
 
-// NewDemand returns an empty demand that tells policy of all that comes.
+// NewDemand returns an empty demand that tells policy about every change.
 func NewDemand(policy Scheduler, options Options) *Demand {
 	if options.Interval == 0 {
 		options.Interval = 30 * 86400
@@ -130,8 +130,8 @@ func NewDemand(policy Scheduler, options Options) *Demand {
 	return d
 }
 
-// AddChunk adds a chunk that nobody wants yet and returns its number, which counts from 0. Its changes
-// are known from now on.
+// AddChunk adds a chunk that nobody wants yet and returns its number. Numbers count from 0. The chunk's changes are
+// known from now on.
 func (d *Demand) AddChunk(c Chunk, now float64) int {
 	if c.Pages < 1 || c.Pages > MaxPages || !(c.Bytes > 0) || c.Weight < 0 || c.Sizes != nil && len(c.Sizes) != c.Pages {
 		panic(fmt.Sprintf("scheduler: no chunk: %+v", c))
@@ -147,7 +147,7 @@ func (d *Demand) AddChunk(c Chunk, now float64) int {
 	return len(d.chunks) - 1
 }
 
-// Resize says how large the current version of a page is. Of a chunk without Sizes it changes nothing.
+// Resize sets the size of a page's current version. It does nothing for a chunk without Sizes.
 func (d *Demand) Resize(i, page int, bytes int32, now float64) {
 	if d.chunks[i].Sizes != nil {
 		d.chunks[i].Sizes[page] = bytes
@@ -155,8 +155,8 @@ func (d *Demand) Resize(i, page int, bytes int32, now float64) {
 	}
 }
 
-// Join lets a client in and returns its number, which is free again once it has left: a downloader
-// leaves with its last chunk. A chunk may be wanted once only. O(log n) a want.
+// Join adds a client and returns its number. The number is reused once the client has left; a downloader leaves
+// with its last chunk. Each chunk may be wanted only once. O(log n) a want.
 func (d *Demand) Join(c Client, wants []Want, now float64) int {
 	if c.Weight == 0 {
 		c.Weight = 1
@@ -182,7 +182,7 @@ func (d *Demand) Join(c Client, wants []Want, now float64) int {
 	return k
 }
 
-// Extend lets a subscriber want more. O(chunks of the client).
+// Extend adds wants to a subscriber. O(chunks of the client).
 func (d *Demand) Extend(k int, wants []Want, now float64) {
 	if d.clients[k].Downloader {
 		panic("scheduler: a downloader says all it wants when it joins")
@@ -190,7 +190,7 @@ func (d *Demand) Extend(k int, wants []Want, now float64) {
 	d.enter(k, wants, now)
 }
 
-// enter adds wants of a client that is in already.
+// enter adds wants of a client that has joined.
 func (d *Demand) enter(k int, wants []Want, now float64) {
 	c := &d.clients[k]
 	before := c.pages
@@ -213,7 +213,7 @@ func (d *Demand) enter(k int, wants []Want, now float64) {
 	}
 }
 
-// reshare counts again what a subscriber's pages are worth to it, now that it wants more than before.
+// reshare updates what a page is worth to a subscriber that now wants more pages.
 func (d *Demand) reshare(k int, before, now float64) {
 	c := &d.clients[k]
 	for _, i := range c.chunks {
@@ -226,8 +226,7 @@ func (d *Demand) reshare(k int, before, now float64) {
 	}
 }
 
-// Leave lets a client go, whatever it lacks. O(chunks of the client), and in each the clients that want
-// it.
+// Leave removes a client, whatever it lacks. O(clients of each chunk that it wants).
 func (d *Demand) Leave(k int, now float64) {
 	d.Pause(k, now)
 	c := &d.clients[k]
@@ -255,8 +254,8 @@ func (d *Demand) forget(k int) {
 	d.free = append(d.free, int32(k))
 }
 
-// Pause passes a client over: it lacks what it lacks, but no chunk is sent for its sake, and it gets
-// none. O(chunks of the client · log n).
+// Pause passes a client over until Resume. It still lacks pages, but no chunk is sent for it, and it receives none.
+// O(chunks of the client · log n).
 func (d *Demand) Pause(k int, now float64) { d.turn(k, true, now) }
 
 // Resume ends a pause.
@@ -287,7 +286,7 @@ func (d *Demand) turn(k int, paused bool, now float64) {
 	}
 }
 
-// Pick lets in again who has caught up by now, and returns the scheduler's choice.
+// Pick resumes the clients that have caught up by now, and returns the scheduler's choice.
 func (d *Demand) Pick(now float64) (chunk int, ok bool) {
 	for {
 		slow, some := d.behind.top()
@@ -298,11 +297,11 @@ func (d *Demand) Pick(now float64) (chunk int, ok bool) {
 	}
 }
 
-// countChanges lets d count the changes of each page from now on, and tell by them how long groups take to
-// lack what they do (see group.lives). A scheduler asks for it when it is attached.
+// countChanges makes d count the changes of each page from now on. group.lives is computed from the counts. A
+// scheduler calls it when it is attached.
 func (d *Demand) countChanges() { d.seen = []uint16{} }
 
-// changesOf returns how often each page of a chunk was seen to change; nil if that is not counted.
+// changesOf returns how often each page of a chunk was seen to change; nil if changes are not counted.
 func (d *Demand) changesOf(i int) []uint16 {
 	if d.seen == nil {
 		return nil
@@ -311,15 +310,14 @@ func (d *Demand) changesOf(i int) []uint16 {
 	return d.seen[first : first+d.chunks[i].Pages]
 }
 
-// known returns for how long the changes of a chunk's pages were counted until then, in seconds, with the
-// Interval before, in which each is taken to have changed once.
+// known returns for how long the changes of a chunk's pages were counted until then, in seconds. It includes the
+// Interval before: each page is assumed to have changed once in it.
 func (d *Demand) known(i int, until float64) float64 {
 	return d.options.Interval + max(0, until-d.chunks[i].added)
 }
 
-// Change says that a page has a new version. Nothing changes for those who lack the page already.
-// O(1) apart from what the scheduler does, and if a group lacked nothing of the chunk, a step for each of
-// its clients.
+// Change says that a page has a new version. It changes nothing for clients that already lack the page. O(1) apart
+// from the scheduler's work, and a step for each client of a group that lacked nothing of the chunk.
 func (d *Demand) Change(i, page int, now float64) {
 	lacked := d.marks[i].lacked
 	if d.changes != nil && lacked != unwanted {
@@ -331,10 +329,9 @@ func (d *Demand) Change(i, page int, now float64) {
 	d.count(i, page, now)
 }
 
-// Changes says that pages have new versions, all at now: the same as Change for each, in order. What a change
-// needs lies anywhere in memory. Here the processor fetches it for many changes at a time, where it would
-// wait for each alone: first what tells those that alter nothing, then what the others alter, which is
-// read just so that it is there when they are taken in.
+// Changes says that pages have new versions, all at now. It has the same effect as Change for each page, in order,
+// but is faster. The state of a page may be anywhere in memory, and Change waits for each cache miss alone. Changes
+// reads the state of many pages first, so that the processor loads it for all of them at once.
 func (d *Demand) Changes(pages []Page, now float64) {
 	if d.changes != nil {
 		for _, p := range pages {
@@ -351,12 +348,12 @@ func (d *Demand) Changes(pages []Page, now float64) {
 	}
 }
 
-// warm reads a word of each cache line of the chunks of those pages that not all lack.
+// warm reads a word of each cache line of the pages' chunks. It skips pages that all clients lack.
 func (d *Demand) warm(pages []Page) {
 	d.altered = slices.Grow(d.altered[:0], len(pages))[:len(pages)]
 	n := 0
 	for _, p := range pages {
-		d.altered[n] = p // the next takes its place if all lack it; a branch here would be guessed wrong
+		d.altered[n] = p // the next overwrites it if all lack it: a branch would be mispredicted
 		n += int(^d.marks[p.Chunk].lacked >> p.Page & 1)
 	}
 	for _, p := range d.altered[:n] {
@@ -365,8 +362,8 @@ func (d *Demand) warm(pages []Page) {
 	}
 }
 
-// count notes that a page was seen to change. When its changes have doubled, those who lack it are reckoned
-// again: it went missing when less was known of it.
+// count notes that a page was seen to change. Whenever its changes have doubled, count computes the groups that
+// lack it again: the page went missing when less was known about it.
 func (d *Demand) count(i, page int, now float64) {
 	if d.seen == nil {
 		return
@@ -386,7 +383,7 @@ func (d *Demand) count(i, page int, now float64) {
 	d.policy.Touch(i, now)
 }
 
-// alter takes in a change of a page that not all lack.
+// alter applies a change of a page that some client has.
 func (d *Demand) alter(i, page int, now float64) {
 	d.marks[i].lacked |= 1 << page
 	for g := &d.chunks[i].head; g != nil; g = g.next {
@@ -397,7 +394,7 @@ func (d *Demand) alter(i, page int, now float64) {
 	d.policy.Touch(i, now)
 }
 
-// spoil notes that a page which a group had is stale.
+// spoil notes that a group's copy of a page is stale.
 func (d *Demand) spoil(i int, g *group, page int, now float64) {
 	c := &d.chunks[i]
 	first := g.missing == 0
@@ -421,8 +418,7 @@ func (c *client) lack(now float64) {
 	c.lacks++
 }
 
-// Sent says that the chunk, in the versions of now, has gone out to all who are ready. A step for each
-// of them.
+// Sent says that the current version of the chunk was sent to all ready clients. It takes a step for each of them.
 func (d *Demand) Sent(i int, now float64) {
 	c := &d.chunks[i]
 	bytes := c.bytes(1)
@@ -441,7 +437,7 @@ func (d *Demand) Sent(i int, now float64) {
 	}
 }
 
-// receive lets all members of a group have the current version of a chunk.
+// receive gives all members of a group the current version of a chunk.
 func (d *Demand) receive(i int, g *group, bytes, now float64) {
 	d.meter.count(&d.chunks[i], g, -1)
 	d.meter.items.lag(g, now)
@@ -475,7 +471,7 @@ func (d *Demand) receive(i int, g *group, bytes, now float64) {
 	}
 }
 
-// finish lets a downloader go that has all it wanted.
+// finish removes a downloader that has all it wanted.
 func (d *Demand) finish(k int, now float64) {
 	c := &d.clients[k]
 	d.meter.waiting--

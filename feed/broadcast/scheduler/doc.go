@@ -1,13 +1,13 @@
 // Package scheduler decides what a feed sends next, and measures how fresh its clients are.
 //
-// One repository is sent to many. The feed sends one Chunk at a time, a run of pages of one site, to every client
-// that needs it. A subscriber stays and wants every change; a downloader wants one whole copy and leaves. The order
-// decides how fresh they all are.
+// One repository is sent to many clients. The feed sends one Chunk at a time, a run of pages of one site, to every
+// client that needs it. A subscriber stays and wants every change; a downloader wants one whole copy and leaves.
+// The order of sending decides how fresh the clients are.
 //
-// Demand is the state: who wants which chunks, and which pages of them each lacks since when. It is told
-// of what happens, Join, Change, Sent, Leave, tells its Scheduler what that changes, and keeps the
-// metrics of Lam and Garcia-Molina: freshness and age over clients and over data (Read), lags (ItemLag,
-// ImageLag), downloaders' delay with the unserved counted (Delays). A feed is the loop
+// Demand is the state: which client wants which chunks, and which pages it lacks since when. The caller reports
+// events: Join, Change, Sent, Leave. Demand tells its Scheduler what they change. It keeps the metrics of Lam and
+// Garcia-Molina: freshness and age over clients and over data (Read), lags (ItemLag, ImageLag), and the delay of
+// downloaders, the unserved included (Delays). A feed is the loop
 //
 //	for {
 //		chunk, ok := demand.Pick(now)   // or wait for a change or a client
@@ -15,21 +15,21 @@
 //		demand.Sent(chunk, now)
 //	}
 //
-// and so is a simulation: nothing here knows what time it is, waits, or does I/O.
+// A simulation is the same loop: nothing here reads a clock, waits, or does I/O.
 //
 // The schedulers differ in what they send first:
 //
 //	Circular    each in turn
-//	Popularity  the most wanted: R
-//	RQ          what completes small requests: R/Q
-//	RxW         the most wanted for the longest: R·W
-//	RxC         the most wanted that will stay fresh: R·C
-//	Lifetime    what has bought the most fresh life, for a set Objective: ours, and the default
+//	Popularity  the most requested: R
+//	RQ          the one that completes small requests: R/Q
+//	RxW         the most requested for the longest: R·W
+//	RxC         the most requested that will stay fresh: R·C
+//	Lifetime    the one that bought the most fresh life, for an Objective: ours, and the default
 //
-// All keys are per byte, R counts clients by their weight and pages by theirs. Each decision is exact
-// and costs O(log n), or O(log² n) on average where time itself moves the keys; each type says its own.
-// Equal keys go to the lowest chunk number, so that runs can be compared.
+// All keys are per byte. R is weighted by client and by page. Each decision is exact. It costs O(log n), or O(log²
+// n) on average if keys change with time; the comment of each type states its cost. Of equal keys the lowest chunk
+// number goes first, so that runs are reproducible.
 //
-// Times are float64 seconds from an origin not long before, such as the start of the server: keys square
-// them, and a century loses nothing that matters, but the seconds since 1970 would.
+// Times are float64 seconds since a recent origin, such as the start of the server. Keys square them: a century is
+// precise enough, the seconds since 1970 are not.
 package scheduler

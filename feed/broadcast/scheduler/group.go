@@ -5,24 +5,24 @@ import (
 	"math/bits"
 )
 
-// A group is the clients of a chunk that hold the same of it.
+// A group is the clients of a chunk that hold the same versions of its pages.
 type group struct {
 	missing uint64
 	taken   float64   // when its copies were taken
-	first   float64   // since when anything is missing
-	latest  float64   // since when the last of it is
+	first   float64   // since when anything has been missing
+	latest  float64   // since when the last of it has been
 	sum     float64   // Σ since over the missing
 	square  float64   // Σ (since - taken)², of the fresh lives that have ended
 	weight  float64   // Σ of the members' weights
-	share   float64   // Σ weight/pages: what one page is worth to them, of all they want
+	share   float64   // Σ weight/pages: what one page is worth to the members
 	since   []float64 // of each missing page, since when; nil of downloaders
 	members []member
 	next    *group // of the chunk
-	// Where changes are counted (Demand.countChanges): fresh is Σ(1 + changes seen) over the pages that are not
-	// missing, which over the time known (Demand.known) is how many a second go missing; wait is how long it took
-	// until d were, as it was to be expected, Σ_{j<d} t_j, and lives Σ_{j<d} (d-j)·t_j, in seconds. See Lifetime.
+	// These are set if changes are counted (Demand.countChanges). fresh is Σ(1 + changes seen) over the pages that
+	// are not missing; divided by Demand.known it is how many pages go missing a second. wait is the expected time
+	// until d pages are missing, Σ_{j<d} t_j, and lives is Σ_{j<d} (d-j)·t_j, both in seconds. See Lifetime.
 	fresh       int32
-	downloads   bool // of downloaders, who lack it all
+	downloads   bool // its members are downloaders, which lack the whole chunk
 	paused      bool
 	wait, lives float32
 }
@@ -32,7 +32,7 @@ type member struct {
 	client, slot int32
 }
 
-// miss notes that a page of the group's chunk, the i-th, is missing since then.
+// miss notes that a page of chunk i, the group's, has been missing since then.
 func (g *group) miss(d *Demand, i, page int, since float64) {
 	if g.since == nil {
 		g.since = make([]float64, d.chunks[i].Pages)
@@ -53,14 +53,15 @@ func (g *group) miss(d *Demand, i, page int, since float64) {
 	}
 }
 
-// wear notes that one page more is missing, in the order in which they went, by the changes counted until now.
+// wear adds one more missing page to wait and lives, by the changes counted until now. Pages are added in the order
+// in which they went missing.
 func (g *group) wear(d *Demand, i, page int, now float64) {
 	g.wait += float32(d.known(i, now)) / float32(g.fresh)
 	g.lives += g.wait
 	g.fresh -= 1 + int32(d.changesOf(i)[page])
 }
 
-// reckon works out the lives of the missing pages by the changes that are counted now. O(missing²).
+// reckon computes wait and lives again, by the changes counted until now. O(missing²).
 func (g *group) reckon(d *Demand, i int, now float64) {
 	g.renew(d.changesOf(i))
 	for left := g.missing; left != 0; {
@@ -75,7 +76,8 @@ func (g *group) reckon(d *Demand, i int, now float64) {
 	}
 }
 
-// renew notes that no page is missing. seen are the changes of the chunk's pages, if they are counted.
+// renew notes that no page is missing. seen is the number of changes of each page of the chunk, if they are
+// counted.
 func (g *group) renew(seen []uint16) {
 	g.fresh, g.wait, g.lives = 0, 0, 0
 	for _, changes := range seen {
@@ -83,21 +85,21 @@ func (g *group) renew(seen []uint16) {
 	}
 }
 
-// avoidable returns which part of the bytes of the missing pages sending them now costs, and waiting for more
-// would not, if the changes were counted for a time known: see Lifetime.
+// avoidable returns the part of the missing pages' bytes that waiting for more changes would save, 0 to 1. known is
+// for how long the changes were counted. See Lifetime.
 func (g *group) avoidable(known float64) float64 {
 	soon := float64(g.fresh) / known * float64(g.wait) / float64(bits.OnesCount64(g.missing))
 	return max(0, 1-soon)
 }
 
-// waitFor takes in how long a member has waited, if it is a downloader: each as long as it is in.
+// waitFor makes a group of downloaders as old as the member that joined first.
 func (g *group) waitFor(c *client) {
 	if g.downloads {
 		g.first = min(g.first, c.joined)
 	}
 }
 
-// clear notes that all have the version of now.
+// clear notes that all members have the current version.
 func (g *group) clear(now float64, seen []uint16) {
 	g.missing, g.sum, g.square = 0, 0, 0
 	g.taken = now
@@ -115,7 +117,7 @@ func (g *group) empty() group {
 	return like
 }
 
-// groupFor returns the group, yet without members, that a client's want belongs to.
+// groupFor returns a group without members that a client's want belongs to.
 func (d *Demand) groupFor(want Want, who *client, now float64) group {
 	c := &d.chunks[want.Chunk]
 	all := uint64(1)<<c.Pages - 1
@@ -139,14 +141,14 @@ func (d *Demand) groupFor(want Want, who *client, now float64) group {
 	return g
 }
 
-// same reports whether two groups may be one. Where nothing is missing the older copies have proved as
-// good as the newer.
+// same reports whether two groups may be merged. If nothing is missing, the age of the copies does not matter: the
+// older ones are as good as the newer.
 func (g *group) same(other *group) bool {
 	return g.missing == other.missing && g.downloads == other.downloads && g.paused == other.paused &&
 		(g.missing == 0 || g.downloads || g.taken == other.taken && g.sum == other.sum && g.lives == other.lives)
 }
 
-// admit puts a client into the group of a chunk that is like the given one.
+// admit adds a client to the group of a chunk that equals the given one.
 func (d *Demand) admit(i int, like group, who member, now float64) {
 	c := &d.chunks[i]
 	g, found := c.like(&like)
@@ -165,7 +167,8 @@ func (d *Demand) admit(i int, like group, who member, now float64) {
 	}
 }
 
-// like returns the group of a chunk that is like the given one, and whether it was there already.
+// like returns the group of a chunk that equals the given one, and whether it existed. It adds one if there is
+// none.
 func (c *chunk) like(like *group) (g *group, found bool) {
 	if len(c.head.members) == 0 {
 		c.head = *like
@@ -181,7 +184,7 @@ func (c *chunk) like(like *group) (g *group, found bool) {
 	return g, true
 }
 
-// expel takes the member at a place out of a group.
+// expel removes the member at a place from a group.
 func (d *Demand) expel(i int, g *group, at int) {
 	c := &d.chunks[i]
 	client := &d.clients[g.members[at].client]
@@ -217,7 +220,7 @@ func (c *chunk) find(k int) (g *group, at int) {
 	panic("scheduler: the client does not want the chunk")
 }
 
-// unite makes one group of all that are ready and lack nothing, and drops the empty ones.
+// unite merges the groups that are ready and lack nothing, and drops empty groups.
 func (c *chunk) unite() {
 	var fresh *group
 	for g := &c.head; g != nil; g = g.next {
@@ -264,7 +267,7 @@ func (c *chunk) missing() (pages uint64) {
 	return pages
 }
 
-// bytes returns the size of what is sent of a chunk now, with that part of the sizes of its pages.
+// bytes returns the size of what is sent of a chunk now. The sizes of its pages count times part.
 func (c *chunk) bytes(part float64) float64 {
 	if c.Sizes == nil {
 		return c.Bytes
@@ -286,7 +289,7 @@ func (c *chunk) receivers() (clients int) {
 	return clients
 }
 
-// lacked returns the pages that all groups lack, or unwanted.
+// lacked returns the pages that all groups lack. It returns unwanted if nobody wants the chunk.
 func (c *chunk) lacked() uint64 {
 	all := unwanted
 	for g := &c.head; g != nil; g = g.next {

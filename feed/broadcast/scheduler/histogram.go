@@ -30,7 +30,7 @@ func (h *Histogram) Add(seconds float64, n int) {
 	h.total += n
 }
 
-// lag counts how long each member of a group of subscribers has lacked each page it lacks.
+// lag counts, for each member of a group of subscribers and each missing page, how long the page has been missing.
 func (h *Histogram) lag(g *group, now float64) {
 	if g.downloads {
 		return
@@ -43,8 +43,8 @@ func (h *Histogram) lag(g *group, now float64) {
 // Total returns how many times were counted.
 func (h *Histogram) Total() int { return h.total }
 
-// Quantile returns the time, in seconds, that the part q of the times, from 0 to 1, do not exceed; within
-// 6.25 %; less than a millisecond is 0. 0 if there are none.
+// Quantile returns the q-quantile of the times, in seconds, within 6.25 %; q is 0 to 1. Times below a millisecond
+// count as 0. It returns 0 if there are none.
 func (h *Histogram) Quantile(q float64) float64 {
 	rank := int(math.Ceil(q * float64(h.total)))
 	for bucket, n := range h.counts {

@@ -2,45 +2,46 @@ package scheduler
 
 import "math/bits"
 
-// Lifetime sends the chunk that has bought the most fresh life, a byte, for those that lack it. Under a price
-// for sending each chunk stands alone. Changes are Poisson processes, which do not remember, so all that
-// matters of a chunk that was sent is how many of its pages are missing by now: j of them for a time t_j, on
-// average, before one more is. A page being worth V, to send it whenever d are missing, at a price w, costs
-// (w + V·Σ_{j<d} j·t_j)/Σ_{j<d} t_j a second. That is least at the d where waiting on, V·d, costs as much. So
-// the price at which d is just right is
+// Lifetime sends the chunk that bought the most fresh life a byte for the clients that lack it. With a price w on
+// sending, each chunk can be decided alone. Changes are Poisson processes and have no memory. So all that matters
+// of a chunk is how many of its pages are missing. Let j pages be missing for t_j on average before one more goes
+// missing, and let a page be worth V. A policy that sends the chunk whenever d pages are missing costs (w +
+// V·Σ_{j<d} j·t_j)/Σ_{j<d} t_j a second. The cost is least at the d where it equals the cost of waiting, V·d. So d
+// is best at the price
 //
 //	w = V·Σ_{j<d} (d-j)·t_j,   V = Σ_k weight_k/N_k
 //
-// (over data V = Σ_k weight_k): an index in the sense of Whittle (1988), the fresh lives that have ended, as
-// they were to be expected. A chunk of which one fast page is missing waits and collects changes. 1/t_j is the
-// changes a second of the pages that were not missing then, each at the rate
+// (over data V = Σ_k weight_k). This is an index in the sense of Whittle (1988): the expected fresh lives that have
+// ended. A chunk that misses only one fast page waits and collects changes. 1/t_j is the sum of the change rates of
+// the pages that were not missing then. The rate of a page is
 //
 //	(1 + changes seen)/(Interval + time known),
 //
-// so a page that goes missing adds a term to sums that its group keeps (see group.lives), and nobody looks at
-// the others. A page that changes on while it is missing is better known: whenever its changes have doubled, the
-// sums of those who lack it are reckoned again. Nothing but a touch moves the index, and one ranking holds it.
+// A page that goes missing adds a term to sums of its group (see group.lives); no other page is read. The changes
+// of a missing page still tell its rate. Whenever they have doubled, the sums of the groups that lack the page are
+// computed again. Only a touch changes an index, so one ranking holds all of them.
 //
-// Where pages have sizes, only the missing are sent, and one that will go missing while the chunk waits costs
-// its bytes then. The same steps put into w, for the bytes of the missing pages, those times
+// If pages have sizes, only the missing pages are sent. A page that goes missing while the chunk waits adds its
+// bytes later. By the same argument the bytes of the missing pages enter w times
 //
 //	1 - r·Σ_{j<d} t_j/d,
 //
-// r being the changes a second of the pages that are not missing: all of it for the last page of a chunk, little
-// for a slow page among fast ones, which need not wait if a sending has no costs of its own.
+// where r is the change rate of the pages that are not missing. The factor is 1 for the last page of a chunk. It is
+// small for a slow page among fast ones: such a page need not wait if a sending has no fixed cost.
 //
-// For age the missing pages cost Σ (now - since) instead of d, and with the lives as they were
+// For age the missing pages cost Σ (now - since) instead of d. With the observed lives,
 //
 //	w = V·Σ ((now - taken)² - (since - taken)²)/2,
 //
-// a parabola in time: a kinetic tournament holds it (see tournament).
+// This is a parabola in time. A kinetic tournament holds it (see tournament).
 //
-// A downloader adds Patience/left to each chunk that it waits for, left being how many those are: Smith's
-// rule, in units of fresh life; times its N over data, and for age as Patience²/2, the cost of a page that
-// is stale for so long. When it gets a chunk, its others are keyed again.
+// A downloader that waits for n chunks adds Patience/n to each of them: Smith's rule, in units of fresh life. Over
+// data the term is multiplied by its N. For age Patience²/2 replaces Patience: the cost of a page that is stale for
+// that long. When a downloader gets a chunk, its other chunks get new keys.
 //
-// A touch O(1) mostly and O(log n) at most, a pick O(1); for age both O(log² n) on average. O(log n) more for
-// each chunk that a downloader still waits for when it gets one. 17 bytes a chunk (56 for age), and 2 a page.
+// A touch is mostly O(1) and at most O(log n); a pick is O(1). For age both are O(log² n) on average. When a
+// downloader gets a chunk, each chunk that it still waits for costs O(log n). Memory: 17 bytes a chunk (56 for
+// age), and 2 a page.
 type Lifetime struct {
 	objective Objective
 	d         *Demand
@@ -48,10 +49,10 @@ type Lifetime struct {
 	parabolas tournament // for age
 	haste     []float64  // by chunk: Σ of the waiting downloaders' pace
 	pace      []float64  // by client: what a downloader adds to each of its chunks
-	counted   []int32    // by client: the chunks whose haste has its pace
+	counted   []int32    // by client: the chunks whose haste includes its pace
 }
 
-// NewLifetime returns a Lifetime with that objective.
+// NewLifetime returns a Lifetime with the given objective.
 func NewLifetime(objective Objective) *Lifetime {
 	if objective.Patience == 0 {
 		objective.Patience = DefaultPatience
@@ -180,7 +181,7 @@ func (s *Lifetime) paceOf(k int) float64 {
 	return pace * c.Weight / float64(max(c.lacks, 1))
 }
 
-// hasteOf returns what the downloaders add to a chunk: none, exactly, if none waits for it.
+// hasteOf returns what the downloaders add to a chunk. It is exactly 0 if none waits for it.
 func (s *Lifetime) hasteOf(i int) float64 {
 	if i >= len(s.haste) {
 		return 0

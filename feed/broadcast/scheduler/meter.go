@@ -2,14 +2,14 @@ package scheduler
 
 import "math/bits"
 
-// A Reading is how up to date the subscribers are at an instant, as the weighted mean over them and
-// over all pages they want. Without subscribers, or pages, they are fresh and of age 0.
+// A Reading is how up to date the subscribers are at an instant: weighted means over them and over all pages they
+// want. Without subscribers or pages, freshness is 1 and age 0.
 type Reading struct {
-	FreshnessOverClients, FreshnessOverData float64 // part of the pages whose current version they have
-	AgeOverClients, AgeOverData             float64 // s; of a page, since it went stale, or 0
+	FreshnessOverClients, FreshnessOverData float64 // part of the pages that they have the current version of
+	AgeOverClients, AgeOverData             float64 // s since a page went stale; 0 if it is fresh
 }
 
-// Add returns the sum, by which means over time are made.
+// Add returns the sum of two readings. With Scale it makes means over time.
 func (r Reading) Add(other Reading) Reading {
 	return Reading{
 		r.FreshnessOverClients + other.FreshnessOverClients, r.FreshnessOverData + other.FreshnessOverData,
@@ -25,13 +25,13 @@ func (r Reading) Scale(factor float64) Reading {
 	}
 }
 
-// Delays is how long downloaders wait for the last chunk.
+// Delays is how long downloaders wait for their last chunk.
 type Delays struct {
-	Served   int     // downloaders that have all they wanted
+	Served   int     // downloaders that got all they wanted
 	Unserved int     // those that still wait, and those that left before
 	Mean     float64 // s, over the served; 0 if there are none
-	// MeanAll counts the unserved too, with the time they have waited. A mean over the served alone
-	// rewards whoever never serves the slow.
+	// MeanAll includes the unserved, with the time they have waited. A mean over the served alone rewards a
+	// scheduler that never serves slow clients.
 	MeanAll float64
 }
 
@@ -47,7 +47,7 @@ type meter struct {
 	servedAfter, gaveUpAfter float64
 }
 
-// count takes in, sign 1, or takes back, sign -1, what a group of a chunk lacks.
+// count adds what a group of a chunk lacks times sign: 1 adds it, -1 takes it back.
 func (m *meter) count(c *chunk, g *group, sign float64) {
 	if g.downloads || g.missing == 0 {
 		return
@@ -60,7 +60,7 @@ func (m *meter) count(c *chunk, g *group, sign float64) {
 	m.sincePages += unit * g.weight * g.sum
 }
 
-// spoil notes that the group lacks one page more from now on.
+// spoil notes that the group lacks one more page from now on.
 func (m *meter) spoil(c *chunk, g *group, now float64) {
 	m.staleShare += c.Weight * g.share
 	m.sinceShare += c.Weight * g.share * now
@@ -70,7 +70,7 @@ func (m *meter) spoil(c *chunk, g *group, now float64) {
 
 // Read returns the subscribers' freshness and age at now. O(1).
 //
-// The sums are kept as things change; their rounding errors stay below 1e-6 for a billion changes.
+// The sums are updated with each change. Their rounding errors stay below 1e-6 for a billion changes.
 func (d *Demand) Read(now float64) Reading {
 	m := &d.meter
 	r := Reading{FreshnessOverClients: 1, FreshnessOverData: 1}
@@ -104,9 +104,9 @@ func (d *Demand) Client(k int, now float64) (freshness, age float64) {
 	return 1 - stale/c.pages, old / c.pages
 }
 
-// ItemLag returns the data-item lags until now: of every page that a subscriber had and that changed,
-// the time from its first change to the current version's arrival; where that is still to come, the
-// time so far. O(missing pages).
+// ItemLag returns the data-item lags until now. A lag begins when a page that a subscriber had first changes. It
+// ends when the subscriber gets the current version; if that is still to come, the time so far counts. O(missing
+// pages).
 func (d *Demand) ItemLag(now float64) Histogram {
 	lags := d.meter.items
 	for i := range d.chunks {
@@ -119,9 +119,9 @@ func (d *Demand) ItemLag(now float64) Histogram {
 	return lags
 }
 
-// ImageLag returns the client-image lags until now: the lengths of the times in which a subscriber's
-// image, all it wants, was not wholly up to date, from the first change to the next instant without
-// any; the last one so far. O(clients).
+// ImageLag returns the client-image lags until now. A subscriber's image is all the pages it wants. A lag lasts
+// from the first change until the whole image is up to date again; if it is not yet, the time so far counts.
+// O(clients).
 func (d *Demand) ImageLag(now float64) Histogram {
 	lags := d.meter.images
 	for k := range d.clients {

@@ -1,7 +1,7 @@
 package scheduler
 
-// Popularity sends the chunk of largest R/b: the requests for it (Demand.Requests) a byte. One
-// ranking: a touch O(1) mostly and O(log n) at most, a pick O(1); 17 bytes a chunk.
+// Popularity sends the chunk of largest R/b: the requests for it (Demand.Requests) a byte. It keeps one ranking: a
+// touch is mostly O(1) and at most O(log n), a pick O(1). Memory: 17 bytes a chunk.
 type Popularity struct {
 	d       *Demand
 	ranking ranking

@@ -2,7 +2,7 @@ package scheduler
 
 import "math"
 
-// An entry of a ranking: the larger key stands higher, and of equal ones the lower tie.
+// An entry of a ranking. The larger key ranks higher; of equal keys the lower tie does.
 type entry struct {
 	key     float64 // finite
 	tie, id int32
@@ -12,20 +12,20 @@ func (e entry) above(other entry) bool {
 	return e.key > other.key || e.key == other.key && e.tie < other.tie
 }
 
-// absent stands where nothing does.
+// absent fills a place without an entry.
 var absent = entry{key: math.Inf(-1), tie: math.MaxInt32, id: -1}
 
-// fan is how many nodes of a ranking have one above them: four lines of a processor's cache.
+// fan is how many nodes of a ranking share a parent: four cache lines.
 const fan = 16
 
-// A ranking knows the highest of numbered entries, any of which can be set again or removed. Above each 16
-// of them stands a copy of the highest, above each 16 copies another, up to one.
+// A ranking knows the highest of numbered entries. Any entry can be set again or removed. It is a tree: the parent
+// of 16 nodes is a copy of the highest of them.
 //
-// An entry that neither was nor becomes the highest of its 16 is written and compared once: O(1), two
-// lines of cache, where a heap would move others and note their places. Most are such. The highest goes
-// up with its key, a comparison a level; if it sinks or goes, the 16 are looked through, at each level
-// where it stood: O(16 log₁₆ n). The zero ranking is empty. 17 bytes for each number up to the highest ever set, half
-// as many more where it had to grow.
+// Most entries neither were nor become the highest of their 16. Such an entry is written and compared once: O(1),
+// two cache lines. A heap would move other entries and note their places. An entry that rises to the top costs a
+// comparison a level. If the highest sinks or is removed, its 16 are searched, at each level where it was the
+// highest: O(16 log₁₆ n). The zero ranking is empty. Memory: 17 bytes for each number up to the highest ever set,
+// and up to half as much again after growing.
 type ranking struct {
 	nodes  []entry // the leaves, by id, then the copies above them, level by level, to the top
 	leaves int
@@ -39,7 +39,7 @@ func (r *ranking) top() (e entry, ok bool) {
 	return r.nodes[len(r.nodes)-1], true
 }
 
-// set puts id under a key, wherever it stood before.
+// set gives an id a key, whether or not it had one.
 func (r *ranking) set(e entry) {
 	if int(e.id) >= r.leaves {
 		r.grow(int(e.id) + 1)
@@ -47,14 +47,14 @@ func (r *ranking) set(e entry) {
 	r.put(int(e.id), e)
 }
 
-// remove takes id out, if it is there.
+// remove removes id if it is there.
 func (r *ranking) remove(id int32) {
 	if int(id) < r.leaves {
 		r.put(int(id), absent)
 	}
 }
 
-// put lets e stand at a leaf, and the copies above follow.
+// put writes e to a leaf and updates the copies above it.
 func (r *ranking) put(leaf int, e entry) {
 	id := int32(leaf)
 	first, width, at := 0, r.leaves, leaf
@@ -69,8 +69,8 @@ func (r *ranking) put(leaf int, e entry) {
 		switch above := &r.nodes[first+at]; {
 		case *above == e:
 			return
-		case e.above(*above): // so does the next level hold e
-		case above.id == id: // it was the highest, and need no longer be
+		case e.above(*above): // the next level holds e too
+		case above.id == id: // it was the highest, and may no longer be
 			e = highest(level[at*fan : min((at+1)*fan, len(level))])
 		default:
 			return
@@ -89,7 +89,7 @@ func highest(entries []entry) entry {
 	return best
 }
 
-// grow makes room for at least n entries, and half as many again as there was for.
+// grow makes room for at least n entries, and for at least half as many again as before.
 func (r *ranking) grow(n int) {
 	old := *r
 	r.leaves = (max(n, old.leaves+old.leaves/2) + fan - 1) / fan * fan

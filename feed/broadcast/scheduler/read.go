@@ -9,8 +9,8 @@ import (
 // Chunks returns how many chunks there are.
 func (d *Demand) Chunks() int { return len(d.chunks) }
 
-// Requests returns R of a chunk: the weights of the ready clients in need, summed over the pages of the
-// chunk (Lam and Garcia-Molina 2001, 4.1) times a page's weight. 0 if none is in need.
+// Requests returns R of a chunk: the sum of the weights of the ready clients that lack any of it, times its pages
+// and the weight of a page (Lam and Garcia-Molina 2001, 4.1). It is 0 if no ready client lacks any.
 func (d *Demand) Requests(i int) float64 {
 	c := &d.chunks[i]
 	requests := 0.0
@@ -25,11 +25,11 @@ func (d *Demand) Requests(i int) float64 {
 // Needed reports whether a ready client lacks anything of a chunk.
 func (d *Demand) Needed(i int) bool { return d.Missing(i) != 0 }
 
-// Missing has a bit for each page of a chunk that a ready client lacks: what sending it must carry.
+// Missing has a bit for each page of a chunk that a ready client lacks. Sending the chunk must carry these pages.
 func (d *Demand) Missing(i int) (pages uint64) { return d.chunks[i].missing() }
 
-// Receivers appends to dst the ready clients that lack anything of a chunk: those that Sent will count as
-// having it. A step for each.
+// Receivers appends to dst the ready clients that lack anything of a chunk. Sent gives the chunk to these. It takes
+// a step for each.
 func (d *Demand) Receivers(dst []int, i int) []int {
 	c := &d.chunks[i]
 	for g := &c.head; g != nil; g = g.next {
@@ -42,10 +42,10 @@ func (d *Demand) Receivers(dst []int, i int) []int {
 	return dst
 }
 
-// Cost returns what sending a chunk takes now, in bytes: for all its receivers together, see Options.Copies.
+// Cost returns the bytes that sending a chunk takes now, for all its receivers together. See Options.Copies.
 func (d *Demand) Cost(i int) float64 { return d.costOf(i, 1) }
 
-// costOf returns the cost with that part of the sizes of the pages.
+// costOf returns the cost if the sizes of the pages count times part.
 func (d *Demand) costOf(i int, part float64) float64 {
 	c := &d.chunks[i]
 	if d.options.Copies {
@@ -66,11 +66,11 @@ func (d *Demand) Oldest(i int) float64 {
 	return oldest
 }
 
-// Outstanding returns of how many chunks a client lacks anything.
+// Outstanding returns how many chunks a client lacks anything of.
 func (d *Demand) Outstanding(k int) int { return int(d.clients[k].lacks) }
 
-// Wants returns what a client wants and what it lacks of it, so that it can join elsewhere. Of a
-// downloader, the chunks that it still waits for.
+// Wants returns what a client wants and what it lacks of that, so that it can join another facility. For a
+// downloader these are the chunks that it still waits for.
 func (d *Demand) Wants(k int) []Want {
 	var wants []Want
 	for _, i := range d.clients[k].chunks {
@@ -82,7 +82,7 @@ func (d *Demand) Wants(k int) []Want {
 	return wants
 }
 
-// Clients returns the numbers of all who are in, in order.
+// Clients returns the numbers of all clients that have joined, in order.
 func (d *Demand) Clients() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for k := range d.clients {
@@ -93,7 +93,7 @@ func (d *Demand) Clients() iter.Seq[int] {
 	}
 }
 
-// Describe returns a client as it would join another facility now: a downloader has waited for longer.
+// Describe returns a client as it would join another facility now: the wait of a downloader includes its wait here.
 func (d *Demand) Describe(k int, now float64) Client {
 	c := d.clients[k].Client
 	if c.Downloader {

@@ -2,9 +2,9 @@ package scheduler
 
 import "math/bits"
 
-// A ring is a set of numbers that answers which one comes next, the first after the last. Each word of
-// a level says which 64 words of the level below have a member, so a step costs O(log n) to the base
-// 64: four words for 16 million. 1.02 bits a number.
+// A ring is a set of numbers in a circle: after the last comes the first. Each word of a level says which 64 words
+// of the level below have a member. So finding the next member costs O(log n) to the base 64: four words for 16
+// million numbers. It takes 1.02 bits a number.
 type ring struct {
 	levels [][]uint64 // the first holds the members; the last is one word
 }
@@ -34,7 +34,8 @@ func (r *ring) remove(i int) {
 	}
 }
 
-// next returns the first member that is at least from, else the least; ok is false if there is none.
+// next returns the first member that is at least from. If there is none, it returns the least member. ok is false
+// if the ring is empty.
 func (r *ring) next(from int) (member int, ok bool) {
 	if member, ok = r.atLeast(from); ok {
 		return member, true

@@ -1,15 +1,15 @@
 package scheduler
 
-// RQ sends the chunk of largest R/(Q·b): its requests a byte over the smallest outstanding request, in
-// chunks, of a client that lacks anything of it (Lam and Garcia-Molina 2001, section 3).
+// RQ sends the chunk of largest R/(Q·b) (Lam and Garcia-Molina 2001, section 3). R/b is its requests a byte. Q is
+// the smallest outstanding request, in chunks, of a client that lacks anything of it.
 //
-// A change of one client's Q concerns every chunk it wants. The chunks need not be re-keyed for that:
+// A change of a client's Q changes the key of every chunk that it wants. The chunks need no new keys, because
 //
 //	max_i R_i/b_i / min_{k lacks i} Q_k = max_k ( max_{i lacked by k} R_i/b_i ) / Q_k
 //
-// so it keeps for each client a ranking of the chunks that it lacks, by R/b, and one ranking of the
-// clients, by the top of theirs over Q. A touch or a sending sets an entry in two rankings for each client
-// of the chunk; a pick is O(1). 17 bytes for each chunk that a client wants, of which 16 at least.
+// RQ keeps for each client a ranking of the chunks that it lacks, by R/b. One more ranking orders the clients by
+// the top of their ranking over Q. A touch or a sending sets an entry in two rankings for each client of the chunk;
+// a pick is O(1). Memory: 17 bytes for each chunk that a client wants, and for 16 at least.
 type RQ struct {
 	d       *Demand
 	lacked  []ranking // by client; ids are slots, ties chunks
@@ -49,7 +49,7 @@ func (s *RQ) Touch(i int, now float64) {
 	}
 }
 
-// rank puts a client where its best chunk and its outstanding request place it.
+// rank ranks a client by its best chunk and its outstanding request.
 func (s *RQ) rank(k int32) {
 	lacked := &s.lacked[k]
 	best, ok := lacked.top()

@@ -2,15 +2,15 @@ package scheduler
 
 import "math"
 
-// oldWeight is w of the paper: what the estimate so far weighs against the last interval.
+// oldWeight is w of the paper: the weight of the estimate so far, against the last interval.
 const oldWeight = 2.0 / 3
 
-// RxC sends the chunk of largest R·C/b, C being its interval between changes: the time to its first
-// change, then w·C + (1-w)·(last interval), w = 2/3, at every change of any of its pages. Chunks that
-// have never changed go before, those of largest R/b first (Lam and Garcia-Molina 2001, Figure 3, with
-// the corrections that C starts at infinity and only needed chunks are asked for).
+// RxC sends the chunk of largest R·C/b, where C is its interval between changes (Lam and Garcia-Molina 2001, Figure
+// 3). C is the time to the first change; then every change of any page makes it w·C + (1-w)·(last interval), w =
+// 2/3. Chunks that have never changed go first, those of largest R/b before others. We correct the figure: C starts
+// at infinity, and only needed chunks are picked.
 //
-// The ideal variant knows C. Two rankings; O(log n) a touch or change, O(1) a pick, 50 bytes a chunk.
+// The ideal variant knows C. A touch or change costs O(log n), a pick O(1). Memory: two rankings, 50 bytes a chunk.
 type RxC struct {
 	d         *Demand
 	unchanged ranking
@@ -62,7 +62,7 @@ func (s *RxC) Touch(i int, now float64) {
 	s.changed.set(entry{key * s.mean[i], int32(i), int32(i)})
 }
 
-// know makes room for what is known of a chunk.
+// know makes room for a chunk.
 func (s *RxC) know(i int) {
 	for len(s.mean) <= i {
 		mean := math.Inf(1)

@@ -1,10 +1,10 @@
 package scheduler
 
-// RxW sends the chunk of largest R·W/b: its requests a byte times the longest time that any client has
-// waited for it (Aksoy and Franklin 1998). All keys grow with time, each at its own rate, so that no heap
-// holds them; the paper did not run the heuristic for that, and others approximate it. A chunk's key is
-// a line, R/b·(now - since), and stays one until its requests change: a kinetic tournament gives the
-// highest line exactly, for O(log² n) a step on average; see tournament.
+// RxW sends the chunk of largest R·W/b: its requests a byte times the longest time that any client has waited for
+// it (Aksoy and Franklin 1998). All keys grow with time, each at its own rate, so a heap cannot hold them. Lam and
+// Garcia-Molina did not run the heuristic for that reason, and others approximate it. A chunk's key is a line in
+// time, R/b·(now - since), until its requests change. A kinetic tournament finds the highest line exactly, in
+// O(log² n) a step on average; see tournament.
 type RxW struct {
 	d     *Demand
 	lines tournament

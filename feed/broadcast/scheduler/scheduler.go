@@ -5,54 +5,54 @@ import (
 	"strings"
 )
 
-// A Scheduler decides what is sent next. It is told of a Demand once, follows what changes in it, and
-// answers at any instant which chunk to send. Every implementation passes schedulertest.Run.
+// A Scheduler decides which chunk is sent next. It is attached to one Demand and is told about its changes. Every
+// implementation passes schedulertest.Run.
 //
-// A scheduler that must know more implements PairFollower or ChangeFollower too. None is for
-// concurrent use. Times are in seconds and never fall.
+// A scheduler that must know more implements PairFollower or ChangeFollower too. Schedulers are not for concurrent
+// use. Times are in seconds and never decrease.
 type Scheduler interface {
-	// Attach ties the scheduler to an empty demand, before anything else. A scheduler serves one.
+	// Attach ties the scheduler to an empty demand. It is called first, and once.
 	Attach(d *Demand)
-	// Touch says that what the ready clients lack of a chunk, or what it costs, is no longer the same.
+	// Touch says that the chunk's cost has changed, or what the ready clients lack of it.
 	Touch(chunk int, now float64)
-	// Pick returns the chunk to send at now, which a ready client lacks; ok is false if they lack
-	// nothing. Two picks without a touch between agree.
+	// Pick returns the chunk to send at now. ok is false if the ready clients lack nothing. Two picks without a
+	// touch in between return the same.
 	Pick(now float64) (chunk int, ok bool)
 }
 
-// A PairFollower is told which ready client lacks which chunk. It hears of a pair before the touch of
-// the chunk. slot is the chunk's place among those of the client, the same as long as the client stays.
+// A PairFollower is told which ready client lacks which chunk, before the touch of the chunk. slot is the chunk's
+// place among those of the client; it does not change while the client stays.
 type PairFollower interface {
 	Need(client, slot, chunk int, now float64)
 	Drop(client, slot, chunk int, now float64)
 }
 
-// A ChangeFollower is told of every change in a wanted chunk, also of a page that all lack already. It
-// hears of it before anybody lacks the page for it.
+// A ChangeFollower is told about every change in a wanted chunk, even if all clients lack the page already. It is
+// told before the change makes any client lack the page.
 type ChangeFollower interface {
 	Change(chunk, page int, now float64)
 }
 
 // An Objective is what the operator wants of the feed. The zero value is freshness over clients.
 type Objective struct {
-	Age      bool // keep the clients' pages young, not the most of them fresh
-	OverData bool // count every page of every client alike, not every client alike
-	// Patience weighs the downloaders in: the fresh life, in seconds, that a subscriber's page may lose
-	// so that one which a downloader waits for goes first, all else equal. 0 is DefaultPatience.
+	Age      bool // minimise the age of pages, not the number of stale ones
+	OverData bool // every page of every client counts the same, not every client
+	// Patience weighs downloaders against subscribers. A page that a downloader waits for goes first if, all else
+	// equal, a subscriber's page loses at most this much fresh life, in seconds. 0 is DefaultPatience.
 	Patience float64
 }
 
-// DefaultPatience is 20 days: of the notes' mixes it serves every downloader, soon.
+// DefaultPatience is 20 days. With it every downloader of the mixes in the notes is served, and soon.
 const DefaultPatience = 20 * 86400
 
 // A Kind is a scheduler by its name.
 type Kind struct {
 	Name string
-	// New makes one. Only Lifetime looks at the objective.
+	// New returns a new scheduler. Only Lifetime uses the objective.
 	New func(Objective) Scheduler
 }
 
-// Default is the name of the scheduler that a feed follows by default.
+// Default is the name of a feed's default scheduler.
 const Default = "lifetime"
 
 // Names returns the names of Kinds.
@@ -64,8 +64,8 @@ func Names() []string {
 	return names
 }
 
-// Kinds returns the schedulers that need to know no more than a server does, in the paper's order, ours
-// last. RxC with the true rates, which only an experiment knows, is NewIdealRxC.
+// Kinds returns the schedulers that a server can run, in the paper's order, ours last. NewIdealRxC is not among
+// them: only an experiment knows the true rates.
 func Kinds() []Kind {
 	return []Kind{
 		{"circular", func(Objective) Scheduler { return NewCircular(nil) }},

@@ -2,7 +2,7 @@ package scheduler
 
 import "math"
 
-// A curve is a key that time moves: bend·x² + slope·x + level, x = now - from.
+// A curve is a key that changes with time: bend·x² + slope·x + level, x = now - from.
 type curve struct {
 	bend, slope, level, from float64
 }
@@ -13,10 +13,10 @@ func (c curve) at(now float64) float64 {
 	return (c.bend*x+c.slope)*x + c.level
 }
 
-// overtakes returns the first instant after now when c, which is not above other now, gets above it;
-// +Inf if it never does.
+// overtakes returns the first instant after now at which c is above other; +Inf if there is none. c must not be
+// above other at now.
 func (c curve) overtakes(other curve, now float64) float64 {
-	// The difference as a polynomial in the time from now: bend·y² + slope·y + level, level <= 0.
+	// The difference is a polynomial in the time from now: bend·y² + slope·y + level, level <= 0.
 	bend := c.bend - other.bend
 	slope := 2*c.bend*(now-c.from) + c.slope - 2*other.bend*(now-other.from) - other.slope
 	level := c.at(now) - other.at(now)
@@ -30,7 +30,7 @@ func (c curve) overtakes(other curve, now float64) float64 {
 	if discriminant < 0 || bend < 0 && slope <= 0 {
 		return math.Inf(1)
 	}
-	// The root that the difference passes upward, in the form that does not cancel.
+	// The root where the difference becomes positive, in the form without cancellation.
 	root := math.Sqrt(discriminant)
 	if slope > 0 {
 		return now - 2*level/(slope+root)
@@ -38,16 +38,15 @@ func (c curve) overtakes(other curve, now float64) float64 {
 	return now + (root-slope)/(2*bend)
 }
 
-// A tournament keeps the largest of many keys that time moves, exactly. It is a kinetic tournament tree
-// (Basch, Guibas, Hershberger 1999): each node holds the winner of its two halves and the instant
-// until which no match below it can turn. Setting a curve plays the log n matches above it again.
-// Asking for the top walks only to matches whose instant has passed.
+// A tournament finds the largest of many keys that change with time, exactly. It is a kinetic tournament tree
+// (Basch, Guibas, Hershberger 1999). Each node holds the winner of its two halves and the first instant at which a
+// match below it may have another winner. Setting a curve plays the log n matches above it again. Asking for the
+// top visits only matches whose instant has passed.
 //
-// How many do? A node's winner turns as often as the upper envelope of the curves that ever stood
-// below it has pieces, and m lines that come and go have at most O(m α(m)) of those, m parabolas
-// O(m 2^α(m)) (Sharir and Agarwal 1995). So m curves set cost O(m α(m) log n) turns in all, each found by
-// a walk of at most log n: a step costs O(log² n) on average, and no time that passes quietly costs
-// anything. About 56 bytes a curve.
+// How many are those? A node's winner changes as often as the upper envelope of the curves below it has pieces. m
+// lines that are set and removed have at most O(m α(m)) pieces, m parabolas O(m 2^α(m)) (Sharir and Agarwal 1995).
+// So setting m curves causes O(m α(m) log n) changes in all, and finding each takes at most log n steps. A step
+// costs O(log² n) on average. Time in which no winner changes costs nothing. Memory: about 56 bytes a curve.
 type tournament struct {
 	curves []curve // by id; a power of two of them
 	nodes  []match // the children of i are 2i and 2i+1; from len(curves) on they are the leaves
@@ -58,7 +57,7 @@ type match struct {
 	winner int32 // -1 if nobody plays
 }
 
-// set lets id play with a curve from now on.
+// set gives id a curve from now on.
 func (t *tournament) set(id int, c curve, now float64) {
 	for id >= len(t.curves) {
 		t.grow(now)
@@ -67,7 +66,7 @@ func (t *tournament) set(id int, c curve, now float64) {
 	t.enter(id, int32(id), now)
 }
 
-// remove takes id out.
+// remove removes id.
 func (t *tournament) remove(id int, now float64) {
 	if id < len(t.curves) && t.nodes[len(t.curves)+id].winner >= 0 {
 		t.enter(id, -1, now)
@@ -82,8 +81,8 @@ func (t *tournament) enter(id int, winner int32, now float64) {
 	}
 }
 
-// play holds the match of node i at now between the winners below it. If a match below should have
-// turned before now, then so should this one, and the next advance plays both.
+// play plays the match of node i at now, between the winners below it. If a match below it is overdue, this one is
+// marked as overdue too, and the next advance plays both.
 func (t *tournament) play(i int, now float64) {
 	left, right := t.nodes[2*i], t.nodes[2*i+1]
 	result := match{min(left.until, right.until), left.winner}
@@ -102,7 +101,7 @@ func (t *tournament) play(i int, now float64) {
 	t.nodes[i] = result
 }
 
-// top returns the id of the largest key at now, of equal ones the lowest; ok is false if nobody plays.
+// top returns the id of the largest key at now, the lowest of equal ones. ok is false if there are no curves.
 func (t *tournament) top(now float64) (id int, ok bool) {
 	if len(t.curves) == 0 {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// A Facility is what things happen to: a scheduler.Demand, or a model of one.
+// A Facility receives the events of a history: a scheduler.Demand, or a model of one.
 type Facility interface {
 	AddChunk(c scheduler.Chunk, now float64) int
 	Join(c scheduler.Client, wants []scheduler.Want, now float64) int
@@ -23,13 +23,13 @@ type Facility interface {
 	Sent(i int, now float64)
 }
 
-// A History is a Demand that random things happen to.
+// A History is a Demand with random events.
 type History struct {
 	Demand  *scheduler.Demand
 	Options scheduler.Options
 	Now     float64
 	Joined  int // the client that joined last
-	// Each gets what has just happened to the Demand, to do it again elsewhere.
+	// Each receives each event after the Demand, so that it can repeat it elsewhere.
 	Each func(func(Facility))
 
 	pages   []int
@@ -45,7 +45,7 @@ func NewHistory(t *rapid.T, s scheduler.Scheduler) *History {
 	return h
 }
 
-// Run lets chunks be added and then a number of things happen, of which the shrinker finds the fewest.
+// Run adds chunks and then makes events happen. The shrinker finds the fewest.
 func (h *History) Run(t *rapid.T) {
 	for range rapid.IntRange(1, 6).Draw(t, "chunks") {
 		h.addChunk(t)

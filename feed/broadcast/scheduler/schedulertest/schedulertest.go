@@ -9,11 +9,11 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// Run holds a scheduler to the laws of scheduler.Scheduler, on random histories of joining, leaving,
-// pausing, changing and sending:
+// Run checks a scheduler against the laws of scheduler.Scheduler, on random histories of joining, leaving, pausing,
+// changing and sending:
 //
-//   - Pick names a chunk that a ready client lacks, and says so exactly if there is one;
-//   - asked twice it answers the same;
+//   - Pick returns a chunk that a ready client lacks, and ok exactly if there is one;
+//   - two picks in a row return the same;
 //   - the same history gives the same picks;
 //   - once changes stop, each sending serves a chunk permanently, until nobody ready lacks anything.
 func Run(t *testing.T, fresh func() scheduler.Scheduler) {
@@ -30,7 +30,7 @@ func Run(t *testing.T, fresh func() scheduler.Scheduler) {
 	})
 }
 
-// check holds that two demands with the same history pick the same, twice, and rightly.
+// check checks that two demands with the same history pick the same chunk, twice, and that a ready client lacks it.
 func check(t *rapid.T, d, twin *scheduler.Demand, now float64) {
 	first, ok := d.Pick(now)
 	if ok != anyNeeded(d) {
