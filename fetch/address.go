@@ -9,8 +9,8 @@ import (
 // ErrAddress is wrapped by the error of an address that Guard refuses.
 var ErrAddress = errors.New("not an address of the public internet")
 
-// special are the IPv4 blocks of the IANA special-purpose registry that are not globally reachable,
-// with those that only their own protocols use.
+// special are the IPv4 blocks of the IANA special-purpose registry that are not globally reachable or that serve a
+// single protocol.
 var special = [...]struct {
 	block netip.Prefix
 	name  string

@@ -4,5 +4,5 @@ package fetch
 
 import "net"
 
-// alive counts every connection as alive: a request over a dead one is sent again over a new one.
+// alive treats every connection as alive. A request over a dead one is sent again over a new one.
 func alive(net.Conn, bool) bool { return true }

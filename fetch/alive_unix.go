@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// alive reports whether an idle TCP connection can take a request: the server has neither closed it nor,
-// unless TLS may have something to say on its own, sent a byte. A connection that cannot be looked
-// into counts as alive.
+// alive reports whether an idle TCP connection can be used for a request. The server must not have closed it or
+// sent a byte. chatty allows bytes: TLS may send some on its own. A connection that cannot be inspected counts as
+// alive.
 func alive(conn net.Conn, chatty bool) bool {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -16,19 +16,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxCodings is how many content codings may lie on top of each other.
+// maxCodings is how many content codings a body may have, one inside another.
 const maxCodings = 3
 
 // maxWindow bounds the memory that one zstd stream may ask for, in bytes: what RFC 9659 allows the
 // zstd content coding.
 const maxWindow = 8 << 20
 
-// ErrCoding is wrapped by the errors of Decode for a Content-Encoding that it does not know or that is
-// stacked too deep.
+// ErrCoding is wrapped by the errors of Decode for an unknown Content-Encoding or too many of them.
 var ErrCoding = errors.New("unknown content coding")
 
-// Room is asked before memory is taken, for so many bytes more, and may wait. Nothing is taken after an error. nil
-// gives all that is asked for.
+// Room reserves that many more bytes of memory before they are used, and may wait. After an error they are not
+// used. A nil Room grants every request.
 type Room func(bytes int64) error
 
 func (room Room) ask(bytes int64) error {
@@ -38,21 +37,21 @@ func (room Room) ask(bytes int64) error {
 	return room(bytes)
 }
 
-// DecodeHeld returns how many bytes of memory Decode may take at most for content of limit bytes.
+// DecodeHeld returns the most bytes of memory that Decode may take for content of limit bytes.
 func DecodeHeld(limit int64) int64 { return limit + 1 + maxWindows }
 
-// windows are the bytes that the decoder of each coding may take, and maxWindows what those of one body may together.
+// windows are the bytes that the decoder of each coding may take. maxWindows is what the decoders of one body may
+// take together.
 var windows = map[string]int64{
 	"gzip": 64 << 10, "x-gzip": 64 << 10, "deflate": 64 << 10, "br": 17 << 20, "zstd": maxWindow + 1<<20,
 }
 
 const maxWindows = 28 << 20
 
-// Decode undoes the content codings that header names (gzip, deflate, br, zstd, at most three on top
-// of each other). It returns at most limit bytes; truncated tells that there were more. A broken
-// stream gives what could be read before the break, and an error. Where no coding is named, data is
-// body itself. Memory is bounded by limit and the codings' windows, however far the body expands. It
-// keeps no state and may be called concurrently.
+// Decode undoes the content codings that header names (gzip, deflate, br, zstd, at most three on top of each
+// other). It returns at most limit bytes; truncated says that there were more. For a broken stream it returns what
+// came before the break, and an error. If header names no coding, data is body itself. Memory is bounded by limit
+// and the codings' windows, however far the body expands. It keeps no state and may be called concurrently.
 func Decode(header http.Header, body []byte, limit int64) (data []byte, truncated bool, err error) {
 	codings, err := contentCodings(header)
 	if err != nil {
@@ -64,8 +63,8 @@ func Decode(header http.Header, body []byte, limit int64) (data []byte, truncate
 	return decode(codings, bytes.NewReader(body), len(body), limit, new([]byte), nil)
 }
 
-// Reader returns a reader of a body without the content codings that header names, in memory that depends on the
-// codings' windows only. Close it. The error is Decode's for codings that it does not know.
+// Reader returns a reader of a body that undoes the content codings that header names. Its memory depends only on
+// the codings' windows. The caller must close it. For unknown codings it returns the same error as Decode.
 func Reader(header http.Header, body []byte) (io.ReadCloser, error) {
 	codings, err := contentCodings(header)
 	if err != nil {
@@ -90,7 +89,7 @@ func (d decoded) Close() error {
 	return nil
 }
 
-// decoders puts a reader of each coding's content over a stream. closeAll gives back what they took.
+// decoders wraps a stream in a decoder for each coding. closeAll frees them.
 func decoders(codings []string, stream io.Reader) (_ io.Reader, closeAll func(), err error) {
 	var closers []io.Closer
 	closeAll = func() {
@@ -148,8 +147,8 @@ func decode(codings []string, stream io.Reader, length int, limit int64, scratch
 // firstContent is how many bytes of content are read at first, at most.
 const firstContent = 1 << 20
 
-// readAll reads a stream of some expected length to its end, or limit bytes of it, into scratch. A buffer that is too
-// small is replaced by one of twice its size.
+// readAll reads a stream into scratch, to its end or limit bytes of it. expected is the likely length. A buffer
+// that is too small is replaced by one of twice its size.
 func readAll(stream io.Reader, expected, limit int64, scratch []byte, room Room) (data []byte, err error) {
 	if data = scratch[:0]; cap(data) == 0 {
 		size := min(max(expected, 512)+1, firstContent, limit+1)
@@ -189,8 +188,9 @@ func (r *pieceReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// contentCodings lists what Content-Encoding names, in the order of application, without identity. It returns an
-// error that wraps ErrCoding if they are too many, or their decoders would take more than maxWindows bytes.
+// contentCodings returns the codings that Content-Encoding names, in the order of application, without identity. It
+// returns an error that wraps ErrCoding if there are too many, or if their decoders would take more than maxWindows
+// bytes.
 func contentCodings(header http.Header) ([]string, error) {
 	var codings []string
 	var held int64
@@ -232,8 +232,8 @@ func decoder(coding string, in io.Reader) (io.Reader, error) {
 	return nil, ErrCoding
 }
 
-// gzipMembers reads gzip members one after the other and ends quietly at bytes behind a member that
-// are not another one, as browsers do: servers append line ends and padding.
+// gzipMembers reads gzip members one after another. Bytes after a member that are not a member end it without an
+// error, as in browsers: servers append line ends and padding.
 type gzipMembers struct{ *gzip.Reader }
 
 func (g gzipMembers) Read(p []byte) (int, error) {
@@ -244,7 +244,7 @@ func (g gzipMembers) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflater reads the deflate coding, which is zlib by the standard and bare deflate by some servers.
+// inflater reads the deflate coding. The standard says zlib; some servers send bare deflate.
 func inflater(in io.Reader) (io.Reader, error) {
 	head := make([]byte, 2)
 	n, err := io.ReadFull(in, head)

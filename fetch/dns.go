@@ -16,12 +16,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// unknownTTL is how long an answer without a time to live is believed: one of the machine's own
-// resolver, or of its hosts file.
+// unknownTTL is how long an answer without a time to live is used: one from the machine's own resolver or its hosts
+// file.
 const unknownTTL = 5 * time.Minute
 
-// SystemResolver returns a Resolver that asks the machine's name servers (/etc/resolv.conf) after its
-// hosts file (/etc/hosts), and the standard library where there are none. Names are taken as absolute:
+// SystemResolver returns a Resolver that looks in the machine's hosts file (/etc/hosts) and then asks its name
+// servers (/etc/resolv.conf). If there are no name servers, it asks the standard library. Names are absolute:
 // search domains are not tried. Both files are read once, now.
 func SystemResolver() Resolver {
 	config, err := dns.ClientConfigFromFile("/etc/resolv.conf")
@@ -40,7 +40,7 @@ func SystemResolver() Resolver {
 	return r
 }
 
-// serverResolver asks recursive name servers: for IPv4 addresses, and where there are none for IPv6.
+// serverResolver asks recursive name servers: for IPv4 addresses, and if there are none for IPv6 addresses.
 type serverResolver struct {
 	servers  []string
 	attempts int
@@ -71,8 +71,8 @@ func (r *serverResolver) Lookup(ctx context.Context, host string) ([]netip.Addr,
 	return addrs, ttl6, err
 }
 
-// ask puts one question to the servers in turn. No addresses and no error means that the name exists
-// without any of that type.
+// ask sends one question to the servers in turn. No addresses and no error means that the name exists and has no
+// addresses of that type.
 func (r *serverResolver) ask(ctx context.Context, host string, qtype uint16) ([]netip.Addr, time.Duration, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(dns.Fqdn(host), qtype)
@@ -98,7 +98,7 @@ func (r *serverResolver) ask(ctx context.Context, host string, qtype uint16) ([]
 	return nil, 0, errors.Join(failures...)
 }
 
-// exchange asks one server, over TCP when the answer is too long for a datagram.
+// exchange asks one server, over TCP if the answer is too long for a datagram.
 func (r *serverResolver) exchange(ctx context.Context, question *dns.Msg, server string) (*dns.Msg, error) {
 	client := dns.Client{Timeout: r.timeout}
 	reply, _, err := client.ExchangeContext(ctx, question, server)
@@ -109,7 +109,7 @@ func (r *serverResolver) exchange(ctx context.Context, question *dns.Msg, server
 	return reply, err
 }
 
-// answers returns the addresses of a reply and the shortest time to live on the way to them.
+// answers returns the addresses of a reply and the shortest time to live of the records that lead to them.
 func answers(reply *dns.Msg) ([]netip.Addr, time.Duration) {
 	var addrs []netip.Addr
 	ttl := maxTTL
@@ -135,7 +135,7 @@ func answers(reply *dns.Msg) ([]netip.Addr, time.Duration) {
 	return addrs, ttl
 }
 
-// negativeTTL is how long a reply says that there is nothing (RFC 2308 section 5).
+// negativeTTL returns how long a negative reply may be used (RFC 2308 section 5).
 func negativeTTL(reply *dns.Msg) time.Duration {
 	for _, record := range reply.Ns {
 		if soa, ok := record.(*dns.SOA); ok {

@@ -1,10 +1,9 @@
-// Package fetch asks sites for pages and keeps what was said on the wire.
+// Package fetch requests pages from sites and keeps the bytes that were exchanged.
 //
-// A Fetcher speaks HTTP/1.1 itself, over connections of its own, because an archive needs the bytes
-// that really came and a polite crawler needs to know which connection carried them. One call of Fetch
-// is one request and one Result; whatever happens on the way (no address, a broken handshake, half a
-// body) is an Outcome in the Result and not an error. A redirect is a result too: where it points is
-// one more page for the frontier, with gates of its own.
+// A Fetcher speaks HTTP/1.1 itself, over its own connections. An archive needs the bytes that really came, and a
+// polite crawler needs to know which connection carried them. One call of Fetch is one request and one Result. A
+// failure on the way (no address, a broken handshake, half a body) is an Outcome in the Result and not an error. A
+// redirect is a result too: its target is another page for the frontier, with its own gates.
 //
 // The life of a fetch:
 //
@@ -12,21 +11,18 @@
 //	 names      address   idle, or     as         interim    length,
 //	 cache      rules     dial, TLS    written    and final  chunks, close
 //
-// Resolve can be called first, so that the caller may ask leave of the address it gives; Fetch then
-// connects to that address and to no other. Guard stands behind every look-up, overrides and literal
-// addresses included, and again before every connection, so that neither a redirect nor a name
-// server can lead a crawler into the network that it runs in.
+// The caller can call Resolve first, to wait for the gate of the address. Fetch then connects to that address and
+// to no other. Guard checks every look-up, including overrides and literal addresses, and checks again before every
+// connection. So neither a redirect nor a name server can lead the crawler into its own network.
 //
-// The response is read into one slice, which is ResponseBytes in the end; the header's strings and,
-// except behind chunks, the Body are copies or parts of it. Everything is bounded: header bytes and
-// lines, interim responses, chunk lines, trailers, the body, the time of every phase. A body that is
-// cut short is kept with the reason in the words of the WARC format. Bodies up to 256 KiB are read
-// freely; a longer one first asks a budget, shared by all fetches, for all that it may become, and
-// gives it back with Result.Release.
+// The response is read into one slice, which becomes ResponseBytes. The header's strings are copies or parts of it,
+// and so is the Body unless it is chunked. Everything is bounded: header bytes and lines, interim responses, chunk
+// lines, trailers, the body, the time of every phase. A body that is cut short is kept, with the reason in the
+// words of the WARC format. The first 32 KiB of a response are free. A longer one takes memory from a budget that
+// all fetches share. Result.Drop returns it.
 //
-// At most one connection a site waits, open, for its next request. Connections, look-ups and TLS
-// sessions are what a Fetcher remembers; all three are bounded. It starts no goroutines that outlive
-// a call.
+// At most one open connection a site waits for the next request. A Fetcher remembers connections, look-ups and TLS
+// sessions; all three are bounded. It starts no goroutine that outlives a call.
 //
-// What an answer asks of crawlers is read here as well: Result.RetryAfter. Decode undoes content codings, to a limit.
+// Result.RetryAfter reads how long a server asks to be left alone. Decode undoes content codings, up to a limit.
 package fetch

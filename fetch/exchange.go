@@ -14,18 +14,18 @@ import (
 	"freshet/weburl"
 )
 
-// exchange is one fetch on its way.
+// exchange is one fetch in progress.
 type exchange struct {
 	f        *Fetcher
 	ctx      context.Context
 	req      *Request
 	site     weburl.Site
 	r        *Result
-	kept     []byte    // the request as the result has it
-	deadline time.Time // machine time at which patience with the whole fetch ends
+	kept     []byte    // the request as the result keeps it
+	deadline time.Time // machine time at which the whole fetch times out
 }
 
-// run resolves, connects, asks and reads, and leaves in x.r how far it came.
+// run resolves, connects, sends the request and reads the response. It sets x.r as far as it gets.
 func (x *exchange) run() {
 	r := x.r
 	resolved := x.req.Resolved
@@ -59,7 +59,7 @@ func (x *exchange) run() {
 	}
 }
 
-// connect opens a connection to x.r.Address. It returns nil after a failure, which is then in x.r.
+// connect opens a connection to x.r.Address. After a failure it returns nil and sets the failure in x.r.
 func (x *exchange) connect() *connection {
 	r, began := x.r, x.f.opt.Clock.Now()
 	tcp, err := x.dial()
@@ -94,7 +94,7 @@ func (x *exchange) connect() *connection {
 	return conn
 }
 
-// dial opens the TCP connection, to the address that was guarded and to no other.
+// dial opens the TCP connection, to the guarded address and to no other.
 func (x *exchange) dial() (net.Conn, error) {
 	ctx, cancel := x.patience(x.f.opt.ConnectTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func (x *exchange) handshake(tcp net.Conn) (net.Conn, error) {
 	return conn, conn.HandshakeContext(ctx)
 }
 
-// patience returns x.ctx, ended after d or at x.deadline.
+// patience returns x.ctx, ending after d or at x.deadline, whichever comes first.
 func (x *exchange) patience(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(x.ctx, x.sooner(d))
 }
@@ -125,7 +125,7 @@ func (x *exchange) sooner(d time.Duration) time.Time {
 	return at
 }
 
-// ended tells what an error on a connection means: the caller's end, our patience's or the server's.
+// ended returns what an error on a connection means: the caller canceled, time ran out, or the server hung up.
 func (x *exchange) ended(err error) Outcome {
 	fault, ok := errors.AsType[net.Error](err)
 	switch {
@@ -143,15 +143,14 @@ func hungUp(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// over sends the request over a connection and reads the response, then keeps the connection or closes
-// it.
+// over sends the request over a connection and reads the response. It then keeps the connection or closes it.
 func (x *exchange) over(conn *connection, request []byte) {
 	stop := context.AfterFunc(x.ctx, func() { conn.Close() })
 	first := x.f.rooms.Get().(*room)
 	in := &reader{x: x, conn: conn, buf: first[:0]}
 	ended := false
 	defer func() {
-		if !ended { // by a panic: nobody else waits for what it held
+		if !ended { // by a panic: release what it held
 			in.hold.Release()
 			conn.Close()
 		}
@@ -167,7 +166,7 @@ func (x *exchange) over(conn *connection, request []byte) {
 	conn.Close()
 }
 
-// talk writes the request and reads the response. It tells whether the connection can be used again.
+// talk writes the request and reads the response. It reports whether the connection can be used again.
 func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	r, c := x.r, x.f.opt.Clock
 	asked := c.Now()
@@ -208,9 +207,9 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	return x.req.KeepAlive && f.sole && h.persistent() && !r.Stray
 }
 
-// pace waits for the caps on n bytes that were moved. Our own waiting is none of the server's: patience
-// with the whole fetch grows by it, and the connection's next step has its time from then on. It returns how long
-// that was, in machine time.
+// pace waits as the rate caps demand after n bytes were moved. The server is not charged for this wait: it extends
+// the deadline of the whole fetch, and the time for the connection's next step starts after it. pace returns how
+// long it waited, in machine time.
 func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pace) (waited time.Duration, err error) {
 	for _, p := range caps {
 		took, err := p.wait(x.ctx, x.f.opt.Clock, n)
@@ -226,7 +225,7 @@ func (x *exchange) pace(conn *connection, next time.Duration, n int, caps ...*Pa
 	return waited, nil
 }
 
-// headerOutcome tells what kept a header from being read.
+// headerOutcome returns why a header could not be read.
 func (x *exchange) headerOutcome(err error) Outcome {
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -23,10 +23,10 @@ import (
 // time: a server does not run faster because a demo's clock does.
 type Options struct {
 	Clock     *clock.Clock // needed
-	UserAgent string       // needed: product token, version and contact, as "freshet/1.0 (+https://…)"
+	UserAgent string       // needed: product token, version and contact, as in "freshet/1.0 (+https://…)"
 	Accept    string       // text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 
-	ConnectTimeout   time.Duration // 10 s: looking up; connecting; the TLS handshake: each
+	ConnectTimeout   time.Duration // 10 s: for the look-up, the connection and the TLS handshake each
 	FirstByteTimeout time.Duration // 20 s: from the request to the first byte of the answer
 	TotalTimeout     time.Duration // 120 s: the whole fetch
 	IdleTimeout      time.Duration // 30 s: how long a kept connection waits for its next request
@@ -36,23 +36,23 @@ type Options struct {
 	MaxHeader      int   // 256 KiB: bytes of header, interim responses included; trailers as many again
 	MaxHeaderLines int   // 1000
 	// Memory is charged for what a response takes beyond its first 32 KiB, until Result.Drop. One response may need
-	// MostHeld bytes; by default there are 256 MiB, or what two need.
+	// MostHeld bytes. The default is 256 MiB, or what two responses need if that is more.
 	Memory *memory.Account
 
-	// Resolve maps a host, as Site.Name spells it, to an address and a port: connections to that host
-	// at any port go there. The address guard applies all the same.
+	// Resolve maps a host, as Site.Name spells it, to an address and a port. Connections to any port of that host
+	// go there. The address guard still applies.
 	Resolve      map[string]netip.AddrPort
-	AllowPrivate bool     // do not ask Guard
+	AllowPrivate bool     // skip Guard
 	Resolver     Resolver // SystemResolver's
 	MaxNames     int      // 100,000 remembered look-ups
 	MaxSessions  int      // 4096 TLS sessions that are kept for resumption, of at most 16 KiB each
 
-	In, Out *Pace // caps on what all fetches together read and write; nil: none
+	In, Out *Pace // rate caps on what all fetches together read and write; nil: none
 
 	// Dial opens a TCP connection to a literal address; net.Dialer's by default.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLSConfig is the base of every handshake's configuration: roots, ciphers. ServerName, versions
-	// before 1.2, protocols and the session cache are the Fetcher's.
+	// TLSConfig is the base of every handshake's configuration: roots, ciphers. The Fetcher sets ServerName, a
+	// minimum version of 1.2, the protocols and the session cache.
 	TLSConfig *tls.Config
 }
 
@@ -99,40 +99,39 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// MostHeld returns how many bytes of memory one response may need: its bytes with those of its trailers, and its
-// header as it is understood.
+// MostHeld returns how many bytes of memory one response may need: its bytes, its trailers and its parsed header.
 func (o Options) MostHeld() int64 {
 	o = o.withLimits()
 	return o.MaxBody + 2*int64(o.MaxHeader) + headerFactor*int64(o.MaxHeader) + roomBytes
 }
 
-// headerFactor is how many bytes a header takes as it is understood, for each byte of it: its text and its fields.
+// headerFactor is how many bytes the parsed header takes for each byte of its text.
 const headerFactor = 3
 
 // Request is one page to ask for.
 type Request struct {
 	URL weburl.URL
-	// ETag and LastModified of the copy held, if any, make the request conditional; values that no
-	// header may carry are left out.
+	// ETag and LastModified are those of the stored copy. If set, they make the request conditional. Values that a
+	// header cannot carry are left out.
 	ETag, LastModified string
-	// KeepAlive asks the server to leave the connection open and keeps it for the next request to the
-	// site. A connection that is open is used either way.
+	// KeepAlive asks the server to leave the connection open, and keeps it for the next request to the site. An
+	// open connection is used either way.
 	KeepAlive bool
-	// Once sends the request once and no more, also where it ends Unheard: a server that had closed the
-	// open connection never got it, but one that read it and hung up would get two in a row.
+	// Once sends the request only once, even if it ends Unheard. A server that had closed the connection never got
+	// the request. But a server that read it and hung up would get two in a row.
 	Once bool
-	// Header is sent in addition, and in place of the fields of the same name that a Fetcher sets; it
-	// cannot set Host, Connection or a body's framing. Fields that HTTP forbids are left out. What
-	// Authorization, Proxy-Authorization and Cookie say is sent, and hidden in Result.RequestBytes.
+	// Header is sent too. Its fields replace the Fetcher's fields of the same name. It cannot set Host, Connection
+	// or the framing of a body. Invalid fields are left out. The values of Authorization, Proxy-Authorization and
+	// Cookie are sent, and hidden in Result.RequestBytes.
 	Header http.Header
-	// Wanted tells by its Content-Type whether the body of a 2xx is worth reading; nil: every one is.
+	// Wanted reports whether the body of a 2xx response with this Content-Type is to be read. nil: every body is.
 	Wanted func(contentType string) bool
 	Route  Route // how to get there
-	// In and Out are caps beside those of the Fetcher.
+	// In and Out are rate caps in addition to those of the Fetcher.
 	In, Out *Pace
-	// Resolved is where to connect, from Resolve; when zero Fetch calls Resolve itself.
+	// Resolved is where to connect, from Resolve. If it is zero, Fetch calls Resolve itself.
 	Resolved Resolution
-	MaxBody  int64 // Options.MaxBody if 0 or larger
+	MaxBody  int64 // Options.MaxBody if it is 0 or larger than that
 }
 
 // Fetcher fetches pages. It is safe for concurrent use.
@@ -168,11 +167,11 @@ func New(opt Options) (*Fetcher, error) {
 	return f, nil
 }
 
-// smallSessions keeps TLS sessions for resumption, but none that is large: tickets and certificates are as long as
-// servers make them.
+// smallSessions keeps TLS sessions for resumption, but not large ones: servers choose the length of tickets and
+// certificates.
 type smallSessions struct{ tls.ClientSessionCache }
 
-// maxSession bounds a session, in bytes as it is encoded.
+// maxSession bounds a session, in encoded bytes.
 const maxSession = 16 << 10
 
 // Put implements tls.ClientSessionCache.
@@ -183,7 +182,7 @@ func (s smallSessions) Put(key string, session *tls.ClientSessionState) {
 	s.ClientSessionCache.Put(key, session)
 }
 
-// sessionBytes returns the length of a session, or more than maxSession if it cannot be told.
+// sessionBytes returns the encoded length of a session, or more than maxSession if it is unknown.
 func sessionBytes(session *tls.ClientSessionState) int {
 	ticket, state, err := session.ResumptionState()
 	if err != nil || state == nil {
@@ -196,7 +195,7 @@ func sessionBytes(session *tls.ClientSessionState) int {
 	return len(ticket) + len(encoded)
 }
 
-// withDefaults returns o with every zero field at its default.
+// withDefaults returns o with defaults in place of zero fields.
 func (o Options) withDefaults() Options {
 	o.Accept = cmp.Or(o.Accept, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
@@ -221,7 +220,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// withLimits returns o with the limits of a response that are zero at their defaults.
+// withLimits returns o with defaults in place of the zero limits of a response.
 func (o Options) withLimits() Options {
 	o.MaxBody = cmp.Or(o.MaxBody, 16<<20)
 	o.MaxHeader = cmp.Or(o.MaxHeader, 256<<10)
@@ -229,8 +228,8 @@ func (o Options) withLimits() Options {
 	return o
 }
 
-// Close closes the kept connections. No Fetch may follow; what one still running leaves open is closed
-// at once.
+// Close closes the kept connections. Fetch must not be called afterwards. A Fetch that is still running closes its
+// connection when it ends.
 func (f *Fetcher) Close() error {
 	f.idle.close()
 	return nil
@@ -250,9 +249,9 @@ func (f *Fetcher) Names() int {
 	return f.names.recent.Len()
 }
 
-// Fetch asks for one page and returns what came. It never returns nil and never fails otherwise than
-// by an outcome. It returns soon after ctx ends. A request that finds its reused connection closed
-// before any byte of an answer is sent again over a new one, unless it says Once.
+// Fetch requests one page and returns the result, never nil. A failure is the result's Outcome. Fetch returns soon
+// after ctx ends. If a reused connection is closed before any byte of an answer, the request is sent again over a
+// new one, unless req.Once is set.
 func (f *Fetcher) Fetch(ctx context.Context, req Request) *Result {
 	r := &Result{URL: req.URL, Started: f.opt.Clock.Now()}
 	x := exchange{f: f, ctx: ctx, req: &req, site: req.URL.Site(), r: r, deadline: f.opt.Clock.Deadline(f.opt.TotalTimeout)}

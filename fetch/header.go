@@ -17,16 +17,16 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))
 }
 
-// head is a response's header, understood.
+// head is the parsed header of a response.
 type head struct {
 	status int
 	minor  int // of the HTTP version
 	header http.Header
 }
 
-// parseHead reads a status line and a header, the blank line at its end included. What a browser
-// would forgive is forgiven: bare line feeds, lines without a colon or with a name that is none (left
-// out), folded lines (joined by a space). The strings share block's memory.
+// parseHead reads a status line and a header with its final blank line. It accepts what browsers accept: bare line
+// feeds, lines without a colon or with an invalid name (left out), folded lines (joined by a space). The strings
+// share block's memory.
 func parseHead(block string) (head, error) {
 	line, rest := cutLine(block)
 	h, err := parseStatus(line)
@@ -35,8 +35,8 @@ func parseHead(block string) (head, error) {
 	}
 	lines := strings.Count(rest, "\n")
 	h.header = make(http.Header, lines)
-	single := make([]string, 0, lines) // what most fields' lists of one value share
-	last := ""                         // the field that a folded line goes on with
+	single := make([]string, 0, lines) // backs the lists of fields with one value, as most have
+	last := ""                         // the field that a folded line continues
 	for rest != "" {
 		line, rest = cutLine(rest)
 		if line != "" && (line[0] == ' ' || line[0] == '\t') {
@@ -63,7 +63,7 @@ func parseHead(block string) (head, error) {
 	return h, nil
 }
 
-// cutLine splits text behind its first line and takes the line's end off.
+// cutLine splits text after its first line and removes the line's end.
 func cutLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	return strings.TrimSuffix(line, "\r"), rest
@@ -94,11 +94,11 @@ func (h *head) persistent() bool {
 	return h.minor >= 1 || httpguts.HeaderValuesContainsToken(connection, "keep-alive")
 }
 
-// framing says where a body ends.
+// framing is how the end of a body is found.
 type framing struct {
 	kind   framingKind
 	length int64 // of byLength
-	sole   bool  // no other field contradicts it, so that the next response can be trusted to follow
+	sole   bool  // no other field contradicts it, so the next response can be expected to follow
 }
 
 type framingKind uint8
@@ -109,8 +109,8 @@ const (
 	byClosing                    // when the server closes
 )
 
-// framing returns where the body ends (RFC 9112 section 6.3). Content-Length fields that disagree or
-// are no numbers, and transfer codings nobody asked for, are malformed.
+// framing returns how the body's end is found (RFC 9112 section 6.3). It returns errMalformed for Content-Length
+// fields that disagree or are not numbers, and for transfer codings other than chunked.
 func (h *head) framing() (framing, error) {
 	if h.status < 200 || h.status == http.StatusNoContent || h.status == http.StatusNotModified {
 		return framing{kind: byLength, sole: true}, nil
@@ -135,7 +135,7 @@ func (h *head) framing() (framing, error) {
 	return framing{kind: byLength, length: length, sole: true}, nil
 }
 
-// contentLength returns the one value that all Content-Length fields have, −1 if there is none.
+// contentLength returns the value that all Content-Length fields share, −1 if there is no such field.
 func contentLength(fields []string) (int64, error) {
 	length := int64(-1)
 	for _, value := range fields {

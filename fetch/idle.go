@@ -17,11 +17,11 @@ type connection struct {
 	tcp     net.Conn // under TLS, or the same
 	site    weburl.Site
 	address netip.AddrPort
-	since   time.Time // clock time since which it is idle
+	since   time.Time // clock time since which it has been idle
 }
 
-// idle holds the connections that wait for their site's next request, one a site. Those that waited
-// too long are closed when the next one comes or is asked for; there is no goroutine that does it.
+// idle holds the connections that wait for the next request of their site, one a site. Connections that have waited
+// too long are closed at the next take or put; no goroutine does it.
 type idle struct {
 	clock   *clock.Clock
 	max     int
@@ -29,7 +29,7 @@ type idle struct {
 
 	mu     sync.Mutex // guards the fields below
 	bySite map[weburl.Site]*list.Element
-	recent list.List // of *connection, the one that came last first
+	recent list.List // of *connection, the newest first
 	closed bool
 }
 
@@ -37,8 +37,8 @@ func newIdle(c *clock.Clock, limit int, timeout time.Duration) *idle {
 	return &idle{clock: c, max: limit, timeout: timeout, bySite: map[weburl.Site]*list.Element{}}
 }
 
-// take returns the open connection to a site at an address, or nil. One to another address, and one
-// that the server has closed or spoken on unasked, is closed.
+// take returns the open connection to a site at an address, or nil. It closes a connection to another address, and
+// one that the server has closed or sent bytes on.
 func (p *idle) take(site weburl.Site, address netip.AddrPort) *connection {
 	p.mu.Lock()
 	p.expire()
@@ -56,8 +56,8 @@ func (p *idle) take(site weburl.Site, address netip.AddrPort) *connection {
 	return c
 }
 
-// put keeps a connection for its site's next request and closes the one it replaces and, if there are
-// too many, the one that waited longest.
+// put keeps a connection for the next request of its site. It closes the one that it replaces and, if there are too
+// many, the one that has waited longest.
 func (p *idle) put(c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *idle) put(c *connection) {
 	}
 }
 
-// expire closes what has waited too long.
+// expire closes connections that have waited too long.
 func (p *idle) expire() {
 	for oldest := p.recent.Back(); oldest != nil; oldest = p.recent.Back() {
 		if since(p.clock, oldest.Value.(*connection).since) < p.timeout {
@@ -92,7 +92,7 @@ func (p *idle) remove(element *list.Element) *connection {
 	return c
 }
 
-// close closes all connections and those still to come.
+// close closes all connections, and later ones as they are put.
 func (p *idle) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

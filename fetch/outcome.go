@@ -2,16 +2,16 @@ package fetch
 
 import "fmt"
 
-// Outcome says how a fetch ended. A server's refusal is an answer like any other: only what kept a
-// whole answer from arriving is told apart.
+// Outcome is how a fetch ended. A refusal by the server is an answer like any other. The other outcomes say why no
+// whole answer arrived.
 type Outcome uint8
 
 // The outcomes. The zero value is none of them.
 const (
 	Answered       Outcome = iota + 1 // a whole HTTP response, whatever its status
-	Cut                               // header understood, body not whole: Result.Truncated says why
-	DNSFailed                         // the host has no address, or no name server would say
-	Refused                           // every address of the host is one that Guard refuses
+	Cut                               // header parsed, body not whole: Result.Truncated says why
+	DNSFailed                         // the host has no address, or no name server answered
+	Refused                           // Guard refuses every address of the host
 	ConnectFailed                     // no connection: refused, unreachable
 	TLSFailed                         // the handshake failed: wrong name, expired, no common version
 	TimedOut                          // time ran out before the header was whole: Result.Phase says where
@@ -19,8 +19,8 @@ const (
 	Malformed                         // what came is not HTTP/1, or contradicts itself
 	HeaderTooLarge                    // the header passed MaxHeader or MaxHeaderLines
 	Canceled                          // the caller's context ended
-	Unwanted                          // header understood, and Request.Wanted did not want the body
-	Crashed                           // the crawler itself failed on the answer; only its callers say so
+	Unwanted                          // header parsed, and Request.Wanted declined the body
+	Crashed                           // the crawler failed on the answer; set by callers only
 	outcomes
 )
 
@@ -57,7 +57,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome-%d", uint8(o))
 }
 
-// Phase is the part of a fetch during which it ended.
+// Phase is the part of a fetch in which it ended.
 type Phase uint8
 
 // The phases, in order.
@@ -92,7 +92,7 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase-%d", uint8(p))
 }
 
-// Truncation is why a body is not whole, in the words of the WARC-Truncated field; "" when it is.
+// Truncation is why a body is not whole, in the words of the WARC-Truncated field. It is "" for a whole body.
 type Truncation string
 
 // The reasons.

@@ -8,23 +8,23 @@ import (
 	"freshet/clock"
 )
 
-// Pace is a cap on bytes a second that the fetches share that have it. It is safe for concurrent use; a
-// nil Pace is no cap.
+// Pace is a cap on bytes a second. The fetches that use it share it. It is safe for concurrent use; a nil Pace is
+// no cap.
 type Pace struct {
 	mu   sync.Mutex // guards what follows
 	rate func(now time.Time) float64
 	part float64   // of the rate; 0: all of it
-	paid time.Time // until then what was let pass takes, at the rate
+	paid time.Time // when the bytes let pass so far are paid for, at the rate
 }
 
-// NewPace returns a cap at a rate, in bytes a machine second, that may change with the clock's time; a
-// rate of 0 is none.
+// NewPace returns a cap at a rate, in bytes a machine second. The rate may change with the clock's time; 0 is no
+// cap.
 func NewPace(rate func(now time.Time) float64) *Pace { return &Pace{rate: rate} }
 
-// Uncapped returns a cap that caps nothing until it is told to Follow one that does.
+// Uncapped returns a cap without a rate. Follow gives it one.
 func Uncapped() *Pace { return NewPace(func(time.Time) float64 { return 0 }) }
 
-// Follow gives the cap another's rate from now on; nil's is none.
+// Follow gives the cap the rate of another from now on; nil has none.
 func (p *Pace) Follow(other *Pace) {
 	if other == nil {
 		other = Uncapped()
@@ -34,18 +34,18 @@ func (p *Pace) Follow(other *Pace) {
 	p.rate = other.rate
 }
 
-// SetPart lets the cap pass a part of its rate: the others share the rest of it.
+// SetPart limits the cap to a part of its rate. Others share the rest.
 func (p *Pace) SetPart(part float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.part = part
 }
 
-// leastWait is not worth waiting for, in machine time: it is waited for together with what comes next.
+// leastWait is the shortest wait, in machine time. A shorter one is added to the next.
 const leastWait = 20 * time.Millisecond
 
-// reserve lets n bytes pass at now and returns how long whoever moved them is to wait, where span turns
-// machine time into the clock's. A pause earns no credit.
+// reserve lets n bytes pass at now and returns how long the caller must wait. span converts machine time into the
+// clock's. A pause earns no credit.
 func (p *Pace) reserve(n int, now time.Time, span func(time.Duration) time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,8 +67,8 @@ func (p *Pace) reserve(n int, now time.Time, span func(time.Duration) time.Durat
 	return 0
 }
 
-// wait makes up for n bytes that were moved. It returns the machine time that it took, and ctx's error
-// if that ended first.
+// wait waits as the cap demands after n bytes were moved. It returns the machine time that it waited, and ctx's
+// error if ctx ended first.
 func (p *Pace) wait(ctx context.Context, c *clock.Clock, n int) (time.Duration, error) {
 	if p == nil {
 		return 0, nil

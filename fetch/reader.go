@@ -12,13 +12,14 @@ import (
 	"freshet/memory"
 )
 
-// room is where a response is read first. If it fills enough of it, it stays there until its result is dropped.
+// room is the first buffer of a response. A response that fills enough of it stays there until its result is
+// dropped.
 type room [roomBytes]byte
 
 const (
-	// roomBytes is what most responses fit into.
+	// roomBytes is enough for most responses.
 	roomBytes = 32 << 10
-	// enoughRoom is what a response fills at least to stay in its room; a smaller one is copied.
+	// enoughRoom is the least size of a response that stays in its room. A smaller one is copied.
 	enoughRoom = roomBytes / 4
 	// maxChunkLine bounds a chunk's size and extensions.
 	maxChunkLine = 4 << 10
@@ -26,7 +27,7 @@ const (
 
 var (
 	errTooLarge = errors.New("header too large")
-	errTooLong  = errors.New("body too long") // or a line, until its reader says what that means
+	errTooLong  = errors.New("body too long") // also of a line; the caller says what that means
 	errTooSlow  = errors.New("too slow for the memory it holds")
 )
 
@@ -35,17 +36,17 @@ type reader struct {
 	x    *exchange
 	conn *connection
 	buf  []byte // the response so far; in a room at first
-	at   int    // what has been understood of it
+	at   int    // how much of it has been parsed
 
 	lines   int             // of header, so far
 	interim int             // offset at which the final response begins
-	header  int64           // bytes that the header takes as it is understood, if it is a long one
-	start   int             // offset at which the body begins, once it has
+	header  int64           // bytes that the parsed header takes, if it is a long one
+	start   int             // offset at which the body begins, once it is known
 	limit   int             // offset past which no byte of the body is wanted
-	known   bool            // the body's length is, and limit is its end
-	chunked bool            // the body's framing lies in buf, the body itself will need as much again
+	known   bool            // the body's length is known, and limit is its end
+	chunked bool            // buf holds the chunks; the body itself will need as much again
 	bodyLen int             // bytes of the body without its framing
-	hold    *memory.Holding // of the memory budget; nil while the room is enough
+	hold    *memory.Holding // its part of the memory budget; nil while the room is enough
 	charged int64           // bytes that it holds
 	since   time.Time       // machine time from which the pace of a response with memory counts
 	came    int             // bytes since then
@@ -79,16 +80,16 @@ func (in *reader) fill() error {
 	}
 }
 
-// If others wait for the memory that a response holds, the response must come at slowest bytes a second or faster.
-// This is checked every slowLook. Otherwise servers that hold back the ends of long bodies would keep everybody from
-// reading one.
+// If other fetches wait for memory that a response holds, the response must arrive at slowest bytes a second or
+// faster. This is checked every slowLook. Otherwise servers that hold back the ends of long bodies could block all
+// other long bodies.
 const (
 	slowest  = 32 << 10
 	slowLook = 4 * time.Second
 )
 
-// watch checks whether a response that holds memory comes fast enough, after n bytes more. What our own caps made it
-// wait does not count.
+// watch checks whether a response that holds memory arrives fast enough, after n more bytes. The time that our own
+// rate caps took does not count.
 func (in *reader) watch(n int, waited time.Duration) error {
 	c := in.x.f.opt.Clock
 	now := c.Deadline(0)
@@ -107,14 +108,14 @@ func (in *reader) watch(n int, waited time.Duration) error {
 	return nil
 }
 
-// look begins the time until the next look.
+// look starts the time until the next check.
 func (in *reader) look(now time.Time) {
 	in.since, in.came = now, 0
 	in.conn.SetDeadline(in.x.sooner(slowLook))
 }
 
-// grow makes room: what a body of known length needs, but no more than eight times what there is, else twice that;
-// and no more than may still be wanted.
+// grow enlarges the buffer: to what a body of known length needs, but to eight times its size at most; otherwise to
+// twice its size. It never exceeds what may still be wanted.
 func (in *reader) grow() error {
 	size := 2 * cap(in.buf)
 	if in.start > 0 {
@@ -131,8 +132,8 @@ func (in *reader) grow() error {
 	return nil
 }
 
-// charge waits until the memory budget has room for so many bytes in all, beside those of the header. The wait is
-// ours, not the server's: it does not count as the fetch's time.
+// charge waits until the memory budget has room for that many bytes in all, in addition to the header's. This wait
+// does not count as time of the fetch.
 func (in *reader) charge(bytes int64) error {
 	f := in.x.f
 	if in.hold == nil {
@@ -166,8 +167,8 @@ func (in *reader) need(end int) error {
 	return nil
 }
 
-// line passes one line and returns it without its end. The line, its end included, must lie within
-// the first limit bytes of the response, or the error is errTooLong.
+// line reads one line and returns it without its end. It returns errTooLong if the line does not end within the
+// first limit bytes of the response.
 func (in *reader) line(limit int) ([]byte, error) {
 	for seen := in.at; ; {
 		if n := bytes.IndexByte(in.buf[seen:], '\n'); n >= 0 {
@@ -188,14 +189,14 @@ func (in *reader) line(limit int) ([]byte, error) {
 	}
 }
 
-// head reads interim responses, passing over them, and the header of the final one.
+// head reads and skips interim responses, and returns the header of the final one.
 func (in *reader) head() (head, error) {
 	for {
 		in.interim = in.at
 		if err := in.block(in.x.f.opt.MaxHeader); err != nil {
 			return head{}, err
 		}
-		if n := in.at - in.interim; n > enoughRoom { // what is shorter is a part of the connection's share
+		if n := in.at - in.interim; n > enoughRoom { // a shorter one is part of the connection's share
 			in.header = headerFactor * int64(n)
 			if err := in.charge(int64(cap(in.buf))); err != nil {
 				return head{}, err
@@ -208,7 +209,7 @@ func (in *reader) head() (head, error) {
 	}
 }
 
-// block passes lines up to a blank one. A first line that cannot be a status line ends it at once.
+// block reads lines up to a blank one. It returns at once if the first line cannot be a status line.
 func (in *reader) block(limit int) error {
 	for first := true; ; first = false {
 		line, err := in.line(limit)
@@ -229,7 +230,7 @@ func (in *reader) block(limit int) error {
 	}
 }
 
-// body reads the body, as its framing says.
+// body reads the body by its framing.
 func (in *reader) body(f framing) error {
 	longest := in.x.f.opt.MaxBody
 	if in.x.req.MaxBody > 0 {
@@ -308,7 +309,7 @@ func (in *reader) chunk(size int64) error {
 	switch {
 	case err != nil:
 		return err
-	case in.at == in.limit: // with no room for a line end
+	case in.at == in.limit: // without room for a line end
 		return errTooLong
 	}
 	line, err := in.line(in.at + 2)
@@ -318,7 +319,7 @@ func (in *reader) chunk(size int64) error {
 	return err
 }
 
-// trailers reads the fields behind the last chunk. They are kept in the response's bytes alone.
+// trailers reads the fields after the last chunk. They are kept only in the response's bytes.
 func (in *reader) trailers() error {
 	end := in.at + in.x.f.opt.MaxHeader
 	in.limit = max(in.limit, end)
@@ -347,8 +348,8 @@ func chunkSize(line []byte) (int64, error) {
 	return size, nil
 }
 
-// pieceReader goes through the data of the chunks in a body that chunks has read, of which left bytes are to come; the
-// last chunk may be cut short.
+// pieceReader reads the data of the chunks in a body that chunks has read. left bytes are still to come. The last
+// chunk may be cut short.
 type pieceReader struct {
 	framed []byte
 	left   int
@@ -369,8 +370,8 @@ func (r *pieceReader) next() bool {
 	return true
 }
 
-// finish gives the result its bytes. It gives back what it does not need of the memory budget, and the room in which
-// the response was read first, unless it stays there.
+// finish gives the result its bytes. It returns spare memory to the budget, and the room to its pool unless the
+// response stays there.
 func (in *reader) finish(first *room) {
 	r := in.x.r
 	end := len(in.buf)
@@ -397,7 +398,7 @@ func (in *reader) finish(first *room) {
 	in.settle()
 }
 
-// settle keeps of the memory budget what the result holds, for Drop to give back.
+// settle reduces the charged memory to what the result holds. Drop returns that.
 func (in *reader) settle() {
 	if in.hold == nil {
 		return

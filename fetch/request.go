@@ -12,7 +12,7 @@ import (
 // field is a line of a request's header.
 type field struct{ name, value string }
 
-// hidden is what stands for a secret in the request that is kept.
+// hidden replaces a secret in the kept request.
 const hidden = "[hidden]"
 
 // isSecret reports whether a field's value is a credential.
@@ -24,9 +24,8 @@ func isSecret(name string) bool {
 	return false
 }
 
-// requestBytes returns the request as it goes to the connection, and as it is kept: the same, except for
-// the values of secret fields. Its fields are in a fixed order: Host, the Fetcher's own, then
-// req.Header's by name, Connection last.
+// requestBytes returns the request as sent and as kept. They differ only in the values of secret fields. The fields
+// are in a fixed order: Host, the Fetcher's own, req.Header's by name, Connection.
 func (f *Fetcher) requestBytes(req *Request) (sent, kept []byte) {
 	sent = f.appendRequest(make([]byte, 0, 512), req, false)
 	for name := range req.Header {
@@ -83,7 +82,7 @@ func settable(name string) bool {
 	return httpguts.ValidHeaderFieldName(name)
 }
 
-// appendField appends one line, or nothing if the value cannot stand in a header.
+// appendField appends one line, or nothing if the value is not valid in a header.
 func appendField(out []byte, name, value string) []byte {
 	if !httpguts.ValidHeaderFieldValue(value) {
 		return out

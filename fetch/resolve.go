@@ -15,19 +15,19 @@ import (
 	"freshet/weburl"
 )
 
-// ErrNoHost is wrapped by a Resolver's error that says for sure that a host has no address.
+// ErrNoHost is wrapped by a Resolver's error if the host certainly has no address.
 var ErrNoHost = errors.New("host has no address")
 
-// Resolver looks names up. Lookup returns the addresses of a host, best first, and how long they may
-// be used; an error that wraps ErrNoHost says for sure that there are none (ttl then bounds how long
-// that is believed). It is called concurrently.
+// Resolver looks names up. Lookup returns the addresses of a host, best first, and how long they may be used. An
+// error that wraps ErrNoHost says that the host certainly has none; ttl is then how long that may be assumed.
+// Lookup is called concurrently.
 type Resolver interface {
 	Lookup(ctx context.Context, host string) (addrs []netip.Addr, ttl time.Duration, err error)
 }
 
-// How long a look-up is believed, in machine time, whatever the name server says: not less than
-// minTTL, so that a site is not looked up again for every page, and not more than maxTTL. A name that
-// does not exist is believed for at most maxNegativeTTL, a failure to find out for failureTTL.
+// A look-up is remembered for at least minTTL and at most maxTTL of machine time, whatever the name server says.
+// The minimum avoids a look-up for every page. A name that does not exist is remembered for at most maxNegativeTTL,
+// a failed look-up for failureTTL.
 const (
 	minTTL         = time.Minute
 	maxTTL         = 24 * time.Hour
@@ -38,19 +38,19 @@ const (
 // maxAddresses is how many addresses of a host are remembered; a name server may send thousands.
 const maxAddresses = 16
 
-// Resolution is where a host is to be reached, or why it cannot be.
+// Resolution is the address of a host, or why there is none.
 type Resolution struct {
-	Address netip.AddrPort // guarded; invalid unless Outcome is Answered
+	Address netip.AddrPort // guarded; valid only if Outcome is Answered
 	Outcome Outcome        // Answered, DNSFailed, Refused, TimedOut or Canceled; 0 in the zero value
 	Err     error          // nil when Answered
 	Took    time.Duration  // machine time
 }
 
-// Resolve says where Fetch is to connect for a host (as URL.Host spells it) and port, so that the
-// caller can ask leave of the address before a request goes there. Fetch then connects to exactly
-// this address: a name that answers otherwise on its second look-up gains nothing. Look-ups are
-// remembered for the time to live that the name server gives, failures for a shorter one. Addresses
-// that Guard refuses are passed over; a host that has no other is Refused.
+// Resolve returns where Fetch is to connect for a host (as URL.Host spells it) and port. The caller can wait for
+// the gate of that address before it sends a request. Fetch then connects to exactly this address, so a name that
+// resolves differently the second time gains nothing. Look-ups are remembered for the time to live that the name
+// server gives, failures for a shorter time. Addresses that Guard refuses are skipped. A host that has no other is
+// Refused.
 func (f *Fetcher) Resolve(ctx context.Context, host string, port uint16) Resolution {
 	started := f.opt.Clock.Now()
 	res := f.resolve(ctx, host, port)
@@ -77,7 +77,7 @@ func (f *Fetcher) resolve(ctx context.Context, host string, port uint16) Resolut
 	return Resolution{Outcome: Refused, Err: err}
 }
 
-// lookupOutcome tells what a failed look-up was: the caller's end, our patience or the name's fault.
+// lookupOutcome returns why a look-up failed: the caller canceled, time ran out, or the name has no address.
 func lookupOutcome(ctx context.Context, err error) Outcome {
 	switch {
 	case ctx.Err() != nil:
@@ -88,7 +88,7 @@ func lookupOutcome(ctx context.Context, err error) Outcome {
 	return DNSFailed
 }
 
-// guard is Guard unless the options permit every address.
+// guard calls Guard unless the options allow every address.
 func (f *Fetcher) guard(addr netip.Addr) error {
 	if f.opt.AllowPrivate {
 		return nil
@@ -96,7 +96,7 @@ func (f *Fetcher) guard(addr netip.Addr) error {
 	return Guard(addr)
 }
 
-// addresses returns the addresses of a host, which is never an empty list without an error.
+// addresses returns the addresses of a host: at least one, or an error.
 func (f *Fetcher) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return []netip.Addr{addr}, nil
@@ -104,7 +104,7 @@ func (f *Fetcher) addresses(ctx context.Context, host string) ([]netip.Addr, err
 	return f.names.lookup(ctx, host)
 }
 
-// names remembers look-ups, those that failed included, and asks for one host once at a time.
+// names remembers look-ups, including failed ones. It looks up a host once at a time.
 type names struct {
 	resolver Resolver
 	clock    *clock.Clock
@@ -113,7 +113,7 @@ type names struct {
 
 	mu     sync.Mutex               // guards the fields below
 	byHost map[string]*list.Element // of *name
-	recent list.List                // most lately used first
+	recent list.List                // most recently used first
 }
 
 // name is one host's look-up. Its fields past ready are written before ready is closed.
@@ -123,7 +123,7 @@ type name struct {
 
 	addrs    []netip.Addr
 	err      error
-	deserted bool          // the caller that asked went away first
+	deserted bool          // the caller that asked canceled before an answer
 	at       time.Time     // clock time of the answer
 	ttl      time.Duration // machine time
 }
@@ -132,8 +132,8 @@ func newNames(resolver Resolver, c *clock.Clock, limit int, patience time.Durati
 	return &names{resolver: resolver, clock: c, max: limit, patience: patience, byHost: map[string]*list.Element{}}
 }
 
-// lookup returns what is remembered or asks. Callers for a host that is being asked about wait for
-// the one that asks; if that one's context ends they ask themselves.
+// lookup returns what is remembered, or looks the host up. If a look-up of the host is under way, it waits for that
+// one. If the other caller's context ends first, it looks the host up itself.
 func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	for {
 		entry, mine := n.entry(host)
@@ -152,7 +152,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 }
 
-// entry returns the usable entry of a host, or a new one that the caller must fill (mine).
+// entry returns the valid entry of a host, or a new one. mine says that it is new and that the caller must fill it.
 func (n *names) entry(host string) (entry *name, mine bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -186,7 +186,7 @@ func (n *names) stale(entry *name) bool {
 	}
 }
 
-// ask fills an entry and lets those who wait for it go on.
+// ask fills an entry and wakes the callers that wait for it.
 func (n *names) ask(ctx context.Context, entry *name) {
 	defer close(entry.ready)
 	patient, cancel := context.WithDeadline(ctx, n.clock.Deadline(n.patience))
@@ -217,7 +217,7 @@ func (n *names) ask(ctx context.Context, entry *name) {
 	entry.addrs, entry.err, entry.at, entry.ttl = addrs, err, n.clock.Now(), ttl
 }
 
-// demote puts an address to which no connection could be made behind the host's other ones.
+// demote moves an address that could not be connected to behind the host's other ones.
 func (n *names) demote(host string, addr netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -234,7 +234,7 @@ func (n *names) demote(host string, addr netip.Addr) {
 	if len(old.addrs) < 2 || old.addrs[0].Unmap() != addr {
 		return
 	}
-	rotated := *old // those who hold the old one go on reading it
+	rotated := *old // others may still read the old one
 	rotated.addrs = append(append([]netip.Addr{}, old.addrs[1:]...), old.addrs[0])
 	element.Value = &rotated
 }

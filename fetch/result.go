@@ -14,44 +14,44 @@ import (
 	"freshet/weburl"
 )
 
-// Result is all that a fetch showed. Fields past Outcome are set as far as the fetch came. It is the
-// caller's to read and keep; call Drop when its bytes are no longer needed.
+// Result is what came of a fetch. The fields after Outcome are set as far as the fetch got. The caller owns it, and
+// calls Drop when its bytes are no longer needed.
 type Result struct {
 	URL     weburl.URL
 	Started time.Time // clock time at which Fetch was called
 	Ended   time.Time // clock time at which it returned
 	Outcome Outcome
-	Phase   Phase // PhaseDone when Answered, else where it ended
-	Err     error // nil when Answered; its text fits a record
+	Phase   Phase // PhaseDone if Answered, else where it ended
+	Err     error // nil if Answered; its text fits a record
 
-	Status int         // 0 unless the header was understood
-	Header http.Header // of the final response; nil unless the header was understood
+	Status int         // 0 unless the header was parsed
+	Header http.Header // of the final response; nil unless the header was parsed
 
 	RequestBytes  []byte // as written to the connection, before TLS
 	ResponseBytes []byte // as read for this response, after TLS: interim responses, header, framed body
 	Interim       int    // bytes at the start of ResponseBytes that are 1xx responses
-	HeaderLen     int    // offset in ResponseBytes at which the body begins; 0 when it never did
-	BodyLen       int    // of what Body returns
+	HeaderLen     int    // offset in ResponseBytes at which the body begins; 0 if it never did
+	BodyLen       int    // length of what Body returns
 	Truncated     Truncation
 
 	Address netip.AddrPort // connected to, or tried
 
-	// Machine time: looking up the name, connecting, the TLS handshake, from the first written byte of
-	// the request to the first byte of the answer, and all together.
+	// Machine time: of the look-up, of connecting, of the TLS handshake, from the first written byte of the request
+	// to the first byte of the answer, and of all together.
 	DNS, Connect, TLS, FirstByte, Total time.Duration
 
 	Reused bool // the request went over a connection that an earlier one had left open
 	Kept   bool // the connection is open for the next request to this site
-	Stray  bool // bytes came after the end of the response; they were dropped and the connection closed
+	Stray  bool // bytes followed the end of the response: they were dropped and the connection was closed
 
-	chunked bool            // the body lies in chunks
-	hold    *memory.Holding // of the memory budget; nil for none
-	room    *room           // the pool's, in which the bytes lie; nil if they do not
+	chunked bool            // the body is in chunks
+	hold    *memory.Holding // its part of the memory budget; nil for none
+	room    *room           // of the pool, if the bytes are in it; else nil
 	pool    *sync.Pool
 }
 
-// Pieces yields the body without its transfer coding, still in its content coding (see Decode), in as many pieces
-// as that coding had it. They share memory with ResponseBytes. After Drop there are none. O(BodyLen).
+// Pieces yields the body without its transfer coding, still in its content coding (see Decode): one piece a chunk.
+// The pieces share memory with ResponseBytes. After Drop there are none. O(BodyLen).
 func (r *Result) Pieces() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for r := r.reader(); len(r.piece) > 0 || r.next(); r.piece = nil {
@@ -74,7 +74,7 @@ func (r *Result) reader() *pieceReader {
 }
 
 // Body returns the body without its transfer coding, still in its content coding. It shares memory with
-// ResponseBytes, or is a copy if that has it in chunks. After Drop it is nil. O(BodyLen).
+// ResponseBytes, or is a copy if the body was chunked. After Drop it is nil. O(BodyLen).
 func (r *Result) Body() []byte {
 	var body []byte
 	for piece := range r.Pieces() {
@@ -86,9 +86,9 @@ func (r *Result) Body() []byte {
 	return body
 }
 
-// Decode returns at most limit bytes of the body without its codings, as the function Decode does. It asks room
-// before it takes memory, for so many bytes more in all. What shares memory with ResponseBytes takes none; what does
-// not lies in *scratch, which grows if need be.
+// Decode returns at most limit bytes of the body without its codings, like the function Decode. It calls room
+// before it takes more memory. Data that shares memory with ResponseBytes takes none. Other data is in *scratch,
+// which grows as needed.
 func (r *Result) Decode(limit int64, scratch *[]byte, room Room) (data []byte, truncated bool, err error) {
 	codings, err := contentCodings(r.Header)
 	if err != nil {
@@ -100,10 +100,10 @@ func (r *Result) Decode(limit int64, scratch *[]byte, room Room) (data []byte, t
 	return decode(codings, r.reader(), r.BodyLen, limit, scratch, room)
 }
 
-// Drop gives up the bytes of the exchange and their share of the Fetcher's memory budget: Header, RequestBytes and
-// ResponseBytes are nil after it. Their memory is for other fetches then: what was not copied must not be looked at
-// any more. A Fetcher whose results are never dropped reads no long bodies in the end. It is not safe for concurrent
-// use.
+// Drop frees the bytes of the exchange and their part of the Fetcher's memory budget. Header, RequestBytes and
+// ResponseBytes are nil afterwards. Other fetches reuse the memory, so the caller must not read anything that it
+// did not copy. If results are never dropped, the budget runs out and the Fetcher reads no more long bodies. Drop
+// is not safe for concurrent use.
 func (r *Result) Drop() {
 	r.Header, r.RequestBytes, r.ResponseBytes = nil, nil, nil
 	r.hold.Release()
@@ -114,14 +114,14 @@ func (r *Result) Drop() {
 	}
 }
 
-// Unheard reports whether the request went over a reused connection that the server closed before any byte
-// of an answer: most likely it never got the request, and a second one over a new connection fares better.
+// Unheard reports whether the server closed a reused connection before any byte of an answer. It most likely never
+// got the request, and a new connection will probably work.
 func (r *Result) Unheard() bool {
 	return r.Reused && r.Outcome == Disconnected && r.Phase == PhaseRequest
 }
 
-// Class returns a label for metrics out of a small set: "1xx" to "5xx" or "other" for an answer,
-// Outcome's word for the rest.
+// Class returns a label for metrics from a small set: "1xx" to "5xx" or "other" for an answer, the word of the
+// Outcome otherwise.
 func (r *Result) Class() string {
 	if r.Outcome != Answered {
 		return r.Outcome.String()
@@ -141,9 +141,9 @@ func (r *Result) Class() string {
 	return "other"
 }
 
-// Redirect returns where a response with status 301, 302, 303, 307 or 308 points and whether it says
-// so permanently (301, 308). ok is false for every other response and where Location is missing or is no
-// http or https URL. A redirect is never followed here.
+// Redirect returns the target of a response with status 301, 302, 303, 307 or 308, and whether the redirect is
+// permanent (301, 308). ok is false for other responses, and if Location is missing or not an http or https URL.
+// This package never follows a redirect.
 func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 	switch r.Status {
 	case http.StatusMovedPermanently, http.StatusPermanentRedirect:
@@ -163,7 +163,7 @@ func (r *Result) Redirect() (target weburl.URL, permanent, ok bool) {
 	return target, permanent, true
 }
 
-// maxLocation is how many bytes of a Location are read; browsers take no URLs of that length either.
+// maxLocation is how many bytes of a Location are read. Browsers do not accept longer URLs either.
 const maxLocation = 8 << 10
 
 // RetryAfter returns how long after now the server asks to be left alone; see clock.RetryAfter.

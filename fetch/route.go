@@ -15,14 +15,13 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// Route is the way to a site. The zero value is the direct one.
+// Route is how to connect to a site. The zero value connects directly.
 type Route struct {
-	// Proxy is asked for a tunnel to the address that the host was found to have, so that the address
-	// guard decides as it does without one, and the bytes kept are those of the site. It is an
-	// http://HOST:PORT, which is sent CONNECT for any port, or a socks5://HOST:PORT, both with
-	// USER:PASSWORD@ where they want it. Nil: none.
+	// Proxy, if set, opens a tunnel to the resolved address of the host. So the address guard decides as it does
+	// without a proxy, and the kept bytes are those of the site. It is http://HOST:PORT, which gets CONNECT for
+	// every port, or socks5://HOST:PORT, each with an optional USER:PASSWORD@.
 	Proxy *url.URL
-	Bind  netip.Addr // own address that connections come from; zero: the system's choice
+	Bind  netip.Addr // local address of connections; zero: the system chooses
 }
 
 // ParseProxy reads the URL of a proxy.
@@ -34,7 +33,7 @@ func ParseProxy(text string) (*url.URL, error) {
 	return nil, fmt.Errorf("fetch: proxy: want http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ where it asks for them")
 }
 
-// dial opens a connection to a literal address by the route.
+// dial opens a connection to a literal address along the route.
 func (r Route) dial(ctx context.Context, direct func(ctx context.Context, network, address string) (net.Conn, error), address string) (net.Conn, error) {
 	if r.Bind.IsValid() {
 		from := &net.Dialer{KeepAlive: -1, LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(r.Bind, 0))}
@@ -61,7 +60,7 @@ func (r Route) dial(ctx context.Context, direct func(ctx context.Context, networ
 	return conn, nil
 }
 
-// forward is a dial function as package proxy wants it.
+// forward is a dial function in the form that package proxy needs.
 type forward func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (f forward) Dial(network, address string) (net.Conn, error) {
@@ -86,7 +85,7 @@ func connectThrough(ctx context.Context, conn net.Conn, user *url.Userinfo, addr
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", address, address, credentials); err != nil {
 		return err
 	}
-	// The server speaks first on no tunnel of ours, so that nothing of it is lost in the buffer.
+	// Over our tunnels the client always speaks first, so the buffer holds no byte of the server.
 	in := bufio.NewReader(io.LimitReader(conn, maxProxyHeader))
 	response, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
 	if err != nil {

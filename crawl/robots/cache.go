@@ -6,10 +6,10 @@ import (
 	"freshet/weburl"
 )
 
-// entryBytes is what an entry of a cache takes beside its value.
+// entryBytes is the size of a cache entry without its value.
 const entryBytes = 160
 
-// cache keeps what was last used of sites' values, in a bounded number of bytes.
+// cache keeps the last used values of sites, in a bounded number of bytes.
 type cache[V any] struct {
 	most, bytes int64
 	size        func(V) int64
@@ -36,7 +36,7 @@ func (c *cache[V]) get(site weburl.Site) (value V, ok bool) {
 	return at.Value.(*entry[V]).value, true
 }
 
-// put keeps a value, unless it is larger than the whole cache, and drops those used longest ago.
+// put stores a value, unless it is larger than the whole cache, and drops the values used longest ago.
 func (c *cache[V]) put(site weburl.Site, value V) {
 	c.drop(site)
 	e := &entry[V]{site, value, c.bytesOf(site, value)}
@@ -53,7 +53,7 @@ func (c *cache[V]) bytesOf(site weburl.Site, value V) int64 {
 	return c.size(value) + int64(len(site)) + entryBytes
 }
 
-// fits reports whether a value can be put without letting go of others.
+// fits reports whether a value can be stored without dropping others.
 func (c *cache[V]) fits(site weburl.Site, value V) bool {
 	return c.bytes+c.bytesOf(site, value) <= c.most
 }

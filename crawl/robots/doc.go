@@ -1,10 +1,9 @@
-// Package robots decides what sites ask of the crawl in their robots.txt (RFC 9309). It opens nothing
-// and has no clock.
+// Package robots decides what the robots.txt of sites allow the crawl (RFC 9309). It does no I/O and has no clock.
 //
-// Parse reads a file for one crawler into Rules, in time and memory in proportion to the file. Rules
-// say of a URL whether it may be fetched, at a bounded cost whatever the file and the URL.
+// Parse reads a file for one crawler into Rules, in time and memory proportional to the file. Rules say whether a
+// URL may be fetched. The cost of that is bounded for every file and URL.
 //
-// A Book keeps what sites ask, in a bounded number of bytes, and where their robots.txt is looked for.
-// Judge says what an answer means, or that there was none; Standing.Look what other rules mean for a
-// page. The caller makes the requests, stores what is fetched, and counts the failures.
+// A Book holds the rules of sites, in a bounded number of bytes, and where to look for their robots.txt. Judge says
+// what an answer means, or its absence. Standing.Look says what changed rules mean for a page. The caller makes the
+// requests, stores what is fetched, and counts the failures.
 package robots

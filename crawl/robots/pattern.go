@@ -2,11 +2,11 @@ package robots
 
 import "strings"
 
-// In a pattern * stands for any run of characters. A last $, which is no part of the text here but
-// the flag ended, stands for the end of the URL.
+// In a pattern * stands for any run of characters. A final $ stands for the end of the URL; here it is the flag
+// ended and not part of the text.
 
-// match reports whether a normalised pattern matches a normalised path and query. Taking each part
-// between stars at its earliest place is enough, so every character of the URL is passed once.
+// match reports whether a normalised pattern matches a normalised path and query. It looks for each part between
+// stars at its earliest place, which is enough. So it passes every character of the URL once.
 func match(pattern string, ended bool, target string) bool {
 	part, pattern, wild := strings.Cut(pattern, "*")
 	rest, ok := strings.CutPrefix(target, part)
@@ -34,13 +34,13 @@ func match(pattern string, ended bool, target string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalise appends a path in the form in which RFC 9309 section 2.2.2 compares it: octets outside
-// ASCII are percent-encoded, encoded unreserved characters decoded, hexadecimal digits upper case. In
-// a URL (not a pattern) * is encoded, because a rule that means the character says %2A; $ is so in
-// both. A % that begins no escape stays as it is. What is encoded right behind it stays too, or the two would
-// become one.
+// normalise appends a path in the form that RFC 9309 section 2.2.2 compares: octets outside ASCII are
+// percent-encoded, encoded unreserved characters are decoded, hexadecimal digits are upper case. In a URL, but not
+// in a pattern, * is encoded, because a rule that means the character says %2A. $ is encoded in both. A % that
+// begins no escape stays as it is. An escape right after such a % stays encoded, because decoding it could make a
+// new escape.
 func normalise[T string | []byte](dst []byte, path T, isPattern bool) []byte {
-	bare := -3 // where in dst the last % without digits stands
+	bare := -3 // where in dst the last % without digits is
 	for i := 0; i < len(path); i++ {
 		c := path[i]
 		if c == '%' && i+2 < len(path) {
@@ -68,7 +68,7 @@ func normalise[T string | []byte](dst []byte, path T, isPattern bool) []byte {
 	return dst
 }
 
-// encoded tells the characters that are percent-encoded wherever they stand.
+// encoded reports whether a character is always percent-encoded.
 func encoded(c byte) bool { return c <= ' ' || c >= 0x7f || c == '$' }
 
 func encode(dst []byte, octet byte) []byte {
@@ -88,7 +88,7 @@ func unhex(c byte) byte {
 	return 0xff
 }
 
-// unreserved tells the characters that RFC 3986 section 2.3 lets stand for themselves everywhere.
+// unreserved reports whether a character needs no encoding anywhere (RFC 3986 section 2.3).
 func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '-' || c == '.' || c == '_' || c == '~'

@@ -16,32 +16,31 @@ import (
 	"freshet/weburl"
 )
 
-// MaxBytes is how many bytes of a robots.txt file are read; RFC 9309 section 2.5 asks for 500 KiB or
-// more.
+// MaxBytes is how many bytes of a robots.txt file are read; RFC 9309 section 2.5 requires 500 KiB or more.
 const MaxBytes = 512 << 10
 
-// Rules are what a robots.txt file asks of one crawler, read as RFC 9309 says. They are immutable and
-// safe for concurrent use; the zero value allows everything.
+// Rules are what a robots.txt file says to one crawler, by RFC 9309. They are immutable and safe for concurrent
+// use. The zero value allows everything.
 type Rules struct {
-	text     string // holds the normalised patterns, and what is said about use
+	text     string // holds the normalised patterns and the values of usage lines
 	rules    []rule // longest pattern first, allow before disallow
 	usages   []usage
 	delay    time.Duration
 	hasDelay bool
 }
 
-// rule is a pattern, text[from:to], and what it says.
+// rule is a pattern, text[from:to], and whether it allows.
 type rule struct {
 	from, to uint32
 	allow    bool
-	ended    bool // a $ stood behind the pattern
+	ended    bool // the pattern ended in $
 }
 
 // usage is a line about the use of the pages that a pattern matches.
 type usage struct {
 	rule
 	signal bool   // Content-Signal; else Content-Usage
-	end    uint32 // of what the line says, as it is written: text[to+1:end]
+	end    uint32 // of the line's value, as written: text[to+1:end]
 }
 
 func (u usage) name() string {
@@ -59,12 +58,11 @@ func (r rule) length() int {
 	return n
 }
 
-// Parse reads in the first MaxBytes bytes of a robots.txt file what it asks of agent, a product token
-// (a "/" and what follows is ignored): the groups that name it, else those of "*". Every input is some
-// file: lines that say nothing it knows are passed over, so that a page of HTML allows everything.
-// Lines end in CR, LF or both; a byte-order mark (its beginning too), missing colons and common
-// misspellings are forgiven. It takes time and memory in proportion to the body (and sorts the rules),
-// whatever stands there: groups of other crawlers are not kept.
+// Parse reads what the first MaxBytes bytes of a robots.txt file say to agent, a product token; a "/" and what
+// follows is ignored. It takes the groups that name the agent, or else those of "*". Every input is valid: unknown
+// lines are skipped, so a page of HTML allows everything. Lines end in CR, LF or both. A byte-order mark (or the
+// beginning of one), missing colons and common misspellings are accepted. Time and memory are proportional to the
+// body, plus sorting the rules. Groups of other crawlers are not kept.
 func Parse(body []byte, agent string) *Rules {
 	token, _, _ := strings.Cut(agent, "/")
 	body = clip(body)
@@ -81,8 +79,7 @@ func Parse(body []byte, agent string) *Rules {
 // maxSitemaps bounds the sitemaps that are read from one robots.txt.
 const maxSitemaps = 10_000
 
-// Sitemaps returns the values of a robots.txt file's Sitemap lines, in order and as they stand there,
-// the first 10,000 of them.
+// Sitemaps returns the values of the first 10,000 Sitemap lines of a robots.txt file, in order and as written.
 func Sitemaps(body []byte) []string {
 	var found []string
 	for line := range lines(clip(body)) {
@@ -129,7 +126,7 @@ func lines(body []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// normalisedBound returns how many bytes normalising can make of a file.
+// normalisedBound returns the most bytes that a normalised file can have.
 func normalisedBound(body []byte) int {
 	n := len(body)
 	for _, c := range body {
@@ -145,15 +142,15 @@ type parser struct {
 	agent    string
 	size     int // bounds the bytes of a group's patterns
 	own, all group
-	ownOpen  bool // named by the user-agent lines since the last rule before them
+	ownOpen  bool // the current run of user-agent lines names the agent
 	allOpen  bool
 	named    bool // a group names the agent
-	ruled    bool // a rule followed the user-agent lines: the next one opens another group
+	ruled    bool // a rule followed the user-agent lines: the next user-agent line opens another group
 }
 
-// group is what a file says to one agent; groups that name the same agent are merged.
+// group is what a file says to one agent. Groups that name the same agent are merged.
 type group struct {
-	text     []byte // of each rule a byte of marks, the pattern, and a line end; of a usage its words and another
+	text     []byte // for each rule a byte of marks, the pattern, a line end; a usage adds its value and a line end
 	count    int    // of rules
 	usages   int
 	delay    time.Duration
@@ -168,8 +165,8 @@ const (
 	signalMark // of a usage
 )
 
-// line takes one line. Only rules end a run of user-agent lines: a Sitemap, a Crawl-delay or an
-// unknown word between two of them does not. A Crawl-delay is for the agents named before it. Content-Usage and
+// line reads one line. Only rules end a run of user-agent lines; a Sitemap, a Crawl-delay or an unknown word
+// between two of them does not. A Crawl-delay applies to the agents named before it. Content-Usage and
 // Content-Signal are rules.
 func (p *parser) line(line []byte) {
 	key, value := field(line)
@@ -204,8 +201,8 @@ func (p *parser) line(line []byte) {
 	}
 }
 
-// open returns the group that a rule goes to, nil if it binds others only. Once there is a group of the
-// agent's own, that of all others no longer matters.
+// open returns the group that a rule belongs to, nil if the rule is for other agents. Once a group names the agent,
+// the groups of "*" no longer matter.
 func (p *parser) open() *group {
 	switch {
 	case p.ownOpen:
@@ -226,7 +223,7 @@ func (g *group) add(value []byte, allow bool, size int) {
 	g.count++
 }
 
-// addUsage appends a line about use: a pattern and white space, which may be missing, and then what it says.
+// addUsage appends a line about use: an optional pattern and white space, then the value.
 func (g *group) addUsage(value []byte, signal bool, size int) {
 	marks := byte(usageMark)
 	if signal {
@@ -237,7 +234,7 @@ func (g *group) addUsage(value []byte, signal bool, size int) {
 		if end := bytes.IndexAny(value, " \t"); end >= 0 {
 			pattern = value[:end]
 		} else {
-			return // a path, and nothing about it
+			return // a path without a value
 		}
 	}
 	g.pattern(pattern, marks, size)
@@ -259,7 +256,7 @@ func (g *group) pattern(value []byte, marks byte, size int) {
 	g.text = append(g.text, '\n')
 }
 
-// rules returns what the group says, in as few bytes as it takes.
+// rules returns the rules of the group, without spare memory.
 func (g *group) rules() *Rules {
 	r := &Rules{text: string(g.text), rules: make([]rule, 0, g.count), delay: g.delay, hasDelay: g.hasDelay}
 	if g.usages > 0 {
@@ -292,8 +289,8 @@ func (g *group) rules() *Rules {
 // maxKey bounds the words before a colon that are compared with keys.
 const maxKey = 16
 
-// field splits a line into its key, spelled as the standard does, and its value. The key is "" for a
-// line that says nothing.
+// field splits a line into its key, in the standard's spelling, and its value. The key is "" for a line without
+// meaning.
 func field(line []byte) (key string, value []byte) {
 	if comment := bytes.IndexByte(line, '#'); comment >= 0 {
 		line = line[:comment]
@@ -339,8 +336,8 @@ func isStar(value []byte) bool {
 	return len(value) > 0 && value[0] == '*' && (len(value) == 1 || value[1] == ' ' || value[1] == '\t')
 }
 
-// productToken returns the product token at a value's start, without a version, or at least its first
-// most bytes.
+// productToken returns the product token at the start of a value, without a version. A token longer than most bytes
+// may be cut there.
 func productToken(value []byte, most int) []byte {
 	for i, c := range value {
 		isToken := c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
@@ -354,7 +351,7 @@ func productToken(value []byte, most int) []byte {
 // maxNumber bounds the characters of a number of seconds.
 const maxNumber = 64
 
-// crawlDelay reads a number of seconds, with a fraction if need be. What no Duration can hold is the
+// crawlDelay reads a number of seconds, which may have a fraction. A number too large for a Duration becomes the
 // longest one.
 func crawlDelay(value []byte) (time.Duration, bool) {
 	if len(value) > maxNumber {
@@ -370,15 +367,14 @@ func crawlDelay(value []byte) (time.Duration, bool) {
 	return time.Duration(s * float64(time.Second)), true
 }
 
-// maxSearch bounds the bytes that are searched for the parts between stars when one URL is decided:
-// the rules with stars times the length of the URL. A file of 4,000 such rules and a URL of 2 KB stay
-// within it.
+// maxSearch bounds the bytes that are searched for parts between stars to decide one URL: the number of rules with
+// stars times the length of the URL. A file of 4,000 such rules and a URL of 2 KB stay within it.
 const maxSearch = 8 << 20
 
-// Allowed reports whether the crawler may fetch u: the longest pattern that matches its path and query
-// decides, Allow at equal length, and without any the page is allowed. /robots.txt itself always is.
-// Where the stars of the rules make the URL too expensive to decide, it is not allowed: a bounded number of
-// bytes is searched (8 MiB), and each pattern is otherwise compared once.
+// Allowed reports whether the crawler may fetch u. The longest pattern that matches its path and query decides; at
+// equal length Allow wins. If no pattern matches, the page is allowed. /robots.txt itself is always allowed. Each
+// pattern without stars is compared once. Patterns with stars may search 8 MiB in all; if they would need more, the
+// URL is not allowed.
 func (r *Rules) Allowed(u weburl.URL) bool {
 	path := u.RequestURI()
 	if path == "/robots.txt" || len(r.rules) == 0 {
@@ -408,9 +404,9 @@ func targetOf(path string) string {
 	return path
 }
 
-// Signals returns what the file says about the use of u: of its Content-Usage lines those with the longest pattern that
-// matches, and of its Content-Signal lines too. Lines with equal patterns count all. A pattern without a star is
-// compared once; those with stars that would take more than 8 MiB of searching count as matching.
+// Signals returns what the file says about the use of u. It takes the Content-Usage lines with the longest pattern
+// that matches, and the same of the Content-Signal lines. Lines with equal patterns all count. A pattern without a
+// star is compared once. If the patterns with stars would need to search more than 8 MiB, they count as matching.
 func (r *Rules) Signals(u weburl.URL) (said consent.Signals) {
 	if len(r.usages) == 0 {
 		return nil
@@ -441,8 +437,8 @@ func (r *Rules) Signals(u weburl.URL) (said consent.Signals) {
 	return said
 }
 
-// CrawlDelay returns the interval that the file asks the crawler to keep between requests, however
-// long. ok is false where it asks for none.
+// CrawlDelay returns the interval between requests that the file asks for, however long. ok is false if it asks for
+// none.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return r.delay, r.hasDelay }
 
 // Bytes returns how much memory the rules take.
@@ -451,7 +447,7 @@ func (r *Rules) Bytes() int64 {
 		int64(unsafe.Sizeof(*r))
 }
 
-// Digest returns a number that tells rules apart by what they allow, never 0.
+// Digest returns a hash of what the rules allow, never 0.
 func (r *Rules) Digest() uint64 {
 	var h xxh3.Hasher
 	for _, rule := range r.rules {
