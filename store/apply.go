@@ -11,8 +11,8 @@ import (
 )
 
 // apply applies record r, as number n of partition p, to the state. The result depends on nothing else: no clock,
-// option or chance. It reads and writes keys of partition p only, and stores the encoded record raw beside its
-// effects.
+// option or randomness. apply reads and writes keys of partition p only. It stores the encoded record, raw, beside
+// its effects.
 func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 	st.total(p).Records = n
 	switch r := r.(type) {
@@ -113,8 +113,8 @@ func (st *state) readAhead(records []Record) {
 	st.readRows(ids)
 }
 
-// readRows sorts pages by key and reads their rows in that order. So a block of the database, or of its filters, is
-// read once, however many rows it holds.
+// readRows sorts pages by key and reads their rows in that order. So each block of the database or of its filters
+// is read only once.
 func (st *state) readRows(ids []pageID) {
 	slices.SortFunc(ids, func(a, b pageID) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.fp, b.fp)) })
 	for _, id := range ids {
@@ -205,12 +205,12 @@ func (st *state) setState(row *pageRow, to State) {
 // enqueue puts a page into a queue, or moves it there from where it waits.
 func (st *state) enqueue(row *pageRow, to Queue, key Key) { st.place(row, to, key, row.Cash) }
 
-// pay adds to the cash of a page that waits, and moves it to key in its queue.
+// pay adds to the cash of a queued page, and moves the page to key in its queue.
 func (st *state) pay(row *pageRow, cash float64, key Key) {
 	st.place(row, row.Queue, key, row.Cash+cash)
 }
 
-// place puts a page into a queue with that cash.
+// place puts a page into a queue and sets its cash.
 func (st *state) place(row *pageRow, to Queue, key Key, cash float64) {
 	st.move(row, to, key, cash)
 	if to == NoQueue {
@@ -228,8 +228,8 @@ func (st *state) dequeue(row *pageRow) {
 	}
 }
 
-// requeue takes a page that was visited out of its queue, with what the visit says of its cash, and puts it into
-// the due queue if it is to be retried.
+// requeue takes a visited page out of its queue and updates its cash from the visit. It puts the page into the due
+// queue if it is to be retried.
 func (st *state) requeue(row *pageRow, n uint64, r *Fetched) {
 	cash := row.Cash + r.Collected
 	switch {
@@ -291,7 +291,7 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 	if r.Keep {
 		row.Kept, row.Rules = r.At, r.Rules
 		if site.Fetched == 0 && len(site.Refused) == 0 {
-			row.Obeyed = r.Rules // its pages have their turns under these rules
+			row.Obeyed = r.Rules // its pages are fetched under these rules
 		}
 		st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(r.Site))
 		st.setRaw(r.Body)
@@ -352,7 +352,7 @@ func (st *state) withdrawn(p weburl.Partition, n uint64, r *Withdrawn) {
 	st.log(row, n, ChangeWithdrawn, r.At)
 }
 
-// paused notes when a pause of a site, or of the whole partition, began or that it ended.
+// paused notes the start or the end of a pause of a site or of the whole partition.
 func (st *state) paused(p weburl.Partition, r *Paused) {
 	switch {
 	case r.Site == "":
@@ -362,7 +362,7 @@ func (st *state) paused(p weburl.Partition, r *Paused) {
 	}
 }
 
-// log makes record n the page's entry in the change log, in place of its former one.
+// log makes record n the page's entry in the change log. It replaces the page's former entry.
 func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
 	if row.LastChange != 0 {
 		st.key = st.keys.AppendNumber(st.key[:0], row.id.p, format.KeyChange, row.LastChange)
@@ -376,8 +376,8 @@ func (st *state) log(row *pageRow, n uint64, kind ChangeKind, at int64) {
 	})
 }
 
-// mark moves a consumer's mark on and deletes what every consumer has passed, each record by its key: if
-// that comes before the database writes its buffer to disk, the record is never written there.
+// mark advances a consumer's mark and deletes the records that every consumer has passed. It deletes each record by
+// its key: a record that is deleted before the database writes its buffer to disk is never written there.
 func (st *state) mark(p weburl.Partition, n uint64, r *Mark) {
 	total := st.total(p)
 	i, found := slices.BinarySearchFunc(total.marks, r.Consumer, func(m Mark, name string) int { return strings.Compare(m.Consumer, name) })

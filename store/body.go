@@ -22,7 +22,7 @@ type Body struct {
 	Header    http.Header
 	Payload   []byte // the entity body: transfer-decoded, still content-encoded
 	Truncated string // as in WARC-Truncated
-	Revisit   bool   // an answer that an earlier capture has the body of; Payload is empty
+	Revisit   bool   // an earlier capture has the body; Payload is empty
 }
 
 // Body reads a captured response. Errors are ErrNotFound for the zero Pointer, ErrCorrupt, and those
@@ -62,8 +62,8 @@ func (s *Store) Body(at Pointer) (*Body, error) {
 	return b, nil
 }
 
-// VersionBody is Body for a version of u. Its error is ErrCorrupt too if the capture is another page's or its payload
-// is not what the version has the digest of.
+// VersionBody is Body for a version of u. It also returns ErrCorrupt if the capture is another page's, or if the
+// payload does not match the version's digest.
 func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
 	b, err := s.Body(v.Capture)
 	switch {
@@ -84,8 +84,7 @@ func captureError(err error) error {
 	return fmt.Errorf("store: read capture: %w", err)
 }
 
-// Files returns the paths of the WARC files, in the order in which they were begun. The one that is
-// being written ends in ".open".
+// Files returns the paths of the WARC files, oldest first. The file that is being written ends in ".open".
 func (s *Store) Files() ([]string, error) {
 	dir := s.dir.join(format.CapturesDir)
 	names, err := s.fs.List(dir)
@@ -102,7 +101,8 @@ func (s *Store) Files() ([]string, error) {
 	return paths, nil
 }
 
-// Revisit makes the record of an answer one that refers to v, a version of the page at u, whose payload it has.
+// Revisit turns the record of an answer into a revisit record that refers to v, a version of the page at u with the
+// same payload.
 func (v Version) Revisit(answer *warc.Record, profile string, u weburl.URL) {
 	answer.Type, answer.Profile = warc.Revisit, profile
 	answer.PayloadDigest = v.BodyDigest

@@ -16,24 +16,25 @@ import (
 // Fetch is a finished fetch: its record, and its captures.
 type Fetch struct {
 	Record  Record   // *Fetched or *Robots; CommitPages sets its Capture
-	Members [][]byte // WARC records, each a whole gzip member, in the order in which they are written; none: no capture
+	Members [][]byte // WARC records in the order of writing, each a whole gzip member; none: no capture
 	Main    int      // the member that Capture will name: the response or revisit
 	ID      warc.ID  // identity of that record
-	// Owes returns how much cash the page hands on, which becomes the record's Paid. cash is all that the page has by
-	// then, including what came during the visit; paid is what it handed on before. nil: the visit hands nothing on.
+	// Owes returns how much cash the page hands on. The result becomes the record's Paid. cash is all the cash that
+	// the page ever got, including what came during the visit. paid is what it handed on before. nil: the visit
+	// hands nothing on.
 	Owes func(cash, paid float64) float64
 
-	Partition weburl.Partition // set by CommitPages: where the record belongs
+	Partition weburl.Partition // set by CommitPages: of the record
 	Number    uint64           // set by CommitPages: its number there
 }
 
-// appliedRecord is a record that is applied but not durable yet: raw is records[from:to].
+// appliedRecord is a record that is applied but not durable yet. Its encoding is records[from:to].
 type appliedRecord struct {
 	p        weburl.Partition
 	n        uint64
 	from, to int
 	capture  capture
-	seeds    bool // it makes seeds of pages
+	seeds    bool // it makes pages seeds
 }
 
 // capture are the members of a record's capture, as Fetch has them.
@@ -42,14 +43,14 @@ type capture struct {
 	main    int
 }
 
-// CommitPages makes a group of fetches durable, in order. First all captures are appended to the
-// WARC file, which is synced once; then the pages go to the database, in one batch unless they are large, and
-// its log is synced with the last. A crash in between leaves captures that no row names, and a prefix of the pages.
-// When it returns without an error every page of the group is on disk.
+// CommitPages makes a group of fetches durable, in order. First it appends all captures to the WARC file and syncs
+// the file once. Then it writes the pages to the database, in one batch unless they are large, and syncs the
+// database's log with the last batch. A crash in between leaves captures that no row names, and a prefix of the
+// pages. If CommitPages returns no error, every page of the group is on disk.
 //
-// It returns what the records did to the queues, in order. The first error is final: the store then
-// refuses every write, and what of the group was not durable is gone after the next Open. A record
-// that is refused for what it says changes nothing.
+// It returns what the records did to the queues, in order. After an error the store refuses every write, and the
+// part of the group that was not durable is lost at the next Open. An invalid record is different: it is refused
+// and changes nothing.
 func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	for i := range group {
 		if err := checkFetch(&group[i]); err != nil {
@@ -81,8 +82,8 @@ func (s *Store) CommitPages(group []Fetch) ([]Move, error) {
 	return s.finish(), nil
 }
 
-// Later returns those of the visits, all to different pages, that are later than the page's last one, in their order.
-// It leaves the rows ready for CommitPages.
+// Later returns the visits that are later than the last visit of their page, in order. All visits must be to
+// different pages. Later keeps the rows decoded for CommitPages.
 func (s *Store) Later(group []Fetch) ([]Fetch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +120,8 @@ func (s *Store) settlePaid(f *Fetch) {
 	}
 }
 
-// enoughBatched is how many bytes of pages share a batch of the database: rows that many of them change, of
-// sites and totals, are then written once.
+// enoughBatched is how many bytes of pages share a batch of the database. Rows that many pages change, of sites and
+// totals, are then written once.
 const enoughBatched = 1 << 20
 
 func checkFetch(f *Fetch) error {
@@ -135,7 +136,7 @@ func checkFetch(f *Fetch) error {
 	return f.Record.check()
 }
 
-// appendCaptures writes and syncs the captures of a group and tells its records where they are.
+// appendCaptures writes and syncs the captures of a group, and sets the pointers in its records.
 func (s *Store) appendCaptures(group []Fetch) (err error) {
 	written := false
 	for i := range group {
@@ -165,10 +166,10 @@ func (s *Store) appendCaptures(group []Fetch) (err error) {
 	return nil
 }
 
-// Apply applies records without captures, of any partitions, in one atomic batch, and makes it
-// durable. Fetched and Robots records belong to CommitPages; those that look at more than page and site
-// rows (Scrubbed, Relocated, Pruned, Forgotten) come with others of their kind only. It returns what the records did to
-// the queues, in order; errors are as CommitPages'.
+// Apply applies records without captures, of any partitions, in one atomic batch, and makes it durable. Fetched and
+// Robots records must go to CommitPages. Records whose effect depends on more than page and site rows (Scrubbed,
+// Relocated, Pruned, Forgotten) must not be mixed with other kinds. Apply returns what the records did to the
+// queues, in order. Its errors are those of CommitPages.
 func (s *Store) Apply(records ...Record) ([]Move, error) {
 	moves := 0
 	for _, r := range records {
@@ -220,8 +221,8 @@ func (s *Store) applyAll(records []Record, ordered []order) ([]Move, error) {
 	return moves, nil
 }
 
-// applyTo is Apply for any crawl of the directory. Only the records of the crawl that is open are shown to
-// OnRecord, and only they have moves.
+// applyTo is Apply for any crawl of the directory. Only records of the open crawl are passed to OnRecord, and only
+// they have moves.
 func (s *Store) applyTo(crawl string, records ...Record) ([]Move, error) {
 	if crawl == s.options.Crawl {
 		return s.Apply(records...)
@@ -263,9 +264,9 @@ func (s *Store) checkRecord(r Record) error {
 	return r.check()
 }
 
-// Replay applies a record that OnRecord has shown, under its number, which must be the next of the
-// partition. Captures are taken for granted: pointers are stored as they are. The records of a crawl
-// replayed into an empty directory of as many partitions give the same keys and values.
+// Replay applies a record that OnRecord was called with, under its number, which must be the partition's next.
+// Pointers to captures are stored unchecked. Replaying all records of a crawl into an empty directory with as many
+// partitions gives the same keys and values.
 func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 	r, err := s.readRecord(p, record)
 	if err != nil {
@@ -287,7 +288,7 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 	return nil
 }
 
-// readRecord decodes a record that another directory has made of a partition.
+// readRecord decodes a record of a partition that another directory made.
 func (s *Store) readRecord(p weburl.Partition, record []byte) (Record, error) {
 	r, err := DecodeRecord(record)
 	if err != nil {
@@ -307,7 +308,7 @@ func (s *Store) readRecord(p weburl.Partition, record []byte) (Record, error) {
 }
 
 // stage applies a record to a crawl's state in its batch, and returns its partition and number. In a directory of a
-// cluster a record that is about nothing but this directory's files has no number: no other is to apply it.
+// cluster, a record that concerns only this directory's files has no number, because no other directory applies it.
 func (s *Store) stage(st *state, r Record, c capture) (weburl.Partition, uint64) {
 	s.begin(st)
 	p := r.home(s.homes)
@@ -352,7 +353,7 @@ func (s *Store) commitBatch(st *state, sync bool) error {
 	return database.Commit(batch, pebble.NoSync)
 }
 
-// noteDurable puts into a batch how much of the WARC file is on disk, if it has become more.
+// noteDurable adds to a batch how much of the WARC file is on disk, if that has grown.
 func (s *Store) noteDurable(batch *pebble.Batch) error {
 	d := s.warc.Durable()
 	if d == s.durable || d.File == "" {
@@ -362,7 +363,7 @@ func (s *Store) noteDurable(batch *pebble.Batch) error {
 	return batch.Set(durableKey(), format.AppendValue(nil, durable(d)), nil)
 }
 
-// finish ends a group that is durable and returns its moves.
+// finish ends a durable group and returns its moves.
 func (s *Store) finish() []Move {
 	for _, a := range s.applied {
 		s.highwater.reached(s.options.Crawl, a.p, a.n)
@@ -385,9 +386,9 @@ func (s *Store) finish() []Move {
 	return moves
 }
 
-// forgetApplied forgets which records make a group, which has ended.
+// forgetApplied drops the list of the group's records.
 func (s *Store) forgetApplied() {
-	clear(s.applied) // which would keep captures
+	clear(s.applied) // so that captures are freed
 	s.applied, s.records, s.appended = s.applied[:0], s.records[:0], 0
 }
 
@@ -411,7 +412,7 @@ func (s *Store) writable() error {
 	return nil
 }
 
-// fail refuses all further writes: the decoded rows may be ahead of the database.
+// fail makes the store refuse all further writes: the decoded rows may be ahead of the database.
 func (s *Store) fail(err error) error {
 	if s.full.Load() && !errors.Is(err, ErrDiskFull) {
 		err = fmt.Errorf("%w: %w", ErrDiskFull, err)

@@ -23,16 +23,15 @@ func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %v", ErrCorrupt, d
 // Unwrap returns ErrCorrupt.
 func (d *damage) Unwrap() error { return ErrCorrupt }
 
-// noteDamage remembers the first damage of the database that any reader or writer finds. The store then refuses
-// writes.
+// noteDamage stores the first damage of the database that a reader or writer finds. The store then refuses writes.
 func (s *Store) noteDamage(file string, cause error) {
 	if s.damaged.CompareAndSwap(nil, &damage{file, cause}) {
-		s.options.Logger.Error("the database is damaged", "file", file, "error", cause.Error()) // without its stacks
+		s.options.Logger.Error("the database is damaged", "file", file, "error", cause.Error()) // without stack traces
 	}
 }
 
-// damagedError makes an error of opening the database match ErrCorrupt, unless it is one of the file system's: the
-// database does not mark all that it finds wrong.
+// damagedError makes an error of opening the database match ErrCorrupt, unless it comes from the file system. The
+// database does not mark every kind of damage itself.
 func (s *Store) damagedError(err error) error {
 	if d := s.damaged.Load(); d != nil {
 		return d
@@ -52,7 +51,7 @@ func (s *Store) checkDB() error {
 	return err
 }
 
-// IsDamage reports whether an error tells that something stored cannot be read, so that it is to be repaired.
+// IsDamage reports whether an error means that stored data cannot be read and needs repair.
 func IsDamage(err error) bool {
 	return errors.Is(err, ErrCorrupt) || pebble.IsCorruptionError(err)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// InFlightPrefix begins the name of the file in which a crawl notes the pages that are being processed; the name of
-// the crawl ends it.
+// InFlightPrefix and the name of a crawl are the name of a file. In it the crawl notes the pages that it is
+// processing.
 const InFlightPrefix = "inflight-"
 
 // Format is the format of the data directories that this program makes.
 const Format = format.Current
 
-// ballastBytes is the disk space held back for a clean end when the disk is full.
+// ballastBytes is the disk space reserved for a clean stop when the disk is full.
 const ballastBytes = 16 << 20
 
 // directory is a locked data directory.
@@ -36,7 +36,8 @@ func Exists(fsys vfs.FS, path string) bool {
 	return err == nil
 }
 
-// PartitionsAt returns how many partitions the data directory at a path has; otherwise, if there is none.
+// PartitionsAt returns how many partitions the data directory at path has. It returns the argument otherwise if
+// there is no directory.
 func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
 	if !Exists(fsys, path) {
 		return otherwise, nil
@@ -45,8 +46,8 @@ func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
 	return f.Partitions, err
 }
 
-// openDirectory locks the data directory at path and reads its format. Where make is set it makes one of the
-// given number of partitions if there is none, and raises the format of one whose keys are this program's.
+// openDirectory locks the data directory at path and reads its format. If make is set, it creates a missing
+// directory with the given number of partitions, and raises the format of an older one with compatible keys.
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {
 	d := &directory{fs: fsys, path: path}
 	if make {
@@ -72,13 +73,13 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	}()
 	f, err := format.ReadInfo(fsys, path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && d.has(format.DatabaseDir): // it is written before the database is made
+	case errors.Is(err, fs.ErrNotExist) && d.has(format.DatabaseDir): // FORMAT is written before the database
 		err = fmt.Errorf("%w: %s: %s is lost", ErrCorrupt, path, format.InfoFile)
 	case errors.Is(err, fs.ErrNotExist):
 		d.fresh = true
 		f = format.Info{Format: Format, Partitions: partitions}
 		err = format.WriteInfo(fsys, path, f)
-	case err == nil && f.Format < Format && make: // an older program cannot read what is written from here on
+	case err == nil && f.Format < Format && make: // older programs cannot read what is written from now on
 		f.Format = Format
 		err = format.WriteInfo(fsys, path, f)
 	}
@@ -104,8 +105,8 @@ func (d *directory) ballastToLay() int64 {
 	return ballastBytes
 }
 
-// layBallast takes up space that dropBallast gives back. A ballast that is there may be a copy, which has a length
-// and no blocks: it gets them. The error is ErrDiskFull if there is no room for it.
+// layBallast takes disk space that dropBallast frees. An existing ballast may be a sparse copy, with a length but
+// no blocks; layBallast fills it. The error is ErrDiskFull if there is no room.
 func (d *directory) layBallast() error {
 	if d.ballastToLay() == 0 {
 		return nil

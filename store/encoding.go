@@ -10,10 +10,10 @@ import (
 	"freshet/store/internal/format"
 )
 
-// EncodeLinks returns links as Fetched.Links wants them: an array of them, or a byte string which is that array
-// compressed by S2. They are most of what is encoded, forty to a page. Compressed here they are half as long in the
-// record, the log, the write buffers and the tables alike; by hand it takes two allocations, where appendValue takes
-// two a link. The same links may give other bytes on another machine, as compressors differ.
+// EncodeLinks returns links in the form of Fetched.Links: an array of links, or a byte string with that array
+// compressed by S2. Links are most of what is encoded, forty a page. Compression here halves them in the record,
+// the log, the write buffers and the tables. The encoder is written by hand: it takes two allocations, appendValue
+// two a link. The same links may have other bytes on another machine, because compressors differ.
 func EncodeLinks(links []OutLink) cbor.RawMessage {
 	array := appendLinks(links)
 	if len(array) < fewLinksBytes || len(array) > manyLinksBytes {
@@ -31,8 +31,8 @@ func EncodeLinks(links []OutLink) cbor.RawMessage {
 	return array
 }
 
-// Links in fewer bytes than fewLinksBytes are not worth compressing, and those in more than manyLinksBytes would
-// take their readers more memory at once than a page ought to.
+// Links of fewer bytes than fewLinksBytes are not worth compressing. Links of more than manyLinksBytes stay
+// uncompressed too: a reader would need too much memory at once for one page.
 const (
 	fewLinksBytes  = 256
 	manyLinksBytes = 64 << 20
@@ -111,7 +111,7 @@ func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {
 	return links, nil
 }
 
-// unpack returns the array that EncodeLinks has compressed.
+// unpack returns the array that EncodeLinks compressed.
 func unpack(raw cbor.RawMessage) ([]byte, error) {
 	var packed []byte
 	if err := format.Decode(raw, &packed); err != nil {
@@ -132,8 +132,8 @@ func AppendRecord(dst []byte, r Record) []byte {
 	return format.AppendValue(append(dst, byte(r.kind())), r)
 }
 
-// DecodeRecord is the inverse of AppendRecord for a record of any partition; it does not keep raw,
-// but may point into it. Its errors are ErrCorrupt.
+// DecodeRecord is the inverse of AppendRecord, for a record of any partition. The record may point into raw. Errors
+// are ErrCorrupt.
 func DecodeRecord(raw []byte) (Record, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("%w: empty record", ErrCorrupt)

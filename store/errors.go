@@ -6,7 +6,7 @@ import (
 	"freshet/store/internal/format"
 )
 
-// What callers branch on, with errors.Is.
+// Errors that callers test for with errors.Is.
 var (
 	ErrLocked   = format.ErrLocked
 	ErrFormat   = format.ErrFormat
@@ -17,7 +17,8 @@ var (
 	ErrReadOnly = errors.New("store: opened read-only")
 	ErrClosed   = errors.New("store: closed")
 
-	// ErrCluster is of a directory of a cluster that is opened to be written alone, and the reverse.
+	// ErrCluster is returned if a cluster's directory is opened for writing without the cluster, or another
+	// directory with one.
 	ErrCluster = errors.New("store: records of a cluster belong to its log")
 
 	// ErrDiskFull matches every error that says "no space left on device". The store then refuses
@@ -25,7 +26,7 @@ var (
 	ErrDiskFull = format.ErrDiskFull
 )
 
-// Problem is something that is wrong with a directory, or was, and is repaired.
+// Problem is something wrong with a directory, or something that was wrong and is repaired.
 type Problem struct {
 	Place string // a URL, site, file or partition
 	Text  string

@@ -10,26 +10,26 @@ import (
 	"freshet/weburl"
 )
 
-// Partitions may have different owners, which decide independently. Links from a page of one owner to a page of
-// another are sent. The records of the first partition hold them until the other owner has taken them in. Each side
-// notes its progress in its own partition, so a link is taken in once, however often it is sent.
+// Partitions may have different owners, which decide independently. An owner sends links to the owner of the page
+// that they point to. The records of the sending partition hold the links until the other owner has accepted them.
+// Each side notes its progress in its own partition, so a link counts once, however often it is sent.
 
-// Arrived takes in links that records of partition From have brought. It changes no page: that is decided when the
-// links have passed the seen test, as with those of any other record. A Record that is not above that of the last
-// Arrived of the same partition notes nothing. Where From is the partition itself the links are of its own pages, for
-// others, and offered again.
+// Arrived accepts links from records of partition From. It changes no page: the seen test decides about the links,
+// as about those of any other record. If Record is not above that of the last Arrived from the same partition,
+// Arrived does nothing. If From is the partition itself, the links are from its own pages to other partitions, and
+// are offered again.
 type Arrived struct {
 	Partition weburl.Partition `cbor:"-"`
 	From      weburl.Partition `cbor:"1,keyasint,omitempty"`
-	Record    uint64           `cbor:"2,keyasint,omitempty"` // the last one of From whose links are taken in by now
+	Record    uint64           `cbor:"2,keyasint,omitempty"` // the last record of From whose links are accepted
 	Links     []NewPage        `cbor:"3,keyasint,omitempty"` // without Order and Seed
 
-	Number uint64 `cbor:"-"` // set by Apply: its own
+	Number uint64 `cbor:"-"` // set by Apply: its own number
 }
 
-// Parted says that links of the partition's records to partition To are sent to another owner, as long as they come
-// from records after number Record: those of earlier ones have been decided by the owner of both. Joined says that
-// both have one owner again, and that all links which were sent have been taken in: from here on none is sent.
+// Parted says that the partition's links to partition To are sent to another owner from now on, if they come from
+// records after number Record. One owner had both partitions until then and decided about earlier links. Joined
+// says that both partitions have one owner again and all sent links were accepted: no more are sent.
 type Parted struct {
 	Partition weburl.Partition `cbor:"-"`
 	To        weburl.Partition `cbor:"1,keyasint,omitempty"`
@@ -40,22 +40,22 @@ type Parted struct {
 // Taken says that the partition has a new owner.
 type Taken struct {
 	Partition weburl.Partition `cbor:"-"`
-	By        string           `cbor:"1,keyasint,omitempty"` // its name; "": a crawl that has one owner
+	By        string           `cbor:"1,keyasint,omitempty"` // its name; "": the crawl has only one owner
 }
 
-// Owner says who owns a partition. Zero: whoever made it.
+// Owner is the owner of a partition. Zero: the node that made the partition.
 type Owner struct {
 	Name   string `cbor:"1,keyasint,omitempty"`
-	Record uint64 `cbor:"2,keyasint,omitempty"` // number of the Taken by which it came to be the owner
+	Record uint64 `cbor:"2,keyasint,omitempty"` // number of the Taken that made it the owner
 }
 
 // IsZero reports whether o says nothing.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
-// Peer is what a partition notes of another one.
+// Peer is what a partition notes about another one.
 type Peer struct {
 	Partition weburl.Partition // the other
-	Arrived   uint64           // the last of its records whose links are taken in; 0: none
+	Arrived   uint64           // the last of its records whose links are accepted; 0: none
 	Parted    bool             // links to it are sent, of …
 	After     uint64           // … records after this number
 }
@@ -108,7 +108,7 @@ func (st *state) parted(p weburl.Partition, r *Parted) {
 	st.set(r.Record)
 }
 
-// Peers returns what a partition notes of others, by their numbers.
+// Peers returns what a partition notes about others, by their numbers.
 func (s *Store) Peers(p weburl.Partition) ([]Peer, error) { return readPeers(s.db, s.keys, p) }
 
 func readPeers(db pebble.Reader, keys format.Keyspace, p weburl.Partition) (peers []Peer, err error) {

@@ -5,7 +5,7 @@ import (
 	"freshet/weburl"
 )
 
-// KeptVisits is how many visits of a page are kept one by one.
+// KeptVisits is how many visits of a page are kept individually.
 const KeptVisits = 64
 
 // fetched applies a visit: the page leaves its queue, its fate is decided, and it may be queued
@@ -42,9 +42,8 @@ func (st *state) countVisit(p weburl.Partition, r *Fetched) {
 	}
 }
 
-// decide is the fate of a page after a visit. What it did not tell (a failure, an error of the
-// server's, a cut body, a soft error) is missing data: it changes no digest, validator or count of
-// earlier answers.
+// decide sets the state of a page after a visit. A failure, a server error, a cut body and a soft error are missing
+// data: they change no digest, validator or count of earlier answers.
 func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 	v := Visit{
 		At: r.At, TookNs: r.TotalNs, Outcome: r.Outcome, Status: r.Status, Reason: r.Reason,
@@ -125,15 +124,15 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	}
 }
 
-// signals notes what is said about the use of the page, and tells whether that is something else than before.
+// signals stores what is said about the use of the page, and reports whether it changed.
 func (row *pageRow) signals(site, page string) (other bool) {
 	other = row.SiteSignals != site || row.PageSignals != page
 	row.SiteSignals, row.PageSignals = site, page
 	return other
 }
 
-// sameText reports whether an answer has the page's visible text, as far as both have a text digest by
-// the same rules. After a change of the rules the bytes alone decide, once a page.
+// sameText reports whether an answer has the page's visible text. It compares text digests if both were made by the
+// same rules. After a change of the rules the bytes decide, once a page.
 func sameText(page *Page, r *Fetched) bool {
 	return page.TextDigest == r.TextDigest && page.TextDigest != TextDigest{} && page.TextVersion == r.TextVersion
 }
@@ -149,8 +148,8 @@ func (st *state) live(row *pageRow) {
 	st.setState(row, StateLive)
 }
 
-// back is the fate of a page with versions that is as it was: a change only if it had gone, or other things are said
-// about its use. A page withdrawn for another reason than noarchive comes back too.
+// back handles an answer that equals the page's last version. It is a change only if the page had gone, or if the
+// signals about its use differ. A page that was withdrawn for a reason other than noarchive is live again.
 func (st *state) back(row *pageRow, n uint64, at int64, signalled bool) {
 	was := row.State
 	if row.withheld() {
@@ -163,8 +162,8 @@ func (st *state) back(row *pageRow, n uint64, at int64, signalled bool) {
 	}
 }
 
-// withheld reports whether the page's owner withdrew it. Only an answer that allows copies again ends that, not an
-// end or a move of the page.
+// withheld reports whether the page's owner withdrew it. Only an answer that allows copies again ends that; a
+// removal or a move of the page does not.
 func (row *pageRow) withheld() bool { return row.State == StateWithdrawn && row.NoArchive }
 
 func (st *state) redirected(row *pageRow, n uint64, r *Fetched) {
@@ -203,8 +202,7 @@ func (st *state) missing(row *pageRow, n uint64, at int64) {
 	}
 }
 
-// neverGood is the fate of a page without a version that answered nothing to keep; what an earlier
-// answer has told stays.
+// neverGood handles an answer without content for a page that has no version. A state from an earlier answer stays.
 func (st *state) neverGood(row *pageRow, o Outcome) {
 	switch row.State {
 	case StatePending, StateError, StateUnreached, StateDenied:
@@ -249,7 +247,7 @@ func (st *state) setLinks(row *pageRow, r *Fetched) {
 	}
 }
 
-// addVisit keeps a visit, and folds the one that makes room for it.
+// addVisit stores a visit, and folds the oldest one if there are too many.
 func (st *state) addVisit(row *pageRow, v *Visit) {
 	row.Visits++
 	st.key = st.keys.AppendOfPage(st.key[:0], row.id.p, format.KeyVisit, row.id.fp, row.Visits)

@@ -12,32 +12,32 @@ import (
 	"freshet/weburl"
 )
 
-// A cluster keeps the records of each partition in a log that several machines have. Whoever owns a partition appends
-// its records there, with their captures, and applies them when the log has them. All others apply what they read of
-// the log. So a partition's rows are the same in every directory that has come as far, except for one thing: each
-// directory has WARC files of its own, and pointers into those.
+// A cluster keeps the records of each partition in a log that several machines store. The owner of a partition
+// appends its records there, with their captures, and applies them once the log has them. The other nodes apply
+// what they read from the log. So the rows of a partition are the same in every directory that has read as far. One
+// thing differs: each directory has its own WARC files, and pointers into those.
 
 // Log is a cluster's log, as a store writes to it. See package log.
 type Log interface {
-	// Append makes groups of records durable, each of another partition, and moves their Place behind them. After an
-	// error any of them may be durable.
+	// Append makes groups of records durable and moves each group's Place behind it. Each group is of another
+	// partition. After an error any of them may be durable.
 	Append(groups []Group) error
 }
 
-// Group are records of one partition that follow one another.
+// Group is consecutive records of one partition.
 type Group struct {
 	Partition weburl.Partition
-	Place     log.Place // given to Log.Append: behind the group before; given to Follow: behind this one
-	Data      []byte    // the records with their captures, as Follow takes them; empty: none
-	Seeds     bool      // given to Log.Append: they make seeds of pages
+	Place     log.Place // for Log.Append: behind the previous group; for Follow: behind this one
+	Data      []byte    // the encoded records with their captures; empty: none
+	Seeds     bool      // for Log.Append: the records make pages seeds
 }
 
-// grouped is Data.
+// grouped is the decoded Data of a Group.
 type grouped struct {
 	First   uint64          `cbor:"1,keyasint"` // number of the first record
 	Records []groupedRecord `cbor:"2,keyasint"`
 
-	seeds bool // they make seeds of pages
+	seeds bool // they make pages seeds
 }
 
 // groupedRecord is a record, and its capture if it has one.
@@ -48,7 +48,7 @@ type groupedRecord struct {
 	Main    int      // which of them the record's Capture names
 }
 
-// appendToLog has the log keep what a batch is made of, and notes how far the log has come.
+// appendToLog appends the records of a batch to the log, and notes the log's new end.
 func (s *Store) appendToLog(st *state) error {
 	staged := s.applied[s.appended:]
 	s.appended = len(s.applied)
@@ -71,7 +71,7 @@ func (s *Store) appendToLog(st *state) error {
 	return nil
 }
 
-// groupsOf encodes records by partition, in the order in which the partitions come first.
+// groupsOf encodes records by partition, in the order of each partition's first record.
 func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err error) {
 	var order []weburl.Partition
 	of := map[weburl.Partition]*grouped{}
@@ -103,9 +103,9 @@ type followed struct {
 	records []Record
 }
 
-// Follow applies groups of a partition that others have appended to the log, in order, and makes them durable. It
-// returns the seeds among their pages. What a page was purged by is noted for FinishPurges. The errors are ErrCorrupt
-// where a group is damaged or does not follow what the partition has, and as Apply's.
+// Follow applies groups of a partition that other nodes appended to the log, in order, and makes them durable. It
+// returns the seeds among their pages. It notes purges for FinishPurges. It returns ErrCorrupt if a group is
+// damaged or does not continue the partition's records, and otherwise the errors of Apply.
 func (s *Store) Follow(p weburl.Partition, groups ...Group) (seeds []weburl.URL, err error) {
 	var all []followed
 	var captures []groupedRecord // of all records, in order
@@ -181,12 +181,12 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 	return f, all.Records, nil
 }
 
-// openCluster finds out whether the directory is a cluster's. It returns ErrCluster if it has records that no log has,
-// and is opened with one.
+// openCluster determines whether the directory belongs to a cluster. It returns ErrCluster if the directory is
+// opened with a log and has records that are in no log.
 func (s *Store) openCluster() error {
 	for p := range weburl.Partition(s.dir.partitions) {
 		counters, err := s.Counters(p)
-		if s.options.Log == nil && errors.Is(err, ErrCorrupt) { // whoever reads the row is told
+		if s.options.Log == nil && errors.Is(err, ErrCorrupt) { // reading the row reports the damage
 			continue
 		}
 		if err != nil {
@@ -201,13 +201,14 @@ func (s *Store) openCluster() error {
 	return nil
 }
 
-// OfCluster reports whether the directory is a node's of a cluster: others may be ahead of it.
+// OfCluster reports whether the directory belongs to a node of a cluster. Other directories may be ahead of it.
 func (s *Store) OfCluster() bool { return s.ofCluster || s.options.Log != nil }
 
 // Partial reports whether the directory need not have all partitions of its cluster.
 func (s *Store) Partial() bool { return s.options.Partial }
 
-// CheckAlone returns ErrCluster if the directory is a cluster's: without the cluster's log no record is written.
+// CheckAlone returns ErrCluster if the directory belongs to a cluster. Such a directory is written only through the
+// cluster's log.
 func (s *Store) CheckAlone() error {
 	if s.ofCluster && s.options.Log == nil {
 		return fmt.Errorf("%w: %s is a node's of a cluster, and is written only by freshet serve --nats", ErrCluster, s.dir.path)
@@ -215,8 +216,8 @@ func (s *Store) CheckAlone() error {
 	return nil
 }
 
-// applyHere applies a record that changes nothing but where captures lie, or takes off the disk what rows say no more.
-// It reports whether the record is of that kind.
+// applyHere applies a record that concerns only this directory's files: it moves captures, or deletes bytes that no
+// row names. It reports whether the record is of that kind.
 func (st *state) applyHere(p weburl.Partition, r Record) bool {
 	switch r := r.(type) {
 	case *Relocated:
@@ -229,7 +230,7 @@ func (st *state) applyHere(p weburl.Partition, r Record) bool {
 	return true
 }
 
-// captureOf returns where a record says that its capture lies; nil if it is of a kind that has none.
+// captureOf returns the pointer to a record's capture; nil for a kind without one.
 func captureOf(r Record) *Pointer {
 	switch r := r.(type) {
 	case *Fetched:
@@ -240,7 +241,8 @@ func captureOf(r Record) *Pointer {
 	return nil
 }
 
-// takeCaptures writes the captures of followed records to this directory's files, and points the records there.
+// takeCaptures writes the captures of followed records to this directory's files, and sets the pointers in the
+// records.
 func (s *Store) takeCaptures(all []followed, captures []groupedRecord) (err error) {
 	for _, f := range all {
 		for _, r := range f.records {
@@ -262,8 +264,8 @@ func (s *Store) takeCaptures(all []followed, captures []groupedRecord) (err erro
 	return nil
 }
 
-// applyFollowed applies groups whose captures are on disk, each in a batch of its own, as its owner did: what some
-// records do depends on the rows before the batch.
+// applyFollowed applies groups whose captures are on disk. Each group is a batch, as it was for its owner, because
+// the effect of some records depends on the rows before the batch.
 func (s *Store) applyFollowed(p weburl.Partition, all []followed) error {
 	st := s.state
 	for i, f := range all {
@@ -281,7 +283,7 @@ func (s *Store) applyFollowed(p weburl.Partition, all []followed) error {
 	return nil
 }
 
-// notePurge notes that bytes of what a record takes down are to be taken off this disk.
+// notePurge notes that the bytes of what a record purges must be deleted from this disk.
 func (s *Store) notePurge(st *state, p weburl.Partition, r Record) {
 	purge := Purging{Crawl: s.options.Crawl}
 	switch r := r.(type) {

@@ -32,7 +32,7 @@ func (h *highwater) reached(crawl string, p weburl.Partition, n uint64) {
 	all[p] = max(all[p], n)
 }
 
-// begin forgets what a partition has had.
+// begin resets the height of a partition.
 func (h *highwater) begin(crawl string, p weburl.Partition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *highwater) begin(crawl string, p weburl.Partition) {
 	}
 }
 
-// write puts the file in place of the one before.
+// write replaces the file.
 func (h *highwater) write() error {
 	h.mu.Lock()
 	line := format.AppendLine(nil, h.now)
@@ -49,7 +49,7 @@ func (h *highwater) write() error {
 	return format.WriteHeights(h.fs, h.dir, line)
 }
 
-// heightsOf returns what a database has; of totals that cannot be read, what was noted.
+// heightsOf returns the heights of a database. If a partition's totals cannot be read, it takes the noted height.
 func (s *Store) heightsOf(noted format.Heights) (h format.Heights, err error) {
 	h = format.Heights{Partitions: s.dir.partitions, Crawls: map[string][]uint64{}}
 	names, err := s.Crawls()
@@ -74,8 +74,8 @@ func (s *Store) heightsOf(noted format.Heights) (h format.Heights, err error) {
 	return h, nil
 }
 
-// checkHighwater compares the database with what it has had. Its error is ErrCorrupt if records are missing, unless the
-// directory is opened to be repaired.
+// checkHighwater compares the database with the noted heights. It returns ErrCorrupt if records are missing, unless
+// the directory is opened for repair.
 func (s *Store) checkHighwater() error {
 	noted, err := format.ReadHeights(s.fs, s.dir.path)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
@@ -98,7 +98,7 @@ func (s *Store) checkHighwater() error {
 		return fmt.Errorf("%w: %s: %d records that were on disk are missing: the database has been rolled back",
 			ErrCorrupt, s.dir.join(format.DatabaseDir), s.rolledBack)
 	}
-	for crawl, all := range noted.Crawls { // no number is given twice
+	for crawl, all := range noted.Crawls { // so that no number is used twice
 		if now.Crawls[crawl] == nil && validName(crawl) {
 			now.Crawls[crawl] = make([]uint64, s.dir.partitions)
 		}
@@ -109,7 +109,7 @@ func (s *Store) checkHighwater() error {
 	return nil
 }
 
-// height returns the number that a partition's records have come to, also those that were lost.
+// height returns the highest record number that a partition ever had, lost records included.
 func (h *highwater) height(crawl string, p weburl.Partition) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// hollow reports whether a file takes up less than a ballast does: here that cannot be told.
+// hollow reports whether a file takes less disk space than a ballast. It is unknown here.
 func hollow(os.FileInfo) bool { return false }

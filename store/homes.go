@@ -14,13 +14,12 @@ import (
 	"freshet/weburl"
 )
 
-// homes says in which partition a site lies: in that of its registrable domain or, where the records of the directory
-// say otherwise, where they have it. A new list of public suffixes changes domains, and moves no host that is known.
-// Safe for concurrent use.
+// homes maps a site to its partition: that of its registrable domain, unless the directory already has the site in
+// another. A new list of public suffixes changes domains but moves no known host. Safe for concurrent use.
 type homes struct {
 	partitions int
 	domain     func(weburl.Site) string
-	strays     atomic.Pointer[map[string]weburl.Partition] // by name: hosts that lie elsewhere than their domain says
+	strays     atomic.Pointer[map[string]weburl.Partition] // by name: hosts in another partition than their domain's
 }
 
 func newHomes(partitions int, domain func(weburl.Site) string) *homes {
@@ -39,12 +38,12 @@ func (h *homes) of(site weburl.Site) weburl.Partition {
 	return weburl.PartitionOf(h.domain(site), h.partitions)
 }
 
-// strayed reports whether a host that lies in partition p is to be noted for it.
+// strayed reports whether a host in partition p is a stray: p is not the partition of its domain.
 func (h *homes) strayed(name string, p weburl.Partition) bool {
 	return name != "" && h.of(weburl.Site("http://"+name)) != p
 }
 
-// add notes hosts that lie elsewhere than their domain says.
+// add adds strays: hosts in another partition than their domain's.
 func (h *homes) add(strays map[string]weburl.Partition) {
 	all := maps.Clone(*h.strays.Load())
 	maps.Copy(all, strays)
@@ -55,12 +54,13 @@ func (h *homes) add(strays map[string]weburl.Partition) {
 // of public suffixes gave it another.
 func (s *Store) Home(site weburl.Site) weburl.Partition { return s.homes.of(site) }
 
-// homesKey lies outside of every crawl, as what it leads to is no record's doing and holds for all of them: the version
-// of the list of public suffixes that the strays are by and, with a name, a stray's partition.
+// homesKey is outside of every crawl: its value applies to all of them and comes from no record. Without a name the
+// value is the version of the list of public suffixes that the strays were found by. With a name it is a stray's
+// partition.
 func homesKey(name string) []byte { return format.Outside("homes/" + name) }
 
-// openHomes reads which hosts lie elsewhere than their domain says. Under another list of public suffixes than the
-// last it looks at the names of all sites and gates, once, and notes what it finds.
+// openHomes reads the strays. If the list of public suffixes has changed, it checks the names of all sites and
+// gates once, and stores the strays that it finds.
 func (s *Store) openHomes() error {
 	list := s.options.Suffixes
 	s.homes = newHomes(s.dir.partitions, list.Domain)
@@ -102,7 +102,7 @@ func (s *Store) openHomes() error {
 	return s.keepHomes(true)
 }
 
-// findStrays looks for hosts of a crawl's partition that lie elsewhere than their domain says.
+// findStrays finds the strays in a crawl's partition.
 func (s *Store) findStrays(keys format.Keyspace, p weburl.Partition) error {
 	strays := map[string]weburl.Partition{}
 	for _, kind := range []format.Kind{format.KeySite, format.KeyGate} {
@@ -127,7 +127,7 @@ func (s *Store) findStrays(keys format.Keyspace, p weburl.Partition) error {
 	return nil
 }
 
-// keepHomes notes durably which hosts are strays. Where all are written the ones noted before go.
+// keepHomes stores the strays durably. If all are written, it deletes the old ones.
 func (s *Store) keepHomes(all bool) error {
 	batch := s.db.NewBatch()
 	prefix := homesKey("")
@@ -146,8 +146,8 @@ func (s *Store) keepHomes(all bool) error {
 	return database.Commit(batch, pebble.Sync)
 }
 
-// learnHomes notes where hosts lie of which a record tells that another directory made, maybe by another list. A
-// host's first record is a Discovered one, and that says where it lies.
+// learnHomes learns the partitions of hosts from a record of another directory, which may have another list of
+// public suffixes. A host's first record is a Discovered, and it names the partition.
 func (s *Store) learnHomes(p weburl.Partition, r Record) error {
 	found, ok := r.(*Discovered)
 	if !ok {
@@ -159,7 +159,7 @@ func (s *Store) learnHomes(p weburl.Partition, r Record) error {
 		if site == "" || !s.homes.strayed(site.Name(), p) {
 			continue
 		}
-		if _, err := s.Site(site); errors.Is(err, ErrNotFound) { // else it lies where it is, and the record is wrong
+		if _, err := s.Site(site); errors.Is(err, ErrNotFound) { // else the site is known, and the record is wrong
 			strays[site.Name()] = p
 		} else if err != nil {
 			return err

@@ -17,18 +17,18 @@ import (
 	"freshet/weburl"
 )
 
-// Inside is the store as the rooms below it work with it: store/retain, store/repair and store/transfer. A test
-// of the house holds that nobody else asks for it.
+// Inside is the store as store/retain, store/repair and store/transfer use it. A house test checks that no other
+// package does.
 type Inside struct {
 	*Store
-	DB    *pebble.DB // the rows of all crawls; no row of a crawl is written but by ApplyTo, Commit and an Intake
+	DB    *pebble.DB // the rows of all crawls; only ApplyTo, Commit and an Intake write rows of a crawl
 	Keys  format.Keyspace
-	Crawl string // the name of the crawl that is open, whose keys those are
+	Crawl string // the name of the open crawl, which the keys are of
 	FS    vfs.FS
 	Clock *clock.Clock
 }
 
-// Inside returns what the rooms below the store work with.
+// Inside returns the store for the packages below it.
 func (s *Store) Inside() Inside {
 	return Inside{Store: s, DB: s.db, Keys: s.keys, Crawl: s.options.Crawl, FS: s.fs, Clock: s.options.Clock}
 }
@@ -38,21 +38,20 @@ func (in Inside) Path(names ...string) string {
 	return in.fs.PathJoin(append([]string{in.dir.path}, names...)...)
 }
 
-// Alone waits until no purge, sweep or repair is under way, and keeps others from beginning until release is called.
-// It comes before HoldFiles.
+// Alone waits until no purge, sweep or repair is running, and blocks others until release is called. Call it before
+// HoldFiles.
 func (in Inside) Alone() (release func()) {
 	in.keeping.Lock()
 	return in.keeping.Unlock
 }
 
-// HoldFiles keeps all WARC files from being deleted until release is called.
+// HoldFiles prevents the deletion of WARC files until release is called.
 func (in Inside) HoldFiles() (release func()) {
 	in.files.RLock()
 	return in.files.RUnlock
 }
 
-// OpenFile opens a WARC file by a path of Files, also if the file was being written then and has been ended
-// since.
+// OpenFile opens a WARC file by a path from Files. The file may have been ended and renamed since.
 func (in Inside) OpenFile(path string) (*warc.Reader, error) {
 	r, err := warc.Open(in.fs, path)
 	if ended, was := strings.CutSuffix(path, ".open"); was && errors.Is(err, fs.ErrNotExist) {
@@ -61,10 +60,10 @@ func (in Inside) OpenFile(path string) (*warc.Reader, error) {
 	return r, err
 }
 
-// NewFiles returns a writer of WARC files beside the crawl's own. Their names end in the host's name and suffix.
+// NewFiles returns a second writer of WARC files. Their names end in the host's name and suffix.
 func (in Inside) NewFiles(suffix string) (*warc.Writer, error) { return in.newWARC(suffix) }
 
-// EndFile ends the WARC file being written, so that it can be rewritten.
+// EndFile ends the WARC file that is being written, so that it can be rewritten.
 func (in Inside) EndFile() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -77,8 +76,8 @@ func (in Inside) EndFile() error {
 	return nil
 }
 
-// Replaced deletes a WARC file whose captures were copied. Readers that hold a pointer into it are led to the copies,
-// which are given by their offset in the file.
+// Replaced deletes a WARC file whose captures were copied. copies maps their offsets in the file to the copies.
+// Readers that still have a pointer into the file get the copy.
 func (in Inside) Replaced(file string, copies map[int64]warc.Pointer) error {
 	in.moved.set(file, copies)
 	in.files.Lock()
@@ -89,14 +88,14 @@ func (in Inside) Replaced(file string, copies map[int64]warc.Pointer) error {
 	return format.SyncDir(in.fs, in.Path(format.CapturesDir))
 }
 
-// FileSize is a file and how many bytes of it there are.
+// FileSize is a file and its size in bytes.
 type FileSize struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"size_bytes"`
 }
 
-// Checkpoint copies the database into a new folder, and returns the WARC files as they are then: nothing is committed
-// in between, so that they hold what the rows point at, and no capture that is newer.
+// Checkpoint copies the database into a new folder, and returns the WARC files with their sizes at that moment.
+// Nothing is committed in between, so the files hold exactly the captures of the rows.
 func (in Inside) Checkpoint(to string) (files []FileSize, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -117,14 +116,13 @@ func (in Inside) Checkpoint(to string) (files []FileSize, err error) {
 	return files, nil
 }
 
-// ApplyTo is Apply for any crawl of the directory. Only the records of the crawl that is open are shown to
-// OnRecord.
+// ApplyTo is Apply for any crawl of the directory. Only records of the open crawl are passed to OnRecord.
 func (in Inside) ApplyTo(crawl string, records ...Record) error {
 	_, err := in.applyTo(crawl, records...)
 	return err
 }
 
-// Commit makes rows durable that no record has made, and forgets the decoded ones. It closes the batch.
+// Commit makes rows durable that come from no record, and drops the decoded rows. It closes the batch.
 func (in Inside) Commit(batch *pebble.Batch) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -140,21 +138,21 @@ func (in Inside) Commit(batch *pebble.Batch) error {
 
 // Damage is what was found wrong when the directory was opened.
 type Damage struct {
-	RolledBack uint64    // records that were on disk once and are missing
-	Heights    error     // why the file could not be read that tells their numbers
-	Orders     []Problem // of the files of what was ordered
+	RolledBack uint64    // records that were on disk and are missing
+	Heights    error     // why the high-water file could not be read
+	Orders     []Problem // of the files of orders
 }
 
 // Damage returns what was found wrong when the directory was opened.
 func (in Inside) Damage() Damage { return Damage{in.rolledBack, in.unreadable, in.orders.faults} }
 
-// Height returns the number that a partition's records have come to, also those that were lost.
+// Height returns the highest record number that a partition ever had, lost records included.
 func (in Inside) Height(p weburl.Partition) uint64 { return in.highwater.height(in.options.Crawl, p) }
 
-// NoteHeights notes durably what numbers all partitions' records have come to.
+// NoteHeights stores the heights of all partitions durably.
 func (in Inside) NoteHeights() error { return in.highwater.write() }
 
-// OnPurge tells whoever has files in the directory what is being purged.
+// OnPurge calls Options.OnPurge, so that files that are not the store's are purged too.
 func (in Inside) OnPurge(ctx context.Context, hit func(url string) bool) error {
 	if in.options.OnPurge == nil {
 		return nil
@@ -165,10 +163,10 @@ func (in Inside) OnPurge(ctx context.Context, hit func(url string) bool) error {
 // Begun returns the purges that are not finished, of all crawls.
 func (in Inside) Begun() ([]Purging, error) { return in.begun() }
 
-// BeginAgain has the next end of all purges take p off the disk again.
+// BeginAgain makes the next FinishPurges delete the bytes of p again.
 func (in Inside) BeginAgain(p Purging) error { return in.put(p.key(), &p, pebble.Sync) }
 
-// End says that nothing of a purge is on the disk any more.
+// End says that no byte of what a purge takes down is left on disk.
 func (in Inside) End(p Purging) error {
 	batch := in.db.NewBatch()
 	if err := batch.Delete(p.key(), nil); err != nil {
@@ -177,7 +175,7 @@ func (in Inside) End(p Purging) error {
 	return in.Commit(batch)
 }
 
-// Member appends a capture to dst, as it lies in its file.
+// Member appends a capture to dst, as it is in its file.
 func (in Inside) Member(dst []byte, at warc.Pointer) ([]byte, error) {
 	dst, err := warc.ReadMember(dst, in.fs, in.Path(format.CapturesDir), at)
 	if err != nil {

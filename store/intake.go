@@ -12,9 +12,9 @@ import (
 	"freshet/weburl"
 )
 
-// Intake takes in the rows and captures of a whole partition, beside its records. Nothing else is written to the store
-// from BeginIntake until End or Drop. Whatever goes wrong, a crash included, leaves the partition empty; captures
-// that were taken in by then stay, named by nothing.
+// Intake loads the rows and captures of a whole partition without applying records. Nothing else is written to the
+// store between BeginIntake and End or Drop. After a failure or a crash the partition is empty. Captures that were
+// loaded by then stay, but no row names them.
 type Intake struct {
 	s      *Store
 	p      weburl.Partition
@@ -25,16 +25,16 @@ type Intake struct {
 // intakeBatch is how many bytes of rows a batch of an intake holds.
 const intakeBatch = 1 << 20
 
-// intakeKey, outside of every crawl, holds what the keys of a partition that is being taken in begin
-// with. Found at Open, it says that the intake was cut off: the partition is emptied again.
+// intakeKey is outside of every crawl. Its value is the key prefix of the partition that is being loaded. If Open
+// finds it, the intake was interrupted, and the partition is emptied.
 func intakeKey() []byte { return format.Outside("import") }
 
-// BeginIntake begins to take in a partition, which must be empty.
+// BeginIntake begins to load a partition. The partition must be empty.
 func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
 	return in.beginIntake(p, (*Intake).checkEmpty)
 }
 
-// BeginReplacement begins to take in a partition in place of all that is there of it.
+// BeginReplacement begins to load a partition. What it held is deleted.
 func (in Inside) BeginReplacement(p weburl.Partition) (*Intake, error) {
 	return in.beginIntake(p, (*Intake).lower)
 }
@@ -77,13 +77,13 @@ func (i *Intake) checkEmpty() error {
 	})
 }
 
-// lower lets the partition's records begin again.
+// lower resets the partition's record numbers.
 func (i *Intake) lower() error {
 	i.s.highwater.begin(i.s.options.Crawl, i.p)
 	return i.s.highwater.write()
 }
 
-// Capture takes in a capture and returns where it is now.
+// Capture stores a capture and returns its pointer.
 func (i *Intake) Capture(member []byte) (warc.Pointer, error) {
 	at, err := i.s.warc.Append(nil, member)
 	if err != nil {
@@ -92,7 +92,7 @@ func (i *Intake) Capture(member []byte) (warc.Pointer, error) {
 	return at[0], nil
 }
 
-// Row takes in a row, given the part of its key that follows the partition.
+// Row stores a row. rest is its key without the partition.
 func (i *Intake) Row(rest, value []byte) error {
 	if err := i.batch.Set(append(i.prefix[:len(i.prefix):len(i.prefix)], rest...), value, nil); err != nil {
 		return err
@@ -108,7 +108,8 @@ func (i *Intake) Row(rest, value []byte) error {
 	return i.commit(full)
 }
 
-// notePurge notes what a row says is taken down: its captures may be among those that were taken in, or were here.
+// notePurge notes a purge that a row shows. Captures of what was purged may have been loaded, or may have been
+// here.
 func (i *Intake) notePurge(rest, value []byte) error {
 	purge := Purging{Crawl: i.s.options.Crawl}
 	switch format.Kind(rest[0]) {
@@ -137,7 +138,7 @@ func (i *Intake) commit(batch *pebble.Batch) error {
 	return nil
 }
 
-// End makes all that was taken in final. After an error too the intake has ended.
+// End completes the intake. The intake has ended even after an error.
 func (i *Intake) End() error {
 	if err := i.s.warc.Sync(); err != nil {
 		return i.Drop(i.s.fail(fmt.Errorf("store: import: %w", err)))
@@ -162,8 +163,8 @@ func (i *Intake) End() error {
 	return i.s.keepHomes(false)
 }
 
-// Drop ends an intake that cannot be completed and leaves the partition empty. It returns why, and what went wrong
-// with that.
+// Drop ends an intake that cannot be completed and leaves the partition empty. It returns why, joined with its own
+// error.
 func (i *Intake) Drop(why error) error {
 	defer i.s.mu.Unlock()
 	if i.batch != nil {
@@ -174,7 +175,7 @@ func (i *Intake) Drop(why error) error {
 	return why
 }
 
-// undoIntake empties the partition that intakeKey names, if it is there.
+// undoIntake empties the partition that intakeKey names, if there is such a key.
 func (s *Store) undoIntake() error {
 	prefix, err := format.ReadRaw(s.db, intakeKey())
 	if errors.Is(err, ErrNotFound) {

@@ -6,8 +6,8 @@ import (
 	"freshet/store/warc"
 )
 
-// moved leads readers that have read a row before a rewrite to where its capture is now. It remembers
-// the last rewritten files.
+// moved leads a reader that read a row before a rewrite to the new place of its capture. It remembers the last
+// rewritten files.
 type moved struct {
 	mu    sync.Mutex
 	files [8]struct {

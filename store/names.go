@@ -10,7 +10,7 @@ import (
 	"freshet/store/internal/format"
 )
 
-// topNames are the names that a data directory may have; a folder's ends in a slash.
+// topNames are the names that a data directory may contain. The name of a folder ends in a slash.
 var topNames = []string{
 	format.InfoFile, format.LockFile, format.BallastFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile,
 	format.SegmentsFile, format.CacheDir + "/",
@@ -19,11 +19,11 @@ var topNames = []string{
 	// of the crawl and its daemon
 	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock",
 	"cluster.json", // of a node of a cluster
-	"lost+found/",  // of the file system, where the directory is the top of one
+	"lost+found/",  // of the file system, if the directory is a mount point
 }
 
-// leftover reports whether a name is of a file that is complete only under another one, or of a snapshot on its
-// way to standard output as older programs made it, under the number of their process.
+// leftover reports whether a name is that of an unfinished file, which gets its final name when it is complete.
+// Snapshots that older programs made under their process number are leftovers too.
 func leftover(name string) bool {
 	pid, is := strings.CutPrefix(strings.TrimSuffix(name, ".part"), "snapshot-")
 	if n, err := strconv.Atoi(pid); is && err == nil && n > 0 && n <= maxPID && pid == strconv.Itoa(n) {
@@ -33,10 +33,10 @@ func leftover(name string) bool {
 	return is && slices.Contains([]string{format.InfoFile, format.OrdersFile, format.OrdersCopy, format.HighwaterFile, format.SegmentsFile, "crawl.log", "cluster.json"}, of)
 }
 
-// maxPID is the largest number of a process.
+// maxPID is the largest process number.
 const maxPID = 1 << 22
 
-// dropLeftovers deletes what those have left who died in the midst of it. The caller holds the directory's lock.
+// dropLeftovers deletes the unfinished files of processes that died. The caller holds the directory's lock.
 func (s *Store) dropLeftovers() error {
 	names, err := s.fs.List(s.dir.path)
 	if err != nil {
@@ -54,15 +54,15 @@ func (s *Store) dropLeftovers() error {
 	return s.dropFolder(format.TempDir)
 }
 
-// DropCopies deletes the folders in which there may be copies of captures and rows that no row names, and what was
-// made of them to be searched.
+// DropCopies deletes the folders that may have copies of captures and rows that no row names, and the search
+// indexes.
 func (in Inside) DropCopies() error {
 	in.files.Lock()
 	defer in.files.Unlock()
 	return errors.Join(in.dropFolder(format.TempDir), in.dropFolder(format.AsideDir), in.DropIndexes())
 }
 
-// DropIndexes deletes what was made of the rows to be searched. Who keeps it makes it again.
+// DropIndexes deletes the search indexes. Their owner builds them again.
 func (in Inside) DropIndexes() error { return in.dropFolder(format.IndexDir) }
 
 // dropFolder deletes a folder of the directory, durably, if it is there.
@@ -76,7 +76,7 @@ func (s *Store) dropFolder(name string) error {
 	return format.SyncDir(s.fs, s.dir.path)
 }
 
-// Strangers returns the names in the directory, and in its folder of captures, that no program of ours has given.
+// Strangers returns the names in the directory, and in its folder of captures, that are not Freshet's.
 func (in Inside) Strangers() (names []string, err error) {
 	top, err := in.fs.List(in.dir.path)
 	if err != nil {

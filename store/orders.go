@@ -17,15 +17,15 @@ import (
 	"freshet/weburl"
 )
 
-// Orders of an operator that no later fetch can restore (take-downs, pauses, blocks) are stored a second time outside
-// of the database, in two equal files with one order a line. A line is the CRC-32C of what follows it, a space, and
-// the order as JSON. Orders are numbered from 1, and the database notes the last one that it knows of. When the
-// directory is opened, each side gets what it lacks: after a crash between the two writes, after the database was
-// rolled back or salvaged, and after the files were lost. Kinds of orders, as the files have them.
+// No later fetch can restore some orders of an operator: take-downs, pauses and blocks. They are stored a second
+// time outside of the database, in two equal files with one order a line. A line is the CRC-32C of the rest, a
+// space, and the order as JSON. Orders are numbered from 1, and the database notes the last one that it has. When
+// the directory is opened, each side gets the orders that it lacks. This repairs a crash between the two writes, a
+// database that was rolled back or salvaged, and lost files. The constants are the kinds of orders in the files.
 const (
 	orderPurge = "purge" // of URL, or of all of Site
-	orderPause = "pause" // of Site, or of all of Partition; At: since then, 0: it goes on
-	orderBlock = "block" // of Host; At: until then, 0: no more
+	orderPause = "pause" // of Site, or of all of Partition; At: since when, 0: resumed
+	orderBlock = "block" // of Host; At: until when, 0: unblocked
 )
 
 // order is a line of the files.
@@ -53,7 +53,7 @@ type orders struct {
 	faults []Problem // of the files, when they were opened
 }
 
-// readOrders returns all orders that either file has, by number, and what is wrong with the files.
+// readOrders returns the orders of both files together, by number, and what is wrong with the files.
 func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err error) {
 	found := map[uint64]order{}
 	var raws [2][]byte
@@ -88,7 +88,7 @@ func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err err
 	return all, faults, nil
 }
 
-// openOrders reads the orders and makes both files whole and equal, unless it is only to look.
+// openOrders reads the orders. Unless readOnly is set, it makes both files whole and equal.
 func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error) {
 	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, format.OrdersFile), fsys.PathJoin(dir, format.OrdersCopy)}}
 	all, faults, err := readOrders(fsys, dir)
@@ -104,7 +104,7 @@ func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error
 	}
 	var raw []byte
 	for i := range all {
-		all[i].Number = uint64(i) + 1 // the database knows of more where one was lost
+		all[i].Number = uint64(i) + 1 // the database may have more, if one was lost
 		raw = format.AppendLine(raw, &all[i])
 	}
 	l.last = uint64(len(all))
@@ -154,12 +154,13 @@ func (l *orders) append(path string, raw []byte) (err error) {
 	return err
 }
 
-// ordersKey lies outside of every crawl; its value is the number of the last order that the crawl's rows know of.
+// ordersKey is outside of every crawl. Its value is the number of the last order that is in the crawl's rows.
 func ordersKey(crawl string) []byte {
 	return format.Outside("orders/" + crawl)
 }
 
-// orderOf returns the order that a record carries out, if it does; take-downs are noted by BeginPurge.
+// orderOf returns the order that a record carries out, if it carries out one. Take-downs are not among them:
+// BeginPurge notes those.
 func (s *Store) orderOf(r Record) (order, bool) {
 	switch r := r.(type) {
 	case *Paused:
@@ -185,13 +186,14 @@ func (s *Store) ordersOf(records []Record) (all []order) {
 	return all
 }
 
-// knownOrders returns the number of the last order that the rows of the crawl know of, and of any crawl.
+// knownOrders returns the number of the last order that is in the rows of the open crawl, and in those of any
+// crawl.
 func (s *Store) knownOrders() (known, most uint64, err error) {
 	from, to := format.Span(ordersKey(""))
 	err = database.Scan(s.db, from, to, func(key, value []byte) error {
 		var n uint64
 		if err := format.DecodeValue(value, &n); err != nil {
-			return nil // it counts as unknown
+			return nil // the order counts as unknown
 		}
 		if most = max(most, n); string(key[len(from):]) == s.options.Crawl {
 			known = n
@@ -201,9 +203,8 @@ func (s *Store) knownOrders() (known, most uint64, err error) {
 	return known, most, err
 }
 
-// resumeOrders takes in the orders of the crawl that its rows do not know of, and take-downs whoever ordered them: a
-// new crawl is told of all that came before it. Where the rows know of more than the
-// files, the files are completed from the rows.
+// resumeOrders carries out the crawl's orders that its rows do not have, and the take-downs of all crawls: a new
+// crawl gets all earlier ones. If the rows have orders that the files lack, it adds them to the files.
 func (s *Store) resumeOrders(all []order) error {
 	known, most, err := s.knownOrders()
 	if err != nil {
@@ -224,8 +225,8 @@ func (s *Store) resumeOrders(all []order) error {
 	return s.put(ordersKey(s.options.Crawl), s.orders.last, pebble.Sync)
 }
 
-// completeOrders notes what the rows of all crawls say was ordered and the files do not have.
-// O(pages + sites + hosts).
+// completeOrders adds to the files the orders that the rows of all crawls show and the files lack. O(pages + sites
+// + hosts).
 func (s *Store) completeOrders(have []order) error {
 	state := map[order]bool{}
 	for _, o := range have {
@@ -263,7 +264,8 @@ func (s *Store) completeOrders(have []order) error {
 	return nil
 }
 
-// orderedIn calls add for each order that the rows of a partition of a crawl show. Rows that cannot be read show none.
+// orderedIn calls add for each order that the rows of a partition of a crawl show. It skips rows that cannot be
+// read.
 func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) error {
 	keys := format.NewKeyspace(crawl)
 	of := func(kind format.Kind, fn func(rest, value []byte)) error {
@@ -303,8 +305,8 @@ func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) err
 		}))
 }
 
-// obey carries out orders that are noted already; doing it twice does no more. Of pauses and blocks the last of each
-// counts.
+// obey carries out orders that are noted already. It is idempotent. The last pause of a site and the last block of
+// a host count.
 func (s *Store) obey(all []order) error {
 	type thing struct {
 		do   string
@@ -373,8 +375,7 @@ func (in Inside) TakenDown() (down []Purging, err error) {
 	return down, err
 }
 
-// OrderAgain does again what was ordered of the crawl that is open, rows having been lost, and calls report for each
-// order.
+// OrderAgain carries out the orders of the open crawl again, after rows were lost. It calls report for each order.
 func (in Inside) OrderAgain(report func(Problem)) error {
 	all, _, err := readOrders(in.fs, in.dir.path)
 	if err != nil {
@@ -397,7 +398,7 @@ func (in Inside) OrderAgain(report func(Problem)) error {
 	return in.obey(mine)
 }
 
-// pausable makes rows of sites that were paused and whose rows are lost: only a site with a row can be.
+// pausable creates rows for paused sites that lost theirs. Only a site with a row can be paused.
 func (in Inside) pausable(all []order) error {
 	batch := in.db.NewBatch()
 	for _, o := range all {

@@ -5,8 +5,8 @@ import (
 	"freshet/weburl"
 )
 
-// pruned drops a page's old versions and old visits' captures. The last version stays, and so
-// does every visit: what it counted is history, only its capture goes.
+// pruned deletes a page's old versions and the captures of old visits. The last version stays. Every visit stays
+// too, without its capture.
 func (st *state) pruned(p weburl.Partition, r *Pruned) {
 	row := st.page(p, r.Fingerprint)
 	if !row.exists || row.State == StatePurged {
@@ -43,7 +43,7 @@ func (p *Page) FirstVisit() uint32 {
 	return 1
 }
 
-// Ended reports whether a change says that its page is no more where it was.
+// Ended reports whether a change says that the page is no longer at its URL.
 func (k ChangeKind) Ended() bool {
 	switch k {
 	case ChangeMoved, ChangeGone, ChangeWithdrawn, ChangePurged:
@@ -74,7 +74,7 @@ func (st *state) forgotten(p weburl.Partition, r *Forgotten) {
 	}
 }
 
-// relocated points rows at the copies of their captures.
+// relocated makes rows point to the copies of their captures.
 func (st *state) relocated(p weburl.Partition, r *Relocated) {
 	move := func(at *Pointer, to *Relocation) bool {
 		if at.File != r.File || at.Offset != to.Offset {

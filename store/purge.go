@@ -35,12 +35,11 @@ func (t Target) Of() weburl.Site {
 	return t.URL.Site()
 }
 
-// BeginPurge takes pages and sites down in the database, in every crawl of the directory: a take-down is
-// of what is stored, whichever crawl has stored it. Rows become tombstones, which neither fetches
-// nor discoveries bring back; versions, visits and out-links go; the change log says purged; what is
-// being fetched will not be stored. It returns what that did to the queues of the crawl that is open. The
-// bytes are still on disk: FinishPurges takes them off it. That it has to is durable first, so that a purge
-// that a crash cuts is taken up again by the next Open and the next FinishPurges.
+// BeginPurge takes pages and sites down in the database, in every crawl of the directory. Rows become tombstones,
+// which neither fetches nor discoveries revive. Versions, visits and out-links are deleted, and the change log says
+// purged. Fetches under way will not be stored. BeginPurge returns what it did to the queues of the open crawl. The
+// bytes stay on disk until FinishPurges deletes them. BeginPurge first notes the purge durably, so that after a
+// crash the next Open and the next FinishPurges continue it.
 //
 // O(pages of the partition) for a site. Errors are as Apply's.
 func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err error) {
@@ -62,7 +61,7 @@ func (s *Store) BeginPurge(at time.Time, targets ...Target) (moves []Move, err e
 	return moves, nil
 }
 
-// Count returns how many pages of the crawl that is open a purge of target would take down.
+// Count returns how many pages of the open crawl a purge of target would take down.
 func (s *Store) Count(target Target) (pages int64, err error) {
 	if !target.URL.IsZero() {
 		page, _, err := s.PageOf(target.URL)
@@ -87,9 +86,9 @@ func (s *Store) count(keys format.Keyspace, site weburl.Site) (pages int64, err 
 	return pages, nil
 }
 
-// Purging is a purge that has begun. It lies outside of every crawl until it is finished.
+// Purging is a purge that has begun. It is stored outside of every crawl until it is finished.
 type Purging struct {
-	Crawl string      `cbor:"1,keyasint,omitempty"` // of the key of one that an older program began
+	Crawl string      `cbor:"1,keyasint,omitempty"` // in the key of a purge that an older program began
 	URL   weburl.URL  `cbor:"2,keyasint,omitzero"`
 	Site  weburl.Site `cbor:"3,keyasint,omitempty"`
 	At    int64       `cbor:"4,keyasint,omitempty"`
@@ -104,7 +103,7 @@ func (p *Purging) key() []byte {
 
 func purgePrefix() []byte { return format.Outside("purge/") }
 
-// notePurges makes durable, beside the database and in it, that pages and sites are to be taken down.
+// notePurges notes durably, in the orders and in the database, which pages and sites to take down.
 func (s *Store) notePurges(at int64, targets []Target) error {
 	if len(targets) == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (s *Store) begun() (all []Purging, err error) {
 	return all, err
 }
 
-// resumePurges does again, at Open, what BeginPurge may not have come to.
+// resumePurges repeats, at Open, what BeginPurge may not have finished.
 func (s *Store) resumePurges() error {
 	all, err := s.begun()
 	for i := range all {
@@ -189,7 +188,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// everyCrawl returns the names of the crawl that is open and of all others that have records.
+// everyCrawl returns the names of the open crawl and of all others with records.
 func (s *Store) everyCrawl() ([]string, error) {
 	names, err := s.Crawls()
 	if !slices.Contains(names, s.options.Crawl) {
@@ -198,8 +197,7 @@ func (s *Store) everyCrawl() ([]string, error) {
 	return names, err
 }
 
-// takeDown applies the records of a purge to every crawl; doing it twice does no more. It returns the moves
-// of the crawl that is open.
+// takeDown applies the records of a purge to every crawl. It is idempotent. It returns the moves of the open crawl.
 func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 	names, err := s.everyCrawl()
 	for _, crawl := range names {
@@ -220,7 +218,7 @@ func (s *Store) takeDown(target Target, at int64) (moves []Move, err error) {
 // purgeBatch is how many pages of a site go in one batch.
 const purgeBatch = 512
 
-// takedown is a purge on its way through one crawl.
+// takedown is the state of a purge in one crawl.
 type takedown struct {
 	*Store
 	crawl string

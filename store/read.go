@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// PageAt is a page's row with its key, which is the URL's fingerprint unless that was another's.
+// PageAt is a page's row with its key. The key is the URL's fingerprint, unless another URL had that.
 type PageAt struct {
 	Fingerprint weburl.Fingerprint
 	Page
@@ -22,8 +22,8 @@ type PageAt struct {
 // row decodes the value at key into v; ErrNotFound if there is none.
 func (s *Store) row(key []byte, v any) error { return format.Read(s.db, key, v) }
 
-// Crawls returns the names of the crawls that have records in the directory, sorted. It takes a look a
-// crawl, however large they are.
+// Crawls returns the names of the crawls that have records in the directory, sorted. It costs one lookup a crawl,
+// whatever their sizes.
 func (s *Store) Crawls() (names []string, err error) { return format.Crawls(s.db) }
 
 // Page returns the row at fp; ErrNotFound if there is none.
@@ -46,8 +46,7 @@ func (s *Store) pageOf(keys format.Keyspace, u weburl.URL) (page Page, fp weburl
 	}
 }
 
-// Pages iterates over a partition's rows in the order of their keys, as they are when the iteration
-// begins. It ends after an error.
+// Pages iterates over a partition's rows by key, as they are when the iteration begins. It ends after an error.
 func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.PagesFrom(p, 0) }
 
 // PagesFrom is Pages for the rows whose keys are not below fp.
@@ -113,8 +112,8 @@ func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 	return format.ReadRaw(s.db, key)
 }
 
-// Gate returns the politeness kept for a host of partition p, zero if none is. A final dot of the host makes no
-// difference, except for what an older program has stored of it and no newer one since.
+// Gate returns the stored gate of a host of partition p, zero if there is none. A final dot of the host makes no
+// difference, except for a gate that only an older program stored.
 func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
 	name := weburl.HostName(host)
 	err = s.row(s.keys.AppendText(nil, p, format.KeyGate, name), &gate)
@@ -127,8 +126,8 @@ func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {
 	return gate, err
 }
 
-// ReadQueue appends to dst up to n entries of a site's queue, in order, from after the given place;
-// the zero Key is before every entry.
+// ReadQueue appends to dst up to n entries of a site's queue, in order, after the given key. The zero Key is before
+// every entry.
 func (s *Store) ReadQueue(dst []Entry, site weburl.Site, q Queue, after Key, n int) ([]Entry, error) {
 	if n <= 0 {
 		return dst, nil
@@ -225,7 +224,7 @@ func (s *Store) Changes(p weburl.Partition, after uint64, n int) (changes []Chan
 	return changes, err
 }
 
-// LastChanges iterates over the entries of a partition's change log from the last one back. It ends after an error.
+// LastChanges iterates over the entries of a partition's change log, newest first. It ends after an error.
 func (s *Store) LastChanges(p weburl.Partition) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		from, to := s.keys.KindSpan(p, format.KeyChange)
@@ -248,9 +247,9 @@ func (s *Store) LastChanges(p weburl.Partition) iter.Seq2[Change, error] {
 	}
 }
 
-// Records calls fn for the kept records of p after number after, in order, until fn fails, and
-// returns fn's error. Records up to Counters.Trimmed are gone: a consumer that has to begin before
-// is rebuilt from rows, visits, out-links and change log.
+// Records calls fn for the kept records of p after number after, in order. It stops at fn's first error and returns
+// it. Records up to Counters.Trimmed are deleted. A consumer that must begin before is rebuilt from rows, visits,
+// out-links and the change log.
 func (s *Store) Records(p weburl.Partition, after uint64, fn func(n uint64, r Record) error) error {
 	prefix, to := s.keys.KindSpan(p, format.KeyRecord)
 	from := s.keys.AppendNumber(nil, p, format.KeyRecord, after+1)

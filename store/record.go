@@ -55,22 +55,22 @@ const (
 // bits for the place in its record.
 const maxNew = 1 << 16
 
-// Discovered says which pages of one partition the seen test found new, what it learned of known
-// ones, and which links were refused. It is idempotent: a new page that has a row already only
-// lowers that row's depth and, where it becomes a seed by it, adds its cash.
+// Discovered holds the pages of one partition that the seen test found new, what it learned about known ones, and
+// the refused links. It is idempotent: a new page that already has a row only lowers that row's depth. If the page
+// becomes a seed, its cash is added.
 type Discovered struct {
 	Partition weburl.Partition `cbor:"-"`
 	At        int64            `cbor:"1,keyasint,omitempty"`
 	New       []NewPage        `cbor:"2,keyasint,omitempty"` // at most 65,536, in order of discovery
 	Repeats   []Repeat         `cbor:"3,keyasint,omitempty"` // at most 65,536
 	Refused   []Refusal        `cbor:"4,keyasint,omitempty"`
-	// the Order of a known page is that of all the cash it then has: weburl.CashOrder
+	// the Order of a known page follows from all the cash it then has: weburl.CashOrder
 	ByCash bool `cbor:"5,keyasint,omitempty"`
-	// zero: as before; key 6 is of older records, and says nothing
+	// zero: unchanged; key 6 is of older records and is ignored
 	Scoped Scoped `cbor:"7,keyasint,omitzero"`
 }
 
-// Scoped says under which scope the links of a partition's stored pages have been offered.
+// Scoped is the scope under which the links of a partition's stored pages were offered.
 type Scoped struct {
 	Scope   uint64             `cbor:"1,keyasint,omitempty"` // a digest; 0: not known
 	Through weburl.Fingerprint `cbor:"2,keyasint,omitempty"` // of the pages up to this key, unless Done
@@ -80,21 +80,21 @@ type Scoped struct {
 // IsZero reports whether s says nothing.
 func (s Scoped) IsZero() bool { return s == Scoped{} }
 
-// NewPage is a page met for the first time. It enters its site's new queue at Order.
+// NewPage is a page discovered for the first time. It enters its site's new queue at Order.
 type NewPage struct {
 	URL     weburl.URL         `cbor:"1,keyasint,omitzero"`
 	Depth   uint16             `cbor:"2,keyasint,omitempty"`
 	Hops    uint8              `cbor:"3,keyasint,omitempty"` // redirects in a row that led here
 	Rel     weburl.Rel         `cbor:"4,keyasint,omitempty"`
-	Via     weburl.Fingerprint `cbor:"5,keyasint,omitempty"` // the page that carries the link, 0 for a seed
+	Via     weburl.Fingerprint `cbor:"5,keyasint,omitempty"` // the page with the link, 0 for a seed
 	Cash    float64            `cbor:"6,keyasint,omitempty"`
 	Order   uint64             `cbor:"7,keyasint,omitempty"`
 	Seed    bool               `cbor:"8,keyasint,omitempty"`
 	LastMod int64              `cbor:"9,keyasint,omitempty"` // a sitemap's lastmod
 }
 
-// Repeat is what further links say of a known page: Cash is added to its own; lower depths and hops
-// replace its own; a page that waits in its site's new queue moves to Order if that is smaller.
+// Repeat is what further links add to a known page. Cash is added to its own; lower depths and hops replace its
+// own. A page in its site's new queue moves to Order if that is smaller.
 type Repeat struct {
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
 	Depth       uint16             `cbor:"2,keyasint,omitempty"`
@@ -103,16 +103,16 @@ type Repeat struct {
 	Order       uint64             `cbor:"5,keyasint,omitempty"`
 }
 
-// Refusal counts links to a site that scope or a guard refused. They are counted in the site's row,
-// or in the partition's counters where the site has none: links into a foreign web take no space.
+// Refusal counts links to a site that the scope or a guard refused. They are counted in the site's row. If the site
+// has none, they are counted in the partition's counters, so links to foreign sites take no space.
 type Refusal struct {
 	Site   weburl.Site `cbor:"1,keyasint,omitempty"`
 	Reason string      `cbor:"2,keyasint,omitempty"`
 	Count  int64       `cbor:"3,keyasint,omitempty"`
 }
 
-// Fetched is one visit to a page: what was asked, what came back, what was learned from it. It ends
-// the page's stay in its queue; RetryAt puts it into the due queue again.
+// Fetched is one visit to a page: the request, the answer, and what was learned from it. It takes the page out of
+// its queue; RetryAt puts it into the due queue again.
 type Fetched struct {
 	URL     weburl.URL `cbor:"1,keyasint,omitzero"`
 	At      int64      `cbor:"2,keyasint,omitempty"` // start of the request
@@ -133,8 +133,8 @@ type Fetched struct {
 	Address     string `cbor:"16,keyasint,omitempty"` // host:port connected to
 
 	BodyDigest BodyDigest `cbor:"17,keyasint,omitzero"` // zero without a body
-	TextDigest TextDigest `cbor:"18,keyasint,omitzero"` // zero: the body digest tells changes
-	// of the rules that the text digest was made by; others' do not compare
+	TextDigest TextDigest `cbor:"18,keyasint,omitzero"` // zero: the body digest decides about changes
+	// of the rules of the text digest; digests by different rules are not comparable
 	TextVersion  uint8      `cbor:"35,keyasint,omitempty"`
 	ETag         string     `cbor:"19,keyasint,omitempty"`
 	LastModified string     `cbor:"20,keyasint,omitempty"`
@@ -144,27 +144,27 @@ type Fetched struct {
 	SoftError    bool       `cbor:"24,keyasint,omitempty"` // a 200 that is an error page
 	Redirect     weburl.URL `cbor:"25,keyasint,omitzero"`  // target of a redirect
 	Permanent    bool       `cbor:"26,keyasint,omitempty"` // of a redirect: 301 or 308
-	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`  // what the page calls its URL
-	// What is said about the use of the page, as package consent writes it: by robots.txt when the page was asked for,
-	// and by the answer.
+	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`  // the canonical URL that the page names
+	// Signals about the use of the page, in the form of package consent: of robots.txt at the time of the request,
+	// and of the answer.
 	SiteSignals string `cbor:"40,keyasint,omitempty"`
 	PageSignals string `cbor:"41,keyasint,omitempty"`
 
 	Capture Pointer `cbor:"28,keyasint,omitzero"`  // set by CommitPages
 	Revisit bool    `cbor:"29,keyasint,omitempty"` // the capture is a revisit record
-	// Links are the page's out-links as EncodeLinks gives them: encoded once, held by the record and
-	// by the page's out-links alike. Only the links of a complete page replace what is stored.
+	// Links are the page's out-links, from EncodeLinks. The record and the stored out-links share the encoding.
+	// Only the links of a complete page replace the stored ones.
 	Links   cbor.RawMessage `cbor:"30,keyasint,omitempty"`
 	RetryAt int64           `cbor:"31,keyasint,omitempty"` // 0: the page leaves the queues
 	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
 	Charset string          `cbor:"33,keyasint,omitempty"`
-	// who had claimed that the page has changed, as refresh.Source; 0: nobody
+	// the source that claimed a change of the page, as refresh.Source; 0: none
 	Claimed uint8 `cbor:"36,keyasint,omitempty"`
-	// Unconditional says that the page was asked for without the validators of its copy, though it has some:
-	// to see whether they can be trusted, or because they cannot.
+	// Unconditional says that the request did not carry the validators of the page's copy, though it has some: to
+	// check whether they can be trusted, or because they cannot.
 	Unconditional bool `cbor:"37,keyasint,omitempty"`
-	// Collected is cash that was held back from the page, and is added to its own; Paid is what of all its cash
-	// the page hands on to these links, set by CommitPages.
+	// Collected is cash that was held back from the page and is now added to its own. Paid is the part of its cash
+	// that the page hands on to these links; CommitPages sets it.
 	Collected float64 `cbor:"38,keyasint,omitempty"`
 	Paid      float64 `cbor:"39,keyasint,omitempty"`
 }
@@ -178,7 +178,7 @@ type OutLink struct {
 	LastMod  int64 // of a sitemap's entry
 }
 
-// NewOutLink returns a link; lastMod is zero if nothing is told of it.
+// NewOutLink returns a link. lastMod is zero if it is unknown.
 func NewOutLink(u weburl.URL, rel weburl.Rel, noFollow bool, lastMod time.Time) OutLink {
 	link := OutLink{URL: u, Rel: rel, NoFollow: noFollow}
 	if !lastMod.IsZero() {
@@ -196,7 +196,7 @@ type Robots struct {
 	Reason  string      `cbor:"5,keyasint,omitempty"`
 	Status  int         `cbor:"6,keyasint,omitempty"`
 	Body    []byte      `cbor:"7,keyasint,omitempty"` // at most 512 KiB; kept only if Keep
-	Keep    bool        `cbor:"8,keyasint,omitempty"` // replaces the stored rules; false: the site's last rules go on
+	Keep    bool        `cbor:"8,keyasint,omitempty"` // replaces the stored rules
 	Expires int64       `cbor:"9,keyasint,omitempty"`
 	Capture Pointer     `cbor:"10,keyasint,omitzero"` // set by CommitPages
 	Gate    *Gate       `cbor:"11,keyasint,omitempty"`
@@ -204,7 +204,7 @@ type Robots struct {
 	Rules   uint64      `cbor:"13,keyasint,omitempty"` // with Keep: a digest of what it allows, 0: not known
 }
 
-// Obeyed says that all pages of a site have been looked at under the rules of that digest: see Robots.
+// Obeyed says that all pages of a site were checked against the rules with that digest: see Robots.
 type Obeyed struct {
 	Site  weburl.Site `cbor:"1,keyasint,omitempty"`
 	Rules uint64      `cbor:"2,keyasint,omitempty"`
@@ -234,18 +234,18 @@ type Planned struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
 	Due         int64              `cbor:"2,keyasint,omitempty"`
-	Lift        bool               `cbor:"3,keyasint,omitempty"` // its strikes are forgotten
+	Lift        bool               `cbor:"3,keyasint,omitempty"` // its strikes are reset
 }
 
-// Struck says how many unclean stops in a row have met a page while it was processed. A page that is processed
-// to its end has none any more.
+// Struck says how many unclean stops in a row came while a page was processed. They are reset when the page is
+// processed to its end.
 type Struck struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
 	Strikes     uint8              `cbor:"2,keyasint,omitempty"`
 }
 
-// Refused takes a queued page out permanently, because a gate will not let it pass (robots.txt, scope).
+// Refused takes a page out of its queue permanently, because robots.txt or the scope forbids it.
 type Refused struct {
 	URL    weburl.URL `cbor:"1,keyasint,omitzero"`
 	At     int64      `cbor:"2,keyasint,omitempty"`
@@ -260,37 +260,37 @@ type Withdrawn struct {
 	Reason      string             `cbor:"3,keyasint,omitempty"`
 }
 
-// Purged takes a page down permanently: versions and out-links go, the row stays as a tombstone. With a
-// URL a page that is not known gets a tombstone too. See store/retain for the captures.
+// Purged takes a page down permanently: versions and out-links are deleted, and the row stays as a tombstone. If
+// URL is set, an unknown page gets a tombstone too. See store/retain for the captures.
 type Purged struct {
 	Partition   weburl.Partition   `cbor:"-"`
-	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"` // of the row; without meaning if there is a URL
+	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"` // of the row; ignored if there is a URL
 	At          int64              `cbor:"2,keyasint,omitempty"`
 	URL         weburl.URL         `cbor:"3,keyasint,omitzero"`
 }
 
-// SitePurged takes a site's robots.txt down and lets no new page of the site in. Its pages are taken
-// down by a Purged each.
+// SitePurged deletes a site's robots.txt and admits no new page of the site. Its pages are taken down by a Purged
+// each.
 type SitePurged struct {
 	Site weburl.Site `cbor:"1,keyasint,omitempty"`
 	At   int64       `cbor:"2,keyasint,omitempty"`
 }
 
-// Scrubbed makes the kept records of a partition forget what purged pages and sites have said: of
-// their fetches only what the totals count is left.
+// Scrubbed deletes from the kept records of a partition what came from purged pages and sites. Of their fetches
+// only what the totals count is left.
 type Scrubbed struct {
 	Partition weburl.Partition `cbor:"-"`
 }
 
-// Relocated says that captures were copied out of a WARC file that is to go.
+// Relocated says that captures were copied out of a WARC file that will be deleted.
 type Relocated struct {
 	Partition weburl.Partition `cbor:"-"`
 	File      string           `cbor:"1,keyasint,omitempty"` // where they were
 	Captures  []Relocation     `cbor:"2,keyasint,omitempty"` // at most 4,096
 }
 
-// Relocation is one row that is to point elsewhere. It does nothing if the row is gone or does not
-// point at Offset of the file.
+// Relocation is a new pointer for one row. It does nothing if the row is gone or does not point to Offset of the
+// file.
 type Relocation struct {
 	_           struct{}           `cbor:",toarray"`
 	Site        weburl.Site        // a site's robots.txt; or else …
@@ -302,9 +302,9 @@ type Relocation struct {
 	NewOffset   int64              // … there
 }
 
-// Pruned drops a page's past: its versions up to a number, which are deleted, except for the last;
-// and the captures of its visits up to a number, and of those that saw a version that is deleted. The
-// visits themselves stay.
+// Pruned deletes a page's past: its versions up to a number, except for the last one, and the captures of its
+// visits up to a number. It also deletes the captures of visits that saw a deleted version. The visits themselves
+// stay.
 type Pruned struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
@@ -312,20 +312,20 @@ type Pruned struct {
 	Visits      uint32             `cbor:"3,keyasint,omitempty"`
 }
 
-// Forgotten deletes entries of the change log that say that a page has ended. Who reads the log from
-// before the last of them, Counters.Horizon, has to compare with the page table instead.
+// Forgotten deletes entries of the change log that say that a page has ended. A reader that starts before the last
+// of them, Counters.Horizon, must compare with the page table instead.
 type Forgotten struct {
 	Partition weburl.Partition `cbor:"-"`
 	Changes   []uint64         `cbor:"1,keyasint,omitempty"` // numbers of the entries, at most 4,096
 }
 
-// Ranked gives pages new places in their sites' new queues. It does nothing for one that does not wait there.
+// Ranked gives pages new places in their sites' new queues. It does nothing for a page that is not in one.
 type Ranked struct {
 	Partition weburl.Partition `cbor:"-"`
 	Pages     []Rank           `cbor:"1,keyasint,omitempty"` // at most 4,096
 }
 
-// Rank is the place of one page: Order of its key, and the importance that it is to have in place of its own.
+// Rank is the place of one page: the Order of its key, and its new importance.
 type Rank struct {
 	_           struct{} `cbor:",toarray"`
 	Fingerprint weburl.Fingerprint
@@ -336,20 +336,20 @@ type Rank struct {
 // MaxListed bounds the list of a Relocated, Forgotten or Ranked record.
 const MaxListed = 4096
 
-// Mark says that a consumer has taken in a partition's records up to and with Record. Records that
-// every consumer has passed are trimmed. A mark never goes back.
+// Mark says that a consumer has read a partition's records up to and including Record. Records that every consumer
+// has passed are trimmed. A mark never goes back.
 type Mark struct {
 	Partition weburl.Partition `cbor:"-"`
 	Consumer  string           `cbor:"1,keyasint,omitempty"`
 	Record    uint64           `cbor:"2,keyasint,omitempty"`
 }
 
-// Paused stops the requests to a site that has a row or, with an empty Site, to all sites of the
-// partition, or lets them go on.
+// Paused stops or resumes the requests to a site that has a row. With an empty Site it applies to all sites of the
+// partition.
 type Paused struct {
 	Partition weburl.Partition `cbor:"-"`
 	Site      weburl.Site      `cbor:"1,keyasint,omitempty"`
-	Since     int64            `cbor:"2,keyasint,omitempty"` // 0: the requests go on
+	Since     int64            `cbor:"2,keyasint,omitempty"` // 0: requests resume
 }
 
 // BodyDigest is the SHA-1 of a transfer-decoded body, as in WARC-Payload-Digest.
@@ -370,8 +370,7 @@ type Pointer struct {
 // IsZero reports whether p names nothing.
 func (p Pointer) IsZero() bool { return p == Pointer{} }
 
-// Outcome is the class of a fetch's result, which decides the page's fate. The numbers are part of
-// the format.
+// Outcome is the class of a fetch's result. It decides the page's state. The numbers are part of the format.
 type Outcome uint8
 
 const (
@@ -383,12 +382,12 @@ const (
 	OutcomeClientError Outcome = 5 // other 4xx, 3xx without a target
 	OutcomeServerError Outcome = 6 // 5xx, 429
 	OutcomeFailed      Outcome = 7 // no answer: DNS, connect, TLS, time-out, broken HTTP
-	OutcomeDenied      Outcome = 8 // not asked: a gate refused (robots.txt, address guard)
+	OutcomeDenied      Outcome = 8 // not requested: robots.txt or the address guard refused
 	OutcomeCrash       Outcome = 9 // answered, and the crawler failed on the answer
 )
 
-// OutcomeOf returns the class of an HTTP status; OutcomeFailed for anything below 200. A redirect without
-// a target is the caller's to call an OutcomeClientError.
+// OutcomeOf returns the class of an HTTP status; OutcomeFailed for anything below 200. The caller must make a
+// redirect without a target an OutcomeClientError.
 func OutcomeOf(status int) Outcome {
 	switch {
 	case status < 200:

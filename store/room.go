@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Room returns an ErrDiskFull if the disk of a directory has no room for so many bytes beside what the database needs
-// to work. Where the disk does not tell, there is room.
+// Room returns ErrDiskFull if the disk of a directory has no room for that many bytes in addition to what the
+// database needs to work. If the free space is unknown, it returns nil.
 func Room(fsys vfs.FS, path string, bytes int64) error {
 	usage, err := fsys.GetDiskUsage(path)
 	if want := uint64(database.LeastFree + bytes); err == nil && usage.AvailBytes < want {
@@ -20,7 +20,7 @@ func Room(fsys vfs.FS, path string, bytes int64) error {
 	return nil
 }
 
-// DiskFree returns how many bytes of the store's disk are free; 0 if the disk does not tell.
+// DiskFree returns how many bytes of the store's disk are free; 0 if that is unknown.
 func (s *Store) DiskFree() int64 {
 	usage, err := s.fs.GetDiskUsage(s.dir.path)
 	if err != nil {
@@ -29,9 +29,9 @@ func (s *Store) DiskFree() int64 {
 	return int64(usage.AvailBytes)
 }
 
-// SizeOf returns how many bytes the files of a folder have, without those of folders in it.
+// SizeOf returns the bytes of the files in a folder, without its subfolders.
 func SizeOf(fsys vfs.FS, path string) (sum int64) {
-	names, _ := fsys.List(path) // a folder that is not there has none
+	names, _ := fsys.List(path) // a missing folder has none
 	for _, name := range names {
 		if info, err := fsys.Stat(fsys.PathJoin(path, name)); err == nil && !info.IsDir() {
 			sum += info.Size()
@@ -40,8 +40,8 @@ func SizeOf(fsys vfs.FS, path string) (sum int64) {
 	return sum
 }
 
-// keepPrivate lets only its owner into a data directory, whatever the umask, so that nobody else can open a file in it.
-// A directory that everybody may write to, such as /tmp, and one of another owner stay as they are.
+// keepPrivate makes a data directory accessible to its owner only, whatever the umask. It does not change a
+// directory that everybody may write to, such as /tmp, or one of another owner.
 func keepPrivate(fsys vfs.FS, path string) {
 	if vfs.Root(fsys) != vfs.Default {
 		return

@@ -19,7 +19,7 @@ type Page struct {
 	Via     weburl.Fingerprint `cbor:"6,keyasint,omitempty"`
 	Seed    bool               `cbor:"7,keyasint,omitempty"`
 	Cash    float64            `cbor:"8,keyasint,omitempty"`  // all that ever came to it
-	Paid    float64            `cbor:"45,keyasint,omitempty"` // of it, what the page has handed on to its links
+	Paid    float64            `cbor:"45,keyasint,omitempty"` // the part of it that the page has handed on to its links
 	LastMod int64              `cbor:"9,keyasint,omitempty"`  // the sitemap's
 
 	Queue Queue `cbor:"10,keyasint,omitempty"` // where it waits
@@ -43,8 +43,8 @@ type Page struct {
 	NoArchive    bool       `cbor:"25,keyasint,omitempty"`
 	NoFollow     bool       `cbor:"26,keyasint,omitempty"`
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`
-	PageSignals  string     `cbor:"47,keyasint,omitempty"` // about the use of the page, as package consent writes it
-	// the same, of robots.txt: of the last visit that confirmed the copy
+	PageSignals  string     `cbor:"47,keyasint,omitempty"` // about the use of the page, in the form of package consent
+	// the same from robots.txt, at the last visit that confirmed the copy
 	SiteSignals string `cbor:"48,keyasint,omitempty"`
 
 	Versions uint32 `cbor:"30,keyasint,omitempty"` // number of the last version, 0 before the first
@@ -61,36 +61,35 @@ type Page struct {
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
 	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
 	Pruned      uint32     `cbor:"44,keyasint,omitempty"` // versions up to this number are no longer kept
-	// unclean stops in a row that met the page while it was processed
+	// unclean stops in a row while the page was processed
 	Strikes uint8 `cbor:"46,keyasint,omitempty"`
 }
 
-// Requisite reports whether the page became known as what another page needs to be shown, and nobody has given it as a
-// seed.
+// Requisite reports whether the page was discovered as a requisite of another page and is not a seed.
 func (p *Page) Requisite() bool { return p.Rel == weburl.RelEmbed && !p.Seed }
 
-// TruncatedLength is the word of Page.Truncated for an answer that is longer than what is read.
+// TruncatedLength is the value of Page.Truncated for an answer that is longer than the limit.
 const TruncatedLength = string(warc.TruncatedLength)
 
-// Words of Page.Reason that stand for themselves.
+// Values of Page.Reason that are tested for.
 const (
-	ReasonType    = "content-type" // its type of content is not wanted
-	ReasonCrashes = "crashes"      // it was set aside, as unclean stops met it again and again
+	ReasonType    = "content-type" // its content type is not wanted
+	ReasonCrashes = "crashes"      // set aside after repeated unclean stops
 )
 
-// State is what has become of a page. The numbers are part of the format.
+// State is the state of a page. The numbers are part of the format.
 type State uint8
 
 const (
 	StatePending   State = 0  // discovered; no visit has decided anything yet
-	StateLive      State = 1  // it has a version, and nothing since says that it went
+	StateLive      State = 1  // it has a version and has not ended since
 	StateRedirect  State = 2  // never had a version and redirects
 	StateMoved     State = 3  // had a version, and redirects permanently, seen twice
 	StateMissing   State = 4  // 404 or 410 from the start
 	StateGone      State = 5  // had a version, and 404 or 410 twice in a row
-	StateError     State = 6  // answered, but never with anything to keep: 4xx, 5xx, a soft error, a cut body
+	StateError     State = 6  // it answered, but never with content: 4xx, 5xx, a soft error, a cut body
 	StateUnreached State = 7  // never answered
-	StateDenied    State = 8  // a gate refused it permanently
+	StateDenied    State = 8  // robots.txt or the scope forbids it permanently
 	StateWithdrawn State = 9  // withdrawn: the body is no longer served
 	StatePurged    State = 10 // taken down by an operator: a tombstone
 )
@@ -123,7 +122,7 @@ func (q Queue) KeyKind() format.Kind {
 
 // Key is a place in a queue: smaller first.
 type Key struct {
-	Order   uint64 `cbor:"1,keyasint,omitempty"` // new queue: what the ordering gave; due queue: unix nanoseconds
+	Order   uint64 `cbor:"1,keyasint,omitempty"` // new queue: from the ordering; due queue: unix nanoseconds
 	Arrival uint64 `cbor:"2,keyasint,omitempty"` // order of discovery, unique in its partition
 }
 
@@ -134,7 +133,7 @@ type Entry struct {
 	Cash        float64
 }
 
-// Move tells that a page entered, left or changed its place in a queue, or that it has more cash.
+// Move says that a page entered a queue, left it or changed its place, or that it got more cash.
 type Move struct {
 	Site        weburl.Site
 	Fingerprint weburl.Fingerprint // key of the page's row
@@ -146,7 +145,7 @@ type Move struct {
 	Cash        float64 // and after
 }
 
-// CashUnits is an amount of cash in units of 2⁻⁴⁰: sums of it do not depend on the order of adding.
+// CashUnits is an amount of cash in units of 2⁻⁴⁰. Sums of integers do not depend on the order of adding.
 type CashUnits int64
 
 // UnitsOf returns an amount in units, at most 2²⁰ of cash.
@@ -155,11 +154,11 @@ func UnitsOf(cash float64) CashUnits { return CashUnits(min(max(cash, 0), 1<<20)
 // Cash returns the amount.
 func (u CashUnits) Cash() float64 { return float64(u) / (1 << 40) }
 
-// Folded sums up the visits that are no longer kept one by one: sufficient statistics of a change
-// process. Intervals lie between complete visits.
+// Folded sums up the visits that are no longer kept individually: sufficient statistics of a change process. An
+// interval is the time between two complete visits.
 type Folded struct {
 	Visits    int64 `cbor:"1,keyasint,omitempty"`
-	Complete  int64 `cbor:"2,keyasint,omitempty"` // of these, visits that told whether the page had changed
+	Complete  int64 `cbor:"2,keyasint,omitempty"` // of these, visits that showed whether the page had changed
 	Changes   int64 `cbor:"3,keyasint,omitempty"` // of these, visits that saw a change
 	ElapsedNs int64 `cbor:"4,keyasint,omitempty"` // sum of all intervals
 	ChangedNs int64 `cbor:"5,keyasint,omitempty"` // sum of the intervals in which a change was seen
@@ -177,7 +176,7 @@ type Visit struct {
 	Outcome   Outcome `cbor:"3,keyasint,omitempty"`
 	Status    int     `cbor:"4,keyasint,omitempty"`
 	Reason    string  `cbor:"5,keyasint,omitempty"`
-	Complete  bool    `cbor:"6,keyasint,omitempty"` // it told whether the page had changed; else it is missing data
+	Complete  bool    `cbor:"6,keyasint,omitempty"` // it showed whether the page had changed; else it is missing data
 	Changed   bool    `cbor:"7,keyasint,omitempty"` // content differs from the visit before; true for the first version
 	Noise     bool    `cbor:"8,keyasint,omitempty"` // only bytes differ
 	Version   uint32  `cbor:"9,keyasint,omitempty"` // the page's version after the visit
@@ -185,9 +184,10 @@ type Visit struct {
 	Truncated string  `cbor:"11,keyasint,omitempty"`
 	Capture   Pointer `cbor:"12,keyasint,omitzero"`
 	Revisit   bool    `cbor:"13,keyasint,omitempty"`
-	// LastModified is the answer's header, so that trust in it can be learned.
+	// LastModified is the answer's header. From it the crawl learns how far the header can be trusted.
 	LastModified string `cbor:"14,keyasint,omitempty"`
-	// Claimed says who had claimed that the page has changed, so that trust in that can be learned again.
+	// Claimed is the source that claimed a change. From it the crawl learns again how far the source can be
+	// trusted.
 	Claimed uint8 `cbor:"15,keyasint,omitempty"`
 }
 
@@ -203,7 +203,7 @@ type Version struct {
 	TextDigest  TextDigest `cbor:"8,keyasint,omitzero"`
 	Capture     Pointer    `cbor:"9,keyasint,omitzero"` // zero: no body kept (noarchive)
 	Charset     string     `cbor:"10,keyasint,omitempty"`
-	SiteSignals string     `cbor:"11,keyasint,omitempty"` // about its use, as package consent writes it: of robots.txt
+	SiteSignals string     `cbor:"11,keyasint,omitempty"` // about its use, by package consent: of robots.txt
 	PageSignals string     `cbor:"12,keyasint,omitempty"` // and of the answer
 }
 
@@ -220,9 +220,9 @@ const (
 	ChangePurged    ChangeKind = 6
 )
 
-// Change is an entry of the change log, which holds the last one of every page.
+// Change is an entry of the change log. The log holds the last change of every page.
 type Change struct {
-	Record      uint64             `cbor:"-"` // its number: that of the record that made it
+	Record      uint64             `cbor:"-"` // number of the record that made it
 	Kind        ChangeKind         `cbor:"1,keyasint,omitempty"`
 	Fingerprint weburl.Fingerprint `cbor:"2,keyasint,omitempty"`
 	URL         weburl.URL         `cbor:"3,keyasint,omitzero"`
@@ -241,8 +241,8 @@ type SiteRow struct {
 	Refused []Reason    `cbor:"5,keyasint,omitempty"` // sorted by reason
 	Seed    bool        `cbor:"7,keyasint,omitempty"` // one of its pages is a seed
 	Robots  RobotsState `cbor:"6,keyasint,omitzero"`
-	Paused  int64       `cbor:"8,keyasint,omitempty"`  // since when an operator lets nothing of it be asked for
-	Purged  bool        `cbor:"9,keyasint,omitempty"`  // taken down by an operator: no page is let in
+	Paused  int64       `cbor:"8,keyasint,omitempty"`  // since when an operator has paused it; 0: not paused
+	Purged  bool        `cbor:"9,keyasint,omitempty"`  // taken down by an operator: no page is admitted
 	Cash    CashUnits   `cbor:"10,keyasint,omitempty"` // of the entries of the new queue together
 
 	Validators Validators `cbor:"11,keyasint,omitzero"`
@@ -255,7 +255,7 @@ type Reason struct {
 	Count  int64
 }
 
-// RobotsState is what is known of a site's robots.txt.
+// RobotsState is what is known about a site's robots.txt.
 type RobotsState struct {
 	Fetched int64   `cbor:"1,keyasint,omitempty"` // last tried
 	Kept    int64   `cbor:"2,keyasint,omitempty"` // when the stored rules were fetched, 0 for none
@@ -265,7 +265,7 @@ type RobotsState struct {
 	Reason  string  `cbor:"6,keyasint,omitempty"`
 	Capture Pointer `cbor:"7,keyasint,omitzero"`
 	Rules   uint64  `cbor:"8,keyasint,omitempty"` // digest of the stored rules, 0 for none or not known
-	Obeyed  uint64  `cbor:"9,keyasint,omitempty"` // digest of the rules under which all pages were looked at
+	Obeyed  uint64  `cbor:"9,keyasint,omitempty"` // digest of the rules that all pages were checked against
 }
 
 // Counters are a partition's totals.
@@ -285,9 +285,9 @@ type Counters struct {
 	BodyBytes  int64           `cbor:"13,keyasint,omitempty"`
 	WireBytes  int64           `cbor:"14,keyasint,omitempty"`
 	Truncated  int64           `cbor:"15,keyasint,omitempty"`
-	Collisions int64           `cbor:"16,keyasint,omitempty"` // pages stored beside their fingerprint
+	Collisions int64           `cbor:"16,keyasint,omitempty"` // pages whose key is not their fingerprint
 	Refused    []Reason        `cbor:"17,keyasint,omitempty"` // links to sites without a row, sorted by reason
-	Paused     int64           `cbor:"18,keyasint,omitempty"` // since when an operator lets nothing be asked for
+	Paused     int64           `cbor:"18,keyasint,omitempty"` // since when an operator has paused it; 0: not paused
 	Pruned     int64           `cbor:"19,keyasint,omitempty"` // versions that are no longer kept
 	Horizon    uint64          `cbor:"20,keyasint,omitempty"` // number of the last change entry forgotten
 	Forgotten  int64           `cbor:"21,keyasint,omitempty"` // change entries forgotten
@@ -320,7 +320,7 @@ func (q Queue) String() string {
 	return "none"
 }
 
-// String returns the kind's name as the feed has it: "new", "changed", "moved", …
+// String returns the kind's name in the feed: "new", "changed", "moved", …
 func (k ChangeKind) String() string {
 	names := [...]string{"none", "new", "changed", "moved", "gone", "withdrawn", "purged"}
 	if int(k) < len(names) {

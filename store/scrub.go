@@ -13,10 +13,10 @@ import (
 	"freshet/weburl"
 )
 
-// What is deleted from the database is only marked so: its bytes stay in older tables, and in log files
-// that are kept for reuse.
+// The database only marks keys as deleted. Their bytes stay in older tables and in log files that are kept for
+// reuse.
 
-// reusing is a file system that can be told to reuse no file: the old one is deleted instead.
+// reusing is a file system that can be switched to delete old files instead of reusing them.
 type reusing struct {
 	vfs.FS
 	afresh atomic.Bool
@@ -36,15 +36,15 @@ func (r *reusing) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // Unwrap implements vfs.FS.
 func (r *reusing) Unwrap() vfs.FS { return r.FS }
 
-// Scrub makes the bytes of what has been taken down in some partitions, of any crawl, vanish from the
-// database's files: its tables and every log file kept for reuse are replaced, and the old files are gone when
-// it returns. It waits for readers that hold on to the old state.
+// Scrub removes the bytes of what was taken down in some partitions, of any crawl, from the database's files. It
+// replaces the tables and every log file that is kept for reuse, and the old files are gone when it returns. It
+// waits for readers of the old state.
 func (in Inside) Scrub(ctx context.Context, places []weburl.Partition) error {
-	// A table that was written while a snapshot was held may have what was deleted before. From here on
-	// snapshots are of the state without it, and Scrubbed deletes all of it again: the compaction below
-	// brings those deletions to wherever there is anything left of their keys.
+	// A table that was written while a snapshot was open may still have deleted values. Snapshots from here on do
+	// not see them. Scrubbed deletes them all again, and the compaction below carries those deletions to every
+	// table that has the keys.
 	in.files.Lock()
-	in.files.Unlock() // all who held a snapshot are done
+	in.files.Unlock() // every reader with a snapshot is done
 	names, err := in.everyCrawl()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Store) replaceLogs() error {
 	s.logs.afresh.Store(true)
 	defer s.logs.afresh.Store(false)
 	for range database.Logs {
-		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be ended
+		if err := s.put(scrubKey(), true, pebble.Sync); err != nil { // an empty log would not be replaced
 			return err
 		}
 		if err := s.db.Flush(); err != nil {
@@ -98,5 +98,5 @@ func (s *Store) replaceLogs() error {
 	return nil
 }
 
-// scrubKey lies outside of every crawl and says nothing.
+// scrubKey is outside of every crawl. Its value has no meaning.
 func scrubKey() []byte { return format.Outside("scrub") }

@@ -12,21 +12,20 @@ import (
 	"freshet/weburl"
 )
 
-// state is what apply reads and changes: the rows in the database, under what the records since the
-// last forget have made of them. Rows are decoded once and encoded once a batch; everything else
-// goes into the batch as it happens.
+// state is what apply reads and changes: the rows in the database, with the changes of the records since the last
+// forget. Rows are decoded once and encoded once a batch. Everything else is written to the batch at once.
 //
-// The first error is kept in err, and the batch must then not be committed: a row that could not be
-// read counts as absent.
+// The first error is kept in err. The batch must then not be committed, because a row that could not be read counts
+// as absent.
 type state struct {
 	keys  format.Keyspace
 	db    pebble.Reader
 	large *atomic.Bool // the store's
 	err   error
 
-	// pageRows finds page rows as they were after the last forget; nil until one is wanted. Where rows are looked
-	// up in the order of their keys it stands in the block that the next is in. Most pages that are looked up have
-	// just been discovered and have no row: only an iterator lets the filters of the last level say so.
+	// pageRows reads page rows as they were after the last forget; nil until it is needed. If rows are looked up by
+	// key order, it is already in the block of the next one. Most pages that are looked up were just discovered and
+	// have no row. Only an iterator uses the filters of the last level, which say so.
 	pageRows *pebble.Iterator
 
 	batch *pebble.Batch // of the records being applied
@@ -38,7 +37,7 @@ type state struct {
 	// arrivals are, by partition and where links came from, what Arrived records have noted since the last forget.
 	arrivals map[[2]weburl.Partition]uint64
 
-	dirtyTotals []*totalsRow // in the order in which they were first changed
+	dirtyTotals []*totalsRow // in the order of their first change
 	dirtySites  []*siteRow
 	dirtyPages  []*pageRow
 
@@ -52,7 +51,7 @@ type pageID struct {
 	fp weburl.Fingerprint
 }
 
-// siteID names a site as seen from a partition: a refused link may be to a site of another one.
+// siteID names a site as seen from a partition. A refused link may point to a site of another partition.
 type siteID struct {
 	p    weburl.Partition
 	site weburl.Site
@@ -77,8 +76,8 @@ type totalsRow struct {
 	dirty bool
 }
 
-// What is kept from one commit to the next: maxCached bounds the site rows, decoded, and maxSpare the
-// room of page rows, 0.5 KB each, of which a drain of the seen test takes thousands.
+// Bounds of what is kept between commits: maxCached of decoded site rows, maxSpare of spare page rows. A page row
+// takes 0.5 KB, and a drain of the seen test needs thousands.
 const (
 	maxCached = 1 << 13
 	maxSpare  = 1 << 12
@@ -97,7 +96,7 @@ func newState(keys format.Keyspace, db pebble.Reader, large *atomic.Bool) *state
 	}
 }
 
-// renew forgets all that is decoded: rows have changed without a record.
+// renew drops all decoded rows: rows have changed without a record.
 func (s *Store) renew() {
 	s.state.release()
 	s.state = newState(s.keys, s.db, s.large)
@@ -142,7 +141,7 @@ func (st *state) deleteSpan(from, to []byte) {
 	}
 }
 
-// page returns the row at fp, which need not exist.
+// page returns the row at fp. The row may not exist.
 func (st *state) page(p weburl.Partition, fp weburl.Fingerprint) *pageRow {
 	id := pageID{p, fp}
 	if row := st.pages[id]; row != nil {
@@ -192,8 +191,8 @@ func (st *state) loadPage(page *Page) bool {
 	return err == nil
 }
 
-// resolve returns u's row, or the free one where it belongs: at its fingerprint or, where that is
-// another URL's, at the next number that is not.
+// resolve returns u's row, or the free row where it belongs: at its fingerprint or, if another URL has that, at the
+// next free number.
 func (st *state) resolve(p weburl.Partition, u weburl.URL) *pageRow {
 	for fp := u.Fingerprint(); ; fp = probe(fp) {
 		row := st.page(p, fp)
@@ -243,7 +242,7 @@ func (st *state) loadMarks(p weburl.Partition) []Mark {
 	return marks
 }
 
-// site returns a site's row, to be changed; it comes to be if it was not there.
+// site returns a site's row, to be changed. It creates a missing row.
 func (st *state) site(p weburl.Partition, site weburl.Site) *siteRow {
 	row := st.peekSite(p, site)
 	if !row.exists {
@@ -257,7 +256,7 @@ func (st *state) site(p weburl.Partition, site weburl.Site) *siteRow {
 	return row
 }
 
-// peekSite returns a site's row, which need not exist.
+// peekSite returns a site's row. The row may not exist.
 func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
 	id := siteID{p, site}
 	row := st.sites[id]
@@ -271,7 +270,7 @@ func (st *state) peekSite(p weburl.Partition, site weburl.Site) *siteRow {
 	return row
 }
 
-// flush puts the changed rows into the batch, which is complete then.
+// flush writes the changed rows to the batch, which is then complete.
 func (st *state) flush() {
 	for _, row := range st.dirtyPages {
 		row.exists, row.dirty = true, false
@@ -288,12 +287,11 @@ func (st *state) flush() {
 		st.key = st.keys.AppendKind(st.key[:0], row.p, format.KeyCounters)
 		st.set(&row.Counters)
 	}
-	clear(st.dirtyPages) // which would keep the rows of the largest batch
+	clear(st.dirtyPages) // so that the rows of a large batch are freed
 	st.dirtyPages, st.dirtySites, st.dirtyTotals = st.dirtyPages[:0], st.dirtySites[:0], st.dirtyTotals[:0]
 }
 
-// forget drops the decoded pages, and the sites where they have become many. Everything must be
-// committed.
+// forget drops the decoded pages, and the decoded sites if there are too many. Everything must be committed.
 func (st *state) forget() {
 	st.release()
 	for _, row := range st.pages {
@@ -310,7 +308,7 @@ func (st *state) forget() {
 	}
 }
 
-// release closes what keeps the database open.
+// release closes the iterator, so that the database can be closed.
 func (st *state) release() {
 	if st.pageRows != nil {
 		if err := st.pageRows.Close(); err != nil {

@@ -22,44 +22,44 @@ import (
 	"freshet/weburl"
 )
 
-// Options say how a data directory is opened. The zero value is usable.
+// Options configure how a data directory is opened. The zero value is usable.
 type Options struct {
 	FS         vfs.FS // default vfs.Default
 	Crawl      string // name of the crawl, 1 to 64 of a-z, 0-9, '.', '_', '-'; default "main"
-	Partitions int    // of a new directory, 1 to 65,536; default 16; an old one keeps its own
+	Partitions int    // of a new directory, 1 to 65,536; default 16; ignored for an existing one
 	ReadOnly   bool   // refuse every write; the directory must exist
-	Repairing  bool   // open also what has been rolled back, for Repair
-	CacheBytes int64  // block cache, beside two write buffers; default 1 MiB
+	Repairing  bool   // also open a directory that was rolled back, for repair
+	CacheBytes int64  // block cache, in addition to two write buffers; default 1 MiB
 	WARC       WARCOptions
 	Clock      *clock.Clock // dates the WARC files; default clock.Real()
 	Logger     *slog.Logger // default: none
-	// Suffixes tells in which partition a host goes that is not known yet; default the list of the program.
+	// Suffixes decides the partition of a new host; default: the list in the program.
 	Suffixes weburl.Suffixes
 
 	// Segments, if set, keep closed WARC files in an object store. A directory that has any there needs them.
 	Segments *segments.Segments
 
-	// OnRecord is called for every record once it is durable, in the order of its partition, by
-	// the goroutine that wrote it. The encoded record is valid during the call only; see Replay.
+	// OnRecord is called for every record once it is durable, in the order of its partition, by the goroutine that
+	// wrote it. The encoded record is valid only during the call. See Replay.
 	OnRecord func(p weburl.Partition, n uint64, record []byte)
 
-	// Log, if set, keeps each record on other machines before it is applied here. The directory is one of a cluster
-	// then, whose other partitions Follow brings.
+	// Log, if set, stores each record on other machines before it is applied here. The directory then belongs to a
+	// cluster, and Follow applies the records of partitions of other nodes.
 	Log Log
 
 	// Partial says that the directory need not have all partitions of its cluster.
 	Partial bool
 
-	// OnPurge is called by FinishPurges before it ends, with what tells the URLs that are being purged. It
-	// takes them out of files of the directory that are not the store's. After an error the purge is not finished.
+	// FinishPurges calls OnPurge before it ends. hit reports whether a URL is being purged. OnPurge removes such
+	// URLs from files in the directory that are not the store's. After an error the purge is not finished.
 	OnPurge func(ctx context.Context, hit func(url string) bool) error
 }
 
-// WARCOptions say how captures are written.
+// WARCOptions configure how captures are written.
 type WARCOptions struct {
 	Prefix   string      // of file names; default "freshet"
 	Host     string      // in file names; default the machine's name
-	MaxBytes int64       // a capture that would take a file past it goes to the next; default 1 GiB
+	MaxBytes int64       // a capture that does not fit goes to a new file; default 1 GiB
 	Info     [][2]string // fields of the warcinfo record: operator, software, robots, …
 }
 
@@ -114,37 +114,37 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.WARC.Host == "" {
-		o.WARC.Host, _ = os.Hostname() // without a name the WARC writer has one
+		o.WARC.Host, _ = os.Hostname() // if it fails, the WARC writer uses its own default
 	}
 	return o
 }
 
-// Store is an open data directory, seen as one crawl. Its methods may be called by any number of
-// goroutines; writes wait for one another, reads for nobody. After Close every call panics or fails.
+// Store is an open data directory, seen as one crawl. Its methods are safe for concurrent use; writes wait for one
+// another, reads never wait. After Close every call panics or fails.
 type Store struct {
 	options Options
-	fs      vfs.FS // the options', which drops the ballast when the disk is full
+	fs      vfs.FS // of the options; drops the ballast when the disk is full
 	dir     *directory
 	db      *pebble.DB
 	large   *atomic.Bool // the database stores more than database.SmallBytes
 	keys    format.Keyspace
 	homes   *homes
 	start   Start
-	full    atomic.Bool // a write has met a full disk
-	settled atomic.Bool // Close notes a clean stop
-	flushed atomic.Bool // a table was written since large was last looked after
+	full    atomic.Bool // a write failed because the disk is full
+	settled atomic.Bool // Close may note a clean stop
+	flushed atomic.Bool // a table was written since large was last updated
 	logs    *reusing
-	orders  *orders // what an operator has ordered, beside the database
+	orders  *orders // orders of an operator, in files beside the database
 
 	highwater  *highwater
-	rolledBack uint64 // records that were on disk once, and were not at Open
+	rolledBack uint64 // records that were on disk and are missing at Open
 	unreadable error  // why the high-water file could not be read
 	damaged    atomic.Pointer[damage]
 	ofCluster  bool
 	moved      moved
 
-	keeping sync.Mutex   // one purge or sweep at a time; taken before the others
-	files   sync.RWMutex // who reads many WARC files holds it, and who deletes one does; taken before mu
+	keeping sync.Mutex   // one purge or sweep at a time; locked before the others
+	files   sync.RWMutex // read-locked to read many WARC files, locked to delete one; before mu
 
 	mu      sync.Mutex // of everything below: writes
 	warc    *warc.Writer
@@ -159,18 +159,18 @@ type Store struct {
 	appended int // how many of applied the log has
 }
 
-// Start says how the directory was found.
+// Start is the state of the directory at Open.
 type Start struct {
-	Fresh     bool      // it was made, or this crawl has no record yet
-	Clean     bool      // it had been closed, or was made
+	Fresh     bool      // it was created, or this crawl has no record yet
+	Clean     bool      // it was closed cleanly, or created
 	LastAlive time.Time // of the last heartbeat; zero if there is none
 	Truncated []string  // WARC files whose torn tails were cut
 }
 
-// Open opens the data directory dir, and makes it where there is none and ReadOnly is not set. It
-// repairs what a crash left: WARC files that were being written are cut after their last whole record
-// and closed. The errors are ErrLocked, ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull
-// where there is too little space to begin, and those of the file system.
+// Open opens the data directory dir. If there is none and ReadOnly is not set, it creates one. After a crash it
+// cuts WARC files that were being written after their last whole record, and closes them. The errors are ErrLocked,
+// ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull if there is too little space to begin, and those of the file
+// system.
 func Open(dir string, o Options) (_ *Store, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if s.rolledBack == 0 {
-		if s.highwater.now, err = s.heightsOf(s.highwater.now); err != nil { // without what readStart has emptied
+		if s.highwater.now, err = s.heightsOf(s.highwater.now); err != nil { // without what readStart emptied
 			return nil, err
 		}
 	}
@@ -229,7 +229,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if o.ReadOnly {
 		return s, nil
 	}
-	if s.ofCluster || o.Log != nil { // what was ordered is in the log, or whoever ordered it was told that it failed
+	if s.ofCluster || o.Log != nil { // every order is in the log, or its caller got an error
 		return s, nil
 	}
 	if err := errors.Join(s.resumePurges(), s.resumeOrders(noted)); err != nil {
@@ -238,8 +238,8 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// prepare lays the ballast, makes the folder of captures and deletes leftovers. It comes before the database: who
-// finds that after a crash looks for captures too.
+// prepare lays the ballast, makes the folder of captures and deletes leftovers. It runs before the database is
+// made: if a database exists after a crash, captures are expected too.
 func (s *Store) prepare() error {
 	if err := s.dir.layBallast(); errors.Is(err, ErrDiskFull) {
 		return err
@@ -252,12 +252,12 @@ func (s *Store) prepare() error {
 	return s.dropLeftovers()
 }
 
-// openWARC recovers the files of a crash and readies a writer, which opens a file of its own at the
-// first capture.
+// openWARC recovers the WARC files of a crash and prepares a writer. The writer opens a new file at the first
+// capture.
 func (s *Store) openWARC() (err error) {
 	var d durable
 	_, err = database.Get(s.db, durableKey(), func(raw []byte) error { return format.DecodeValue(raw, &d) })
-	if err != nil && !errors.Is(err, ErrCorrupt) { // then the file is read whole
+	if err != nil && !errors.Is(err, ErrCorrupt) { // if it is corrupt, the whole file is read
 		return err
 	}
 	recovered, err := warc.Recover(s.fs, s.dir.join(format.CapturesDir), warc.Extent(d))
@@ -302,15 +302,15 @@ func (s *Store) openDB() (err error) {
 	return nil
 }
 
-// measure has large follow what is stored. A database that has been large is so until the next opening.
+// measure updates large. Once large, a database stays large until the next Open.
 func (s *Store) measure() {
 	if !s.large.Load() && database.Large(s.db) {
 		s.large.Store(true)
 	}
 }
 
-// durable is the value of the durable key: how much of the WARC file that was being written is on disk. It is
-// noted in the batch that comes after the file's sync, so that a restart reads what came later only.
+// durable is the value of the durable key: how much of the open WARC file is on disk. It is written with the batch
+// after the file's sync, so that a restart reads only what came later.
 type durable struct {
 	File  string `cbor:"1,keyasint"`
 	Bytes int64  `cbor:"2,keyasint"`
@@ -322,7 +322,7 @@ type heartbeat struct {
 	Clean bool  `cbor:"2,keyasint,omitempty"` // the directory was closed after it
 }
 
-// readStart finds how the last run ended, and notes that this one has begun.
+// readStart determines how the last run ended, and notes that this one has begun.
 func (s *Store) readStart() error {
 	var last heartbeat
 	found, err := database.Get(s.db, heartbeatKey(), func(raw []byte) error { return format.DecodeValue(raw, &last) })
@@ -349,14 +349,14 @@ func (s *Store) readStart() error {
 	return s.putHeartbeat(heartbeat{At: last.At})
 }
 
-// Start returns how the directory was found at Open.
+// Start returns the state of the directory at Open.
 func (s *Store) Start() Start { return s.start }
 
 // Partitions returns the number of partitions of the directory.
 func (s *Store) Partitions() int { return s.dir.partitions }
 
-// Heartbeat notes durably that the crawl is alive at now. A restart after an unclean stop finds the
-// last one in Start.LastAlive. It does not wait for other writes.
+// Heartbeat notes durably that the crawl is alive at now. After an unclean stop the next Open reports the last one
+// in Start.LastAlive. Heartbeat does not wait for other writes.
 func (s *Store) Heartbeat(now time.Time) error {
 	if s.options.ReadOnly {
 		return ErrReadOnly
@@ -371,20 +371,20 @@ func (s *Store) Heartbeat(now time.Time) error {
 	return errors.Join(s.putHeartbeat(heartbeat{At: now.UnixNano()}), s.highwater.write())
 }
 
-// Settle says that no request is in flight and that the stored gates hold all that politeness has to
-// remember: a Close without a Heartbeat in between notes a clean stop. A directory found after a clean
-// stop is settled until the first Heartbeat, one found after an unclean stop is not: whoever opens it only
-// to look or to repair does not make the next crawl forget its manners.
+// Settle says that no request is in flight and that the stored gates are complete. A Close without a Heartbeat in
+// between then notes a clean stop. After a clean stop a directory is settled until the first Heartbeat. After an
+// unclean stop it is not: so opening it to read or repair does not hide from the next crawl that gates may be
+// missing.
 func (s *Store) Settle() { s.settled.Store(true) }
 
 func (s *Store) putHeartbeat(h heartbeat) error { return s.put(heartbeatKey(), h, pebble.Sync) }
 
-// put stores a row that lies outside of every crawl.
+// put stores a row outside of every crawl.
 func (s *Store) put(key []byte, v any, o *pebble.WriteOptions) error {
 	return database.Set(s.db, key, format.AppendValue(nil, v), o)
 }
 
-// diskFull is called when a write has met a full disk; the write is then tried again.
+// diskFull is called when a write fails because the disk is full. The write is then tried again.
 func (s *Store) diskFull() {
 	s.full.Store(true)
 	if err := s.dir.dropBallast(); err != nil {
@@ -392,9 +392,9 @@ func (s *Store) diskFull() {
 	}
 }
 
-// Close ends the WARC file, notes a clean stop if the directory is settled (see Settle) and closes
-// the database. If a write failed before, that is its error, and the next Open finds an unclean stop.
-// Closing twice does nothing.
+// Close ends the WARC file, notes a clean stop if the directory is settled (see Settle) and closes the database. If
+// a write failed before, Close returns that error, and the next Open finds an unclean stop. A second Close does
+// nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -444,12 +444,12 @@ func (s *Store) release() error {
 	return errors.Join(append(errs, s.dir.lock.Close())...)
 }
 
-// heartbeatKey leads to the heartbeat, which is of the directory and no crawl's.
+// heartbeatKey is outside of every crawl: the heartbeat belongs to the directory.
 func heartbeatKey() []byte { return format.Outside("heartbeat") }
 
-// durableKey lies outside of every crawl too: they share the WARC files.
+// durableKey is outside of every crawl too: all crawls share the WARC files.
 func durableKey() []byte { return format.Outside("durable") }
 
-// Fatal returns the error by which the database has given up if that is the cause of a panic, which the caller
-// has recovered; else nil.
+// Fatal returns the error that made the database panic. cause is what the caller recovered. It returns nil for
+// other panics.
 func Fatal(cause any) error { return database.Fatal(cause) }

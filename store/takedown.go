@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// takenDown reports whether a page, known or not, of a site may leave no trace any more.
+// takenDown reports whether a page of a site, known or not, was taken down.
 func (st *state) takenDown(row *pageRow, site weburl.Site) bool {
 	if row.exists {
 		return row.State == StatePurged
@@ -16,7 +16,7 @@ func (st *state) takenDown(row *pageRow, site weburl.Site) bool {
 	return st.peekSite(row.id.p, site).Purged
 }
 
-// purged leaves a tombstone of a page: its URL and its entry in the change log.
+// purged replaces a page by a tombstone: its URL and its entry in the change log.
 func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 	row := st.page(p, r.Fingerprint)
 	if !r.URL.IsZero() {
@@ -39,7 +39,7 @@ func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 	st.log(row, n, ChangePurged, r.At)
 }
 
-// sitePurged lets no page of a site in any more and drops its robots.txt.
+// sitePurged closes a site to new pages and deletes its robots.txt.
 func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	row := st.site(p, r.Site)
 	row.Purged, row.Robots = true, RobotsState{}
@@ -47,9 +47,8 @@ func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	st.delete()
 }
 
-// scrubbed strips the kept records of fetches of what has been taken down, and deletes again what
-// purges and the trimming of records have deleted. That changes no row; but of a key that is written again the
-// database drops every older value (see Inside.Scrub).
+// scrubbed strips the kept records of fetches of what was taken down. It deletes again what purges and trimming
+// deleted. That changes no row, but it makes the database drop every older value of the key (see Inside.Scrub).
 func (st *state) scrubbed(p weburl.Partition) {
 	from, to := st.keys.KindSpan(p, format.KeyRecord)
 	st.deleteSpan(from, st.keys.AppendNumber(nil, p, format.KeyRecord, st.peekTotal(p).Trimmed+1))
@@ -82,7 +81,7 @@ func (st *state) scrubbed(p weburl.Partition) {
 	}
 }
 
-// scrubPages writes the tombstones of a partition again, without what they stand for.
+// scrubPages writes the tombstones of a partition again, so that older values of their keys are dropped.
 func (st *state) scrubPages(p weburl.Partition) {
 	from, to := st.keys.KindSpan(p, format.KeyPage)
 	err := database.Scan(st.db, from, to, func(key, value []byte) error {
@@ -116,7 +115,7 @@ func (st *state) scrubPages(p weburl.Partition) {
 	}
 }
 
-// deletePast deletes what belongs to a page beside its row.
+// deletePast deletes what belongs to a page apart from its row.
 func (st *state) deletePast(p weburl.Partition, fp weburl.Fingerprint) {
 	for _, kind := range []format.Kind{format.KeyVersion, format.KeyVisit} {
 		st.deleteSpan(format.Span(st.keys.AppendPage(nil, p, kind, fp)))
@@ -125,7 +124,7 @@ func (st *state) deletePast(p weburl.Partition, fp weburl.Fingerprint) {
 	st.delete()
 }
 
-// purgedPage reports whether u's row is a tombstone, without keeping the rows that it looks at.
+// purgedPage reports whether u's row is a tombstone. It does not keep the rows that it reads.
 func (st *state) purgedPage(p weburl.Partition, u weburl.URL) bool {
 	for fp := u.Fingerprint(); ; fp = format.Probe(fp) {
 		var page Page
@@ -136,7 +135,7 @@ func (st *state) purgedPage(p weburl.Partition, u weburl.URL) bool {
 	}
 }
 
-// strip leaves of a fetch what totals and politeness are made of.
+// strip reduces the record of a fetch to what totals and politeness need.
 func strip(record Record) {
 	switch r := record.(type) {
 	case *Fetched:
@@ -149,8 +148,7 @@ func strip(record Record) {
 	}
 }
 
-// silence takes out of a finished fetch what may not be stored, its page or site having been taken down
-// while it was under way.
+// silence removes from a finished fetch what must not be stored if its page or site was taken down in the meantime.
 func (s *Store) silence(f *Fetch) {
 	switch r := f.Record.(type) {
 	case *Fetched:
