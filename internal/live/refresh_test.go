@@ -2,6 +2,8 @@ package live
 
 import (
 	"math"
+	"os"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +24,7 @@ type month struct {
 	seed         uint64
 	pages, sites int
 	budget       int64
-	days         int
+	days, from   int // it is scored from a day on
 	policy       string
 	delay        time.Duration
 }
@@ -64,7 +66,7 @@ func (m month) run(t *testing.T, fs vfs.FS) score {
 				return
 			case <-time.After(c.Machine(day / 4)):
 			}
-			if i < 4*m.days/3 {
+			if i < 4*m.from {
 				continue
 			}
 			now := c.Now()
@@ -95,23 +97,31 @@ func (m month) run(t *testing.T, fs vfs.FS) score {
 	return s
 }
 
-// TestMonth keeps a web fresh for 30 days: what the window says of the copy is within 2 points of the truth,
-// which is better than visiting all pages alike would make it, within the budget.
+// TestMonth keeps the demo's web fresh for 30 days. From day 5 on, what the window says of the copy is within 2 points
+// of the truth on average, and the truth is better than visiting all pages alike would make it, within the budget. A
+// single day is off by more: of 400 pages, each fresh or stale by chance, the truth itself scatters by 1.3 points.
+// FRESHET_SEEDS sets the number of webs.
 func TestMonth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := month{seed: 3, pages: 240, sites: 8, budget: 240, days: 30}
-		s := m.run(t, vfs.NewMem())
-		t.Logf("%d pages: true freshness %.4f, estimate %.4f, uniform %.4f, at most %d requests a day", s.pages, s.truth, s.estimate, s.uniform, s.requests)
-		if math.Abs(s.truth-s.estimate) > 0.02 {
-			t.Errorf("the estimate %.4f is more than 2 points from the truth %.4f", s.estimate, s.truth)
-		}
-		if s.truth <= s.uniform {
-			t.Errorf("freshness %.4f, and uniform has %.4f", s.truth, s.uniform)
-		}
-		if most := m.budget + m.budget/100 + 1; s.requests > most {
-			t.Errorf("%d requests in a day, want %d at most", s.requests, most)
-		}
-	})
+	webs := 1
+	if n, err := strconv.Atoi(os.Getenv("FRESHET_SEEDS")); err == nil {
+		webs = n
+	}
+	for seed := range uint64(webs) {
+		synctest.Test(t, func(t *testing.T) {
+			m := month{seed: 1 + seed, pages: 400, sites: 8, budget: 800, days: 30, from: 5}
+			s := m.run(t, vfs.NewMem())
+			t.Logf("web %d, %d pages: true freshness %.4f, estimate %.4f, uniform %.4f, at most %d requests a day", m.seed, s.pages, s.truth, s.estimate, s.uniform, s.requests)
+			if math.Abs(s.truth-s.estimate) > 0.02 {
+				t.Errorf("web %d: the estimate %.4f is more than 2 points from the truth %.4f", m.seed, s.estimate, s.truth)
+			}
+			if s.truth <= s.uniform {
+				t.Errorf("web %d: freshness %.4f, and uniform has %.4f", m.seed, s.truth, s.uniform)
+			}
+			if most := m.budget + m.budget/100 + 1; s.requests > most {
+				t.Errorf("web %d: %d requests in a day, want %d at most", m.seed, s.requests, most)
+			}
+		})
+	}
 }
 
 // TestPoliteMonth holds the estimate within 2 points of the truth, on average over eight webs, where politeness leaves
@@ -123,7 +133,7 @@ func TestPoliteMonth(t *testing.T) {
 	off := 0.0
 	for i := range webs {
 		synctest.Test(t, func(t *testing.T) {
-			m := month{seed: 3 + uint64(i), pages: 1600, sites: 4, budget: 1600, days: 30, delay: 36 * time.Minute}
+			m := month{seed: 3 + uint64(i), pages: 1600, sites: 4, budget: 1600, days: 30, from: 10, delay: 36 * time.Minute}
 			s := m.run(t, vfs.NewMem())
 			t.Logf("web %d, %d pages: true freshness %.4f, estimate %.4f, uniform %.4f, at most %d requests a day", m.seed, s.pages, s.truth, s.estimate, s.uniform, s.requests)
 			off += (s.estimate - s.truth) / webs
