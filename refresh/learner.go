@@ -575,10 +575,7 @@ func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
 	}
 	count, exposed := l.found(groups, s.visits[:old], now, p)
 	for i, g := range groups {
-		for d, h := range g.shared.hazard {
-			g.shared.count[d] += float32(h * count[i][d])
-			g.shared.exposed[d] += float32(exposed[i][d])
-		}
+		g.shared.keep(count[i], exposed[i])
 	}
 	s.visits = append(s.visits[:0], s.visits[old:]...)
 }

@@ -87,9 +87,9 @@ func TestFewPagesShareNothing(t *testing.T) {
 		x.Visited(id, Visit{At: now, Outcome: Changed})
 	}
 	home := x.learner.forest.sites[0]
-	if x.looks.Len() > 0 || len(home.visits) > 0 || len(home.groups[0].shared.hazard) > 0 {
+	if x.looks.Len() > 0 || len(home.visits) > 0 || len(home.groups[0].shared.periods) > 0 {
 		t.Errorf("%d looks, %d visits, %d days of shared changes are kept: want none",
-			x.looks.Len(), len(home.visits), len(home.groups[0].shared.hazard))
+			x.looks.Len(), len(home.visits), len(home.groups[0].shared.periods))
 	}
 	x.Add(ID(few), Page{Site: "a", Path: "last", Weight: 1, Fresh: 50 * day})
 	x.Visited(0, Visit{At: 51 * day, Outcome: Changed})

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -12,84 +13,158 @@ const (
 
 // shared is the hazard of the changes that a group's pages share: how many of them a page is expected to
 // take part in, day by day. It is a step function with the prior Gamma(baseHazard·doubt, doubt) a
-// day, so nearly 0 but where visits say otherwise.
+// day, so nearly 0 but where visits say otherwise. Its steps are days, and wider the longer ago: then memory hardly
+// grows with time.
 type shared struct {
-	hazard  []float64 // by day
-	sum     []float64 // of the hazards before the day; one longer than hazard
-	count   []float32 // shared changes that visits found, by day: of visits that are forgotten
-	exposed []float32 // visits whose span covers the day: of visits that are forgotten
-	weight  []float32 // visits that the day's hazard rests on, doubt among them
-	mean    float64   // hazard of a usual day
+	periods []period // the earliest first, each as wide as the next or twice as wide
+	days    int      // up to which there are periods
+	mean    float64  // hazard of a usual day
+}
+
+// alike is how many periods are of a width, at most.
+const alike = 96
+
+// A period is of some days that are taken for alike. What it has is that of each of its days.
+type period struct {
+	start   int32   // its first day
+	count   float32 // shared changes that visits found: of visits that are forgotten
+	exposed float32 // visits whose span covers the day: of visits that are forgotten
+	weight  float32 // visits that the hazard rests on, doubt among them
+	hazard  float64
+	sum     float64 // of the hazards of all days before
 }
 
 // extend gives the first days, up to n, their places.
 func (s *shared) extend(n int) {
-	if len(s.sum) == 0 {
-		s.sum = append(s.sum, 0)
+	for s.days < n {
+		s.periods = append(s.periods, period{start: int32(s.days), weight: doubt, hazard: baseHazard, sum: s.total()})
+		s.days++
+		s.widen()
 	}
-	for len(s.hazard) < n {
-		s.hazard = append(s.hazard, baseHazard)
-		s.sum = append(s.sum, s.sum[len(s.sum)-1]+baseHazard)
-		s.count = append(s.count, 0)
-		s.exposed = append(s.exposed, 0)
-		s.weight = append(s.weight, doubt)
+}
+
+// widen makes the two earliest periods of a width one, where there are too many.
+func (s *shared) widen() {
+	width, n := 1, 0
+	for i := len(s.periods) - 1; i >= 0; i-- {
+		if w := s.end(i) - int(s.periods[i].start); w > width {
+			width, n = w, 0
+		}
+		if n++; n > alike {
+			a, b := &s.periods[i], &s.periods[i+1]
+			a.count, a.exposed, a.weight = (a.count+b.count)/2, (a.exposed+b.exposed)/2, (a.weight+b.weight)/2
+			a.hazard = (a.hazard + b.hazard) / 2
+			s.periods = slices.Delete(s.periods, i+1, i+2)
+			width, n = 2*width, 1
+		}
 	}
+}
+
+// end returns the day after a period's last.
+func (s *shared) end(i int) int {
+	if i+1 < len(s.periods) {
+		return int(s.periods[i+1].start)
+	}
+	return s.days
+}
+
+// find returns the period of a day, which must be before days.
+func (s *shared) find(d int) int {
+	if i := len(s.periods) - (s.days - d); i >= 0 && int(s.periods[i].start) == d {
+		return i
+	}
+	i, found := slices.BinarySearchFunc(s.periods, int32(d), func(p period, d int32) int { return cmp.Compare(p.start, d) })
+	if found {
+		return i
+	}
+	return i - 1
+}
+
+// total returns the shared changes of all days.
+func (s *shared) total() float64 {
+	if len(s.periods) == 0 {
+		return 0
+	}
+	last := &s.periods[len(s.periods)-1]
+	return last.sum + last.hazard*float64(s.days-int(last.start))
 }
 
 // upTo returns the shared changes from day 0 to a time in days.
 func (s *shared) upTo(t float64) float64 {
 	d := int(t)
-	if d >= len(s.hazard) {
-		if len(s.sum) == 0 {
-			return baseHazard * t
-		}
-		return s.sum[len(s.sum)-1] + baseHazard*(t-float64(len(s.hazard)))
+	if d >= s.days {
+		return s.total() + baseHazard*(t-float64(s.days))
 	}
-	return s.sum[d] + s.hazard[d]*(t-float64(d))
+	at := &s.periods[s.find(d)]
+	return at.sum + at.hazard*(t-float64(at.start))
 }
 
 // between returns the shared changes from one time to another, in days.
 func (s *shared) between(from, to float64) float64 { return s.upTo(to) - s.upTo(from) }
 
+// average returns the mean over a period's days of what is given by day, 0 before the first.
+func (s *shared) average(i, first int, byDay []float64) float64 {
+	sum := 0.0
+	for d := max(first, int(s.periods[i].start)); d < min(s.end(i), len(byDay)); d++ {
+		sum += byDay[d]
+	}
+	return sum / float64(s.end(i)-int(s.periods[i].start))
+}
+
 // renew takes up new counts and exposures from a day on, beside those that are forgotten. It returns by
 // how much the hazards changed, in sum. Days that are later than the counts stay as they are.
 func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
-	for d := first; d < len(count); d++ {
-		h := s.hazard[d]
-		visits := doubt + float64(s.exposed[d]) + exposed[d]
-		c := (baseHazard*doubt + float64(s.count[d]) + h*count[d]) / visits
-		drift += math.Abs(c - h)
-		s.hazard[d], s.weight[d] = c, float32(visits)
-	}
-	s.addUp(first)
 	s.mean = baseHazard
-	if len(s.hazard) == 0 {
+	if s.days == 0 {
 		return 0
 	}
-	recent := max(0, len(s.hazard)-usualDays)
-	s.mean = (s.sum[len(s.hazard)] - s.sum[recent]) / float64(len(s.hazard)-recent)
+	begin := s.find(min(first, s.days-1))
+	for i := begin; first < len(count) && i < len(s.periods) && int(s.periods[i].start) < len(count); i++ {
+		at := &s.periods[i]
+		h := at.hazard
+		visits := doubt + float64(at.exposed) + s.average(i, first, exposed)
+		c := (baseHazard*doubt + float64(at.count) + h*s.average(i, first, count)) / visits
+		drift += math.Abs(c-h) * float64(s.end(i)-int(at.start))
+		at.hazard, at.weight = c, float32(visits)
+	}
+	s.addUp(begin)
+	recent := max(0, s.days-usualDays)
+	s.mean = s.between(float64(recent), float64(s.days)) / float64(s.days-recent)
 	return drift
+}
+
+// keep takes up what visits that are to be forgotten say by day: shared changes, over the day's hazard, and visits.
+func (s *shared) keep(count, exposed []float64) {
+	for i := range s.periods {
+		at := &s.periods[i]
+		at.count += float32(at.hazard * s.average(i, 0, count))
+		at.exposed += float32(s.average(i, 0, exposed))
+	}
 }
 
 // see takes up one visit, from days to days, until all visits are looked at together: explained says how many
 // shared changes a unit of the hazard explains, 0 if it saw none. It returns by how much the hazards changed, in sum.
 func (s *shared) see(from, to, explained float64) (drift float64) {
 	s.extend(int(to) + 1)
-	for d := int(from); d <= int(to); d++ {
-		part := math.Min(to, float64(d+1)) - math.Max(from, float64(d))
-		h, visits := s.hazard[d], float64(s.weight[d])
+	begin := s.find(int(from))
+	for i := begin; i < len(s.periods) && float64(s.periods[i].start) <= to; i++ {
+		at := &s.periods[i]
+		width := float64(s.end(i) - int(at.start))
+		part := (math.Min(to, float64(s.end(i))) - math.Max(from, float64(at.start))) / width
+		h, visits := at.hazard, float64(at.weight)
 		c := h * (visits + part*explained) / (visits + part)
-		drift += math.Abs(c - h)
-		s.hazard[d], s.weight[d] = c, float32(visits+part)
+		drift += math.Abs(c-h) * width
+		at.hazard, at.weight = c, float32(visits+part)
 	}
-	s.addUp(int(from))
+	s.addUp(begin)
 	return drift
 }
 
-// addUp sums the hazards again from a day on.
-func (s *shared) addUp(first int) {
-	for d := first; d < len(s.hazard); d++ {
-		s.sum[d+1] = s.sum[d] + s.hazard[d]
+// addUp sums the hazards again from a period on.
+func (s *shared) addUp(begin int) {
+	for i := begin; i+1 < len(s.periods); i++ {
+		at := &s.periods[i]
+		s.periods[i+1].sum = at.sum + at.hazard*float64(s.end(i)-int(at.start))
 	}
 }
 

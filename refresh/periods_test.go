@@ -1,0 +1,31 @@
+package refresh
+
+import (
+	"math"
+	"testing"
+)
+
+// TestPeriods holds that ten years of days take few periods, that these leave no gap, and that what days share in sum
+// is kept when they become one period.
+func TestPeriods(t *testing.T) {
+	const days = 3650
+	var s shared
+	want := 0.0
+	for d := range days {
+		s.extend(d + 1)
+		h := float64(d % 7)
+		last := &s.periods[len(s.periods)-1]
+		last.hazard = h
+		if want += h; math.Abs(s.total()-want) > 1e-6 {
+			t.Fatalf("day %d: %v shared changes in all, want %v", d, s.total(), want)
+		}
+	}
+	if n := len(s.periods); n > 10*alike {
+		t.Errorf("%d days take %d periods", days, n)
+	}
+	for d := range days {
+		if i := s.find(d); int(s.periods[i].start) > d || s.end(i) <= d {
+			t.Fatalf("day %d is not in period %d", d, i)
+		}
+	}
+}
