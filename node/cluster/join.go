@@ -105,11 +105,12 @@ func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error
 	}
 }
 
-// unanswered reports whether it is worth while to ask again.
+// unanswered reports whether it is worth while to ask again. A server that has just started may not know yet of a stream
+// that the others have.
 func unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == noPeers)
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == noPeers || api.ErrorCode == jetstream.JSErrCodeStreamNotFound)
 }
 
 // noPeers is the code of servers of which too few have found one another to keep what they are asked to keep.

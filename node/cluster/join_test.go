@@ -89,6 +89,7 @@ func TestUnanswered(t *testing.T) {
 	}{
 		{503, 10008, true},  // no leader
 		{400, 10005, true},  // too few servers
+		{404, 10059, true},  // no such stream: another server has just made it
 		{500, 10074, false}, // a single server is asked for copies
 	} {
 		err := fmt.Errorf("cluster: %w", &jetstream.APIError{Code: of.status, ErrorCode: of.code})
