@@ -3,7 +3,6 @@ package cluster
 
 import (
 	"cmp"
-	"hash/fnv"
 	"slices"
 
 	"freshet/weburl"
@@ -12,22 +11,27 @@ import (
 // Assign gives each partition to one of the nodes, by rendezvous hashing with bounded loads: a partition goes to the
 // node that scores highest for it among those that have room, and a node has room for one partition more than an even
 // share at most. Where a node comes or goes few others' partitions move. The order of the nodes does not matter. It
-// returns nil if there is no node. O(partitions × nodes × log nodes).
+// returns nil if there is no node. O(partitions × nodes).
 func Assign(partitions int, nodes []string) []string {
 	if len(nodes) == 0 {
 		return nil
 	}
 	room := partitions/len(nodes) + 1
-	load := make(map[string]int, len(nodes))
+	load := make([]int, len(nodes))
 	owners := make([]string, partitions)
 	for p := range owners {
-		for _, n := range byScore(weburl.Partition(p), nodes) {
-			if load[n] < room {
-				owners[p] = n
-				load[n]++
-				break
+		best, highest := -1, uint64(0)
+		for i, name := range nodes {
+			if load[i] == room {
+				continue
+			}
+			its := score(weburl.Partition(p), name)
+			if best < 0 || its > highest || its == highest && name < nodes[best] {
+				best, highest = i, its
 			}
 		}
+		owners[p] = nodes[best]
+		load[best]++
 	}
 	return owners
 }
@@ -52,11 +56,15 @@ func byScore(p weburl.Partition, nodes []string) []string {
 	return names
 }
 
+// score is FNV-1a of both, whose last bytes are then mixed.
 func score(p weburl.Partition, node string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(node))
-	h.Write([]byte{byte(p >> 8), byte(p)})
-	x := h.Sum64() // FNV mixes its last bytes little
+	const offset, prime = 14695981039346656037, 1099511628211
+	x := uint64(offset)
+	for i := range len(node) {
+		x = (x ^ uint64(node[i])) * prime
+	}
+	x = (x ^ uint64(p>>8)) * prime
+	x = (x ^ uint64(p&0xff)) * prime
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
