@@ -130,7 +130,7 @@ func (t *trial) quicken(shared bool) error {
 	for line := range strings.Lines(string(text)) {
 		key, _, _ := strings.Cut(line, ":")
 		switch key {
-		case "refresh", "policy", "budget", "interval":
+		case "refresh", "policy", "budget", "interval", "warc-size", "segments-cache":
 			continue
 		case "nats", "cluster", "copies":
 			if !shared {
