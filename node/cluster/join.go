@@ -105,8 +105,8 @@ func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error
 	}
 }
 
-// unanswered reports whether it is worth while to ask again. A server that has just started may not know yet of a stream
-// that the others have.
+// unanswered reports whether it is worth while to ask again. A server may not know yet of a stream that another one has
+// just made.
 func unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
