@@ -35,6 +35,7 @@ type crew struct {
 	faults  []string
 	exact   bool   // the seen sets hold no cash back
 	lost    *world // that nothing comes to, nor from; nil: nobody
+	astray  bool   // each member's clock is wrong by its own ahead: as in a cluster, each has only what it takes
 	moved   int    // hand-overs that came to their end
 	sent    int64  // links that shards which have ended have sent, resent ones once
 	held    int64  // that they held back
@@ -178,7 +179,7 @@ func (c *crew) close() {
 // start starts a member, with the partitions that are its own. CutOff says that it, or who owned them before, may have
 // been asking for pages when it was cut off.
 func (c *crew) start(w *world, cutOff bool) {
-	w.store, w.now, w.over, w.fs = c.store, c.now, "", c.fs
+	w.store, w.now, w.over, w.fs = c.store, c.time(w), "", c.fs
 	name := w.settings.Name
 	w.settings = c.set
 	w.settings.Name = name
@@ -187,7 +188,7 @@ func (c *crew) start(w *world, cutOff bool) {
 		w.settings.Owned = nil
 	}
 	for p, owner := range c.owner {
-		if owner == w && name != "" {
+		if owner == w && name != "" && !c.astray {
 			w.settings.Owned = append(w.settings.Owned, weburl.Partition(p))
 		}
 	}
@@ -206,10 +207,18 @@ func (c *crew) start(w *world, cutOff bool) {
 	if c.plant == "gates-forgotten" {
 		rows = gatelessRows{rows}
 	}
-	w.shard, err = New(rows, w.seen, w.settings, c.now)
+	w.shard, err = New(rows, w.seen, w.settings, w.now)
 	check(c.t, err)
-	w.wake = c.now
+	w.wake = w.now
+	for p, owner := range c.owner {
+		if owner == w && c.astray {
+			c.take(weburl.Partition(p), w, false)
+		}
+	}
 }
+
+// time returns what a member's clock says.
+func (c *crew) time(w *world) time.Time { return c.now.Add(w.ahead) }
 
 // cutOffRows are those of a store of which another goes on using other partitions.
 type cutOffRows struct{ *store.Store }
@@ -272,7 +281,8 @@ func (c *crew) asked(w *world, name string, e Ended) {
 		c.fault("%s: %s asks %s, which had its last answer at %s and opens at %s", c.now.Sub(begin), w.settings.Name, name,
 			host.end.Sub(begin), host.opens.Sub(begin))
 	}
-	*host = server{end: e.At, opens: e.At.Add(max(e.RetryAfter, 0)), by: w}
+	end := e.At.Add(-w.ahead)
+	*host = server{end: end, opens: end.Add(max(e.RetryAfter, 0)), by: w}
 }
 
 // run lets a length of time pass.
@@ -300,11 +310,11 @@ func (c *crew) next() (first *world, at time.Time) {
 		if w.shard == nil {
 			continue
 		}
-		if len(w.later) > 0 && (first == nil || w.later[0].at.Before(at)) {
-			first, at = w, w.later[0].at
+		if len(w.later) > 0 && (first == nil || w.later[0].at.Add(-w.ahead).Before(at)) {
+			first, at = w, w.later[0].at.Add(-w.ahead)
 		}
-		if !w.wake.IsZero() && (first == nil || w.wake.Before(at)) {
-			first, at = w, w.wake
+		if !w.wake.IsZero() && (first == nil || w.wake.Add(-w.ahead).Before(at)) {
+			first, at = w, w.wake.Add(-w.ahead)
 		}
 	}
 	return first, at
@@ -312,9 +322,9 @@ func (c *crew) next() (first *world, at time.Time) {
 
 // step tells a member's shard what has happened by now, and does what it asks for.
 func (c *crew) step(w *world, does bool) {
-	w.now = c.now
+	w.now = c.time(w)
 	var events []Event
-	for len(w.later) > 0 && !w.later[0].at.After(c.now) {
+	for len(w.later) > 0 && !w.later[0].at.After(w.now) {
 		events = append(events, w.later[0].event())
 		w.later = w.later[1:]
 	}
@@ -326,7 +336,7 @@ func (c *crew) step(w *world, does bool) {
 			w.shard.exchange.out[p].sender = w.sender
 		}
 	}
-	work, err := w.shard.Step(c.now, events...)
+	work, err := w.shard.Step(w.now, events...)
 	check(c.t, err)
 	w.wake = work.Wake
 	if !does {
@@ -402,7 +412,7 @@ func (c *crew) send(from *world, p weburl.Partition, e Event) {
 			delay = time.Duration(c.wire.IntN(500)) * time.Millisecond
 		}
 		if to := c.owner[p]; to != nil && to.shard != nil && c.lost != to && c.lost != from {
-			to.now = c.now
+			to.now = c.time(to)
 			to.after(delay, e)
 		}
 	}
@@ -414,7 +424,7 @@ func (c *crew) order(w *world, o Order, done func(Reply)) {
 	if done != nil {
 		c.replies[order{w, w.orders}] = done
 	}
-	w.now = c.now
+	w.now = c.time(w)
 	w.tell(Ordered{w.orders, o})
 }
 
@@ -437,7 +447,7 @@ func (c *crew) hand(p weburl.Partition, to *world) {
 		if to.shard == nil {
 			to = from
 		}
-		c.take(p, to, true)
+		c.take(p, to, !c.astray)
 	})
 }
 
@@ -455,7 +465,7 @@ func (c *crew) take(p weburl.Partition, to *world, clean bool) {
 func (c *crew) resend(p weburl.Partition) {
 	for _, w := range c.members {
 		if w.shard != nil {
-			w.now = c.now
+			w.now = c.time(w)
 			w.tell(Resend{To: p})
 		}
 	}

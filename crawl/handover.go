@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"freshet/refresh"
 	"freshet/seen"
@@ -99,6 +100,9 @@ func (s *Shard) giveAway(p weburl.Partition, reply replier) error {
 	})
 	return nil
 }
+
+// takenAt returns when a host's partition came from an owner who may have been cut off, or goes by another clock.
+func (s *Shard) takenAt(host string) time.Time { return s.taken[s.home(weburl.Site("http://"+host))] }
 
 // lies returns which sites lie in a partition.
 func (s *Shard) lies(p weburl.Partition) func(weburl.Site) bool {
@@ -237,8 +241,11 @@ func (s *Shard) goOn(o Take, reply replier) error {
 // serve hands out the pages of a partition that was taken.
 func (s *Shard) serve(o Take, reply replier) error {
 	p := o.Partition
-	s.tenures[p] = serving
-	if _, err := s.restoreSites(p, !o.Clean); err != nil {
+	s.tenures[p], s.taken[p] = serving, time.Time{}
+	if !o.Clean {
+		s.taken[p] = s.now
+	}
+	if _, err := s.restoreSites(p); err != nil {
 		return err
 	}
 	if s.fresh != nil {

@@ -61,9 +61,9 @@ type (
 	// Give hands a partition over: nothing more of it is asked for, and when the reply comes another shard may Take it.
 	Give struct{ Partition weburl.Partition }
 
-	// Take takes a partition over. Clean says that its last owner has given it; else the node knows that this one
-	// neither asks for pages nor appends records any more, and each of the partition's hosts waits out its own
-	// interval. When the reply comes its pages are being asked for.
+	// Take takes a partition over. Clean says that its last owner goes by the same clock, and has given it. Else the
+	// node knows that this one neither asks for pages nor appends records any more, and each of the partition's hosts
+	// waits out its own interval. When the reply comes its pages are being asked for.
 	Take struct {
 		Partition weburl.Partition
 		Clean     bool

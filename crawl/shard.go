@@ -38,8 +38,9 @@ type Shard struct {
 	offers  offers
 	walks   map[weburl.Partition]int // that are under way
 
-	tenures  []tenure // by partition
-	since    []uint64 // by partition: number of the record by which it was taken
+	tenures  []tenure    // by partition
+	since    []uint64    // by partition: number of the record by which it was taken
+	taken    []time.Time // … and when its hosts came from an owner who may have been asking them; zero: they did not
 	exchange exchange
 	moves    moves
 

@@ -30,7 +30,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		return nil, err
 	}
 	s := &Shard{
-		tenures: owned, since: make([]uint64, settings.Partitions), walks: map[weburl.Partition]int{}, widened: map[weburl.Site]bool{},
+		tenures: owned, since: make([]uint64, settings.Partitions), taken: make([]time.Time, settings.Partitions), walks: map[weburl.Partition]int{}, widened: map[weburl.Site]bool{},
 		exchange: exchange{
 			out: make([]*outbox, settings.Partitions), in: make([]map[weburl.Partition]*inbox, settings.Partitions),
 		},
@@ -40,7 +40,9 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{},
 		counts: Counts{Errors: map[string]int64{}, Refused: map[string]int64{}},
 	}
-	s.front, err = frontier.New(settings.FrontierOptions(rules.manners), s.queues())
+	options := settings.FrontierOptions(rules.manners)
+	options.Taken = s.takenAt
+	s.front, err = frontier.New(options, s.queues())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func (s *Shard) restore() (queued bool, err error) {
 		return false, err
 	}
 	for p := range s.owned() {
-		waits, err := s.restoreSites(p, false)
+		waits, err := s.restoreSites(p)
 		if err == nil {
 			err = s.resume(p)
 		}
@@ -131,22 +133,21 @@ func (s *Shard) resume(p weburl.Partition) error {
 	return s.openBoxes(p, marks)
 }
 
-// restoreSites brings back the sites of a partition, and tells whether pages are queued. CutOff says that its last
-// owner may have been asking their hosts when it was cut off.
-func (s *Shard) restoreSites(p weburl.Partition, cutOff bool) (queued bool, err error) {
+// restoreSites brings back the sites of a partition, and tells whether pages are queued.
+func (s *Shard) restoreSites(p weburl.Partition) (queued bool, err error) {
 	for row, err := range s.rows.Sites(p) {
 		if err != nil {
 			return false, fmt.Errorf("crawl: restore sites: %w", err)
 		}
 		queued = queued || row.New+row.Due > 0
-		if err := s.restoreSite(row, cutOff); err != nil {
+		if err := s.restoreSite(row); err != nil {
 			return false, err
 		}
 	}
 	return queued, nil
 }
 
-func (s *Shard) restoreSite(row store.SiteRow, cutOff bool) error {
+func (s *Shard) restoreSite(row store.SiteRow) error {
 	s.counts.Sites++
 	s.counts.Known += row.Pages
 	if disobeyed(row.Robots) {
@@ -159,7 +160,6 @@ func (s *Shard) restoreSite(row store.SiteRow, cutOff bool) error {
 	if err != nil {
 		return err
 	}
-	info.CutOff = cutOff
 	begunAnew(&info, row)
 	s.front.Restore(info, s.now)
 	return s.obeyAnew(row)

@@ -41,8 +41,9 @@ type world struct {
 	lines    []string // what happened
 	orders   uint64
 	over     Stop
-	crew     *crew        // that the shard belongs to; nil: it is alone
-	sender   *seen.Sender // that all partitions share, as a fault; nil: there is none
+	crew     *crew         // that the shard belongs to; nil: it is alone
+	ahead    time.Duration // of the crew's time
+	sender   *seen.Sender  // that all partitions share, as a fault; nil: there is none
 
 	seenLinks int // that may wait for the seen test
 }

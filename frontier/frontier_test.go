@@ -102,6 +102,39 @@ func TestRestoreClamps(t *testing.T) {
 	}
 }
 
+// TestTaken holds how long a host waits whose gate was stored by another clock, also where it is met some time after
+// it came.
+func TestTaken(t *testing.T) {
+	taken := time.Unix(1_000_000_000, 0)
+	at := func(d time.Duration) time.Time { return taken.Add(d) }
+	for _, test := range []struct {
+		name string
+		gate Gate
+		met  time.Duration
+		want time.Duration // when the host is open
+	}{
+		{"no gate", Gate{}, 0, time.Minute},
+		{"met later", Gate{}, 20 * time.Second, time.Minute},
+		{"clock behind", Gate{End: at(-400 * time.Second), Next: at(-340 * time.Second)}, 20 * time.Second, time.Minute},
+		{"clock ahead", Gate{End: at(400 * time.Second), Next: at(460 * time.Second)}, 0, time.Minute},
+		{"clock behind, back-off", Gate{End: at(-400 * time.Second), Next: at(-100 * time.Second)}, 0, 300 * time.Second},
+		{"clock ahead, back-off", Gate{End: at(400 * time.Second), Next: at(700 * time.Second)}, 0, 300 * time.Second},
+		{"over by any clock", Gate{End: at(-2 * time.Hour), Next: at(-2*time.Hour + 5*time.Minute)}, 0, time.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q := &MemoryQueues{}
+			q.Add("http://a.example", KindNew, Entry{Key: Key{0, 1}, Fingerprint: 1})
+			f, _ := New(Options{Delay: time.Minute, Taken: func(string) time.Time { return taken }}, q)
+			f.Restore(SiteInfo{Site: "http://a.example", New: 1, RobotsUntil: taken.AddDate(10, 0, 0), Gate: test.gate}, at(test.met))
+			_, _, before := f.Next(at(test.want - 1))
+			_, _, then := f.Next(at(test.want))
+			if before || !then {
+				t.Errorf("open before %v: %v, then: %v", test.want, before, then)
+			}
+		})
+	}
+}
+
 func TestMayStopClean(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})

@@ -77,14 +77,14 @@ func backoff(host string, failures int, interval time.Duration) time.Duration {
 	return wait - time.Duration(share*float64(wait))
 }
 
-// reopen applies a stored gate at now. If the clock was set back since, the wait is neither longer nor shorter than
-// it was meant to be.
-func (h *host) reopen(g Gate, now instant) {
-	h.end = max(h.end, at(g.End))
+// reopen applies a gate at now that was stored by a clock which may have been so far behind. If that was ahead, the wait
+// is neither longer nor shorter than it was meant to be.
+func (h *host) reopen(g Gate, now instant, behind time.Duration) {
+	h.end = max(h.end, min(at(g.End), now))
 	h.interval = max(h.interval, min(g.Interval, MaxCrawlDelay))
 	h.failures = max(h.failures, int32(min(max(g.Failures, 0), 1<<20)))
 	h.blocked = max(h.blocked, at(g.Blocked))
 	if wait := min(at(g.Next)-at(g.End), instant(MaxCrawlDelay)); wait > 0 {
-		h.next = max(h.next, min(at(g.Next), now.after(time.Duration(wait))))
+		h.next = max(h.next, min(at(g.Next).after(behind), now.after(time.Duration(wait))))
 	}
 }

@@ -115,9 +115,7 @@ func (f *Frontier) lookupHost(name string, now instant) *host {
 		f.sweep(now)
 	}
 	h := &host{name: name, delay: f.options.Delay}
-	if f.cutOff != 0 {
-		f.holdOff(h, f.cutOff)
-	}
+	f.holdOff(h)
 	f.hosts[name] = h
 	f.hostsIn[idle]++
 	return h

@@ -34,7 +34,13 @@ type Options struct {
 	DiscoveryShare float64
 	// Manners returns the rules for a site, nil for none. A nil func has none for any site.
 	Manners func(weburl.Site) *Manners
+	// Taken returns when a host came here from another frontier, zero if it did not. That one may have been asking the
+	// host when it was cut off, and may go by another clock, at most MostAstray off. A nil func has none for any host.
+	Taken func(host string) time.Time
 }
+
+// MostAstray is how far the clocks of two frontiers may be apart that have a host one after the other.
+const MostAstray = time.Hour
 
 // DefaultShare is the default DiscoveryShare.
 const DefaultShare = 0.2

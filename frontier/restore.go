@@ -19,7 +19,6 @@ type SiteInfo struct {
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
 	Gate               Gate // of its host
-	CutOff             bool // a request may have been in flight when the frontier that had the host before was cut off
 }
 
 // Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the
@@ -27,8 +26,8 @@ type SiteInfo struct {
 //
 // A gate's times are wall times. If the clock was set back since they were stored, so that now is
 // before the last answer's end, the host waits from now as long as it was to wait from that end. So
-// a step of the clock never makes a wait longer, and a step back never shorter. A host that is CutOff
-// waits out its own interval from now, too. O(log hosts).
+// a step of the clock never makes a wait longer, and a step back never shorter. A host that was Taken waits as long from
+// then on, unless that wait is over by any clock, and its own interval at least. O(log hosts).
 func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	t := f.tick(now)
 	if f.sites[i.Site] != nil {
@@ -39,11 +38,8 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
 	s.paused, s.watched = i.Paused, i.RobotsWatched
-	f.reopen(s.host, i.Gate, t)
 	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
-	if i.CutOff {
-		f.holdOff(s.host, t)
-	}
+	f.reopen(s.host, i.Gate, t)
 	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)
 	f.restoreQueue(s, KindDue, i.Due, i.FirstDue, 0)
 	f.update(s.host, t)
@@ -68,22 +64,35 @@ func (f *Frontier) AfterStop(now time.Time) {
 func (f *Frontier) AfterUncleanStop(now time.Time) {
 	f.cutOff = f.tick(now)
 	for _, h := range f.hosts {
-		f.holdOff(h, f.cutOff)
+		f.holdOff(h)
 		f.update(h, f.cutOff)
 	}
 }
 
 // reopen takes over a host's stored gate.
 func (f *Frontier) reopen(h *host, g Gate, now instant) {
-	h.reopen(g, now)
-	if f.cutOff != 0 {
-		f.holdOff(h, f.cutOff)
+	h.reopen(g, now, 0)
+	if taken := f.taken(h); taken != 0 {
+		h.reopen(g, taken, MostAstray)
 	}
+	f.holdOff(h)
 }
 
-// holdOff makes a host wait out its own interval from t.
-func (f *Frontier) holdOff(h *host, t instant) {
-	if next := t.after(max(h.interval, h.crawlDelay, h.delay)); next > h.next {
+// taken returns when a host came here from another frontier, 0 if it did not.
+func (f *Frontier) taken(h *host) instant {
+	if f.options.Taken == nil {
+		return 0
+	}
+	return at(f.options.Taken(h.name))
+}
+
+// holdOff makes a host wait out its own interval from when it came here, if it may have been asked until then.
+func (f *Frontier) holdOff(h *host) {
+	from := max(f.cutOff, f.taken(h))
+	if from == 0 {
+		return
+	}
+	if next := from.after(max(h.interval, h.crawlDelay, h.delay)); next > h.next {
 		h.next = next
 		f.unsure = max(f.unsure, next)
 	}

@@ -7,14 +7,14 @@ import (
 	"freshet/weburl"
 )
 
-// Reload applies other options, except for the ordering, because the queues are sorted by it already. A longer delay
+// Reload applies other options, except for the ordering, because the queues are sorted by it already, and Taken. A longer delay
 // counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts). The error is that of
 // Options.Validate, and nothing has changed then.
 func (f *Frontier) Reload(o Options, now time.Time) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("frontier: reload: %w", err)
 	}
-	o.Ordering = f.options.Ordering
+	o.Ordering, o.Taken = f.options.Ordering, f.options.Taken
 	o.PerConnection = max(1, o.PerConnection)
 	f.options, f.share = o, int(o.DiscoveryShare*whole+0.5)
 	t := f.tick(now)
