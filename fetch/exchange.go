@@ -171,6 +171,12 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 	r, c := x.r, x.f.opt.Clock
 	asked := c.Now()
 	in.conn.SetDeadline(x.sooner(x.f.opt.FirstByteTimeout))
+	if x.f.opt.MaySend != nil {
+		if err := x.f.opt.MaySend(); err != nil {
+			r.fail(Canceled, PhaseRequest, err)
+			return false
+		}
+	}
 	n, err := in.conn.Write(request)
 	r.RequestBytes = x.kept[:min(n, len(x.kept))]
 	if err == nil {

@@ -49,6 +49,9 @@ type Options struct {
 
 	In, Out *Pace // rate caps on what all fetches together read and write; nil: none
 
+	// MaySend is asked right before a request is sent. It is not sent after an error, and the fetch is Canceled: what
+	// had the fetch begun may have ended while the process stood still. nil: all are sent.
+	MaySend func() error
 	// Dial opens a TCP connection to a literal address; net.Dialer's by default.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLSConfig is the base of every handshake's configuration: roots, ciphers. The Fetcher sets ServerName, a

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -289,4 +290,43 @@ func hex(n int) string {
 		return ""
 	}
 	return hex(n/16) + string("0123456789ABCDEF"[n%16])
+}
+
+// TestMaySend has a fetch lose its leave while it connects, or over an open connection: no request is sent.
+func TestMaySend(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			w := &web{serve: func(_ int, conn net.Conn) {
+				in := bufio.NewReader(conn)
+				for {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					asked++
+					io.WriteString(conn, "HTTP/1.1 204 No\r\n\r\n")
+				}
+			}}
+			may := open
+			f := w.fetcher(t, func(o *Options) {
+				o.MaySend = func() error {
+					if !may {
+						return errors.New("the lease is lost")
+					}
+					return nil
+				}
+			})
+			req := Request{URL: page(t, "http://example.com/"), KeepAlive: true}
+			if open {
+				f.Fetch(t.Context(), req)
+			}
+			may = false
+			before := asked
+			r := f.Fetch(t.Context(), req)
+			synctest.Wait()
+			if r.Outcome != Canceled || asked != before || f.Idle() != 0 {
+				t.Errorf("open %v: %v, %d requests, %d connections wait", open, r.Outcome, asked-before, f.Idle())
+			}
+		})
+	}
 }

@@ -118,6 +118,9 @@ func (n *Node) open() (err error) {
 	n.out.Follow(asked.Out)
 	asked.In, asked.Out = n.in, n.out
 	asked.Resolve, asked.AllowPrivate, asked.TLSConfig = n.opt.Resolve, n.opt.AllowPrivate, n.opt.TLSConfig
+	if n.opt.Cluster != nil {
+		asked.MaySend = n.opt.Cluster.Leased
+	}
 	n.fetcher, err = fetch.New(asked)
 	if err != nil {
 		return err

@@ -552,6 +552,7 @@ type simulated struct {
 	part   *Cluster
 	stop   context.CancelFunc
 	failed chan struct{}
+	killed chan struct{}
 	once   sync.Once
 	writer sync.WaitGroup
 
@@ -572,7 +573,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 		w.disks[name] = &disk{map[weburl.Partition]log.Place{}, map[weburl.Partition]int{}}
 	}
 	n := &simulated{
-		world: w, name: name, failed: make(chan struct{}), own: make(chan struct{}, 1),
+		world: w, name: name, failed: make(chan struct{}), killed: make(chan struct{}), own: make(chan struct{}, 1),
 		disk: *w.disks[name], has: map[weburl.Partition]bool{}, resent: map[weburl.Partition]int{}, scope: map[weburl.Site]bool{},
 	}
 	lease := defaultLease
@@ -596,10 +597,62 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 		w.t.Error(err)
 	}
 	n.writer.Go(n.write)
+	n.writer.Go(n.visit)
 	return n
 }
 
 func (n *simulated) free() { <-n.own }
+
+// visit asks the hosts of all partitions that the node has, again and again. Now and then the whole process stands still
+// between the decision to ask and the request: what it does about its lease meanwhile it has not done when it goes on.
+func (n *simulated) visit() {
+	for {
+		for p := range weburl.Partition(n.part.options.Partitions) {
+			n.own <- struct{}{}
+			has := n.has[p]
+			n.free()
+			if has && (!n.chance(500) || n.standStill()) && (n.part.Leased() == nil || n.plant == "lease-not-looked-at") {
+				n.asks(p)
+			}
+		}
+		select {
+		case <-n.failed:
+			return
+		case <-n.killed:
+			return
+		case <-time.After(n.upTo(time.Second)):
+		}
+	}
+}
+
+// standStill lets a while pass in which no server hears of the node. It returns false if the node is killed in it.
+func (n *simulated) standStill() bool {
+	n.mu.Lock()
+	n.cut[n.name] = true
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		n.cut[n.name] = false
+		n.mu.Unlock()
+	}()
+	select {
+	case <-n.killed:
+		return false
+	case <-time.After(n.upTo(30 * time.Second)):
+		return true
+	}
+}
+
+// asks holds that no other node has a partition whose hosts the node asks.
+func (n *simulated) asks(p weburl.Partition) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, other := range n.holders[p] {
+		if other != n.name {
+			n.fault("%s asks a host of partition %d, which %s crawls", n.name, p, other)
+		}
+	}
+}
 
 // write appends to the logs of all partitions that the node has, again and again.
 func (n *simulated) write() {
@@ -954,6 +1007,7 @@ func (n *simulated) Vitals() share.Vitals { return share.Vitals{Pages: 1, Fetche
 
 // end stops a node: in order, or as a crash does.
 func (n *simulated) end(orderly bool) {
+	close(n.killed)
 	n.stop()
 	if orderly {
 		n.part.Stay()
@@ -969,8 +1023,8 @@ func (n *simulated) end(orderly bool) {
 }
 
 // TestWorld simulates small clusters whose servers lose answers and tell late, and whose nodes are cut off, killed,
-// started again, and leave in order. No partition is ever crawled by two, who takes one has all that was acknowledged,
-// and in the end, when all is well, each partition has a node and all nodes have their share.
+// started again, stand still, and leave in order. No partition is ever crawled by two, or asked for pages by who has lost
+// it, who takes one has all that was acknowledged, and in the end, when all is well, each partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
 	moved, obeyed, loads, behind, older, truncated := 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
@@ -1064,7 +1118,7 @@ func TestStayEndsSnapshots(t *testing.T) {
 // TestWorldPlants holds that TestWorld finds what is wrong with a cluster.
 func TestWorldPlants(t *testing.T) {
 	const within = 100
-	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied",
+	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied", "lease-not-looked-at",
 		"truncated-above-the-snapshot", "gap-not-seen"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {

@@ -8,7 +8,8 @@
 // Each node keeps a lease: an entry that it writes again every second, each time behind its own last one. A node whose
 // entry has not changed for Options.Lease is declared dead, by an entry behind its last one. From then on it cannot
 // write its own, and it has stopped before: it fails when it has not heard for most of a lease that its entry was
-// written. Partitions of a node that is dead, or has ended, are taken by the others.
+// written. A node that stood still and goes on would ask for pages first: so it looks at its lease before each request.
+// Partitions of a node that is dead, or has ended, are taken by the others.
 //
 // Who should have which partition follows from the names of the nodes that are alive (Assign). Until that node has
 // followed the partition's log to its end, another one keeps it. A node gives what it is not to have, in order; it

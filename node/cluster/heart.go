@@ -45,11 +45,14 @@ func (c *Cluster) renew(ctx context.Context) error {
 // leaseTime is how long the node may work after it has written its entry.
 func (c *Cluster) leaseTime() time.Duration { return c.options.Lease * 4 / 5 }
 
-// check ends the node's work if others may soon take it for dead.
-func (c *Cluster) check() {
-	if c.options.Clock.Now().UnixNano() > c.valid.Load() {
-		c.lose(fmt.Errorf("%w: the servers have not answered for %s", ErrLease, c.leaseTime()))
+// Leased implements node.Cluster. It ends the node's work if others may soon take it for dead.
+func (c *Cluster) Leased() error {
+	if c.options.Clock.Now().UnixNano() <= c.valid.Load() {
+		return nil
 	}
+	err := fmt.Errorf("%w: the servers have not answered for %s", ErrLease, c.leaseTime())
+	c.lose(err)
+	return err
 }
 
 // lose ends the node's work.
