@@ -77,8 +77,8 @@ func backoff(host string, failures int, interval time.Duration) time.Duration {
 	return wait - time.Duration(share*float64(wait))
 }
 
-// reopen applies a gate at now that was stored by a clock which may have been so far behind. If that was ahead, the wait
-// is neither longer nor shorter than it was meant to be.
+// reopen applies a gate at now that was stored by a clock which may have been so far behind. If that was ahead, the
+// wait is neither longer nor shorter than it was meant to be.
 func (h *host) reopen(g Gate, now instant, behind time.Duration) {
 	h.end = max(h.end, min(at(g.End), now))
 	h.interval = max(h.interval, min(g.Interval, MaxCrawlDelay))

@@ -26,8 +26,8 @@ type SiteInfo struct {
 //
 // A gate's times are wall times. If the clock was set back since they were stored, so that now is
 // before the last answer's end, the host waits from now as long as it was to wait from that end. So
-// a step of the clock never makes a wait longer, and a step back never shorter. A host that was Taken waits as long from
-// then on, unless that wait is over by any clock, and its own interval at least. O(log hosts).
+// a step of the clock never makes a wait longer, and a step back never shorter. A host that was Taken waits as long
+// from then on, unless that wait is over by any clock, and its own interval at least. O(log hosts).
 func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	t := f.tick(now)
 	if f.sites[i.Site] != nil {

@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// Reload applies other options, except for the ordering, because the queues are sorted by it already, and Taken. A longer delay
+// Reload applies other options, except for Taken and the ordering: the queues are sorted by it already. A longer delay
 // counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts). The error is that of
 // Options.Validate, and nothing has changed then.
 func (f *Frontier) Reload(o Options, now time.Time) error {

@@ -23,8 +23,8 @@ type Cluster interface {
 	store.Log
 	// Name tells the node from all others. It is fit for a file's name.
 	Name() string
-	// Leased returns an error if other nodes may have taken the node's partitions. It is asked right before a request to
-	// a server is sent.
+	// Leased returns an error if other nodes may have taken the node's partitions. It is asked right before each
+	// request to a server is sent.
 	Leased() error
 	// Send sends links to the owner of their partition, and Acknowledge the word that links are taken in. Both may be
 	// lost: they are sent again.
