@@ -604,7 +604,7 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 func (n *simulated) free() { <-n.own }
 
 // visit asks the hosts of all partitions that the node has, again and again. Now and then the whole process stands
-// still between the decision to ask and the request: what it does about its lease meanwhile is not done when it goes on.
+// still between the decision to ask and the request. What it does meanwhile about its lease, a real one does later.
 func (n *simulated) visit() {
 	for {
 		for p := range weburl.Partition(n.part.options.Partitions) {
@@ -1023,9 +1023,9 @@ func (n *simulated) end(orderly bool) {
 }
 
 // TestWorld simulates small clusters whose servers lose answers and tell late, and whose nodes are cut off, killed,
-// started again, stand still, and leave in order. No partition is ever crawled by two, nobody asks for pages who has lost
-// their partition, who takes one has all that was acknowledged, and in the end, when all is well, each partition has a
-// node and all nodes have their share.
+// started again, stand still, and leave in order. No partition is ever crawled by two, and who has lost one asks its
+// hosts no more. Who takes one has all that was acknowledged. In the end, when all is well, each partition has a node
+// and all nodes have their share.
 func TestWorld(t *testing.T) {
 	moved, obeyed, loads, behind, older, truncated := 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
