@@ -80,9 +80,9 @@ func (s *Shard) lead(t *turn, other weburl.Site) (free time.Time, ok bool) {
 		return s.front.Meet(other, s.now)
 	}
 	s.front.Unbind(t.page, s.now)
-	claimed, free, ok := s.front.Claim(other, s.now)
+	reserved, free, ok := s.front.Reserve(other, s.now)
 	if ok {
-		t.asked = claimed
+		t.asked = reserved
 	}
 	return free, ok
 }

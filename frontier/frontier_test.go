@@ -389,23 +389,23 @@ func TestDueTies(t *testing.T) {
 func TestClaim(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})
-	p, _, ok := f.Claim("http://a.example", now)
+	p, _, ok := f.Reserve("http://a.example", now)
 	if want := (Page{Site: "http://a.example", Robots: true}); !ok || p != want {
 		t.Fatalf("got %+v, %v", p, ok)
 	}
-	if _, free, ok := f.Claim("https://a.example", now); ok || !free.After(now) {
+	if _, free, ok := f.Reserve("https://a.example", now); ok || !free.After(now) {
 		t.Errorf("a busy host: got %v, %v", free, ok)
 	}
 	now = now.Add(time.Second)
 	f.Done(p, Answer{}, now)
-	if _, free, ok := f.Claim("https://a.example", now); ok || !free.Equal(now.Add(time.Minute)) {
+	if _, free, ok := f.Reserve("https://a.example", now); ok || !free.Equal(now.Add(time.Minute)) {
 		t.Errorf("a waiting host: got %v, %v", free, ok)
 	}
 	f.Block("b.example", time.Time{}, now)
-	if _, free, ok := f.Claim("http://b.example", now); ok || !free.After(now) {
+	if _, free, ok := f.Reserve("http://b.example", now); ok || !free.After(now) {
 		t.Errorf("a blocked host: got %v, %v", free, ok)
 	}
-	if _, _, ok = f.Claim("https://a.example", now.Add(time.Minute)); !ok {
+	if _, _, ok = f.Reserve("https://a.example", now.Add(time.Minute)); !ok {
 		t.Error("an open host refused")
 	}
 }
@@ -455,7 +455,7 @@ func TestClaimOfNeighbour(t *testing.T) {
 		if unbind {
 			f.Unbind(page, now)
 		}
-		errand, _, ok := f.Claim("http://b.example", now)
+		errand, _, ok := f.Reserve("http://b.example", now)
 		if !ok {
 			t.Fatal("the other host is refused")
 		}

@@ -126,7 +126,7 @@ func TestMeet(t *testing.T) {
 func TestPausedIsNotClaimed(t *testing.T) {
 	f, _, now := steered(t, nil)
 	f.Pause("http://b.test", true, now)
-	if _, free, ok := f.Claim("http://b.test", now); ok || !free.After(now) {
+	if _, free, ok := f.Reserve("http://b.test", now); ok || !free.After(now) {
 		t.Errorf("a paused site is claimed: %v, or again at %v", ok, free)
 	}
 	if free, ok := f.Meet("http://b.test", now); ok || !free.After(now) {

@@ -111,7 +111,7 @@ func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err
 	if err := s.do(r.Context(), func() { asOf = s.reader.Cursor() }); err != nil {
 		return nil, err
 	}
-	has, err := claimOf(s.o.Store, &ask, asOf)
+	has, err := inventoryOf(s.o.Store, &ask, asOf)
 	if err != nil {
 		return nil, err
 	}

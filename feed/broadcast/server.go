@@ -244,7 +244,7 @@ func (s *Server) extend(first int, now float64) {
 	var order []*Session
 	for number := first; number < len(s.catalog.runs); number++ {
 		for _, session := range s.audience.of(s.catalog.runs[number].site) {
-			want, any := s.want(session, &claim{}, number)
+			want, any := s.want(session, &inventory{}, number)
 			if !any {
 				continue
 			}
@@ -260,7 +260,7 @@ func (s *Server) extend(first int, now float64) {
 }
 
 // wants returns what a client wants, and what it lacks of it.
-func (s *Server) wants(session *Session, has *claim) (wants []scheduler.Want) {
+func (s *Server) wants(session *Session, has *inventory) (wants []scheduler.Want) {
 	for _, number := range s.catalog.among(&session.ask.Interest) {
 		if want, any := s.want(session, has, number); any {
 			wants = append(wants, want)
@@ -271,7 +271,7 @@ func (s *Server) wants(session *Session, has *claim) (wants []scheduler.Want) {
 
 // want returns what a client wants of a chunk and what it lacks of that; any is false if it wants nothing,
 // or, of a downloader, has it all.
-func (s *Server) want(session *Session, has *claim, number int) (want scheduler.Want, any bool) {
+func (s *Server) want(session *Session, has *inventory, number int) (want scheduler.Want, any bool) {
 	wanted := s.catalog.wanted(number, &session.ask.Interest)
 	want = scheduler.Want{Chunk: number, Missing: wanted & has.lacks(&s.catalog.runs[number])}
 	return want, wanted != 0 && (want.Missing != 0 || !session.ask.Download)
@@ -360,7 +360,7 @@ func (s *Server) keepUp(now time.Time) {
 	for _, session := range slices.Clone(s.sessions) {
 		switch {
 		case now.After(session.lease):
-			s.o.Logger.Info("a client of the feed was not heard of", "session", session.id)
+			s.o.Logger.Info("a client of the feed timed out", "session", session.id)
 			s.leave(session)
 		case session.finished:
 		default:
@@ -388,7 +388,7 @@ func (s *Server) do(ctx context.Context, what func()) error {
 }
 
 // join lets a client in. It is called by the loop.
-func (s *Server) join(ask Subscription, has *claim) (*Session, error) {
+func (s *Server) join(ask Subscription, has *inventory) (*Session, error) {
 	if err := s.follow(); err != nil {
 		return nil, err
 	}

@@ -147,8 +147,8 @@ type Cluster struct {
 
 	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
 
-	scope   scope
-	claimed atomic.Bool // where snapshots are kept is known to be the cluster's
+	scope scope
+	owned atomic.Bool // the store of snapshots belongs to the cluster
 
 	valid atomic.Int64 // until when the lease is good, by the clock, in unix nanoseconds
 

@@ -37,8 +37,8 @@ const snapshotRate = 4 << 20 // bytes a second, on average, that a node writes
 // markerName is of the object that says which cluster's snapshots are beside it: an identity without an instance.
 const markerName = "cluster.json"
 
-// claim holds that the snapshots are those of the node's cluster, or makes them that where there is no marker.
-func (o *Options) claim(ctx context.Context) error {
+// own checks that the snapshots belong to the node's cluster. If there is no marker, it writes one.
+func (o *Options) own(ctx context.Context) error {
 	kept, mine := o.Snapshots.Store, o.Directory.its
 	mine.Instance = ""
 	raw, err := json.Marshal(mine)
@@ -68,7 +68,7 @@ func (o *Options) claim(ctx context.Context) error {
 func (o *Options) checkSnapshots(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	err := o.claim(ctx)
+	err := o.own(ctx)
 	if err == nil || errors.Is(err, ErrOther) || errors.Is(err, objects.ErrRefused) {
 		return err
 	}
@@ -85,11 +85,11 @@ func (c *Cluster) snapshotPrefix(p weburl.Partition) string {
 
 // snapshots returns those of a partition, the last one first.
 func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []objects.Object, err error) {
-	if !c.claimed.Load() {
-		if err := c.options.claim(ctx); err != nil {
+	if !c.owned.Load() {
+		if err := c.options.own(ctx); err != nil {
 			return nil, err
 		}
-		c.claimed.Store(true)
+		c.owned.Store(true)
 	}
 	for o, err := range c.options.Snapshots.Store.List(ctx, c.snapshotPrefix(p)) {
 		if err != nil {
@@ -109,7 +109,7 @@ func (c *Cluster) saveAll(ctx context.Context) {
 		}
 		size, err := c.save(ctx, p)
 		if err != nil && ctx.Err() == nil {
-			c.options.Logger.Error("no snapshot of a partition can be taken; it is tried again", "partition", p, "error", err)
+			c.options.Logger.Error("the snapshot of a partition failed; it is tried again", "partition", p, "error", err)
 		}
 		_ = c.options.Clock.Sleep(ctx, time.Duration(size)*time.Second/snapshotRate)
 	}

@@ -15,8 +15,8 @@ import (
 	"freshet/store/internal/format"
 )
 
-// cache keeps parts of objects that were read last in files of a folder. What goes wrong with a file costs a request:
-// each has a checksum at its end.
+// cache keeps recently read parts of objects in files of a folder. Each file ends in a checksum: a damaged file
+// only costs another request.
 type cache struct {
 	fs    vfs.FS
 	dir   string
@@ -24,7 +24,7 @@ type cache struct {
 
 	mu    sync.Mutex
 	used  int64
-	order *linked.List // of *cached; what was used last is in front
+	order *linked.List // of *cached, the last used first
 	files map[string]*linked.Element
 }
 
@@ -38,7 +38,7 @@ const blockBytes = 256 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openCache opens the cache of a directory, with what is left of the last run.
+// openCache opens the cache of a directory, with what the last run left.
 func openCache(fsys vfs.FS, dir string, limit int64, known func(segment string) bool) (*cache, error) {
 	c := &cache{fs: fsys, dir: fsys.PathJoin(dir, format.CacheDir), limit: limit, order: linked.New(), files: map[string]*linked.Element{}}
 	if limit == 0 {
@@ -96,7 +96,7 @@ func (c *cache) get(segment string, block int64) []byte {
 	return nil
 }
 
-// put keeps a block, if valid says that it may be kept. A disk that has no room for it is no fault.
+// put stores a block if valid allows it. A disk without room for it is not an error.
 func (c *cache) put(segment string, block int64, content []byte, valid func() bool) {
 	size := int64(len(content)) + 4
 	if size > c.limit {
@@ -110,7 +110,7 @@ func (c *cache) put(segment string, block int64, content []byte, valid func() bo
 	}
 	path := c.fs.PathJoin(c.dir, name)
 	if c.write(path+".new", content) != nil || c.fs.Rename(path+".new", path) != nil {
-		_ = c.fs.Remove(path + ".new") // if it is there, the next opening removes it
+		_ = c.fs.Remove(path + ".new") // if that fails, the next opening removes it
 		return
 	}
 	c.files[name] = c.order.PushFront(&cached{name, size})
@@ -123,7 +123,7 @@ func (c *cache) write(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	// A copy: a file may change what it is given.
+	// A copy, because a file may change the bytes that it is given.
 	_, err = f.Write(binary.BigEndian.AppendUint32(bytes.Clone(content), crc32.Checksum(content, castagnoli)))
 	if e := f.Close(); err == nil {
 		err = e
@@ -131,26 +131,26 @@ func (c *cache) write(path string, content []byte) error {
 	return err
 }
 
-// shrink drops what was not used for longest while there is too much. The caller holds c.mu.
+// shrink drops the blocks used longest ago while there are too many. The caller holds c.mu.
 func (c *cache) shrink() {
 	for c.used > c.limit && c.order.Len() > 0 {
 		c.drop(c.order.Back().Value.(*cached).name)
 	}
 }
 
-// drop removes a file, which may be gone. The caller holds c.mu.
+// drop removes a file. The file may be missing. The caller holds c.mu.
 func (c *cache) drop(name string) {
 	e := c.files[name]
 	if e == nil {
 		return
 	}
-	_ = c.fs.Remove(c.fs.PathJoin(c.dir, name)) // what stays is found at the next opening
+	_ = c.fs.Remove(c.fs.PathJoin(c.dir, name)) // the next opening finds what stays
 	c.order.Remove(e)
 	delete(c.files, name)
 	c.used -= e.Value.(*cached).size
 }
 
-// forget removes all blocks of a segment of so many bytes.
+// forget removes all blocks of a segment of that size.
 func (c *cache) forget(segment string, size int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *cache) forget(segment string, size int64) error {
 	return nil
 }
 
-// bytes returns how much there is.
+// bytes returns the size of the cache.
 func (c *cache) bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

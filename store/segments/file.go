@@ -17,8 +17,8 @@ import (
 	"freshet/store/warc"
 )
 
-// file is a segment that was moved, opened for reading. Read goes by the store, some MiB at once, and checks the sum of
-// all bytes at the end. ReadAt goes by the cache.
+// file is a moved segment, opened for reading. Read reads some MiB at a time from the store, and checks the digest
+// at the end. ReadAt reads through the cache.
 type file struct {
 	s       *Segments
 	segment Segment
@@ -32,7 +32,7 @@ func (s *Segments) open(segment Segment) *file {
 	return &file{s: s, segment: segment, sum: sha256.New(), in: objects.Reader(s.ctx, s.options.Store, objectName(segment.Name), segment.Bytes)}
 }
 
-// fault tells an object that is lost or cut from a store that does not answer.
+// fault distinguishes a lost or cut object from a store that does not answer.
 func (f *file) fault(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -72,7 +72,7 @@ func (f *file) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// block returns a block of the object, of the cache or of the store.
+// block returns a block of the object, from the cache or the store.
 func (f *file) block(i int64) ([]byte, error) {
 	name, size := f.segment.Name, min(blockBytes, f.segment.Bytes-i*blockBytes)
 	if b := f.s.cache.get(name, i); int64(len(b)) == size {
@@ -96,7 +96,7 @@ func (f *file) Close() error { return nil }
 // Stat implements vfs.File.
 func (f *file) Stat() (vfs.FileInfo, error) { return info{f.segment}, nil }
 
-// A segment is not changed: the rest of vfs.File is for files that are.
+// A segment is never changed: the rest of vfs.File is for files that are.
 
 func (f *file) Write([]byte) (int, error)          { return 0, errors.ErrUnsupported }
 func (f *file) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
@@ -107,7 +107,7 @@ func (f *file) SyncData() error                    { return nil }
 func (f *file) Prefetch(int64, int64) error        { return nil }
 func (f *file) Fd() uintptr                        { return vfs.InvalidFd }
 
-// info is what there is to know of a segment that was moved.
+// info describes a moved segment.
 type info struct{ segment Segment }
 
 func (i info) Name() string           { return i.segment.Name }

@@ -15,55 +15,55 @@ import (
 	"freshet/store/internal/format"
 )
 
-// Identity says to whom the objects at an address belong.
+// Identity says which directory the objects at an address belong to.
 type Identity struct {
 	Address   string `json:"address"`
-	Directory string `json:"directory"` // a random name, which copies of the directory share
-	Writer    string `json:"writer"`    // a random name, which one copy has; empty: it changes no object
+	Directory string `json:"directory"` // a random name; copies of the directory share it
+	Writer    string `json:"writer"`    // a random name of one copy; empty: this copy changes no object
 
-	CacheBytes int64 `json:"cache_bytes"` // of what was read, on disk
+	CacheBytes int64 `json:"cache_bytes"` // of the cache on disk
 }
 
 // Segment is a closed WARC file that has been moved.
 type Segment struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256,omitempty"` // in hexadecimal; empty: it is not known
+	SHA256 string `json:"sha256,omitempty"` // in hexadecimal; empty: unknown
 }
 
 func segmentOf(name string, bytes int64, sum objects.Sum) Segment {
 	return Segment{name, bytes, hex.EncodeToString(sum[:])}
 }
 
-// line is a line of the list: the identity, which is the first, or what has become of a segment.
+// line is a line of the list: the identity, in the first line, or the state of a segment.
 type line struct {
 	*Identity `json:",omitempty"`
 	*Segment  `json:",omitempty"`
 	State     state `json:"state,omitempty"`
 }
 
-// state says what has become of a segment.
+// state is the state of a segment.
 type state string
 
 const (
 	moved    state = ""
-	removing state = "removing" // it is gone, and its object is to be
+	removing state = "removing" // it is deleted, and its object must be
 	removed  state = "removed"
 )
 
-// list is the file of a directory that tells what was moved: lines as format.AppendLine makes them, appended durably.
+// list is the file of a directory that lists the moved segments: lines of format.AppendLine, appended durably.
 type list struct {
 	fs       vfs.FS
 	path     string
 	identity Identity
 	moved    map[string]Segment
 	removing map[string]bool
-	dead     int  // lines that say nothing any more
+	dead     int  // lines that no longer count
 	torn     bool // the last line has no end
 	damaged  bool // lines could not be read
 }
 
-// readList reads the list of a directory; an empty one where there is none.
+// readList reads the list of a directory. A missing list is empty.
 func readList(fsys vfs.FS, dir string) (*list, error) {
 	l := &list{fs: fsys, path: fsys.PathJoin(dir, format.SegmentsFile), moved: map[string]Segment{}, removing: map[string]bool{}}
 	raw, err := format.ReadFile(fsys, l.path, 1<<30)
@@ -76,7 +76,7 @@ func readList(fsys vfs.FS, dir string) (*list, error) {
 		text, rest, whole := bytes.Cut(raw, []byte("\n"))
 		var one line
 		switch {
-		case !whole: // it was being written when the power went
+		case !whole: // it was being written when the power failed
 			l.torn = true
 		case !format.DecodeLine(text, &one):
 			l.damaged = true
@@ -88,7 +88,7 @@ func readList(fsys vfs.FS, dir string) (*list, error) {
 	return l, nil
 }
 
-// take takes in a line.
+// take applies a line.
 func (l *list) take(one line) {
 	if one.Identity != nil {
 		l.identity = *one.Identity
@@ -110,7 +110,7 @@ func (l *list) take(one line) {
 	}
 }
 
-// note makes a line durable and takes it in.
+// note makes a line durable and applies it.
 func (l *list) note(s Segment, as state) (err error) {
 	if l.torn || l.dead > 1000+len(l.moved) {
 		if err := l.write(); err != nil {
@@ -137,7 +137,7 @@ func (l *list) note(s Segment, as state) (err error) {
 	return nil
 }
 
-// write writes the list without the lines that say nothing any more.
+// write writes the list without lines that no longer count.
 func (l *list) write() error {
 	raw := format.AppendLine(nil, line{Identity: &l.identity})
 	for _, name := range slices.Sorted(maps.Keys(l.moved)) {
@@ -158,14 +158,14 @@ func (l *list) write() error {
 	return nil
 }
 
-// Manifest is what a copy of a directory has to know of the segments that it shares.
+// Manifest is what a copy of a directory needs to know about the segments that it shares.
 type Manifest struct {
 	Identity
 	Segments []Segment `json:"segments"`
 }
 
-// Write gives a directory, which is not open, the segments of a manifest. It changes no object of theirs until it is
-// told to take them.
+// Write gives a directory the segments of a manifest. The directory must not be open. It changes no object until
+// Take.
 func (m Manifest) Write(fsys vfs.FS, dir string) error {
 	l := &list{fs: fsys, path: fsys.PathJoin(dir, format.SegmentsFile), identity: m.Identity, moved: map[string]Segment{}}
 	l.identity.Writer = ""
@@ -178,7 +178,7 @@ func (m Manifest) Write(fsys vfs.FS, dir string) error {
 	return l.write()
 }
 
-// Address returns where the segments of a directory are; empty if it has all of them itself.
+// Address returns where the segments of a directory are. It is empty if all are in the directory.
 func Address(fsys vfs.FS, dir string) (string, error) {
 	l, err := readList(fsys, dir)
 	if err != nil {

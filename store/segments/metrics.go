@@ -2,7 +2,7 @@ package segments
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Collector returns the Prometheus metrics of a directory's segments, read off at each scrape; none for nil.
+// Collector returns the Prometheus metrics of a directory's segments, read at each scrape. For nil there are none.
 func Collector(s *Segments) prometheus.Collector { return collector{s} }
 
 type collector struct{ segments *Segments }

@@ -19,7 +19,7 @@ type overlay struct {
 // Unwrap implements vfs.FS.
 func (o overlay) Unwrap() vfs.FS { return o.FS }
 
-// segmentAt returns the name of the segment that a path is of, if it is in the folder of captures.
+// segmentAt returns the name of the segment at a path. ok is false if the path is not in the folder of captures.
 func (o overlay) segmentAt(path string) (name string, ok bool) {
 	name = o.PathBase(path)
 	return name, o.PathDir(path) == o.s.dir && isSegment(name)
@@ -61,7 +61,7 @@ func (o overlay) List(dir string) ([]string, error) {
 	if dir != o.s.dir {
 		return o.FS.List(dir)
 	}
-	o.s.mu.Lock() // a file is here, or it is moved
+	o.s.mu.Lock() // a file is local or moved, never neither
 	defer o.s.mu.Unlock()
 	names, err := o.FS.List(dir)
 	if err != nil {
@@ -74,7 +74,7 @@ func (o overlay) List(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// Link implements vfs.FS. What was moved has to be copied.
+// Link implements vfs.FS. It refuses a moved segment: that must be copied.
 func (o overlay) Link(from, to string) error {
 	err := o.FS.Link(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,8 +85,8 @@ func (o overlay) Link(from, to string) error {
 	return err
 }
 
-// Rename implements vfs.FS. A file that is closed waits to be uploaded. A segment that is taken out of the folder of
-// captures leaves the store too; of one that is lost there nothing arrives.
+// Rename implements vfs.FS. Closing a WARC file renames it: it then waits for its upload. A segment that is renamed
+// out of the folder of captures leaves the store too. If it is lost there, no file arrives.
 func (o overlay) Rename(from, to string) error {
 	name, is := o.segmentAt(from)
 	if !is {
@@ -109,7 +109,7 @@ func (o overlay) Rename(from, to string) error {
 	return o.s.remove(name)
 }
 
-// Remove implements vfs.FS. A segment is removed wherever it is: here, in the cache and in the store.
+// Remove implements vfs.FS. It removes a segment from the disk, the cache and the store.
 func (o overlay) Remove(path string) error {
 	name, is := o.segmentAt(path)
 	if !is {

@@ -14,14 +14,14 @@ import (
 	"freshet/store/internal/format"
 )
 
-// upload is the one under way.
+// upload is the upload under way.
 type upload struct {
 	name   string
 	cancel context.CancelFunc
 	done   chan struct{} // closed at its end
 }
 
-// How long is waited after an upload that failed: twice as long each time.
+// The first and the longest wait after a failed upload. Each wait is twice the one before.
 const (
 	firstWait = time.Second
 	longWait  = 5 * time.Minute
@@ -35,7 +35,7 @@ func (s *Segments) notify() {
 	}
 }
 
-// publish uploads closed files until the end.
+// publish uploads closed files until Close.
 func (s *Segments) publish() {
 	wait := firstWait
 	for last := false; ; {
@@ -67,7 +67,7 @@ func (s *Segments) publish() {
 	}
 }
 
-// tell notes how the uploads go, and says so where it has changed.
+// tell notes whether uploads work, and logs a change.
 func (s *Segments) tell(err error) {
 	s.mu.Lock()
 	was := s.fault
@@ -82,10 +82,10 @@ func (s *Segments) tell(err error) {
 	}
 }
 
-// publishAll uploads all files that wait, and removes the objects that are to be.
+// publishAll uploads all waiting files and completes the removal of objects.
 func (s *Segments) publishAll(ctx context.Context) error {
-	claiming, cancel := context.WithTimeout(ctx, openTime)
-	err := s.claim(claiming)
+	owning, cancel := context.WithTimeout(ctx, openTime)
+	err := s.own(owning)
 	cancel()
 	if err == nil {
 		err = s.Settle(ctx)
@@ -105,7 +105,7 @@ func (s *Segments) publishAll(ctx context.Context) error {
 	return nil
 }
 
-// waiting returns the closed files that have not been moved, in the order in which they were begun.
+// waiting returns the closed files that are not moved, oldest first.
 func (s *Segments) waiting() ([]string, error) {
 	names, err := s.fs.List(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (s *Segments) waiting() ([]string, error) {
 	return names, nil
 }
 
-// publishOne uploads a file and removes it here once the store has it.
+// publishOne uploads a file and removes the local copy once the store has it.
 func (s *Segments) publishOne(ctx context.Context, name string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -144,7 +144,7 @@ func (s *Segments) publishOne(ctx context.Context, name string) error {
 	defer close(u.done)
 	interrupted := s.held[name] > 0
 	switch {
-	case interrupted || errors.Is(err, fs.ErrNotExist): // it is being removed, or has been
+	case interrupted || errors.Is(err, fs.ErrNotExist): // it is being removed, or was removed
 		return nil
 	case err != nil:
 		return err
@@ -176,7 +176,7 @@ func (s *Segments) put(ctx context.Context, name string) (segment Segment, err e
 	return segmentOf(name, info.Size(), sum), nil
 }
 
-// hold ends the upload of a file, and keeps it from being uploaded until release is called.
+// hold stops the upload of a file and prevents another until release is called.
 func (s *Segments) hold(name string) (release func()) {
 	s.mu.Lock()
 	s.held[name]++
@@ -195,9 +195,9 @@ func (s *Segments) hold(name string) (release func()) {
 	}
 }
 
-// remove removes what the store and the cache have of a segment, whether it has been moved or its upload was cut.
+// remove removes a segment from the store and the cache, whether it was moved or its upload was interrupted.
 func (s *Segments) remove(name string) error {
-	if err := s.claim(s.ctx); err != nil {
+	if err := s.own(s.ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -213,7 +213,7 @@ func (s *Segments) remove(name string) error {
 	return err
 }
 
-// removeObject removes the object of a segment that is noted to be removed.
+// removeObject removes the object of a segment whose removal is noted.
 func (s *Segments) removeObject(ctx context.Context, name string) error {
 	if err := s.options.Store.Remove(ctx, objectName(name)); err != nil {
 		return fmt.Errorf("segments: %w", err)
@@ -223,8 +223,7 @@ func (s *Segments) removeObject(ctx context.Context, name string) error {
 	return s.list.note(Segment{Name: name}, removed)
 }
 
-// Settle removes the objects whose removal was cut. When it returns without an error the store has nothing of what was
-// removed.
+// Settle completes interrupted removals. If it returns no error, the store has nothing of what was removed.
 func (s *Segments) Settle(ctx context.Context) error {
 	s.mu.Lock()
 	names := slices.Sorted(maps.Keys(s.list.removing))
@@ -232,7 +231,7 @@ func (s *Segments) Settle(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	if err := s.claim(ctx); err != nil {
+	if err := s.own(ctx); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -281,20 +280,20 @@ func (s *Segments) Check(ctx context.Context, report func(name, text string)) er
 	return nil
 }
 
-// Status says how far the uploads are.
+// Status is the progress of uploads.
 type Status struct {
 	Address      string
 	Moved        int // segments in the store
 	MovedBytes   int64
-	Waiting      int // closed files that are to be uploaded
+	Waiting      int // closed files that wait for upload
 	WaitingBytes int64
 	CacheBytes   int64
 	Fault        error // why the last upload failed
 }
 
-// Status returns how far the uploads are.
+// Status returns the progress of uploads.
 func (s *Segments) Status() (st Status) {
-	names, _ := s.waiting() // of a folder that cannot be read nothing is known
+	names, _ := s.waiting() // a folder that cannot be read counts as empty
 	st.Waiting = len(names)
 	for _, name := range names {
 		if info, err := s.fs.Stat(s.fs.PathJoin(s.dir, name)); err == nil {
@@ -307,7 +306,7 @@ func (s *Segments) Status() (st Status) {
 	return st
 }
 
-// moves returns what was moved.
+// moves returns the counts of moved segments.
 func (s *Segments) moves() (st Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

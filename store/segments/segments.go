@@ -24,20 +24,20 @@ import (
 // ErrOther says that the objects at an address belong to another directory, or are changed by another copy of it.
 var ErrOther = errors.New("the object store belongs to another data directory")
 
-// DefaultCache is how many bytes of what was read are kept on disk unless somebody says otherwise.
+// DefaultCache is the default size of the cache on disk, in bytes.
 const DefaultCache = 1 << 30
 
-// Options say where segments are kept. Store and Clock are required.
+// Options configure Segments. Store and Clock are required.
 type Options struct {
 	Store      objects.Store
-	CacheBytes int64 // of what was read, on disk; 0: none; negative: as the directory was last told
-	Publish    bool  // upload closed files from the opening to the end
+	CacheBytes int64 // of the cache on disk; 0: none; negative: as last set for the directory
+	Publish    bool  // upload closed files between Open and Close
 	Clock      *clock.Clock
 	Logger     *slog.Logger // default: none
 }
 
-// Segments are the closed WARC files of one open directory. Between Open and Close its methods may be called at the
-// same time.
+// Segments are the closed WARC files of one open directory. Between Open and Close its methods are safe for
+// concurrent use.
 type Segments struct {
 	options Options
 	fs      vfs.FS // below
@@ -46,20 +46,20 @@ type Segments struct {
 	ctx     context.Context // from Open to Close
 	cancel  context.CancelFunc
 	wake    chan struct{} // a file was closed
-	ending  chan struct{} // closed: what waits is uploaded, and that is all
+	ending  chan struct{} // closed: upload what waits, then stop
 	running sync.WaitGroup
 
-	claiming sync.Mutex // one claim at a time; taken before mu
+	owning sync.Mutex // one call of own at a time; locked before mu
 
-	mu        sync.Mutex // nobody holds it while the store is asked
+	mu        sync.Mutex // never held during a request to the store
 	list      *list
 	uploading *upload         // nil: none
-	held      map[string]int  // files that are not to be uploaded now
-	finish    context.Context // of what Close uploads; nil: nothing
+	held      map[string]int  // files that must not be uploaded now
+	finish    context.Context // of the uploads in Close; nil: none
 	fault     error           // why the last upload failed
 }
 
-// New returns the segments of a directory that is to be opened.
+// New returns the segments of a directory that will be opened.
 func New(o Options) *Segments {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func New(o Options) *Segments {
 	return &Segments{options: o}
 }
 
-// markerName is of the object that says to whom the others belong; its content is a marker.
+// markerName is the object that says which directory the others belong to. Its content is a marker.
 const markerName = "freshet.json"
 
 type marker struct {
@@ -76,15 +76,15 @@ type marker struct {
 	Writer    string `json:"writer"`
 }
 
-// markerFormat is the version of what the objects at an address are.
+// markerFormat is the version of the format of the objects.
 const markerFormat = 1
 
 // objectName returns the name of the object of a segment.
 func objectName(segment string) string { return path.Join(format.CapturesDir, segment) }
 
-// Open reads which files were moved and returns the file system in which they are seen. The caller has the lock of the
-// directory. The error matches ErrOther if the store is another directory's. That a store does not answer is an error
-// only if the directory has never used it.
+// Open reads the list of moved files and returns a file system that shows them. The caller holds the directory's
+// lock. The error matches ErrOther if the store belongs to another directory. A store that does not answer is an
+// error only if the directory has never used it.
 func (s *Segments) Open(fsys vfs.FS, dir string, readOnly bool) (_ vfs.FS, err error) {
 	s.fs, s.dir = fsys, fsys.PathJoin(dir, format.CapturesDir)
 	s.wake, s.ending, s.held = make(chan struct{}, 1), make(chan struct{}), map[string]int{}
@@ -107,7 +107,7 @@ func (s *Segments) Open(fsys vfs.FS, dir string, readOnly bool) (_ vfs.FS, err e
 		bound = s.list.identity.CacheBytes
 	}
 	s.cache, err = openCache(fsys, dir, bound, known)
-	if err != nil && readOnly { // of a disk that nothing can be written to
+	if err != nil && readOnly { // the disk may be read-only
 		s.cache, err = openCache(fsys, dir, 0, known)
 	}
 	if err != nil {
@@ -124,17 +124,17 @@ func (s *Segments) Open(fsys vfs.FS, dir string, readOnly bool) (_ vfs.FS, err e
 	return overlay{fsys, s}, nil
 }
 
-// openTime is how long an opening waits for the store.
+// openTime is how long Open waits for the store.
 const openTime = 20 * time.Second
 
-// begin finds out whose the objects are.
+// begin checks which directory the objects belong to.
 func (s *Segments) begin(readOnly bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, openTime)
 	defer cancel()
 	known := s.list.identity.Directory != ""
 	var err error
 	if s.options.Publish && !readOnly {
-		err = s.claim(ctx)
+		err = s.own(ctx)
 	} else {
 		err = s.checkMarker(ctx, s.Identity().Directory)
 	}
@@ -150,11 +150,11 @@ func (s *Segments) begin(readOnly bool) error {
 	return nil
 }
 
-// claim sees to it that the objects are this directory's and that it may change them. It asks each time, since another
-// copy of the directory may have taken them.
-func (s *Segments) claim(ctx context.Context) error {
-	s.claiming.Lock()
-	defer s.claiming.Unlock()
+// own makes sure that the objects belong to this directory and that it may change them. It asks the store each
+// time, because another copy of the directory may have taken them over.
+func (s *Segments) own(ctx context.Context) error {
+	s.owning.Lock()
+	defer s.owning.Unlock()
 	if err := s.identify(ctx); err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func (s *Segments) claim(ctx context.Context) error {
 		err = s.mine(found)
 	}
 	if err == nil && found.Writer != id.Writer {
-		err = fmt.Errorf("%w: %s is changed by another copy of this one, such as the one of which this is restored: "+
-			"if that one is gone, let this one change it: freshet segments take", ErrOther, id.Address)
+		err = fmt.Errorf("%w: only another copy of it, such as the one that it was restored from, may change %s: "+
+			"if that copy is gone, give the objects to this one: freshet segments take", ErrOther, id.Address)
 	}
 	return err
 }
@@ -219,7 +219,7 @@ func (s *Segments) marker(ctx context.Context) (m marker, err error) {
 		return m, fmt.Errorf("segments: %s/%s: %w: %w", s.options.Store, markerName, ErrOther, err)
 	}
 	if m.Format > markerFormat {
-		return m, fmt.Errorf("segments: %s/%s: %w: format %d: this program knows up to %d", s.options.Store, markerName, ErrOther, m.Format, markerFormat)
+		return m, fmt.Errorf("segments: %s/%s: %w: format %d: this program reads up to format %d", s.options.Store, markerName, ErrOther, m.Format, markerFormat)
 	}
 	return m, nil
 }
@@ -234,8 +234,8 @@ func (s *Segments) of(m marker, directory string) error {
 	return fmt.Errorf("%w: %s: give each directory a prefix of its own (--segments s3://BUCKET/PREFIX)", ErrOther, s.options.Store)
 }
 
-// checkMarker returns ErrOther if the objects are another directory's, and where there are none though files were
-// moved.
+// checkMarker returns ErrOther if the objects belong to another directory, or if there is no marker although files
+// were moved.
 func (s *Segments) checkMarker(ctx context.Context, directory string) error {
 	m, err := s.marker(ctx)
 	switch {
@@ -249,9 +249,8 @@ func (s *Segments) checkMarker(ctx context.Context, directory string) error {
 	return s.of(m, directory)
 }
 
-// Take lets the directory, which is not open, change the objects of a store, whoever did before. It takes in all
-// segments that are there.
-// The caller has the lock of the directory.
+// Take makes the directory the one that may change the objects of a store, in place of any other copy. It lists all
+// segments in the store. The directory must not be open, and the caller holds its lock.
 func Take(ctx context.Context, fsys vfs.FS, dir string, store objects.Store) (st Status, err error) {
 	l, err := readList(fsys, dir)
 	if err != nil {
@@ -274,7 +273,7 @@ func Take(ctx context.Context, fsys vfs.FS, dir string, store objects.Store) (st
 	return s.moves(), err
 }
 
-// listAgain completes the list of what the store has.
+// listAgain adds segments in the store that the list lacks.
 func (s *Segments) listAgain(ctx context.Context) error {
 	for o, err := range s.options.Store.List(ctx, format.CapturesDir+"/") {
 		if err != nil {
@@ -290,7 +289,7 @@ func (s *Segments) listAgain(ctx context.Context) error {
 
 func isSegment(name string) bool { return strings.HasSuffix(name, ".warc.gz") }
 
-// dropMoved removes files that were moved and are here still, from a crash after their upload.
+// dropMoved removes local files that were moved: a crash after their upload may leave them.
 func (s *Segments) dropMoved() error {
 	names, err := s.fs.List(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -308,7 +307,7 @@ func (s *Segments) dropMoved() error {
 	return nil
 }
 
-// Close ends the uploads. Where Finish was called it first uploads what waits.
+// Close ends the uploads. If Finish was called, it first uploads what waits.
 func (s *Segments) Close() {
 	if s.ctx == nil { // it was never opened
 		return
@@ -327,14 +326,14 @@ func (s *Segments) Close() {
 	s.options.Store.Close()
 }
 
-// Finish has Close upload all files that wait, until ctx ends or an upload fails.
+// Finish makes Close upload all waiting files, until ctx ends or an upload fails.
 func (s *Segments) Finish(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish = ctx
 }
 
-// Moved returns a segment that has been moved.
+// Moved returns a moved segment.
 func (s *Segments) Moved(name string) (Segment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -342,7 +341,7 @@ func (s *Segments) Moved(name string) (Segment, bool) {
 	return found, ok
 }
 
-// Identity returns to whom the objects belong.
+// Identity returns which directory the objects belong to.
 func (s *Segments) Identity() Identity {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,10 +6,11 @@ import (
 	"freshet/weburl"
 )
 
-// Claim books the host of a site for a request that comes from no queue, such as one for the target of a redirected
-// robots.txt. The gates are those of Next. If no request may go to the host at now, ok is false and free is when to
-// try again. The page returned has Robots set, and is given back as Next's are. O(log hosts).
-func (f *Frontier) Claim(name weburl.Site, now time.Time) (p Page, free time.Time, ok bool) {
+// Reserve reserves the host of a site for a request that comes from no queue, such as one for the target of a
+// redirected robots.txt. The gates are those of Next. If no request may go to the host at now, ok is false and free
+// is when to try again. The returned page has Robots set; the caller gives it back like a page of Next. O(log
+// hosts).
+func (f *Frontier) Reserve(name weburl.Site, now time.Time) (p Page, free time.Time, ok bool) {
 	t := f.tick(now)
 	s := f.lookup(name, t)
 	h := s.host

@@ -10,19 +10,19 @@ import (
 	"freshet/weburl"
 )
 
-// claim is what a client says it has: all up to a cursor, or certain pages, or nothing. A wrong claim harms only the
-// client that makes it.
-type claim struct {
-	upTo  feed.Cursor      // nil: it claims pages
+// inventory is what a client says it has: everything up to a cursor, or certain pages, or nothing. A wrong one harms
+// only the client.
+type inventory struct {
+	upTo  feed.Cursor      // nil: it lists pages
 	pages map[pageKey]bool // pages that it has; true if it has the version that was current at asOf
 	asOf  feed.Cursor
-	drop  []string // URLs of which nothing is known
+	drop  []string // URLs that are unknown
 }
 
-// claimOf looks up what a client says it has. asOf is the log's position before the look-up. Its errors are
-// ErrCursor, ErrBehind and the store's.
-func claimOf(s *store.Store, ask *Subscription, asOf feed.Cursor) (*claim, error) {
-	c := &claim{asOf: asOf}
+// inventoryOf reads a client's inventory. asOf is the log's position before the look-up. Its errors are ErrCursor,
+// ErrBehind and the store's.
+func inventoryOf(s *store.Store, ask *Subscription, asOf feed.Cursor) (*inventory, error) {
+	c := &inventory{asOf: asOf}
 	if len(ask.Have) == 0 && ask.Cursor != "" {
 		reader, err := feed.NewReader(s, ask.Cursor, "")
 		if err != nil {
@@ -53,7 +53,7 @@ func claimOf(s *store.Store, ask *Subscription, asOf feed.Cursor) (*claim, error
 }
 
 // lacks returns the pages of a chunk that the client lacks, or has and should not have.
-func (c *claim) lacks(r *run) (pages uint64) {
+func (c *inventory) lacks(r *run) (pages uint64) {
 	for i, page := range r.pages {
 		current, has := c.pages[pageKey{r.p, page.fp}]
 		var lacking bool
