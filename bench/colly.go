@@ -13,9 +13,9 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// crawlColly crawls from the seeds with Colly, set up for speed: a seen set of its own replaces Colly's,
-// which takes a URL with a fragment for another page, and idle connections are kept. It hands each page
-// to keep, from several goroutines at once.
+// crawlColly crawls from the seeds with Colly, tuned for speed. It replaces Colly's seen set, which takes a URL
+// with a fragment for another page, and it keeps idle connections. It calls keep with each page, from several
+// goroutines at once.
 func crawlColly(seeds []string, keep func(*url.URL, []byte) error) error {
 	c := colly.NewCollector(colly.Async(true), colly.AllowURLRevisit(), colly.UserAgent("colly"))
 	c.WithTransport(&http.Transport{

@@ -1,10 +1,10 @@
-// Bench measures Freshet beside other crawlers: each one crawls the same loopback web on the same
-// machine, one after another, as a whole process, and a table says what it took.
+// Bench compares Freshet with other crawlers. Each crawls the same loopback web on the same machine, one after
+// another, as a whole process. A table shows what each took.
 //
-// The web is 100 hosts, each an address of its own in 127.1.0.0/24, with 20,000 pages of 20 KB and 40
-// links between them. It is made once, from a seed, and served from memory by a server that does
-// nothing but look a path up, count it and write the answer, so that the crawler, not the web, uses
-// the processor. The counts tell whether a crawler fetched every page, and every page once.
+// The web is 100 hosts, each an address of its own in 127.1.0.0/24, with 20,000 pages of 20 KB and 40 links between
+// them. It is made once, from a seed. The server holds it in memory and only looks up a path, counts it and writes
+// the answer, so that the crawler and not the web uses the processor. The counts show whether a crawler fetched
+// every page, and fetched it once.
 //
 //	bench run     measure and print the table
 //	bench known   measure the memory of a URL that is known and not fetched

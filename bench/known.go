@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// known prints how much memory a URL takes that Freshet knows and has not fetched: the growth of its
-// peak memory when the pages it fetches, as many both times, link to many more.
+// known prints how much memory a URL takes that Freshet knows and has not fetched. It crawls twice, the same number
+// of pages, and the pages of the second crawl link to many more. The result is the growth of peak memory.
 func known(args []string) error {
 	flags := flag.NewFlagSet("known", flag.ExitOnError)
 	freshet := flags.String("freshet", "freshet", "the program measured")
@@ -52,7 +52,7 @@ type measured struct {
 
 func (m measured) median() float64 { return m.peaks[len(m.peaks)/2] }
 
-// knownOf crawls a web that shows so many URLs until so many pages are fetched.
+// knownOf crawls a web that shows known URLs until pages of them are fetched.
 func knownOf(freshet string, port, links, pages, known, rounds int) (m measured, err error) {
 	dir, err := os.MkdirTemp("", "known")
 	if err != nil {
@@ -95,8 +95,8 @@ func knownOf(freshet string, port, links, pages, known, rounds int) (m measured,
 	return m, nil
 }
 
-// serveTree serves a web of 100 hosts in which each page of 20 KB has so many links to others of its host,
-// a tree, until it has shown so many URLs in all. It returns the home pages.
+// serveTree serves a web of 100 hosts, a tree each. A page has 20 KB and the given number of links within its host,
+// until all pages have shown known URLs. It returns the home pages.
 func serveTree(port, links, known int) (seeds []string, err error) {
 	const hosts = 100
 	text := string(newProse(rand.New(rand.NewPCG(1, 1))).page("/", slices.Repeat([]string{"/"}, pageLinks)))

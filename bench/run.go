@@ -26,12 +26,12 @@ type course struct {
 	limit           int // seconds
 }
 
-// A contender is a crawler and its arguments. {dir} stands for an empty directory of its own, {file}
-// for the file of the seeds, {seeds} for the seeds, and {seed} for the first: wget starts again, and
-// fetches everything again, for each seed.
+// A contender is a crawler and its arguments. {dir} stands for a new empty directory, {file} for the file of the
+// seeds, {seeds} for the seeds, and {seed} for the first seed, because wget would fetch everything again for each
+// seed.
 type contender struct {
 	name string
-	once bool // one round says enough: far behind
+	once bool // one round is enough: it is far behind
 	args []string
 }
 
@@ -73,8 +73,7 @@ func (r result) pages() float64      { return float64(r.once + r.more) }
 func (r result) pace() float64       { return r.pages() / r.seconds }
 func (r result) processing() float64 { return 1000 * r.processor / r.pages() }
 
-// run measures all contenders, round by round, so that what else the machine does is not one's alone,
-// and prints the table.
+// run measures all contenders, round by round, so that other load on the machine affects all, and prints the table.
 func (c *course) run() error {
 	dir, err := os.MkdirTemp(c.dir, "bench")
 	if err != nil {
@@ -108,8 +107,8 @@ func (c *course) run() error {
 	return nil
 }
 
-// measure runs a contender in an empty directory, which is removed afterwards, as a child of time(1):
-// a child of this process would be charged with this process's peak memory.
+// measure runs a contender in an empty directory and removes the directory. The contender is a child of time(1): a
+// child of this process would be charged with this process's peak memory.
 func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	out := filepath.Join(dir, "out")
 	if err := os.Mkdir(out, 0o755); err != nil {
@@ -124,7 +123,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 		}
 		args = append(args, strings.NewReplacer("{dir}", out, "{file}", seeds, "{seed}", c.web.seeds()[0]).Replace(arg))
 	}
-	syscall.Sync() // so that nobody pays for what the one before wrote
+	syscall.Sync() // so that no contender pays for the writes of the one before
 	c.web.take()
 	r := result{name: with.name}
 	began := time.Now()
@@ -149,8 +148,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	return r, err
 }
 
-// time runs a command under time(1), which leaves what it used in a file, and returns what the command
-// said on standard error.
+// time runs a command under time(1), which writes what it used to a file, and returns the command's standard error.
 func (r *result) time(used string, args []string) (said string, err error) {
 	cmd := exec.Command("/usr/bin/time", append([]string{"-q", "-o", used, "-f", "%e %U %S %M %x"}, args...)...)
 	var stderr bytes.Buffer
@@ -175,8 +173,8 @@ func (r *result) time(used string, args []string) (said string, err error) {
 	return stderr.String(), nil
 }
 
-// print writes the table: each contender's least, median and greatest pace, and the rest of the round
-// with the median one, beside the first's.
+// print writes the table: each contender's least, median and greatest pace, compared with the first contender. The
+// other columns are from the round with the median pace.
 func (c *course) print(contenders [][]result) {
 	fmt.Printf("%d pages, %d hosts, %d of %d links to other hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.web.foreign, pageLinks, c.ceiling())
 	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
@@ -194,7 +192,7 @@ func (c *course) print(contenders [][]result) {
 	}
 }
 
-// ceiling returns the requests a second that wrk gets answered, or "?" where it is not installed.
+// ceiling returns how many requests a second wrk gets answered, or "?" if it is not installed.
 func (c *course) ceiling() string {
 	out, err := exec.Command("wrk", "-t2", "-c64", "-d5s", c.web.seeds()[0]).Output()
 	pace := regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`).FindSubmatch(out)

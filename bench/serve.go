@@ -70,7 +70,7 @@ func (w *web) serve(conn net.Conn, pages map[string]int) {
 		if w.latency > 0 {
 			time.Sleep(w.latency)
 		}
-		if last { // said too, for peers that read on until the end
+		if last { // for peers that read until the connection ends
 			conn.Write(bytes.Join([][]byte{answer[:header-2], []byte("Connection: close\r\n\r\n"), answer[min(header, len(answer)):]}, nil))
 			return
 		}

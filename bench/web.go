@@ -16,8 +16,7 @@ const (
 	pageLinks = 40
 )
 
-// Of a page's links, those that lead to other hosts, and the most that may: the rest has to hold its
-// children.
+// How many links of a page lead to other hosts, and the most that may: the others must include its children.
 const (
 	defaultForeign = 10
 	maxForeign     = 30
@@ -38,8 +37,8 @@ type web struct {
 	last    atomic.Int64     // unix nanoseconds of the last request for a page
 }
 
-// newWeb makes a web of that many hosts and pages, of whose links that many lead to other hosts, the
-// same for the same arguments.
+// newWeb makes a web of hosts and pages; foreign links of a page lead to other hosts. The same arguments give the
+// same web.
 func newWeb(seed uint64, hosts, pages, foreign, port int) *web {
 	w := &web{foreign: foreign, body: make([][]byte, pages), head: make([]int, pages), count: make([]atomic.Uint32, pages)}
 	for h := range hosts {
@@ -64,9 +63,8 @@ func newWeb(seed uint64, hosts, pages, foreign, port int) *web {
 	return w
 }
 
-// links returns the references on a page: its children in a tree of its host that has seven branches
-// at each page, so that every page is reachable, then others of the host, and those of other hosts.
-// One in eight has a fragment.
+// links returns the references on a page: its seven children in a tree of its host, so that every page is
+// reachable, then other pages of the host, then pages of other hosts. One in eight has a fragment.
 func (w *web) links(rng *rand.Rand, page int, paths []string) []string {
 	hosts, pages := len(w.hosts), len(paths)
 	host, place := page%hosts, page/hosts
@@ -123,8 +121,8 @@ func (w *web) take() tally {
 	return t
 }
 
-// prose writes text whose words are as unevenly frequent as those of a language and have neighbours
-// that they like, so that it compresses about as well as one.
+// prose writes text that compresses about as well as natural language: its words have uneven frequencies and
+// preferred neighbours.
 type prose struct {
 	rng   *rand.Rand
 	words []string

@@ -58,7 +58,7 @@ func (r *serverResolver) Lookup(ctx context.Context, host string) ([]netip.Addr,
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, unknownTTL, nil
 	}
 	if _, ok := dns.IsDomainName(host); !ok {
-		return nil, maxNegativeTTL, fmt.Errorf("%q is no domain name: %w", host, ErrNoHost)
+		return nil, maxNegativeTTL, fmt.Errorf("%q is not a domain name: %w", host, ErrNoHost)
 	}
 	addrs, ttl, err := r.ask(ctx, host, dns.TypeA)
 	if err != nil || len(addrs) > 0 {

@@ -30,7 +30,7 @@ func ParseProxy(text string) (*url.URL, error) {
 	if err == nil && (u.Scheme == "http" || u.Scheme == "socks5") && u.Hostname() != "" && u.Port() != "" && strings.Trim(u.Path, "/") == "" {
 		return u, nil
 	}
-	return nil, fmt.Errorf("fetch: proxy: want http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ where it asks for them")
+	return nil, fmt.Errorf("fetch: proxy: want http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ if it needs them")
 }
 
 // dial opens a connection to a literal address along the route.

@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// A batch is what has been read and is not in the store yet. It has each page once, so what it does to the rows does
-// not depend on its own order.
+// A batch is what was read and is not in the store yet. It has each page once, so its effect on the rows does not
+// depend on its order.
 type batch struct {
 	pages  map[weburl.URL]struct{}
 	found  []store.Record
@@ -17,14 +17,13 @@ type batch struct {
 	bytes  int // of captures
 }
 
-// A moment is what pages have in common that one record can tell of.
+// A moment is what the pages of one record have in common.
 type moment struct {
 	partition weburl.Partition
 	at        int64
 }
 
-// The bounds of a batch: the sync that makes it durable is shared by so many pages, and what waits for it takes so much
-// memory.
+// The bounds of a batch: how many pages share a sync, and how much memory may wait for it.
 const (
 	mostPages = 2048
 	mostBytes = 4 << 20
@@ -62,8 +61,8 @@ func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	b.pages[u] = struct{}{}
 }
 
-// Flush makes durable what has been taken in. Call it at the end, and what was taken in since the last Flush
-// is lost if it is not.
+// Flush makes durable what was imported. Call it at the end: what was imported since the last Flush is otherwise
+// lost.
 func (i *Importer) Flush() error {
 	b := i.batch
 	i.batch = newBatch()
@@ -87,7 +86,7 @@ func (i *Importer) Flush() error {
 	return err
 }
 
-// before makes room for one more entry of a page: what waits is written if it is enough, or has the page already.
+// before makes room for one more entry of a page. It writes the batch if it is full or already has the page.
 func (i *Importer) before(u weburl.URL) error {
 	if _, waits := i.batch.pages[u]; waits || i.batch.full() {
 		return i.Flush()

@@ -1,5 +1,5 @@
-// Package importer takes into a data directory what stands elsewhere: captures of WARC files, and what lists and
-// indexes of other programs say of pages. It reads a damaged directory's own captures again too (Repair).
+// Package importer imports into a data directory: captures of WARC files, and what lists and indexes of other
+// programs say about pages. Repair reads the captures of a damaged directory again.
 package importer
 
 import (
@@ -16,17 +16,17 @@ import (
 	"freshet/weburl"
 )
 
-// Importer takes into a crawl what other programs know of pages, so that histories do not begin at nothing.
-// No engine may run in the store. Visits must come in order of time, page by page: one that is not later
-// than the page's last is passed over, and so an import that was cut can be done again. What it takes in is durable
-// after Flush. Not for concurrent use.
+// Importer adds to a crawl what other programs know about pages, so that histories do not begin empty. No engine
+// may run in the store. The visits of a page must come in order of time. A visit that is not later than the page's
+// last one is skipped, so an interrupted import can be repeated. What was imported is durable after Flush. Not for
+// concurrent use.
 type Importer struct {
 	store   *store.Store
 	parser  *extract.Parser
 	encoder *warc.Encoder
 	batch   batch
 
-	Visits  int            // taken in
+	Visits  int            // imported
 	Pages   int            // put into queues
 	Skipped map[string]int // by reason
 }
@@ -41,18 +41,18 @@ func New(s *store.Store) *Importer {
 // by default.
 const maxBody = 16 << 20
 
-// Sighting is what a list or an index of another program says of a page.
+// Sighting is what a list or an index of another program says about a page.
 type Sighting struct {
 	URL         weburl.URL
 	At          time.Time // zero: it was never seen
 	Status      int
 	ContentType string
-	Digest      store.BodyDigest // zero: what was seen is not known
-	Weight      float64          // becomes the cash that orderings by cash begin with
+	Digest      store.BodyDigest // zero: the content is not known
+	Weight      float64          // becomes the page's first cash
 }
 
-// Sight takes in a sighting. With a time and a digest it is a visit, whose body is not kept, and the page is
-// due at once; without it the page waits as a new one, known since then.
+// Sight imports a sighting. With a time and a digest it becomes a visit without a body, and the page is due at
+// once. Otherwise the page waits as a new one, known since then.
 func (i *Importer) Sight(s Sighting) error {
 	if err := i.before(s.URL); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (i *Importer) Sight(s Sighting) error {
 	return nil
 }
 
-// WARC takes in the captures of a WARC file, compressed or not: responses with their bodies, and revisits
-// of what is stored. Links are offered to the crawl when it goes on. Errors name file and offset.
+// WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits of stored
+// captures. The next crawl follows their links. Errors name file and offset.
 func (i *Importer) WARC(in io.Reader, name string) error {
 	r := warc.NewReader(in, name)
 	for {
@@ -90,7 +90,7 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 	}
 }
 
-// capture takes in one record, whose block is still to be read.
+// capture imports one record. Its block is not read yet.
 func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 	fetched, kept, err := i.seen(r, record)
 	if err != nil || fetched == nil {
@@ -109,7 +109,7 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 	return nil
 }
 
-// seen returns what a record tells of a visit, and the record as it would be kept; nil if it is skipped.
+// seen returns a record's visit, and the record in the form to store; nil if it is skipped.
 func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *warc.Record, error) {
 	skip := func(why string) (*store.Fetched, *warc.Record, error) {
 		i.Skipped[why]++
@@ -151,7 +151,7 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 	return fetched, kept, nil
 }
 
-// learn fills in what an answer's header and body tell.
+// learn fills in what the header and body of an answer show.
 func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Message) {
 	payload, err := message.Payload()
 	if err != nil && f.Truncated == "" {
@@ -185,7 +185,7 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 	}
 }
 
-// revisited makes a visit of a revisit record, and says whether what it refers to is stored.
+// revisited makes a visit from a revisit record, and reports whether its target is stored.
 func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 	row, fp, err := i.store.PageOf(f.URL)
 	if err != nil || row.Versions == 0 ||

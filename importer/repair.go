@@ -15,11 +15,10 @@ import (
 	"freshet/weburl"
 )
 
-// Repair makes a data directory work again, whatever was damaged in it, and calls report for everything that it did.
-// What can be read of the database is kept, rows are made to agree with each other, and visits whose rows are lost are
-// read again from their captures. What an operator has taken down stays down: its bytes are taken off the disk
-// again, should damage have brought them back. The options say how the store is opened. What Repair cannot bring back
-// the next crawl fetches.
+// Repair makes a damaged data directory usable again, and calls report for everything that it did. It keeps what
+// can be read of the database, makes rows consistent, and reads visits with lost rows again from their captures.
+// What an operator took down stays down: if damage brought bytes of it back, Repair deletes them again. The options
+// say how the store is opened. The next crawl fetches what Repair cannot restore.
 func Repair(ctx context.Context, dir string, o store.Options, report func(store.Problem)) error {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -36,7 +35,7 @@ func Repair(ctx context.Context, dir string, o store.Options, report func(store.
 	if err := errors.Join(repair.Repair(ctx, s, lost, report), s.Close()); err != nil {
 		return err
 	}
-	if s, err = store.Open(dir, o); err != nil { // what it holds decoded is that of before
+	if s, err = store.Open(dir, o); err != nil { // its decoded rows are out of date
 		return err
 	}
 	_, err = retain.FinishPurges(ctx, s)
@@ -46,8 +45,8 @@ func Repair(ctx context.Context, dir string, o store.Options, report func(store.
 	return errors.Join(err, s.Close())
 }
 
-// reread takes in the visits that the directory's own captures tell of and that its rows do not know, or know only
-// older ones than. In a directory of several crawls it takes those of pages that this one knows.
+// reread imports visits from the directory's own captures if its rows lack them or have only older ones. In a
+// directory of several crawls it imports those of pages that this crawl knows.
 func (i *Importer) reread(ctx context.Context, fs vfs.FS, report func(store.Problem)) error {
 	paths, err := i.store.Files()
 	if err != nil {
@@ -113,7 +112,7 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 	}
 }
 
-// missing reports whether a record is of a visit that its page does not know.
+// missing reports whether a record is of a visit that the rows of its page lack.
 func (i *Importer) missing(record *warc.Record, known bool) (bool, error) {
 	if record.Type != warc.Response && record.Type != warc.Revisit {
 		return false, nil

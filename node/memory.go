@@ -138,7 +138,7 @@ func (n *Node) divide() (err error) {
 		return err
 	}
 	if n.plan.connections < n.opt.Connections {
-		n.opt.Logger.Warn("fewer connections than asked for, for the memory that there is", "asked", n.opt.Connections,
+		n.opt.Logger.Warn("fewer connections than --connections: there is too little memory for more", "asked", n.opt.Connections,
 			"connections", n.plan.connections, "memory_bytes", n.opt.Memory)
 		n.opt.Connections = n.plan.connections
 	}

@@ -31,7 +31,7 @@ func (f *folder) Close() {}
 
 func (f *folder) file(name string) string { return f.fs.PathJoin(f.path, name) }
 
-// Put implements Store. A part that was cut is written again.
+// Put implements Store. It writes an interrupted part again.
 func (f *folder) Put(ctx context.Context, name string, from io.ReaderAt, size int64) (sum Sum, err error) {
 	file := f.file(name)
 	dir := f.fs.PathDir(file)
@@ -60,7 +60,7 @@ func (f *folder) Put(ctx context.Context, name string, from io.ReaderAt, size in
 
 // stopping is a reader that ends with its context.
 type stopping struct {
-	ctx context.Context // of the one Put
+	ctx context.Context // of one Put
 	in  io.Reader
 }
 
@@ -84,7 +84,7 @@ func (f *folder) write(file string, content io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// makeDir makes a folder, and those that it is in, durable.
+// makeDir makes a folder and its parents, durably.
 func (f *folder) makeDir(dir string) error {
 	if _, err := f.fs.Stat(dir); err == nil {
 		return nil

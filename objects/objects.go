@@ -1,8 +1,8 @@
 // Package objects keeps files under names in an object store, such as a bucket of S3, or in a folder.
 //
-// An object is written whole or not at all, and is not changed. Put returns when the store has shown that it holds
-// every byte; a Put that was cut goes on where it stopped. Remove takes all that the store has under a name: old
-// versions of the object, and the parts of an upload that was never completed.
+// An object is written whole or not at all, and is not changed. Put returns when the store has proved that it holds
+// every byte. A repeated Put continues an interrupted one. Remove removes everything that the store has under a
+// name: old versions of the object, and the parts of an upload that was never completed.
 package objects
 
 import (
@@ -22,20 +22,20 @@ import (
 // Sum is the SHA-256 of an object.
 type Sum = [sha256.Size]byte
 
-// Object is an object as a list has it.
+// Object is an entry of a list.
 type Object struct {
 	Name  string // its parts are separated by slashes
 	Bytes int64
 }
 
-// Store keeps objects. Its methods may be called at the same time. Errors match fs.ErrNotExist for an object that is
-// not there, and ErrRefused where trying again does not help before somebody changes a setting.
+// Store keeps objects. It is safe for concurrent use. Errors match fs.ErrNotExist for a missing object, and
+// ErrRefused if a retry cannot help before a setting is changed.
 type Store interface {
-	// String returns the address, without what is secret.
+	// String returns the address without secrets.
 	String() string
-	// Put makes an object of size bytes, in place of one that is there, and returns their sum.
+	// Put creates or replaces an object of size bytes and returns their sum.
 	Put(ctx context.Context, name string, from io.ReaderAt, size int64) (Sum, error)
-	// Create makes a small object. Its error matches fs.ErrExist if there is one of the name.
+	// Create creates a small object. Its error matches fs.ErrExist if there is one with that name.
 	Create(ctx context.Context, name string, content []byte) error
 	// ReadAt reads a part of an object, as io.ReaderAt does.
 	ReadAt(ctx context.Context, name string, p []byte, offset int64) (int, error)
@@ -43,13 +43,13 @@ type Store interface {
 	Size(ctx context.Context, name string) (int64, error)
 	// List returns the objects whose names begin with prefix, in the order of their names.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-	// Remove removes an object and all that is left of earlier ones of its name. One that is not there is removed.
+	// Remove removes an object and all that is left of earlier ones with its name. It succeeds if there is none.
 	Remove(ctx context.Context, name string) error
 	// Close closes connections.
 	Close()
 }
 
-// ErrRefused says that a store does not do what it is asked: the bucket is not there, or the credentials are not right.
+// ErrRefused says that a store refuses a request: there is no such bucket, or the credentials are wrong.
 var ErrRefused = errors.New("refused")
 
 // Scheme begins the addresses of buckets.
@@ -70,10 +70,10 @@ func Check(address string) error {
 	return err
 }
 
-// IsBucket tells the address of a bucket from the path of a folder.
+// IsBucket reports whether an address is of a bucket and not the path of a folder.
 func IsBucket(address string) bool { return strings.HasPrefix(address, Scheme) }
 
-// split returns the bucket of an address, and what the names of objects begin with.
+// split returns the bucket of an address, and the prefix of object names.
 func split(address string) (bucket, prefix string, err error) {
 	u, err := url.Parse(address)
 	switch {
@@ -90,8 +90,8 @@ func split(address string) (bucket, prefix string, err error) {
 	return u.Host, prefix, nil
 }
 
-// Open returns the store at an address. It asks no server. The usual variables of the environment say where the server
-// of a bucket is, and hold the credentials: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID,
+// Open returns the store at an address. It makes no request. The server and the credentials of a bucket come from
+// the usual environment variables: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE.
 func Open(fsys vfs.FS, address string) (Store, error) {
 	if err := Check(address); err != nil {
@@ -119,22 +119,22 @@ func ReadAll(ctx context.Context, s Store, name string, limit int64) ([]byte, er
 	return content, nil
 }
 
-// Reader returns a reader of an object of a known size. It asks for a few MiB at once.
+// Reader returns a reader of an object of a known size. It reads a few MiB a request.
 func Reader(ctx context.Context, s Store, name string, size int64) io.Reader {
 	return &reader{ctx: ctx, store: s, name: name, size: size}
 }
 
-// atOnce is how many bytes a reader asks for.
+// atOnce is how many bytes a reader requests at a time.
 const atOnce = 4 << 20
 
 type reader struct {
-	ctx    context.Context // of the one reading
+	ctx    context.Context // of one Reader
 	store  Store
 	name   string
 	size   int64
-	at     int64 // where what is asked for next begins
+	at     int64 // offset of the next request
 	buffer []byte
-	have   []byte // of the buffer, what has not been read
+	have   []byte // the unread part of the buffer
 }
 
 // Read implements io.Reader.
@@ -161,7 +161,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// sumOf reads an object of a store again.
+// sumOf reads an object back and returns its sum.
 func sumOf(ctx context.Context, s Store, name string, size int64) (sum Sum, err error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, Reader(ctx, s, name, size)); err != nil {

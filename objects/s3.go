@@ -34,11 +34,11 @@ type bucket struct {
 }
 
 const (
-	// partBytes is how much of an object is uploaded at once. After a cut as much is sent again at most.
+	// partBytes is the size of a part of an upload. After an interruption at most one part is sent again.
 	partBytes = 16 << 20
-	// mostParts is how many parts a server takes.
+	// mostParts is how many parts a server accepts.
 	mostParts = 10_000
-	// tries is how often a request is sent that a server does not answer.
+	// tries is how often a request is sent if the server does not answer.
 	tries = 3
 )
 
@@ -57,7 +57,7 @@ func openBucket(address string) (*bucket, error) {
 	}
 	region := cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
 	if region == "" && endpoint != amazon {
-		region = "us-east-1" // what servers of one region are asked for
+		region = "us-east-1" // for servers with one region only
 	}
 	core, err := minio.NewCore(endpoint, &minio.Options{
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
@@ -72,10 +72,10 @@ func openBucket(address string) (*bucket, error) {
 	return &bucket{*core, transport, name, prefix, strings.TrimSuffix(address, "/")}, nil
 }
 
-// amazon is where buckets are unless the environment says otherwise.
+// amazon is the default server of buckets.
 const amazon = "s3.amazonaws.com"
 
-// endpoint returns the server that the environment names, and whether it is asked by TLS.
+// endpoint returns the server that the environment names, and whether it uses TLS.
 func endpoint() (host string, secure bool, err error) {
 	text := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
 	if text == "" {
@@ -119,7 +119,7 @@ func (b *bucket) fault(what, name string, err error) error {
 
 // Create implements Store.
 func (b *bucket) Create(ctx context.Context, name string, content []byte) error {
-	if _, err := b.Size(ctx, name); err == nil { // not every server knows of conditions
+	if _, err := b.Size(ctx, name); err == nil { // not every server supports conditions
 		return fmt.Errorf("write %s/%s: %w", b.address, name, fs.ErrExist)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -140,10 +140,10 @@ type part struct {
 	sha256       Sum
 }
 
-// etag is what servers call a part, unless they encrypt it with a key of their own.
+// etag is the part's ETag, unless the server encrypts it with a key of its own.
 func (p *part) etag() string { return hex.EncodeToString(p.md5[:]) }
 
-// Put implements Store. What a server has of an upload that was cut is not sent again.
+// Put implements Store. It does not send parts again that the server has from an interrupted upload.
 func (b *bucket) Put(ctx context.Context, name string, from io.ReaderAt, size int64) (sum Sum, err error) {
 	whole := sha256.New()
 	etag, err := b.upload(ctx, name, from, size, whole)
@@ -168,7 +168,7 @@ func (b *bucket) Put(ctx context.Context, name string, from io.ReaderAt, size in
 	return sum, err
 }
 
-// upload sends what is missing, tells whole of all bytes, and returns what the server is to call the object.
+// upload sends the missing parts, adds all bytes to whole, and returns the ETag that the object will have.
 func (b *bucket) upload(ctx context.Context, name string, from io.ReaderAt, size int64, whole hash.Hash) (etag string, err error) {
 	length := max(partBytes, (size+mostParts-1)/mostParts)
 	if size <= length {
@@ -223,7 +223,7 @@ func (b *bucket) putPart(ctx context.Context, name, id string, number int, from 
 	return sent.ETag, err
 }
 
-// resume returns an upload of an object that was cut, with the names of the parts that the server has, or a new one.
+// resume returns an interrupted upload of an object, with the parts that the server has, or a new upload.
 func (b *bucket) resume(ctx context.Context, name string) (id string, there map[int]string, err error) {
 	ids, err := b.uploads(ctx, name)
 	if err != nil {
@@ -291,7 +291,7 @@ func (b *bucket) readAt(ctx context.Context, name string, p []byte, offset int64
 	if e := body.Close(); err == nil && e != nil {
 		err = e
 	}
-	if err == io.ErrUnexpectedEOF || err == io.EOF { // the object ends before, or the connection
+	if err == io.ErrUnexpectedEOF || err == io.EOF { // the object or the connection ends early
 		size, e := b.Size(ctx, name)
 		if e == nil && offset+int64(n) == size {
 			return n, io.EOF
@@ -346,8 +346,8 @@ func (b *bucket) Remove(ctx context.Context, name string) error {
 	return b.fault("remove", name, err)
 }
 
-// removeVersions removes what a bucket with versions keeps of an object that was removed. A server that has no versions
-// lists none, or does not know what is asked.
+// removeVersions removes the old versions of a removed object. A server without versions lists none, or does not
+// know the request.
 func (b *bucket) removeVersions(ctx context.Context, key string) error {
 	kept, err := b.core.GetBucketVersioning(ctx, b.name)
 	switch code := minio.ToErrorResponse(err).Code; {

@@ -15,13 +15,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A file has a name as 2026-01-31.csv, of the day of its queries in UTC; the rows of one query stand together, except
-// for clicks. Every row is a line. It is CSV, so freshet weights reads it too.
+// The name of a file is the day of its queries in UTC, such as 2026-01-31.csv. The rows of a query are consecutive,
+// except for clicks. Every row is a line. The file is CSV, so freshet weights can read it.
 
 // columns are those of a file, in order.
 var columns = []string{"query", "time", "words", "url", "page", "position", "version", "event"}
 
-// Places of columns that are looked at again.
+// Indexes of columns that are read again.
 const (
 	queryColumn = 0
 	urlColumn   = 3
@@ -39,12 +39,12 @@ type row struct {
 const (
 	day      = "2006-01-02"
 	ending   = ".csv"
-	replaces = ".new" // ends the name of a copy that is to take a file's place
+	replaces = ".new" // suffix of a copy that will replace a file
 )
 
 func fileOf(at time.Time) string { return at.UTC().Format(day) + ending }
 
-// appendRows appends rows as a file has them, after the header of a new file.
+// appendRows appends encoded rows, after a header if header is set.
 func appendRows(to []byte, header bool, rows []row) []byte {
 	out := bytes.NewBuffer(to)
 	w := csv.NewWriter(out) // into memory, where nothing fails
@@ -63,7 +63,7 @@ func appendRows(to []byte, header bool, rows []row) []byte {
 	return out.Bytes()
 }
 
-// fieldsOf returns the fields of a line; nil if it is none of a file's.
+// fieldsOf returns the fields of a line; nil if the line is invalid.
 func fieldsOf(line string) []string {
 	if !strings.HasSuffix(line, "\n") {
 		return nil
@@ -84,7 +84,7 @@ type File struct {
 	Ends  time.Time // the day
 }
 
-// list returns the names in a folder, none if it is not there.
+// list returns the names in a folder, none if it is missing.
 func list(fsys vfs.FS, dir string) ([]string, error) {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +94,7 @@ func list(fsys vfs.FS, dir string) ([]string, error) {
 	return names, err
 }
 
-// filesIn returns the files of a log, the oldest first. Copies that one has left who died before they had taken a
-// file's place are deleted.
+// filesIn returns the files of a log, the oldest first. It deletes unfinished copies of a process that died.
 func filesIn(fsys vfs.FS, dir string) (files []File, err error) {
 	names, err := list(fsys, dir)
 	if err != nil {
@@ -123,13 +122,13 @@ func filesIn(fsys vfs.FS, dir string) (files []File, err error) {
 	return files, nil
 }
 
-// end is a file to be written to at its end.
+// end is a file open for appending.
 type end struct {
 	file vfs.File
 	at   int64
 }
 
-// openEnd opens a file, and makes it if it shall.
+// openEnd opens a file for appending. It creates a missing one if mayMake is set.
 func openEnd(fsys vfs.FS, path string, mayMake bool) (e end, err error) {
 	if !mayMake {
 		if _, err := fsys.Stat(path); err != nil {
@@ -163,7 +162,7 @@ func tornEnd(fsys vfs.FS, path string) (torn bool, err error) {
 	return last[0] != '\n', err
 }
 
-// forget takes the queries that have shown what is hit out of a file, and lines that cannot be read.
+// forget deletes from a file the queries that showed a URL that is hit, and unreadable lines.
 func forget(fsys vfs.FS, path string, hit func(url string) bool) error {
 	gone, unread := map[string]bool{}, false
 	err := eachLine(fsys, path, func(line string) error {
@@ -181,7 +180,7 @@ func forget(fsys vfs.FS, path string, hit func(url string) bool) error {
 	return rewrite(fsys, path, gone)
 }
 
-// rewrite writes a file again, without lines that cannot be read and without some queries.
+// rewrite writes a file again, without unreadable lines and without the given queries.
 func rewrite(fsys vfs.FS, path string, gone map[string]bool) (err error) {
 	to, err := fsys.Create(path+replaces, "query log")
 	if err != nil {

@@ -22,19 +22,19 @@ type Limits struct {
 }
 
 const (
-	dayShare    = 8       // a day takes at most one in so many of Limits.Bytes
+	dayShare    = 8       // a day gets at most this fraction of Limits.Bytes
 	recentBytes = 4 << 20 // of queries that may still be clicked, in memory
 	longestText = 1 << 10 // bytes of the words of a query
 )
 
-// Shown is a page that a query has shown: in which version, and where, result page and position from 1.
+// Shown is a page that a query showed: its version, result page and position, from 1.
 type Shown struct {
 	URL            string
 	Page, Position int
 	Version        uint32
 }
 
-// A Log is what people have searched and clicked in a crawl. All methods are safe for concurrent use.
+// A Log is the log of searches and clicks of a crawl. All methods are safe for concurrent use.
 type Log struct {
 	fs     vfs.FS
 	root   string // of the logs of all crawls of a data directory
@@ -43,8 +43,8 @@ type Log struct {
 	logger *slog.Logger
 
 	mu     sync.Mutex // one change of the files at a time; guards the rest
-	file   string     // that was written last; its end is whole
-	full   string     // the day that has taken its share
+	file   string     // the last one written; it has no torn line
+	full   string     // the day that has used up its share
 	recent []asked    // the oldest first
 	bytes  int        // of them
 }
@@ -54,10 +54,10 @@ type asked struct {
 	id      string
 	file    string // that it is in
 	shown   []Shown
-	clicked []bool // which of these were
+	clicked []bool // which of these were clicked
 }
 
-// size returns what a query takes in memory, roughly.
+// size returns roughly the memory that a query takes.
 func (a *asked) size() int {
 	bytes := 256
 	for i := range a.shown {
@@ -66,13 +66,14 @@ func (a *asked) size() int {
 	return bytes
 }
 
-// New returns the log of a crawl, which lies under root beside those of other crawls. Nothing is made or read yet.
+// New returns the log of a crawl. It is under root, beside those of other crawls. New does not create or read
+// anything.
 func New(fsys vfs.FS, root, crawl string, limits Limits, logger *slog.Logger) *Log {
 	return &Log{fs: fsys, root: root, dir: fsys.PathJoin(root, crawl), limits: limits, logger: logger}
 }
 
-// Asked notes that words were searched and some pages shown. It returns the name by which Clicked knows the query;
-// empty, if nothing was shown or it could not be noted.
+// Asked logs a search for words that showed some pages. It returns the name of the query for Clicked. The name is
+// empty if nothing was shown or the search could not be logged.
 func (l *Log) Asked(now time.Time, words string, shown []Shown) (id string) {
 	if len(shown) == 0 {
 		return ""
@@ -96,8 +97,8 @@ func (l *Log) Asked(now time.Time, words string, shown []Shown) (id string) {
 	return id
 }
 
-// Clicked notes that a page was clicked which a query has shown, and reports whether it was noted: it is not if the
-// query did not show it, if it was clicked before, or if the query is too long ago.
+// Clicked logs a click on a page that a query showed, and reports whether it did. It does not if the query did not
+// show the page, if the page was clicked before, or if the query is too old.
 func (l *Log) Clicked(now time.Time, id, url string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,8 +115,8 @@ func (l *Log) Clicked(now time.Time, id, url string) bool {
 	return a.clicked[j]
 }
 
-// note appends rows to a file, which only a query begins. What cannot be noted is left out, and said. The caller holds
-// the lock.
+// note appends rows to a file. Only a query begins a new file. Rows that cannot be written are dropped, with a log
+// line. The caller holds the lock.
 func (l *Log) note(file string, now time.Time, begins bool, rows ...row) bool {
 	err := l.append(file, now, begins, rows)
 	switch {
@@ -124,9 +125,9 @@ func (l *Log) note(file string, now time.Time, begins bool, rows ...row) bool {
 	case errors.Is(err, errFull):
 		if l.full != file {
 			l.full = file
-			l.logger.Warn("the log of queries has taken what a day may: the rest of the day is not noted", "file", file)
+			l.logger.Warn("the query log of this day is full: further queries of the day are not logged", "file", file)
 		}
-	case !errors.Is(err, fs.ErrNotExist): // the day of a late click may have gone
+	case !errors.Is(err, fs.ErrNotExist): // the file of a late click may be deleted
 		l.logger.Warn("a query is not noted", "file", file, "error", err)
 	}
 	return false
@@ -156,7 +157,7 @@ func (l *Log) append(file string, now time.Time, begins bool, rows []row) (err e
 	return err
 }
 
-// prepare makes ready to write to another file than before: room for it, its folder, an end that is whole.
+// prepare prepares another file for writing: it makes room and the folder, and cuts off a torn line.
 func (l *Log) prepare(file string, now time.Time, begins bool) error {
 	if err := l.sweep(now); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (l *Log) prepare(file string, now time.Time, begins bool) error {
 	return err
 }
 
-// Sweep deletes what is too old or too much, of every crawl.
+// Sweep deletes files of every crawl that are too old or exceed the limits.
 func (l *Log) Sweep(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +193,7 @@ func (l *Log) sweep(now time.Time) error {
 		var bytes int64
 		for _, f := range slices.Backward(files) {
 			if f.Path == l.fs.PathJoin(dir, fileOf(now)) {
-				continue // it has a share of its own
+				continue // it has its own share
 			}
 			bytes += f.Bytes
 			if now.Sub(f.Ends).Abs() > l.limits.Age || bytes > l.limits.Bytes-l.limits.Bytes/dayShare {
@@ -203,15 +204,15 @@ func (l *Log) sweep(now time.Time) error {
 	return err
 }
 
-// Files returns the files of the crawl, the oldest first, and how much of each is whole at present.
+// Files returns the files of the crawl, the oldest first, each with the length of its complete lines.
 func (l *Log) Files() ([]File, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return filesIn(l.fs, l.dir)
 }
 
-// Forget takes out of the logs of all crawls every query that has shown a URL which is hit, with its words and its
-// clicks. It is done when no file has any of them; after an error the next call does the rest.
+// Forget deletes from the logs of all crawls every query that showed a URL that is hit, with its words and its
+// clicks. After an error the next call does the rest.
 func (l *Log) Forget(ctx context.Context, hit func(url string) bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +242,7 @@ func (l *Log) Forget(ctx context.Context, hit func(url string) bool) error {
 	return nil
 }
 
-// plain makes a text one line of bounded length.
+// plain turns a text into one line of bounded length.
 func plain(text string) string {
 	if len(text) > longestText {
 		text = text[:longestText]

@@ -59,7 +59,7 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 			return nil, err
 		}
 	} else if _, err := fsys.Stat(d.join(format.InfoFile)); err != nil {
-		return nil, fmt.Errorf("store: %s is no data directory: %w", path, err)
+		return nil, fmt.Errorf("store: %s is not a data directory: %w", path, err)
 	}
 	if d.lock, err = fsys.Lock(d.join(format.LockFile)); errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("store: lock %s: %w", path, err)

@@ -3,6 +3,6 @@
 //
 //	go test -C bench ./cache -run '^$' -bench . -benchtime 20000000x
 //
-// FRESHET_TRACE names a recorded trace (crawl --record-trace) to use for the second; without it, two
-// thirds of the requests repeat one of the last, the nearer the likelier.
+// FRESHET_TRACE names a recorded trace (crawl --record-trace) for the second measurement. Without it, two thirds of
+// the requests repeat a recent one, and more recent ones more often.
 package cache

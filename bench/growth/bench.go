@@ -35,7 +35,7 @@ type bench struct {
 	found   []finding
 }
 
-// finding is how one way of testing went through a stream.
+// finding is the result of one way of testing on one stream.
 type finding struct {
 	known       uint64
 	way, stream string
@@ -46,7 +46,7 @@ type finding struct {
 // rate returns URLs a second of the processor's time.
 func (f finding) rate() float64 { return float64(f.urls) / f.used.Seconds() }
 
-// measure makes as many URLs known, and tries all streams in all ways.
+// measure adds URLs until that many are known, and tries all streams in all ways.
 func (b *bench) measure(ctx context.Context, known uint64) error {
 	if err := b.grow(ctx, known); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (b *bench) measure(ctx context.Context, known uint64) error {
 	return b.measureRival(ctx, known)
 }
 
-// grow makes as many URLs known to the test, and tells what the set takes then.
+// grow adds URLs to the test until that many are known, and records the size of the set.
 func (b *bench) grow(ctx context.Context, known uint64) error {
 	f := finding{known: known, way: byFreshet, stream: "new", urls: int(known - b.known)}
 	if err := b.pass(ctx, &f, &inOrder{b.known}, b.freshet.ask); err != nil {
@@ -93,11 +93,11 @@ func (b *bench) memory() float64 {
 	return float64(heap()-b.before+stats.HeadBytes) / float64(stats.Known)
 }
 
-// slower is how many times shorter streams the database is given, which has to be waited for.
+// slower is how many times shorter the streams of the database are, because it takes longer.
 const slower = 8
 
-// measureRival makes as many URLs known to the database, and tries all streams in all ways of it. Each way has new URLs
-// of its own. The test is closed meanwhile, so that the memory of the machine is the database's.
+// measureRival adds URLs to the database until that many are known, and tries all streams in all its ways. Each way
+// has its own new URLs. The test is closed meanwhile, so that the database has all memory of the machine.
 func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
 	if err := b.freshet.close(); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (b *bench) measureRival(ctx context.Context, known uint64) (err error) {
 	return nil
 }
 
-// try asks about so many URLs of a stream, whose new ones begin with fresh. What comes first, until the
-// cache is as it will be, does not count.
+// try asks about that many URLs of a stream. New URLs begin with number fresh. URLs that warm the cache up first do
+// not count.
 func (b *bench) try(ctx context.Context, way, name string, urls int, fresh uint64, ask func([]weburl.Link) error) (finding, error) {
 	s := newStream(name, b.known, fresh, b.seed)
 	warm := finding{known: b.known, way: way, stream: name, urls: 2 * recentURLs}
@@ -181,8 +181,8 @@ func (b *bench) row(f finding, more ...any) {
 		"pointer_chases_per_url", 1e9 / f.rate() / b.chase}, more...)...)
 }
 
-// heap returns the bytes of live memory. What is kept for reuse, as the database's buffers are after its end,
-// lives through one collection, not through two.
+// heap returns the bytes of live memory. It collects twice: pooled memory, such as the database's buffers after its
+// end, survives one collection but not two.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -1,17 +1,15 @@
-// Package growth measures the URL-seen test (package seen) while the URLs that it knows grow from a
-// million to as many as one asks for: URLs decided a second, bytes of memory and of disk a URL, bytes
-// written, the delay of an answer; and a Pebble database at the same work, from the same links in the
-// same run.
+// Package growth measures the URL-seen test (package seen) while its known URLs grow from a million to a given
+// number: URLs decided a second, bytes of memory and of disk a URL, bytes written, the delay of an answer. It
+// measures a Pebble database with the same links in the same run.
 //
-// Links are made up, a site and a path from their number. They are asked for in two streams, beside the
-// one of nothing but new URLs by which the set grows:
+// Links are made up: their number gives a site and a path. Apart from the stream of new URLs that grows the set,
+// there are two:
 //
 //	recent   70 % repeat one of the last 16,384 URLs of the stream, as recorded traces do; of the others
 //	         six in ten are known and four are new
 //	uniform  all are known, drawn uniformly: all reach the disk
 //
-// Everything runs on one processor at a time, and rates count the processor's time that the process has
-// used, merges included, so that a busy machine measures the same as an idle one, except for what its
-// caches lose to the others. How long a load takes that waits for the one before it and finds nothing in
-// a cache is measured too: what machines differ by most.
+// Everything runs on one processor at a time. Rates count the processor time of the process, merges included. So a
+// busy machine measures the same as an idle one, except for cache misses that others cause. The time of a dependent
+// load that misses all caches is measured too: machines differ most in that.
 package growth

@@ -6,9 +6,8 @@ import (
 	"freshet/weburl"
 )
 
-// tryDrains decides other numbers of links at once, on the stream that reaches the disk. The more questions are
-// sorted and asked together, the nearer to each other are their places in filters and files, and the more memory
-// waits with them.
+// tryDrains tries other sizes of a drain, on the stream that reaches the disk. In a larger drain, sorted questions
+// are closer together in filters and files, but more memory waits.
 func (b *bench) tryDrains(ctx context.Context) error {
 	for _, drain := range b.drains {
 		if err := b.reopen(int(drain)); err != nil {
@@ -26,7 +25,7 @@ func (b *bench) tryDrains(ctx context.Context) error {
 	return nil
 }
 
-// reopen opens the test again, now with drains of so many links.
+// reopen opens the test again, with drains of that many links.
 func (b *bench) reopen(drain int) (err error) {
 	if err := b.freshet.close(); err != nil {
 		return err

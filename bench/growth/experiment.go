@@ -57,7 +57,7 @@ func (p *parameters) validate() error {
 	return nil
 }
 
-// chunk is how many links are made at a time, before the clock runs, if that is enough for two drains.
+// chunk is how many links are made at a time, before the clock runs; more if two drains need more.
 const chunk = 1_000_000
 
 // maxDrain bounds the links that are decided at once: two of these drains' links are in memory as they are made.

@@ -25,16 +25,16 @@ const pageLinks = 50
 // cacheEntries is the cache of a crawl of 64 fetchers.
 func cacheEntries() int { return seen.CacheEntries(64) }
 
-// defaultBuffer stands for the number of links that may wait in a live test by default.
+// defaultBuffer selects the default number of links that may wait in a live test.
 const defaultBuffer = 0
 
-// drainLinks is how many links a live test decides at once by default, when so many URLs are known.
+// drainLinks returns how many links a live test decides at once by default, with that many known URLs.
 func drainLinks(known uint64) int { return seen.Options{}.Room(int64(known)) / 2 }
 
 // longestWait is how long links may wait to be decided together: longer than it takes to offer as many.
 const longestWait = 10 * time.Second
 
-// openFreshet opens the test in a folder, with room for so many links that wait. Half as many are decided at once.
+// openFreshet opens the test in a folder, with room for buffer waiting links. It decides half as many at once.
 func openFreshet(folder string, buffer int) (*freshet, error) {
 	test, err := seen.Open(filepath.Join(folder, "freshet"), seen.Options{CacheEntries: cacheEntries(), BufferLinks: buffer})
 	return &freshet{test: test, clock: clock.Real()}, err
@@ -50,8 +50,8 @@ func (f *freshet) close() error {
 	return test.Close()
 }
 
-// ask offers links as a crawler does, page by page, drains whenever that is due, and waits in the end
-// until what it has written is merged.
+// ask offers links as a crawler does: page by page, with a drain whenever it is due. At the end it waits until all
+// writes are merged.
 func (f *freshet) ask(links []weburl.Link) error {
 	for page := range slices.Chunk(links, pageLinks) {
 		now := f.clock.Now()

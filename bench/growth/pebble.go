@@ -17,8 +17,8 @@ import (
 	"freshet/weburl"
 )
 
-// rival is a set of fingerprints in a Pebble database. Its memory is what the URL-seen test is allowed:
-// two bytes a known URL for its cache of blocks, which holds filters and indexes too, and its memtables.
+// rival is a set of fingerprints in a Pebble database. It gets the memory that the URL-seen test may use: two bytes
+// a known URL. That covers its memtables and its block cache, which also holds filters and indexes.
 type rival struct {
 	dir   string
 	known uint64               // how many are
@@ -43,7 +43,7 @@ func (r *rival) options(known uint64) *pebble.Options {
 	return o
 }
 
-// open opens the database, with the memory that so many URLs allow.
+// open opens the database with the memory for that many URLs.
 func (r *rival) open(known uint64) (err error) {
 	r.db, err = pebble.Open(filepath.Join(r.dir, "pebble"), r.options(known))
 	return err
@@ -56,7 +56,7 @@ func (r *rival) close() error {
 	return db.Close()
 }
 
-// grow makes as many URLs known, loads the new ones as sorted tables, and brings all into one level.
+// grow adds URLs until that many are known: it loads the new ones as sorted tables and compacts all into one level.
 func (r *rival) grow(ctx context.Context, known uint64) error {
 	fingerprints := make([]weburl.Fingerprint, 0, known-r.known)
 	for ; r.known < known; r.known++ {
@@ -104,8 +104,8 @@ func (r *rival) set(fp weburl.Fingerprint) []byte {
 	return r.key[:]
 }
 
-// batches returns what asks by decide in batches of so many URLs, behind a cache as the URL-seen test has it or, at
-// one entry, behind none.
+// batches returns a function that asks decide in batches of that many URLs, behind the cache of the URL-seen test.
+// With one entry there is no cache.
 func batches(entries, urls int, decide func([]weburl.Fingerprint) error) func([]weburl.Link) error {
 	recent := seen.NewSetClock(entries)
 	batch := make([]weburl.Fingerprint, 0, urls)
@@ -180,7 +180,7 @@ func wholeKeys() *pebble.Comparer {
 	return &c
 }
 
-// quiet tells nobody of what a database does.
+// quiet drops the database's messages.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}

@@ -6,10 +6,10 @@ import (
 	"freshet/lab"
 )
 
-// promisedAt is how many URLs are known where the promises are made.
+// promisedAt is the number of known URLs that the promises are for.
 const promisedAt = 100_000_000
 
-// report plots what was found, and holds it to what is promised if it has come so far.
+// report plots the findings. If the set has grown to promisedAt, it checks the promises.
 func report(out *lab.Result, found []finding) {
 	plotRates(out, found)
 	plotBytes(out)
@@ -18,7 +18,7 @@ func report(out *lab.Result, found []finding) {
 	}
 }
 
-// claims holds what was found at the largest size to the promises.
+// claims checks the findings at the largest size against the promises.
 func claims(out *lab.Result, found []finding, largest uint64) {
 	of := func(way, stream string) (rate float64) {
 		for _, f := range found {

@@ -40,7 +40,7 @@ type uniform struct {
 
 func (s *uniform) next() uint64 { return s.rng.Uint64N(s.known) }
 
-// recent repeats what it has drawn lately.
+// recent repeats recent draws.
 type recent struct {
 	uniform
 	fresh uint64 // the next new URL
@@ -51,7 +51,7 @@ type recent struct {
 const (
 	recentURLs  = 1 << 14
 	repeatShare = 0.7
-	newShare    = 0.4 // of what is no repeat
+	newShare    = 0.4 // of URLs that are no repeats
 )
 
 func (s *recent) next() uint64 {

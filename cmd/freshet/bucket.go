@@ -118,7 +118,7 @@ func uploadSnapshot(ctx context.Context, in io.Reader, address string) error {
 	}
 	defer store.Close()
 	if _, err := store.Size(ctx, snapshotName); err == nil {
-		return fmt.Errorf("a snapshot is in %s already", address)
+		return fmt.Errorf("there is already a snapshot in %s: choose another address", address)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -156,7 +156,7 @@ func downloadSnapshot(ctx context.Context, address, to string) error {
 	}
 	defer store.Close()
 	if _, err := store.Size(ctx, snapshotName); err != nil {
-		return fmt.Errorf("%s is no snapshot: %w", address, err)
+		return fmt.Errorf("%s is not a snapshot: %w", address, err)
 	}
 	for o, err := range store.List(ctx, "") {
 		if err != nil {

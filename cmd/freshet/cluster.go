@@ -82,12 +82,12 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 			one = "nats://" + one
 		}
 		if _, err := url.Parse(one); err != nil { // the error has all of the text, and so a password
-			return nil, command.Usage(errors.New("--nats: want addresses such as nats://a:4222, in which special signs of a password are escaped as %2F"))
+			return nil, command.Usage(errors.New("--nats: want addresses such as nats://a:4222; escape special characters of a password, such as / as %2F"))
 		}
 	}
 	conn, err := nats.Connect(strings.Join(s.servers, ","), options...)
 	if err != nil {
-		return nil, fmt.Errorf("--nats: %w: is a NATS server at work at %s?", err, hosts(s.servers))
+		return nil, fmt.Errorf("--nats: %w: is a NATS server running at %s?", err, hosts(s.servers))
 	}
 	return conn, nil
 }

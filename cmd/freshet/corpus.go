@@ -250,7 +250,7 @@ func (p *publisher) index(engine *node.Node) error {
 	p.pages.Store(pages)
 	p.running.Go(func() {
 		if err := pages.Run(p.ctx); err != nil {
-			p.logger.Error("the index is no longer kept", "error", err)
+			p.logger.Error("the index is no longer updated", "error", err)
 		}
 	})
 	return nil

@@ -73,7 +73,7 @@ func (p *publisher) weights(ctx context.Context, now time.Time, pages int64) (cr
 	}
 	if learned.Embarrassment == 0 {
 		p.unasked.Do(func() {
-			p.logger.Warn("--weights clicks: nobody has searched here yet, so all pages weigh alike until somebody has")
+			p.logger.Warn("--weights clicks: no search is logged yet: all pages weigh the same until there is one")
 		})
 	}
 	return crawl.Reweighed{Weight: learned.Of, Embarrassment: learned.Embarrassment}, nil

@@ -40,7 +40,7 @@ func TestClicksOfADaemon(t *testing.T) {
 		"index: true\nrefresh: true\nbudget: 100\ninterval: 1s\nweights: clicks\n",
 		filepath.Join(dir, "data"), filepath.Join(dir, "seeds.txt"), strings.TrimPrefix(web.URL, "http://"), address))
 	daemon := start(t, "serve", "--config", config)
-	daemon.awaitLine("nobody has searched here yet")
+	daemon.awaitLine("no search is logged yet")
 	awaitPages(t, config, 3)
 	var hit dashboard.Hit
 	await(t, "a page is found", func() bool {

@@ -124,7 +124,7 @@ func (p *publisher) handRest(ctx context.Context) error {
 	for i, one := range sinks {
 		handing.Go(func() {
 			if faults[i] = one.CatchUp(ctx); ctx.Err() != nil {
-				p.logger.Warn("a sink has not taken all: the next run goes on", "sink", one.Name())
+				p.logger.Warn("a sink has not received everything: the next run continues", "sink", one.Name())
 			}
 		})
 	}

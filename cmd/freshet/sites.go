@@ -200,7 +200,7 @@ func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
 	at := weburl.Fingerprint(0)
 	if after != "" {
 		if _, err := fmt.Sscanf(after, "%d-%x", &first, &at); err != nil || first < 0 || first >= last {
-			return found, wrong(fmt.Errorf("after %.50q: want what an earlier answer had", after))
+			return found, wrong(fmt.Errorf("after %.50q: want the value from an earlier answer", after))
 		}
 	} else if part != "" {
 		if found.Sites, err = r.sitesFrom(part); err != nil {

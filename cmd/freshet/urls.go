@@ -24,7 +24,7 @@ func (l *urlList) Set(text string) error {
 	}
 	for _, other := range l.urls {
 		if other.String() == u.String() {
-			return fmt.Errorf("%q is there twice", u.Redacted())
+			return fmt.Errorf("%q occurs twice", u.Redacted())
 		}
 	}
 	l.urls = append(l.urls, u)

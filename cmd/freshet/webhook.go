@@ -34,7 +34,7 @@ func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 		return nil, nil
 	}
 	if s.secretFile == "" {
-		return nil, errors.New("--webhook wants --webhook-secret-file too: who is told checks by it who tells")
+		return nil, errors.New("--webhook needs --webhook-secret-file: it signs each message, so that the receiver can check the sender")
 	}
 	text, err := os.ReadFile(s.secretFile)
 	if err != nil {

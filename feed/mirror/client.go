@@ -144,7 +144,7 @@ func (c *Client) Run(ctx context.Context) error {
 		case errors.As(err, &lasting):
 			return lasting.err
 		case errors.Is(err, feed.ErrBehind):
-			c.o.Logger.Warn("the mirror is too old to be told what has changed: it says what it has instead")
+			c.o.Logger.Warn("the mirror's cursor is too old: it sends the digests of its pages instead")
 			c.cursor = ""
 		default:
 			c.o.Logger.Warn("the connection to the feed is lost", "error", err)
@@ -320,7 +320,7 @@ func (c *Client) take(m *broadcast.Message) error {
 			page := &m.Chunk.Pages[i]
 			u, err := weburl.Parse(page.URL)
 			if err != nil || u.String() != page.URL {
-				return fmt.Errorf("%w: %.200q is no canonical URL", broadcast.ErrFrame, page.URL)
+				return fmt.Errorf("%w: %.200q is not a canonical URL", broadcast.ErrFrame, page.URL)
 			}
 			if _, err := placeOf(u); err != nil {
 				return fmt.Errorf("%w: %w", broadcast.ErrFrame, err)

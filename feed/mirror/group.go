@@ -65,7 +65,7 @@ func (g *group) leave() {
 }
 
 // errDeaf ends a connection to go on with one that needs no group.
-var errDeaf = errors.New("mirror: the feed's group is not heard: chunks come over HTTP from now on")
+var errDeaf = errors.New("mirror: no datagrams of the feed's group arrive: chunks come over HTTP from now on")
 
 // fetch returns the message that was announced: from the group, or as far as it has not come from there, over
 // HTTP. Only what has the announced digest counts.

@@ -191,7 +191,7 @@ func outcomes(documents []Document, answer []byte) (refusals []Refusal, err erro
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(answer, &said); err != nil {
-		return nil, fmt.Errorf("sink: the answer is no JSON: %w", err)
+		return nil, fmt.Errorf("sink: the answer is not JSON: %w", err)
 	}
 	if len(said.Items) != len(documents) {
 		return nil, fmt.Errorf("sink: %d outcomes of %d documents", len(said.Items), len(documents))

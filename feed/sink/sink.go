@@ -236,7 +236,7 @@ func (s *Sink) insist(ctx context.Context, try func() error) error {
 			return err
 		}
 		wait := feed.Backoff(failures, s.rng)
-		s.o.Logger.Warn("a sink has not taken what it was handed", "sink", s.o.Name, "error", err, "again_in", wait)
+		s.o.Logger.Warn("a sink did not accept a delivery", "sink", s.o.Name, "error", err, "again_in", wait)
 		if err := s.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}

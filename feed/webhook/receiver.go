@@ -145,7 +145,7 @@ func (r *receiver) deliver(ctx context.Context, body []byte) error {
 		r.refused.Add(1)
 		r.failures.Add(1)
 		wait := max(feed.Backoff(failures, r.rng), min(asked, longestAsk))
-		r.o.Logger.Warn("a webhook has not taken what it was sent", "url", r.URL.Redacted(), "error", err, "again_in", wait)
+		r.o.Logger.Warn("a webhook did not accept a delivery", "url", r.URL.Redacted(), "error", err, "again_in", wait)
 		if err := r.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (s *Sender) Run(ctx context.Context) {
 	for _, r := range s.receivers {
 		running.Go(func() {
 			if err := r.contained(ctx); err != nil {
-				s.o.Logger.Error("a webhook is told nothing more until the next start", "url", r.URL.Redacted(), "error", err)
+				s.o.Logger.Error("a webhook is stopped until the next start", "url", r.URL.Redacted(), "error", err)
 			}
 			r.client.CloseIdleConnections()
 		})

@@ -169,7 +169,7 @@ func (o *Operator) Drain(ctx context.Context, node string, undo bool) error {
 		return err
 	}
 	if !undo && !slices.Contains(nodes, node) {
-		return fmt.Errorf("cluster: no node %q is at work: freshet cluster status lists them", node)
+		return fmt.Errorf("cluster: no node %q is running: freshet cluster status lists the nodes", node)
 	}
 	return o.change(ctx, func(l *layout) error {
 		l.Drained = slices.DeleteFunc(l.Drained, func(name string) bool { return name == node })

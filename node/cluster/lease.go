@@ -53,7 +53,7 @@ func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) er
 		}
 		before := revision
 		if err = insist(ctx, c, read); err == nil && revision != before && !last.Ended {
-			return fmt.Errorf("%w: %s is at work with another data directory: stop it, or give this one another name", ErrName, l.state.Node)
+			return fmt.Errorf("%w: %s is running with another data directory: stop it, or give this one another name", ErrName, l.state.Node)
 		}
 	}
 	l.revision = revision

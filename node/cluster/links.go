@@ -64,7 +64,7 @@ func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
 // the longer nobody has answered, the less often they send it again.
 func (c *Cluster) tellTaken(p weburl.Partition) {
 	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
-		c.options.Logger.Warn("other nodes are not told that a partition is taken, and will find out", "error", err)
+		c.options.Logger.Warn("other nodes were not told that a partition is taken; they will read it from the servers", "error", err)
 	}
 }
 
@@ -94,6 +94,6 @@ func (c *Cluster) Acknowledge(r crawl.Receipt) {
 		err = c.wire.Publish(c.subject("receipts", r.From), raw)
 	}
 	if err != nil {
-		c.options.Logger.Warn("a receipt is not sent to another node, and will be asked for again", "error", err)
+		c.options.Logger.Warn("a receipt could not be sent: the other node will ask again", "error", err)
 	}
 }

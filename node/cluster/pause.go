@@ -35,12 +35,12 @@ type knownPause struct {
 func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 	revision, err := c.writePause(ctx, pause{paused})
 	if err != nil {
-		return fmt.Errorf("cluster: nothing is changed: the servers do not take the order: is NATS at work? %w", err)
+		return fmt.Errorf("cluster: nothing is changed: the servers do not accept the order: is NATS running? %w", err)
 	}
 	// A node that has just joined may not have been told of here. Its lease was written before it read the entry: the
 	// leases that there are now have it, or it has found the order.
 	if err := insist(ctx, c.options.Clock, c.readLeases); err != nil {
-		return fmt.Errorf("cluster: the order stands; which nodes have to obey it is not known: is NATS at work? %w", err)
+		return fmt.Errorf("cluster: the order is stored, but the nodes that must obey it are not known: is NATS running? %w", err)
 	}
 	for {
 		waits := c.disobedient(revision)
@@ -48,8 +48,8 @@ func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 			return nil
 		}
 		if err := c.options.Clock.Sleep(ctx, tryAgain); err != nil {
-			return fmt.Errorf("cluster: the order stands, and %s will obey it when they hear of it, but have not yet said so: "+
-				"look at freshet cluster status", strings.Join(waits, ", "))
+			return fmt.Errorf("cluster: the order is stored, but %s have not confirmed it yet: they obey it when they read it: "+
+				"see freshet cluster status", strings.Join(waits, ", "))
 		}
 	}
 }

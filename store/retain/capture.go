@@ -22,17 +22,16 @@ type place struct {
 	number uint32             // of the visit or version
 }
 
-// pointing is what a look at all captures learns of a row beside its pointer.
+// pointing is what captures reads of a row apart from its pointer.
 type pointing struct {
 	place
 	capture store.Pointer
 	at      int64 // of the visit or version
-	shared  bool  // it is a visit's, and a version's too
+	shared  bool  // a visit and a version have this capture
 }
 
-// captures calls fn for every row of the directory, of all crawls, that points at a capture, as db has
-// them. A page's come in the order of their numbers, its visits apart from its versions. It ends early
-// with fn's error or ctx's.
+// captures calls fn for every row in db that points to a capture, of all crawls. Visits of a page come in the order
+// of their numbers, and so do versions. It stops at fn's or ctx's error and returns it.
 func (s directory) captures(ctx context.Context, db pebble.Reader, fn func(pointing) error) error {
 	names, err := format.Crawls(db)
 	if err != nil {

@@ -23,18 +23,18 @@ func Purge(ctx context.Context, s *store.Store, at time.Time, targets ...store.T
 
 // PurgeReport is what FinishPurges did.
 type PurgeReport struct {
-	Targets    []string // what is now gone
+	Targets    []string // what was deleted
 	Files      int      // WARC files rewritten
 	FreedBytes int64    // of them
 }
 
-// FinishPurges takes the bytes of everything whose purge has begun off the disk. The WARC files that hold any
-// of it are rewritten without it, whoever recorded it, and so are the database's tables and log files.
-// Snapshots on their way out of the directory are cut off. What a repair has set aside goes whole: nobody can
-// tell what of it is not of the page. It may be called while a crawl runs; it then ends the WARC file being
-// written. It reads every WARC file once. After an error, or ctx's end, the next call does it again.
+// FinishPurges deletes from disk the bytes of everything whose purge has begun. It rewrites the WARC files, tables
+// and logs that hold any of it, for all crawls. It interrupts snapshots that are being written to standard output.
+// It deletes everything that a repair set aside, because the parts of a page in it are unknown. It may be called
+// while a crawl runs; it then ends the WARC file that is being written. It reads every WARC file once. After an
+// error, or if ctx ends, the next call starts again.
 //
-// Copies that were made of the directory (snapshots, exports) are not its to change.
+// It does not change copies of the directory (snapshots, exports).
 func FinishPurges(ctx context.Context, s *store.Store) (report PurgeReport, err error) {
 	d := directory{s.Inside()}
 	defer d.Alone()()
@@ -83,7 +83,7 @@ func (s directory) partitionsOf(all []store.Purging) (places []weburl.Partition)
 	return slices.Compact(places)
 }
 
-// searchFor returns what tells a record's target that is being purged.
+// searchFor returns a function that reports whether a record's target is being purged.
 func searchFor(all []store.Purging) func(target string) bool {
 	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
 	for _, p := range all {
@@ -117,7 +117,7 @@ func (s directory) filesWith(ctx context.Context, hit func(target string) bool) 
 	return with, nil
 }
 
-// Holding returns the closed WARC files that hold anything of what was to be taken down.
+// Holding returns the closed WARC files that still hold anything of what was taken down.
 func Holding(ctx context.Context, s *store.Store, down []store.Purging) ([]string, error) {
 	return directory{s.Inside()}.filesWith(ctx, searchFor(down))
 }

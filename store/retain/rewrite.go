@@ -15,29 +15,28 @@ import (
 	"freshet/weburl"
 )
 
-// A WARC file is never changed. To take captures out of one, those that stay are copied into a new file,
-// which is synced and closed; then records (Relocated) point the rows at the copies; then the old file
-// is deleted. Before the last step both copies are whole, so that a crash loses nothing: what it leaves
-// is a file with captures that no row names, which goes the same way.
+// A WARC file is never changed. To delete captures from one, the others are copied into a new file, which is synced
+// and closed. Then records (Relocated) point the rows to the copies. Then the old file is deleted. Before the last
+// step both copies are whole, so a crash loses nothing. It may leave a file with captures that no row names; a
+// later rewrite deletes that file.
 
-// member is what a rewrite has to know of a record of a WARC file.
+// member is what a rewrite needs to know about a record of a WARC file.
 type member struct {
 	offset, length int64
 	id, group      warc.ID // group: the ID of the capture's response, or the member's own
-	refers         uint64  // of a revisit: what it refers to, as reference gives it; else 0
-	names          uint64  // of others: as what it may be referred to
-	payload        uint64  // … by its payload's digest
-	main           bool    // a response or revisit: what rows point at
-	hit            bool    // its target is one that the caller looks for
+	refers         uint64  // of a revisit: the reference of what it refers to; else 0
+	names          uint64  // of others: the reference of its ID
+	payload        uint64  // … and of its payload's digest
+	main           bool    // a response or revisit: rows may point to it
+	hit            bool    // the caller searches for its target
 }
 
-// reference returns the number by which records that refer to one another are matched: the first 64
-// bits of a record's ID or, for revisits that name none, of its payload's digest. 0 means none.
+// reference returns the number by which a revisit is matched with its target: the first 64 bits of the target's ID.
+// For revisits that name no ID it is of the payload's digest. 0 means none.
 func reference(id []byte) uint64 { return binary.BigEndian.Uint64(id) }
 
-// members returns the records of a WARC file in order, except for those that describe the file.
-// Memory is some hundred bytes a record; time is that of reading the file. With an error it returns
-// those before it.
+// members returns the records of a WARC file in order, without those that describe the file. It reads the whole
+// file and takes some hundred bytes a record. With an error it returns the records before the fault.
 func (s directory) members(ctx context.Context, path string, hit func(target string) bool) (all []member, err error) {
 	r, err := s.OpenFile(path)
 	if err != nil {
@@ -89,7 +88,7 @@ func memberOf(record *warc.Record) member {
 	return m
 }
 
-// rewriting is one file on its way to be replaced.
+// rewriting is the replacement of one file.
 type rewriting struct {
 	directory
 	file   string
@@ -97,10 +96,10 @@ type rewriting struct {
 	copies map[int64]warc.Pointer
 }
 
-// rewrite replaces closed files by ones that hold only those captures that rows point at, or that a
-// revisit record elsewhere refers to, and that drop does not take away. A file of which less than a part
-// would become free is left as it is. It returns how many were replaced and the bytes that became free.
-// The caller is Alone.
+// rewrite replaces closed files by files with only the captures that must stay: rows point to them, or a revisit
+// record elsewhere refers to them, and drop does not select them. It leaves a file as it is if less than part of it
+// would become free. It returns how many files were replaced and how many bytes became free. The caller holds
+// Alone.
 func (s directory) rewrite(ctx context.Context, files []string, drop func(target string) bool, part float64) (done int, freed int64, err error) {
 	places, err := s.placesIn(ctx, files)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s directory) rewrite(ctx context.Context, files []string, drop func(target
 	return done, freed, nil
 }
 
-// placesIn finds what points into the given files, by file and offset.
+// placesIn finds the rows that point into the given files, by file and offset.
 func (s directory) placesIn(ctx context.Context, files []string) (map[string]map[int64][]place, error) {
 	found := map[string]map[int64][]place{}
 	for _, file := range files {
@@ -192,8 +191,8 @@ func (r *rewriting) staying(ctx context.Context, members []member) (map[warc.ID]
 	return stay, nil
 }
 
-// pinned returns which of the file's captures that no row names are referred to, by revisits that stay
-// in the file or by any in another one.
+// pinned returns the captures that no row names but a revisit refers to: one that stays in the file, or any in
+// another file.
 func (r *rewriting) pinned(ctx context.Context, members []member, stay map[warc.ID]bool) (map[uint64]bool, error) {
 	loose := map[uint64]bool{}
 	for i := range members {
@@ -221,7 +220,7 @@ func (r *rewriting) pinned(ctx context.Context, members []member, stay map[warc.
 
 // copy writes the members that stay into new files, which it closes.
 func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID]bool) (err error) {
-	w, err := r.NewFiles("_kept") // a name that the crawl's own files never have
+	w, err := r.NewFiles("_kept") // the crawl's own files never have this suffix
 	if err != nil {
 		return err
 	}
@@ -263,8 +262,8 @@ func (r *rewriting) copy(ctx context.Context, members []member, stay map[warc.ID
 	return flush()
 }
 
-// point turns the rows to the copies, some thousand in a batch. The copies are on disk: copy has closed
-// their files.
+// point makes the rows point to the copies, some thousand a batch. The copies are on disk: copy has closed their
+// files.
 func (r *rewriting) point() error {
 	offsets := make([]int64, 0, len(r.places))
 	for offset := range r.places {
@@ -320,7 +319,7 @@ func (at place) relocation(offset int64, to warc.Pointer) store.Relocation {
 	return moved
 }
 
-// closedFiles returns the names of the WARC files that nothing is written to any more.
+// closedFiles returns the names of the closed WARC files.
 func (s directory) closedFiles() (names []string, err error) {
 	paths, err := s.Files()
 	for _, path := range paths {

@@ -10,10 +10,9 @@ import (
 	"freshet/store/warc"
 )
 
-// Salvage looks for WARC files that cannot be read to their end. What can be read of one it copies into a new file,
-// those captures that rows point at beyond the damage included, and points the rows at the copies. Then it calls
-// aside, which takes the file out of the directory, with the number of records that were copied and of captures that
-// are lost.
+// Salvage repairs WARC files that cannot be read to their end. It copies what can be read into a new file,
+// including captures beyond the damage that rows point to, and points the rows to the copies. Then it calls aside
+// with the numbers of records copied and captures lost. aside moves the file out of the directory.
 func Salvage(ctx context.Context, s *store.Store, aside func(file string, copied, lost int) error) error {
 	d := directory{s.Inside()}
 	files, err := d.closedFiles()
@@ -39,7 +38,7 @@ func Salvage(ctx context.Context, s *store.Store, aside func(file string, copied
 	return nil
 }
 
-// salvage copies what can be read of a damaged file, of which the first members can, into a new one.
+// salvage copies what can be read of a damaged file into a new one. members are the records before the damage.
 func (s directory) salvage(ctx context.Context, file string, members []member) (copied, lost int, err error) {
 	places, err := s.placesIn(ctx, []string{file})
 	if err != nil {
@@ -72,7 +71,7 @@ func (s directory) salvage(ctx context.Context, file string, members []member) (
 	return len(members), lost, rw.point()
 }
 
-// lengthsIn returns the lengths of the captures of a file that rows point at, by offset.
+// lengthsIn returns the lengths of the captures in a file that rows point to, by offset.
 func (s directory) lengthsIn(ctx context.Context, file string) (map[int64]int64, error) {
 	lengths := map[int64]int64{}
 	return lengths, s.captures(ctx, s.DB, func(at pointing) error {

@@ -15,12 +15,12 @@ import (
 	"freshet/store/internal/format"
 )
 
-// summary is what is remembered of a closed WARC file, so that it is read once. It lies outside of every
-// crawl, is derived, and is rebuilt where it is missing.
+// summary is stored for a closed WARC file, so that the file is read only once. It is outside of every crawl, and
+// is rebuilt if it is missing.
 type summary struct {
 	Size   int64  `cbor:"1,keyasint,omitempty"` // bytes
-	Main   int64  `cbor:"2,keyasint,omitempty"` // … of the records that rows may point at
-	Refers []byte `cbor:"3,keyasint,omitempty"` // what its revisits refer to: references, 8 bytes each, sorted
+	Main   int64  `cbor:"2,keyasint,omitempty"` // … of the records that rows may point to
+	Refers []byte `cbor:"3,keyasint,omitempty"` // references of its revisits, 8 bytes each, sorted
 }
 
 func summaryKey(file string) []byte {
@@ -59,8 +59,8 @@ func (s directory) summaryOf(ctx context.Context, file string) (sum summary, err
 	return sum, database.Set(s.DB, summaryKey(file), format.AppendValue(nil, &sum), pebble.NoSync)
 }
 
-// eachReference calls fn for what the revisits of every WARC file refer to. The file that is being
-// written is read, as are closed files that are new.
+// eachReference calls fn for the references of all revisits in every WARC file. It reads the open file, and closed
+// files without a summary.
 func (s directory) eachReference(ctx context.Context, fn func(file string, n uint64)) error {
 	paths, err := s.Files()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s directory) eachReference(ctx context.Context, fn func(file string, n uin
 		file := s.FS.PathBase(path)
 		if strings.HasSuffix(file, ".open") {
 			members, err := s.members(ctx, path, nothing)
-			// its end is being written, of pages that are not stored yet
+			// the open file may end in a capture whose page is not stored yet
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return err
 			}
@@ -92,10 +92,10 @@ func (s directory) eachReference(ctx context.Context, fn func(file string, n uin
 	return s.forgetSummaries(func(file string) bool { return !there[file] })
 }
 
-// nothing is the search of one who looks for no target.
+// nothing is a search for no target.
 func nothing(string) bool { return false }
 
-// forgetSummaries deletes the summaries of files that have gone.
+// forgetSummaries deletes the summaries of deleted files.
 func (s directory) forgetSummaries(gone func(file string) bool) error {
 	batch := s.DB.NewBatch()
 	from, to := format.Span(summaryKey(""))

@@ -15,13 +15,13 @@ import (
 	"freshet/weburl"
 )
 
-// Keep says how much of the past a crawl keeps. A zero field is no limit. Of whatever it lets go, a
-// page's last version is never a part, nor is what a revisit record that is still there refers to.
+// Keep limits how much of the past a crawl keeps. A zero field is no limit. A page's last version always stays, and
+// so does everything that a remaining revisit record refers to.
 type Keep struct {
 	Versions int           // of a page: the last ones
-	Age      time.Duration // versions that were replaced, and captures of visits that were made, longer ago go
+	Age      time.Duration // deletes versions replaced, and captures of visits made, longer ago
 	Bytes    int64         // of the directory's WARC files: the oldest past goes first
-	// Tombstones is how long the change log says that a page has ended (gone, moved, withdrawn, purged).
+	// Tombstones is how long the change log keeps the end of a page (gone, moved, withdrawn, purged).
 	Tombstones time.Duration
 }
 
@@ -43,29 +43,29 @@ func (k Keep) Validate() error {
 // Swept is what a Sweep did and found.
 type Swept struct {
 	Versions   int64 // deleted
-	Captures   int64 // of visits let go
+	Captures   int64 // of visits, deleted
 	Forgotten  int64 // entries of the change log deleted
 	Files      int   // WARC files rewritten
 	FreedBytes int64 // of them
 	FileBytes  int64 // of all WARC files, after it
-	LiveBytes  int64 // … of them, an estimate of what rows point at
+	LiveBytes  int64 // … of them, an estimate of what rows point to
 }
 
 // Parts of the policy.
 const (
-	// of Keep.Bytes is what the past is cut down to, so that a while may pass before the next cut
+	// the part of Keep.Bytes that the past is cut down to, so that some time passes before the next cut
 	keepShare    = 7.0 / 8
-	fillShare    = 15.0 / 16 // of Keep.Bytes is what the files are rewritten down to, once they are past it
+	fillShare    = 15.0 / 16 // part of Keep.Bytes that files are rewritten down to once they exceed it
 	rewriteBelow = 0.5       // share of a file that is live, below which it is rewritten
-	worthwhile   = 1.0 / 8   // of a file must become free, or it is left as it is
-	rewriteGroup = 16        // files whose pointers are looked for at once
+	worthwhile   = 1.0 / 8   // least part of a file that must become free
+	rewriteGroup = 16        // files that are rewritten together
 )
 
-// Sweep deletes, as of now, what keep does not ask to be kept. Then, if keep limits versions, age or bytes, it
-// reclaims space: it rewrites WARC files of which less than half is still pointed at. While there are more bytes than
-// keep.Bytes it rewrites others too, those with the least in use first. It also does what FinishPurges does. It may be
-// called while a crawl runs, whose writes go between its own. If ctx ends, it stops at the next step. After an error
-// or a crash nothing is lost, and the next call does the rest.
+// Sweep deletes what keep does not keep as of now. Then, if keep limits versions, age or bytes, it reclaims space:
+// it rewrites WARC files of which less than half is in use. While there are more bytes than keep.Bytes it rewrites
+// others too, those with the least in use first. It also does what FinishPurges does. It may be called while a
+// crawl runs. If ctx ends, it stops at the next step. After an error or a crash nothing is lost, and the next call
+// does the rest.
 //
 // It reads all rows of visits and versions three times, each closed WARC file once in its life and once
 // when it is rewritten.
@@ -96,14 +96,15 @@ func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done 
 	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
-// Reclaim rewrites WARC files of which less than half is pointed at, as Sweep does.
+// Reclaim rewrites WARC files of which less than half is in use, as Sweep does.
 func Reclaim(ctx context.Context, s *store.Store) error {
 	d := directory{s.Inside()}
 	defer d.Alone()()
 	return d.reclaim(ctx, 0, new(Swept))
 }
 
-// cut returns the time, unix nanoseconds, before which the past goes: by age, or because the bytes exceed the limit.
+// cut returns the time, in unix nanoseconds, before which the past is deleted: because of its age, or because the
+// bytes exceed the limit.
 func (s directory) cut(ctx context.Context, keep Keep, now time.Time) (cut int64, err error) {
 	if keep.Age > 0 {
 		cut = now.Add(-keep.Age).UnixNano()
@@ -134,7 +135,7 @@ func (s directory) cut(ctx context.Context, keep Keep, now time.Time) (cut int64
 	return cut, nil
 }
 
-// past returns the bytes of what may go, of this crawl, by the hour before which it would.
+// past returns the bytes of this crawl that may be deleted, by hour: a cut after the hour deletes them.
 func (s directory) past(ctx context.Context, use fileUse) (map[int64]float64, error) {
 	past := map[int64]float64{}
 	var last pointing // the version before, which the next one replaces
@@ -215,7 +216,7 @@ func (s directory) prune(ctx context.Context, p weburl.Partition, versions int, 
 	return err
 }
 
-// excess returns what a page has too much, nil for nothing, and the visits' captures that go with it.
+// excess returns what to delete of a page, nil for nothing.
 func (s directory) excess(p weburl.Partition, page *store.PageAt, keep int, cut int64) (*store.Pruned, int64, error) {
 	r := &store.Pruned{Partition: p, Fingerprint: page.Fingerprint, Versions: page.Pruned}
 	versions, err := s.Versions(p, page.Fingerprint)
@@ -247,7 +248,7 @@ func (s directory) excess(p weburl.Partition, page *store.PageAt, keep int, cut 
 	return r, captures, nil
 }
 
-// forget drops entries of the change log of pages that ended too long ago.
+// forget deletes entries of the change log for pages that ended too long ago.
 func (s directory) forget(ctx context.Context, p weburl.Partition, horizon time.Duration, now time.Time, done *Swept) error {
 	if horizon == 0 {
 		return nil
@@ -275,7 +276,7 @@ func (s directory) forget(ctx context.Context, p weburl.Partition, horizon time.
 	}
 }
 
-// reclaim rewrites WARC files that hold much that no row points at.
+// reclaim rewrites WARC files with much unused space.
 func (s directory) reclaim(ctx context.Context, limit int64, done *Swept) error {
 	tried := map[string]bool{}
 	for {
@@ -300,7 +301,7 @@ func (s directory) reclaim(ctx context.Context, limit int64, done *Swept) error 
 	}
 }
 
-// victims returns some files to be rewritten, those with the least in use first.
+// victims returns some files to rewrite, those with the least in use first.
 func (s directory) victims(use fileUse, limit int64, tried map[string]bool) (group []string) {
 	total, _ := use.total()
 	fill := int64(fillShare * float64(limit))
@@ -321,18 +322,18 @@ func (s directory) victims(use fileUse, limit int64, tried map[string]bool) (gro
 	return group
 }
 
-// fileUse says what of each WARC file is in use.
+// fileUse is how much of each WARC file is in use.
 type fileUse map[string]*inUse
 
 type inUse struct {
 	size int64 // bytes
-	main int64 // … of records that rows may point at
-	live int64 // … of those that rows do point at
+	main int64 // … of records that rows may point to
+	live int64 // … of records that rows do point to
 	open bool  // it is being written
 }
 
-// share returns the part of a file that is in use, in [0, 1]: that of its main records, as requests and
-// metadata go with them.
+// share returns the part of a file that is in use, in [0, 1]. Only main records count: requests and metadata stay
+// or go with them.
 func (u *inUse) share() float64 {
 	if u.open {
 		return 1
@@ -351,7 +352,7 @@ func (f fileUse) total() (size, live int64) {
 	return size, live
 }
 
-// bytes returns what a capture takes in its file, with what goes with it.
+// bytes returns the bytes of a capture in its file, including its request and metadata.
 func (f fileUse) bytes(at store.Pointer) float64 {
 	u := f[at.File]
 	if u == nil || u.main == 0 {
@@ -360,7 +361,7 @@ func (f fileUse) bytes(at store.Pointer) float64 {
 	return float64(at.Length) * float64(u.size) / float64(u.main)
 }
 
-// fileUse looks at all files and all rows that point into them.
+// fileUse reads all files and all rows that point into them.
 func (s directory) fileUse(ctx context.Context) (fileUse, error) {
 	use := fileUse{}
 	paths, err := s.Files()
@@ -372,7 +373,7 @@ func (s directory) fileUse(ctx context.Context) (fileUse, error) {
 		if open {
 			info, err := s.FS.Stat(path)
 			if err != nil {
-				continue // it has been closed
+				continue // it was closed in the meantime
 			}
 			use[name] = &inUse{size: info.Size(), open: true}
 			continue

@@ -95,7 +95,7 @@ func readHeader(in *frameReader, partitions int) (h streamHeader, err error) {
 	}
 	switch {
 	case h.Format > store.Format:
-		return h, fmt.Errorf("%w: import: stream of format %d: this program knows up to %d", store.ErrFormat, h.Format, store.Format)
+		return h, fmt.Errorf("%w: import: stream of format %d: this program reads up to format %d", store.ErrFormat, h.Format, store.Format)
 	case h.Partitions != partitions:
 		return h, fmt.Errorf("store: import: stream of a directory of %d partitions: want %d", h.Partitions, partitions)
 	case int(h.Partition) >= partitions:

@@ -51,7 +51,7 @@ func Migrate(fsys vfs.FS, path string) (from int, err error) {
 // lockDirectory locks an existing directory of this format or an older one.
 func lockDirectory(fsys vfs.FS, path string) (lock io.Closer, f format.Info, err error) {
 	if !store.Exists(fsys, path) {
-		return nil, f, fmt.Errorf("store: %s is no data directory: %w", path, fs.ErrNotExist)
+		return nil, f, fmt.Errorf("store: %s is not a data directory: %w", path, fs.ErrNotExist)
 	}
 	if lock, err = fsys.Lock(fsys.PathJoin(path, format.LockFile)); err != nil {
 		return nil, f, fmt.Errorf("%w: %s: %w", store.ErrLocked, path, err)

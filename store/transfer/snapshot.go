@@ -136,7 +136,7 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 	name := fsys.PathJoin(snapshot, snapshotFile)
 	raw, err := format.ReadFile(fsys, name, 1<<28)
 	if errors.Is(err, fs.ErrNotExist) {
-		return list, fmt.Errorf("store: restore: %s is no snapshot: %w", snapshot, err)
+		return list, fmt.Errorf("store: restore: %s is not a snapshot: %w", snapshot, err)
 	} else if err != nil {
 		return list, fmt.Errorf("store: restore: %w", err)
 	}
@@ -144,7 +144,7 @@ func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
 		return list, fmt.Errorf("%w: %s: %w", store.ErrCorrupt, name, err)
 	}
 	if list.Format > store.Format {
-		return list, fmt.Errorf("%w: %s: format %d: this program knows up to %d", store.ErrFormat, name, list.Format, store.Format)
+		return list, fmt.Errorf("%w: %s: format %d: this program reads up to format %d", store.ErrFormat, name, list.Format, store.Format)
 	}
 	for _, part := range list.Files {
 		path := fsys.PathJoin(snapshot, format.CapturesDir, part.Name)

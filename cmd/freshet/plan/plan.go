@@ -150,7 +150,7 @@ func (o *planOptions) validate() error {
 		faults = append(faults, fmt.Errorf("--site-cap %d: want 0 or more", o.siteCap))
 	}
 	if o.siteCap > 0 && o.policy != "optimal" {
-		faults = append(faults, fmt.Errorf("--site-cap with --policy %s: only the optimum knows caps", o.policy))
+		faults = append(faults, fmt.Errorf("--site-cap with --policy %s: only --policy optimal allows caps", o.policy))
 	}
 	return command.Usage(errors.Join(faults...))
 }

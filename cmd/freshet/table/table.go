@@ -119,7 +119,7 @@ func (t *Table) header(known, needed []string) error {
 			return t.faultAt(i, "unknown column %q: want %s", name, strings.Join(known, ", "))
 		}
 		if _, twice := t.column[name]; twice {
-			return t.faultAt(i, "column %q is there twice", name)
+			return t.faultAt(i, "column %q occurs twice", name)
 		}
 		t.column[strings.Clone(name)] = i
 	}

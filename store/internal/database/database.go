@@ -1,5 +1,5 @@
-// Package database opens the key-value database of a data directory, holds all of its tuning, and returns as errors
-// what the database calls fatal. It knows nothing of keys and values.
+// Package database opens the key-value database of a data directory. It holds all of its tuning, and returns fatal
+// conditions of the database as errors. It knows nothing about keys and values.
 package database
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The database's write buffers. It reserves them out of its cache, which is larger by the usual ones: one that is
-// written and one that was, and is kept for reuse. Where a third is wanted, because those are not flushed yet, blocks
-// make room.
+// The database's write buffers. It reserves them from its cache, which is larger by the usual two: one that is
+// being written and one that is kept for reuse. If neither is flushed yet and a third is needed, cached blocks make
+// room.
 const (
 	memTableBytes  = 4 << 20
 	memTables      = 3
@@ -23,34 +23,34 @@ const (
 )
 
 const (
-	// usualCacheBytes is the size of the database's cache of blocks where none is asked for. The system keeps the
-	// files, so that a block is read in a few microseconds.
+	// usualCacheBytes is the default size of the block cache. The operating system caches the files, so a block is
+	// read in a few microseconds.
 	usualCacheBytes = 1 << 20
-	// SmallBytes is how much a database stores at most that asks the filters of its last level. Until then it
-	// has two levels, what was written lately and the last. Beyond, most filters do not fit the cache, and to read one,
-	// of up to hundreds of kilobytes, costs more than the two blocks it could save. So the levels between have none,
-	// and those of the last, where nearly all rows are, are not asked any more.
+	// SmallBytes is the largest size at which a database uses the filters of its last level. Up to that size it has
+	// two levels: recent writes and the last level. In a larger one most filters do not fit the cache. To read a
+	// filter of hundreds of kilobytes costs more than the two blocks that it could save. So the levels between have
+	// no filters, and those of the last level, which has nearly all rows, are no longer used.
 	SmallBytes = 64 << 20
 )
 
-// LeastFree is the disk space in bytes that whoever writes to a database has to find: what its buffers may hold. On a
-// full disk it would try to write them again and again, and could not be interrupted.
+// LeastFree is the free disk space in bytes that a writer needs: what the database's buffers may hold. On a full
+// disk the database would try to write them again and again, and could not be interrupted.
 const LeastFree = (memTables + 1) * memTableBytes
 
 // Logs is more than how many log files the database keeps for reuse.
 const Logs = 2 * memTables
 
-// Options say how a database is opened.
+// Options configure how a database is opened.
 type Options struct {
 	FS         vfs.FS
 	CacheBytes int64 // of blocks; default 1 MiB
 	ReadOnly   bool
 	Log        *slog.Logger
-	Flushed    func()                         // called after a table was written; nil: nobody asks
-	Damaged    func(file string, cause error) // called for a file that cannot be read; nil: nobody asks
+	Flushed    func()                         // called after a table was written; may be nil
+	Damaged    func(file string, cause error) // called for a file that cannot be read; may be nil
 }
 
-// Open opens the database in a folder, and makes it where there is none.
+// Open opens the database in a folder. It creates a missing one.
 func Open(dir string, o Options) (db *pebble.DB, err error) {
 	defer returnFatal(&err)
 	cache := pebble.NewCache(cmp.Or(o.CacheBytes, usualCacheBytes) + usualMemTables*memTableBytes)
@@ -95,8 +95,8 @@ func Close(db *pebble.DB) (err error) {
 	return nil
 }
 
-// Commit commits and closes a batch. What the database calls fatal it is told by a panic (see
-// logger), which Commit returns as an error: the caller must then not write again.
+// Commit commits and closes a batch. A fatal condition of the database is a panic (see logger), which Commit
+// returns as an error. The caller must then not write again.
 func Commit(batch *pebble.Batch, o *pebble.WriteOptions) (err error) {
 	defer returnFatal(&err)
 	if err := batch.Commit(o); err != nil {
@@ -123,8 +123,7 @@ func Drop(db *pebble.DB, from, to []byte) error {
 	return Commit(batch, pebble.Sync)
 }
 
-// Get calls use with the value at key, which is valid during the call, and reports whether there is
-// one.
+// Get calls use with the value at key and reports whether there is one. The value is valid only during the call.
 func Get(db pebble.Reader, key []byte, use func([]byte) error) (bool, error) {
 	raw, closer, err := db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -140,8 +139,8 @@ func Get(db pebble.Reader, key []byte, use func([]byte) error) (bool, error) {
 // ErrStop ends a Scan early.
 var ErrStop = errors.New("store: stop")
 
-// Scan calls fn for the pairs with from ≤ key < to, in order, until it returns an error. Key and value are
-// valid during the call. The error is fn's, but nil for ErrStop.
+// Scan calls fn for the pairs with from ≤ key < to, in order, until fn returns an error. Key and value are valid
+// only during the call. Scan returns fn's error, or nil for ErrStop.
 func Scan(db pebble.Reader, from, to []byte, fn func(key, value []byte) error) error {
 	return scan(db, from, to, (*pebble.Iterator).First, (*pebble.Iterator).Next, fn)
 }

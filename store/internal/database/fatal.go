@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// logger passes the database's messages on. The database asks of Fatalf that it does not return;
-// ending the process is not a library's business, so it panics with a fatalError.
+// logger passes on the database's messages. Fatalf must not return. A library must not end the process, so Fatalf
+// panics with a fatalError.
 type logger struct{ log *slog.Logger }
 
 type fatalError struct{ err error }
@@ -43,8 +43,8 @@ func returnFatal(err *error) {
 	}
 }
 
-// Fatal returns the error by which the database has given up if that is the cause of a panic, which the caller
-// has recovered; else nil.
+// Fatal returns the error that made the database panic. cause is what the caller recovered. It returns nil for
+// other panics.
 func Fatal(cause any) error {
 	if f, ok := cause.(fatalError); ok {
 		return f.err

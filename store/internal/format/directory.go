@@ -20,22 +20,23 @@ const (
 	OrdersFile    = "orders"
 	OrdersCopy    = "orders.copy"
 	DatabaseDir   = "db"
-	MendedDir     = "db.mended" // a database that repair has made, on its way to its place
+	MendedDir     = "db.mended" // the new database of a repair, before it replaces the old one
 	CapturesDir   = "warc"
-	SegmentsFile  = "segments" // which captures are in an object store
-	CacheDir      = "cache"    // parts of them that were read last
-	// IndexDir holds the full-text indexes of the crawls. They are made of the rest, and rebuilt when they are gone.
+	SegmentsFile  = "segments" // lists the captures that are in an object store
+	CacheDir      = "cache"    // their recently read parts
+	// IndexDir holds the full-text indexes of the crawls. They are derived from the rest, and rebuilt if they are
+	// missing.
 	IndexDir = "index"
 	// AsideDir holds what a repair could not use: damaged WARC files as they were, and rows, a JSON object a line.
 	AsideDir = "aside"
-	// TempDir holds what is made to be given away, such as a snapshot that is written to standard output. Only who
-	// holds the directory's lock makes and uses any of it, so that whatever is found at an opening has been left by one
+	// TempDir holds files that are made for export, such as a snapshot that is written to standard output. Only the
+	// process with the directory's lock uses it. So whatever is in it at an opening is left over from a process
 	// that died.
 	TempDir = "tmp"
 )
 
-// Formats of the data directory. Every key begins with the format in which keys were last rewritten
-// (KeyFormat), so that those of two lie side by side while one is made of the other.
+// Formats of the data directory. Every key begins with the format in which keys were last rewritten (KeyFormat). So
+// keys of two formats can exist side by side during a migration.
 //
 //	1  the first
 //	2  versions may begin after the first (Page.Pruned), captures may move (Relocated), sites may be
@@ -58,8 +59,8 @@ type Info struct {
 	Partitions int `json:"partitions"`
 }
 
-// ReadInfo reads the freshet.json of a directory. The errors are ErrFormat, ErrCorrupt and, of a directory whose keys
-// are not this program's, ErrOutdated: then what it says is returned too.
+// ReadInfo reads the freshet.json of a directory. The errors are ErrFormat, ErrCorrupt, and ErrOutdated for a
+// directory with keys of an older format. With ErrOutdated it also returns the content.
 func ReadInfo(fsys vfs.FS, dir string) (f Info, err error) {
 	name := fsys.PathJoin(dir, InfoFile)
 	raw, err := ReadFile(fsys, name, 1<<16)
@@ -71,7 +72,7 @@ func ReadInfo(fsys vfs.FS, dir string) (f Info, err error) {
 	}
 	switch {
 	case f.Format > Current:
-		return f, fmt.Errorf("%w: %s: format %d: this program knows up to %d", ErrFormat, name, f.Format, Current)
+		return f, fmt.Errorf("%w: %s: format %d: this program reads up to format %d", ErrFormat, name, f.Format, Current)
 	case f.Format < Oldest || f.Partitions < 1 || f.Partitions > weburl.MaxPartitions:
 		return f, fmt.Errorf("%w: %s: format %d, %d partitions: want format %d, 1 to %d partitions", ErrCorrupt, name, f.Format, f.Partitions, Current, weburl.MaxPartitions)
 	case f.Format < KeyFormat:
@@ -80,7 +81,7 @@ func ReadInfo(fsys vfs.FS, dir string) (f Info, err error) {
 	return f, nil
 }
 
-// WriteInfo writes the freshet.json of a directory so that it is there whole or not at all.
+// WriteInfo writes the freshet.json of a directory atomically.
 func WriteInfo(fsys vfs.FS, dir string, f Info) error {
 	raw, err := json.Marshal(f)
 	if err != nil {
@@ -123,7 +124,7 @@ func SyncDir(fsys vfs.FS, path string) error {
 	return nil
 }
 
-// ReadFile returns the content of a file, which must not be longer than limit bytes.
+// ReadFile returns the content of a file. The file must not be longer than limit bytes.
 func ReadFile(fsys vfs.FS, name string, limit int64) (_ []byte, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -137,7 +138,7 @@ func ReadFile(fsys vfs.FS, name string, limit int64) (_ []byte, err error) {
 	return raw, err
 }
 
-// WriteFile makes a file of some content, durable except for its name.
+// WriteFile creates a file with the given content. The content is durable; the name is not.
 func WriteFile(fsys vfs.FS, name string, content []byte) (err error) {
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {

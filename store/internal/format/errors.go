@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// The store's errors that tell how a directory lies on disk. Callers know them by the store's names.
+// The store's errors about the files of a directory. Callers use the names in package store.
 var (
 	ErrLocked   = errors.New("store: data directory is in use by another process")
 	ErrFormat   = errors.New("store: data directory has a newer format")

@@ -8,16 +8,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Heights is the content of the high-water file: how many records each partition of each crawl had on disk at some
-// moment, at the last heartbeat or the last close. A database that has fewer has been rolled back, by a log that was
-// cut or an older copy of a file. It also repeats the number of partitions. The file is a line as AppendLine makes it.
+// Heights is the content of the high-water file: how many records each partition of each crawl had on disk at the
+// last heartbeat or close. A database with fewer records was rolled back, by a cut log or an older copy of a file.
+// Heights also repeats the number of partitions. The file is one line of AppendLine.
 type Heights struct {
 	Partitions int                 `json:"partitions"`
 	Crawls     map[string][]uint64 `json:"crawls"` // by partition, the numbers of the last records
 }
 
-// ReadHeights reads the high-water file of a directory, zero where there is none. The errors are ErrCorrupt and the
-// file system's.
+// ReadHeights reads the high-water file of a directory. It returns zero if there is none. The errors are ErrCorrupt
+// and those of the file system.
 func ReadHeights(fsys vfs.FS, dir string) (h Heights, err error) {
 	path := fsys.PathJoin(dir, HighwaterFile)
 	raw, err := ReadFile(fsys, path, 1<<28)
@@ -32,7 +32,7 @@ func ReadHeights(fsys vfs.FS, dir string) (h Heights, err error) {
 	return h, nil
 }
 
-// WriteHeights puts the high-water file in place of the one before.
+// WriteHeights replaces the high-water file.
 func WriteHeights(fsys vfs.FS, dir string, line []byte) error {
 	path := fsys.PathJoin(dir, HighwaterFile)
 	if err := errors.Join(WriteFile(fsys, path+".new", line), fsys.Rename(path+".new", path)); err != nil {
@@ -49,7 +49,7 @@ func (h *Heights) Of(crawl string, p int) uint64 {
 	return 0
 }
 
-// Behind returns how many records of h another has not.
+// Behind returns how many records of h are missing in other.
 func (h *Heights) Behind(other Heights) (lost uint64) {
 	for crawl, all := range h.Crawls {
 		had := other.Crawls[crawl]

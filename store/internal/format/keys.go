@@ -1,4 +1,4 @@
-// Package format says how a data directory lies on disk: the names of its files, freshet.json, keys, and values. See
+// Package format is the format of a data directory: the names of its files, freshet.json, keys and values. See
 // docs/format.
 package format
 
@@ -23,10 +23,10 @@ const KeyFormat = 2
 // docs/format/keys.md.
 type Kind byte
 
-// What keys lead to.
+// The kinds of keys.
 const (
 	KeyCounters Kind = 1  // → the partition's Counters
-	KeyMark     Kind = 2  // consumer's name → number of the last record it took in
+	KeyMark     Kind = 2  // consumer's name → number of the last record that it read
 	KeySite     Kind = 3  // site → SiteRow
 	KeyRobots   Kind = 4  // site → body of its robots.txt
 	KeyGate     Kind = 5  // host → Gate
@@ -38,7 +38,7 @@ const (
 	KeyLinks    Kind = 11 // fingerprint → out-links
 	KeyChange   Kind = 12 // number of a record → Change
 	KeyRecord   Kind = 13 // number → encoded record
-	KeyArrived  Kind = 14 // partition → number of its last record whose links are taken in
+	KeyArrived  Kind = 14 // partition → number of its last record whose links are accepted
 	KeyParted   Kind = 15 // partition → number of the record after which links to it are sent
 	LastKind         = KeyParted
 )
@@ -51,7 +51,7 @@ func NewKeyspace(crawl string) Keyspace {
 	return Keyspace{append(append([]byte{KeyFormat}, crawl...), 0)}
 }
 
-// Outside returns a key that lies outside of every crawl: no crawl has an empty name.
+// Outside returns a key outside of every crawl: no crawl has an empty name.
 func Outside(name string) []byte { return append([]byte{KeyFormat, 0}, name...) }
 
 // AppendPartition appends what all keys of a partition begin with.
@@ -95,7 +95,7 @@ func (k Keyspace) AppendNumber(dst []byte, p weburl.Partition, kind Kind, n uint
 	return binary.BigEndian.AppendUint64(k.AppendKind(dst, p, kind), n)
 }
 
-// AppendPage appends what the keys of a page begin with; its row has no other.
+// AppendPage appends the prefix of a page's keys of a kind. For KeyPage it is the whole key.
 func (k Keyspace) AppendPage(dst []byte, p weburl.Partition, kind Kind, fp weburl.Fingerprint) []byte {
 	return k.AppendNumber(dst, p, kind, uint64(fp))
 }
@@ -105,8 +105,8 @@ func (k Keyspace) AppendOfPage(dst []byte, p weburl.Partition, kind Kind, fp web
 	return binary.BigEndian.AppendUint32(k.AppendPage(dst, p, kind, fp), n)
 }
 
-// AppendQueue appends what all keys of a site's queue begin with, of kind KeyNew or KeyDue. Sites are told apart by a
-// 64-bit hash: two of one partition that share it would share their queues.
+// AppendQueue appends the prefix of the keys of a site's queue, of kind KeyNew or KeyDue. The key has a 64-bit hash
+// of the site: two sites of a partition with the same hash would share their queues.
 func (k Keyspace) AppendQueue(dst []byte, p weburl.Partition, kind Kind, site weburl.Site) []byte {
 	return binary.BigEndian.AppendUint64(k.AppendKind(dst, p, kind), xxh3.HashString(string(site)))
 }
@@ -117,7 +117,7 @@ func (k Keyspace) AppendEntry(dst []byte, p weburl.Partition, kind Kind, site we
 	return binary.BigEndian.AppendUint64(dst, arrival)
 }
 
-// AppendPeer appends the key of what partition p notes of another one, of kind KeyArrived or KeyParted.
+// AppendPeer appends the key of what partition p notes about another one, of kind KeyArrived or KeyParted.
 func (k Keyspace) AppendPeer(dst []byte, p weburl.Partition, kind Kind, peer weburl.Partition) []byte {
 	return binary.BigEndian.AppendUint16(k.AppendKind(dst, p, kind), uint16(peer))
 }
@@ -181,12 +181,12 @@ func appendFloat(dst []byte, f float64) []byte {
 
 func float(b []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(b)) }
 
-// Probe returns the fingerprint at which a page lies if another lies at fp.
+// Probe returns the next fingerprint to try if another page has fp.
 func Probe(fp weburl.Fingerprint) weburl.Fingerprint { return max(1, fp+1) }
 
-// Crawls returns the names of the crawls that have keys, sorted. It takes a look a crawl, however large they are.
+// Crawls returns the names of the crawls that have keys, sorted. It costs one lookup a crawl, whatever their sizes.
 func Crawls(db pebble.Reader) (names []string, err error) {
-	from, to := []byte{KeyFormat, 1}, []byte{KeyFormat + 1} // past what lies outside of every crawl
+	from, to := []byte{KeyFormat, 1}, []byte{KeyFormat + 1} // past the keys outside of every crawl
 	for {
 		var name []byte
 		err := database.Scan(db, from, to, func(key, _ []byte) error {

@@ -10,7 +10,7 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// AppendLine appends one of the store's own types as a line: the CRC-32C of what follows it, a space, and JSON.
+// AppendLine appends one of the store's own types as a line: the CRC-32C of the rest, a space, and JSON.
 func AppendLine(dst []byte, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -19,7 +19,8 @@ func AppendLine(dst []byte, v any) []byte {
 	return append(fmt.Appendf(dst, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n')
 }
 
-// DecodeLine decodes a line of AppendLine and reports whether it is one. If not, v may be changed.
+// DecodeLine decodes a line of AppendLine. It reports whether the line is valid; if not, v may be changed all the
+// same.
 func DecodeLine(line []byte, v any) bool {
 	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 	want, err := strconv.ParseUint(string(sum), 16, 32)

@@ -7,8 +7,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Values are CBOR maps with integer keys in the core deterministic encoding (RFC 8949, 4.2): equal
-// values have equal bytes. Fields this version does not know are skipped.
+// Values are CBOR maps with integer keys in the core deterministic encoding (RFC 8949, 4.2): equal values have
+// equal bytes. Unknown fields are skipped.
 var (
 	encoding = mustMode(cbor.EncOptions{
 		Sort:          cbor.SortCoreDeterministic,
@@ -47,7 +47,7 @@ func AppendValue(dst []byte, v any) []byte {
 // Decode decodes CBOR, without naming ErrCorrupt.
 func Decode(raw []byte, v any) error { return decoding.Unmarshal(raw, v) }
 
-// DecodeValue decodes a row of the store's own writing.
+// DecodeValue decodes a row that the store wrote. The error is ErrCorrupt.
 func DecodeValue(raw []byte, v any) error {
 	if err := decoding.Unmarshal(raw, v); err != nil {
 		return fmt.Errorf("%w: %T: %w", ErrCorrupt, v, err)

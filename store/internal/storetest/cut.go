@@ -11,21 +11,21 @@ import (
 	"freshet/weburl"
 )
 
-// Applied is a record as OnRecord shows it.
+// Applied is a record as OnRecord gets it.
 type Applied struct {
 	Partition weburl.Partition
 	Number    uint64
 	Raw       []byte
 }
 
-// Disk is one that is told how many records are promised to be on it.
+// Disk is told how many records must be on it by now.
 type Disk interface {
 	vfs.FS
 	Promise(n int)
 }
 
-// Promising returns options for a store on a disk, and where the records will be that the store has shown: so many
-// are promised.
+// Promising returns options for a store on a disk, and the list that OnRecord appends to. Every record in the list
+// must be on disk.
 func Promising(disk Disk) (store.Options, *[]Applied) {
 	var log []Applied
 	o := Options(disk)
@@ -36,8 +36,8 @@ func Promising(disk Disk) (store.Options, *[]Applied) {
 	return o, &log
 }
 
-// CheckCut holds that the directory on a disk, to which the first of some records were promised, is what these made
-// of it, and goes on.
+// CheckCut checks a directory after a power cut. It must have at least the promised records of log, its state must
+// be what its records make, and it must accept further writes.
 func CheckCut(t *testing.T, promised, log []Applied, disk vfs.FS) bool {
 	t.Helper()
 	s, err := store.Open("data", Options(disk))
@@ -68,7 +68,7 @@ func CheckCut(t *testing.T, promised, log []Applied, disk vfs.FS) bool {
 	return !t.Failed()
 }
 
-// Replayed returns the state that each partition's first records make.
+// Replayed returns the state that the first kept records of each partition make.
 func Replayed(t *testing.T, log []Applied, kept map[weburl.Partition]uint64) []string {
 	t.Helper()
 	s := Open(t, Options(vfs.NewMem()))

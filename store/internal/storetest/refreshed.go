@@ -15,8 +15,8 @@ import (
 	"freshet/weburl"
 )
 
-// Refreshed is a small crawl that visits the same pages again and again, each with its own rate of
-// change. A visit that finds a page as it was writes a revisit record, as the engine does.
+// Refreshed is a small crawl that visits the same pages again and again, each with its own rate of change. A visit
+// to an unchanged page writes a revisit record, as the engine does.
 type Refreshed struct {
 	T       testing.TB
 	rng     *rand.Rand
@@ -26,7 +26,7 @@ type Refreshed struct {
 	Minutes int
 }
 
-// NewRefreshed returns one of so many pages.
+// NewRefreshed returns a crawl of that many pages.
 func NewRefreshed(t testing.TB, pages int) *Refreshed {
 	c := &Refreshed{T: t, rng: rand.New(rand.NewPCG(5, 5)), bodies: make([]string, pages)}
 	for i := range pages {
@@ -83,8 +83,8 @@ func RevisitOf(t testing.TB, s *store.Store, u weburl.URL, minutes int, body str
 	return f
 }
 
-// CheckReferences holds that every row's capture is readable (by Verify), that what every revisit record
-// of every file refers to is there, and that the last version of every page is what the page last said.
+// CheckReferences checks that every row's capture is readable (by Verify), that the target of every revisit record
+// exists, and that the last version of every page is the page's last content.
 func (c *Refreshed) CheckReferences(s *store.Store) {
 	c.T.Helper()
 	Verify(c.T, s)

@@ -1,4 +1,5 @@
-// Package storetest has what the tests of the store and of its rooms share: options, pages, answers, and small crawls.
+// Package storetest has what the tests of the store and of the packages below it share: options, pages, answers,
+// and small crawls.
 package storetest
 
 import (
@@ -23,7 +24,7 @@ const Partitions = 4
 // Begin is when every test starts.
 var Begin = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Options returns those of a small directory on a disk.
+// Options returns the options of a small directory on a disk.
 func Options(fs vfs.FS) store.Options {
 	return store.Options{
 		FS: fs, Partitions: Partitions, CacheBytes: 1 << 20,
@@ -108,7 +109,7 @@ func Answer(t testing.TB, u weburl.URL, minutes int, body string) store.Fetch {
 	}
 }
 
-// Status returns the fetch of a page that gave nothing to keep.
+// Status returns the fetch of a page without content.
 func Status(u weburl.URL, minutes, code int) store.Fetch {
 	return store.Fetch{Record: &store.Fetched{URL: u, At: At(minutes), End: At(minutes) + 1e9, Outcome: store.OutcomeOf(code), Status: code}}
 }

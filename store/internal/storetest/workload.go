@@ -22,7 +22,7 @@ type Workload struct {
 	done  []weburl.URL
 }
 
-// NewWorkload returns one over so many pages.
+// NewWorkload returns a workload over that many pages.
 func NewWorkload(t testing.TB, seed uint64, pages int) *Workload {
 	w := &Workload{t: t, rng: rand.New(rand.NewPCG(seed, 1))}
 	hosts := []string{"alder.test", "www.alder.test", "birch.test:8080", "cedar.test", "dogwood.test", "elm.test"}
@@ -48,7 +48,7 @@ func (w *Workload) Step(s *store.Store) error {
 	return err
 }
 
-// looksFurther tells the records that come with others of their kind only.
+// looksFurther reports whether a record must not be mixed with other kinds in one Apply.
 func looksFurther(r store.Record) bool {
 	switch r.(type) {
 	case *store.Scrubbed, *store.Relocated, *store.Pruned, *store.Forgotten:
