@@ -14,33 +14,34 @@ import (
 	"strings"
 )
 
-// Access says who may ask. A page of another site can neither steer nor, by a name that it makes lead here, look in.
+// Access decides which requests are allowed. A page of another site can neither steer nor read, even if it makes a
+// name of its own resolve to this server.
 type Access struct {
-	// Token, if there is one, has to come with every request: as "Authorization: Bearer TOKEN", or as the cookie of a
-	// person who has signed in with it (see signin.go). Without one, a browser must reach the server as localhost or by
-	// a loopback address.
+	// Token, if set, must come with every request: as "Authorization: Bearer TOKEN", or as the cookie of a person
+	// who has signed in with it (see signin.go). If it is not set, a browser must reach the server as localhost or
+	// by a loopback address.
 	Token string
-	// LookToken, if there is one, does as well for those who look and subscribe. It gives no orders.
+	// LookToken, if set, is another token that allows reading and subscribing, but no orders.
 	LookToken string
 }
 
-// role is what a token lets its owner do.
+// role is what the owner of a token may do.
 type role string
 
 const (
 	nobody role = ""
 	looker role = "look"
-	leader role = "steer" // looks too
+	leader role = "steer" // and look
 )
 
-// Guard lets a request through to next only if Access permits it: the token, compared in constant
-// time; the Host field; and for orders, which are POST alone, a JSON body and no other origin. What comes to
-// the callback of hubs passes: there a signature is wanted. So does a health check, by whatever name it comes.
+// Guard passes a request to next only if Access allows it. It checks the token, in constant time, and the Host
+// field. Orders are POST requests: they need a JSON body and the same origin. Requests to the callback of hubs
+// pass: the callback checks a signature. A health check passes too, under any name.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return &guard{Access: a, next: next, guesses: newGuesses()}
 }
 
-// guard is an Access at work.
+// guard is the handler of an Access.
 type guard struct {
 	Access
 	next    http.Handler
@@ -71,8 +72,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// needsNoToken reports whether a request carries its authority in its address (see confine.go), or is for what every
-// visitor may see.
+// needsNoToken reports whether the address of a request authorises it (see confine.go), or whether everybody may
+// see the answer.
 func needsNoToken(r *http.Request) bool {
 	path := r.URL.RequestURI() // as memento reads it
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
@@ -87,7 +88,7 @@ var (
 	errType    = errors.New("want Content-Type: application/json")
 )
 
-// refuse answers why a request does not pass. A person who lacks a token is asked for it.
+// refuse answers with the reason why a request does not pass. It asks a person without a token for one.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := http.StatusForbidden
 	switch {
@@ -106,7 +107,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refuse(w, code, err)
 }
 
-// check returns a request as what lies behind the guard is to see it, or why it does not pass.
+// check returns the request for the next handler, or the reason why it does not pass.
 func (g *guard) check(r *http.Request) (*http.Request, error) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -136,7 +137,7 @@ func (g *guard) check(r *http.Request) (*http.Request, error) {
 	return r, fromHere(r)
 }
 
-// whoAsks returns what a request's token or cookie lets it do.
+// whoAsks returns the role that a request's token or cookie gives.
 func (g *guard) whoAsks(r *http.Request) (who role, byCookie bool, err error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		who, err = g.guesses.check(r, token, func() role { return g.roleOf(token) })
@@ -154,7 +155,7 @@ func (g *guard) whoAsks(r *http.Request) (who role, byCookie bool, err error) {
 	return who, true, err
 }
 
-// roleOf returns what a token lets its owner do.
+// roleOf returns the role of a token.
 func (a Access) roleOf(token string) role {
 	switch {
 	case same(token, a.Token):
@@ -165,13 +166,13 @@ func (a Access) roleOf(token string) role {
 	return nobody
 }
 
-// same compares digests, so that not even a length can be told by the time it takes.
+// same compares digests, so that the time it takes does not reveal even a length.
 func same(given, want string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// fromHere returns an error if a browser says that a page of another site sends the request.
+// fromHere returns an error if a browser says that a page of another site sent the request.
 func fromHere(r *http.Request) error {
 	switch from := r.Header.Get("Sec-Fetch-Site"); from {
 	case "", "none", "same-origin":
@@ -186,7 +187,7 @@ func fromHere(r *http.Request) error {
 	return nil
 }
 
-// isLoopback reports whether a Host field names this machine as no name server can.
+// isLoopback reports whether a Host field names this machine in a way that no name server can forge.
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -200,20 +201,20 @@ func isLoopback(hostport string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// rightsHeader, of the value lookOnly, says that the sender of a request may only look. A proxy may set it: it takes
-// rights away and never gives any.
+// rightsHeader with the value lookOnly says that the sender of a request may only look. A proxy may set it: it
+// removes rights and never grants any.
 const (
 	rightsHeader = "Freshet-Rights"
 	lookOnly     = "look"
 )
 
-// LookOnly takes the right to steer from a request: the window shows no orders.
+// LookOnly removes the right to steer from a request: the window then shows no orders.
 func LookOnly(r *http.Request) { r.Header.Set(rightsHeader, lookOnly) }
 
-// looksOnly reports whether who sent a request may only look.
+// looksOnly reports whether the sender of a request may only look.
 func looksOnly(r *http.Request) bool { return r.Header.Get(rightsHeader) == lookOnly }
 
-// signedInKey is of the context of a request that comes with the cookie of a person who has signed in.
+// signedInKey marks the context of a request with the cookie of a person who has signed in.
 type signedInKey struct{}
 
 func signedIn(r *http.Request) bool { return r.Context().Value(signedInKey{}) != nil }

@@ -10,7 +10,7 @@ type month struct {
 	Weeks [][]day // of seven days each, Monday first
 }
 
-// A day of a calendar; the zero day is none of its month.
+// A day of a calendar. The zero day is outside of its month.
 type day struct {
 	Number   int
 	Versions int    // stored then
@@ -18,7 +18,7 @@ type day struct {
 	Replay   string // address of the last version of the day; empty: none is kept
 }
 
-// calendar returns the months in which a page was visited, oldest first, at most so many of the last. Months without a
+// calendar returns the last months in which a page was visited, oldest first, at most that many. Months without a
 // visit are left out.
 func calendar(h History, replay func(Version) string, most int) (months []month) {
 	days := map[time.Time]*day{}

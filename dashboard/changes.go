@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ChangeQuery says which of the last changes are wanted.
+// ChangeQuery selects among the last changes.
 type ChangeQuery struct {
 	Site   string
 	Kind   string    // one of ChangeKinds; empty: all
@@ -16,10 +16,10 @@ type ChangeQuery struct {
 	Limit  int
 }
 
-// ChangeKinds are what can become of a page.
+// ChangeKinds are the kinds of changes of a page.
 var ChangeKinds = []string{"new", "changed", "moved", "gone", "withdrawn", "purged"}
 
-// Change is what has become of a page last.
+// Change is the last change of a page.
 type Change struct {
 	URL     string
 	Kind    string

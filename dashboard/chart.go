@@ -8,17 +8,17 @@ import (
 	"freshet/dashboard/units"
 )
 
-// A chart is lines over a common axis, drawn as SVG by the template of that name. Its numbers have one scale.
+// A chart is lines over a common axis. The template of that name draws it as SVG. All its numbers have one scale.
 type chart struct {
 	Title string
 	Lines []line
 	scale scale   // of the numbers
 	axis  scale   // of the axis; nil: time
-	most  float64 // what the numbers never exceed; 0: there is no such bound
-	marks bool    // the points are few: each is marked, and has a label on the axis
+	most  float64 // upper bound of the numbers; 0: none
+	marks bool    // there are few points: each has a mark and a label on the axis
 }
 
-// line is one of a chart.
+// line is a line of a chart.
 type line struct {
 	Name   string
 	points []point
@@ -26,12 +26,12 @@ type line struct {
 
 type point struct{ x, y float64 }
 
-// A scale divides an axis that ends at a number: how far apart its labels are, and what a label says. The text of a
-// number that is no label is as good.
+// A scale divides an axis that ends at a number. It returns the distance of labels, and a function that prints a
+// number.
 type scale func(end float64) (step float64, text func(float64) string)
 
-// The size of a drawing, and of the room around its lines. It is about as wide as a phone, so that its labels can be
-// read there. A wide screen shows several side by side.
+// The size of a drawing and its margins. It is about as wide as a phone, so that its labels can be read there. A
+// wide screen shows several side by side.
 const (
 	chartWidth, chartHeight          = 380.0, 190.0
 	chartLeft, chartRight, chartFoot = 62.0, 10.0, 24.0
@@ -40,7 +40,7 @@ const (
 
 // drawing is a chart laid out.
 type drawing struct {
-	Title, Words  string // in words: what the lines end at
+	Title, Words  string // in words: the last values of the lines
 	Width, Height float64
 	Left, Right   float64 // where rules begin and end
 	Foot          float64 // where the labels of the axis stand
@@ -69,7 +69,7 @@ func (p point) X() string { return fmt.Sprintf("%.1f", p.x) }
 // Y is the height of a point in a drawing.
 func (p point) Y() string { return fmt.Sprintf("%.1f", p.y) }
 
-// bounds returns what the points lie between.
+// bounds returns the least and the greatest coordinates of the points.
 func (c chart) bounds() (least, most point) {
 	least, most = point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, l := range c.Lines {
@@ -81,8 +81,8 @@ func (c chart) bounds() (least, most point) {
 	return least, most
 }
 
-// heights returns where the numbers' axis begins and ends. Where all numbers are far from 0 it does not begin at 0:
-// nobody would see what moves.
+// heights returns the range of the numbers' axis. If all numbers are far from 0, it does not begin at 0, so that
+// changes can be seen.
 func (c chart) heights(least, most float64) (from, to, step float64, text func(float64) string) {
 	if c.most > 0 && least > c.most/2 {
 		from = least
@@ -99,7 +99,7 @@ func (c chart) heights(least, most float64) (from, to, step float64, text func(f
 	}
 	step, _ = c.scale(to - from)
 	if from > 0 {
-		step = max(step, c.most/1000) // labels have three digits
+		step = max(step, c.most/1000) // three digits are enough for labels
 	}
 	_, text = c.scale(to)
 	from, to = math.Floor(from/step+1e-9)*step, math.Ceil(to/step-1e-9)*step
@@ -184,7 +184,7 @@ func (c chart) labels(from, to float64, x func(float64) float64) (marks []label)
 // labelsAtMost is how many steps an axis has, about.
 const labelsAtMost = 4
 
-// nice returns the least of 1, 2, 2.5, 5 and 10 times a power of ten that is at least v.
+// nice returns the least number that is at least v and 1, 2, 2.5 or 5 times a power of ten.
 func nice(v float64) float64 {
 	if !(v > 0) {
 		return 1
@@ -198,7 +198,7 @@ func nice(v float64) float64 {
 	return 10 * power
 }
 
-// numbers is the scale of what is counted.
+// numbers is the scale of counts.
 func numbers(end float64) (float64, func(float64) string) {
 	step := nice(end / labelsAtMost)
 	if end >= labelsAtMost {
@@ -220,7 +220,7 @@ func doubled(float64) (float64, func(float64) string) {
 	return 1, func(v float64) string { return units.Count(int64(math.Round(math.Exp2(v)))) }
 }
 
-// lengths of time in which spans are told, and into which they can be divided.
+// lengths are the units of time that spans are printed in, with the steps that divide them.
 var lengths = []struct {
 	from, unit float64 // seconds
 	name       string
@@ -249,7 +249,7 @@ func spans(end float64) (float64, func(float64) string) {
 	return 1, seconds
 }
 
-// paces is the scale of how often something happens: so many a second, or in whatever time it is more than one.
+// paces is the scale of frequencies: a number a second, or a longer time if that is below one.
 func paces(end float64) (float64, func(float64) string) {
 	unit, name := 1.0, "s"
 	for _, l := range []struct {
@@ -263,10 +263,10 @@ func paces(end float64) (float64, func(float64) string) {
 	return nice(end*unit/labelsAtMost) / unit, func(v float64) string { return amount(v*unit) + "/" + name }
 }
 
-// What numbers mean.
+// percent prints a part of a whole.
 func percent(v float64) string {
 	if v < 1 {
-		v = min(v, 0.999) // all but all is not all
+		v = min(v, 0.999) // less than all is never printed as 100 %
 	}
 	return amount(100*v) + " %"
 }
@@ -311,7 +311,7 @@ func pace(v float64) string {
 	return text(v)
 }
 
-// amount prints a number with three digits, or all that stand before the point.
+// amount prints a number with three digits, or with all digits before the point if there are more.
 func amount(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -327,7 +327,7 @@ func amount(v float64) string {
 	return trimmed(fmt.Sprintf("%.3f", v))
 }
 
-// trimmed takes off the zeros that end a fraction.
+// trimmed removes the zeros at the end of a fraction.
 func trimmed(number string) string {
 	return strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
 }

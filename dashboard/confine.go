@@ -13,25 +13,25 @@ import (
 	"freshet/weburl"
 )
 
-// What others wrote is shown on the server that steers the crawl. Two things keep it in its place.
+// The server that steers the crawl also shows pages that others wrote. Two things confine them.
 //
-// Without scripts, a page has an origin of its own and loads stored versions alone.
+// A page without scripts has its own origin and loads only stored versions.
 //
-// With scripts, which a viewer asks for by the modifier sc_, it stands in a frame. What the frame may go to is
-// the word of the page around it, which is ours: a script that leads its own frame away is held by that, and the
-// top it cannot reach. All that it loads lies under scriptPrefix and a token that belongs to its registrable
-// domain: nothing of other domains is there, and no other page can know the token.
+// A page with scripts, for which a viewer asks by the modifier sc_, is shown in a frame. Our page around the frame
+// decides where the frame may navigate. A script that navigates its own frame is bound by that, and it cannot reach
+// the top. Everything that it loads is under scriptPrefix and a token of its registrable domain. Nothing of other
+// domains is there, and no other page can know the token.
 //
-// A browser sends no cookie with what such a page loads, as the page has no origin, and no font loads for it unless
-// the server says that any page may have it. So a person sees pages without scripts under copyPrefix and a token of its
-// own, which stands for all domains. What runs scripts never comes to know it.
+// Such a page has no origin. So a browser sends no cookie when the page loads something, and it loads a font only
+// if the server allows it to every page. Pages without scripts are therefore shown under copyPrefix and a token for
+// all domains. Pages with scripts never learn that token.
 
 const (
-	// scriptPrefix is where what runs scripts is shown: /script/TOKEN/20260131120000/http://example.org/.
+	// scriptPrefix begins the addresses of pages with scripts: /script/TOKEN/20260131120000/http://example.org/.
 	scriptPrefix = "/script/"
-	// copyPrefix is where a browser is shown what runs none: /copy/TOKEN/20260131120000/http://example.org/.
+	// copyPrefix begins the addresses of pages without scripts: /copy/TOKEN/20260131120000/http://example.org/.
 	copyPrefix = "/copy/"
-	// allDomains is in place of the domain in a token of copyPrefix. No domain is called so.
+	// allDomains replaces the domain in a token of copyPrefix. No domain has this name.
 	allDomains = "*"
 )
 
@@ -50,7 +50,7 @@ func (k viewKey) token(domain string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// view is how stored versions are shown, and where.
+// view is how and under which addresses stored versions are shown.
 type view struct {
 	from   string // scheme and authority
 	prefix string // before addresses: replayPrefix, or one of the others with a token
@@ -59,8 +59,8 @@ type view struct {
 
 func (v view) scripts() bool { return v.token != "" }
 
-// confine takes from a stored version what it could do here: to read or send what is not in its view, to post
-// forms, to open windows, to leave its frame.
+// confine sets the headers that keep a stored version from reading or sending anything outside of its view, posting
+// forms, opening windows and leaving its frame.
 func (v view) confine(h http.Header) {
 	policy := "sandbox; default-src %[1]s 'unsafe-inline' data: blob:; script-src 'none'; base-uri %[1]s; form-action 'none'"
 	if v.scripts() {
@@ -68,8 +68,8 @@ func (v view) confine(h http.Header) {
 			"object-src 'none'; base-uri %[1]s; form-action 'none'"
 	}
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, v.from+v.prefix))
-	// What no policy of content holds: WebRTC, connections made ahead of requests, and look-ups of names.
-	// What leads on from a stored version is another one: of a page's time, or where it redirected.
+	// Content-Security-Policy does not cover WebRTC, preconnections and look-ups of names. Redirects are allowed,
+	// because they lead to other stored versions.
 	h.Set("Connection-Allowlist", fmt.Sprintf("(%q);redirects=allow;webrtc=block", v.from+v.prefix+"*"))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-DNS-Prefetch-Control", "off")
@@ -77,14 +77,14 @@ func (v view) confine(h http.Header) {
 	h.Set("X-Robots-Tag", "noindex")
 }
 
-// share lets sandboxed pages that know the token of a view have what is answered there, what leads on included.
+// share allows sandboxed pages that know the token of a view to read its answers, redirects included.
 func (v view) share(h http.Header) {
 	if v.prefix != replayPrefix {
 		h.Set("Access-Control-Allow-Origin", "null")
 	}
 }
 
-// seen reports whether a stored version is asked for by a browser that is to show it.
+// seen reports whether a browser requests a stored version to show it.
 func seen(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Dest") {
 	case "document", "iframe", "frame":
@@ -98,8 +98,8 @@ func (s *server) copies(from string) view {
 	return view{from: from, prefix: copyPrefix + s.key.token(allDomains) + "/"}
 }
 
-// replayCopy shows what stands below copyPrefix. A token of before the server has started again leads to the address
-// that wants none.
+// replayCopy shows versions under copyPrefix. A token from before a restart redirects to the address without a
+// token.
 func (s *server) replayCopy(w http.ResponseWriter, r *http.Request, from, text string) {
 	token, rest, _ := strings.Cut(text, "/")
 	if !hmac.Equal([]byte(token), []byte(s.key.token(allDomains))) {
@@ -115,7 +115,7 @@ func (s *server) replayCopy(w http.ResponseWriter, r *http.Request, from, text s
 	s.replay(w, r, s.copies(from), rest)
 }
 
-// within returns an error unless a view with scripts may show a page.
+// within returns an error if a view with scripts must not show a page.
 func (s *server) within(v view, u weburl.URL) error {
 	if !hmac.Equal([]byte(v.token), []byte(s.key.token(u.Domain()))) {
 		return fmt.Errorf("%s %w here: it belongs to another domain than the page whose scripts run, or Freshet has been restarted: reload the page", u, errRefused)
@@ -123,8 +123,9 @@ func (s *server) within(v view, u weburl.URL) error {
 	return nil
 }
 
-// replayScripts shows what is in a frame whose scripts run, or is loaded by it. Opened by itself, it leads to
-// the page with the frame; a browser that does not say what it wants it for gets nothing.
+// replayScripts shows the content of a frame with scripts, and what that content loads. If the address is opened by
+// itself, it redirects to the page with the frame. A browser that does not say what the request is for gets
+// nothing.
 func (s *server) replayScripts(w http.ResponseWriter, r *http.Request, from, text string) {
 	token, rest, _ := strings.Cut(text, "/")
 	switch destination := r.Header.Get("Sec-Fetch-Dest"); destination {
@@ -150,7 +151,7 @@ var framePage = template.Must(template.New("frame").Parse(`<!doctype html>
 <iframe sandbox="allow-scripts" referrerpolicy="no-referrer" src="{{.Frame}}" title="{{.URL}}"></iframe></html>
 `))
 
-// frame answers with the page around the frame in which a version's scripts run.
+// frame answers with the page around the frame with scripts.
 func (s *server) frame(w http.ResponseWriter, from string, a address) {
 	prefix := scriptPrefix + s.key.token(a.url.Domain()) + "/"
 	h := w.Header()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Text is what a version of a page says.
+// Text is the text of a version of a page.
 type Text struct {
 	URL         string     `json:"url"`
 	Version     uint32     `json:"version"`
@@ -25,7 +25,7 @@ type Text struct {
 	Language    string     `json:"language,omitempty"`
 	Text        string     `json:"text"`
 	Markdown    string     `json:"markdown,omitempty"`
-	SiteLearned bool       `json:"site_learned"` // what repeats across the site was left out
+	SiteLearned bool       `json:"site_learned"` // repeated blocks of the site were left out
 }
 
 // Duplicates are pages whose last versions say nearly the same.
@@ -36,12 +36,12 @@ type Duplicates struct {
 	URLs    []string `json:"urls"`
 }
 
-// Hit is a page that a search found. Freshness is the probability that it has not changed since it was fetched, by what
-// is believed of it; absent if too little is known.
+// Hit is a page that a search found. Freshness is the believed probability that it has not changed since it was
+// fetched; absent if too little is known.
 type Hit struct {
 	URL         string     `json:"url"`
 	Title       string     `json:"title"`
-	Snippet     string     `json:"snippet"` // what was found stands between « and »
+	Snippet     string     `json:"snippet"` // matches are between « and »
 	Score       float64    `json:"score"`
 	Site        string     `json:"site"`
 	Language    string     `json:"language,omitempty"`
@@ -49,10 +49,10 @@ type Hit struct {
 	LastFetched *time.Time `json:"last_fetched"`
 	Freshness   *float64   `json:"freshness,omitempty"`
 	Version     uint32     `json:"version"`         // the last one that is stored
-	Query       string     `json:"query,omitempty"` // names the search in a click, where clicks are noted
+	Query       string     `json:"query,omitempty"` // name of the search for a click; empty if clicks are not logged
 }
 
-// Search is what is searched for. Zero values are no filters.
+// Search is a search. Zero values are no filters.
 type Search struct {
 	Words         string
 	Site          string
@@ -80,7 +80,7 @@ type Corpus interface {
 	Search(ctx context.Context, s Search) ([]Hit, error)
 }
 
-// corpusEndpoints are those that read texts.
+// corpusEndpoints are the endpoints that read texts.
 func (s *server) corpusEndpoints(c Corpus) []endpoint {
 	get := http.MethodGet
 	return []endpoint{
@@ -198,8 +198,8 @@ func timeOf(query url.Values, name string) (time.Time, error) {
 	return at, nil
 }
 
-// sendLines answers with a line of JSON each. An error before the first is the answer; later it is the last line:
-// {"error":…}.
+// sendLines answers with one line of JSON each. An error before the first line is the answer; a later error is the
+// last line: {"error":…}.
 func sendLines[T any](w http.ResponseWriter, lines iter.Seq2[T, error]) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encoder := json.NewEncoder(out)

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	maxCompared = 4 << 20 // bytes of a version that are compared, of its beginning
+	maxCompared = 4 << 20 // first bytes of a version that are compared
 	maxDiffed   = 2000    // lines that differ, of each version; beyond that all count as replaced
 )
 
-// textOf returns the lines that a reader of a version sees: of HTML the text of its blocks, of other text its lines. It
-// is not ok for what is no text.
+// textOf returns the lines that a reader of a version sees: the blocks of HTML, or the lines of other text. ok is
+// false for anything else.
 func textOf(kind string, body io.Reader) (lines []string, ok bool, err error) {
 	media := extract.MediaType(kind)
 	if !isHTML(media) && !strings.HasPrefix(media, "text/") && media != "application/json" && !strings.HasSuffix(media, "xml") {
@@ -46,7 +46,7 @@ var inline = map[atom.Atom]bool{atom.A: true, atom.Abbr: true, atom.B: true, ato
 	atom.Label: true, atom.Mark: true, atom.Q: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true,
 	atom.Sub: true, atom.Sup: true, atom.Time: true, atom.U: true, atom.Var: true, atom.Wbr: true}
 
-// unseen are the elements whose text nobody reads.
+// unseen are the elements whose text is not shown.
 var unseen = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Iframe: true, atom.Svg: true}
 
 // visibleLines returns the text of an HTML document, a line a block.
@@ -60,7 +60,7 @@ func visibleLines(in io.Reader) (lines []string, err error) {
 	}
 	tokens := html.NewTokenizer(in)
 	tokens.SetMaxBuf(maxCompared)
-	var within atom.Atom // an element that is not seen
+	var within atom.Atom // the unseen element that is open
 	for {
 		switch kind := tokens.Next(); kind {
 		case html.ErrorToken:
@@ -90,8 +90,8 @@ func visibleLines(in io.Reader) (lines []string, err error) {
 	}
 }
 
-// A change is a line of the older version beside one of the newer; where one is missing the other was added or taken
-// out.
+// A change is a line of the older version beside one of the newer. If one is missing, the other was added or
+// removed.
 type change struct {
 	Old, New string
 	Kind     string // "same", "changed", "gone", "added" or "left out"
@@ -117,7 +117,7 @@ func compare(old, new []string) []change {
 	return all
 }
 
-// align returns the lines of both in order: those they share, those that went, those that came.
+// align returns the lines of both in order: shared, removed and added ones.
 func align(old, new []string) (all []change) {
 	if len(old) > maxDiffed || len(new) > maxDiffed {
 		for _, line := range old {
@@ -129,7 +129,7 @@ func align(old, new []string) (all []change) {
 		return all
 	}
 	width := len(new) + 1
-	longest := make([]int32, (len(old)+1)*width) // of what is left from a line of each on
+	longest := make([]int32, (len(old)+1)*width) // longest common subsequence from a line of each on
 	for i := len(old) - 1; i >= 0; i-- {
 		for j := len(new) - 1; j >= 0; j-- {
 			if old[i] == new[j] {
@@ -156,7 +156,7 @@ func align(old, new []string) (all []change) {
 	return all
 }
 
-// paired puts lines that came in place of lines that went beside these.
+// paired puts added lines beside the removed lines that they replace.
 func paired(all []change) (some []change) {
 	for i := 0; i < len(all); {
 		gone := i
@@ -187,7 +187,7 @@ func paired(all []change) (some []change) {
 	return some
 }
 
-// around leaves of the lines that are the same only those near a change; "left out" stands for others.
+// around keeps equal lines only near a change. "left out" replaces the others.
 func around(all []change, lines int) (some []change) {
 	near := make([]bool, len(all))
 	for i, c := range all {

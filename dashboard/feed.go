@@ -8,7 +8,7 @@ import (
 	"freshet/dashboard/units"
 )
 
-// feedNow is what the panes show of the feed: they read it as a client of /feed/status does.
+// feedNow is what the panes show of the feed. They read it like a client of /feed/status.
 type feedNow struct {
 	Subscribers   int     `json:"subscribers"`
 	Downloaders   int     `json:"downloaders"`
@@ -29,7 +29,7 @@ type feedNow struct {
 func (s *server) feed(r *http.Request) (any, error) {
 	shown := struct {
 		Running bool
-		Host    string // of this server, as the browser knows it
+		Host    string // of this server, as the browser sees it
 		Facts   []Row
 	}{Host: r.Host}
 	if s.feedStatus == nil {

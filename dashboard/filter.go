@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Filter says which rows of the page table are wanted. A zero field wants all.
+// Filter selects rows of the page table. A zero field selects all.
 type Filter struct {
 	Site, State   string
 	Status        int       // of the last visit; 0: any
@@ -16,7 +16,7 @@ type Filter struct {
 	DueBefore     time.Time // due before that
 }
 
-// filterParameters are the fields of a Filter, as a query has them.
+// filterParameters are the fields of a Filter as query parameters.
 func filterParameters() []parameter {
 	return []parameter{
 		{"site", "string", "only pages of this site, such as https://example.org", false},
@@ -28,7 +28,7 @@ func filterParameters() []parameter {
 	}
 }
 
-// changeParameters are those of the change feed.
+// changeParameters are the parameters of the change feed.
 func changeParameters() []parameter {
 	return []parameter{
 		{"since", "string", "cursor to continue from; start: the oldest change that is kept; none: from now", false},
@@ -58,7 +58,7 @@ func parseFilter(query url.Values) (f Filter, err error) {
 	return f, nil
 }
 
-// Wants reports whether a row is wanted.
+// Wants reports whether the filter selects a row.
 func (f Filter) Wants(p Page) bool {
 	switch {
 	case f.Site != "" && p.Site != f.Site,
@@ -72,14 +72,14 @@ func (f Filter) Wants(p Page) bool {
 	return true
 }
 
-// Skipped tells what was not fetched, or not kept.
+// Skipped is what was not fetched or not kept.
 type Skipped struct {
-	// Links counts links that a gate refused, by the gate's reason. They have no rows: of such a URL
-	// `freshet explain` tells more.
+	// Links counts links that a gate refused, by the gate's reason. They have no rows. `freshet explain` says more
+	// about such a URL.
 	Links map[string]int64 `json:"links"`
-	// Pages are the pages that a gate refused on their turn, or that brought nothing to keep.
+	// Pages are the pages that a gate refused when they were due, or whose answers had no content to keep.
 	Pages  []SkippedPages `json:"pages"` // by reason
-	Looked int64          `json:"-"`     // rows that were looked through
+	Looked int64          `json:"-"`     // rows that were read
 }
 
 // SkippedPages are pages that were skipped for one reason.

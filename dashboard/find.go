@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Finding is what a search of URLs has come to so far. The page of that URL comes first. Then come sites whose names
-// have the text, and pages in whose URL it is, in any case of its letters, as far as one look went: pages lie in no
-// order of their URLs, so a look goes through so many of them and no more.
+// Finding is the result of a search of URLs so far. The page with exactly that URL comes first. Then come sites and
+// pages whose name or URL contains the text, ignoring case. Pages are not ordered by URL, so one look reads a
+// bounded number of them.
 type Finding struct {
 	Sites  []string
 	Pages  []Page
-	Looked int64  // pages that were looked at for it
-	Next   string // where the next look goes on; empty: all has been looked at
+	Looked int64  // pages that were read
+	Next   string // where the next look continues; empty: all pages were read
 }
 
-// find shows what is found by a URL or a part of it.
+// find shows the pages found by a URL or a part of it.
 func (s *server) find(r *http.Request) (title string, shown any, err error) {
 	part := strings.TrimSpace(r.FormValue("q"))
 	if len(part) > longestFind {

@@ -7,7 +7,7 @@ import (
 	"freshet/dashboard/units"
 )
 
-// fleet shows how many fetches there are, and what that costs.
+// fleet shows how many fetches are under way, and what that costs.
 func (s *server) fleet(*http.Request) (any, error) {
 	n, err := readNow(s.reader)
 	if err != nil {
@@ -46,13 +46,14 @@ func (s *server) fleet(*http.Request) (any, error) {
 	}}, nil
 }
 
-// The shares of time in which processing is idle, below and above which it sets the pace, or does not.
+// Shares of time in which processing is idle. Below the first, processing limits the pace; above the second it does
+// not.
 const (
 	busyShare = 0.1
 	idleShare = 0.5
 )
 
-// bottleneck says what sets the pace of a crawl: this machine, or the sites.
+// bottleneck says what limits the pace of a crawl: this machine or the sites.
 func bottleneck(n now) verdict {
 	f := n.Fleet
 	switch {
@@ -68,7 +69,7 @@ func bottleneck(n now) verdict {
 	return verdict{Kind: "well", Text: fmt.Sprintf("Fetching and processing are in balance: processing is idle %s of the time.", percent(f.Starved))}
 }
 
-// curveChart draws up to which length of the queue one fetcher more is turned on.
+// curveChart draws the greatest length of the queue at which one more fetcher is switched on.
 func (f fleetNow) curveChart() chart {
 	c := chart{Title: "Queue up to which one more fetch begins, by fetches under way", scale: numbers, axis: numbers}
 	if f.Curve == nil {
@@ -87,7 +88,7 @@ func (f fleetNow) curveChart() chart {
 	return c
 }
 
-// known returns the text, unless the number that it tells is 0, which stands for one that is not known.
+// known returns the text, or a placeholder if the number is 0, which means unknown.
 func known(number float64, text string) string {
 	if number == 0 {
 		return "not known yet"

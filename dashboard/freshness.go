@@ -11,7 +11,7 @@ import (
 	"freshet/dashboard/units"
 )
 
-// freshness shows what is believed of the copy, and what another budget would buy.
+// freshness shows the believed freshness of the copy, and the forecast for other budgets.
 func (s *server) freshness(*http.Request) (any, error) {
 	n, err := readNow(s.reader)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *server) freshness(*http.Request) (any, error) {
 		Verdict verdict
 		Facts   []Row
 		Charts  []chart
-		Buys    []chart // what other budgets would buy
+		Buys    []chart // the forecast for other budgets
 		InWords string  // the same
 		Sites   []siteBelief
 	}{Running: n.running(), Fresh: n.Refresh}
@@ -80,7 +80,7 @@ func (s *server) freshness(*http.Request) (any, error) {
 	return shown, nil
 }
 
-// siteBelief is what is believed of a site's copy.
+// siteBelief is the believed freshness of a site's copy.
 type siteBelief struct {
 	Site  string
 	Pages int64
@@ -88,10 +88,11 @@ type siteBelief struct {
 	Age   string
 }
 
-// surprise is how far what visits find may lie from what was expected before the numbers are not to be trusted.
+// surprise is how far the found share of changes may differ from the expected share before the belief counts as
+// wrong.
 const surprise = 0.1
 
-// trust says how far what is believed can be trusted: by what visits were expected to find, and what they found.
+// trust judges the belief: it compares what visits were expected to find with what they found.
 func trust(f *freshNow) verdict {
 	found := fmt.Sprintf("%s of the last visits found a change, and Freshet expected %s", percent(f.FoundChanged), percent(f.ExpectedChanged))
 	switch distance := f.FoundChanged - f.ExpectedChanged; {

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ErrNotFound is what a Reader returns for a page, version or crawl that there is not.
+// ErrNotFound is what a Reader returns if there is no such page, version or crawl.
 var ErrNotFound = errors.New("dashboard: not found")
 
 // Page is a row of the page table, as `freshet pages --json` prints it. Times are RFC 3339, absent for
@@ -34,19 +34,20 @@ type Page struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextDue     *time.Time `json:"next_due"`
 	Depth       int        `json:"depth"`
-	// Importance is what links have brought the page, 1 for a seed to begin with, where the ordering asks.
+	// Importance is the cash that links brought the page; a seed begins with 1. It is set if the ordering uses
+	// cash.
 	Importance *float64 `json:"importance,omitempty"`
-	// Of a page that is kept fresh: the law of its changes and how many a day are expected, what a second of its
-	// freshness is worth, and how many visits an interval it is worth at present.
+	// Of a page that is kept fresh: its change process and the expected changes a day, what a second of its
+	// freshness is worth, and how many visits an interval it is worth now.
 	Process       string   `json:"process,omitempty"` // poisson or quasi
 	RatePerDay    *float64 `json:"rate_per_day,omitempty"`
 	Weight        *float64 `json:"weight,omitempty"`
 	CrawlsPlanned *float64 `json:"crawls_planned,omitempty"`
 	Reason        string   `json:"reason,omitempty"`       // why the last visit failed or the page was refused
-	RedirectsTo   string   `json:"redirects_to,omitempty"` // where the last visit was sent on to
+	RedirectsTo   string   `json:"redirects_to,omitempty"` // target of the last visit's redirect
 }
 
-// History is what is kept of a page's past.
+// History is the kept past of a page.
 type History struct {
 	Page     Page      `json:"page"`
 	Visits   []Visit   `json:"visits"`   // oldest first; the last 64
@@ -54,16 +55,16 @@ type History struct {
 	Model    *Model    `json:"model,omitempty"`
 }
 
-// Model is how a page changes, as far as its visits tell: "poisson" at random, "quasi" around an hour of the
-// day, or not that day.
+// Model is the change process that fits a page's visits: "poisson" is at random, "quasi" is at most once a day,
+// around a fixed hour.
 type Model struct {
 	Process    string  `json:"process"`
 	RatePerDay float64 `json:"rate_per_day"`
-	Visits     int     `json:"visits"`  // that told whether it had changed
+	Visits     int     `json:"visits"`  // that showed whether it had changed
 	Changed    int     `json:"changed"` // of these, that found a change
 	PeriodS    float64 `json:"period_s,omitempty"`
-	PhaseS     float64 `json:"phase_s,omitempty"` // of the day of UTC: by then it has changed
-	Chance     float64 `json:"chance,omitempty"`  // the probability that it keeps no hour after all
+	PhaseS     float64 `json:"phase_s,omitempty"` // of the UTC day: by then it has changed
+	Chance     float64 `json:"chance,omitempty"`  // the probability that it has no fixed hour
 }
 
 // Visit is one request for a page.
@@ -107,40 +108,40 @@ type Reader interface {
 	// Status returns the state of the running crawl, or of the directory if none runs, as a value
 	// that encodes to JSON.
 	Status() (any, error)
-	// Pages iterates over the rows of the page table that the filter lets pass.
+	// Pages iterates over the rows of the page table that the filter selects.
 	Pages(Filter) iter.Seq2[Page, error]
-	// Skipped returns what was not fetched, by the reason, with up to samples URLs of each. It looks through the rows
-	// of so many pages, 0: of all.
+	// Skipped returns what was not fetched, by reason, with up to samples URLs each. It reads that many rows; 0:
+	// all.
 	Skipped(samples, rows int) (Skipped, error)
 	// Sites returns a part of the table of sites.
 	Sites(SiteQuery) (Sites, error)
 	// LastChanges returns the last changes of pages, the newest first.
 	LastChanges(ChangeQuery) ([]Change, error)
-	// Find returns pages whose URL is or has a text, see Finding. After is where a look before ended.
+	// Find returns pages whose URL is or contains a text; see Finding. after is where an earlier look ended.
 	Find(part, after string) (Finding, error)
-	// History returns what is kept of a page's past, or ErrNotFound.
+	// History returns the kept past of a page, or ErrNotFound.
 	History(url string) (History, error)
 	// Content returns the body of a version: its number, or 0 for the last one at time at (zero: now).
 	// It returns ErrNotFound if there is none.
 	Content(url string, version uint32, at time.Time) (Content, error)
-	// Explain returns what the gates of the crawl make of the URL that the query names as url, as a
-	// value that encodes to JSON.
+	// Explain returns how the gates of the crawl decide about a URL, the query's parameter url, as a value that
+	// encodes to JSON.
 	Explain(query url.Values) (any, error)
 }
 
-// Options are what a Handler serves.
+// Options configure a Handler.
 type Options struct {
 	Reader  Reader
-	Steerer Steerer // nil: nobody can be steered
-	// Ready returns why /readyz says that it does not work as it should; nil: it always does.
+	Steerer Steerer // nil: no orders are accepted
+	// Ready returns why /readyz must fail, or nil. If Ready is nil, /readyz always succeeds.
 	Ready func() error
-	// Trend remembers how the status has come about; nil: nothing does.
+	// Trend remembers past readings of the status; nil: there are none.
 	Trend *Trend
-	// Feed returns the state of the feed, as /feed/status tells it, and whether it runs; nil: there is none.
+	// Feed returns the state of the feed, as in /feed/status, and whether it runs; nil: there is none.
 	Feed func() (any, bool)
-	// HubSecret is what hubs sign their notices by, see websub.go; empty: there is no callback for them.
+	// HubSecret is the secret that hubs sign their notices with, see websub.go; empty: there is no callback.
 	HubSecret string
-	// Nodes returns the nodes of the cluster; nil: it is none.
+	// Nodes returns the nodes of the cluster; nil: there is no cluster.
 	Nodes func() Nodes
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
 	// the description of the API.
@@ -149,12 +150,12 @@ type Options struct {
 	Changes    http.Handler
 	ChangeLine any
 	Corpus     Corpus                 // serves texts; nil: there are none
-	Queries    QueryLog               // of searches and clicks; nil: they are not noted
+	Queries    QueryLog               // of searches and clicks; nil: they are not logged
 	Version    string                 // of the program
 	Collectors []prometheus.Collector // what /metrics shows
 }
 
-// healthPath is where a health check asks whether the process answers. It tells nothing else, and wants no token.
+// healthPath is the address of the health check. It says only that the process answers, and needs no token.
 const healthPath = "/healthz"
 
 // Handler serves the window (see window.go), /healthz, /readyz, /metrics, stored versions under /web/, /timegate/ and
@@ -213,7 +214,7 @@ func Handler(o Options) http.Handler {
 	})
 }
 
-// endpoints are those that look in.
+// endpoints are the endpoints that read.
 func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
 	get := http.MethodGet
@@ -340,7 +341,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, explanation)
 }
 
-// content sends a version's bytes as data, never as a page: nothing stored may run here.
+// content sends a version's bytes as data, never as a page, so that nothing stored runs here.
 func (s *server) content(w http.ResponseWriter, r *http.Request) {
 	version, at, err := versionAsked(r.URL.Query())
 	if err != nil {

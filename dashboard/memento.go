@@ -10,7 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// Stored versions have addresses as Memento (RFC 7089) and pywb have them:
+// Stored versions have the addresses of Memento (RFC 7089) and pywb:
 //
 //	/web/20260131120000/http://example.org/     the version of that second, its references rewritten
 //	/web/20260131120000id_/http://example.org/  the same, as it was sent
@@ -19,7 +19,7 @@ import (
 //	/timegate/http://example.org/               leads to the nearest to Accept-Datetime
 //	/timemap/link/http://example.org/           lists them all
 //
-// Browsers are led on, see confine.go.
+// Browsers are redirected, see confine.go.
 
 const (
 	replayPrefix   = "/web/"
@@ -53,8 +53,8 @@ func (a address) text() string {
 	return a.at.UTC().Format(moment) + a.modifier + "/" + a.url.String()
 }
 
-// parseAddress reads what stands after replayPrefix. A time may lack its end, which is then the earliest
-// ("2026" is its first second); modifiers other than id_ and sc_, such as pywb's im_, mean nothing here.
+// parseAddress reads what follows replayPrefix. A time may be shortened: "2026" is the first second of 2026.
+// Modifiers other than id_ and sc_, such as pywb's im_, are ignored.
 func parseAddress(text string) (a address, err error) {
 	first, rest, _ := strings.Cut(text, "/")
 	digits := strings.TrimRight(first, "abcdefghijklmnopqrstuvwxyz_")
@@ -86,7 +86,7 @@ func parseMoment(digits string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("time %q: want 14 digits such as 20260131120000", digits)
 }
 
-// parseTarget reads the URL of an address, of which a proxy may have folded the slashes.
+// parseTarget reads the URL of an address. A proxy may have folded its slashes.
 func parseTarget(text string) (u weburl.URL, err error) {
 	for _, scheme := range []string{"http:/", "https:/"} {
 		if rest, ok := strings.CutPrefix(text, scheme); ok && !strings.HasPrefix(rest, "/") {
@@ -99,13 +99,13 @@ func parseTarget(text string) (u weburl.URL, err error) {
 	return weburl.Parse(text)
 }
 
-// errRefused and errGone are why a page that is known has no version to be seen.
+// errRefused and errGone say why a known page has no version to show.
 var (
 	errRefused = errors.New("may not be shown")
 	errGone    = errors.New("taken down")
 )
 
-// shown returns what is kept of a page's past, if any of it may be shown.
+// shown returns the kept past of a page, or an error if it must not be shown.
 func (s *server) shown(url string) (history History, err error) {
 	history, err = s.reader.History(url)
 	switch page := history.Page; {
@@ -118,7 +118,8 @@ func (s *server) shown(url string) (history History, err error) {
 	return history, err
 }
 
-// mementos are the versions of a page that may be shown, oldest first, at most one a second: the last.
+// mementos returns the versions of a page that may be shown, oldest first. Of several in one second it returns the
+// last.
 func (s *server) mementos(u weburl.URL) (kept []Version, page Page, err error) {
 	history, err := s.shown(u.String())
 	if page = history.Page; err != nil {
@@ -167,8 +168,7 @@ func isMemento(path string) bool {
 	return false
 }
 
-// memento answers such a request. It does not go through a ServeMux, which would fold the slashes of a
-// URL in a path.
+// memento answers such a request. It does not use a ServeMux, which would fold the slashes of a URL in a path.
 func (s *server) memento(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -194,7 +194,7 @@ func (s *server) memento(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// originOf returns scheme and authority by which a request came.
+// originOf returns the scheme and authority of a request's address.
 func originOf(r *http.Request) (string, error) {
 	if r.Host == "" || strings.Trim(r.Host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") != "" {
 		return "", fmt.Errorf("host %q: want a name or an address", r.Host)
@@ -210,7 +210,7 @@ func overTLS(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// timeGate leads to the version nearest to Accept-Datetime, without one to the last.
+// timeGate redirects to the version nearest to Accept-Datetime, or to the last version without that header.
 func (s *server) timeGate(w http.ResponseWriter, r *http.Request, from, text string) {
 	u, err := parseTarget(text)
 	if err != nil {
@@ -259,8 +259,8 @@ func (s *server) timeMap(w http.ResponseWriter, from, text string) {
 	fmt.Fprintf(w, "%s\n", strings.Join(list, ",\n"))
 }
 
-// links returns what a version's Link header says: the page, its TimeGate and TimeMap, and of its versions
-// the first, the last, and those around the one shown (-1: none is).
+// links returns the values of a version's Link header: the page, its TimeGate and TimeMap, and the first, last,
+// previous and next version. shown is the index of the version; -1: none is shown.
 func links(from string, u weburl.URL, kept []Version, shown int) []string {
 	list := []string{
 		fmt.Sprintf(`<%s>; rel="original"`, u),

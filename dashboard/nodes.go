@@ -8,16 +8,16 @@ import (
 	"freshet/dashboard/units"
 )
 
-// Nodes are those of a cluster.
+// Nodes are the nodes of a cluster.
 type Nodes struct {
 	Partitions int    `json:"partitions"` // of the crawl
 	Nodes      []Node `json:"nodes"`
 	Sum        Node   `json:"sum"` // of the nodes that have not ended; of the disks the one with the fewest free bytes
-	// Troubles say of each partition that a node cannot load why, and what to do.
+	// Troubles has a sentence for each partition that a node cannot load: why, and what to do.
 	Troubles []string `json:"troubles"`
 }
 
-// Node is what a node tells the others of itself. What it has done it has done since it was started.
+// Node is what a node reports to the others. Counts begin with its start.
 type Node struct {
 	Name       string  `json:"node"`
 	State      string  `json:"state"` // alive, silent or ended
@@ -33,12 +33,12 @@ type Node struct {
 	Version    string  `json:"version"`
 }
 
-// Tone says what a look at a node's state comes to, as that of a site.
+// Tone is a verdict on a node's state, as for a site.
 func (n Node) Tone() string {
 	return map[string]string{"alive": "well", "silent": "ill"}[n.State]
 }
 
-// Which names the node's partitions, those in a row by the first and the last.
+// Which lists the node's partitions, with ranges for consecutive ones.
 func (n Node) Which() string {
 	var parts []string
 	for i := 0; i < len(n.Partitions); {
@@ -66,7 +66,7 @@ func (s *server) nodesNow(*http.Request) (any, error) {
 	}{all, judgeNodes(all), nodeFacts(all)}, nil
 }
 
-// judgeNodes says in a sentence whether a cluster is well. What is worst is told.
+// judgeNodes says in a sentence whether a cluster is well. It reports the worst problem.
 func judgeNodes(all Nodes) verdict {
 	var silent []string
 	working := 0
@@ -90,7 +90,7 @@ func judgeNodes(all Nodes) verdict {
 	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. %s at work, with all %s.", units.Plural(int64(working), "node"), units.Plural(int64(all.Partitions), "partition"))}
 }
 
-// nodeFacts are what all nodes come to together.
+// nodeFacts are the sums over all nodes.
 func nodeFacts(all Nodes) []Row {
 	facts := []Row{
 		{"Known pages", units.Count(all.Sum.Known)},

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// now is what the panes show of a status: they read it as any client of the API does, by its keys. Of a directory in
-// which no crawl runs State is "stopped".
+// now is what the panes show of a status. They read it by its keys, like any client of the API. State is "stopped"
+// if no crawl runs.
 type now struct {
 	State         string  `json:"state"`
 	DurationS     float64 `json:"duration_s"` // of the run, by the crawl's clock
@@ -56,7 +56,7 @@ type now struct {
 	} `json:"embarrassment"`
 }
 
-// freshNow is what is believed of the copy.
+// freshNow is the believed freshness of the copy.
 type freshNow struct {
 	Pages           int64                `json:"pages"`
 	Freshness       float64              `json:"freshness"`
@@ -75,12 +75,12 @@ type freshNow struct {
 	Sites           map[string]siteFresh `json:"sites"`
 }
 
-// unspent reports whether much of the last interval's budget was left because sites had to be waited for.
+// unspent reports whether much of the last interval's budget was left because the crawl had to wait for sites.
 func (f *freshNow) unspent() bool {
 	return f.Last > 0 && f.Last < f.Budget/2 && int64(f.Waiting) > f.Budget/10
 }
 
-// bought is what a budget would keep fresh.
+// bought is the forecast for a budget.
 type bought struct {
 	Budget    int64   `json:"budget"`
 	Freshness float64 `json:"freshness"`
@@ -93,7 +93,7 @@ type siteFresh struct {
 	MeanAgeS  float64 `json:"mean_age_s"`
 }
 
-// fleetNow is what is known of the fetchers.
+// fleetNow is the state of the fetchers.
 type fleetNow struct {
 	Rule           string  `json:"rule"`
 	Allowed        int     `json:"allowed"`
@@ -137,5 +137,5 @@ func readNow(r Reader) (n now, err error) {
 // running reports whether a crawl runs.
 func (n now) running() bool { return n.State != "" && n.State != "stopped" }
 
-// fetched is how many requests of the run have brought an answer to keep, or that nothing has changed.
+// fetched returns how many requests of the run brought content or a 304.
 func (n now) fetched() int64 { return n.Pages + n.NotModified }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The API is a list of endpoints. What serves them and what describes them are made of the same list.
+// The API is a list of endpoints. The handlers and the description are made from the same list.
 
 // endpoint is one method of one path.
 type endpoint struct {
@@ -22,7 +22,7 @@ type endpoint struct {
 
 // parameter is one of a query.
 type parameter struct {
-	name, kind, help string // kind: string, integer, date-time, or the values that there are, with a bar between
+	name, kind, help string // kind: string, integer, date-time, or the allowed values with bars between
 	required         bool
 }
 
@@ -91,8 +91,8 @@ func reference(name string) map[string]any {
 	return map[string]any{"$ref": "#/components/schemas/" + name}
 }
 
-// schemaOf returns the schema of what a type's values encode to, and puts those of named structs into
-// schemas. A pointer may be null.
+// schemaOf returns the schema of the JSON of a type, and adds those of named structs to schemas. A pointer may be
+// null.
 func schemaOf(t reflect.Type, schemas map[string]any) map[string]any {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -113,7 +113,7 @@ func schemaOf(t reflect.Type, schemas map[string]any) map[string]any {
 		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": schemaOf(t.Elem(), schemas)}
 	case reflect.Struct:
 		if _, known := schemas[t.Name()]; !known {
-			schemas[t.Name()] = nil // a type may hold itself
+			schemas[t.Name()] = nil // a type may contain itself
 			properties, required := map[string]any{}, []string{}
 			structSchema(t, properties, &required, schemas)
 			schemas[t.Name()] = map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
@@ -143,7 +143,7 @@ func structSchema(t reflect.Type, properties map[string]any, required *[]string,
 // anyOf is an answer that is one of several.
 type anyOf []any
 
-// schemaOfAny returns the schema of an answer that need not be of one type.
+// schemaOfAny returns the schema of an answer that may be of several types.
 func schemaOfAny(answer any, schemas map[string]any) map[string]any {
 	several, ok := answer.(anyOf)
 	if !ok {

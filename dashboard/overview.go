@@ -41,12 +41,12 @@ func (s *server) overview(*http.Request) (any, error) {
 	}, most(n.Errors, 8), most(n.Refused, 8), states(n)}, nil
 }
 
-// receivedChart is how many bytes come.
+// receivedChart shows the bytes received.
 func receivedChart(past []reading) chart {
 	return chart{Title: "Received a second", scale: sizes, Lines: []line{rate("received", past, func(m reading) int64 { return m.bytes })}}
 }
 
-// meanings are what the states of pages stand for.
+// meanings explain the states of pages.
 var meanings = map[string]string{
 	"pending": "not visited yet", "live": "stored, and still there", "redirect": "leads to another page", "moved": "moved to another page",
 	"missing": "no such page (404 or 410)", "gone": "stored, and no longer there", "error": "the site answers with an error",
@@ -63,26 +63,26 @@ func states(n now) []counted {
 	return all
 }
 
-// verdict is what a look at the numbers comes to.
+// verdict is a judgement on some numbers, in a sentence.
 type verdict struct {
-	Kind string // "well", "wait", "ill", or "" where there is nothing to judge
+	Kind string // "well", "wait", "ill", or "" if there is nothing to judge
 	Text string
 	Link string // of the pane that says what to do; empty: nothing needs to be done
 	Does string // the words of the link
 }
 
-// troubled sends people on to what helps against failures.
+// troubled is a verdict with a link to what helps against failures.
 func troubled(kind, text string) verdict {
 	return verdict{Kind: kind, Text: text, Link: "/trouble", Does: "See what helps"}
 }
 
-// judged are how many of the last requests a verdict on failures rests on.
+// judged is how many of the last requests a verdict on failures uses.
 const judged = 20
 
-// settled is how long a run has to go on before its pace says when the disk will be full.
+// settled is how long a run must last before its pace predicts when the disk will be full.
 const settled = 10 * time.Minute
 
-// judge says in a sentence whether a crawl is well. What is worst is told.
+// judge says in a sentence whether a crawl is well. It reports the worst problem.
 func judge(n now, past []reading, ready func() error) verdict {
 	if !n.running() {
 		kind, text := "", fmt.Sprintf("No crawl is running. %s on %s are known.", units.Plural(n.Known, "page"), units.Plural(n.Sites, "site"))
@@ -147,7 +147,7 @@ func lately(past []reading) (answered, failed int64) {
 	return answered, failed
 }
 
-// failing says how many of the last requests failed, and most often why.
+// failing says how many of the last requests failed, and the most frequent reason.
 func failing(before string, answered, failed int64, errors map[string]int64) string {
 	return before + fmt.Sprintf("%.0f %% of the last requests failed.", 100*float64(failed)/float64(answered+failed)) + mostOften(errors)
 }
@@ -168,7 +168,7 @@ func mostOften(errors map[string]int64) string {
 	return " Most often: " + titleOf(all[0].Name) + "."
 }
 
-// counted is a name and how often it has come.
+// counted is a name and how often it occurred.
 type counted struct {
 	Name  string
 	Count int64
@@ -176,7 +176,7 @@ type counted struct {
 	Means string
 }
 
-// most returns the names that have come most often.
+// most returns the most frequent names.
 func most(of map[string]int64, n int) []counted {
 	var all []counted
 	for name, count := range of {
@@ -229,7 +229,7 @@ func overviewFacts(n now) (facts []Row) {
 	return facts
 }
 
-// left says how long a crawl that ends will go on.
+// left says how long a crawl that ends will still run.
 func left(n now) string {
 	switch {
 	case n.RemainingS >= longest:

@@ -11,12 +11,12 @@ import (
 	"freshet/clock"
 )
 
-// A pane is a page of the window that shows what there is at present. Unless it is still, it is sent again as long as
-// somebody looks at it: a browser that asks for the same address as a stream of events gets its main part whenever that
-// has changed.
+// A pane is a page of the window that shows the present state. Unless it is still, it stays current while it is
+// open: a browser requests the same address as a stream of events, and gets the main part again whenever it has
+// changed.
 type pane struct {
 	path, title string
-	show        func(*http.Request) (any, error) // what its template, which is named as its path, shows
+	show        func(*http.Request) (any, error) // returns the data of its template, which has the path as its name
 }
 
 // Path and Title are for templates.
@@ -25,18 +25,18 @@ func (p pane) Path() string { return p.path }
 // Title is what the pane is called.
 func (p pane) Title() string { return p.title }
 
-// still reports whether the pane stays as it was when it was asked for. Each look at this one is a search that counts.
+// still reports whether the pane is not updated. Every request for such a pane is logged as a search.
 func (p pane) still() bool { return p.path == "/search" }
 
 const (
 	maxWatchers = 16              // streams of panes at once
-	paneEvery   = 2 * time.Second // between two looks for one of them, at least
+	paneEvery   = 2 * time.Second // least time between two updates of a stream
 	paneRarely  = time.Minute     // at most
-	paneShare   = 200             // of a stream's time, the part in which a pane is made: one in so many
+	paneShare   = 200             // at most one part in this many of a stream's time is spent making a pane
 	paneLife    = time.Hour       // of a stream: a browser begins another
 )
 
-// panes are the window's, in the order of its menu.
+// panes are the panes of the window, in the order of its menu.
 func (s *server) panes() []pane {
 	all := []pane{
 		{"/", "Overview", s.overview},
@@ -83,7 +83,8 @@ func (p pane) name() string {
 	return strings.TrimPrefix(p.path, "/")
 }
 
-// restAfter returns how long a stream rests after it took so long to make its pane: open windows do not slow a crawl.
+// restAfter returns how long a stream rests after it took that long to make its pane, so that open windows do not
+// slow the crawl.
 func restAfter(took time.Duration) time.Duration {
 	return min(max(paneEvery, (paneShare-1)*took), paneRarely)
 }
@@ -93,7 +94,7 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy is not to collect events
+	h.Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	control := http.NewResponseController(w)
 	var last []byte
 	for end := clock.Real().Deadline(paneLife); clock.Real().Now().Before(end); {

@@ -7,22 +7,22 @@ import (
 	"net/url"
 )
 
-// A QueryLog notes what people search and click. All methods are safe for concurrent use. They do not learn which
-// person asks.
+// A QueryLog logs searches and clicks. All methods are safe for concurrent use. They do not learn which person
+// searches.
 type QueryLog interface {
-	// Asked notes that a search has shown some pages. It returns the name by which Clicked knows it, empty if it is not
-	// noted.
+	// Asked logs that a search showed some pages. It returns the search's name for Clicked; empty if it is not
+	// logged.
 	Asked(s Search, shown []Hit) (query string)
-	// Clicked notes a click on a page that a search has shown, and reports whether it did.
+	// Clicked logs a click on a page that a search showed, and reports whether it did.
 	Clicked(query, url string) (noted bool)
 }
 
-// Click is what became of a click.
+// Click is the result of a click.
 type Click struct {
-	Noted bool `json:"noted"` // it counts: the search has shown the page, and nobody had clicked there before
+	Noted bool `json:"noted"` // it counts: the search showed the page, and this is its first click
 }
 
-// searched returns what a search finds, and notes it if it shall.
+// searched returns what a search finds. It logs the search if note is set.
 func (s *server) searched(ctx context.Context, q Search, note bool) ([]Hit, error) {
 	hits, err := s.corpus.Search(ctx, q)
 	if err != nil || s.queries == nil || !note {
@@ -35,11 +35,11 @@ func (s *server) searched(ctx context.Context, q Search, note bool) ([]Hit, erro
 	return hits, nil
 }
 
-// clickPath is what the hits of a search lead to, where clicks are noted.
+// clickPath is the address that hits link to if clicks are logged.
 const clickPath = "/click"
 
-// click notes a click and leads on to the view of the page that was clicked. Nothing else is led to: the page must be a
-// stored one, and the address is its own here.
+// click logs a click and redirects to the view of the clicked page. The page must be a stored one, so click
+// redirects nowhere else.
 func (s *server) click(w http.ResponseWriter, r *http.Request) {
 	page, _, err := s.clicked(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *server) clickAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, Click{noted})
 }
 
-// clicked notes a click, and returns the URL of the page that was clicked.
+// clicked logs a click and returns the URL of the clicked page.
 func (s *server) clicked(r *http.Request) (page string, noted bool, err error) {
 	query, u := r.FormValue("query"), r.FormValue("url")
 	if query == "" || u == "" {

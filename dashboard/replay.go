@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// replay shows a stored version in a view, or leads to the address of the one nearest to a time.
+// replay shows a stored version in a view, or redirects to the version nearest to a time.
 func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text string) {
 	a, err := parseAddress(text)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 	v.share(w.Header())
 	if v.scripts() {
 		if a.modifier == withScripts {
-			a.modifier = "" // the view says it
+			a.modifier = "" // the view implies it
 		}
 		if err := s.within(v, a.url); err != nil {
 			deny(w, err)
@@ -77,7 +77,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 	h := w.Header()
 	kind := content.Header.Get("Content-Type")
 	if kind == "" {
-		// in which characters it is, a browser finds out as it did
+		// the browser detects the character set as it did on the site
 		kind = extract.MediaType(http.DetectContentType(head))
 	}
 	h.Set("Content-Type", kind)
@@ -105,7 +105,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request, v view, text str
 // maxRewritten bounds a page whose references are rewritten, in bytes.
 const maxRewritten = 16 << 20
 
-// rewrites reports whether the references of what an address shows are to be rewritten.
+// rewrites reports whether the references of what an address shows must be rewritten.
 func rewrites(kind string, a address) bool {
 	media := extract.MediaType(kind)
 	return a.modifier != asSent && (isHTML(media) || media == "text/css")
@@ -125,7 +125,8 @@ func (s *server) rewritten(body []byte, kind string, v view, a address) []byte {
 	})
 }
 
-// vector returns the SVG file of a time from which a page takes drawings, nil if there is none that short.
+// vector returns the SVG file that a page takes drawings from, as of a time; nil if there is none of at most that
+// many bytes.
 func (s *server) vector(u weburl.URL, at time.Time, most int) []byte {
 	kept, _, err := s.mementos(u)
 	if err != nil || len(kept) == 0 {
@@ -146,7 +147,7 @@ func (s *server) vector(u weburl.URL, at time.Time, most int) []byte {
 	return body
 }
 
-// redirect leads to what a page that has no versions redirects to, at the time of an address.
+// redirect redirects to the target of a page without versions, at the time of an address.
 func (s *server) redirect(w http.ResponseWriter, v view, page Page, a address) {
 	target, err := weburl.Parse(page.RedirectsTo)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"freshet/dashboard/units"
 )
 
-// Row is one line of a status, for people. The rows of an object have its name before theirs.
+// Row is one line of a status, for people. The rows of an object begin with its name.
 type Row struct{ Name, Value string }
 
-// Rows reads a status, a JSON object, and returns its fields in their order, in human units; those of objects inside
-// of it by name, and of larger ones the first. Fields that say nothing (null, 0, and objects of only these) are left
-// out.
+// Rows reads a status, a JSON object, and returns its fields in order, in human units. Fields of inner objects are
+// sorted by name; of large objects only the first are returned. Fields without information (null, 0, and objects of
+// only these) are left out.
 func Rows(status io.Reader) ([]Row, error) {
 	decoder := json.NewDecoder(status)
 	decoder.UseNumber()
@@ -47,7 +47,7 @@ func addRows(rows []Row, above, name string, value any) []Row {
 	title := strings.TrimSpace(above + " " + words(name))
 	switch value := value.(type) {
 	case map[string]any:
-		if name == "by" { // of what there are bytes
+		if name == "by" { // what the bytes belong to
 			title = above
 		}
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(value)), func(key string) bool { return silent(value[key]) })
@@ -76,7 +76,7 @@ func addRows(rows []Row, above, name string, value any) []Row {
 	return rows
 }
 
-// words returns the name of a field without the underscores and the unit, which the value has.
+// words returns the name of a field without underscores and without the unit, which the value shows.
 func words(name string) string {
 	if strings.Contains(name, "://") {
 		return name
@@ -90,7 +90,8 @@ func words(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// show prints the value of a field for people: the pairs of an object by name, nothing for what says nothing.
+// show prints the value of a field for people, the pairs of an object by name. It returns "" for values without
+// information.
 func show(name string, value any) string {
 	switch value := value.(type) {
 	case nil:
@@ -112,7 +113,7 @@ func show(name string, value any) string {
 	return fmt.Sprint(value)
 }
 
-// silent reports whether a value says nothing.
+// silent reports whether a value has no information.
 func silent(value any) bool {
 	number, is := value.(json.Number)
 	if f, err := number.Float64(); is && err == nil && f == 0 {
@@ -124,10 +125,10 @@ func silent(value any) bool {
 // sharesOf are the fields that are parts of a whole.
 var sharesOf = []string{"freshness", "weighted", "uniform", "starvation"}
 
-// longest is the number of seconds from which on a span stands for one that is not known.
+// longest is the number of seconds from which on a span means unknown.
 const longest = 1e9
 
-// showNumber prints a number in the unit that its field's name tells.
+// showNumber prints a number in the unit that the name of its field ends in.
 func showNumber(name string, n json.Number) string {
 	f, err := n.Float64()
 	if err != nil {

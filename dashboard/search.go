@@ -57,7 +57,7 @@ type piece struct {
 	Found bool // one of the words
 }
 
-// marked returns the pieces of a snippet, in which what was found stands between « and ».
+// marked splits a snippet into pieces; matches are between « and ».
 func marked(snippet string) (pieces []piece) {
 	for snippet != "" {
 		before, rest, ok := strings.Cut(snippet, "«")

@@ -13,13 +13,13 @@ const (
 	maxShows   = 4               // stored bodies that are being shown at once
 	showTime   = 5 * time.Minute // to send one
 	showBuffer = 32 << 10
-	sniffed    = 512 // bytes of a body whose kind is not told
+	sniffed    = 512 // bytes that decide the type of a body without one
 )
 
-// shows are the places of those to whom a stored body is shown, which is in memory meanwhile. Others wait.
+// shows limits how many stored bodies are shown at once, because each is in memory. Further requests wait.
 type shows chan struct{}
 
-// begin takes a place, and bounds the time to send. It returns an error if who asked goes away before there is one.
+// begin takes a place and bounds the time to send. It returns an error if the client leaves before there is one.
 func (s shows) begin(w http.ResponseWriter, r *http.Request) (end func(), err error) {
 	leave, err := s.take(r.Context())
 	if err != nil {
@@ -43,8 +43,8 @@ func (s shows) take(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// sendBody sends a body as it is decoded. What breaks in the middle breaks the answer off, so that nobody takes it for
-// the whole.
+// sendBody sends a body as it is decoded. If decoding fails in the middle, it breaks the answer off, so that nobody
+// takes it for the whole.
 func sendBody(w http.ResponseWriter, body io.Reader) {
 	if _, err := io.Copy(w, body); err != nil {
 		panic(http.ErrAbortHandler)

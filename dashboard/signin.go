@@ -20,9 +20,9 @@ import (
 	"freshet/clock"
 )
 
-// A person types a token once. The answer is a cookie that says what its owner may do and until when, signed by the
-// token: nothing is kept here, and a changed token ends what was signed by the one before. Scripts do not see the
-// cookie, and a browser sends it with nothing that another site begins.
+// A person types a token once and gets a cookie. The cookie says what its owner may do and until when, and is
+// signed with the token. So the server keeps nothing, and a changed token ends earlier sessions. Scripts do not see
+// the cookie, and a browser does not send it with requests that another site starts.
 
 const (
 	signInPath  = "/sign-in"
@@ -31,7 +31,8 @@ const (
 	maxSignIn   = 8 << 10 // bytes of a form
 )
 
-// cookieName returns the name of the cookie. Browsers do not tell the ports of a host apart, so the name does.
+// cookieName returns the name of the cookie. Cookies do not distinguish the ports of a host, so the name includes
+// the port.
 func cookieName(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "freshet-" + port
@@ -39,7 +40,7 @@ func cookieName(r *http.Request) string {
 	return "freshet"
 }
 
-// session is what a cookie says.
+// session is the content of a cookie.
 type session struct {
 	who   role
 	until time.Time
@@ -66,7 +67,7 @@ func parseSession(value string) (s session, err error) {
 	return session{role(parts[0]), time.Unix(until, 0), mac}, err
 }
 
-// sign returns what a session is signed by, nil if there is no token of its role.
+// sign returns the signature of a session, nil if there is no token for its role.
 func (a Access) sign(s session) []byte {
 	token := map[role]string{leader: a.Token, looker: a.LookToken}[s.who]
 	if token == "" {
@@ -84,7 +85,7 @@ func (a Access) newSession(who role) session {
 	return s
 }
 
-// roleOfSession returns what a session lets its owner do.
+// roleOfSession returns the role of a session.
 func (a Access) roleOfSession(s session) role {
 	if want := a.sign(s); want == nil || !hmac.Equal(s.mac, want) {
 		return nobody
@@ -92,7 +93,7 @@ func (a Access) roleOfSession(s session) role {
 	return s.who
 }
 
-// wantsPage reports whether a browser asks for something to show by itself.
+// wantsPage reports whether a browser requests a page to show, and not a part of one.
 func wantsPage(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -103,7 +104,7 @@ func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// askToken answers with the page that asks for the token, and leads to next then.
+// askToken answers with the page that asks for the token and then goes to next.
 func askToken(w http.ResponseWriter, r *http.Request, code int, next, fault string) {
 	from, err := originOf(r)
 	if err != nil {
@@ -114,7 +115,7 @@ func askToken(w http.ResponseWriter, r *http.Request, code int, next, fault stri
 	if err := windowPages.ExecuteTemplate(&page, "sign in", struct {
 		Next, Fault string
 		Days        int
-		FromOutside bool // a browser then keeps the cookie back, of those who have signed in too
+		FromOutside bool // the browser withholds the cookie then, even after a sign-in
 	}{localPath(next), fault, int(sessionTime / (24 * time.Hour)), r.Header.Get("Sec-Fetch-Site") == "cross-site"}); err != nil {
 		fail(w, err)
 		return
@@ -124,7 +125,7 @@ func askToken(w http.ResponseWriter, r *http.Request, code int, next, fault stri
 	w.Write(page.Bytes())
 }
 
-// localPath returns an address of this server, the window's front if text is none.
+// localPath returns text if it is an address of this server, or else the window's front page.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
@@ -134,7 +135,7 @@ func localPath(text string) string {
 	return text
 }
 
-// signIn gives who types a token a cookie.
+// signIn answers a typed token with a cookie.
 func (g *guard) signIn(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(clock.Real().Deadline(orderTime))
 	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
@@ -157,7 +158,7 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signOut takes the cookie away.
+// signOut deletes the cookie.
 func (g *guard) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := fromHere(r); err != nil {
 		refuse(w, http.StatusForbidden, err)
@@ -173,14 +174,14 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string, seconds int
 }
 
 const (
-	guessers       = 1024             // places in which wrong tokens are counted
-	guessEvery     = 10 * time.Second // a wrong token is forgotten after so long
+	guessers       = 1024             // counters of wrong tokens
+	guessEvery     = 10 * time.Second // a wrong token is forgotten after this time
 	guessesAtOnce  = 10
 	forwardedField = "X-Forwarded-For"
 )
 
-// guesses counts wrong tokens by who sends them, in a fixed number of places. Who shares a place with somebody who
-// guesses waits with them.
+// guesses counts wrong tokens by sender, in a fixed number of counters. A sender that shares a counter with a
+// guesser waits too.
 type guesses struct {
 	seed maphash.Seed
 
@@ -188,16 +189,17 @@ type guesses struct {
 	places [guessers]guessed
 }
 
-// guessed is what was wrong recently.
+// guessed is a counter of recent wrong tokens.
 type guessed struct {
-	until time.Time // when all of it is forgotten
-	// hash of the last: a program that was given a wrong token says it again and again, and guesses nothing
+	until time.Time // when the counter is back at zero
+	// hash of the last one: a program with a wrong token repeats it, and does not guess
 	last uint64
 }
 
 func newGuesses() *guesses { return &guesses{seed: maphash.MakeSeed()} }
 
-// check returns what a check makes of what a request presents. Who was wrong too often is not checked.
+// check returns the result of checking what a request presents. It refuses a sender that was wrong too often
+// without a check.
 func (g *guesses) check(r *http.Request, presented string, check func() role) (role, error) {
 	hash := maphash.String(g.seed, presented)
 	place := &g.places[maphash.Comparable(g.seed, sender(r))%guessers]
@@ -222,8 +224,8 @@ func (g *guesses) check(r *http.Request, presented string, check func() role) (r
 	return nobody, errWrong
 }
 
-// sender returns who sends a request: an address, of IPv6 a network. A proxy on this machine or in a private network
-// says for whom it asks.
+// sender returns the address that sent a request; for IPv6, its network. A proxy on this machine or in a private
+// network names the client.
 func sender(r *http.Request) netip.Prefix {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := from.Addr().Unmap()
@@ -237,6 +239,6 @@ func sender(r *http.Request) netip.Prefix {
 	if addr.Is4() {
 		bits = 32
 	}
-	network, _ := addr.Prefix(bits) // the zero Prefix of what is no address
+	network, _ := addr.Prefix(bits) // the zero Prefix if there is no address
 	return network
 }

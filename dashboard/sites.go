@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// SiteQuery says which sites are wanted, and in which order.
+// SiteQuery selects and orders sites.
 type SiteQuery struct {
 	Part     string // of the name; empty: all
 	Sort     string // one of SiteOrders; empty: by name
@@ -29,7 +29,7 @@ type Sites struct {
 	Sites    []Site `json:"sites"`
 }
 
-// Site is what is known of a site. Of a site with no Waits ranking alone decides when its next page is asked for.
+// Site is what is known about a site. If Waits is empty, only ranking decides when its next page is fetched.
 type Site struct {
 	Site         string           `json:"site"`
 	Host         string           `json:"host"`
@@ -38,32 +38,32 @@ type Site struct {
 	Queued       int64            `json:"queued"`  // to be visited for the first time
 	Due          int64            `json:"due"`     // to be visited again, at present or later
 	Refused      map[string]int64 `json:"refused"`
-	Robots       string           `json:"robots"` // what asking for robots.txt came to
+	Robots       string           `json:"robots"` // result of the last request for robots.txt
 	DelayS       float64          `json:"delay_s"`
 	Failures     int              `json:"failures_in_a_row"`
-	NextRequest  *time.Time       `json:"next_request"` // the host may not be asked before
+	NextRequest  *time.Time       `json:"next_request"` // no request to the host before this time
 	NextDue      *time.Time       `json:"next_due"`     // of the pages to be visited again, the first
 	PausedSince  *time.Time       `json:"paused_since"`
 	Blocked      bool             `json:"blocked"`
 	BlockedUntil *time.Time       `json:"blocked_until"` // nil: for ever
 	Purged       bool             `json:"purged"`
-	Waits        []Wait           `json:"waits"` // what keeps its pages from being asked for
+	Waits        []Wait           `json:"waits"` // what delays its pages
 }
 
-// Wait is one thing that keeps a site's pages from being asked for; Until is nil if that is not known.
+// Wait is one reason why a site's pages are delayed. Until is nil if the end is not known.
 type Wait struct {
 	For   string     `json:"for"`
 	Until *time.Time `json:"until"`
 }
 
-// waitsFor is what a site waits for, by what keeps its pages from being asked for.
+// waitsFor has the words for each reason.
 var waitsFor = map[string]string{
 	"busy": "the answer that is under way", "interval": "its delay to pass", "back-off": "the pause after failures", "blocked": "the end of a block",
 	"paused": "the end of a pause", "hours": "its visiting hours", "address": "another host at its address", "robots": "its robots.txt",
 	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is queued",
 }
 
-// InWords says what is waited for.
+// InWords says what the site waits for.
 func (w Wait) InWords() string { return cmp.Or(waitsFor[w.For], w.For) }
 
 // The bounds of a page of sites.
@@ -71,7 +71,7 @@ const (
 	sitesAtOnce  = 50
 	mostSites    = 1000
 	deepestSite  = 1 << 30
-	longestFind  = 2 << 10 // bytes of what is looked for
+	longestFind  = 2 << 10 // bytes of the text to find
 	moreThanThat = "want at most %d bytes"
 )
 
@@ -118,7 +118,7 @@ func (s *server) listSites(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, sites)
 }
 
-// column is the head of a column by which a table can be sorted.
+// column is the head of a sortable column.
 type column struct {
 	Name, Link string
 	Sorted     string // "ascending", "descending" or "none"
@@ -174,11 +174,11 @@ func (s *server) sites(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// doing is how a site is doing, in a word or two. Tone says what a look at it comes to, as a verdict does: "well",
-// "wait", "ill", or "" where there is nothing to do.
+// doing is the state of a site, in a word or two. Tone is a verdict: "well", "wait", "ill", or "" if there is
+// nothing to do.
 type doing struct{ Word, Tone string }
 
-// Doing says how a site is doing while a crawl runs, or where none does.
+// Doing returns the state of a site. running says whether a crawl runs.
 func (s Site) Doing(running bool) doing {
 	switch {
 	case s.Purged:

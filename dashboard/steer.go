@@ -13,8 +13,8 @@ import (
 // ErrOrder is what a Steerer returns for an order that makes no sense.
 var ErrOrder = errors.New("dashboard: wrong order")
 
-// Steerer carries out an operator's orders. All methods are safe for concurrent use. Their errors are
-// ErrNotFound, ErrOrder or what kept an order from being carried out.
+// Steerer carries out an operator's orders. All methods are safe for concurrent use. Errors are ErrNotFound,
+// ErrOrder or the reason why an order was not carried out.
 type Steerer interface {
 	Add(AddOrder) (Report, error)
 	Pause(SiteOrder) (Report, error)
@@ -37,20 +37,20 @@ type SiteOrder struct {
 	Site string `json:"site,omitempty"`
 }
 
-// PagesOrder is about a page, or all pages of a site: one of the two is given.
+// PagesOrder is about a page or all pages of a site: exactly one is given.
 type PagesOrder struct {
 	URL  string `json:"url,omitempty"`
 	Site string `json:"site,omitempty"`
 }
 
-// PurgeOrder takes a page, or all pages of a site, down: one of the two is given.
+// PurgeOrder takes down a page or all pages of a site: exactly one is given.
 type PurgeOrder struct {
 	URL    string `json:"url,omitempty"`
 	Site   string `json:"site,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"` // only count the pages, of the crawl that is asked
+	DryRun bool   `json:"dry_run,omitempty"` // only count the pages, of this crawl
 }
 
-// BlockOrder blocks a host, for ever unless Until is given.
+// BlockOrder blocks a host until a time, or permanently without one.
 type BlockOrder struct {
 	Host  string     `json:"host"`
 	Until *time.Time `json:"until,omitempty"`
@@ -61,7 +61,7 @@ type HostOrder struct {
 	Host string `json:"host"`
 }
 
-// ReloadOrder asks for the settings to be read again.
+// ReloadOrder makes the crawl read its settings again.
 type ReloadOrder struct{}
 
 // PingOrder says that pages have changed.
@@ -69,7 +69,7 @@ type PingOrder struct {
 	URLs []string `json:"urls"`
 }
 
-// Report says what became of an order.
+// Report is the result of an order.
 type Report struct {
 	Pages   int64             `json:"pages"`             // how many it was about
 	Refused map[string]string `json:"refused,omitempty"` // pages that were not taken, and why
@@ -82,10 +82,10 @@ const maxOrder = 1 << 20
 // orderTime is how long an order may take to arrive.
 const orderTime = 10 * time.Second
 
-// order makes a handler of a Steerer's method. It reads one JSON object that knows no other fields.
+// order makes a handler from a Steerer's method. It reads one JSON object and refuses unknown fields.
 func order[O any](do func(O) (Report, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		// Who sends an order slowly is cut off. What cannot set a deadline needs none.
+		// A client that sends an order slowly is cut off. A connection that cannot set a deadline needs none.
 		_ = http.NewResponseController(w).SetReadDeadline(clock.Real().Deadline(orderTime))
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
 		decoder.DisallowUnknownFields()

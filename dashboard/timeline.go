@@ -12,13 +12,13 @@ type timeLine struct {
 // timed is a moment of a time line.
 type timed struct {
 	X    float64 // of timeWidth
-	Bad  bool    // the visit brought nothing
+	Bad  bool    // the visit failed
 	Text string
 }
 
 const timeWidth, timeMargin = 640.0, 10.0
 
-// lineOf lays out a page's visits and versions; nil if there are less than two moments.
+// lineOf lays out a page's visits and versions. It returns nil if there are fewer than two moments.
 func lineOf(h History) *timeLine {
 	var from, to time.Time
 	widen := func(t time.Time) {

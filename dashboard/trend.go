@@ -11,8 +11,8 @@ import (
 // trendPoints is how many readings of a run are remembered, at most.
 const trendPoints = 480
 
-// A Trend remembers what a status has said in the course of a run. It is bounded: when it is full it forgets every
-// second reading, and takes note half as often from then on.
+// A Trend remembers readings of the status during a run. It is bounded: when it is full, it drops every second
+// reading and reads half as often from then on.
 type Trend struct {
 	mu       sync.Mutex
 	readings []reading
@@ -24,7 +24,7 @@ type reading struct {
 	atS                    float64 // since the run began, by the crawl's clock
 	fetched, failed, bytes int64
 	queued                 int64
-	kept                   bool // fresh, as what follows tells
+	kept                   bool // pages are kept fresh: the next fields are set
 	fresh, ageS            float64
 	expected, found        float64
 	active, allowed        int
@@ -34,7 +34,7 @@ type reading struct {
 // NewTrend returns a Trend that remembers nothing yet.
 func NewTrend() *Trend { return &Trend{every: time.Second} }
 
-// Run takes note of a Reader's status until ctx ends.
+// Run reads a Reader's status regularly until ctx ends.
 func (t *Trend) Run(ctx context.Context, r Reader) {
 	for {
 		if n, err := readNow(r); err == nil {
@@ -70,7 +70,7 @@ func (t *Trend) note(n now) {
 	t.readings = append(t.readings, m)
 }
 
-// keptFresh returns the readings that tell how fresh the copies are.
+// keptFresh returns the readings with a freshness.
 func keptFresh(all []reading) (some []reading) {
 	for _, m := range all {
 		if m.kept {
@@ -90,7 +90,7 @@ func (t *Trend) past() []reading {
 	return append([]reading(nil), t.readings...)
 }
 
-// level returns a line of what each reading says.
+// level returns a line through a value of each reading.
 func level(name string, all []reading, of func(reading) float64) line {
 	l := line{Name: name}
 	for _, m := range all {
@@ -99,7 +99,7 @@ func level(name string, all []reading, of func(reading) float64) line {
 	return l
 }
 
-// rate returns a line of how fast a count has grown, a second of the crawl's clock.
+// rate returns a line of the growth of a count, a second of the crawl's clock.
 func rate(name string, all []reading, of func(reading) int64) line {
 	l := line{Name: name}
 	for i := 1; i < len(all); i++ {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// lookedThrough is how many rows of the page table are looked through for what was skipped. Rows lie in no order that
-// means anything, so the first ones stand for all.
+// lookedThrough is how many rows of the page table are read for skipped pages. Rows are ordered by a hash, so the
+// first ones are a sample.
 const lookedThrough = 5000
 
-// trouble shows what failed and what was not fetched, by the reason.
+// trouble shows failures and skipped pages, by reason.
 func (s *server) trouble(*http.Request) (any, error) {
 	n, err := readNow(s.reader)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *server) trouble(*http.Request) (any, error) {
 	return shown, nil
 }
 
-// remedied is a count of failures and what helps.
+// remedied is a count of failures and a remedy.
 type remedied struct {
 	counted
 	Remedy string
@@ -55,10 +55,10 @@ type skippedPages struct {
 	Remedy string
 }
 
-// A reason is what a reason of the crawl is called for people, and what helps against it.
+// A reason has the words for a reason of the crawl, and a remedy.
 type reason struct{ begins, title, remedy string }
 
-// reasons are found by how the reason begins; the first that fits counts. A title that is empty is the reason itself.
+// reasons are matched by prefix; the first match counts. If a title is empty, the reason itself is shown.
 var reasons = []reason{
 	{"scope", "outside the scope", "A wider --scope lets it in, and so does include in the rules."},
 	{"excluded", "excluded by a rule", "A pattern of the rules excludes it. Take the pattern out to let it in."},
@@ -101,7 +101,7 @@ var reasons = []reason{
 	{"withdrawn", "no longer served", "Nothing needs to be done."},
 }
 
-// reasonOf finds a reason; the zero reason if nothing is known of it.
+// reasonOf finds a reason. It returns the zero reason for an unknown one.
 func reasonOf(text string) reason {
 	for _, r := range reasons {
 		if strings.HasPrefix(text, r.begins) {
@@ -111,7 +111,7 @@ func reasonOf(text string) reason {
 	return reason{}
 }
 
-// titleOf returns what people call a reason.
+// titleOf returns the words for a reason.
 func titleOf(text string) string {
 	if title := reasonOf(text).title; title != "" {
 		return title

@@ -19,17 +19,17 @@ import (
 	"freshet/weburl"
 )
 
-// A subscriber of WebSub has a callback for each topic, here a feed that the crawl has. A hub asks there
-// whether a subscription is wanted, and tells there of news. It knows no token of ours: what it says carries
-// its authority by a signature, of a secret that only the subscription has told it.
+// A subscriber of WebSub has a callback for each topic, here a feed in the crawl. A hub asks the callback whether a
+// subscription is wanted, and sends notices of news. It has no token of ours: it signs notices with a secret from
+// the subscription.
 
-// callbackPath is the callback's; the query names the topic.
+// callbackPath is the path of the callback. The query names the topic.
 const callbackPath = "/api/v1/websub"
 
 const (
 	maxNotice    = 4 << 20 // bytes of a hub's notice
-	maxChallenge = 4 << 10 // bytes of what a hub wants to have echoed
-	maxFeedHead  = 8 << 10 // bytes of a page that tell whether it is a feed
+	maxChallenge = 4 << 10 // bytes of a hub's challenge
+	maxFeedHead  = 8 << 10 // bytes of a page that show whether it is a feed
 )
 
 // callback serves hubs.
@@ -40,7 +40,7 @@ type callback struct {
 	shows   shows
 }
 
-// isFeed reports whether the crawl holds a feed under that URL.
+// isFeed reports whether the crawl has a feed with that URL.
 func (c callback) isFeed(w http.ResponseWriter, r *http.Request, topic string) (bool, error) {
 	if _, err := weburl.Parse(topic); err != nil {
 		return false, nil
@@ -58,12 +58,11 @@ func (c callback) isFeed(w http.ResponseWriter, r *http.Request, topic string) (
 	}
 	defer content.Body.Close()
 	head, _ := io.ReadAll(io.LimitReader(content.Body, maxFeedHead))
-	// what a broken one begins with counts
+	// the beginning of a damaged one counts
 	return len(head) > 0 && extract.IsFeed(content.Header.Get("Content-Type"), head), nil
 }
 
-// verify confirms that a subscription to a feed that is held is wanted, and that one to anything else may
-// end, by the challenge.
+// verify echoes the challenge to confirm a subscription to a feed of the crawl, or the end of one to anything else.
 func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	topic, mode, challenge := q.Get("topic"), q.Get("hub.mode"), q.Get("hub.challenge")
@@ -90,7 +89,7 @@ func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// notice takes a signed notice for a ping of its topic. What it says is not read: the feed is fetched.
+// notice treats a signed notice as a ping of its topic. It does not read the content: the feed is fetched.
 func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(clock.Real().Deadline(orderTime))
 	method, signature, _ := strings.Cut(r.Header.Get("X-Hub-Signature"), "=")
@@ -114,7 +113,7 @@ func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, err)
 	case !feed:
-		refuse(w, http.StatusGone, fmt.Errorf("no feed %q", topic)) // the hub may end the subscription
+		refuse(w, http.StatusGone, fmt.Errorf("no feed %q", topic)) // tells the hub to end the subscription
 	default:
 		if _, err := c.steerer.Ping(PingOrder{URLs: []string{topic}}); err != nil {
 			fail(w, err)
@@ -124,7 +123,7 @@ func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// digestOf returns the digest that a signature's method names, nil if it is none of WebSub's.
+// digestOf returns the digest of a signature's method, nil if WebSub has no such method.
 func digestOf(method string) func() hash.Hash {
 	switch method {
 	case "sha1":

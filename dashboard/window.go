@@ -17,9 +17,9 @@ import (
 	"freshet/weburl"
 )
 
-// The window shows people what is stored and what the crawl does: panes (see pane.go), what is found by a part of its
-// URL, a page's past, and two versions side by side. Its pages are made here. Its one script keeps panes current and
-// hands on orders.
+// The window shows people what is stored and what the crawl does: panes (see pane.go), pages found by a part of
+// their URL, a page's past, and two versions side by side. The server renders its pages. Its one script keeps panes
+// current and sends orders.
 
 //go:embed window
 var windowFiles embed.FS
@@ -61,10 +61,10 @@ func minuteOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 func showTimeOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// longestShown is how many characters are shown of what others wrote, such as a title.
+// longestShown is how many characters are shown of a text from a page, such as a title.
 const longestShown = 300
 
-// short returns a text as far as it is shown.
+// short cuts a text to longestShown.
 func short(text string) string {
 	if len(text) <= longestShown {
 		return text
@@ -104,16 +104,16 @@ func (s *server) windows(mux *http.ServeMux) {
 	}
 }
 
-// frame is what every page of the window has around what it shows.
+// frame is what every page of the window has around its content.
 type frame struct {
 	Title, Query string
 	Here         string // path of the pane; empty: it is none
-	Live         bool   // it is kept as it is now
+	Live         bool   // it is kept current
 	Panes        []pane
-	Steers       bool // who looks may steer
-	SignedIn     bool // who looks has signed in
+	Steers       bool // the viewer may steer
+	SignedIn     bool // the viewer has signed in
 	Shown        any
-	Main         template.HTML // what is shown, made by its template
+	Main         template.HTML // the content, rendered by its template
 }
 
 func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
@@ -124,7 +124,8 @@ func (s *server) frameOf(r *http.Request, title, path string, shown any) frame {
 	return f
 }
 
-// showWindow answers with one of the window's pages. What is shown in it was written by others: nothing of it runs.
+// showWindow answers with one of the window's pages. Its content may come from stored pages, so no script in it
+// runs.
 func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title, path string, shown any) {
 	s.showPage(w, r, http.StatusOK, name, s.frameOf(r, title, path, shown))
 }
@@ -160,13 +161,13 @@ func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name
 	w.Write(page.Bytes())
 }
 
-// confineWindow says what a page of the window may do: what others wrote in it runs nothing.
+// confineWindow sets the headers that keep text from stored pages from running anything in the window.
 func confineWindow(h http.Header, from string) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src %[1]s/window.js; style-src %[1]s/window.css; connect-src 'self'; frame-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'", from))
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // without one, a browser says of no form where it comes from
+	h.Set("Referrer-Policy", "same-origin") // without it, a browser does not send the origin of a form
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
@@ -192,7 +193,7 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 	}
 	replay := func(v Version) string { return address{at: v.At, url: u}.String() }
 	var versions []shownVersion
-	unkept := false // of some version the content
+	unkept := false // a version's content is not kept
 	for i, v := range history.Versions {
 		one := shownVersion{Version: v}
 		if v.WARC != "" {
@@ -221,7 +222,7 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 	}{inWords(history.Model), history.Page, s.why(u.String()), lineOf(history), []string{"M", "T", "W", "T", "F", "S", "S"}, calendar(history, replay, months), versions, unkept, visits}, nil
 }
 
-// why says what becomes of a page next; empty if that is not known.
+// why says what happens to a page next; empty if that is not known.
 func (s *server) why(u string) string {
 	explanation, err := s.reader.Explain(url.Values{"url": {u}})
 	if err != nil {
@@ -256,7 +257,7 @@ func inWords(m *Model) string {
 	return text + ", at any hour."
 }
 
-// unchanged is how many lines that are the same are shown around a change.
+// unchanged is how many equal lines are shown around a change.
 const unchanged = 3
 
 // diff shows two versions of a page side by side.
