@@ -129,7 +129,7 @@ func bomb(coding string) answer {
 	return func(x *exchange) bool { return x.say(page("text/html", zeros(coding), "Content-Encoding: "+coding)) }
 }
 
-// encoded answers with a page in a coding, which is made once.
+// encoded answers with a page in a coding. The page is made once.
 func encoded(coding string, text func() string) answer {
 	once := sync.OnceValue(func() string { return page("text/html", compressed(coding, text()), "Content-Encoding: "+coding) })
 	return func(x *exchange) bool { return x.say(once()) }

@@ -59,7 +59,7 @@ var connectionKinds = []Kind{
 		setUp: always(withoutEnd(ok+"\r\n", "secret words "), "/", "/a")},
 }
 
-// cut answers with one byte more at each request, and ends the connection there.
+// cut answers each request with one byte more than the last, and then ends the connection.
 func cut(end func(*exchange) bool) answer {
 	text := html("<title>Whole</title>A page that is rarely seen whole. <a href=/next>next</a>")
 	return func(x *exchange) bool {

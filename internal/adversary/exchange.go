@@ -16,17 +16,17 @@ import (
 	"freshet/clock"
 )
 
-// answer writes the answer to one request, and tells whether the connection stays open.
+// answer writes the answer to one request, and reports whether the connection stays open.
 type answer func(x *exchange) (keep bool)
 
-// exchange is one request and what is said to it.
+// exchange is one request and its answer.
 type exchange struct {
 	host   *Host
 	path   string // with the query
-	name   string // that the request asks for
+	name   string // host name in the request
 	nth    int    // request to the host, from 1
 	random *rand.Rand
-	ctx    context.Context // ends when the client has gone
+	ctx    context.Context // ends when the client leaves
 
 	conn  net.Conn
 	clock *clock.Clock
@@ -34,7 +34,7 @@ type exchange struct {
 	entry *entry
 }
 
-// whole notes that the answer was whole with its last piece, whatever comes after it.
+// whole notes that the answer was complete with its last piece, whatever follows.
 func (x *exchange) whole() { x.log.whole(x.entry) }
 
 // Write sends bytes of the answer.
@@ -45,16 +45,16 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// say sends a text, and tells whether the client took it.
+// say sends a text, and reports whether the client accepted it.
 func (x *exchange) say(text string) bool {
 	_, err := io.WriteString(x, text)
 	return err == nil
 }
 
-// wait sleeps, and tells whether the client is still there.
+// wait sleeps, and reports whether the client is still there.
 func (x *exchange) wait(d time.Duration) bool { return x.clock.Sleep(x.ctx, d) == nil }
 
-// endless sends a text over and over until the client has gone.
+// endless repeats a text until the client leaves.
 func (x *exchange) endless(piece string) bool {
 	if n := len(piece); n < 16<<10 {
 		piece = strings.Repeat(piece, 16<<10/n)
@@ -64,7 +64,7 @@ func (x *exchange) endless(piece string) bool {
 	return false
 }
 
-// drip sends a text a byte a second. The answer has ended with the last one.
+// drip sends a text at a byte a second. The answer ends with the last byte.
 func (x *exchange) drip(text string) bool {
 	for i := range len(text) {
 		if i > 0 && !x.wait(time.Second) || !x.say(text[i:i+1]) {
@@ -85,15 +85,15 @@ func reset(conn net.Conn) {
 		conn = secure.NetConn()
 	}
 	if c, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
-		_ = c.SetLinger(0) // else it ends in an orderly way
+		_ = c.SetLinger(0) // so that Close sends a reset
 	}
 }
 
-// greeting is a connection before anything was said on it.
+// greeting is a connection before its first byte.
 type greeting struct {
 	net.Conn
 	clock *clock.Clock
-	done  bool // nothing more is to be done
+	done  bool // nothing more is done on it
 }
 
 func (g *greeting) wait(d time.Duration) bool { return g.clock.Sleep(context.Background(), d) == nil }
@@ -142,8 +142,8 @@ func (w *Web) serve(conn net.Conn, h *Host) {
 	w.exchange(conn, h)
 }
 
-// exchange answers the requests of a connection. Another goroutine reads ahead, so that a request which
-// comes before the last one is answered is noted when it comes, and so is the client's end.
+// exchange answers the requests of a connection. Another goroutine reads ahead. So an early request is logged when
+// it arrives, and so is the client's close.
 func (w *Web) exchange(conn net.Conn, h *Host) {
 	ctx, gone := context.WithCancel(context.Background())
 	var reading sync.WaitGroup

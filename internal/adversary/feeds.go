@@ -7,7 +7,7 @@ import (
 
 const urlset = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`
 
-// withSitemap makes a host whose robots.txt names a sitemap, which answers as given.
+// withSitemap makes a host whose robots.txt names a sitemap with the given answer.
 func withSitemap(sitemap answer) func(h *Host) {
 	return func(h *Host) {
 		h.robots = says(page("text/plain", "Sitemap: "+h.url("/sitemap.xml")+"\n"))

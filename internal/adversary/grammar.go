@@ -9,8 +9,8 @@ import (
 
 const randomName = "random"
 
-// randomKind is a host whose answers are drawn from the grammar below, another one for each of its paths.
-// It links to its other paths, so that a crawl meets them all.
+// randomKind is a host that draws an answer from the grammar below for each of its paths. It links to its other
+// paths, so that a crawl finds them all.
 func randomKind() Kind {
 	return Kind{Name: randomName, Attacks: "what nobody thought of: answers drawn from a grammar",
 		setUp: func(h *Host) {
@@ -35,7 +35,7 @@ func randomKind() Kind {
 //	answer  = status line, header lines, coding, framing, pace, end
 //	body    = one of the generators, in a coding that is named, hidden or named wrongly
 //
-// Each part is honest half of the time, so that most answers lie in one place and are right in all others.
+// Each part is honest half of the time, so that most answers are wrong in one place and right in all others.
 func drawn(random *rand.Rand, paths int) answer {
 	pace := either(random, len(paces))
 	line := pick(random, "HTTP/1.1 200 OK", statusTexts)
@@ -68,7 +68,7 @@ func drawn(random *rand.Rand, paths int) answer {
 	return func(x *exchange) bool { return speak(x, text) && end(x) }
 }
 
-// pick returns the honest text half of the time, else one of the others.
+// pick returns the honest text half of the time, and otherwise one of the others.
 func pick(random *rand.Rand, honest string, others []string) string {
 	if random.IntN(2) == 0 {
 		return honest
@@ -76,7 +76,7 @@ func pick(random *rand.Rand, honest string, others []string) string {
 	return others[random.IntN(len(others))]
 }
 
-// either returns 0 half of the time, else any number below n.
+// either returns 0 half of the time, and otherwise any number below n.
 func either(random *rand.Rand, n int) int { return random.IntN(2) * random.IntN(n) }
 
 var statusTexts = []string{
@@ -136,7 +136,7 @@ var generators = []func(random *rand.Rand, paths int) string{
 	func(*rand.Rand, int) string { return "" },
 }
 
-// framed returns a body behind the lines that say how long it is.
+// framed returns a body after the header lines with its length.
 func framed(random *rand.Rand, body string) string {
 	length := len(body)
 	switch either(random, 8) {
@@ -176,13 +176,13 @@ func garbled(random *rand.Rand, text string) string {
 	return string(bytes)
 }
 
-// The paces, among those below, that say a text in pieces.
+// Indexes of the paces below that send a text in pieces.
 const (
 	dripping = 2
 	pausing  = 3
 )
 
-// paces say a text, and tell whether the client took it.
+// paces send a text, and report whether the client accepted it.
 var paces = []func(x *exchange, text string) bool{
 	func(x *exchange, text string) bool { return x.say(text) },
 	func(x *exchange, text string) bool { return x.wait(5*time.Second) && x.say(text) },
@@ -203,7 +203,7 @@ var paces = []func(x *exchange, text string) bool{
 	},
 }
 
-// ends say what becomes of the connection, and tell whether it stays open.
+// ends end an answer, and report whether the connection stays open.
 var ends = []func(x *exchange) bool{
 	func(*exchange) bool { return true },
 	func(*exchange) bool { return false },

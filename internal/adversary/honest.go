@@ -40,7 +40,7 @@ func pageNumber(path string, pages int) (number int, ok bool) {
 	return number, err == nil && number > 0 && number < pages && path == HonestPath(number)
 }
 
-// HonestPage returns what is in an honest host's page, after the doctype.
+// HonestPage returns the content of an honest host's page, without the doctype.
 func HonestPage(host string, number, pages int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<title>Page %d of %s</title>", number, host)

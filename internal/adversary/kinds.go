@@ -5,21 +5,21 @@ import "slices"
 // Kind is one way to harm a crawler.
 type Kind struct {
 	Name    string
-	Attacks string // what it is after, in a line
+	Attacks string // what it attacks, in a line
 	TLS     bool   // the host speaks TLS
 
-	lookups bool // it lies when its name is looked up
-	sockets bool // it writes what nobody reads yet, which only a socket takes
+	lookups bool // it attacks the look-up of its name
+	sockets bool // it writes before anybody reads, so it needs a socket's buffer
 	setUp   func(h *Host)
 }
 
-// Kinds returns all kinds that are written by hand. The answers of the grammar are one more.
+// Kinds returns all hand-written kinds. The grammar is one more.
 func Kinds() []Kind {
 	return slices.Concat(robotsKinds, slowKinds, headerKinds, bodyKinds, markupKinds, trapKinds, feedKinds,
 		redirectKinds, connectionKinds)
 }
 
-// pages makes a host whose paths answer as given, and all others with 404. Its seeds are the paths.
+// pages makes a host with the given answers by path. Other paths answer 404. The paths are its seeds.
 func pages(answers map[string]answer) func(h *Host) {
 	return func(h *Host) {
 		var paths []string
@@ -37,7 +37,7 @@ func pages(answers map[string]answer) func(h *Host) {
 	}
 }
 
-// always makes a host whose every path answers alike. These are its seeds.
+// always makes a host with the same answer for every path. paths are its seeds.
 func always(a answer, paths ...string) func(h *Host) {
 	return func(h *Host) {
 		if len(paths) > 0 {
@@ -60,7 +60,7 @@ func hangsUp(text string) answer {
 	}
 }
 
-// withoutEnd never stops: a text, then another one over and over.
+// withoutEnd never ends: it sends head, then repeats piece.
 func withoutEnd(head, piece string) answer {
 	return func(x *exchange) bool { return x.say(head) && x.endless(piece) }
 }

@@ -10,15 +10,15 @@ import (
 	"freshet/internal/sites"
 )
 
-// log notes requests and their ends, as the crawler may have seen them: what a host says after the end of an
-// answer does not make it longer.
+// log records requests and their ends, as the crawler may have seen them. Bytes after the end of an answer do not
+// extend it.
 type log struct {
 	clock *clock.Clock
 
 	mu      sync.Mutex // guards the rest, and all entries
 	entries []*entry
 	byHost  map[*Host]int
-	last    map[net.Conn]*entry // of the connections that are open
+	last    map[net.Conn]*entry // by open connection
 }
 
 type entry struct {
@@ -28,10 +28,10 @@ type entry struct {
 	nth   int
 	sent  int64
 	wrote time.Time // when the last piece began to be written
-	taken time.Time // when it was, or the buffers had it
+	taken time.Time // when it was written, perhaps into buffers
 }
 
-// begin notes a request. Whoever sends it on a connection has seen the end of the answer before.
+// begin records a request. Its sender has seen the end of the connection's previous answer.
 func (l *log) begin(h *Host, conn net.Conn, r *http.Request) *entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *log) begin(h *Host, conn net.Conn, r *http.Request) *entry {
 	return e
 }
 
-// closed notes that the client has closed a connection: what is under way on it has ended.
+// closed records that the client closed a connection, which ends its answer.
 func (l *log) closed(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +79,7 @@ func (l *log) whole(e *entry) {
 	}
 }
 
-// prompt is how long after its last piece an answer may be noted as ended, on a busy machine. The piece was
-// on its way before that.
+// prompt is how long after its last piece an answer's end may be recorded, on a busy machine.
 const prompt = 200 * time.Millisecond
 
 func (l *log) end(e *entry) {

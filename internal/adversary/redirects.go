@@ -67,7 +67,7 @@ var redirectKinds = []Kind{
 		})},
 }
 
-// looksUp makes a host of a few pages whose name is looked up so.
+// looksUp makes a host of a few pages with the given look-up of its name.
 func looksUp(lookup func(n int, at netip.Addr) []netip.Addr) func(h *Host) {
 	return func(h *Host) {
 		h.looksUp = lookup

@@ -4,16 +4,16 @@ import (
 	"time"
 )
 
-// Paces says how fast the honest hosts were crawled, in requests a second of the web's clock. Requests
-// for pages that do not exist, to which others' links lead, take a host's turns too, and count.
+// Paces is how fast the honest hosts were crawled, in requests a second of the web's clock. Requests for missing
+// pages that other hosts link to count too, because they use up the host's intervals.
 type Paces struct {
 	Mean, Least float64
 	Slowest     string // host
 	Requests    int    // to all honest hosts
 }
 
-// Paces returns how fast the honest hosts were crawled: for each its requests, by the time
-// from the first request to any host until its last one.
+// Paces returns how fast the honest hosts were crawled. A host's time begins with the first request to any host and
+// ends with its own last one.
 func (w *Web) Paces() Paces {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
@@ -52,15 +52,15 @@ func (w *Web) Paces() Paces {
 	return p
 }
 
-// KindReport is what became of one kind's hosts.
+// KindReport is what happened at one kind's hosts.
 type KindReport struct {
 	Kind, Attacks   string
 	Hosts, Requests int
-	Bytes           int64 // sent, of answers that have ended
-	Cut             int   // answers that the crawler ended
+	Bytes           int64 // sent in finished answers
+	Cut             int   // answers that the crawler cut off
 }
 
-// Report returns what was asked of each kind, in the order of the tables.
+// Report returns the requests to each kind, in the order of the tables.
 func (w *Web) Report() []KindReport {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-const robotsSize = 512 << 10 // more than that nobody needs to read
+const robotsSize = 512 << 10 // crawlers need not read more
 
 var robotsKinds = []Kind{
 	{Name: "robots-agents", Attacks: "time and memory of the parser: half of 512 KB are agents that share the rules of the other half",
@@ -65,7 +65,7 @@ func withRobots(robots answer) func(h *Host) {
 	}
 }
 
-// sized answers with a text that is made once, when it is first wanted.
+// sized answers with a text that is made once, at the first request.
 func sized(text func() string) answer {
 	once := sync.OnceValue(func() string { return page("text/plain", text()) })
 	return func(x *exchange) bool { return x.say(once()) }
@@ -84,7 +84,7 @@ func worstRobots() string {
 	return b.String()[:robotsSize]
 }
 
-// repeat repeats a text that takes the number of the repetition as often as it likes, up to a size.
+// repeat repeats a format up to a size. All its verbs get the number of the repetition.
 func repeat(size int, format string) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {

@@ -39,7 +39,7 @@ func newAuthority(c *clock.Clock) (*authority, error) {
 // config returns the configuration of a host's handshakes.
 func (a *authority) config(h *Host) *tls.Config {
 	return &tls.Config{
-		SessionTicketsDisabled: true, // pipes hold nothing: a ticket that nobody reads yet would stop both sides
+		SessionTicketsDisabled: true, // pipes have no buffer: an unread ticket would block both sides
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			name := hello.ServerName
 			if h.wrongly {
@@ -53,7 +53,7 @@ func (a *authority) config(h *Host) *tls.Config {
 	}
 }
 
-// Authority returns the certificate, in PEM, by which the web's hosts are to be trusted.
+// Authority returns the certificate authority of the web's hosts, in PEM.
 func (w *Web) Authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.secure.certificate.Raw})
 }

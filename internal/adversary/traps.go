@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// farmNames is how many hosts a farm of links has where they are resolved by hand.
+// farmNames is how many hosts a link farm has if each must be resolved by a setting.
 const farmNames = 200
 
-// maze is a host whose every page leads to new ones.
+// maze is a host where every page links to new pages.
 func maze(link func(n int) string) func(h *Host) {
 	return always(func(x *exchange) bool {
 		n := 3 * x.nth

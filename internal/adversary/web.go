@@ -13,17 +13,17 @@ import (
 	"freshet/internal/sites"
 )
 
-// Plan says what a web is made of.
+// Plan configures a web.
 type Plan struct {
 	Seed    uint64
-	Hostile int // hosts that mean harm: one of each kind, and for the rest of them answers drawn at random
+	Hostile int // hostile hosts: one of each kind, the rest with random answers
 	Honest  int
 	Pages   int      // of each honest host
-	Kinds   []string // that are played beside the grammar; empty: all
-	Memory  bool     // it is served in memory, with names and addresses of its own, and not at sockets
+	Kinds   []string // the kinds to play, apart from the grammar; empty: all
+	Memory  bool     // serve it in memory, with its own names and addresses, not at sockets
 }
 
-// Web is hosts and the log of what they were asked. It is safe for concurrent use.
+// Web is hosts and the log of their requests. It is safe for concurrent use.
 type Web struct {
 	Hosts []*Host
 
@@ -38,20 +38,20 @@ type Web struct {
 type Host struct {
 	Name  string
 	Kind  Kind
-	Seeds []string // URLs at which a crawl is to begin
+	Seeds []string // URLs at which a crawl begins
 	Also  []string // further names of the machine
 
 	plan    Plan
-	random  *rand.Rand // for what is drawn when the host is made
+	random  *rand.Rand // for random choices when the host is made
 	seed    uint64
 	answers answer
 	robots  answer          // nil: 404
-	greets  func(*greeting) // what is done with a bare connection before anything else; nil: nothing
+	greets  func(*greeting) // handles a new connection before anything else; nil: nothing does
 	looksUp func(n int, at netip.Addr) []netip.Addr
 	wrongly bool // the certificate is for another name
 }
 
-// NewWeb returns the web of a plan, which tells its time by c.
+// NewWeb returns the web of a plan. c is its clock.
 func NewWeb(plan Plan, c *clock.Clock) (*Web, error) {
 	secure, err := newAuthority(c)
 	if err != nil {
@@ -103,7 +103,7 @@ func (h *Host) begin(paths ...string) {
 	}
 }
 
-// answer is what the host says to a request.
+// answer answers a request.
 func (h *Host) answer(x *exchange) (keep bool) {
 	switch {
 	case x.path != "/robots.txt" && h.answers != nil:
@@ -122,9 +122,8 @@ func (w *Web) Honest() []*Host {
 // Names returns all names of the host.
 func (h *Host) Names() []string { return append([]string{h.Name}, h.Also...) }
 
-// TooSoon returns every request that came sooner than the interval after the end of its host's last answer.
-// How the crawler ended an answer, or took one that was there before the request, is learned late on a busy
-// machine: slack is how late.
+// TooSoon returns every request that came sooner than interval after the end of its host's last answer. On a busy
+// machine the end of an answer is recorded late, by up to slack.
 func (w *Web) TooSoon(interval, slack time.Duration) []sites.Violation {
 	return slices.DeleteFunc(sites.Violations(w.log.exchanges(), interval), func(v sites.Violation) bool {
 		h := w.host(v.Former.Host)

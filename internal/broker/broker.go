@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Start starts a server on loopback, with what the options say and on any port if they name none. It ends with the
-// test, or by Stop.
+// Start starts a server on loopback with the options, on any port if they name none. It ends with the test or by
+// Stop.
 func Start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.NoLog, o.NoSigs = "127.0.0.1", true, true
@@ -31,7 +31,7 @@ func Start(t *testing.T, o server.Options) *server.Server {
 	return s
 }
 
-// JetStream starts a server that keeps streams, and syncs what it acknowledges.
+// JetStream starts a server with streams that syncs before it acknowledges.
 func JetStream(t *testing.T) *server.Server {
 	t.Helper()
 	return Start(t, server.Options{JetStream: true, SyncAlways: true})

@@ -1,5 +1,5 @@
-// Package crawled is for tests of what reads a store: a small web whose pages change when the test says so, and a
-// crawl of it that goes on, in memory.
+// Package crawled is for tests of code that reads a store: a small web whose pages change when the test says so,
+// and a running crawl of it, in memory.
 package crawled
 
 import (
@@ -21,7 +21,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Web is one of sites h0.test, h1.test … and a crawl of them.
+// A Web is the sites h0.test, h1.test … and a crawl of them.
 type Web struct {
 	Bell feed.Bell // rung when the log has grown
 
@@ -32,8 +32,8 @@ type Web struct {
 	pages map[string]string // URL → text; absent: 404
 }
 
-// New begins a crawl of so many sites, each of so many pages, and waits until every page is stored. The test's end
-// ends the crawl.
+// New starts a crawl of that many sites, each with that many pages, and waits until every page is stored. The crawl
+// ends with the test.
 func New(t *testing.T, sites, pages int) *Web {
 	w := &Web{t: t, pages: map[string]string{}}
 	for s := range sites {
@@ -84,7 +84,7 @@ func New(t *testing.T, sites, pages int) *Web {
 	return w
 }
 
-// Store returns what the crawl stores into.
+// Store returns the crawl's store.
 func (w *Web) Store() *store.Store { return w.engine.Store() }
 
 // ServeHTTP serves the pages.
@@ -103,7 +103,7 @@ func (w *Web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(out, text)
 }
 
-// Set changes the text of a page, which may begin with a title element; "" takes it away.
+// Set changes the text of a page. The text may begin with a title element; "" removes the page.
 func (w *Web) Set(at, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *Web) Set(at, text string) {
 	}
 }
 
-// Visit lets the crawl look at a page and waits until it has.
+// Visit makes the crawl visit a page, and waits for the visit.
 func (w *Web) Visit(at string) {
 	w.t.Helper()
 	visits := func() uint32 {
@@ -129,7 +129,7 @@ func (w *Web) Visit(at string) {
 	w.await(func() bool { return visits() > before })
 }
 
-// Forget lets the log forget that a page has ended.
+// Forget deletes the entry of a page that has ended from the change log.
 func (w *Web) Forget(at string) {
 	w.t.Helper()
 	u := parse(w.t, at)
@@ -142,7 +142,7 @@ func (w *Web) Forget(at string) {
 	}
 }
 
-// await waits until the log has grown to where a condition holds.
+// await waits until the log has grown and a condition holds.
 func (w *Web) await(holds func() bool) {
 	w.t.Helper()
 	for {

@@ -1,7 +1,7 @@
 // Package e2e tests the freshet binary from outside, as its users and their other tools see it.
 //
-// TestMain builds the binary once. Each test crawls real sites, served on loopback addresses of their
-// own by package sites, and lets independent judges (internal/oracle) say whether the result is right:
+// TestMain builds the binary once. Each test crawls real sites, which package sites serves on loopback. Independent
+// programs (internal/oracle) judge the result:
 //
 //   - TestRealSites: the pages stored are exactly those that a walk over the files finds, byte for
 //     byte. Three small sites; with FRESHET_ALL_SITES=1 (make test-real-sites) all fourteen at once.

@@ -1,4 +1,4 @@
-// Command extraction measures how well package text finds the main text of pages whose main text people have marked.
+// Command extraction measures how well package text finds main text, on sets of pages with marked main text.
 //
 //	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] wcxb FOLDER
 //	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] scrapinghub FOLDER
@@ -6,8 +6,8 @@
 //
 // FOLDER is a part of WCXB, dev or test (github.com/Murrough-Foley/web-content-extraction-benchmark), or a copy of
 // github.com/scrapinghub/article-extraction-benchmark. The scores are as the evaluate.py of each defines them. With
-// -results the texts are written in the form that evaluate.py reads. Pages that are smaller than -least or larger than
-// -most are left out. signals tells how many pages differ between two versions of a folder, by each change signal.
+// -results the texts are written in the form that evaluate.py reads. Pages smaller than -least or larger than -most
+// are left out. signals counts the pages that differ between two versions of a folder, by each change signal.
 package main
 
 import (
@@ -139,7 +139,7 @@ func load(file string, into any) error {
 	return nil
 }
 
-// read reads the main text of each page of a size alone, and tells what that costs.
+// read reads the main text of each page in the range of sizes alone, and prints the cost.
 func read(folder string, all []*page, least, most int) (pages []*page, err error) {
 	e := text.NewExtractor(text.Limits{})
 	defer e.Close()
@@ -175,7 +175,7 @@ func read(folder string, all []*page, least, most int) (pages []*page, err error
 	return pages, nil
 }
 
-// processor returns the processor time of this process, the collector's too.
+// processor returns the processor time of this process, garbage collection included.
 func processor() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -197,7 +197,7 @@ func unzip(name string) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// write writes what was read as the set's own script wants it.
+// write writes the texts in the format of the set's own script.
 func write(name, set string, pages []*page) error {
 	out := map[string]any{}
 	for _, p := range pages {

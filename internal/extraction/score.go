@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// words are runs of letters, digits and what marks them, as Python's \w has it.
+// words are runs of letters, digits, marks and underscores, like Python's \w.
 var words = regexp.MustCompile(`[\p{L}\p{N}\p{Mn}\p{Mc}_]+`)
 
 // bag counts things.

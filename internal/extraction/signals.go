@@ -13,8 +13,8 @@ import (
 	"freshet/weburl"
 )
 
-// signals compares two versions of a folder of pages, and tells of how many that are in both the bytes differ, of how
-// many of these the visible text, and of how many the main text.
+// signals compares two versions of a folder of pages. It counts the pages in both whose bytes differ, and of these
+// the ones whose visible text and whose main text differ.
 func signals(older, newer string) error {
 	var both, bytes, visible, main, mainOnly int
 	parser := extract.NewParser(extract.Options{})

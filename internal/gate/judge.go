@@ -20,11 +20,11 @@ import (
 // copied is one server's copy of a partition's log.
 type copied struct {
 	chains map[uint64]string // by number
-	broken error             // what a reader meets
-	strays []string          // entries of a node that had been deposed
+	broken error             // the error of a reader
+	strays []string          // entries of a deposed node
 }
 
-// judge compares all copies of all logs with one another and with what was acknowledged.
+// judge compares all copies of all logs with one another and with the acknowledged entries.
 func (t *trial) judge() error {
 	var copies [machines.Brokers][]copied
 	for i := range machines.Brokers {
@@ -99,7 +99,8 @@ func (t *trial) report(entries int) {
 // readers is how many streams are read at once.
 const readers = 8
 
-// copiesOf returns a server's copies. The server is made the leader of all streams: leaders answer for themselves.
+// copiesOf returns a server's copies. It first makes the server the leader of all streams, because a leader answers
+// from its own copy.
 func (t *trial) copiesOf(name string) ([]copied, error) {
 	copies := make([]copied, t.set.Partitions)
 	errs := make([]error, t.set.Streams)
@@ -169,7 +170,7 @@ func (t *trial) copyOf(stream string, p int) copied {
 	}
 }
 
-// message returns the first message of a partition from a number on; number 0 if there is none.
+// message returns the first message of a partition at or after a number. The returned number is 0 if there is none.
 func (t *trial) message(stream string, p int, from uint64) ([]byte, uint64, error) {
 	ask := fmt.Sprintf(`{"seq":%d,"next_by_subj":"gate.log.%d"}`, from, p)
 	var last error

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command gate tries JetStream before a cluster rests on it: three nodes write the logs of partitions to three servers,
-// all of them processes with a network of their own, while these are killed, stopped, cut off, and their disks wiped
-// and damaged. At the end nothing that was acknowledged may be missing, all servers must have the same bytes, and no
-// node that was deposed may have written.
+// Command gate tests whether a cluster can rely on JetStream. Three nodes write the logs of partitions to three
+// servers. All are processes with networks of their own, which are killed, stopped and cut off while disks are
+// wiped and damaged. At the end no acknowledged entry may be missing, all servers must have the same bytes, and no
+// deposed node may have written.
 //
 //	gate -events 60 -seed 1
 package main
@@ -19,7 +19,7 @@ import (
 	"freshet/internal/machines"
 )
 
-// Settings are what all processes of a trial are told.
+// Settings are the settings of all processes of a trial.
 type Settings struct {
 	Partitions, Streams int
 	Lease               time.Duration

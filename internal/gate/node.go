@@ -48,7 +48,7 @@ type node struct {
 	alive map[string]sign
 }
 
-// sign is when something new was heard of a node, by this node's clock.
+// sign is the last sign of life of a node, by this node's clock.
 type sign struct {
 	revision uint64
 	at       time.Time
@@ -102,14 +102,14 @@ func (n *node) say(s said) {
 func (n *node) renew(ctx context.Context) {
 	for {
 		within, cancel := context.WithTimeout(ctx, n.set.Lease/3)
-		n.leases.Put(within, n.name, nil) // if it is not heard in time, others take the partitions
+		n.leases.Put(within, n.name, nil) // if it fails, others take the partitions
 		cancel()
 		sleep(n.set.Lease / 6)
 	}
 }
 
-// divide finds out who is alive, and which partitions are this node's. A lease only hints at it: what keeps two nodes
-// from writing is the log.
+// divide determines which nodes are alive and which partitions belong to this node. Leases are only a hint: the log
+// keeps two nodes from writing.
 func (n *node) divide(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, n.set.Lease/3)
 	defer cancel()
@@ -147,10 +147,10 @@ func (n *node) owns(p weburl.Partition) bool {
 	return n.mine[p]
 }
 
-// patience is how long an append may take until the node gives up, and reads what has become of it.
+// patience is how long an append may take. Then the node gives up and reads the log to see whether it succeeded.
 const patience = 20 * time.Second
 
-// write takes a partition whenever it is the node's, and writes to its log until another node does.
+// write takes a partition whenever it belongs to the node, and writes to its log until another node does.
 func (n *node) write(ctx context.Context, p weburl.Partition) {
 	rng := rand.New(rand.NewPCG(uint64(p), uint64(os.Getpid())))
 	taken := false
@@ -193,7 +193,7 @@ func (n *node) write(ctx context.Context, p weburl.Partition) {
 	}
 }
 
-// size draws how large an entry is: as often between 1 and 2 KB as between 2 and 4, and so on.
+// size draws the size of an entry. Its logarithm is uniform: between 1 and 2 KB is as likely as between 2 and 4.
 func (n *node) size(rng *rand.Rand) int {
 	return int(512 * math.Pow(float64(n.set.Largest)/512, rng.Float64()))
 }

@@ -22,7 +22,7 @@ import (
 	stored "freshet/log/jetstream"
 )
 
-// trial is three servers, three nodes, and what the nodes have said.
+// trial is three servers, three nodes, and the lines that the nodes printed.
 type trial struct {
 	set     Settings
 	dir     string
@@ -34,7 +34,7 @@ type trial struct {
 	began   time.Time
 
 	mu       sync.Mutex
-	acked    []map[uint64][]byte    // by partition and number: the chain of what was acknowledged
+	acked    []map[uint64][]byte    // by partition and number: the chain of the acknowledged entry
 	took     []map[string]time.Time // by partition and node: when it wrote last
 	idle     time.Duration          // the longest time since the last fault in which a partition was not written
 	said     map[string]int
@@ -62,7 +62,7 @@ var faults = []fault{
 	{"damage", (*trial).spoil},
 }
 
-// try runs the trial, in a network of its own.
+// try runs the trial in its own network.
 func try(s Settings, dir string, seed uint64, events int, spare string) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "gate"); err != nil {
@@ -188,7 +188,7 @@ func (t *trial) end() {
 
 func (t *trial) any(of []*machines.Machine) *machines.Machine { return of[t.rng.IntN(len(of))] }
 
-// hear takes in what a node says.
+// hear handles a line from a node.
 func (t *trial) hear(name string, line []byte) {
 	var s said
 	if json.Unmarshal(line, &s) != nil {
@@ -226,7 +226,7 @@ func (t *trial) last(p int) (last time.Time) {
 	return last
 }
 
-// forget begins to measure how long partitions are not written.
+// forget restarts the measurement of how long partitions are not written.
 func (t *trial) forget() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,8 +272,8 @@ func (t *trial) cutOff(m *machines.Machine, others []*machines.Machine) (string,
 // healing is how long a server with damaged files has to recover by itself.
 const healing = 30 * time.Second
 
-// spoil damages files of a server. Where it does not recover by itself an operator would remove them all, and so does
-// the trial.
+// spoil damages files of a server. If the server does not recover by itself, the trial removes all its files, as an
+// operator would.
 func (t *trial) spoil() (string, error) {
 	m := t.any(t.servers)
 	name, err := t.restart(m, 3*time.Second, func(dir string) error {
@@ -290,7 +290,7 @@ func (t *trial) spoil() (string, error) {
 	return t.restart(m, 3*time.Second, os.RemoveAll)
 }
 
-// longest is how long anything may take until the trial takes it for broken.
+// longest is how long anything may take before the trial fails.
 const longest = 2 * time.Minute
 
 // recovered waits until every stream has a leader and its copies are whole, and every partition was written since.
@@ -310,7 +310,7 @@ func (t *trial) recoveredWithin(limit time.Duration) (time.Time, error) {
 	}
 }
 
-// sick returns what is not well yet.
+// sick returns a problem that remains, or "".
 func (t *trial) sick(since time.Time) string {
 	if why := machines.Uncopied(t.js); why != "" {
 		return why

@@ -1,10 +1,9 @@
-// Package honesty holds the simulator to the engine over real sockets: a web is served on loopback, each
-// site on an address of its own, by servers that really sleep as long as the web says they take; the engine
-// crawls it, the simulator crawls it, and both tell the Story of what they did.
+// Package honesty compares the simulator with the engine over real sockets. A web is served on loopback, each site
+// at its own address. The servers really sleep for the latencies of the web. The engine and the simulator both
+// crawl it, and each gives a Story of what it did.
 //
-// With one fetcher the order of all fetches has to be the same. With many, which of two sites is free first
-// is a matter of milliseconds that no simulation knows: there the durations, the utilisations and the
-// correlation of the ranks are set side by side.
+// With one fetcher the order of all fetches must be the same. With many, milliseconds decide which of two sites is
+// free first, and no simulation knows them. Then the durations, utilisations and rank correlations are compared.
 //
 //	go test ./internal/honesty -run '^$' -bench Honesty -benchtime 1x
 //

@@ -71,7 +71,7 @@ func HTML(web discovery.Web, page uint32) string {
 	return b.String()
 }
 
-// Took returns how long a server takes for so many bytes.
+// Took returns how long a server takes for that many bytes.
 func Took(s discovery.Server, bytes float64) time.Duration {
 	seconds := s.Latency
 	if s.Rate > 0 {
@@ -80,8 +80,8 @@ func Took(s discovery.Server, bytes float64) time.Duration {
 	return time.Duration(math.Round(seconds * 1e9))
 }
 
-// Servers serve a web on loopback. Answers come when they would come by the web's latencies, rates and
-// sizes; their text is links alone.
+// Servers serve a web on loopback. Answers take as long as the web's latencies, rates and sizes say. Their text is
+// only links.
 type Servers struct {
 	web     discovery.Web
 	clock   *clock.Clock
@@ -170,7 +170,7 @@ func (t Trial) Crawl(ctx context.Context, s *Servers, fs vfs.FS, dir string) (St
 	return s.story(), nil
 }
 
-// story returns what was asked of the servers, and starts again.
+// story returns the requests to the servers since the last call.
 func (s *Servers) story() (story Story) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

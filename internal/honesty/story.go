@@ -12,7 +12,7 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Request is one that was made for a page.
+// Request is a request for a page.
 type Request struct {
 	Page       uint32
 	Start, End float64 // s from the start of the crawl's first request
@@ -38,7 +38,7 @@ func (s Story) Utilisation(connections int) float64 {
 	return s.Busy / (s.Duration * float64(connections))
 }
 
-// Same returns for how many requests from the start on two stories have the same pages.
+// Same returns the length of the common prefix of two stories, in requests.
 func Same(a, b Story) (n int) {
 	for n < min(len(a.Requests), len(b.Requests)) && a.Requests[n].Page == b.Requests[n].Page {
 		n++

@@ -1,9 +1,9 @@
-// Package hostile holds the engine against servers that mean harm, one test a trick.
+// Package hostile tests the engine against hostile servers, one test a trick.
 //
-// Each test runs a whole crawl, from seeds to a closed data directory, over a network of its own: names,
-// addresses and connections live in memory, time is the bubble's of testing/synctest, so that a time-out
-// of two minutes or a Crawl-delay of a day costs nothing and every wait is exact. A hostile host stands
-// beside two honest ones, and of every crawl the same is asked:
+// Each test runs a whole crawl, from seeds to a closed data directory, over its own network. Names, addresses and
+// connections are in memory, and time is that of a testing/synctest bubble. So a time-out of two minutes or a
+// Crawl-delay of a day costs nothing, and every wait is exact. There is one hostile host beside two honest ones.
+// Every crawl must meet these conditions:
 //
 //   - it ends, for the reason it should;
 //   - every page of the honest sites is stored, at the pace that politeness alone allows: the hostile

@@ -22,11 +22,11 @@ const Brokers = 3
 const (
 	clientPort = 4222
 	routePort  = 6222
-	// MonitorPort is where servers tell of themselves.
+	// MonitorPort is the port of the servers' monitoring.
 	MonitorPort = 8222
 )
 
-// BrokerURLs returns where clients find the servers.
+// BrokerURLs returns the addresses of the servers for clients.
 func BrokerURLs() string {
 	var all []string
 	for i := range Brokers {
@@ -35,7 +35,7 @@ func BrokerURLs() string {
 	return strings.Join(all, ",")
 }
 
-// ServeBroker runs a NATS server that syncs all that it writes, until it is asked to end.
+// ServeBroker runs a NATS server that syncs every write, until a signal ends it.
 func ServeBroker(name, dir string) error {
 	AwaitNetwork()
 	number, err := strconv.Atoi(strings.TrimPrefix(name, "s"))

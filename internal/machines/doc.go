@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package machines is for trials of real processes: each has a network of its own, on a bridge with the others, and can
-// be killed, stopped and cut off. No privilege is needed: all of it is in namespaces of the trial's own.
+// Package machines is for trials of real processes. Each process has its own network, on a bridge with the others,
+// and can be killed, stopped and cut off. It needs no privileges: everything is in the trial's own namespaces.
 package machines
 
 import (
@@ -15,7 +15,7 @@ import (
 	"freshet/clock"
 )
 
-// Enter runs this program again, in a network and with mounts of its own, and waits until it has ended.
+// Enter runs this program again with its own network and mounts, and waits for its end.
 func Enter(args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -29,7 +29,7 @@ func Enter(args ...string) error {
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 		Pdeathsig:   syscall.SIGKILL,
 	}
-	runtime.LockOSThread() // the child is told when the thread ends that started it
+	runtime.LockOSThread() // the child gets a signal when the thread that started it ends
 	defer runtime.UnlockOSThread()
 	return cmd.Run()
 }

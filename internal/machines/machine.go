@@ -18,9 +18,9 @@ type Machine struct {
 	Name   string
 	Number int // of its address
 	Args   []string
-	Env    []string // beside this process's own
+	Env    []string // in addition to this process's own
 	Errors io.Writer
-	Told   func(line []byte) // of each line that it prints; nil: nobody is
+	Told   func(line []byte) // called with each line that it prints; may be nil
 
 	cmd  *exec.Cmd
 	gone chan struct{}
@@ -78,7 +78,7 @@ func (m *Machine) Start() error {
 		inside+"link set lo up", inside+"addr add "+Address(m.Number)+"/24 dev eth0", inside+"link set eth0 up")
 }
 
-// read hands on the lines that the process prints.
+// read passes on the lines that the process prints.
 func (m *Machine) read(out io.Reader) {
 	var left []byte
 	buf := make([]byte, 64<<10)
@@ -101,7 +101,7 @@ func (m *Machine) read(out io.Reader) {
 	}
 }
 
-// Kill ends the process as a crash does, and waits until it is gone.
+// Kill ends the process like a crash, and waits until it is gone.
 func (m *Machine) Kill() {
 	m.Signal(syscall.SIGKILL)
 	m.Wait()
@@ -138,17 +138,17 @@ func (m *Machine) Processor() time.Duration {
 	return m.cmd.ProcessState.UserTime() + m.cmd.ProcessState.SystemTime()
 }
 
-// Signal sends the process a signal. One that has ended gets none.
+// Signal sends the process a signal, unless it has ended.
 func (m *Machine) Signal(s syscall.Signal) {
 	if m.Runs() {
 		_ = m.cmd.Process.Signal(s)
 	}
 }
 
-// Cut keeps what the machine sends to others from arriving.
+// Cut drops what the machine sends to others.
 func (m *Machine) Cut(others ...*Machine) error { return m.route("add", others) }
 
-// Heal ends a cut. A machine that was started since has none.
+// Heal ends a cut. A machine that was restarted since has no cut.
 func (m *Machine) Heal(others ...*Machine) error { return m.route("del", others) }
 
 func (m *Machine) route(verb string, others []*Machine) error {

@@ -19,13 +19,13 @@ import (
 func Connect() (*nats.Conn, error) {
 	return nats.Connect(BrokerURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(time.Second),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // a broken connection is what is tried
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // broken connections are part of the trial
 }
 
-// mostBehind is how many messages a copy may lack that is under way.
+// mostBehind is how many messages a copy may lag while it is being written.
 const mostBehind = 20
 
-// Uncopied returns a stream of the servers that has no leader, or a copy that is not whole; "" if all are.
+// Uncopied returns a stream without a leader or with an incomplete copy; "" if there is none.
 func Uncopied(js jetstream.JetStream) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -51,7 +51,7 @@ func Uncopied(js jetstream.JetStream) string {
 	return ""
 }
 
-// Damage flips a bit in some of the files below a folder, as many as that returns for their number.
+// Damage flips a bit in some files below a folder. some returns how many, given the number of files.
 func Damage(rng *rand.Rand, dir string, some func(files int) int) error {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

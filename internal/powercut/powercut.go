@@ -1,4 +1,4 @@
-// Package powercut is for tests that cut the power before every change of a disk: whatever is left must be whole.
+// Package powercut is for tests that cut the power before every change of a disk. What is left must be consistent.
 package powercut
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// Disk is a file system in memory that keeps what a power cut before each of its changes would have left. Its methods
-// may be called by any number of goroutines.
+// Disk is a file system in memory. It keeps what a power cut before each of its changes would have left. It is safe
+// for concurrent use.
 type Disk struct {
 	vfs.FS // of the program under test
 
@@ -30,8 +30,8 @@ type Cut struct {
 	Promised int    // the last Promise
 }
 
-// Watch returns a disk with what is in memory, which vfs.NewCrashableMem has made. That much percent of the blocks that
-// were not synced outlast a cut, the same in every run.
+// Watch returns a disk over memory, a file system of vfs.NewCrashableMem. That percentage of unsynced blocks
+// survives a cut, the same ones in every run.
 func Watch(memory *vfs.MemFS, percent int) *Disk {
 	d := &Disk{memory: memory, config: vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, uint64(percent)))}}
 	d.FS = errorfs.Wrap(memory, errorfs.InjectorFunc(d.before))
@@ -47,7 +47,7 @@ func (d *Disk) before(op errorfs.Op) error {
 	return nil
 }
 
-// Promise notes how much the program has promised to be there after any later cut, by a count of the test's.
+// Promise notes that the program has promised durability up to n, a count of the test, after any later cut.
 func (d *Disk) Promise(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package remains is for tests of a take-down: it looks for a text in all files of a folder, as it is and inside
-// of whatever our files compress or frame.
+// Package remains is for tests of take-downs. It searches all files of a folder for a text, plain and inside of
+// compressed and framed data.
 package remains
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Find returns the paths, under dir, of the files in which any of the texts is. It reads each file as it is, and
-// what it finds in it: gzip members and zstd frames wherever they begin, all keys and values of the database's
+// Find returns the paths, under dir, of the files that contain any of the texts. It searches each file as it is,
+// and what is inside: gzip members and zstd frames wherever they begin, all keys and values of the database's
 // tables, deleted ones too, the records of its logs, and S2 blocks within CBOR.
 func Find(fs vfs.FS, dir string, texts ...string) (found []string, err error) {
 	names, err := fs.List(dir)
@@ -92,7 +92,7 @@ func inFile(fs vfs.FS, path string, s search) (bool, error) {
 	return false, nil
 }
 
-// inflated reports whether a text is in what can be inflated of raw, from wherever a member or frame begins.
+// inflated reports whether a text is in any member or frame of raw.
 func (s search) inflated(raw []byte) bool {
 	for _, begin := range [][]byte{{0x1f, 0x8b, 8}, {0x28, 0xb5, 0x2f, 0xfd}} {
 		for at := 0; ; {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// cgroup is a memory cgroup for one process, of version 1 or 2. A nil one is none.
+// cgroup is a memory cgroup for one process, of version 1 or 2. nil is no cgroup.
 type cgroup struct {
 	dir     string
 	version int
 }
 
-// newCgroup makes a cgroup with a limit. Where the machine lets nobody make one it says why.
+// newCgroup makes a cgroup with a limit. The error says why if that is not allowed.
 func newCgroup(limit int64) (*cgroup, error) {
 	name := fmt.Sprintf("freshet-adversary-%d", os.Getpid())
 	two, one := "/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
@@ -55,7 +55,7 @@ func (g *cgroup) kills() int64 {
 		return 0
 	}
 	file := map[int]string{1: "memory.oom_control", 2: "memory.events"}[g.version]
-	text, _ := os.ReadFile(filepath.Join(g.dir, file)) // without it the exit tells
+	text, _ := os.ReadFile(filepath.Join(g.dir, file)) // without the file, the exit status shows a kill
 	for line := range strings.Lines(string(text)) {
 		if name, count, _ := strings.Cut(strings.TrimSpace(line), " "); name == "oom_kill" {
 			n, _ := strconv.ParseInt(count, 10, 64)

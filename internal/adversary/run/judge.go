@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	fairShare     = 0.95 // of its pace alone, at which each honest host must be crawled
-	aloneMinutes  = 2    // that the crawl of the honest hosts alone lasts, at most
-	stoppedByTime = 4    // exit code of a crawl whose time is over
+	fairShare     = 0.95 // of its pace alone that each honest host must reach
+	aloneMinutes  = 2    // most minutes of the crawl of the honest hosts alone
+	stoppedByTime = 4    // exit code of a crawl that ran out of time
 	grace         = 3 * time.Minute
 )
 
-// outcome is what became of a crawl.
+// outcome is the result of a crawl.
 type outcome struct {
 	closing
 	peak    int64                     // bytes of memory that the process held at most
 	kills   int64                     // by the kernel
-	died    error                     // how the process ended, unless it ended as it should
+	died    error                     // how the process ended, if it did not end as expected
 	said    string                    // the end of its standard error
 	missing []string                  // honest pages that are not stored
-	became  map[string]map[string]int // of the pages of each kind: why how many are not stored, "" for those that are
+	became  map[string]map[string]int // by kind: how many pages were not stored, by reason; "": stored
 }
 
-// run crawls the honest hosts alone, then the whole web, and returns what did not hold.
+// run crawls the honest hosts alone, then the whole web, and returns what went wrong.
 func (s *settings) run(ctx context.Context) error {
 	limit, err := parseSize(s.limit)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *settings) freshetCrawl(ctx context.Context, dir string, w *servers, gro
 	return nil
 }
 
-// look looks into the directory that a crawl left: which honest pages it lacks, and what became of the others.
+// look reads the directory of a crawl: which honest pages it lacks, and what happened to the others.
 func (o *outcome) look(freshet, dir string, w opening) error {
 	var said bytes.Buffer
 	command := exec.Command(freshet, "pages", "--data", filepath.Join(dir, "data"), "--json")
@@ -182,7 +182,7 @@ func (o *outcome) look(freshet, dir string, w opening) error {
 	return nil
 }
 
-// fate says what became of a kind's pages, the most frequent first.
+// fate returns what happened to a kind's pages, the most frequent first.
 func (o *outcome) fate(kind string) string {
 	counts := o.became[kind]
 	whys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
@@ -195,7 +195,7 @@ func (o *outcome) fate(kind string) string {
 	return strings.TrimSuffix(text, ", ")
 }
 
-// fault returns what did not hold, nil if all did. The pace alone is nil where there is none to compare.
+// fault returns what went wrong, or nil. alone is nil if there is no pace to compare with.
 func (o *outcome) fault(limit int64, alone *adversary.Paces) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -218,7 +218,7 @@ func (o *outcome) fault(limit int64, alone *adversary.Paces) error {
 	return errors.Join(faults...)
 }
 
-// print prints what was asked of each kind, and the figures of the run.
+// print prints the requests to each kind and the figures of the run.
 func (o *outcome) print(out io.Writer, alone adversary.Paces) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "kind\thosts\trequests\tsent\tcut\tpages\tattacks")

@@ -1,5 +1,5 @@
-// Command run crawls a web that means harm with the built program, in a memory cgroup, and says whether it
-// held. See package adversary.
+// Command run crawls a hostile web with the built program, in a memory cgroup, and judges the run. See package
+// adversary.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"freshet/internal/adversary"
 )
 
-// settings are what the command line says.
+// settings are the arguments of the command line.
 type settings struct {
 	freshet string
 	seed    uint64

@@ -12,7 +12,7 @@ import (
 	"freshet/internal/adversary"
 )
 
-// opening is the first line that the servers' process prints: what a crawl needs to know.
+// opening is the first line of the servers' process: what a crawl needs to know.
 type opening struct {
 	Seeds     []string
 	Resolve   map[string]string // names to addresses
@@ -21,7 +21,7 @@ type opening struct {
 	Kinds     map[string]string // of names
 }
 
-// closing is the second one, when its standard input has ended.
+// closing is its second line, after the end of its standard input.
 type closing struct {
 	Kinds      []adversary.KindReport
 	Paces      adversary.Paces

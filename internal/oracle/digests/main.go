@@ -1,13 +1,13 @@
-// Digests recomputes the digests of WARC files, knowing nothing of the program that wrote them: it
-// imports the standard library alone.
+// Digests recomputes the digests of WARC files. It shares no code with the program that wrote them: it imports only
+// the standard library.
 //
 //	digests [-require] FILE...
 //
-// Of every record it checks WARC-Block-Digest, and of every response and resource WARC-Payload-Digest
-// too: SHA-1 in base 32, of the whole block, and of the entity body in it, which is what follows the
-// HTTP header with a chunked transfer coding undone and a content coding kept (WARC 1.1, section
-// 5.9). The payload digest of a revisit is that of another record and not checked. With -require, a
-// record without a block digest, or a response without a payload digest, is a fault too.
+// It checks WARC-Block-Digest of every record, and WARC-Payload-Digest of every response and resource. Both are
+// SHA-1 in base 32. The first is of the whole block. The second is of the entity body: what follows the HTTP
+// header, without a chunked transfer coding but with a content coding (WARC 1.1, section 5.9). The payload digest
+// of a revisit belongs to another record and is not checked. With -require, a record without a block digest, or a
+// response without a payload digest, is a fault too.
 //
 // It prints a line of counts a file, and each fault; it exits with 1 if there is any.
 package main
@@ -63,8 +63,8 @@ func (c *checker) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// file checks the records of one file, each of which must be a gzip member of its own; a file whose
-// name does not end in .gz or .open is read as it is.
+// file checks the records of one file. Each record must be a gzip member of its own. A file whose name does not end
+// in .gz or .open is read as it is.
 func (c *checker) file(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -197,8 +197,8 @@ func line(r *bufio.Reader) (string, error) {
 	return string(body), nil
 }
 
-// entity returns the entity body of an HTTP response as it was on the wire: what follows the header
-// of the final answer, its chunks put together. A body cut short gives what came of it.
+// entity returns the entity body of an HTTP response as it was on the wire: what follows the header of the final
+// answer, its chunks put together. Of a cut body it returns the part that is there.
 func entity(block []byte) []byte {
 	for {
 		head, body, ok := bytes.Cut(block, []byte("\r\n\r\n"))
