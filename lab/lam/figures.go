@@ -326,31 +326,47 @@ func (f *figures) ours(ctx context.Context, out *lab.Result) error {
 			continue
 		}
 		margin := map[int]float64{100: 0.13, 400: 0.12, 1000: 0.09, 3000: 0.06}[n]
-		contest(out, n, fmt.Sprintf("freshness over clients ahead of R/Q by %.2f", margin), summaries, oursFreshness, "rq", freshnessOverClients, false, margin)
-		contest(out, n, "age over clients ahead of Popularity", summaries, oursAge, "popularity", ageOverClients, true, 0)
-		contest(out, n, "freshness over data not behind Popularity", summaries, oursFreshnessData, "popularity", freshnessOverData, false, 0)
 		best := ranked(summaries, ageOverData, true)[0].scheduler
-		contest(out, n, "age over data not behind the best of the paper's", summaries, oursAgeData, best, ageOverData, true, 0)
+		for _, c := range []struct {
+			what string
+			contest
+		}{
+			{fmt.Sprintf("freshness over clients ahead of R/Q by %.2f", margin), contest{oursFreshness, "rq", freshnessOverClients, false, margin}},
+			{"age over clients ahead of Popularity", contest{oursAge, "popularity", ageOverClients, true, 0}},
+			{"freshness over data not behind Popularity", contest{oursFreshnessData, "popularity", freshnessOverData, false, 0}},
+			{"age over data not behind the best of the paper's", contest{oursAgeData, best, ageOverData, true, 0}},
+		} {
+			c.claim(out, fmt.Sprintf("%d subscribers: %s", n, c.what), summaries)
+		}
 	}
 	for _, n := range []int{20, 50, 100, 200} {
 		summaries, ok, err := f.measure(ctx, out, point(100, n, 9))
 		if err != nil || !ok {
 			return err
 		}
-		contest(out, 100, fmt.Sprintf("with %d downloaders, delay with the unserved counted ahead of R/Q", n), summaries, oursFreshness, "rq", delay, true, 0)
+		contest{oursFreshness, "rq", delay, true, 0}.claim(out,
+			fmt.Sprintf("100 subscribers: with %d downloaders, delay with the unserved counted ahead of R/Q", n), summaries)
 	}
 	return nil
 }
 
-// contest claims that ours is ahead of a rival by a margin.
-func contest(out *lab.Result, subscribers int, what string, summaries []summary, ours, rival string, of metric, low bool, margin float64) {
-	a, b := find(summaries, ours), find(summaries, rival)
-	ahead, standardError := a.ahead(b, of)
-	if low {
+// A contest compares the mean of a metric between two schedulers, on the same seeds.
+type contest struct {
+	ours, rival string
+	of          metric
+	lower       bool    // a lower mean is better
+	margin      float64 // by which ours must be ahead
+}
+
+// claim claims that ours is ahead of the rival by the margin.
+func (c contest) claim(out *lab.Result, what string, summaries []summary) {
+	a, b := find(summaries, c.ours), find(summaries, c.rival)
+	ahead, standardError := a.ahead(b, c.of)
+	if c.lower {
 		ahead = -ahead
 	}
-	out.Claim(fmt.Sprintf("%d subscribers: %s", subscribers, what), ahead >= margin,
-		"%s; ahead by %.3g ± %.2g (standard error)", listed([]summary{a, b}, of), ahead, standardError)
+	out.Claim(what, ahead >= c.margin,
+		"%s; ahead by %.3g ± %.2g (standard error)", listed([]summary{a, b}, c.of), ahead, standardError)
 }
 
 func find(summaries []summary, name string) summary {
