@@ -200,9 +200,8 @@ func (d *directory) steeringAPI() (*api, error) {
 	return inProcessAPI(apiOptions(reader{store: engine.Store()}, steerer{engine: engine}), engine.Close), nil
 }
 
-// orderCommand makes a command that sends an order and says what became of it.
-func orderCommand(use, short, long, example string, args cobra.PositionalArgs, verb string, order func(cmd *cobra.Command, args []string) (any, error)) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: args}
+// orderCommand completes a command that sends the order of its name and says what became of it.
+func orderCommand(cmd *cobra.Command, order func(cmd *cobra.Command, args []string) (any, error)) *cobra.Command {
 	d := directoryOf(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -210,7 +209,7 @@ func orderCommand(use, short, long, example string, args cobra.PositionalArgs, v
 		if err != nil {
 			return command.Usage(err)
 		}
-		return giveOrder(cmd, d, verb, verb, o, *asJSON)
+		return giveOrder(cmd, d, cmd.Name(), cmd.Name(), o, *asJSON)
 	}
 	return cmd
 }
@@ -266,45 +265,53 @@ func steeringCommands() []*cobra.Command {
 
 func addCommand() *cobra.Command {
 	var file string
-	cmd := orderCommand("add [URL…]", "Add seeds to a crawl", "Adds seeds to the crawl that is running in the directory, or to the next run. If the rules or a limit refuse a seed,\nthe command fails, but the other seeds are added.",
-		"  freshet add https://example.org/ https://example.net/\n  freshet add --seeds more.txt --data archive", nil, "add",
-		func(cmd *cobra.Command, args []string) (any, error) {
-			seeds, err := readSeeds(args, file, cmd.InOrStdin())
-			if err == nil && len(seeds) == 0 {
-				err = errors.New("nothing to add: give URLs or --seeds")
-			}
-			order := dashboard.AddOrder{}
-			for _, u := range seeds {
-				order.URLs = append(order.URLs, u.String())
-			}
-			return order, err
-		})
+	cmd := orderCommand(&cobra.Command{
+		Use: "add [URL…]", Short: "Add seeds to a crawl",
+		Long: "Adds seeds to the crawl that is running in the directory, or to the next run. If the rules or a limit refuse a seed,\n" +
+			"the command fails, but the other seeds are added.",
+		Example: "  freshet add https://example.org/ https://example.net/\n  freshet add --seeds more.txt --data archive",
+	}, func(cmd *cobra.Command, args []string) (any, error) {
+		seeds, err := readSeeds(args, file, cmd.InOrStdin())
+		if err == nil && len(seeds) == 0 {
+			err = errors.New("nothing to add: give URLs or --seeds")
+		}
+		order := dashboard.AddOrder{}
+		for _, u := range seeds {
+			order.URLs = append(order.URLs, u.String())
+		}
+		return order, err
+	})
 	cmd.Flags().StringVar(&file, "seeds", "", "file of seeds, one URL per line; - for standard input")
 	return cmd
 }
 
 func pauseCommand(verb, short string) *cobra.Command {
-	return orderCommand(verb+" [SITE]", short, "Without SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\nare completed.",
-		fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb), cobra.MaximumNArgs(1), verb,
-		func(_ *cobra.Command, args []string) (any, error) {
-			if len(args) == 0 {
-				return dashboard.SiteOrder{}, nil
-			}
-			site, err := siteOf(args[0])
-			return dashboard.SiteOrder{Site: string(site)}, err
-		})
+	return orderCommand(&cobra.Command{
+		Use: verb + " [SITE]", Short: short, Args: cobra.MaximumNArgs(1),
+		Long: "Without SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\n" +
+			"are completed.",
+		Example: fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb),
+	}, func(_ *cobra.Command, args []string) (any, error) {
+		if len(args) == 0 {
+			return dashboard.SiteOrder{}, nil
+		}
+		site, err := siteOf(args[0])
+		return dashboard.SiteOrder{Site: string(site)}, err
+	})
 }
 
 func pagesOrderCommand(verb, short, long string) *cobra.Command {
 	var all bool
-	cmd := orderCommand(verb+" URL", short, long, fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb), command.OneArg("URL"), verb,
-		func(_ *cobra.Command, args []string) (any, error) {
-			u, err := parseURL(args[0])
-			if all {
-				return dashboard.PagesOrder{Site: string(u.Site())}, err
-			}
-			return dashboard.PagesOrder{URL: u.String()}, err
-		})
+	cmd := orderCommand(&cobra.Command{
+		Use: verb + " URL", Short: short, Long: long, Args: command.OneArg("URL"),
+		Example: fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb),
+	}, func(_ *cobra.Command, args []string) (any, error) {
+		u, err := parseURL(args[0])
+		if all {
+			return dashboard.PagesOrder{Site: string(u.Site())}, err
+		}
+		return dashboard.PagesOrder{URL: u.String()}, err
+	})
 	cmd.Flags().BoolVar(&all, "site", false, "all pages of the site of the URL")
 	return cmd
 }
@@ -393,31 +400,36 @@ func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
 
 func blockCommand() *cobra.Command {
 	var until string
-	cmd := orderCommand("block HOST", "Make no more requests to a host", "A block lasts until it is ended, also after a restart. Requests under way are completed.",
-		"  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z", command.OneArg("HOST"), "block",
-		func(_ *cobra.Command, args []string) (any, error) {
-			order := dashboard.BlockOrder{Host: args[0]}
-			if until == "" {
-				return order, nil
-			}
-			at, err := time.Parse(time.RFC3339, until)
-			if err != nil {
-				return nil, fmt.Errorf("--until %q: want a time such as 2026-12-31T00:00:00Z", until)
-			}
-			order.Until = &at
+	cmd := orderCommand(&cobra.Command{
+		Use: "block HOST", Short: "Make no more requests to a host", Args: command.OneArg("HOST"),
+		Long:    "A block lasts until it is ended, also after a restart. Requests under way are completed.",
+		Example: "  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z",
+	}, func(_ *cobra.Command, args []string) (any, error) {
+		order := dashboard.BlockOrder{Host: args[0]}
+		if until == "" {
 			return order, nil
-		})
+		}
+		at, err := time.Parse(time.RFC3339, until)
+		if err != nil {
+			return nil, fmt.Errorf("--until %q: want a time such as 2026-12-31T00:00:00Z", until)
+		}
+		order.Until = &at
+		return order, nil
+	})
 	cmd.Flags().StringVar(&until, "until", "", "when the block ends by itself, such as 2026-12-31T00:00:00Z; empty: never")
 	return cmd
 }
 
 func unblockCommand() *cobra.Command {
-	return orderCommand("unblock HOST", "End a block", "", "  freshet unblock example.org", command.OneArg("HOST"), "unblock",
-		func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
+	return orderCommand(&cobra.Command{
+		Use: "unblock HOST", Short: "End a block", Args: command.OneArg("HOST"), Example: "  freshet unblock example.org",
+	}, func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
 }
 
 func reloadCommand() *cobra.Command {
-	return orderCommand("reload", "Make a running daemon read its settings again", "Does the same as SIGHUP, and prints what has changed. If a file has a fault, nothing changes.",
-		"  freshet reload --data archive", command.NoArgs, "reload",
-		func(*cobra.Command, []string) (any, error) { return dashboard.ReloadOrder{}, nil })
+	return orderCommand(&cobra.Command{
+		Use: "reload", Short: "Make a running daemon read its settings again", Args: command.NoArgs,
+		Long:    "Does the same as SIGHUP, and prints what has changed. If a file has a fault, nothing changes.",
+		Example: "  freshet reload --data archive",
+	}, func(*cobra.Command, []string) (any, error) { return dashboard.ReloadOrder{}, nil })
 }
