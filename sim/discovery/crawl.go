@@ -13,9 +13,9 @@ import (
 	"freshet/weburl"
 )
 
-// Crawl crawls the web from the homes of its sites until nothing is left, or as far as the options say.
-// It fails if the options are invalid, if the web has no page that is known, or when ctx ends. Memory is
-// some 25 bytes a page and 40 more for each that waits.
+// Crawl crawls the web from the homes of its sites until nothing is left or a limit of the options is reached. It
+// fails if the options are invalid, if the web has no home, or when ctx ends. It takes some 25 bytes a page and 40
+// more for each page that waits.
 func Crawl(ctx context.Context, web Web, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
@@ -30,10 +30,10 @@ func Crawl(ctx context.Context, web Web, o Options) (Result, error) {
 	return c.result, nil
 }
 
-// epoch is what the frontier takes a crawl's start for.
+// epoch is the frontier's time at the start of a crawl.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// crawl is a crawl that runs.
+// crawl is a running crawl.
 type crawl struct {
 	options  Options
 	web      Web
@@ -59,11 +59,11 @@ type crawl struct {
 	entries []frontier.Entry // reused
 }
 
-// page is what a crawl knows of a page.
+// page is what a crawl knows about a page.
 type page struct {
 	order   uint64       // of its key in the queue
 	arrival uint32       // 0: not known
-	cash    weburl.Purse // told: what its place goes by
+	cash    weburl.Purse // its place in the queue depends on the told part
 	depth   uint16
 	fetched bool // or being fetched
 	read    bool // its links are known
@@ -88,11 +88,11 @@ type kind uint8
 const (
 	fetched  kind = iota // an answer ends
 	looked               // links that wait may have waited long enough
-	woken                // a site may be asked again
+	woken                // a site may get a request again
 	worked               // a worker has processed a page
-	measured             // the fleet's controller looks at what was counted
+	measured             // the fleet's controller reads its counters
 	slotted              // pages may be picked again
-	sampled              // the copies are looked at
+	sampled              // the freshness of the copies is sampled
 )
 
 func newCrawl(web Web, o Options) (*crawl, error) {
@@ -177,8 +177,7 @@ func (c *crawl) run(ctx context.Context) error {
 	}
 }
 
-// work gives idle fetchers what there is, and ranks the pages when it is time, which in a live crawl goes on
-// beside the fetchers.
+// work gives idle fetchers pages, and ranks the pages when it is time. A live crawl ranks in the background.
 func (c *crawl) work(now float64) error {
 	for {
 		c.dispatch(now)
@@ -200,7 +199,7 @@ func (c *crawl) enough(now float64) bool {
 
 func (c *crawl) handle(now float64, e happening) error {
 	if e.kind == looked && e.look != c.waiting.looks {
-		return nil // somebody has looked since
+		return nil // the links were decided since
 	}
 	c.stirred = true
 	switch e.kind {
@@ -226,7 +225,7 @@ func (c *crawl) handle(now float64, e happening) error {
 	return nil
 }
 
-// dispatch gives idle fetchers what the frontier has.
+// dispatch gives idle fetchers pages of the frontier.
 func (c *crawl) dispatch(now float64) {
 	for c.free > 0 && c.processor.open() {
 		p, wake, ok := c.frontier.NextWithin(c.refresher.budget(), instant(now))
@@ -240,7 +239,7 @@ func (c *crawl) dispatch(now float64) {
 	}
 }
 
-// wakeAt has the fetchers look for work at a time, if that is not zero.
+// wakeAt makes the fetchers look for work at a time, unless it is zero.
 func (c *crawl) wakeAt(wake time.Time) {
 	if at := seconds(wake); !wake.IsZero() && at < c.wake {
 		c.wake = at
@@ -270,7 +269,7 @@ func (c *crawl) start(now float64, p frontier.Page) {
 	c.events.Push(f.End, happening{kind: fetched, fetch: f, page: p})
 }
 
-// rate returns the bytes/s of a transfer that starts now, its own fetcher counted among the active.
+// rate returns the bytes/s of a transfer that starts now. Its own fetcher counts as active.
 func (c *crawl) rate(server Server) float64 {
 	rate := math.Inf(1)
 	if server.Rate > 0 {
@@ -283,7 +282,7 @@ func (c *crawl) rate(server Server) float64 {
 	return rate
 }
 
-// finish takes an answer.
+// finish handles an answer.
 func (c *crawl) finish(now float64, e happening) {
 	f, t := e.fetch, instant(now)
 	c.result.Duration = now
@@ -316,7 +315,7 @@ func (c *crawl) finish(now float64, e happening) {
 	c.take(now, f)
 }
 
-// take takes in a page that was fetched for the first time.
+// take handles the first fetch of a page.
 func (c *crawl) take(now float64, f Fetch) {
 	if c.processor != nil {
 		c.queued(now, f)
@@ -326,7 +325,7 @@ func (c *crawl) take(now float64, f Fetch) {
 	c.offer(now, f.Page)
 }
 
-// due puts a page into its site's queue of pages that are asked for again, at a time.
+// due puts a page into its site's due queue, at a time.
 func (c *crawl) due(n uint32, at, now time.Time) {
 	site := c.names[c.web.SiteOf(n)]
 	e := frontier.Entry{Key: frontier.Key{Order: uint64(at.UnixNano()), Arrival: uint64(c.pages[n].arrival)}, Fingerprint: fingerprint(n)}
@@ -334,7 +333,7 @@ func (c *crawl) due(n uint32, at, now time.Time) {
 	c.frontier.Planned(site, e, now)
 }
 
-// reveal makes a page's links known, which share all of its cash.
+// reveal makes a page's links known. They share all of its cash.
 func (c *crawl) reveal(now float64, n uint32) {
 	p := &c.pages[n]
 	p.read = true
@@ -344,8 +343,8 @@ func (c *crawl) reveal(now float64, n uint32) {
 	c.tell(now)
 }
 
-// follow hands cash of a page on to its links, of which it returns the number: new pages enter the queues of
-// their sites, pages that wait learn of a shorter way to them and of more cash, those fetched of cash alone.
+// follow hands cash of a page on to its links, and returns their number. New pages enter the queues of their sites.
+// Waiting pages may get a lower depth and more cash, fetched pages only cash.
 func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	c.links = c.web.AppendLinks(c.links[:0], n)
 	depth := c.pages[n].depth
@@ -366,7 +365,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	return len(c.links)
 }
 
-// later adds cash to a page that is being fetched, which hands it on when its links are known. A page whose
+// later adds cash to a page that is being fetched. The page hands it on when its links are known. A page whose
 // links are known hands nothing on.
 func (c *crawl) later(n uint32, cash float64) {
 	if p := &c.pages[n]; !p.ranked && !p.read {
@@ -408,7 +407,7 @@ func (c *crawl) tell(now float64) {
 	c.entered = c.entered[:0]
 }
 
-// again adds what one more link says of a page that waits.
+// again adds the depth and cash of one more link to a waiting page.
 func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 	p := &c.pages[n]
 	if p.ranked {
@@ -423,7 +422,7 @@ func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 	c.move(now, n, old)
 }
 
-// move tells that a page that waits has changed, and where it was before.
+// move tells the frontier that a waiting page has changed, and where it was before.
 func (c *crawl) move(now float64, n uint32, old frontier.Entry) {
 	e := c.pages[n].entry(n)
 	if e == old {
@@ -437,7 +436,7 @@ func (c *crawl) move(now float64, n uint32, old frontier.Entry) {
 	c.frontier.Moved(name, frontier.KindNew, old, e, instant(now))
 }
 
-// link is the page as an ordering sees it.
+// link returns the page as an ordering sees it.
 func (p *page) link(n uint32) weburl.Link {
 	return weburl.Link{Fingerprint: fingerprint(n), Depth: p.depth, Cash: p.cash.Told()}
 }

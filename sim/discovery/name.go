@@ -8,15 +8,15 @@ import (
 	"freshet/weburl"
 )
 
-// A page's fingerprint is its number and one, as no page's is 0.
+// A page's fingerprint is its number plus one: no fingerprint is 0.
 func fingerprint(n uint32) weburl.Fingerprint { return weburl.Fingerprint(n) + 1 }
 
 func number(f weburl.Fingerprint) uint32 { return uint32(f - 1) }
 
-// PageOf returns the number of the page that an Ordering is asked about: the oracle's way to its value.
+// PageOf returns the number of the page that a link leads to. An oracle's Ordering looks the page's value up by it.
 func PageOf(l weburl.Link) uint32 { return number(l.Fingerprint) }
 
-// siteOf returns the number of a page's site, which its name is made of.
+// siteOf returns the number of a page's site. The site's name contains it.
 func (c *crawl) siteOf(p frontier.Page) uint32 {
 	if !p.Robots {
 		return c.web.SiteOf(number(p.Fingerprint))

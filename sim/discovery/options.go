@@ -12,24 +12,24 @@ import (
 // Options are the parameters of a crawl. The zero value has one fetcher, no delay and a link without a
 // limit.
 type Options struct {
-	Ordering      frontier.Ordering // nil: length; what a frontier.Payer or a frontier.Ranked asks for is done
+	Ordering      frontier.Ordering // nil: length; a frontier.Payer gets cash, a frontier.Ranked gets ranks
 	Connections   int               // r: fetchers; 0 is 1
 	Delay         time.Duration     // w: from the end of an answer to the next connection to its site
-	AdaptiveDelay float64           // at least this many times what the answer took; 0: off
+	AdaptiveDelay float64           // least interval as a multiple of the answer's time; 0: off
 	PerConnection int               // k: pages on a connection; 0 is 1
 	Bandwidth     float64           // B: bytes/s of the crawler's link; 0 for no limit
-	Wait          time.Duration     // that links wait to be decided together, as seen.Options.MaxWait; 0: none wait
+	Wait          time.Duration     // of links, to be decided together, as seen.Options.MaxWait; 0: none
 	MaxPages      int               // pages fetched before the crawl ends; 0: no limit
 
 	Robots bool   // a site's robots.txt, of RobotsBytes, is fetched before its pages, and again after a day
 	Seed   uint64 // of the times that Processing takes
 
 	Processing *Processing // of pages, before their links are known; nil: takes no time
-	Refresh    *Refresh    // keeps the pages fresh that were fetched; nil: each is fetched once
+	Refresh    *Refresh    // keeps fetched pages fresh; nil: each is fetched once
 
-	Fetched  func(Fetch)                  // hears of every page, in the order in which the answers end; may be nil
-	Progress func(fetched, known int)     // hears of the crawl now and then; may be nil
-	Known    func(page uint32, l Arrival) // hears of every page when it becomes known; may be nil
+	Fetched  func(Fetch)                  // called for every fetch, in the order in which answers end; may be nil
+	Progress func(fetched, known int)     // called from time to time; may be nil
+	Known    func(page uint32, l Arrival) // called for every page when it becomes known; may be nil
 }
 
 // RobotsBytes is the size of a robots.txt.
@@ -71,12 +71,12 @@ func (o Options) frontier() frontier.Options {
 	return frontier.Options{Ordering: o.Ordering, Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, PerConnection: o.PerConnection, DiscoveryShare: share}
 }
 
-// Result is what a crawl came to.
+// Result is the result of a crawl.
 type Result struct {
 	Fetched  int     // pages
 	Revisits int     // requests for pages that had been fetched
 	Known    int     // pages that became known
-	Links    int64   // that were looked at
+	Links    int64   // that were read
 	Bytes    float64 // of the pages
 	Duration float64 // s, to the end of the last answer
 	Busy     float64 // s, of all fetchers together

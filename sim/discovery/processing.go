@@ -9,12 +9,12 @@ import (
 	"freshet/fleet"
 )
 
-// Processing is what a fetched page goes through before its links are known: a queue of K places, and workers.
-// While the queue is full a fetcher waits with the page that it has brought. How many fetchers may be active
-// is up to a fleet.Controller, as in a live crawl. Pages that fail and robots.txt pass by.
+// Processing is the processing of a fetched page before its links are known: a queue of K places, and workers.
+// While the queue is full, a fetcher waits with its page. A fleet.Controller decides how many fetchers may be
+// active, as in a live crawl. Failed pages and robots.txt are not processed.
 type Processing struct {
 	Workers int           // pages processed at the same time
-	Queue   int           // K: places, those of the pages in processing included; more than Workers
+	Queue   int           // K: places, including pages in processing; more than Workers
 	Time    time.Duration // mean of a page
 	// Variation is the squared coefficient of variation of a page's time, of a gamma law; 0 stands for 1, exponential.
 	Variation float64
@@ -22,20 +22,20 @@ type Processing struct {
 	Gamma     float64    // γ; 0 is a hundred times as many pages a second as are processed
 }
 
-// Fleet is what a crawl's queue between fetching and processing came to.
+// Fleet is statistics of the queue between fetching and processing.
 type Fleet struct {
 	Starved float64 // s in which a worker had no page
 	Waited  float64 // s that fetchers waited for a place in the queue, together
 	Changes int64   // of the number of fetchers allowed
 }
 
-// processor is the queue and the workers. A nil processor takes no time, and lets every fetcher go.
+// processor is the queue and the workers. A nil processor takes no time and holds back no fetcher.
 type processor struct {
 	Processing
 	control *fleet.Controller
 	random  *rand.Rand
 	law     interface{ Gap(*rand.Rand) float64 } // of a page's time, in seconds
-	// that no worker has taken up; the last of them may be held by fetchers
+	// pages that wait for a worker; fetchers may hold the last of them
 	queue []Fetch
 	busy  int // workers
 }
@@ -64,14 +64,14 @@ func newProcessor(o Options) (*processor, error) {
 // open reports whether one more fetch may begin.
 func (p *processor) open() bool { return p == nil || p.control.Open() }
 
-// started tells of a fetch that begins.
+// started counts a fetch that begins.
 func (p *processor) started(now float64) {
 	if p != nil {
 		p.control.Started(now)
 	}
 }
 
-// ended tells of a fetcher that is free again.
+// ended frees a fetcher.
 func (c *crawl) ended(now float64) {
 	c.free++
 	if c.processor != nil {
@@ -79,7 +79,7 @@ func (c *crawl) ended(now float64) {
 	}
 }
 
-// queued takes in a page that was fetched. Its fetcher is free if there is a place for the page.
+// queued adds a fetched page to the queue. Its fetcher is free if the queue has a place for the page.
 func (c *crawl) queued(now float64, f Fetch) {
 	p := c.processor
 	if p.control.Fetched(now) {
@@ -89,7 +89,7 @@ func (c *crawl) queued(now float64, f Fetch) {
 	c.employ(now)
 }
 
-// employ gives idle workers what waits.
+// employ gives idle workers waiting pages.
 func (c *crawl) employ(now float64) {
 	p := c.processor
 	for p.busy < p.Workers && len(p.queue) > 0 {
@@ -100,7 +100,7 @@ func (c *crawl) employ(now float64) {
 	}
 }
 
-// leave takes a page out of the queue, which may leave its place to one that a fetcher holds.
+// leave takes a page out of the queue. A page that a fetcher holds may get its place.
 func (c *crawl) leave(now float64) {
 	p := c.processor
 	if p.control.Processed(now) {
@@ -110,7 +110,7 @@ func (c *crawl) leave(now float64) {
 	c.employ(now)
 }
 
-// measure lets the controller look at what was counted, as once a second in a live crawl.
+// measure makes the controller read its counters, as a live crawl does once a second.
 func (c *crawl) measure(now float64) error {
 	control := c.processor.control
 	if model, wanted := control.Measure(now); wanted {
@@ -120,7 +120,7 @@ func (c *crawl) measure(now float64) error {
 		}
 		control.Adopt(plan)
 	}
-	if c.events.Len() > 0 { // something else goes on
+	if c.events.Len() > 0 { // the crawl continues
 		c.events.Push(now+1, happening{kind: measured})
 	}
 	return nil

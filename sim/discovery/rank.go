@@ -6,8 +6,8 @@ import (
 	"freshet/weburl"
 )
 
-// ranking is what a frontier.Ranked ordering needs: the pages by the order in which they became known,
-// and their ranks. A nil ranking is of an ordering that needs none.
+// ranking is what a frontier.Ranked ordering needs: the pages in the order in which they became known, and their
+// ranks. It is nil for other orderings.
 type ranking struct {
 	ordering frontier.Ranked
 	pages    []uint32 // known ones
@@ -38,10 +38,10 @@ func (r *ranking) fetched(kind frontier.Kind) {
 	}
 }
 
-// due reports whether the ranks are to be computed, once no links wait.
+// due reports whether the ranks must be computed, once no links wait.
 func (r *ranking) due() bool { return r != nil && r.round.Due() }
 
-// rank ranks the known pages and gives those that wait their places.
+// rank ranks the known pages and gives waiting ones their places.
 func (c *crawl) rank(now float64) error {
 	r := c.ranking
 	known, err := c.knownGraph()
@@ -72,13 +72,14 @@ func (c *crawl) rank(now float64) error {
 	return nil
 }
 
-// worth returns what a page of that rank has to hand on.
+// worth returns what a page of that rank hands on.
 func worth(rank float64) (purse weburl.Purse) {
 	purse.Add(rank)
 	return purse
 }
 
-// knownGraph returns the known pages, numbered as they became known, with the links of those fetched.
+// knownGraph returns the known pages, numbered in the order in which they became known, with the links of fetched
+// ones.
 func (c *crawl) knownGraph() (*importance.Graph, error) {
 	var b importance.Builder
 	for i, page := range c.ranking.pages {

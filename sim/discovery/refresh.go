@@ -11,32 +11,31 @@ import (
 	"freshet/refresh"
 )
 
-// Refresh keeps the pages that a crawl has fetched fresh, as a live crawl does: a budget of requests, new
-// pages included; a policy that is told of every visit and asked for the next page; the site's due queue,
-// which leads it past politeness.
+// Refresh keeps fetched pages fresh, as a live crawl does: a budget of requests, new pages included; a policy that
+// learns from every visit and picks the next page; the sites' due queues, which respect politeness.
 type Refresh struct {
 	Policy refresh.Policy
 	Budget int64         // requests a day; robots.txt does not count
 	For    time.Duration // when the crawl ends
-	Share  float64       // of the requests that new pages are owed while both wait; 0 is frontier.DefaultShare
+	Share  float64       // of the requests for new pages while both kinds wait; 0 is frontier.DefaultShare
 
-	// Changes returns how often a page has changed from the start of the crawl to a time in seconds: the
-	// truth, of which the policy sees only what its visits show.
+	// Changes returns how often a page has really changed from the start of the crawl to a time in seconds. The
+	// policy sees only what its visits show.
 	Changes func(page uint32, at float64) int
 
-	// Belief, if not nil, is told what the policy is told, unless it is the policy itself, and asked at each
-	// sample what is believed of the copies.
+	// Belief, if not nil, gets the same events as the policy, unless it is the policy itself. At each sample it
+	// gives the believed freshness.
 	Belief  *refresh.Index
 	Every   time.Duration // between samples
-	Sampled func(Sample)  // hears of them; may be nil
+	Sampled func(Sample)  // called for each; may be nil
 }
 
 // Sample is how fresh the copies are at a time.
 type Sample struct {
 	At       float64 // s
 	Pages    int     // with a copy
-	Fresh    float64 // share of the copies that are as the page is
-	Believed float64 // what is believed of that share
+	Fresh    float64 // share of the copies that are up to date
+	Believed float64 // the same, as believed
 }
 
 func (r *Refresh) validate() error {
@@ -66,7 +65,7 @@ type refresher struct {
 	picks  []keepfresh.Pick // reused
 }
 
-// copied is what a crawl knows of a page's copy.
+// copied is what a crawl knows about a page's copy.
 type copied struct {
 	version int32 // changes before it was made
 	there   bool
@@ -89,7 +88,7 @@ func newRefresher(o Options, f *frontier.Frontier, pages int) *refresher {
 	return r
 }
 
-// budget returns what requests are taken out of; nil: there is none.
+// budget returns the budget of requests; nil: there is none.
 func (r *refresher) budget() frontier.Budget {
 	if r == nil {
 		return nil
@@ -97,7 +96,7 @@ func (r *refresher) budget() frontier.Budget {
 	return r.pacer
 }
 
-// pick puts the pages that are to be visited next into the due queues.
+// pick puts the pages to visit next into the due queues.
 func (c *crawl) pick(now float64) {
 	r, t := c.refresher, instant(now)
 	again := t
@@ -113,8 +112,8 @@ func (c *crawl) pick(now float64) {
 	}
 }
 
-// visited tells of a request for a page; it returns whether the page was known before, and is thus no
-// discovery.
+// visited reports a request for a page to the policy. It returns whether the page was fetched before, so that it is
+// no discovery.
 func (c *crawl) visited(now float64, f Fetch) (again bool) {
 	r := c.refresher
 	copied, id := &r.copies[f.Page], refresh.ID(f.Page)
@@ -135,10 +134,10 @@ func (c *crawl) visited(now float64, f Fetch) (again bool) {
 	return again
 }
 
-// pathOf returns a path for a page. All pages of a site lie in one folder.
+// pathOf returns a path for a page. All pages of a site are in one folder.
 func pathOf(page uint32) string { return "/" + fingerprint(page).String() }
 
-// sample looks at all copies. O(pages).
+// sample measures the freshness of all copies. O(pages).
 func (c *crawl) sample(now float64) {
 	r := c.refresher
 	s := Sample{At: now, Pages: r.pages}

@@ -6,9 +6,9 @@ import (
 	"freshet/seen"
 )
 
-// waiting are the links that wait to be decided, as in a live crawl: they come page by page, and are decided together
-// when the live crawl's Timing says so. In place of a seen.Test, which has them looked up, they are looked into the
-// crawl's pages, in no time.
+// waiting are the links that wait to be decided. As in a live crawl they come page by page and are decided together
+// when the live crawl's Timing says so. They are looked up in the crawl's pages instead of a seen.Test, which takes
+// no time.
 type waiting struct {
 	timing  seen.Timing
 	longest time.Duration
@@ -23,7 +23,7 @@ func (w *waiting) Due(now time.Time, wait time.Duration) bool {
 	return len(w.pages) > 0 && now.Sub(w.since) >= max(w.longest, wait)
 }
 
-// offer lets the links of a page wait, unless all are decided at once.
+// offer adds the links of a page to those that wait, or decides them at once if links must not wait.
 func (c *crawl) offer(now float64, page uint32) {
 	w := &c.waiting
 	if len(w.pages) == 0 {
@@ -35,7 +35,8 @@ func (c *crawl) offer(now float64, page uint32) {
 	}
 }
 
-// drainIfDue decides what waits, if it is time. It reports whether it did; else it has somebody look again.
+// drainIfDue decides the waiting links if it is time, and reports whether it did. If not, it schedules another
+// check.
 func (c *crawl) drainIfDue(now float64) bool {
 	w := &c.waiting
 	if len(w.pages) == 0 {

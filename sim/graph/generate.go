@@ -12,16 +12,16 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Recipe is what a web is generated from.
+// Recipe has the parameters of a generated web.
 type Recipe struct {
 	Seed  uint64
 	Sites int
-	// HomeShare is how often a new link to another site, copied from none, leads to a home and not to
-	// any page. With 0.6 importance follows sites, with 0.05 pages.
+	// HomeShare is how often a link to another site that is not copied leads to a home and not to any page. With
+	// 0.6 importance follows sites, with 0.05 pages.
 	HomeShare float64
 }
 
-// Recipes returns the webs that have a name.
+// Recipes returns the named webs.
 func Recipes() map[string]Recipe {
 	return map[string]Recipe{
 		"web-5k":  {Seed: 1, Sites: 5000, HomeShare: 0.6},
@@ -33,9 +33,8 @@ func Recipes() map[string]Recipe {
 // Names returns the names that Named knows.
 func Names() []string { return slices.Sorted(maps.Keys(Recipes())) }
 
-// Named generates the web of that name: web-5k and web-20k, of 5,000 and 20,000 sites, and web-big, as
-// web-5k but with links that lead to pages more than to homes. They take one and four seconds. The error
-// lists the names there are.
+// Named generates a web by name. web-5k and web-20k have 5,000 and 20,000 sites. web-big is like web-5k, but its
+// links lead to pages more than to homes. They take one to four seconds. The error lists the names.
 func Named(ctx context.Context, name string) (*Stored, Shape, error) {
 	recipe, ok := Recipes()[name]
 	if !ok {
@@ -44,9 +43,9 @@ func Named(ctx context.Context, name string) (*Stored, Shape, error) {
 	return Generate(ctx, recipe)
 }
 
-// Generate makes a web, and says what its links are with resources and repeats, which the web has not.
-// The pages are filled in random order, as if by many hands; each link may be copied from an earlier
-// one. Time grows with the links, 40 a page. It fails if the recipe has no site, or when ctx ends.
+// Generate makes a web and measures its links, including resources and repeats, which the web leaves out. It fills
+// the pages in random order, as if many people wrote them. Each link may be copied from an earlier one. Time is
+// proportional to the links, 40 a page. It fails if the recipe has no site, or when ctx ends.
 func Generate(ctx context.Context, recipe Recipe) (*Stored, Shape, error) {
 	if recipe.Sites < 1 || !(recipe.HomeShare >= 0 && recipe.HomeShare <= 1) {
 		return nil, Shape{}, fmt.Errorf("graph: %d sites, share of homes %v: want 1 or more and 0 to 1", recipe.Sites, recipe.HomeShare)
@@ -61,26 +60,26 @@ func Generate(ctx context.Context, recipe Recipe) (*Stored, Shape, error) {
 	return g.finish()
 }
 
-// generator is a web in the making.
+// generator is a web that is being generated.
 type generator struct {
 	recipe  Recipe
 	rng     *rand.Rand
 	web     *Stored
 	sites   []growing
-	outside []uint32   // targets of all sites' links to others so far, to copy
+	outside []uint32   // targets of all links between sites so far, to copy from
 	links   [][]uint32 // of each page
 	tally   tally
 
-	mark  []uint32 // of each page, the page that linked to it last, and one
+	mark  []uint32 // of each page, the page that linked to it last, plus one
 	draft []uint32 // links of the page being filled
 }
 
-// growing is a site in the making.
+// growing is a site that is being generated.
 type growing struct {
 	tree
 	shared  int      // resources that its pages share
-	inside  []uint32 // targets of links inside it to copy, numbered in it
-	outside []uint32 // targets of its links to other sites to copy
+	inside  []uint32 // targets of its inner links, to copy from; numbered within it
+	outside []uint32 // targets of its links to other sites, to copy from
 }
 
 func newGenerator(recipe Recipe) *generator {
@@ -102,8 +101,7 @@ func newGenerator(recipe Recipe) *generator {
 	return g
 }
 
-// attempts is how often a link that is there already is drawn again, before a page of a small site has
-// to do with fewer.
+// attempts is how often a repeated link is drawn again before the page gets one link less.
 const attempts = 20
 
 // fill makes a page's links.
@@ -136,8 +134,7 @@ func (g *generator) fill(page uint32) {
 	g.links[page] = slices.Clone(g.draft)
 }
 
-// resource links to a picture or a style sheet: one of those that the site's pages share, or the page's
-// own.
+// resource links to a picture or a style sheet: one that the site's pages share, or the page's own.
 func (g *generator) resource(s *growing, have *int) {
 	if g.rng.Float64() < 0.6 {
 		bit := 1 << g.rng.IntN(s.shared)
@@ -149,7 +146,7 @@ func (g *generator) resource(s *growing, have *int) {
 	g.tally.link(g.rng, true)
 }
 
-// link adds a link to a page, unless it is there or leads to the page itself.
+// link adds a link to a page, unless it exists or leads to the page itself.
 func (g *generator) link(page, target uint32, inside bool) {
 	if target == page {
 		return
@@ -164,7 +161,7 @@ func (g *generator) link(page, target uint32, inside bool) {
 	g.tally.link(g.rng, inside)
 }
 
-// note keeps a link of a page for later ones to be copied from it.
+// note stores a link so that later links can be copied from it.
 func (g *generator) note(page, target uint32, inside bool) {
 	site := g.web.SiteOf(page)
 	s := &g.sites[site]
@@ -176,7 +173,7 @@ func (g *generator) note(page, target uint32, inside bool) {
 	g.outside = append(g.outside, target)
 }
 
-// drawInside draws a page of the site, numbered in it.
+// drawInside draws a page of the site, numbered within it.
 func (g *generator) drawInside(s *growing, page int) int {
 	switch u := g.rng.Float64(); {
 	case u < 0.40:

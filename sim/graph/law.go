@@ -32,7 +32,7 @@ func lognormal(rng *rand.Rand, median, sigma float64) float64 {
 	return median * math.Exp(sigma*rng.NormFloat64())
 }
 
-// linkCount returns how many different URLs a page of so many children links to.
+// linkCount returns how many different URLs a page with that many children links to.
 func linkCount(rng *rand.Rand, children int) int {
 	return max(children, int(min(mostLinks, lognormal(rng, medianLinks, linkSigma))))
 }

@@ -11,9 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// Open reads a web of either kind, compressed by gzip or not: a recorded one, for which seed does nothing
-// (Read), or one that was published as a list (ReadListed). What begins like neither is taken for a recorded
-// one.
+// Open reads a web, compressed by gzip or not: a recorded one (Read), which ignores seed, or one that was published
+// as a list (ReadListed). A file that looks like neither is read as a recorded one.
 func Open(in io.Reader, name string, seed uint64) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -28,10 +27,10 @@ func Open(in io.Reader, name string, seed uint64) (*Stored, error) {
 
 // ReadListed reads a list of pages with URLs and links as a web, compressed by gzip or not: lines "n NUMBER URL"
 // and "e FROM TO" with numbers from 0, or, after a line of the numbers of pages and links, lines "NUMBER URL" with
-// numbers from 1 and lines "FROM TO". The sites are those of the URLs, in the order of their first pages; a site's home
-// is its root, or else its page that stands first, so that a site is known whose root is not in the list. How large the
-// pages are and how fast the sites answer such a list does not say: both are drawn by the seed, as a synthetic web's.
-// An error begins with name and the line at fault. Memory is some 200 bytes a page and 16 a link.
+// numbers from 1 and lines "FROM TO". The sites are those of the URLs, in the order of their first pages. A site's
+// home is its root, or its first page if the root is not listed. A list has no sizes of pages and speeds of sites:
+// both are drawn from the seed, as for a synthetic web. An error begins with name and the number of the line. It
+// takes some 200 bytes a page and 16 a link.
 func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 	r, err := readList(in, name)
 	if err != nil {

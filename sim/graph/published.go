@@ -39,8 +39,8 @@ type list struct {
 	name  string
 	line  int
 	first int // number of the first page
-	pages int // as the first line says; 0: it does not
-	links int // as the first line says; -1: it does not
+	pages int // from the first line; 0: it is not there
+	links int // from the first line; -1: it is not there
 	urls  []string
 	lines []int // of the pages
 	from  []uint32
@@ -119,7 +119,7 @@ func (r *list) number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// whole reports whether all that the first line says is there.
+// whole returns an error if pages or links do not match the first line.
 func (r *list) whole() error {
 	switch {
 	case len(r.urls) == 0 && r.pages == 0:

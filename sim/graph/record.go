@@ -43,15 +43,14 @@ func (r *Recorder) Site(name string, s discovery.Server) {
 	r.printf("site\t%s\t%g\t%g\n", name, s.Latency, s.Rate)
 }
 
-// Page writes the next page of the site: its name, which no other page has, its size in bytes, and the
-// names of what it links to. A name must not be empty and have no white space. The site's home is the
-// first, Page or Miss.
+// Page writes the next page of the site: its unique name, its size in bytes, and the names of what it links to. A
+// name must not be empty or have white space. The site's home is the first Page or Miss.
 func (r *Recorder) Page(name string, bytes float64, links []string) {
 	r.entry("page", name, bytes, links)
 }
 
-// Miss writes a URL of the site that is asked for as a page is, and gives none: an error, or a redirect,
-// whose target is its link.
+// Miss writes a URL of the site that is crawled like a page but is not one: an error, or a redirect with its target
+// as the only link.
 func (r *Recorder) Miss(name string, bytes float64, links []string) {
 	r.entry("miss", name, bytes, links)
 }
@@ -60,7 +59,7 @@ func (r *Recorder) entry(kind, name string, bytes float64, links []string) {
 	r.printf("%s\t%s\t%g\t%s\n", kind, name, bytes, strings.Join(links, " "))
 }
 
-// Close writes what is left and returns the first error.
+// Close writes the rest and returns the first error.
 func (r *Recorder) Close() error {
 	if err := r.out.Flush(); r.err == nil {
 		r.err = err
@@ -68,8 +67,7 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Write writes a web in the format that Read reads, with all that its pages carry; pages, and what else they link
-// to, are named by their numbers.
+// Write writes a web in the format of Read, with everything its pages link to. Names are numbers.
 func (w *Stored) Write(out io.Writer) error {
 	r := NewRecorder(out)
 	var links []string
@@ -95,8 +93,8 @@ func (w *Stored) Write(out io.Writer) error {
 	return r.Close()
 }
 
-// nameOf returns the name that Write gives to a page or what else is linked to: a number, that of what lies outside
-// on a host where no page is.
+// nameOf returns the name that Write gives a page or another target: a number. A target outside of the web gets a
+// host without pages.
 func (w *Stored) nameOf(number uint32) string {
 	name := strconv.FormatUint(uint64(number), 10)
 	if beyond := int(number) - w.Pages(); beyond >= 0 && w.carried.outside[beyond] {
@@ -105,10 +103,9 @@ func (w *Stored) nameOf(number uint32) string {
 	return name
 }
 
-// Read reads a recorded web, compressed by gzip or not. Links to pages that the file does not have are
-// left out, as are repeats and those of a page to itself; Carried has them, and Outside counts
-// the former that lie on hosts of pages. An error begins with name and the line at fault. Memory is some 100 bytes a
-// name and 8 a link.
+// Read reads a recorded web, compressed by gzip or not. It leaves out links to pages that the file does not have,
+// repeats, and links of a page to itself; Carried has them. Outside counts links to missing pages on hosts of
+// pages. An error begins with name and the number of the line. It takes some 100 bytes a name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -132,8 +129,8 @@ func unzip(in io.Reader) (io.Reader, error) {
 	return gzip.NewReader(b)
 }
 
-// reader reads a recorded web. Pages are numbered in the order in which they, or links to them, appear,
-// and in their places at the end.
+// reader reads a recorded web. It numbers names in the order of their first appearance, as a page or in a link, and
+// renumbers pages by place at the end.
 type reader struct {
 	name    string
 	lines   *bufio.Scanner
@@ -270,7 +267,7 @@ func (r *reader) finish() (*Stored, error) {
 	return w, w.settle(len(r.place))
 }
 
-// outside says of each name that no page has, in the order of their numbers, whether no page has its host.
+// outside reports, for each name that is not a page, by number, whether no page is on its host.
 func (r *reader) outside() []bool {
 	names := make([]string, len(r.place))
 	hosts := map[string]bool{}
@@ -288,7 +285,7 @@ func (r *reader) outside() []bool {
 	return outside
 }
 
-// host returns what stands before the path of a name that is a URL; of others, nothing.
+// host returns a URL up to its path, and "" for a name that is not a URL.
 func host(name string) string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
@@ -298,7 +295,7 @@ func host(name string) string {
 	return scheme + "://" + authority
 }
 
-// rename gives every link the place of its page for a number, or a number beyond if it has none.
+// rename renumbers every link: by the place of its page, or beyond the pages if it has none.
 func (r *reader) rename() {
 	beyond := uint32(r.web.Pages())
 	for number, place := range r.place {

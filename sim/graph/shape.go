@@ -8,13 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Shape is what a web's links look like. Links are counted with resources, and with repeats unless they
-// are unique ones.
+// Shape describes a web's links. Resources count. Repeats count too, except in unique links.
 type Shape struct {
 	Sites, Pages             int
 	LinksMean, LinksMedian   float64 // of a page
 	UniqueMean, UniqueMedian float64 // of a page
-	Repeats                  float64 // share of the links that the page has made before
+	Repeats                  float64 // share of the links that repeat an earlier link of the page
 	OnSite                   float64 // share of the links
 	PageLinks                float64 // unique ones that lead to pages, mean of a page
 	InDegreeExponent         float64 // of the tail of the in-degrees' density; NaN of a small web
@@ -52,7 +51,7 @@ func (t *tally) page() {
 	t.urls, t.inside, t.links = 0, 0, 0
 }
 
-// shape returns what was counted of a web with so many sites and these in-degrees.
+// shape returns the shape of a web with that many sites and these in-degrees.
 func (t *tally) shape(sites int, inDegrees []uint32) Shape {
 	slices.Sort(t.unique)
 	slices.Sort(t.all)

@@ -9,19 +9,18 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Stateless is a synthetic web of which only the sizes of the sites are kept, four bytes each: a page's
-// size and links, and a site's speed, follow from the seed. Reading it is safe for concurrent use.
+// Stateless is a synthetic web that stores only the sizes of its sites, four bytes each. A page's size and links
+// and a site's speed follow from the seed. Reading it is safe for concurrent use.
 //
-// Where a Stored web copies earlier links, which cannot be known without them, this one draws from
-// lists that nobody wrote down: entry j of a site's list of links abroad, or of the whole web's list of
-// popular pages, is computed from j, and the first entries are drawn more often, as x^-s of the rank x.
+// A Stored web copies earlier links. A Stateless web cannot, so it draws from virtual lists: entry j of a site's
+// list of links to other sites, or of the web's list of popular pages, is computed from j. The first entries are
+// drawn more often, as x^-s of the rank x.
 type Stateless struct {
 	seed  uint64
 	first []uint32 // of each site's pages, and one more
 }
 
-// NewStateless returns a web of so many sites, some 61 pages each, at least 1 and at most 2³¹ pages in
-// all.
+// NewStateless returns a web of that many sites, some 61 pages each, with 1 to 2³¹ pages in all.
 func NewStateless(seed uint64, sites int) (*Stateless, error) {
 	if sites < 1 || sites > 1<<25 {
 		return nil, fmt.Errorf("graph: %d sites: want 1 to %d", sites, 1<<25)
@@ -39,7 +38,7 @@ func NewStateless(seed uint64, sites int) (*Stateless, error) {
 	return w, nil
 }
 
-// What is drawn, each with randomness of its own.
+// The things that are drawn, each with its own randomness.
 const (
 	ofSize = iota
 	ofSite
@@ -131,7 +130,7 @@ func (w *Stateless) appendLinks(dst []uint32, page uint32, t *tally) []uint32 {
 	return l.dst
 }
 
-// linker gathers the links of a page.
+// linker collects the links of a page.
 type linker struct {
 	dst   []uint32
 	from  int // where the page's links begin
@@ -141,7 +140,7 @@ type linker struct {
 	tally *tally
 }
 
-// add adds a link, unless it is there or leads to the page itself. O(links of the page).
+// add adds a link, unless it exists or leads to the page itself. O(links of the page).
 func (l *linker) add(target uint32, inside bool) {
 	if target == l.page || slices.Contains(l.dst[l.from:], target) {
 		return
@@ -157,7 +156,7 @@ func (l *linker) count(inside bool) {
 	}
 }
 
-// inside draws a page of the site, numbered in it.
+// inside draws a page of the site, numbered within it.
 func (w *Stateless) inside(rng *rand.Rand, t tree, page int) int {
 	switch u := rng.Float64(); {
 	case u < 0.40:
@@ -170,7 +169,7 @@ func (w *Stateless) inside(rng *rand.Rand, t tree, page int) int {
 	return rng.IntN(t.pages)
 }
 
-// outside draws a page anywhere: by the site's list, by the web's, or with no list.
+// outside draws a page anywhere: from the site's list, from the web's, or from all pages.
 func (w *Stateless) outside(rng *rand.Rand, site uint32, pages int) uint32 {
 	if rng.Float64() < 0.5 {
 		entry := rank(rng, abroadLength*float64(pages), abroadExponent)
@@ -186,7 +185,7 @@ func (w *Stateless) outside(rng *rand.Rand, site uint32, pages int) uint32 {
 	return uint32(rng.IntN(w.Pages()))
 }
 
-// Shape measures the web, going through all its pages; inDegrees are how many pages link to each.
+// Shape measures all pages of the web. inDegrees is how many pages link to each.
 func (w *Stateless) Shape() (s Shape, inDegrees []uint32) {
 	var t tally
 	degrees := make([]uint32, w.Pages())

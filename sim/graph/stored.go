@@ -8,7 +8,7 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Stored is a web in memory. It does not change; reading it is safe for concurrent use.
+// Stored is a web in memory. It never changes and is safe for concurrent use.
 type Stored struct {
 	first   []uint32           // of each site's pages, and one more
 	homes   []uint32           // of each site: its first page unless recorded otherwise
@@ -19,12 +19,12 @@ type Stored struct {
 	carried *carried // nil unless recorded
 }
 
-// carried are links as recorded pages carry them.
+// carried are the links of recorded pages, as recorded.
 type carried struct {
-	start   []uint32 // of each page's in names, and one more
+	start   []uint32 // of each page's links in names, and one more
 	names   []uint32 // numbers of pages; others from the number of pages on
-	outside []bool   // of names from the number of pages on: on another host than all pages
-	besides []uint32 // of each page: how many different names that are no pages, and not outside
+	outside []bool   // of names that are not pages: on a host without pages
+	besides []uint32 // of each page: links to different names that are not pages, on hosts of pages
 }
 
 // Sites returns the number of sites.
@@ -39,8 +39,7 @@ func (w *Stored) Range(site uint32) (first, end uint32) { return w.first[site], 
 // SiteOf returns the site of a page. O(log sites).
 func (w *Stored) SiteOf(page uint32) uint32 { return siteOf(w.first, page) }
 
-// siteOf returns the site whose run of pages holds page: the last that does not begin after it, as sites
-// may be empty.
+// siteOf returns the site of a page: the last one that does not begin after it, because sites may be empty.
 func siteOf(first []uint32, page uint32) uint32 {
 	return uint32(sort.Search(len(first), func(i int) bool { return first[i] > page }) - 1)
 }
@@ -61,9 +60,8 @@ func (w *Stored) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return append(dst, w.links.Out(page)...)
 }
 
-// Carried returns what a recorded page links to, in order: repeats, the page itself, and what is no page of
-// the web, which has numbers from Pages on. It must not be changed. ok is false of a web that was
-// generated.
+// Carried returns what a recorded page links to, in order, including repeats, the page itself, and targets that are
+// not pages, which have numbers from Pages on. The caller must not change it. ok is false for a generated web.
 func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 	if w.carried == nil {
 		return nil, false
@@ -71,13 +69,13 @@ func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 	return w.carried.names[w.carried.start[page]:w.carried.start[page+1]], true
 }
 
-// settle makes the links that a crawl follows of those that the pages carry, of so many different names: each
-// once, without those of a page to itself and to what is no page, which it counts.
+// settle derives the links that a crawl follows from the recorded ones: each once, without links of a page to
+// itself. It counts links to targets that are not pages and leaves them out.
 func (w *Stored) settle(names int) (err error) {
 	var b importance.Builder
 	b.Grow(w.Pages(), len(w.carried.names))
 	w.carried.besides = make([]uint32, w.Pages())
-	mark := make([]uint32, names) // the page that linked there last, and one
+	mark := make([]uint32, names) // the page that linked there last, plus one
 	var links []uint32
 	for page := range uint32(w.Pages()) {
 		links = links[:0]
@@ -101,8 +99,8 @@ func (w *Stored) settle(names int) (err error) {
 	return err
 }
 
-// Outside returns how many different URLs a page links to that are no pages of the web but on the hosts of its
-// pages: 0 of a web that was generated.
+// Outside returns how many different URLs a page links to that are not pages of the web but on hosts of its pages.
+// It is 0 for a generated web.
 func (w *Stored) Outside(page uint32) int {
 	if w.carried == nil {
 		return 0
@@ -110,8 +108,7 @@ func (w *Stored) Outside(page uint32) int {
 	return int(w.carried.besides[page])
 }
 
-// WithServers returns the web with other servers, whose speeds are drawn as a synthetic web's are. The
-// rest is shared.
+// WithServers returns the web with other servers, with speeds drawn as for a synthetic web. The rest is shared.
 func (w *Stored) WithServers(seed uint64) *Stored {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	other := *w
@@ -125,12 +122,11 @@ func (w *Stored) WithServers(seed uint64) *Stored {
 // Links returns the graph of all pages.
 func (w *Stored) Links() *importance.Graph { return w.links }
 
-// Miss reports whether what stands for a page is none: a URL that is asked for all the same, and answered by
-// an error or a redirect.
+// Miss reports whether a page is in fact a URL that answers with an error or a redirect.
 func (w *Stored) Miss(page uint32) bool { return w.miss != nil && w.miss[page] }
 
-// Worth returns the PageRank of every page, that of all together being 1. A link to a redirect counts as one
-// to where it leads, a link to another miss does not count; misses are worth 0.
+// Worth returns the PageRank of every page; the sum is 1. A link to a redirect counts as a link to its target. A
+// link to another miss does not count. Misses are worth 0.
 func (w *Stored) Worth(o importance.RankOptions) ([]float64, error) {
 	links, err := w.pageLinks()
 	if err != nil {
@@ -140,7 +136,7 @@ func (w *Stored) Worth(o importance.RankOptions) ([]float64, error) {
 	if err != nil || w.miss == nil {
 		return ranks.Of, err
 	}
-	// Misses without a link to or from them add the same to every page's rank, which scaling takes away.
+	// Misses without links add the same to every page's rank. Scaling removes that.
 	total := 0.0
 	for page, rank := range ranks.Of {
 		if w.miss[page] {
@@ -162,7 +158,7 @@ func (w *Stored) pageLinks() (*importance.Graph, error) {
 	}
 	var b importance.Builder
 	var links []uint32
-	mark := make([]uint32, w.Pages()) // the page that linked there last, and one
+	mark := make([]uint32, w.Pages()) // the page that linked there last, plus one
 	for page := range uint32(w.Pages()) {
 		links = links[:0]
 		if !w.miss[page] {
@@ -184,7 +180,7 @@ func (w *Stored) pageLinks() (*importance.Graph, error) {
 // maxHops is how many redirects in a row a crawl follows.
 const maxHops = 5
 
-// leads returns the page that a link leads to in the end, if there is one.
+// leads returns the page that a link finally leads to, if there is one.
 func (w *Stored) leads(to uint32) (page uint32, ok bool) {
 	for range maxHops + 1 {
 		if !w.miss[to] {

@@ -12,7 +12,7 @@ type budgetFrom struct {
 	budget int64
 }
 
-// request is one for a page, made or tried: the budget pays for both.
+// request is a request for a page, made or attempted: the budget pays for both.
 type request struct {
 	at   time.Duration
 	site weburl.Site
@@ -44,19 +44,19 @@ func (w *watch) spend() {
 			lives++
 		}
 	}
-	most := budget + max(1, budget/100) + int64(lives+w.crawl.Room) + 1 // what is under way when the interval begins
+	most := budget + max(1, budget/100) + int64(lives+w.crawl.Room) + 1 // under way at the beginning
 	if int64(len(w.spent)) > most {
 		w.fail("budget", "%d requests in %v: want at most %d, of a budget of %d", len(w.spent), interval, most, budget)
 	}
 }
 
 const (
-	longTrouble = 5 * time.Hour // from which on it is looked at what it costs others
-	fairShare   = 0.5           // of what is left of the pace before, at least
+	longTrouble = 5 * time.Hour // trouble this long is checked for its cost to other sites
+	fairShare   = 0.5           // least part of the earlier pace of the other sites
 )
 
-// shared checks, when one site's trouble is over, that what of the budget the site did not use went to the others
-// meanwhile: if before it, for so long, nearly all of the budget was spent, and nothing else happened.
+// shared checks, at the end of one site's trouble, that the other sites got the budget that the site did not use.
+// It checks only if nearly all of the budget was spent for as long before the trouble, and nothing else happened.
 func (w *watch) shared(f *Fault) {
 	c := &w.crawl
 	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
@@ -83,7 +83,7 @@ func (w *watch) shared(f *Fault) {
 	}
 	w.t.result.Done["shares looked at"]++
 	got, used := float64(during)/f.For.Hours(), float64(own)/f.For.Hours()
-	if float64(during+1) < fairShare*(spent-used)*f.For.Hours() { // one request less is no fault
+	if float64(during+1) < fairShare*(spent-used)*f.For.Hours() { // one request less is allowed
 		w.fail("shares", "while %s was in trouble for %v, it was asked %.1f times an hour and others %.1f, all %.1f times before",
 			site, f.For, used, got, spent)
 	}

@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Case is all that a trial goes by.
+// A Case is the input of a trial.
 type Case struct {
 	Seed   uint64
 	Length time.Duration // the last part of it is calm
@@ -23,15 +23,15 @@ type Case struct {
 
 // A Site is one site of the web.
 type Site struct {
-	Label      string // names it in Without
+	Label      string // its name in Without
 	Name       weburl.Site
 	Address    netip.Addr
 	Pages      int
 	Seed       bool // its root is a seed
 	Robots     robotsKind
 	Validators validatorKind
-	Change     float64       // changes a day of its most lively page
-	Took       time.Duration // by an answer, about
+	Change     float64       // changes a day of its fastest page
+	Took       time.Duration // about the time of an answer
 	Keeps      bool          // connections are kept open
 }
 
@@ -42,8 +42,8 @@ const (
 	robotsOpen                        // allows all, and names a sitemap
 	robotsPart                        // forbids /d/
 	robotsDelay                       // Crawl-delay
-	robotsTurning                     // forbids /d/ at some times and not at others
-	robotsElsewhere                   // redirects to that of another host
+	robotsTurning                     // forbids /d/ at some times
+	robotsElsewhere                   // redirects to another host
 	robotsKinds
 )
 
@@ -56,7 +56,7 @@ const (
 	validatorKinds
 )
 
-// Crawl are the settings of the crawl. A zero field is as in shard.Settings.
+// Crawl is the settings of the crawl. A zero field means the same as in shard.Settings.
 type Crawl struct {
 	Scope          string
 	Ordering       string
@@ -88,8 +88,8 @@ type Crawl struct {
 	Workers        int
 	ProcessTook    time.Duration
 	AppendTook     time.Duration
-	CancelAtStop   bool // what is in flight at a stop is given up
-	StrikesAtCrash bool // the process dies and not the machine: what was being processed is known
+	CancelAtStop   bool // a stop cancels requests in flight
+	StrikesAtCrash bool // the process dies and not the machine: the pages in processing are known
 }
 
 // A Fault is something that happens to the crawl.
@@ -99,9 +99,9 @@ type Fault struct {
 	At    time.Duration
 	For   time.Duration // how long it lasts; of a crash or a stop: until the next start
 	Site  int           // of Case.Sites
-	Page  int           // of the site, where it is about a page
+	Page  int           // of the site, if the fault is about a page
 	Step  time.Duration // of the machine's clock at the next start
-	Again int           // of a crash: the next start crashes too, after so many events; 0: it does not
+	Again int           // of a crash: the next start crashes after this many events; 0: it does not
 	Value int
 }
 
@@ -114,7 +114,7 @@ const (
 	silent       faultKind = "silent"     // a server does not answer
 	overloaded   faultKind = "overloaded" // a server answers 503
 	failing      faultKind = "failing"    // a server answers 500
-	noRobots     faultKind = "no-robots"  // of a server only robots.txt cannot be fetched
+	noRobots     faultKind = "no-robots"  // only robots.txt of a server cannot be fetched
 	noName       faultKind = "no-name"    // a host's name cannot be resolved
 	slowDisk     faultKind = "slow-disk"
 	pauseAll     faultKind = "pause-all"
@@ -130,10 +130,10 @@ const (
 	changeBudget faultKind = "budget"
 )
 
-// calmTime is how long a case is calm at its end.
+// calmTime is the length of the calm at the end of a case.
 const calmTime = 26 * time.Hour
 
-// Calm returns from when on no fault is at work.
+// Calm returns the time from which on there are no faults.
 func (c *Case) Calm() time.Duration { return max(time.Hour, c.Length-calmTime) }
 
 // Draw returns the case of a seed.
@@ -157,7 +157,7 @@ func Draw(seed uint64, length time.Duration) Case {
 	return c
 }
 
-// endOften lets lives end one after the other while a crawl begins. It takes that to see what a restart forgets.
+// endOften ends several lives in a row while a crawl begins. Only that shows what a restart forgets.
 func (c *Case) endOften(how faultKind) {
 	c.Faults = nil
 	for i := range 10 {
@@ -222,7 +222,7 @@ func drawCrawl(r *rand.Rand) Crawl {
 	return c
 }
 
-// drawFault draws one fault, which is over when the calm begins.
+// drawFault draws one fault. It is over when the calm begins.
 func drawFault(r *rand.Rand, c *Case) Fault {
 	calm := c.Calm()
 	f := Fault{
@@ -247,8 +247,8 @@ func drawFault(r *rand.Rand, c *Case) Fault {
 	return f
 }
 
-// Without returns the case without the sites and faults of those labels, and with fewer pages: "s1", "f3",
-// "pages=4", "hours=1" (its length), "crawl" (the plainest settings that there are).
+// Without returns a smaller case. A label removes a site or fault ("s1", "f3") or sets the pages ("pages=4"), the
+// length ("hours=1") or the plainest settings ("crawl").
 func (c Case) Without(labels ...string) (Case, error) {
 	for _, label := range labels {
 		key, value, _ := strings.Cut(label, "=")
@@ -275,7 +275,7 @@ func (c Case) Without(labels ...string) (Case, error) {
 	return c, nil
 }
 
-// plain makes one setting as plain as it may be, by a label.
+// plain sets one setting to its plainest value, by label.
 var plain = map[string]func(*Crawl){
 	"adaptive":       func(c *Crawl) { c.Adaptive = 0 },
 	"address-delay":  func(c *Crawl) { c.AddressDelay = 0 },
@@ -305,7 +305,7 @@ func (c *Case) hasSite(label string) bool {
 	return len(c.Sites) > 1 && slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Label == label })
 }
 
-// removeSite removes a site, and the faults that are about it.
+// removeSite removes a site and its faults.
 func (c *Case) removeSite(label string) {
 	i := slices.IndexFunc(c.Sites, func(s Site) bool { return s.Label == label })
 	c.Sites = slices.Delete(slices.Clone(c.Sites), i, i+1)

@@ -14,17 +14,17 @@ import (
 	"freshet/weburl"
 )
 
-// watch knows what the servers and the operator know, and checks what must hold. It believes nothing that the shard
-// says of itself.
+// watch knows what the servers and the operator know, and checks the invariants. It trusts nothing that the shard
+// says about itself.
 type watch struct {
 	t        *trial
-	crawl    Crawl  // as the settings are now
-	former   *Crawl // while others are put in force; nil: these are
+	crawl    Crawl  // the present settings
+	former   *Crawl // the old settings during a reload; else nil
 	sites    map[weburl.Site]int
 	troubles []map[faultKind]int // by site
 	slowDisk int
 	dieNext  int            // see Fault.Again
-	struck   []crawl.Struck // what was being processed at the last crash
+	struck   []crawl.Struck // the pages in processing at the last crash
 
 	hosts     map[string]*host
 	addresses map[netip.Addr]*place
@@ -34,19 +34,19 @@ type watch struct {
 	visited   map[weburl.URL]uint32 // visits that were acknowledged
 	asked     map[weburl.Site]time.Duration
 	recrawls  map[weburl.URL]bool // acknowledged, and not visited since
-	given     map[weburl.URL]bool // seeds that are known by an acknowledged order
-	seeds     map[weburl.URL]bool // that were ever given
+	given     map[weburl.URL]bool // seeds of acknowledged orders
+	seeds     map[weburl.URL]bool // all seeds ever given
 	pinged    map[weburl.URL]bool
 	buried    float64                     // cash that purged pages had handed on
-	forgot    bool                        // pages were purged in this life: what they taught is believed until its end
-	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt has withdrawn, now or once
-	collected float64                     // cash that visits have found held back for their pages
+	forgot    bool                        // pages were purged in this life: what they taught counts until its end
+	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt withdrew at some time
+	collected float64                     // held-back cash that visits collected
 
 	requests []request       // for pages, all
 	spent    []time.Duration // requests of the last interval
 	budgets  []budgetFrom
 	opens    []time.Duration // of lives
-	reloads  int             // orders that are not answered
+	reloads  int             // reload orders without an answer
 	reload   bool            // the bounds have changed in this life
 	known    map[weburl.Site]bool
 	quiet    time.Duration // when the queues were compared last
@@ -97,7 +97,7 @@ func (w *watch) toggle(key string) *toggle {
 	return w.toggles[key]
 }
 
-// address returns the address of a site's host: that of the first site that lies there.
+// address returns the address of a site's host.
 func (w *watch) address(site weburl.Site) netip.Addr {
 	for _, s := range w.t.c.Sites {
 		if s.Name.Name() == site.Name() {
@@ -107,7 +107,7 @@ func (w *watch) address(site weburl.Site) netip.Addr {
 	return netip.Addr{}
 }
 
-// delayOf returns the interval that is asked for at a site.
+// delayOf returns the required interval of a site.
 func (w *watch) delayOf(site weburl.Site) time.Duration {
 	if w.index(site) == 0 && w.crawl.SiteDelay > 0 {
 		return w.crawl.SiteDelay
@@ -118,7 +118,7 @@ func (w *watch) delayOf(site weburl.Site) time.Duration {
 	return w.crawl.Delay
 }
 
-// handedOut checks a request that the shard wants made.
+// handedOut checks a request that the shard orders.
 func (w *watch) handedOut(n *node, e *errand) {
 	site, u := e.Page.Site(), e.URL
 	for _, key := range []string{"all", "site " + string(site), "host " + u.Host(), "host " + site.Host()} {
@@ -156,7 +156,7 @@ func (w *watch) handedOut(n *node, e *errand) {
 	}
 }
 
-// reloading notes that other settings are put in force.
+// reloading notes the start of a reload with new settings.
 func (w *watch) reloading(next Crawl) {
 	if next.Budget != w.crawl.Budget {
 		w.budgets = append(w.budgets, budgetFrom{w.t.now, next.Budget})
@@ -167,7 +167,7 @@ func (w *watch) reloading(next Crawl) {
 	}
 	w.crawl, w.reload = next, true
 	w.reloads++
-	for site := range w.sites { // what is shorter now may be in force at once
+	for site := range w.sites { // shorter intervals may apply at once
 		h := w.host(site)
 		h.interval = min(h.interval, w.delayOf(site))
 	}
@@ -211,7 +211,7 @@ func (w *watch) opened(n *node) {
 	w.reload, w.reloads, w.former = false, 0, nil
 	for site := range w.sites {
 		h := w.host(site)
-		if h.floor < 0 && h.met { // nobody knows what the last answer was
+		if h.floor < 0 && h.met { // the last answer is unknown
 			h.interval, h.after, h.crawling = w.delayOf(site), 0, 0
 		}
 	}
@@ -228,13 +228,13 @@ func (w *watch) opened(n *node) {
 		if err != nil || row.Visits < w.visited[u] && row.State != store.StatePurged {
 			w.fail("durable", "%d visits of %s were acknowledged, its row has %d: %v", w.visited[u], u, row.Visits, err)
 		}
-		w.visited[u] = row.Visits // or more than were acknowledged
+		w.visited[u] = row.Visits // may be more than were acknowledged
 	}
 	w.ordersHold(n)
 	w.rowsHold(n)
 }
 
-// ready notes what a life begins with.
+// ready notes the initial state of a life.
 func (w *watch) ready(n *node) {
 	w.forgot = false
 	w.known = map[weburl.Site]bool{}
@@ -246,7 +246,7 @@ func (w *watch) ready(n *node) {
 	}
 }
 
-// over checks what a life leaves that has ended in order.
+// over checks the state after a clean end of a life.
 func (w *watch) over(n *node, why crawl.Stop) {
 	if len(n.turns) > 0 || n.appending || n.draining {
 		w.fail("turns", "the crawl is over: %d turns are under way", len(n.turns))
@@ -267,7 +267,7 @@ func (w *watch) over(n *node, why crawl.Stop) {
 	}
 }
 
-// stepped checks now and then what holds whenever nothing is under way.
+// stepped checks from time to time what must hold while nothing is under way.
 func (w *watch) stepped(n *node) {
 	if len(n.turns) > 0 || n.appending || n.draining || n.ranking > 0 || len(n.inbox) > 0 || !n.begun || n.over != "" || w.t.now < w.quiet+everyQuiet {
 		return
@@ -279,11 +279,11 @@ func (w *watch) stepped(n *node) {
 // lived returns how long this life has lasted.
 func (w *watch) lived() time.Duration { return w.t.now - w.opens[len(w.opens)-1] }
 
-// alive checks that what could be done in the calm was done.
+// alive checks that everything that could be done in the calm was done.
 func (w *watch) alive(n *node, why crawl.Stop) {
 	c := &w.crawl
 	most := 0.6 * float64(c.Budget)
-	if hours, err := frontier.ParseHours(c.Hours); err == nil { // nothing else may be left to ask when they are over
+	if hours, err := frontier.ParseHours(c.Hours); err == nil { // nothing may be left to fetch outside of the hours
 		most *= hours.Open().Hours() / 24
 	}
 	saturated := c.Budget > 0 && float64(len(w.spent)) >= most

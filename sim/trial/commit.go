@@ -34,14 +34,15 @@ func (n *node) append(group []crawl.Append) {
 	})
 }
 
-// crashesSoon reports whether a crash is near: copies of the disk take long.
+// crashesSoon reports whether a crash is near. Only then is the disk copied, which takes long.
 func (n *node) crashesSoon() bool {
 	return slices.ContainsFunc(n.c.Faults, func(f Fault) bool {
 		return f.Kind == crash && f.At >= n.now && f.At < n.now+time.Hour
 	})
 }
 
-// commit makes the records of a group durable: first those of fetches, then those of turns that had none, then others.
+// commit makes the records of a group durable: first those of fetches, then those of turns without a fetch, then
+// others.
 func (n *node) commit(group []crawl.Append) (done crawl.Appended) {
 	done.At = make([]seen.Mark, len(group))
 	var fetches []store.Fetch
@@ -101,7 +102,7 @@ func isPause(r store.Record) bool {
 	return is
 }
 
-// purge takes something down in the database, and the bytes off the disk a while later.
+// purge takes a target down in the database, and deletes its bytes from disk later.
 func (n *node) purge(target store.Target, done *crawl.Appended) {
 	before, err := n.store.Total()
 	n.must(err)
@@ -117,7 +118,7 @@ func (n *node) purge(target store.Target, done *crawl.Appended) {
 	n.soon(10*time.Second, n.finishPurges)
 }
 
-// finishPurges takes the bytes of what was purged off the disk.
+// finishPurges deletes the bytes of what was purged from disk.
 func (n *node) finishPurges() {
 	report, err := retain.FinishPurges(context.Background(), n.store)
 	n.must(err)

@@ -8,7 +8,7 @@ import (
 	"freshet/store"
 )
 
-// described returns an event as a trace has it.
+// described returns an event in the form of a trace.
 func described(e crawl.Event) string {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", e), "shard.")
 	switch e := e.(type) {
@@ -47,7 +47,7 @@ func describedOrder(o crawl.Order) string {
 	return fmt.Sprintf("%s %v", name, o)
 }
 
-// recordsOf returns what is appended together.
+// recordsOf returns the records that are appended together.
 func recordsOf(a crawl.Append) string {
 	var b strings.Builder
 	if a.Turn != 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the machine's. It outlives the lives.
+// disk is the machine's disk. It survives the lives.
 type disk struct {
 	fs     *vfs.MemFS
-	behind *vfs.MemFS // what a crash leaves of a disk that says of a write too early that it is synced; nil: this one
+	behind *vfs.MemFS // what a crash leaves of a disk that acknowledges syncs too early; nil: fs itself
 }
 
 func newDisk() disk { return disk{fs: vfs.NewCrashableMem()} }
@@ -23,10 +23,10 @@ func (d *disk) crash() {
 	d.behind = nil
 }
 
-// lag has a crash lose what is written from here on, until the next lag.
+// lag makes a crash lose what is written from now until the next lag.
 func (d *disk) lag() { d.behind = d.fs.CrashClone(vfs.CrashCloneCfg{}) }
 
-// holds tells which files of a folder hold a text.
+// holds returns the files of a folder that contain a text.
 func (d *disk) holds(folder, text string) (files []string, err error) {
 	names, err := d.fs.List(folder)
 	if err != nil {

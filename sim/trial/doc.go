@@ -1,21 +1,21 @@
-// Package trial puts the shard of a crawl on trial: the code that runs live decides, on virtual time, about a
-// synthetic web, while faults come at moments drawn from a seed and checkers watch what must hold.
+// Package trial tests the shard of a crawl. The live code crawls a synthetic web in virtual time. Faults come at
+// moments drawn from a seed, and checkers check the invariants.
 //
-// A Case is drawn from a seed: some sites of some pages, the settings of a crawl, and faults. Run carries it out in one
-// goroutine, an event after the other. The node of it does what a shard asks for: it makes requests of the web, makes
-// records of the answers, and keeps them in a real store and a real seen test, on a file system in memory that loses in
-// a crash what was not synced. A case runs through several lives, each from an opening of the directory to its end:
-// by a crash, by a stop, or because nothing was left to do. The last part of a case is calm, so that what has to happen
-// in the end can be asked for.
+// A Case is drawn from a seed: sites with pages, the settings of a crawl, and faults. Run runs it in one goroutine,
+// one event after another. Its node does what the shard orders: it requests pages from the web, makes records from
+// the answers, and stores them in a real store and a real seen test. The file system is in memory and loses
+// unsynced writes in a crash. A case has several lives. Each begins with opening the directory and ends with a
+// crash, a stop, or because nothing is left to do. The last part of a case is calm, so that the checkers can check
+// what must happen in the end.
 //
-// The same case makes the same trace, byte for byte. A seed that fails is told with the command that replays it, and
-// Shrink takes sites, pages and faults out of it as long as it goes on failing.
+// The same case makes the same trace, byte for byte. A failing seed is reported with the command that replays it.
+// Shrink removes sites, pages and faults from it while it still fails.
 //
-// What holds is checked in check.go and in a file for each concern. Hosts are asked politely as their servers see it
-// (politeness.go). The crawl obeys robots.txt (robots.go) and operators, and what is purged is gone (orders.go). A
-// budget is kept, and one site's trouble leaves it to the others (budget.go). Nothing that was acknowledged is lost,
-// every page is queued, visited or refused, and no cash comes from nothing (rows.go). Plants are faults that are put
-// into the crawl on purpose, one at a time: a checker that finds none of them is of no use.
+// The checks are in check.go and in a file for each concern. Servers see polite requests (politeness.go). The crawl
+// obeys robots.txt (robots.go) and operators, and what is purged is gone (orders.go). The budget is kept, and other
+// sites get what a site in trouble does not use (budget.go). Nothing acknowledged is lost, every page is queued,
+// visited or refused, and no cash comes from nowhere (rows.go). Plants are deliberate bugs in the crawl, one at a
+// time: a checker that finds none of them is useless.
 //
 // To try seeds, to try them with a planted fault, to see all that happens in one, and without some of its parts:
 //
@@ -24,6 +24,6 @@
 //	go run ./sim/trial/run -seed 17 -trace
 //	go run ./sim/trial/run -seed 17 -trace -without f3,s2,pages=4
 //
-// A month takes -days 30. There is one shard here. What several shards hand over to one another, over a wire that loses
-// and repeats and with disks that are slow, while they are cut off, TestHandOvers of package crawl has on trial.
+// A month takes -days 30. There is one shard here. TestHandOvers of package crawl tests several shards, over a
+// network that loses and repeats messages and with slow disks.
 package trial

@@ -10,7 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// strike lets a fault happen.
+// strike makes a fault happen.
 func (t *trial) strike(f *Fault) {
 	t.result.Done[string(f.Kind)]++
 	t.trace("fault %s: %s for %v", f.Label, f.Kind, f.For)
@@ -47,7 +47,7 @@ func (t *trial) strike(f *Fault) {
 	}
 }
 
-// trouble adds to the troubles of a fault's site. A name that cannot be resolved is that of all sites of the host.
+// trouble adds to the troubles of a fault's site. If a name cannot be resolved, it adds to all sites of the host.
 func (t *trial) trouble(f *Fault, add int) {
 	name := t.c.Sites[f.Site].Name.Name()
 	for i, site := range t.c.Sites {
@@ -63,7 +63,7 @@ func (t *trial) turnClock(by time.Duration) {
 	t.watch.turned(by)
 }
 
-// command gives the shard the order that a fault is.
+// command gives the shard the order of a fault.
 func (n *node) command(f *Fault) {
 	site := n.c.Sites[f.Site].Name
 	u := n.web.url(f.Site, f.Page%n.c.Sites[f.Site].Pages)
@@ -82,7 +82,7 @@ func (n *node) command(f *Fault) {
 		if f.Value%2 == 0 {
 			block.Until = n.clock().Add(f.For)
 			if f.For <= 0 {
-				block.Until = n.clock().Add(-time.Hour) // makes no sense
+				block.Until = n.clock().Add(-time.Hour) // an invalid order
 			}
 		}
 		n.order(block, nil)
@@ -114,7 +114,7 @@ func (n *node) command(f *Fault) {
 	}
 }
 
-// undo has something done after a while, in whichever life that is, as soon as it takes orders.
+// undo calls do after a time, in whichever life that is, once that life accepts orders.
 func (t *trial) undo(d time.Duration, do func(*node)) {
 	t.after(d, func() {
 		if t.node == nil || !t.node.begun || t.node.ending != nil {
@@ -127,10 +127,10 @@ func (t *trial) undo(d time.Duration, do func(*node)) {
 	})
 }
 
-// lift undoes what operators have ordered, for the calm.
+// lift undoes the operators' orders for the calm.
 func (n *node) lift() {
 	if !n.begun || n.ending != nil {
-		return // it does so when it begins
+		return // the node calls lift when it begins
 	}
 	for _, key := range n.watch.toggled() {
 		what, name, _ := strings.Cut(key, " ")

@@ -12,15 +12,15 @@ import (
 	"freshet/store"
 )
 
-// errand is a turn on its way.
+// errand is a turn in progress.
 type errand struct {
 	crawl.Fetch
 	started   time.Duration
 	ends      time.Duration
-	asked     bool // the request is under way
+	asked     bool // the request was sent
 	ended     bool
 	answer    answer
-	failed    string // there was none, and why
+	failed    string // why there was no answer
 	unheard   bool   // the connection had been closed
 	process   crawl.Process
 	inProcess bool
@@ -28,7 +28,7 @@ type errand struct {
 	appended  bool
 }
 
-// heard reports whether the server hears of the request.
+// heard reports whether the server receives the request.
 func (e *errand) heard() bool { return e.failed != "no name" && !e.unheard }
 
 // fetch begins a request.
@@ -50,7 +50,7 @@ func (n *node) fetch(f crawl.Fetch) {
 	})
 }
 
-// leave goes on with a request, or does not.
+// leave continues or drops a request, as the shard decided.
 func (n *node) leave(l crawl.Leave) {
 	e := n.turns[l.Turn]
 	if e == nil || e.asked {
@@ -58,7 +58,7 @@ func (n *node) leave(l crawl.Leave) {
 	}
 	n.trace("< leave %d %v", l.Turn, l.Granted)
 	if n.plant == "leave-ignored" && !l.Granted {
-		n.watch.started(n, e) // as if it was made all the same
+		n.watch.started(n, e) // counted as if it was made
 		n.watch.ended(n, e)
 	}
 	if l.Granted {
@@ -98,7 +98,7 @@ func (n *node) request(e *errand) {
 	n.soon(took, func() { n.answered(e) })
 }
 
-// answerTo returns what comes of a request: an answer, or why there is none.
+// answerTo returns the answer to a request, or why there is none.
 func (n *node) answerTo(e *errand) (a answer, failed string) {
 	site := e.URL.Site()
 	for _, trouble := range []faultKind{noName, refusing, silent} {
@@ -125,7 +125,7 @@ func (n *node) answerTo(e *errand) (a answer, failed string) {
 // answered tells the shard how a request went.
 func (n *node) answered(e *errand) {
 	if e.ended {
-		return // it was given up
+		return // it was canceled
 	}
 	e.ended = true
 	a := &e.answer
@@ -181,7 +181,7 @@ func (n *node) robotsAnswer(e *errand) *crawl.RobotsAnswer {
 	return r
 }
 
-// cancel gives up what is in flight.
+// cancel cancels the requests in flight.
 func (n *node) cancel() {
 	for _, turn := range slices.Sorted(maps.Keys(n.turns)) {
 		e := n.turns[turn]

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// drain has the seen test decide.
+// drain drains the seen test.
 func (n *node) drain() {
 	if n.draining {
 		n.fail("turns", "a drain is asked for while another is under way")

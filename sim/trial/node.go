@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// node does what a shard asks for, in one life.
+// node does what a shard orders, in one life.
 type node struct {
 	*trial
 	store    *store.Store
@@ -25,12 +25,12 @@ type node struct {
 	wakes bool
 	wake  time.Duration
 	steps int
-	dieAt int // the life is cut off at that step; 0: it is not
+	dieAt int // the life ends at that step; 0: it does not
 
 	turns     map[crawl.Turn]*errand
 	begun     bool
 	over      crawl.Stop
-	ending    func() // to be called when it is over
+	ending    func() // called when the life is over
 	appending bool
 	draining  bool
 	ranking   int // Sort and Weigh that are under way
@@ -38,9 +38,9 @@ type node struct {
 	number    uint64
 	waiting   []*errand // to be processed
 	working   int
-	full      bool // many answers wait
-	alone     bool // an answer is processed that none of its kind may be beside
-	paid      int  // requests that are to be taken out of the budget
+	full      bool // too many answers wait
+	alone     bool // an answer that must be processed alone is being processed
+	paid      int  // requests that the budget has not paid for yet
 	encoder   *warc.Encoder
 }
 
@@ -50,7 +50,7 @@ func newNode(t *trial) *node {
 	return n
 }
 
-// soon has something done in this life.
+// soon calls do after a time, in this life.
 func (n *node) soon(d time.Duration, do func()) {
 	n.after(d, func() {
 		if n.trial.node == n {
@@ -82,13 +82,13 @@ func (n *node) open() {
 	n.step()
 }
 
-// heartbeat notes now and then that the crawl is alive: what matters of it is that there was one.
+// heartbeat notes from time to time that the crawl is alive. Only its existence matters.
 func (n *node) heartbeat() {
 	n.must(n.store.Heartbeat(n.clock()))
 	n.soon(time.Hour, n.heartbeat)
 }
 
-// tell has the shard told of something. Things that come close together are at times told together.
+// tell passes an event to the shard. Events that come close together are sometimes passed together.
 func (n *node) tell(e crawl.Event) {
 	n.inbox = append(n.inbox, e)
 	if n.draw("together", n.result.Steps) < 0.2 {
@@ -102,7 +102,7 @@ func (n *node) tell(e crawl.Event) {
 	n.step()
 }
 
-// step calls the shard, and carries out what it asks for.
+// step calls the shard and carries out its work.
 func (n *node) step() {
 	n.steps++
 	n.result.Steps++
@@ -126,7 +126,7 @@ func (n *node) step() {
 	}
 }
 
-// do carries out work. What it tells the shard comes later.
+// do carries out work. Its results reach the shard later.
 func (n *node) do(w crawl.Work) {
 	for _, r := range w.Replies {
 		n.replied(r)
@@ -173,7 +173,7 @@ func (n *node) do(w crawl.Work) {
 	}
 }
 
-// took returns how long the disk takes for something.
+// took returns how long the disk takes for an operation.
 func (n *node) took(what string) time.Duration {
 	d := n.c.Crawl.AppendTook
 	if n.watch.slowDisk > 0 {
@@ -182,7 +182,7 @@ func (n *node) took(what string) time.Duration {
 	return n.some(d, what, n.result.Steps)
 }
 
-// begin lets turns be handed out.
+// begin allows turns to be handed out.
 func (n *node) begin() {
 	n.begun = true
 	n.dieAt = 0
@@ -202,7 +202,7 @@ func (n *node) begin() {
 	})
 }
 
-// end ends the life in order.
+// end ends the life cleanly.
 func (n *node) end(why crawl.Stop) {
 	n.trace("over: %s", why)
 	n.over = why
@@ -222,7 +222,7 @@ func (n *node) end(why crawl.Stop) {
 		after()
 	case n.rested():
 		n.ended = true
-	default: // it had nothing more to do: somebody starts it again
+	default: // it had nothing more to do: it is started again
 		n.trial.after(n.some(4*time.Hour, "idle", n.life), n.trial.start)
 	}
 }
@@ -245,7 +245,7 @@ func (n *node) close() {
 	}
 }
 
-// stop asks the crawl to end.
+// stop stops the crawl.
 func (n *node) stop(after func()) {
 	if n.ending != nil {
 		then := n.ending
@@ -265,7 +265,7 @@ func (n *node) stop(after func()) {
 	n.soon(patience, func() { n.fail("ends", "asked to stop %v ago, the crawl has not", patience) })
 }
 
-// crash cuts the life off.
+// crash ends the life with a crash.
 func (n *node) crash(down time.Duration) {
 	n.watch.crashed(n)
 	n.disk.crash()

@@ -16,7 +16,7 @@ import (
 type toggle struct {
 	on, sure bool
 	pending  int
-	until    time.Time // of a block; zero: for ever
+	until    time.Time // of a block; zero: permanently
 }
 
 // switched returns what an order switches.
@@ -34,7 +34,7 @@ func switched(o crawl.Order) (key string, on bool, until time.Time) {
 	return "", false, until
 }
 
-// toggled returns all that was ever switched.
+// toggled returns the keys of everything that was ever switched.
 func (w *watch) toggled() []string { return slices.Sorted(maps.Keys(w.toggles)) }
 
 // ordered notes an order that is given.
@@ -55,7 +55,7 @@ func (w *watch) ordered(n *node, o crawl.Order) {
 			w.pinged[u] = true
 		}
 	}
-	if o, ok := o.(crawl.Purge); ok { // from here on it may be gone
+	if o, ok := o.(crawl.Purge); ok { // from now on it may be gone
 		w.bury(n, o.Target)
 	}
 }
@@ -67,7 +67,7 @@ func (w *watch) replied(n *node, o crawl.Order, r crawl.Reply) {
 		g.pending--
 		switch {
 		case r.Err != nil:
-			g.on = false // nothing is known of it: no check
+			g.on = false // its state is unknown: no check
 		default:
 			g.on, g.until = on, until
 		}
@@ -95,7 +95,7 @@ func (w *watch) replied(n *node, o crawl.Order, r crawl.Reply) {
 	w.ordersHold(n)
 }
 
-// ordersHold checks that what was acknowledged to an operator is stored.
+// ordersHold checks that acknowledged orders are stored.
 func (w *watch) ordersHold(n *node) {
 	for _, key := range w.toggled() {
 		g := w.toggles[key]
@@ -143,18 +143,18 @@ func (w *watch) ordersHold(n *node) {
 	}
 }
 
-// spared reports whether a page was purged, or its site.
+// spared reports whether neither a page nor its site was purged.
 func (w *watch) spared(u weburl.URL) bool {
 	return !slices.ContainsFunc(w.purged, func(t store.Target) bool {
 		return t.URL == u || t.URL.IsZero() && t.Site == u.Site()
 	})
 }
 
-// bury notes what the pages of a target have handed on, which their rows will not tell any more.
+// bury notes the cash that the pages of a target have handed on, because their rows will not have it any more.
 func (w *watch) bury(n *node, target store.Target) {
 	for _, page := range n.pages() {
 		if page.URL == target.URL || target.URL.IsZero() && page.URL.Site() == target.Site {
-			w.buried += page.Paid + page.Cash // what it has, a visit that is under way may hand on
+			w.buried += page.Paid + page.Cash // a visit under way may hand on the rest
 		}
 	}
 	w.buried++ // and a seed's

@@ -10,13 +10,13 @@ import (
 	"freshet/weburl"
 )
 
-// A Plant is a fault that is put into the crawl on purpose.
+// A Plant is a deliberate bug in the crawl.
 type Plant struct {
 	Name, Says string
-	ends       faultKind // it takes lives that end so at a bad moment to find it; "": it does not
+	ends       faultKind // lives must end this way at a bad moment to find it; "": no such need
 }
 
-// Plants are all faults that can be planted.
+// Plants are all deliberate bugs.
 var Plants = []Plant{
 	{"early-ack", "a group is acknowledged before it is synced", ""},
 	{"gate-forgotten", "hosts' gates are lost at a restart", stop},
@@ -47,7 +47,7 @@ func (n *node) rows() crawl.Rows {
 	return n.store
 }
 
-// links returns the seen test as the shard has it.
+// links returns the seen test of the shard.
 func (n *node) links() crawl.Links {
 	if n.plant == "cash-doubled" {
 		return plantedLinks{n.seen}
@@ -91,7 +91,7 @@ func (l plantedLinks) Offer(mark seen.Mark, links []weburl.Link, now time.Time) 
 	return l.Links.Offer(mark, doubled, now)
 }
 
-// readOnly is the seen test as a second shard has it, which only looks.
+// readOnly is the seen test of a second shard that only reads.
 type readOnly struct{ crawl.Links }
 
 func (readOnly) Offer(seen.Mark, []weburl.Link, time.Time) error { return nil }
@@ -99,5 +99,5 @@ func (readOnly) Due(time.Time, time.Duration) bool               { return false 
 func (readOnly) Collect(weburl.Link) float64                     { return 0 }
 func (readOnly) Recall(weburl.Fingerprint, float64)              {}
 
-// near reports whether two numbers differ by no more than so much.
+// near reports whether two numbers differ by at most by.
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }

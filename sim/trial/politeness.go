@@ -9,19 +9,19 @@ import (
 // connectionKept is how long a server leaves a connection open after an answer.
 const connectionKept = 5 * time.Second
 
-// host is what a host's servers see.
+// host is what the servers of a host see.
 type host struct {
 	busy     int
 	turn     crawl.Turn // of the last request
 	last     time.Duration
 	met      bool
-	interval time.Duration // to be waited after it
+	interval time.Duration // required after it
 	crawling time.Duration // Crawl-delay
 	after    time.Duration // Retry-After
 	run      int           // requests on this connection
 	kept     bool
-	durable  bool          // what the last answer means is stored
-	floor    time.Duration // nothing before it
+	durable  bool          // the effect of the last answer is stored
+	floor    time.Duration // no request before this time
 }
 
 // place is what an address sees.
@@ -71,7 +71,7 @@ func (w *watch) started(n *node, e *errand) {
 	}
 }
 
-// ended notes what the server knows of an answer.
+// ended notes what the server knows about an answer.
 func (w *watch) ended(n *node, e *errand) {
 	site := e.URL.Site()
 	h := w.host(site)
@@ -84,7 +84,7 @@ func (w *watch) ended(n *node, e *errand) {
 		a.busy--
 		a.last = w.t.now
 	}
-	if e.Robots && e.ended { // else it was given up
+	if e.Robots && e.ended { // else it was canceled
 		w.told(n, e)
 	}
 	if !e.Robots && e.ended {
@@ -93,7 +93,7 @@ func (w *watch) ended(n *node, e *errand) {
 	h.crawling = w.robots[site].delay
 }
 
-// canceled notes that a request was given up.
+// canceled notes a canceled request.
 func (w *watch) canceled(n *node, e *errand) {
 	e.answer = answer{}
 	w.ended(n, e)
@@ -104,7 +104,7 @@ func (w *watch) turned(by time.Duration) {
 	if by <= 0 {
 		return
 	}
-	for _, h := range w.hosts { // nobody can know
+	for _, h := range w.hosts { // the crawl cannot know
 		h.last -= by
 	}
 	for _, a := range w.addresses {
@@ -112,7 +112,7 @@ func (w *watch) turned(by time.Duration) {
 	}
 }
 
-// unclean notes that what is not stored is forgotten.
+// unclean notes that the crawl forgets what is not stored.
 func (w *watch) unclean() {
 	for _, h := range w.hosts {
 		if h.busy > 0 {

@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// process has an answer processed when a worker is free.
+// process queues an answer for a worker.
 func (n *node) process(p crawl.Process) {
 	e := n.turns[p.Turn]
 	if e == nil || !e.ended || e.process.Turn != 0 {
@@ -24,7 +24,7 @@ func (n *node) process(p crawl.Process) {
 	n.makeRoom()
 }
 
-// makeRoom lets no more turns be handed out while many answers wait to be processed.
+// makeRoom stops handing out turns while too many answers wait.
 func (n *node) makeRoom() {
 	if full := len(n.waiting) > 20 || n.full && len(n.waiting) > 5; full != n.full {
 		n.full = full
@@ -39,7 +39,7 @@ func (n *node) room() int {
 	return n.c.Crawl.Room
 }
 
-// work lets free workers take answers.
+// work gives free workers answers.
 func (n *node) work() {
 	for n.working < n.c.Crawl.Workers {
 		i := slices.IndexFunc(n.waiting, func(e *errand) bool { return !e.process.Alone || !n.alone })
@@ -66,7 +66,7 @@ func (n *node) work() {
 	}
 }
 
-// learn makes of an answer what a worker makes of it.
+// learn processes an answer as a worker does.
 func (n *node) learn(e *errand) crawl.Processed {
 	p := e.process
 	if p.Robots != nil {

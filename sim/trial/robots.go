@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// rules are what the crawl has been told by a site's robots.txt.
+// rules are what the crawl knows of a site's robots.txt.
 type rules struct {
 	had      bool
 	disallow []string
@@ -20,7 +20,7 @@ type rules struct {
 	until    time.Time
 }
 
-// told notes what a robots.txt says.
+// told notes the content of a robots.txt.
 func (w *watch) told(n *node, e *errand) {
 	r := w.robots[e.Page.Site()]
 	switch a := &e.answer; {
@@ -48,7 +48,7 @@ func parsed(body string) rules {
 	return r
 }
 
-// reread takes in what is stored of a site's robots.txt: it is what the new life goes by.
+// reread reads the stored robots.txt of a site, which the new life uses.
 func (w *watch) reread(n *node, site weburl.Site) {
 	row, err := n.store.Site(site)
 	if errors.Is(err, store.ErrNotFound) {
@@ -68,7 +68,7 @@ func (w *watch) reread(n *node, site weburl.Site) {
 	w.robots[site].until = time.Unix(0, row.Robots.Expires)
 }
 
-// obeyed checks that pages are where the stored robots.txt files want them, as far as they were looked at under these.
+// obeyed checks that pages are in the state that the stored robots.txt requires, if they were checked against it.
 func (w *watch) obeyed(n *node) {
 	stored := map[weburl.Site][]string{} // what a site's file forbids, where its pages were looked at under it
 	for site := range w.sites {

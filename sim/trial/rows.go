@@ -10,11 +10,11 @@ import (
 	"freshet/weburl"
 )
 
-// proposed looks at what is to be appended. From here on a recrawl may be over: a crash may keep the visit.
+// proposed notes what will be appended. From now on a recrawl may be done: a crash may keep the visit.
 func (w *watch) proposed(n *node, a crawl.Append) {
 	for _, r := range a.Records {
 		switch r := r.(type) {
-		case *store.Fetched: // a crash may keep it though nobody heard that it is durable
+		case *store.Fetched: // a crash may keep it although it was not acknowledged
 			w.collected += r.Collected
 		case *store.Refused:
 			delete(w.recrawls, r.URL)
@@ -32,7 +32,7 @@ func (w *watch) proposed(n *node, a crawl.Append) {
 	}
 }
 
-// acknowledged notes what is durable from now on.
+// acknowledged notes what is now durable.
 func (w *watch) acknowledged(n *node, group []crawl.Append) {
 	for _, a := range group {
 		for _, r := range a.Records {
@@ -74,29 +74,29 @@ func (w *watch) rowsHold(n *node) {
 	}
 	most := float64(len(w.seeds)) + paid + w.buried
 	if len(w.opens) > 1 {
-		most += w.collected // links that brought it may have been offered again
+		most += w.collected // its links may have been offered again
 	}
 	if w.byCash() && !w.mayPayTwice() && cash > most*(1+1e-5)+1e-6 {
 		w.fail("cash", "pages have %g of cash, %d seeds and the pages' payments come to %g", cash, len(w.seeds), most)
 	}
 }
 
-// byCash reports whether the ordering goes by cash that pages hand on.
+// byCash reports whether the ordering uses cash that pages hand on.
 func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ordering == "cash-sum" }
 
-// mayPayTwice reports whether some of a page's links may have brought their cash twice: where they are too many to be
-// offered at once, and a crash came in between.
+// mayPayTwice reports whether some of a page's links may have brought their cash twice: if there are too many to
+// offer at once, and a crash came in between.
 func (w *watch) mayPayTwice() bool { return w.crawl.OfferBytes < 1<<20 && len(w.opens) > 1 }
 
 const everyQuiet = 2 * time.Hour
 
-// readAhead is how many pages of a site the frontier may have handed out before it was told of them. It counts so many
-// too few until the site's queue is empty.
+// readAhead is how many pages of a site the frontier may hand out before it is told about them. Until the site's
+// queue is empty, its count may be too low by that many.
 const readAhead = 8
 
 func within(missing, most int64) bool { return missing >= 0 && missing <= most }
 
-// queuesHold checks that the shard has in mind what is stored.
+// queuesHold checks that the shard's queues in memory equal the stored ones.
 func (w *watch) queuesHold(n *node) {
 	total, err := n.store.Total()
 	w.t.must(err)
@@ -112,7 +112,7 @@ func (w *watch) queuesHold(n *node) {
 	}
 }
 
-// linksHold checks that all links of stored pages are known which belong to the crawl.
+// linksHold checks that all links of stored pages that belong to the crawl are known.
 func (w *watch) linksHold(n *node) {
 	for _, page := range n.pages() {
 		if page.Versions == 0 || page.NoFollow || page.State == store.StatePurged {
@@ -131,7 +131,7 @@ func (w *watch) linksHold(n *node) {
 	}
 }
 
-// belongs reports whether a page that is linked to belongs to the crawl for sure.
+// belongs reports whether a linked page certainly belongs to the crawl.
 func (w *watch) belongs(n *node, u weburl.URL) bool {
 	row, err := n.store.Site(u.Site())
 	if err == nil && (row.Purged || slices.ContainsFunc(row.Refused, func(r store.Reason) bool {
@@ -154,13 +154,13 @@ func (w *watch) belongs(n *node, u weburl.URL) bool {
 	return false
 }
 
-// beliefsHold checks that a shard which starts now believes what this one does.
+// beliefsHold checks that a shard that starts now would believe the same as this one.
 func (w *watch) beliefsHold(n *node) {
 	if n.settings.Refresh == nil || w.forgot {
 		return
 	}
 	now := n.clock()
-	// These learn priors when they plan, and a start plans.
+	// These policies learn priors when they plan, and a start plans.
 	plans := slices.Contains([]string{"plan", "azar", "lambdacrawl"}, w.crawl.Policy)
 	other, err := crawl.New(n.rows(), readOnly{n.seen}, n.shard.Settings(), now)
 	w.t.must(err)
