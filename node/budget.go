@@ -11,13 +11,14 @@ import (
 	"freshet/weburl"
 )
 
-// One budget is for the whole crawl. Its shards, and the nodes of a cluster, have the parts of it at which a visit is
-// worth the same everywhere: see package share. A node of a cluster divides among its shards what it was granted.
+// There is one budget for the whole crawl. It is divided among shards, and among the nodes of a cluster, so that
+// the marginal visit is worth the same everywhere: see package share. A node of a cluster divides its grant among
+// its shards.
 
 // shareEvery is how many ticks lie between two divisions.
 const shareEvery = 5
 
-// budgetOf returns the requests an interval that refreshing has.
+// budgetOf returns the refresh budget, in requests an interval.
 func budgetOf(r *crawl.Refresh) int64 {
 	if r == nil {
 		return 0
@@ -25,7 +26,7 @@ func budgetOf(r *crawl.Refresh) int64 {
 	return r.Budget
 }
 
-// evenly divides a budget among shards of which nothing is known yet.
+// evenly divides a budget among shards before anything is known about them.
 func (n *Node) evenly(requests int64) []share.Part {
 	parts := make([]share.Part, len(n.loops))
 	if requests > 0 {
@@ -36,7 +37,7 @@ func (n *Node) evenly(requests int64) []share.Part {
 	return parts
 }
 
-// part returns what a shard is told of how the crawl keeps its copy fresh.
+// part returns the refresh settings of a shard.
 func (l *loop) part(r *crawl.Refresh, of []share.Part) *crawl.Refresh {
 	if r == nil {
 		return nil
@@ -46,7 +47,7 @@ func (l *loop) part(r *crawl.Refresh, of []share.Part) *crawl.Refresh {
 	return &mine
 }
 
-// Total returns what the whole crawl may use, as far as the settings say it; zero: it keeps nothing fresh.
+// Total returns the limits of the whole crawl from the settings; zero: it keeps nothing fresh.
 func (n *Node) Total() share.Total {
 	now := n.current()
 	if now.Refresh == nil {
@@ -67,13 +68,13 @@ func (n *Node) wants() (of []share.Wants, sum share.Wants) {
 	return of, sum
 }
 
-// bids returns what the pages of each shard ask for over a horizon.
+// bids returns the demand of each shard's pages over a horizon.
 func (n *Node) bids(horizon float64) (all []refresh.Bid) {
 	n.each(func(s *crawl.Shard, now time.Time) { all = append(all, s.Bid(horizon, now)) })
 	return all
 }
 
-// Bid returns what the pages of the node ask for over a horizon.
+// Bid returns the demand of the node's pages over a horizon.
 func (n *Node) Bid(horizon float64) refresh.Bid {
 	all := n.bids(horizon)
 	return func(threshold float64) allocate.Demand {
@@ -85,7 +86,7 @@ func (n *Node) Bid(horizon float64) refresh.Bid {
 	}
 }
 
-// divideBudget divides what the node has among its shards. Of a node that is alone that is the whole.
+// divideBudget divides the node's budget among its shards. A single node has the whole budget.
 func (n *Node) divideBudget(t share.Total) ([]share.Part, error) {
 	wants, sum := n.wants()
 	if t.Horizon == 0 {
@@ -103,7 +104,7 @@ func (n *Node) divideBudget(t share.Total) ([]share.Part, error) {
 	})
 }
 
-// granted returns what the node has to divide among its shards; zero: nothing yet.
+// granted returns the budget that the node divides among its shards; zero: none yet.
 func (n *Node) granted() share.Total {
 	total := n.Total()
 	if n.opt.Cluster == nil || total.Requests == 0 {
@@ -117,7 +118,7 @@ func (n *Node) granted() share.Total {
 	return total
 }
 
-// reloaded returns what the shards have of another budget; nil: what they have now.
+// reloaded returns the shards' parts of a new budget; nil: their parts stay.
 func (n *Node) reloaded(r *crawl.Refresh) []share.Part {
 	if r == nil || n.opt.Cluster != nil {
 		return nil
@@ -139,7 +140,7 @@ func (n *Node) grantedPages() int64 {
 	return -1
 }
 
-// shareBudget divides the budget again: now and then, and at once where the node was granted another part.
+// shareBudget divides the budget again: at intervals, and at once after a new grant.
 func (n *Node) shareBudget() {
 	n.ticks++
 	g := n.grant.Load()
@@ -160,8 +161,8 @@ func (n *Node) shareBudget() {
 	}
 }
 
-// Report says what the node wants and has, for the next division among nodes. A node that finds no page gives back what
-// it was granted.
+// Report returns what the node wants and has, for the next division among nodes. A node that finds no page returns
+// its grant.
 func (n *Node) Report() share.Report {
 	_, wants := n.wants()
 	r := share.Report{Wants: wants, Run: n.storedByRun(), Stored: map[weburl.Partition]int64{}, Traffic: n.tally.traffic()}
@@ -181,7 +182,7 @@ func (n *Node) Report() share.Report {
 	return r
 }
 
-// countStored says how many pages each of the shard's partitions has.
+// countStored counts the pages of each of the shard's partitions.
 func (l *loop) countStored(stored map[weburl.Partition]int64) {
 	for p := range l.owners {
 		if int(l.owners[p].Load()) != l.number {
@@ -199,13 +200,13 @@ func (n *Node) storedByRun() (pages int64) {
 	return pages
 }
 
-// granting is a grant, and the division that it is of.
+// granting is a grant, and the number of its division.
 type granting struct {
 	share.Grant
 	division uint64
 }
 
-// Grant gives the node a part of what the whole crawl may use, by the division of that number.
+// Grant gives the node a part of the crawl's limits, from the division of that number.
 func (n *Node) Grant(g share.Grant, division uint64) {
 	n.grant.Store(&granting{g, division})
 	n.in.SetPart(g.Traffic)

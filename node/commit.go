@@ -10,8 +10,7 @@ import (
 	"freshet/store"
 )
 
-// group is some records of a shard that are made durable at once, the visits of those that are of one, and what came of
-// it.
+// group is some records of a shard that are made durable together, with their visits and the result.
 type group struct {
 	mail    *mailbox // of whose records they are
 	appends []crawl.Append
@@ -22,7 +21,7 @@ type group struct {
 // groupBytes is how many bytes a group may have, where there is memory.
 const groupBytes = 32 << 20
 
-// commit makes groups durable, as many at once as wait. After a fault it only empties its queue.
+// commit makes waiting groups durable, all at once. After a fault it only empties its queue.
 func (n *Node) commit() {
 	for g := range n.groups {
 		groups := n.waiting(g)
@@ -58,7 +57,7 @@ func (n *Node) waiting(first *group) []*group {
 	}
 }
 
-// keepGroups makes groups durable: first what was fetched, then the other records of turns, then those of changes.
+// keepGroups makes groups durable: first fetches, then other records of turns, then those of changes.
 func (n *Node) keepGroups(groups []*group) error {
 	var fetches []store.Fetch
 	var marks []*seen.Mark // of the fetches
@@ -155,7 +154,7 @@ func (n *Node) apply(records []store.Record) ([]store.Move, error) {
 	return moves, nil
 }
 
-// takeDown purges in the database, and leaves the files to the keeper. It returns how many pages it took down.
+// takeDown purges in the database and leaves the files to the keeper. It returns how many pages it took down.
 func (n *Node) takeDown(target store.Target) (moves []store.Move, pages int64, err error) {
 	before, err := n.store.Total()
 	if err != nil {
@@ -204,7 +203,7 @@ func lineOf(url string, row *store.Page) logLine {
 	return line
 }
 
-// ofPage fills in what the record of a page says.
+// ofPage fills in the fields from the record of a page.
 func (l *logLine) ofPage(record *store.Fetched, reused bool) {
 	l.contentType = record.ContentType
 	l.digest = fmt.Sprintf("%x", record.BodyDigest[:6])

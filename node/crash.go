@@ -9,7 +9,7 @@ import (
 	"freshet/store"
 )
 
-// crash is a panic that was met while something was done for one page, one site or one background job.
+// crash is a panic in the work for one page, one site or one background job.
 type crash struct {
 	cause any
 	stack []byte
@@ -18,7 +18,7 @@ type crash struct {
 // Error returns the cause, shortened: it may quote the page.
 func (c *crash) Error() string { return fmt.Sprintf("crash: %.200s", fmt.Sprint(c.cause)) }
 
-// contain does something that may panic without harm to the rest of the crawl, and returns the crash if it does.
+// contain calls do, recovers a panic, and returns it as a crash.
 func contain(do func()) (c *crash) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -29,8 +29,8 @@ func contain(do func()) (c *crash) {
 	return nil
 }
 
-// inBackground does a piece of work that the crawl does not depend on. If that fails or panics it is logged and
-// counted, and tried again when it is next due; it ends nothing. What fails after ctx has ended was given up.
+// inBackground does work that the crawl does not depend on. A failure or panic is logged and counted, and the work
+// is tried again when it is next due. A failure after the end of ctx does not count.
 func (n *Node) inBackground(ctx context.Context, work string, do func() error) (err error) {
 	var stack []byte
 	if c := contain(func() { err = do() }); c != nil {
@@ -49,7 +49,7 @@ func (n *Node) inBackground(ctx context.Context, work string, do func() error) (
 	return err
 }
 
-// crashed makes of a result that the crawler failed on it. If the database gave up the crawl ends.
+// crashed marks a result as one that the crawler failed on. If the database caused the panic, the crawl ends.
 func (n *Node) crashed(r *fetch.Result, c *crash) {
 	if err := store.Fatal(c.cause); err != nil {
 		n.fail(err)

@@ -1,6 +1,7 @@
-// Package node runs a crawl: it does what shards decide (see package crawl), and decides nothing.
+// Package node runs a crawl: it does what shards decide (see package crawl), and decides nothing itself.
 //
-// One goroutine, the loop, steps a shard. It tells it what has happened, and has done what the shard decides:
+// One goroutine, the loop, steps a shard. It reports events to the shard, and starts the work that the shard
+// decides:
 //
 //	           ┌─────────────────── mailbox ◄──────────────────┐
 //	           ▼                                               │
@@ -14,18 +15,18 @@
 //	           └────► rankings, weights ───────────────────► Weighed, Sorted, Reweighed
 //
 // A fetch makes one request. A worker finds links in the answer, digests it, and compresses the WARC records. The
-// committer stores a group of records: it appends their captures to the WARC file, syncs it, and applies the records. A
-// slow disk makes workers wait, and full workers make fetches wait with their pages. How many fetches there may be is
-// a fleet.Controller's to say; the loop passes it on to the shard as Room.
+// committer stores a group of records: it appends their captures to the WARC file, syncs it, and applies the
+// records. A slow disk makes workers wait, and busy workers make fetches wait with their pages. A fleet.Controller
+// decides how many fetches may be under way; the loop passes the number on to the shard as Room.
 //
-// Whoever wants to know something of the shard asks it between two steps. Whoever finds a fault that nobody can go
-// on after calls Node.fail: the shard is not stepped any more, what is under way is given up, and Run returns.
+// Other goroutines put questions to the shard between two steps. After a fatal fault they call Node.fail: the shard
+// is no longer stepped, work under way is canceled, and Run returns.
 //
-// Several shards (Options.Shards) have a loop, a seen test and errands each, and share all else: fetches, workers, the
-// committer, memory, the disk. A loop puts what its shard sends another into the mailbox of that one's loop. The places
-// for fetches are divided step by step (shares), the budget by pages (budgets); orders go to the shards that they are
-// about (parts).
+// Several shards (Options.Shards) have a loop, a seen test and errands each. They share everything else: fetches,
+// workers, the committer, memory, the disk. A loop puts messages of its shard to another into the mailbox of the
+// other's loop. Places for fetches are divided at each step (shares), the budget by pages (budgets). An order goes
+// to the shards that it concerns (parts).
 //
-// All state is in the store's records, so that a crawl goes on where it stopped, however it stopped: what was in
-// flight is still queued.
+// All state is in the store's records. So a crawl continues where it stopped, however it stopped: pages in flight
+// are still queued.
 package node

@@ -15,32 +15,32 @@ import (
 	"freshet/weburl"
 )
 
-// A node of a cluster has some of the partitions, and gets and gives others while it runs. Who gets which, and when, is
-// decided elsewhere (package cluster). The rows of all others lie here too, as far as their log was followed.
+// A node of a cluster crawls some of the partitions, and takes and gives others while it runs. Package cluster
+// decides which, and when. The node also has the rows of other partitions, as far as it has followed their logs.
 
-// Cluster connects a node to those that it shares its crawl with. Its methods may be called at the same time.
+// Cluster connects a node to the other nodes of its crawl. Its methods are safe for concurrent use.
 type Cluster interface {
 	store.Log
-	// Name tells the node from all others. It is fit for a file's name.
+	// Name is the unique name of the node. It is valid as a file name.
 	Name() string
-	// Leased returns an error if other nodes may have taken the node's partitions. It is asked right before each
-	// request to a server is sent.
+	// Leased returns an error if other nodes may have taken the node's partitions. The node calls it right before
+	// each request to a server.
 	Leased() error
-	// Send sends links to the owner of their partition, and Acknowledge the word that links are taken in. Both may be
-	// lost: they are sent again.
+	// Send sends links to the owner of their partition. Acknowledge sends a receipt for links. Both may be lost:
+	// they are sent again.
 	Send(crawl.Parcel)
 	Acknowledge(crawl.Receipt)
 	// Ask has the node that has a partition carry out an order about pages, a site or a host of it. It returns
 	// crawl.ErrElsewhere where no node has it now: nothing was done then.
 	Ask(context.Context, weburl.Partition, crawl.Order) (crawl.Reply, error)
-	// PauseAll lets no node ask for anything more, or lets all go on.
+	// PauseAll pauses or resumes all nodes.
 	PauseAll(ctx context.Context, paused bool) error
 }
 
-// nobody owns a partition that another node has.
+// nobody stands for the owner of a partition that another node has.
 const nobody = -1
 
-// checkCluster returns what a node of a cluster does not do.
+// checkCluster returns the options that a node of a cluster does not support.
 func (o *Options) checkCluster() error {
 	var faults []error
 	switch {
@@ -54,7 +54,7 @@ func (o *Options) checkCluster() error {
 	return errors.Join(faults...)
 }
 
-// clusterLog returns what the store appends its records to; nil: nothing.
+// clusterLog returns the log that the store appends its records to; nil: none.
 func (n *Node) clusterLog() store.Log {
 	if n.opt.Cluster == nil {
 		return nil
@@ -71,7 +71,7 @@ func (n *Node) Place(p weburl.Partition) (log.Place, error) {
 // Pages returns how many pages each shard of the node knows.
 func (n *Node) Pages() []int64 { return n.knownPages() }
 
-// Vitals returns what the node tells the others of its work.
+// Vitals returns the state of the node's work for the other nodes.
 func (n *Node) Vitals() share.Vitals {
 	var counts crawl.Counts
 	queued := 0
@@ -89,7 +89,7 @@ func (n *Node) Vitals() share.Vitals {
 // Has reports whether the node has a partition.
 func (n *Node) Has(p weburl.Partition) bool { return n.has(p) }
 
-// Follow applies what others have appended to the log of a partition that the node does not have.
+// Follow applies what other nodes appended to the log of a partition that the node does not crawl.
 func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
 	seeds, err := n.store.Follow(p, groups...)
 	if err != nil {
@@ -102,18 +102,18 @@ func (n *Node) Follow(p weburl.Partition, groups ...store.Group) error {
 	return nil
 }
 
-// Snapshot writes a partition with its captures as it is now, and returns the place of its log that this stands for.
+// Snapshot writes a partition with its captures as it is now, and returns the corresponding place in its log.
 func (n *Node) Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
 	return transfer.SnapshotPartition(n.store, p, cluster, w)
 }
 
-// CheckSnapshot reads what Snapshot has written, and stores nothing.
+// CheckSnapshot reads the output of Snapshot and checks it. It stores nothing.
 func (n *Node) CheckSnapshot(r io.Reader) (p weburl.Partition, cluster string, at log.Place, err error) {
 	return transfer.CheckPartition(r, n.store.Partitions())
 }
 
-// Load takes in what Snapshot has written, in place of all that is here of a partition that the node does not have.
-// After an error that is there, or nothing.
+// Load replaces a partition that the node does not crawl by the output of Snapshot. After an error the node has the
+// old content, or none.
 func (n *Node) Load(p weburl.Partition, r io.Reader) error {
 	if _, err := transfer.ReplacePartition(n.store, r); err != nil {
 		return fmt.Errorf("crawl: load partition %d: %w", p, err)
@@ -134,7 +134,7 @@ func (n *Node) Load(p weburl.Partition, r io.Reader) error {
 	return nil
 }
 
-// Forget removes all that is here of a partition that the node does not have.
+// Forget removes a partition that the node does not crawl from its directory.
 func (n *Node) Forget(p weburl.Partition) error {
 	if err := transfer.ForgetPartition(n.store, p); err != nil {
 		return fmt.Errorf("crawl: forget partition %d: %w", p, err)
@@ -143,7 +143,7 @@ func (n *Node) Forget(p weburl.Partition) error {
 	return nil
 }
 
-// Seeded returns the sites of a partition that have a seed which the settings do not have, sorted.
+// Seeded returns the sites of a partition with seeds that are not in the settings, sorted.
 func (n *Node) Seeded(p weburl.Partition) (sites []weburl.Site, err error) {
 	known := map[weburl.Site]bool{}
 	for _, u := range n.opt.Seeds {
@@ -160,12 +160,12 @@ func (n *Node) Seeded(p weburl.Partition) (sites []weburl.Site, err error) {
 	return sites, nil
 }
 
-// Widen takes sites of partitions that the node may not follow into the scope.
+// Widen adds sites to the scope. They may be of partitions that the node does not follow.
 func (n *Node) Widen(sites []weburl.Site) { n.tell(crawl.Widen{Sites: sites}) }
 
-// Take begins to crawl a partition, whose rows here are as its log has them. Its last owner neither asks for its pages
-// nor appends to its log any more. Each of its hosts waits out its own interval. When ctx ends it waits no longer: the
-// node is to be closed then.
+// Take begins to crawl a partition. Its log must be applied to the end, and its last owner must have stopped. Each
+// host of the partition first waits out its interval. If ctx ends, Take stops waiting; the node must then be
+// closed.
 func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()
@@ -182,7 +182,7 @@ func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 	return nil
 }
 
-// Resend has links sent again that wait for a partition which another owner has now.
+// Resend sends links again that wait for a partition with a new owner.
 func (n *Node) Resend(p weburl.Partition) { n.tell(crawl.Resend{To: p}) }
 
 // moved waits until a shard has taken or given a partition.
@@ -200,8 +200,8 @@ func (n *Node) moved(ctx context.Context, l *loop, o crawl.Order) error {
 	}
 }
 
-// Give stops to crawl a partition. When it returns nothing of it is asked for, and all of it is in its log. When ctx
-// ends it waits no longer, as Take.
+// Give stops crawling a partition. When it returns, no request to it is under way, and everything is in its log. If
+// ctx ends, it stops waiting, like Take.
 func (n *Node) Give(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()
@@ -222,24 +222,24 @@ func (n *Node) hasPage(raw string) bool {
 	return err == nil && n.has(n.store.Home(u.Site()))
 }
 
-// Fail ends the crawl at once, as a fault of the disk does: the node may have lost its partitions.
+// Fail ends the crawl at once, like a disk fault, because the node may have lost its partitions.
 func (n *Node) Fail(err error) { n.fail(err) }
 
-// Arrive takes in links that another node sends. Those for a partition that the node does not have are passed over.
+// Arrive accepts links from another node. It ignores links to partitions that the node does not have.
 func (n *Node) Arrive(parcel crawl.Parcel) {
 	if n.has(parcel.To) {
 		n.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
 	}
 }
 
-// Receive takes the word that links which the node has sent are taken in.
+// Receive handles a receipt for links that the node sent.
 func (n *Node) Receive(receipt crawl.Receipt) {
 	if n.has(receipt.From) {
 		n.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
 	}
 }
 
-// send sends links on their way to the shard that owns their partition.
+// send sends links to the shard or node that owns their partition.
 func (n *Node) send(parcel crawl.Parcel) {
 	if n.opt.Cluster != nil && !n.has(parcel.To) {
 		n.opt.Cluster.Send(parcel)
@@ -248,7 +248,7 @@ func (n *Node) send(parcel crawl.Parcel) {
 	n.ownerOf(parcel.To).mail.put(letter{event: crawl.Arriving{Parcel: parcel}})
 }
 
-// acknowledge tells the shard that has sent links that they are taken in.
+// acknowledge sends a receipt to the shard that sent links.
 func (n *Node) acknowledge(receipt crawl.Receipt) {
 	if n.opt.Cluster != nil && !n.has(receipt.From) {
 		n.opt.Cluster.Acknowledge(receipt)
@@ -257,7 +257,7 @@ func (n *Node) acknowledge(receipt crawl.Receipt) {
 	n.ownerOf(receipt.From).mail.put(letter{event: crawl.Received{Receipt: receipt}})
 }
 
-// sendAgain sends links again that other nodes may not have got.
+// sendAgain sends links again that other nodes may not have received.
 func (n *Node) sendAgain() {
 	if n.opt.Cluster == nil {
 		return

@@ -14,10 +14,10 @@ import (
 	"freshet/weburl"
 )
 
-// What a shard's seen test does on disk is done by one goroutine, in the order in which the shard asks for it. A set
-// that turns out to be damaged is made again from the page table at once: the shard does not hear of it.
+// One goroutine does the disk work of a shard's seen test, in the order of the shard's requests. A damaged set is
+// rebuilt from the page table at once, without involving the shard.
 
-// mostErrands is how many errands the shard may ask for in advance.
+// mostErrands is how many errands the shard may request in advance.
 const mostErrands = 4
 
 // openSeen opens the shard's seen test.
@@ -30,10 +30,9 @@ func (l *loop) openSeen() (*seen.Test, error) {
 	})
 }
 
-// drainLinks is how many links that may be new are decided at once, where few of them repeat. What is new of
-// them is one batch of the database, and while it is applied each takes some 1,000 bytes, as link, verdict,
-// decoded row and move; a larger batch takes no less of the processor's time, and above half a write buffer
-// the database would keep it as one more.
+// drainLinks is how many possibly new links are decided at once if few of them repeat. The new ones are one batch
+// of the database. While it is applied, each takes some 1,000 bytes as link, verdict, decoded row and move. A
+// larger batch saves no processor time, and above half a write buffer the database would keep it as another buffer.
 const drainLinks = 2048
 
 // runErrands does errands until there are no more.
@@ -45,7 +44,7 @@ func (l *loop) runErrands() {
 	}
 }
 
-// drain has the seen test decide.
+// drain drains the seen test.
 func (l *loop) drain() {
 	verdicts, marks, err := l.seen.Drain(nil)
 	if errors.Is(err, seen.ErrDamaged) {
@@ -60,8 +59,8 @@ func (l *loop) drain() {
 	l.mail.put(letter{event: crawl.Decided{Verdicts: verdicts, Marks: marks, Durable: l.seen.Marks()}})
 }
 
-// keepSeen makes durable what was decided. All of that is stored, so that a set which turns out to be
-// damaged may be made again from the page table instead.
+// keepSeen makes verdicts durable. Their records are stored already, so a damaged set can be rebuilt from the page
+// table instead.
 func (l *loop) keepSeen() {
 	err := l.seen.Keep()
 	if errors.Is(err, seen.ErrDamaged) {
@@ -74,7 +73,7 @@ func (l *loop) keepSeen() {
 	l.mail.put(letter{event: crawl.Kept{}})
 }
 
-// mendSeen makes a damaged set again, as of what is decided now.
+// mendSeen rebuilds a damaged set as of the present verdicts.
 func (l *loop) mendSeen() error {
 	var known crawl.Rebuild
 	if !l.ask(func(s *crawl.Shard, _ time.Time) { known = s.Known() }) {
@@ -86,7 +85,7 @@ func (l *loop) mendSeen() error {
 
 var errClosed = errors.New("crawl: it is closed")
 
-// rebuild rebuilds the set when the shard asks for it: at the start, or because the scope has changed.
+// rebuild rebuilds the set at the shard's request: at the start, or because the scope has changed.
 func (l *loop) rebuild(known crawl.Rebuild, again bool) {
 	l.warnOfRebuild(again)
 	if err := l.fillSeen(known); err != nil {
@@ -109,8 +108,8 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 	}
 }
 
-// fillSeen rebuilds the set from the page table. What memory that has taken goes back to the system: the
-// crawl would hold it for minutes.
+// fillSeen rebuilds the set from the page table. It returns the memory that this took to the system at once;
+// otherwise the crawl would hold it for minutes.
 func (l *loop) fillSeen(known crawl.Rebuild) error {
 	if !l.store.Start().Fresh {
 		defer debug.FreeOSMemory()

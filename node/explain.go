@@ -17,8 +17,8 @@ import (
 	"freshet/weburl"
 )
 
-// Explain explains a URL in a running crawl. Its time is that of a few reads, and of one of each site in the URL's
-// partition; for a URL without a row it looks for a page that links to it, in up to 100,000 rows.
+// Explain explains a URL in a running crawl. It takes a few reads, and one for each site in the URL's partition.
+// For a URL without a row it searches up to 100,000 rows for a page that links to it.
 func (n *Node) Explain(raw string) (explain.Explanation, error) {
 	opt := n.current().Options
 	x := explaining{opt: opt, settings: opt.settings(), store: n.store}
@@ -39,7 +39,7 @@ func (r running) Obstacles(site weburl.Site, now time.Time) (all []frontier.Obst
 	return all, nil
 }
 
-// Waits returns for each of some sites what keeps its pages from being asked for. It puts one question to each shard.
+// Waits returns what delays the pages of each site. It puts one question to each shard.
 func (n *Node) Waits(sites []weburl.Site) [][]frontier.Obstacle {
 	all, of := make([][]frontier.Obstacle, len(sites)), map[*loop][]int{}
 	for i, site := range sites {
@@ -173,7 +173,7 @@ func (x *explaining) Page(u weburl.URL) (explain.Page, error) {
 	}
 	if row.Via != 0 {
 		page.Via = "page " + row.Via.String()
-		// The page that carries the link may lie in another partition; its name is worth a look in this one.
+		// The page with the link may be in another partition. It costs little to look for it in this one.
 		if via, err := x.store.Page(x.store.Home(u.Site()), row.Via); err == nil {
 			page.Via = via.URL.String()
 		}
@@ -194,11 +194,11 @@ func failure(text string) string {
 // Site implements explain.Rows.
 func (x *explaining) Site(site weburl.Site) (store.SiteRow, error) { return x.store.Site(site) }
 
-// linkRows bounds the rows in which a link to an unknown URL is looked for.
+// linkRows bounds the rows that are searched for a link to an unknown URL.
 const linkRows = 100_000
 
-// Link implements explain.Rows. It looks in the URL's own partition first, and tells how many links and redirects lead
-// to it.
+// Link implements explain.Rows. It searches the URL's own partition first, and returns the numbers of links and
+// redirects that lead to the URL.
 func (x *explaining) Link(u weburl.URL) (link weburl.Link, found bool, err error) {
 	n := x.store.Partitions()
 	own := int(x.store.Home(u.Site()))
@@ -257,7 +257,7 @@ func (x *explaining) Keeps(page store.Page) (reason frontier.Reason, ok bool, er
 	return reason, ok, nil
 }
 
-// scope returns the scope as the rows of the sites tell it. A domain's sites lie in one partition.
+// scope returns the scope from the rows of the sites. The sites of a domain are in one partition.
 func (x *explaining) scope(u weburl.URL) (frontier.Scope, error) {
 	scope, err := frontier.ParseScope(x.opt.Scope)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"freshet/weburl"
 )
 
-// An order of a cluster is about pages, a site or a host of some partitions. Each part of it is carried out by the node
-// that has the partition, whichever was asked, and by no other.
+// An order in a cluster concerns pages, a site or a host of some partitions. Whichever node gets the order, the
+// node that has a partition carries out its part.
 
-// orderTime is how long is waited for a node to have a partition, and to carry out an order: a partition of a node that
-// is killed is taken by another sooner.
+// orderTime is how long an order waits for a node to have a partition and to carry it out. If a node is killed,
+// another takes its partitions sooner than that.
 const orderTime = 30 * time.Second
 
-// askAgain is after how long a partition that no node had is asked for again.
+// askAgain is the wait before the next try if no node has a partition.
 const askAgain = 200 * time.Millisecond
 
-// mostAsked is how many URLs go into one order of another node.
+// mostAsked is how many URLs go into one order to another node.
 const mostAsked = 128
 
-// orderFar has an order carried out by all nodes that it is about.
+// orderFar makes all nodes that an order concerns carry it out.
 func (n *Node) orderFar(o crawl.Order) (crawl.Reply, error) {
 	ctx, cancel := context.WithTimeout(n.life, orderTime)
 	defer cancel()
@@ -40,7 +40,7 @@ func (n *Node) orderFar(o crawl.Order) (crawl.Reply, error) {
 		return n.orderPages(ctx, o.URLs, func(some []weburl.URL) crawl.Order { return crawl.Ping{URLs: some} })
 	}
 	site := siteOf(o)
-	if site == "" { // any shard says what is wrong
+	if site == "" { // invalid: any shard returns the error
 		return n.Obey(o)
 	}
 	r, err := n.orderPartition(ctx, n.store.Home(site), o)
@@ -51,8 +51,8 @@ func (n *Node) orderFar(o crawl.Order) (crawl.Reply, error) {
 	return r, err
 }
 
-// orderPages has an order about pages carried out, each part where the pages' partition is. A page whose partition
-// cannot be reached is refused, and the others are not.
+// orderPages sends each part of an order about pages to the owner of its partition. Pages of an unreachable
+// partition are refused; the others are not.
 func (n *Node) orderPages(ctx context.Context, urls []weburl.URL, about func([]weburl.URL) crawl.Order) (crawl.Reply, error) {
 	of := map[weburl.Partition][]weburl.URL{}
 	for _, u := range urls {
@@ -92,8 +92,8 @@ func unreached(err error) string {
 	return err.Error()
 }
 
-// orderPartition has an order about one partition carried out by whoever has it. Where none does, or it is on its way,
-// it asks again until ctx ends, and then returns crawl.ErrElsewhere.
+// orderPartition makes the owner of a partition carry out an order. While there is no owner it tries again, until
+// ctx ends. Then it returns crawl.ErrElsewhere.
 func (n *Node) orderPartition(ctx context.Context, p weburl.Partition, o crawl.Order) (crawl.Reply, error) {
 	for {
 		r, err := n.orderOwner(ctx, p, o)
@@ -106,7 +106,7 @@ func (n *Node) orderPartition(ctx context.Context, p weburl.Partition, o crawl.O
 	}
 }
 
-// orderOwner has an order about one partition carried out by whoever has it now.
+// orderOwner makes the present owner of a partition carry out an order.
 func (n *Node) orderOwner(ctx context.Context, p weburl.Partition, o crawl.Order) (crawl.Reply, error) {
 	if n.has(p) {
 		return n.Obey(o)
@@ -114,7 +114,7 @@ func (n *Node) orderOwner(ctx context.Context, p weburl.Partition, o crawl.Order
 	return n.opt.Cluster.Ask(ctx, p, o)
 }
 
-// isElsewhere reports whether nothing was done: who was asked does not have the partition.
+// isElsewhere reports whether nothing was done because the receiver does not have the partition.
 func isElsewhere(r crawl.Reply, err error) bool {
 	if errors.Is(err, crawl.ErrElsewhere) {
 		return true

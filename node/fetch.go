@@ -11,17 +11,17 @@ import (
 	"freshet/weburl"
 )
 
-// visit is a turn that has a request. It is in one hand at a time: the fetch's, a worker's, the committer's, and the
-// loop's in between.
+// visit is a turn with a request. One goroutine at a time owns it: the fetch, a worker, the committer, and the loop
+// in between.
 type visit struct {
-	mail    *mailbox // of whose turn it is
+	mail    *mailbox // of the turn's loop
 	fetch   crawl.Fetch
 	process crawl.Process // from the answer on
-	asking  bool          // the request has not ended: the loop's
+	asking  bool          // the request has not ended; used by the loop
 
 	result *fetch.Result
-	hold   *memory.Holding // what its record, members and links take, until it is over
-	mark   mark            // from when it is processed until it is over
+	hold   *memory.Holding // memory of its record, members and links, until it is over
+	mark   mark            // from processing to the end
 
 	processed bool
 	links     []weburl.Link
@@ -31,8 +31,8 @@ type visit struct {
 	bytes     int64 // of the answer
 }
 
-// fetch makes the request of a turn, and tells what came of it. Leave is where it hears whether the address of the
-// host may be asked.
+// fetch makes the request of a turn and reports the result. leave says whether the request may go to the host's
+// address.
 func (n *Node) fetch(v *visit, leave <-chan bool) {
 	request := n.request(&v.fetch)
 	site := request.URL.Site()
@@ -76,7 +76,7 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 	v.mail.put(letter{event: ended})
 }
 
-// mayAsk asks leave for an address. After a fault there is none.
+// mayAsk asks the shard whether a request may go to an address. After a fault it may not.
 func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool {
 	v.mail.put(letter{event: crawl.Resolved{Turn: v.fetch.Turn, Address: where.Address.Addr()}})
 	select {
@@ -88,7 +88,7 @@ func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool 
 	}
 }
 
-// request returns the request of a turn as the rules of the site that is asked have it.
+// request returns the request of a turn by the rules of its site.
 func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	rule := n.current().rules.of(f.URL.Site())
 	request := fetch.Request{
@@ -101,8 +101,8 @@ func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	return request
 }
 
-// backsOff reports whether an answer asks for more distance: an overloaded server, or no answer. A host without an
-// address is asked for less often too: else it would keep its share of the budget from the others.
+// backsOff reports whether a result calls for longer intervals: an overloaded server, or no answer. A host without
+// an address backs off too, so that it does not use up the budget of others.
 func backsOff(r *fetch.Result) bool {
 	switch r.Outcome {
 	case fetch.Answered, fetch.Cut:
@@ -113,7 +113,7 @@ func backsOff(r *fetch.Result) bool {
 	return false
 }
 
-// robotsAnswer tells what came of a request for a site's robots.txt.
+// robotsAnswer returns the result of a request for a site's robots.txt.
 func (n *Node) robotsAnswer(site weburl.Site, r *fetch.Result) *crawl.RobotsAnswer {
 	answer := &crawl.RobotsAnswer{}
 	if crash := contain(func() { answer.Answer = n.readRobots(r) }); crash != nil {
@@ -138,9 +138,9 @@ func (n *Node) readRobots(r *fetch.Result) (a robots.Answer) {
 	return a
 }
 
-// robotsBody returns the decoded beginning of a robots.txt, empty unless the answer is a 2xx: any other
-// says that there are no rules. It is not ok if nothing of it can be decoded. All fetches may decode one at a time, so
-// that is charged as a page's is.
+// robotsBody returns the decoded beginning of a robots.txt. It is empty unless the answer is a 2xx: other answers
+// mean that there are no rules. ok is false if nothing can be decoded. Memory is charged as for a page, because all
+// fetches may decode at the same time.
 func (n *Node) robotsBody(r *fetch.Result) (body []byte, ok bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return nil, true

@@ -11,17 +11,15 @@ import (
 	"freshet/fleet"
 )
 
-// queuePlaces is K: pages that are fetched and wait to be processed, or are being processed, before a
-// fetch has to wait with its page. It is short enough that the switching curves can be computed for as
-// many fetchers as there are.
+// queuePlaces is K: how many fetched pages may wait or be in processing before a fetch must wait with its page. It
+// is short enough to compute switching curves for all fetchers.
 const queuePlaces = 32
 
-// fleetGate says how many fetches may be under way, as a fleet.Controller finds from
-// what it hears of them. Its seconds are the machine's, whatever the rate of the clock. It is safe for
-// concurrent use.
+// fleetGate limits how many fetches may be under way, by a fleet.Controller. Its seconds are the machine's,
+// whatever the rate of the clock. It is safe for concurrent use.
 //
-// A fetch that brings a page while the queue is full ends for the shard, as its host is free, but not for the
-// controller: it waits for a place with its page, and keeps its place among those that may be under way.
+// If the queue is full when a fetch brings its page, the fetch ends for the shard, because its host is free. It
+// does not end for the controller: it still counts, and waits with its page for a place in the queue.
 type fleetGate struct {
 	clock *clock.Clock
 	began time.Time
@@ -74,7 +72,7 @@ func (g *fleetGate) room() int {
 	return g.control.Room()
 }
 
-// look has the controller take note of fetches that are held back, if there are as many as may be.
+// look tells the controller that fetches are held back, if as many as allowed are under way.
 func (g *fleetGate) look() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,9 +88,9 @@ func (g *fleetGate) read() (r fleet.Reading) {
 // all processors. The work is some 4 % of what one of them does then.
 const mostSpared = 24
 
-// Spare waits after work beside the crawl that took so long a time, so that the crawl keeps its pace. It returns after
-// as long a time again if workers starved for half of it: then something else than the processors limits the crawl. If
-// not it waits on, until they have starved for half of the time, or mostSpared times as long.
+// Spare waits after background work, so that the crawl keeps its pace. worked is how long the work took. Spare
+// first waits as long. If workers starved for half of that time, the processors do not limit the crawl, and it
+// returns. Otherwise it waits until they have starved for half of the time, or for mostSpared times as long.
 func (n *Node) Spare(ctx context.Context, worked time.Duration) {
 	began, starved := n.fleet.now(), n.fleet.read().Starved
 	for range mostSpared {
@@ -102,7 +100,7 @@ func (n *Node) Spare(ctx context.Context, worked time.Duration) {
 	}
 }
 
-// steerFleet measures, and has a plan made where one is wanted, which may take part of a second: without
+// steerFleet measures and makes a plan if one is needed. Planning may take part of a second, so it does not hold
 // the gate's lock.
 func (n *Node) steerFleet() {
 	var model fleet.Model

@@ -2,8 +2,8 @@ package node
 
 import "math"
 
-// Forecast says what is still to come until nothing is left to discover. Spans are in seconds; a span
-// nobody can tell is 1e12.
+// Forecast predicts the rest of the crawl until nothing is left to discover. Spans are in seconds; an unknown span
+// is 1e12.
 type Forecast struct {
 	RemainingS float64 `json:"remaining_s"`          // expected
 	EarliestS  float64 `json:"remaining_earliest_s"` // if nothing more were discovered
@@ -22,13 +22,13 @@ type recentPast struct {
 	bytes             int64 // received
 }
 
-// unknownSeconds stands for a span nobody can tell.
+// unknownSeconds stands for an unknown span.
 const unknownSeconds = 1e12
 
-// forecast takes the crawl for a branching process: each of n pages fetched lately brought m new ones on
-// average, so that q queued pages stand for q/(1-m) to come, if m < 1. Counts are taken for Poisson's:
-// the latest end is that of a rate two standard deviations lower and an m as much higher. Politeness
-// alone asks for at least bound seconds. Without a page lately nothing is known but the bound.
+// forecast models the crawl as a branching process. Each of n recently fetched pages brought m new ones on average.
+// So q queued pages mean q/(1-m) pages to come, if m < 1. Counts are taken as Poisson distributed: the latest end
+// assumes a rate two standard deviations lower and an m two higher. Politeness alone takes at least bound seconds.
+// Without a recent page only the bound is known.
 func forecast(p recentPast, queued int64, bound float64, free int64) Forecast {
 	f := Forecast{RemainingS: unknownSeconds, EarliestS: bound, LatestS: unknownSeconds, DiskFullS: unknownSeconds}
 	if queued == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// forget takes out of the log, and out of the one before it, what answers to some URLs have said: type, digest and
-// annotations. That there was a request stays. The crawl goes on logging meanwhile.
+// forget removes from crawl.log and crawl.log.old what the answers to some URLs said: type, digest and annotations.
+// The line of the request stays. The crawl keeps logging meanwhile.
 func (l *crawlLog) forget(ctx context.Context, hit func(url string) bool) error {
 	f := l.f
 	old := logCopy{fs: f.fs, from: f.path + ".old", to: f.path + ".new", hit: hit}
@@ -40,7 +40,7 @@ func (l *crawlLog) forget(ctx context.Context, hit func(url string) bool) error 
 	return nil
 }
 
-// logCopy is a log on its way to be replaced by a copy.
+// logCopy is a copy that will replace a log.
 type logCopy struct {
 	fs       vfs.FS
 	from, to string
@@ -68,7 +68,7 @@ func (c *logCopy) run(ctx context.Context, end func() error) (err error) {
 	return err
 }
 
-// rename puts the copy in the log's place, if a line of it is another.
+// rename replaces the log by the copy if a line has changed.
 func (c *logCopy) rename() error {
 	if !c.found {
 		return nil

@@ -17,11 +17,11 @@ import (
 	"freshet/weburl"
 )
 
-// inFlight is the file that names the pages which are being processed or committed, so that a page that kills the
-// process is known after it. A mark is written before the processing begins, and not synced: that outlives the
-// process, though not the machine. A page that was met by an unclean stop gets a strike. Struck pages are processed
-// one at a time from then on, until they are committed. So a page that kills the process strikes no other
-// struck page, and those that were merely beside it lose their strike when they are committed.
+// inFlight is the file with the pages that are being processed or committed. It identifies a page that killed the
+// process. A mark is written before processing begins, and not synced: it survives the death of the process but not
+// of the machine. After an unclean stop every marked page gets a strike. Struck pages are then processed one at a
+// time, until they are committed. So a page that kills the process strikes no other struck page, and innocent pages
+// lose their strike when they are committed.
 //
 // The file is a table of marks of 16 bytes: the fingerprint in 8, the partition plus one in 4, and the number of the
 // page's last visit in 4, in little-endian order. All zeroes is a free place.
@@ -29,7 +29,7 @@ type inFlight struct {
 	fs   vfs.FS
 	path string
 	log  *slog.Logger
-	lane chan struct{} // a token: held by the one struck page that is processed
+	lane chan struct{} // a token: the struck page in processing holds it
 
 	mu    sync.Mutex
 	file  vfs.File
@@ -38,7 +38,7 @@ type inFlight struct {
 	fault error  // of the first write that failed
 }
 
-// mark is a page's place in the table.
+// mark is the place of a page in the table.
 type mark struct {
 	place int // plus one; 0: none
 	alone bool
@@ -46,7 +46,7 @@ type mark struct {
 
 const markBytes = 16
 
-// openInFlight opens the file of a crawl, with what the last run has left in it.
+// openInFlight opens the file of a crawl, with the marks that the last run left.
 func openInFlight(fs vfs.FS, dir, crawl string, log *slog.Logger) (*inFlight, error) {
 	f := &inFlight{fs: fs, path: fs.PathJoin(dir, store.InFlightPrefix+crawl), log: log, lane: make(chan struct{}, 1)}
 	file, err := fs.OpenReadWrite(f.path, vfs.WriteCategoryUnspecified)
@@ -99,8 +99,8 @@ func (f *inFlight) clear() {
 	f.write(0, len(f.image))
 }
 
-// begin marks a page. It waits if the page is to be processed alone and another such page is. When ctx ends there are
-// no more marks.
+// begin marks a page. If the page must be processed alone, it waits until no other such page is in processing.
+// After the end of ctx it does not mark.
 func (f *inFlight) begin(ctx context.Context, page crawl.Struck, alone bool) mark {
 	if alone {
 		select {
@@ -150,7 +150,8 @@ func (f *inFlight) end(marks []mark) {
 	}
 }
 
-// write brings a part of the image into the file. If it cannot, the crawl goes on without. The lock is held.
+// write writes a part of the image to the file. If that fails, the crawl continues without the file. The caller
+// holds the lock.
 func (f *inFlight) write(from, to int) {
 	if _, err := f.file.WriteAt(f.image[from:to], int64(from)); err != nil && f.fault == nil {
 		f.fault = err
@@ -173,7 +174,7 @@ func (f *inFlight) close(orderly bool) error {
 	return nil
 }
 
-// strike has each page struck that the last run was processing when it was cut off.
+// strike gives a strike to each page that the last run was processing at its unclean stop.
 func (n *Node) strike() error {
 	struck := n.inFlight.left()
 	if len(struck) > 0 {

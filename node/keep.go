@@ -11,15 +11,15 @@ import (
 	"freshet/store/retain"
 )
 
-// keepEvery is how often the past is cut down to what Options.Keep asks for, in the crawl's time, but
-// not more often than every minute of the machine's.
+// keepEvery is how often sweeps apply Options.Keep, in the crawl's time, but at most once a minute of the machine's
+// time.
 const keepEvery = time.Hour
 
-// firstPurgeRetry is how long after a purge could not be finished that is tried again, in the crawl's time and at
-// least a tenth of a second of the machine's; then twice as long each time, up to what is between two sweeps.
+// firstPurgeRetry is the first wait before an unfinished purge is tried again, in the crawl's time and at least a
+// tenth of a second of the machine's. Each wait is twice the one before, up to the time between two sweeps.
 const firstPurgeRetry = 10 * time.Second
 
-// keeper cuts the past down and takes what is purged off the disk, beside the crawl.
+// keeper sweeps the past and finishes purges, in the background.
 type keeper struct {
 	purge chan struct{} // one token: a purge has begun
 
@@ -29,8 +29,8 @@ type keeper struct {
 	faults int64
 }
 
-// keep runs until ctx ends. A sweep that fails is tried again by the next one; a purge is owed to somebody, and is
-// tried again sooner.
+// keep runs until ctx ends. A failed sweep is repeated by the next one. A failed purge is tried again sooner,
+// because somebody waits for it.
 func (n *Node) keep(ctx context.Context) {
 	every := max(keepEvery, n.opt.Clock.Span(time.Minute))
 	first := max(firstPurgeRetry, n.opt.Clock.Span(100*time.Millisecond))
@@ -62,8 +62,7 @@ func (n *Node) keep(ctx context.Context) {
 	}
 }
 
-// finishPurges takes what has been purged off the disk. If it cannot, the next call tries again, in the next run
-// if need be.
+// finishPurges deletes purged bytes from disk. If it fails, the next call tries again, perhaps in the next run.
 func (n *Node) finishPurges(ctx context.Context) error {
 	report, err := retain.FinishPurges(ctx, n.store)
 	if err == nil && len(report.Targets) > 0 {
@@ -72,7 +71,7 @@ func (n *Node) finishPurges(ctx context.Context) error {
 	return err
 }
 
-// forget takes what is purged out of the files of the directory that are not the store's.
+// forget removes what is purged from files in the directory that are not the store's.
 func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 	if n.log == nil {
 		return errors.New("crawl: the log is not open") // Open has failed: the next one does it
@@ -84,9 +83,9 @@ func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 	return err
 }
 
-// sweep cuts the past down, and finishes purges.
+// sweep deletes what Options.Keep does not keep, and finishes purges.
 func (n *Node) sweep(ctx context.Context) error {
-	if n.opt.Cluster != nil { // of a cluster's records nobody drops any yet
+	if n.opt.Cluster != nil { // records of a cluster are never dropped
 		err := n.finishPurges(ctx)
 		if err == nil && n.forgotten.Swap(false) {
 			err = retain.Reclaim(ctx, n.store)
@@ -122,7 +121,7 @@ func (k *keeper) swept() (sum retain.Swept, sweeps, faults int64) {
 	return k.sum, k.sweeps, k.faults
 }
 
-// watchDisk ends the crawl, as if it had been asked to, while there is still room to end in order.
+// watchDisk ends the crawl cleanly while there is still enough disk space for that.
 func (n *Node) watchDisk() {
 	if n.opt.MinFree <= 0 || n.short.Load() {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// crawlLog writes crawl.log: one line a fetch, fields parted by single spaces, "-" for none:
+// crawlLog writes crawl.log: one line a fetch, fields separated by single spaces, "-" for none:
 //
 //	time status bytes url depth rel via type digest duration_ms annotations
 //
@@ -23,8 +23,7 @@ type crawlLog struct {
 	f  *appending
 }
 
-// maxLog is how long crawl.log may become, in bytes; it then becomes crawl.log.old, in place of the one
-// before.
+// maxLog is the largest size of crawl.log, in bytes. A full log becomes crawl.log.old and replaces the one before.
 const maxLog = 1 << 30
 
 // openLog opens crawl.log in dir for appending.
@@ -107,7 +106,7 @@ func field(s string) string {
 	}, s)
 }
 
-// flush writes what is buffered. A log that cannot be written is left alone: the crawl goes on.
+// flush writes the buffer. If that fails, the crawl continues without the log.
 func (l *crawlLog) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

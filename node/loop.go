@@ -8,13 +8,13 @@ import (
 	"freshet/seen"
 )
 
-// A letter tells the loop of something that has happened.
+// A letter reports an event to the loop.
 type letter struct {
 	event crawl.Event
 	reply chan<- crawl.Reply // where the reply to an order goes; it has room
 }
 
-// mailbox holds letters until the loop takes them. Nobody waits who puts one in.
+// mailbox holds letters until the loop takes them. put never waits.
 type mailbox struct {
 	stirred chan struct{} // one token: there may be something to do
 
@@ -32,10 +32,10 @@ func (m *mailbox) put(l letter) {
 	m.stir()
 }
 
-// stir has the loop look without a letter.
+// stir wakes the loop without a letter.
 func (m *mailbox) stir() { signal(m.stirred) }
 
-// take returns all letters, in the order in which they were put in.
+// take returns all letters, in order.
 func (m *mailbox) take() []letter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,10 +44,10 @@ func (m *mailbox) take() []letter {
 	return all
 }
 
-// A question is put to the shard between two of its steps. It should be a short one: the crawl waits.
+// A question is put to the shard between two steps. It must be short, because the crawl waits.
 type question struct {
 	ask      func(s *crawl.Shard, now time.Time)
-	answered chan struct{} // closed then
+	answered chan struct{} // closed after the answer
 }
 
 // ask puts a question to the shard and waits for the answer. It reports whether there was one: not after Close.
@@ -62,8 +62,8 @@ func (l *loop) ask(do func(s *crawl.Shard, now time.Time)) bool {
 	}
 }
 
-// A loop tells a shard what has happened, and has done what it decides. All else of the node that has to do with the
-// shard goes through the mailbox, or is a question. It runs from Open to Close.
+// A loop steps a shard and starts the work that it decides. The rest of the node reaches the shard only by letters
+// and questions. A loop runs from Open to Close.
 type loop struct {
 	*Node
 	number int // its place among the loops
@@ -75,22 +75,22 @@ type loop struct {
 	errands   chan func() // the seen test's work on disk, in order
 
 	ready chan struct{} // closed when the shard has caught up
-	over  chan struct{} // closed when nothing is under way any more
+	over  chan struct{} // closed when nothing is under way
 	stop  crawl.Stop    // why; set before over
 	ended chan struct{} // closed when the loop has ended
 
 	visits  map[crawl.Turn]*visit         // of turns with a request
 	leaves  map[crawl.Turn]chan<- bool    // where the answers to Resolved go
 	replies map[uint64]chan<- crawl.Reply // to orders
-	waiting []*visit                      // to be processed, while there is no place for them
+	waiting []*visit                      // to be processed, while the queue is full
 	asking  int                           // requests that have not ended
-	room    int                           // how many there may be, as the shard was told
+	room    int                           // how many the shard may have, as last reported
 	wake    time.Time                     // when to step if nothing happens; zero: not
 	caught  bool                          // up with the records
-	done    bool                          // nothing is under way any more
+	done    bool                          // nothing is under way
 
-	weights []float64 // that the last weighing came to: its
-	ranked  ranked    // what the last sorting came to: its
+	weights []float64 // result of the last weighing
+	ranked  ranked    // result of the last sorting
 }
 
 func newLoop(n *Node, number int) *loop {
@@ -110,7 +110,7 @@ func (l *loop) open() (err error) {
 	return err
 }
 
-// run steps the shard whenever something has happened, or it asked for it, until quit.
+// run steps the shard after events and at the times that the shard set, until quit.
 func (l *loop) run() {
 	defer close(l.ended)
 	defer l.end()
@@ -129,8 +129,8 @@ func (l *loop) run() {
 	}
 }
 
-// rest waits until it is time for a step, and meanwhile answers questions and lets workers have what waits for them.
-// It returns false when the loop is to end.
+// rest waits for the next step. Meanwhile it answers questions and hands waiting visits to workers. It returns
+// false if the loop must end.
 func (l *loop) rest(timer <-chan time.Time) bool {
 	for {
 		var workers chan<- *visit
@@ -154,14 +154,14 @@ func (l *loop) rest(timer <-chan time.Time) bool {
 	}
 }
 
-// end ends what goes on for the loop alone.
+// end ends the work that belongs to the loop alone.
 func (l *loop) end() {
 	l.shard.Close()
 	close(l.errands)
 }
 
-// step tells the shard what has happened and has done what it decides. After a fault it only waits for what is under
-// way, of which nothing is stored.
+// step reports events to the shard and starts the work that it decides. After a fault it only waits for work under
+// way; nothing of that is stored.
 func (l *loop) step() {
 	events := l.read(l.mail.take())
 	if l.broken() {
@@ -193,7 +193,7 @@ func (l *loop) step() {
 	}
 }
 
-// finish tells Run that nothing is under way any more.
+// finish tells Run that nothing is under way.
 func (l *loop) finish(why crawl.Stop) {
 	if !l.done {
 		l.done, l.stop = true, why
@@ -201,7 +201,7 @@ func (l *loop) finish(why crawl.Stop) {
 	}
 }
 
-// read returns the events of letters, having taken note of what is the node's in them.
+// read returns the events of letters, after noting what concerns the node.
 func (l *loop) read(letters []letter) []crawl.Event {
 	events := make([]crawl.Event, 0, len(letters)+1)
 	for _, letter := range letters {
@@ -218,7 +218,7 @@ func (l *loop) read(letters []letter) []crawl.Event {
 	return events
 }
 
-// asked takes note that a request has ended.
+// asked notes the end of a request.
 func (l *loop) asked(v *visit) {
 	if v.asking {
 		v.asking = false
@@ -226,7 +226,7 @@ func (l *loop) asked(v *visit) {
 	}
 }
 
-// carryOut has done what the shard decides.
+// carryOut starts the work that the shard decided.
 func (l *loop) carryOut(work crawl.Work) {
 	for _, f := range work.Fetches {
 		l.beginFetch(f)
@@ -278,7 +278,7 @@ func (l *loop) carryOut(work crawl.Work) {
 	l.letGo(work.Done)
 }
 
-// beginFetch has a request made.
+// beginFetch starts a fetch.
 func (l *loop) beginFetch(f crawl.Fetch) {
 	v := &visit{mail: &l.mail, fetch: f, asking: true}
 	l.visits[f.Turn] = v
@@ -291,7 +291,7 @@ func (l *loop) beginFetch(f crawl.Fetch) {
 	l.fetches.Go(func() { l.fetch(v, leave) })
 }
 
-// groupOf returns records that are to be stored, with their captures.
+// groupOf returns the records to store, with their captures.
 func (l *loop) groupOf(appends []crawl.Append) *group {
 	g := &group{mail: &l.mail, appends: appends, visits: make([]*visit, len(appends))}
 	for i, a := range appends {
@@ -300,7 +300,7 @@ func (l *loop) groupOf(appends []crawl.Append) *group {
 	return g
 }
 
-// letGo gives up what is held for turns that are over.
+// letGo frees what finished turns hold.
 func (l *loop) letGo(turns []crawl.Turn) {
 	var marks []mark
 	for _, turn := range turns {

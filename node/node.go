@@ -16,9 +16,9 @@ import (
 
 // Node runs a crawl: it does what a shard decides. Make one with Open, call Run once, then Close.
 type Node struct {
-	opt       Options                 // as Open had them; those that may change are in inForce
-	inForce   atomic.Pointer[current] // the options of now
-	reloading sync.Mutex              // held by who puts others in force
+	opt       Options                 // as given to Open; those that may change are in inForce
+	inForce   atomic.Pointer[current] // the current options
+	reloading sync.Mutex              // held during a change of options
 
 	store     *store.Store
 	fetcher   *fetch.Fetcher
@@ -27,25 +27,25 @@ type Node struct {
 	inFlight  *inFlight
 	fleet     *fleetGate
 	tally     *tally
-	forgotten atomic.Bool // a partition was, and its captures are in the files still
+	forgotten atomic.Bool // a partition was forgotten, and its captures are still in the files
 	keeper    keeper
 
 	plan   plan
 	budget *memory.Budget
 	bodies *memory.Account // of responses, until they are processed
-	pages  *memory.Account // of what becomes of them, until it is stored
+	pages  *memory.Account // of processed pages, until they are stored
 
 	loops  []*loop        // one a shard
 	owners []atomic.Int32 // by partition: the place of its shard among the loops, or nobody
 	shares shares
-	moving sync.RWMutex             // held while a partition is handed over: orders go when none is
+	moving sync.RWMutex             // locked while a partition is handed over; orders hold a read lock
 	orders atomic.Uint64            // the number of the last one
 	ticks  int                      // so far; tick's
 	grant  atomic.Pointer[granting] // what a node of a cluster may use; nil: nothing yet
-	shared *granting                // that the shards have been told; tick's
+	shared *granting                // last grant given to the shards; used by tick
 
 	fetched chan *visit   // fetched, to be processed; the loops send
-	backlog chan struct{} // a token for each visit that is processed and not over
+	backlog chan struct{} // a token for each processed visit that is not over
 	groups  chan *group   // to be stored; the loops send
 
 	fetches sync.WaitGroup
@@ -54,7 +54,7 @@ type Node struct {
 
 	life     context.Context // ends with the crawl's first fault, and with Close
 	kill     context.CancelFunc
-	fetching context.Context // ends with life, and when what is under way is given up
+	fetching context.Context // ends with life, and when work under way is canceled
 	giveUp   context.CancelFunc
 
 	quit    chan struct{} // closed by Close: the loops end
@@ -62,17 +62,17 @@ type Node struct {
 	ran     atomic.Bool   // Run has been called
 
 	fault  sync.Once
-	err    error         // what ended the crawl early; set before failed is closed
-	failed chan struct{} // closed then: nothing more may be written
+	err    error         // why the crawl ended early; set before failed is closed
+	failed chan struct{} // closed after a fault: nothing more may be written
 	short  atomic.Bool   // there is too little disk space to go on
 	alive  atomic.Int64  // time of the last heartbeat in unix nanoseconds, 0 before the first
 }
 
-// ErrNothing is returned by Open where there is neither a seed nor a crawl to go on with.
+// ErrNothing is returned by Open if there is neither a seed nor a crawl to continue.
 var ErrNothing = crawl.ErrNothing
 
-// Open opens the data directory and brings back the crawl in it, or begins one. It returns an error if an option
-// is wrong, if there is nothing to crawl, and as store.Open does.
+// Open opens the data directory and restores the crawl in it, or begins one. It returns an error if an option is
+// wrong or if there is nothing to crawl, and the errors of store.Open.
 func Open(opt Options) (*Node, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -105,8 +105,8 @@ func Open(opt Options) (*Node, error) {
 	return n, nil
 }
 
-// mostBacklog is how many visits may be processed and not over yet, before workers wait: a slow disk then makes
-// fetches wait, and nobody else.
+// mostBacklog is how many processed visits may wait for the disk before workers wait. So a slow disk makes only
+// workers and fetches wait.
 const mostBacklog = 256
 
 func (n *Node) open() (err error) {
@@ -155,7 +155,7 @@ const maxSessions = 4096
 // may be under way: with an interval of a second, most hosts of a large crawl wait.
 const idlePerFetch = 8
 
-// start makes the shards and all that works for them, and waits until they have caught up with their records.
+// start starts the shards and their goroutines, and waits until they have caught up with their records.
 func (n *Node) start() error {
 	if err := n.divideShards(); err != nil {
 		return err
@@ -197,8 +197,7 @@ func (n *Node) start() error {
 	return nil
 }
 
-// current are the options in force and what follows from them. It is not changed: Reload puts another in
-// its place.
+// current is the options in force and what is derived from them. It is never changed: Reload replaces it.
 type current struct {
 	Options
 	rules *rulebook
@@ -208,8 +207,7 @@ func newCurrent(opt Options) *current { return &current{opt, newRulebook(opt.Rul
 
 func (n *Node) current() *current { return n.inForce.Load() }
 
-// Close gives back what Open took. The crawl goes on from here at the next Open. What was purged without
-// a Run it takes off the disk first.
+// Close releases what Open took. It first finishes purges if Run was not called. The next Open continues the crawl.
 func (n *Node) Close() error {
 	var faults []error
 	if n.store != nil && !n.ran.Load() && !n.broken() {
@@ -250,10 +248,10 @@ func (n *Node) Close() error {
 // Store returns the crawl's store, for reading while it runs.
 func (n *Node) Store() *store.Store { return n.store }
 
-// Run crawls until nothing is left to discover, a limit is reached, or ctx ends; then it waits for
-// what is in flight and makes it durable. When hard ends too it gives up what is in flight, which
-// loses nothing: those pages are still queued. The error is a disk's or a database's; a site's
-// failures are counted, not returned. The summary is valid either way.
+// Run crawls until nothing is left to discover, a limit is reached, or ctx ends. Then it waits for the fetches in
+// flight and makes them durable. If hard ends too, it cancels them; nothing is lost, because those pages are still
+// queued. An error comes from the disk or the database; failures of sites are counted, not returned. The summary is
+// valid in any case.
 func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	n.ran.Store(true)
 	n.tally.begin(n.opt.Clock.Now(), n.counts().Known)
@@ -264,7 +262,7 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { n.everySecond(stopTicking, n.steerFleet) })
 	keeping, stopKeeping := context.WithCancel(hard)
 	defer stopKeeping()
-	signal(n.keeper.purge) // what the last run has not come to
+	signal(n.keeper.purge) // purges that the last run did not finish
 	background.Go(func() { n.keep(keeping) })
 	defer context.AfterFunc(hard, n.giveUp)()
 
@@ -320,7 +318,7 @@ func (n *Node) fail(err error) {
 	})
 }
 
-// broken reports whether nothing more may be written.
+// broken reports whether writing is no longer allowed.
 func (n *Node) broken() bool {
 	select {
 	case <-n.failed:
@@ -345,7 +343,7 @@ func (n *Node) everySecond(stop <-chan struct{}, do func()) {
 	}
 }
 
-// tick writes a heartbeat and takes a look at the counters.
+// tick writes a heartbeat and reads the counters.
 func (n *Node) tick() {
 	now := n.opt.Clock.Now()
 	n.heartbeat(now)
@@ -364,7 +362,7 @@ func (n *Node) heartbeat(now time.Time) {
 	n.alive.Store(now.UnixNano())
 }
 
-// readyFor is how old the last heartbeat of a crawl may be that is ready.
+// readyFor is the greatest age of the last heartbeat at which a crawl counts as ready.
 const readyFor = 15 * time.Second
 
 // Ready returns why the crawl does not work as it should, or nil if it does.

@@ -23,19 +23,19 @@ import (
 	"freshet/weburl"
 )
 
-// Options is what an operator decides of a crawl. The zero value of a field is its default.
+// Options are an operator's settings of a crawl. The zero value of a field is its default.
 type Options struct {
 	Dir        string // data directory; required
 	Crawl      string // name of the crawl in it; default "main"
 	Partitions int    // partitions of a new directory; default 16
-	// Shards is how many shards decide, each of the pages of its part of the partitions; default 1. Several allow
-	// neither AddressDelay, OnLinks, Refresh.Rank nor an ordering by ranks.
+	// Shards is how many shards share the partitions; default 1. Several do not support AddressDelay, OnLinks,
+	// Refresh.Rank and orderings by ranks.
 	Shards int
 
-	// Cluster connects the node to others that it shares its crawl with: it has the partitions that Take has brought.
-	// Wait and a new data directory's Partitions, as all of them have, are required then; Keep is not possible.
+	// Cluster connects the node to the other nodes of its crawl: it crawls the partitions that it has taken. It
+	// requires Wait and, for a new data directory, the cluster's Partitions. It does not allow Keep.
 	Cluster Cluster
-	// Partial says that the node need not have all partitions of the cluster. Its change feed is closed then.
+	// Partial says that the node need not have all partitions of the cluster. It then serves no change feed.
 	Partial bool
 
 	Seeds []weburl.URL
@@ -43,7 +43,7 @@ type Options struct {
 	Rules *Rules // of URLs and sites; nil: none
 	// Requisites are those that belong to the crawl, as frontier.ParseRequisites has it; default same-site.
 	Requisites string
-	MainText   bool   // of an HTML page tells whether it has changed, in place of its visible text
+	MainText   bool   // decides whether an HTML page has changed, instead of its visible text
 	Wait       bool   // for more work when nothing is left to discover, instead of ending
 	Order      string // as frontier.ParseOrdering has it; default DefaultOrder
 
@@ -53,8 +53,8 @@ type Options struct {
 	PerConnection int           // k: requests on one connection back to back; default 1
 	Connections   int           // r: the most fetches at once; default 256
 	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
-	// Gamma is γ: cost of a second in which a worker starves, in pages that wait; 0: a hundred times as many as are
-	// processed.
+	// Gamma is γ: the cost of a second in which a worker starves, in waiting pages; 0: a hundred times the pages
+	// processed a second.
 	Gamma float64
 
 	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
@@ -79,13 +79,13 @@ type Options struct {
 	// WARCLevel is the gzip level of WARC records, 1 to 9; 0: as they are, in gzip's frame; nil: 1.
 	WARCLevel *int
 	OnRecord  func(p weburl.Partition, number uint64, record []byte)
-	// OnLinks hears of the links that are offered to the seen test, in order and repeats included, from
-	// one goroutine at a time; after a crash, of those that were not decided again.
+	// OnLinks is called with the links that are offered to the seen test, in order, repeats included, from one
+	// goroutine at a time. After a crash it is called again with links that were not decided.
 	OnLinks func(links []weburl.Link)
 
 	TLSConfig *tls.Config // base of every handshake's configuration; nil for the system's roots
-	// Fetch is the base of the fetcher's options: time-outs, header limits, resolver, dialer. The fields
-	// above that concern fetches are put into it.
+	// Fetch is the base of the fetcher's options: time-outs, header limits, resolver, dialer. The fields above
+	// override it.
 	Fetch fetch.Options
 
 	Keep     retain.Keep        // how much of the past is kept; default all
@@ -96,28 +96,28 @@ type Options struct {
 	DiscoveryShare *float64 // share of the requests owed to new pages; nil: 0.2
 	// keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
 	Refresh *crawl.Refresh
-	// Weights says what pages are worth, as crawl.Refresh has it, at a time and for a crawl of so many live pages. It
-	// is asked when Refresh.Reweigh wants it, beside the crawl and by several goroutines; required then.
+	// Weights returns the weights of pages for crawl.Refresh, at a time and for a number of live pages. It is
+	// required with Refresh.Reweigh. It is called in the background, by several goroutines.
 	Weights func(ctx context.Context, now time.Time, pages int64) (crawl.Reweighed, error)
 	Version string // of the program, for warcinfo
 
-	// OnPurge takes what is purged, as hit tells its URLs, out of files of the directory that are neither the store's
-	// nor the node's. A purge whose OnPurge fails is not finished, and is tried again; nil: there are none.
+	// OnPurge removes purged URLs, for which hit returns true, from files in the directory that are neither the
+	// store's nor the node's. If it fails, the purge is not finished and is tried again. nil: there are no such
+	// files.
 	OnPurge func(ctx context.Context, hit func(url string) bool) error
 
-	// BeforeProcess is called by a worker before each page or robots.txt that it processes. It is for experiments,
-	// which slow the processing down by it, and for tests, which crash it.
+	// BeforeProcess is called by a worker before it processes a page or robots.txt. Experiments use it to slow
+	// processing down, tests to crash it.
 	BeforeProcess func(weburl.URL)
 
 	ordering   frontier.Ordering
 	requisites frontier.Requisites
 }
 
-// DefaultOrder is the ordering that does best on the lab's bench with many fetchers, see
-// docs/decisions.
+// DefaultOrder is the ordering with the best results in the lab with many fetchers; see docs/decisions.
 const DefaultOrder = "cash-sum"
 
-// withDefaults returns o with its zero fields set, or all that is wrong with it, joined.
+// withDefaults returns o with defaults in place of zero fields, or all faults of o, joined.
 func (o Options) withDefaults() (Options, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("crawl: "+format, args...)) }
@@ -191,7 +191,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// checkShards returns what several shards do not do.
+// checkShards returns the options that several shards do not support.
 func (o *Options) checkShards() error {
 	if o.Shards < 1 {
 		return fmt.Errorf("crawl: %d shards: want one at least", o.Shards)
@@ -218,7 +218,7 @@ func (o *Options) checkShards() error {
 	return errors.Join(faults...)
 }
 
-// settings returns what a shard decides by, as far as the options say it.
+// settings returns the settings of a shard from the options.
 func (o Options) settings() crawl.Settings {
 	return crawl.Settings{
 		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Requisites: o.requisites, Wait: o.Wait, Ordering: o.ordering,

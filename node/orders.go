@@ -8,10 +8,10 @@ import (
 	"freshet/weburl"
 )
 
-// Orders go to the shards that they are about, and their replies are joined. In a cluster those about pages, sites and
-// hosts go to the nodes that have their partitions (far.go).
+// Orders go to the shards that they concern, and the replies are joined. In a cluster, orders about pages, sites
+// and hosts go to the nodes that have the partitions (far.go).
 
-// order has an order carried out wherever that has to be, and waits until it is.
+// order makes every shard and node that an order concerns carry it out, and waits for the replies.
 func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
 	if n.opt.Cluster == nil {
 		return n.Obey(o)
@@ -19,8 +19,8 @@ func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
 	return n.orderFar(o)
 }
 
-// Obey has an order carried out by all shards of the node that it is about, and waits until it is. It returns
-// crawl.ErrElsewhere where another node has the partition of what the order is about.
+// Obey makes all shards of the node that an order concerns carry it out, and waits for the replies. It returns
+// crawl.ErrElsewhere if another node has the partition.
 func (n *Node) Obey(o crawl.Order) (sum crawl.Reply, err error) {
 	if _, purges := o.(crawl.Purge); purges {
 		defer signal(n.keeper.purge)
@@ -63,7 +63,7 @@ func (n *Node) await(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
 	}
 }
 
-// parts says what of an order is for which shard.
+// parts divides an order among shards.
 func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 	parts := map[*loop]crawl.Order{}
 	switch o := o.(type) {
@@ -108,7 +108,7 @@ func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 	return parts
 }
 
-// siteOf returns the site that an order is about.
+// siteOf returns the site that an order concerns.
 func siteOf(o crawl.Order) weburl.Site {
 	switch o := o.(type) {
 	case crawl.Pause:
@@ -130,7 +130,7 @@ func siteOf(o crawl.Order) weburl.Site {
 	panic(fmt.Sprintf("crawl: an order about no site: %T", o))
 }
 
-// siteOfHost returns a site of a host. Of what is no host any shard says so.
+// siteOfHost returns a site of a host. For an invalid host any shard returns the error.
 func siteOfHost(host string) weburl.Site {
 	root, err := weburl.Parse("http://" + host + "/")
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"freshet/weburl"
 )
 
-// worker turns fetched pages into what is to be stored, one after the other: links and digests, the record,
-// the WARC members.
+// worker turns fetched pages into what is stored, one after another: links and digests, the record, the WARC
+// members.
 type worker struct {
 	*Node
 	parser  *extract.Parser
 	encoder *warc.Encoder
-	scratch []byte          // for a body that came in codings
-	hold    *memory.Holding // of the visit that is being processed
+	scratch []byte          // for a decoded body
+	hold    *memory.Holding // of the visit in processing
 }
 
-// process lets a worker have what is fetched. One goroutine a processor runs it. Where many visits wait to be stored
-// the worker waits, and with it the fetches.
+// process runs a worker on fetched visits. There is one such goroutine a processor. If many visits wait to be
+// stored, the worker waits, and so do the fetches.
 func (n *Node) process() {
 	w := worker{Node: n}
 	w.equip()
@@ -47,7 +47,7 @@ func (n *Node) process() {
 	}
 }
 
-// equip gives the worker new tools.
+// equip gives the worker a new parser, encoder and buffers.
 func (w *worker) equip() {
 	w.parser = extract.NewParser(extract.Options{
 		Agent: w.opt.Agent, MaxDocument: w.plan.document, MaxUnpacked: w.plan.unpacked,
@@ -77,7 +77,7 @@ func (w *worker) work(v *visit) crawl.Processed {
 	})
 	if crash != nil {
 		w.crashed(v.result, crash)
-		w.equip() // the old ones may be in a state that they were never meant to be in
+		w.equip() // the old ones may be in an invalid state
 		v.members, v.links = nil, nil
 		if p.Robots == nil {
 			done.Page = pageRecord(v)
@@ -95,11 +95,11 @@ func (w *worker) work(v *visit) crawl.Processed {
 	return done
 }
 
-// room waits until there is room for so many bytes more of the page that is being processed. It waits for pages that
-// are processed or stored, and these for nobody.
+// room waits for memory for that many more bytes of the page in processing. It waits only for pages that are being
+// processed or stored, and those never wait for it.
 func (w *worker) room(bytes int64) error { return w.hold.Grow(w.life, bytes) }
 
-// keep sets what the page that is being processed holds from here on.
+// keep sets how much memory the page in processing holds from now on.
 func (w *worker) keep(bytes int64) {
 	if err := w.hold.Resize(w.life, bytes); err != nil {
 		w.opt.Logger.Error("more than a page may hold", "error", err)
@@ -109,14 +109,14 @@ func (w *worker) keep(bytes int64) {
 // keptScratch is how many bytes of scratch a worker keeps from one page to the next.
 const keptScratch = 1 << 20
 
-// letGo drops the bytes of the exchange, of which the captures have a copy: the visit may wait for the committer.
+// letGo drops the bytes of the exchange, because the visit may wait for the committer. The captures have a copy.
 func (v *visit) letGo() {
 	r := v.result
 	v.bytes = int64(len(r.ResponseBytes))
 	r.Drop()
 }
 
-// learn reads a fetched page and makes its record and captures. What the shard decides of the record it leaves out.
+// learn reads a fetched page and makes its record and captures, without the fields that the shard decides.
 func (w *worker) learn(v *visit) *store.Fetched {
 	r := v.result
 	record := pageRecord(v)
@@ -157,12 +157,12 @@ func (w *worker) learn(v *visit) *store.Fetched {
 }
 
 const (
-	signalBytes = 512 << 10 // of a document whose main text can be the signal
-	signalTimes = 64        // as much memory as a document may it take to take it apart
+	signalBytes = 512 << 10 // most bytes of a document whose main text may be the signal
+	signalTimes = 64        // parsing a document may take this many times its size in memory
 )
 
-// signal makes the main text of a document what tells its changes, if that is wanted. What has none, or is large, keeps
-// its visible text.
+// signal makes the main text of a document its change signal, if the options say so. Documents that are large or
+// have no main text keep their visible text.
 func (w *worker) signal(record *store.Fetched, contentType string, body []byte) {
 	if !w.opt.MainText || record.TextDigest == (store.TextDigest{}) || len(body) > signalBytes || w.room(signalTimes*int64(len(body))) != nil {
 		return
@@ -183,7 +183,7 @@ func describe(record *store.Fetched, page extract.Page) {
 	record.Canonical, record.PageSignals = page.Canonical, page.Signals.String()
 }
 
-// outLinks returns links as the store keeps them.
+// outLinks returns links in the form of the store.
 func outLinks(found []extract.Link) []store.OutLink {
 	links := make([]store.OutLink, len(found))
 	for i, link := range found {
@@ -192,7 +192,7 @@ func outLinks(found []extract.Link) []store.OutLink {
 	return links
 }
 
-// setLinks gives the record the page's links, and the visit those of them that may be followed.
+// setLinks gives the record the page's links, and the visit the links that may be followed.
 func (n *Node) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
 	if v.links = nil; !record.NoFollow {
@@ -203,7 +203,7 @@ func (n *Node) setLinks(v *visit, record *store.Fetched, links []store.OutLink) 
 	}
 }
 
-// pageRecord returns the record of a fetch without what its content tells.
+// pageRecord returns the record of a fetch without the fields from its content.
 func pageRecord(v *visit) *store.Fetched {
 	r := v.result
 	record := &store.Fetched{
@@ -226,7 +226,7 @@ func pageRecord(v *visit) *store.Fetched {
 	return record
 }
 
-// robotsRecord returns the record of a fetch of a site's robots.txt without what it means.
+// robotsRecord returns the record of a fetch of a site's robots.txt, without its verdict.
 func robotsRecord(site weburl.Site, r *fetch.Result) *store.Robots {
 	record := &store.Robots{
 		Site: site, At: r.Started.UnixNano(), End: r.Ended.UnixNano(), Outcome: outcomeOf(r), Status: r.Status,
@@ -240,13 +240,13 @@ func robotsRecord(site weburl.Site, r *fetch.Result) *store.Robots {
 	return record
 }
 
-// A record holds so many bytes of what a header says, and of why a fetch failed.
+// Bounds, in bytes, of the header fields and failure texts in a record.
 const (
 	maxField  = 4 << 10
 	maxReason = 1 << 10
 )
 
-// clipped returns a copy of the beginning of text, which may be a part of something long.
+// clipped returns a copy of the beginning of text, so that a long original can be freed.
 func clipped(text string, most int) string {
 	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), most)]), "")
 }
@@ -259,7 +259,7 @@ func validator(text string) string {
 	return strings.Clone(text)
 }
 
-// outcomeOf maps the result of a fetch to what it means for the page's fate.
+// outcomeOf maps the result of a fetch to an outcome.
 func outcomeOf(r *fetch.Result) store.Outcome {
 	switch r.Outcome {
 	case fetch.Answered, fetch.Cut:
@@ -272,8 +272,8 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 	return store.OutcomeFailed
 }
 
-// capture makes the WARC records of an exchange: the request, the response (or, where the copy held
-// has the same body, a revisit), and what else is known of the fetch.
+// capture makes the WARC records of an exchange: the request, the response (or a revisit if the stored copy has the
+// same body), and metadata.
 func (w *worker) capture(v *visit, record *store.Fetched) {
 	r := v.result
 	response := w.response(v, record.BodyDigest)
