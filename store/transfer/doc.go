@@ -1,3 +1,3 @@
-// Package transfer takes a data directory elsewhere: as a snapshot, partition by partition into another directory, and
-// from an older format to this program's.
+// Package transfer copies a data directory as a snapshot, copies partitions between directories, and migrates a
+// directory from an older format.
 package transfer

@@ -17,16 +17,16 @@ import (
 	"freshet/weburl"
 )
 
-// ExportPartition writes partition p, as it is when the call begins, with its captures as one
-// stream for ImportPartition. Captures are found by reading every WARC file once: those of the
-// partition's URLs are copied, as compressed members. Writing may go on meanwhile.
+// ExportPartition writes partition p, as it is when the call begins, with its captures, as one stream for
+// ImportPartition. It reads every WARC file once and copies the compressed members of the partition's URLs. The
+// store may be written to meanwhile.
 func ExportPartition(s *store.Store, p weburl.Partition, w io.Writer) error {
 	_, err := SnapshotPartition(s, p, "", w)
 	return err
 }
 
-// SnapshotPartition is ExportPartition for a partition of a cluster, whose name the stream has. It returns the place in
-// the cluster's log that the stream stands for.
+// SnapshotPartition is ExportPartition for a partition of a cluster. The stream has the cluster's name. It returns
+// the place in the cluster's log that corresponds to the stream.
 func SnapshotPartition(s *store.Store, p weburl.Partition, cluster string, w io.Writer) (log.Place, error) {
 	in := s.Inside()
 	if int(p) >= in.Partitions() {
@@ -68,7 +68,7 @@ func export(in store.Inside, db pebble.Reader, w io.Writer, h streamHeader) erro
 	return out.end()
 }
 
-// exportCaptures writes the members of p's URLs, of all WARC files.
+// exportCaptures writes the members of p's URLs from all WARC files.
 func exportCaptures(in store.Inside, p weburl.Partition, out *frameWriter) error {
 	paths, err := in.Files()
 	if err != nil {
@@ -77,7 +77,7 @@ func exportCaptures(in store.Inside, p weburl.Partition, out *frameWriter) error
 	for _, path := range paths {
 		err := exportFile(in, p, path, out)
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
-			continue // its end is being written, of pages later than the snapshot
+			continue // the open file ends in captures after the snapshot
 		}
 		if err != nil {
 			return err

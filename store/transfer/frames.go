@@ -21,8 +21,8 @@ const (
 	streamMagic = "freshet partition 1\n"
 
 	frameHeader  = 'H' // CBOR streamHeader
-	frameCapture = 'C' // pointer in the exporting directory as CBOR, with its length as uint16 before, and the member
-	framePair    = 'P' // length of the key's part from its kind on as uint16, that part, the value
+	frameCapture = 'C' // length (uint16) and CBOR of the pointer in the exporting directory, then the member
+	framePair    = 'P' // length (uint16) and key from its kind on, then the value
 	frameEnd     = 'E'
 
 	maxFrame = warc.MaxBlock + 1<<20 // longest frame
@@ -95,8 +95,8 @@ func (f *frameReader) magic() error {
 	return nil
 }
 
-// next returns a frame, valid until the next call. A frame of the end that is returned has the right
-// hash. Memory grows by what has been read, not by what a length claims.
+// next returns a frame, valid until the next call. It checks the hash of an end frame. Memory grows with the bytes
+// read, not with a claimed length.
 func (f *frameReader) next() (kind byte, content []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -119,7 +119,7 @@ func (f *frameReader) next() (kind byte, content []byte, err error) {
 	return head[0], f.buf, nil
 }
 
-// readAppend appends n bytes of r to dst, growing it as they come.
+// readAppend appends n bytes of r to dst, growing dst as they arrive.
 func readAppend(dst []byte, r io.Reader, n int) ([]byte, error) {
 	const step = 1 << 20
 	for n > 0 {
@@ -134,7 +134,7 @@ func readAppend(dst []byte, r io.Reader, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// torn names a stream's early end.
+// torn makes the early end of a stream an ErrCorrupt.
 func torn(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: import: the stream ends before its end frame", store.ErrCorrupt)

@@ -12,21 +12,21 @@ import (
 	"freshet/weburl"
 )
 
-// ImportPartition takes in what ExportPartition wrote and returns the partition, which must be empty;
-// the directories must have the same number of partitions. Captures go into this directory's WARC
-// files, and everything that points at them is written again. Whatever goes wrong, a crash included,
-// leaves the partition empty; captures that were taken in by then stay, named by nothing. Memory is
-// some hundred bytes a capture. Errors are store.ErrCorrupt for a stream that is cut or changed.
+// ImportPartition imports the output of ExportPartition and returns the partition. The partition must be empty, and
+// the directories must have the same number of partitions. Captures go to this directory's WARC files, and pointers
+// to them are changed. After a failure or a crash the partition is empty; captures that were imported by then stay,
+// but no row names them. It takes some hundred bytes a capture. For a cut or changed stream the error is
+// store.ErrCorrupt.
 func ImportPartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {
 	return importTo(s, r, store.Inside.BeginIntake)
 }
 
-// ReplacePartition is ImportPartition for a partition that need not be empty: what was there of it goes first.
+// ReplacePartition is ImportPartition for a partition that need not be empty: it is emptied first.
 func ReplacePartition(s *store.Store, r io.Reader) (p weburl.Partition, err error) {
 	return importTo(s, r, store.Inside.BeginReplacement)
 }
 
-// ForgetPartition empties a partition. Its captures stay in their files, named by nothing.
+// ForgetPartition empties a partition. Its captures stay in their files, but no row names them.
 func ForgetPartition(s *store.Store, p weburl.Partition) error {
 	i, err := s.Inside().BeginReplacement(p)
 	if err != nil {
@@ -52,8 +52,8 @@ func importTo(s *store.Store, r io.Reader, begin func(store.Inside, weburl.Parti
 	return header.Partition, to.End()
 }
 
-// CheckPartition reads a stream as ImportPartition does, and stores nothing. It returns what the stream is of: the
-// partition, the cluster, and the place in the cluster's log.
+// CheckPartition reads and checks a stream like ImportPartition, but stores nothing. It returns the stream's
+// partition, cluster, and place in the cluster's log.
 func CheckPartition(r io.Reader, partitions int) (p weburl.Partition, cluster string, at log.Place, err error) {
 	in := newFrameReader(r)
 	h, err := readHeader(in, partitions)
@@ -64,7 +64,7 @@ func CheckPartition(r io.Reader, partitions int) (p weburl.Partition, cluster st
 	return h.Partition, h.Cluster, h.Place, i.take(in)
 }
 
-// intake takes what is read of a stream.
+// intake stores what is read from a stream.
 type intake interface {
 	Capture(member []byte) (warc.Pointer, error)
 	Row(rest, value []byte) error
@@ -104,13 +104,13 @@ func readHeader(in *frameReader, partitions int) (h streamHeader, err error) {
 	return h, nil
 }
 
-// importer takes in one partition.
+// importer imports one partition.
 type importer struct {
 	intake
-	moved map[warc.Pointer]warc.Pointer // captures, from where to where
+	moved map[warc.Pointer]warc.Pointer // captures: old to new pointers
 }
 
-// take reads frames up to the end, of which the hash must be right.
+// take reads frames up to the end frame, which has a valid hash.
 func (i *importer) take(in *frameReader) error {
 	for {
 		kind, content, err := in.next()
@@ -146,7 +146,7 @@ func (i *importer) capture(content []byte) error {
 	return err
 }
 
-// cutPrefixed cuts content after a first part whose length stands before it.
+// cutPrefixed splits content after a length-prefixed first part.
 func cutPrefixed(content []byte) (first, rest []byte, err error) {
 	if len(content) < 2 || len(content)-2 < int(binary.BigEndian.Uint16(content)) {
 		return nil, nil, fmt.Errorf("%w: import: frame of %d bytes is too short", store.ErrCorrupt, len(content))
@@ -169,7 +169,7 @@ func (i *importer) pair(content []byte) error {
 	return i.Row(key, value)
 }
 
-// repoint returns a value with its pointer, if it has one, to where the capture is now.
+// repoint returns a value with its pointer, if any, changed to the new place of the capture.
 func (i *importer) repoint(kind format.Kind, value []byte) ([]byte, error) {
 	switch kind {
 	case format.KeySite:

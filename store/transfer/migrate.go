@@ -15,10 +15,10 @@ import (
 	"freshet/store/internal/format"
 )
 
-// Migrate brings the data directory at path, which an older program has left, to this program's format,
-// and returns the format that it had. WARC files are not touched. A crash at any moment leaves the old
-// format or the new one, whole; a migration that was cut is begun again by the next call. It takes about
-// as much space as the database has, until it ends, and time to copy it; nothing if the keys stay as they are.
+// Migrate migrates the data directory at path from an older format to this program's, and returns the old format.
+// It does not touch WARC files. After a crash the directory has the old format or the new one, whole; the next call
+// starts an interrupted migration again. A migration that changes keys takes as much disk space as the database,
+// until it ends, and the time to copy it.
 //
 // The errors are store.ErrLocked, store.ErrDiskFull before anything is written, store.ErrFormat for a newer directory,
 // store.ErrCorrupt and those of the file system.
@@ -65,9 +65,9 @@ func lockDirectory(fsys vfs.FS, path string) (lock io.Closer, f format.Info, err
 // copyBatch is how many bytes of keys and values are copied at once.
 const copyBatch = 1 << 20
 
-// copyKeys puts every key of an older format beside it under keyFormat; the values are the same.
+// copyKeys copies every key of an older format to the same key under KeyFormat, with the same value.
 func copyKeys(db *pebble.DB, from byte) error {
-	// of one that was cut
+	// left by an interrupted migration
 	if err := database.Drop(db, []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"freshet/store/segments"
 )
 
-// snapshotFile says, in a snapshot, what it is of: its presence makes a folder a snapshot.
+// snapshotFile describes a snapshot. A folder with this file is a snapshot.
 const snapshotFile = "snapshot.json"
 
 // snapshotList is the content of snapshot.json.
@@ -25,18 +25,16 @@ type snapshotList struct {
 	Format int              `json:"format"` // of the directory
 	At     time.Time        `json:"at"`
 	Files  []store.FileSize `json:"files"` // the WARC files, by name
-	// Segments are the WARC files that the snapshot does not have, since they are in an object store.
+	// Segments are the WARC files in an object store, which are not in the snapshot.
 	Segments *segments.Manifest `json:"segments,omitempty"`
 }
 
-// Snapshot makes a copy of the directory, as it is at one moment during the call, in the new folder to,
-// which appears whole or not at all. Writing goes on meanwhile, but while the database's files are linked and its log
-// is copied; the deletion of WARC files waits until the end.
-// On the same file system it takes hard links, so that little but the file being written is copied: the
-// copy then grows by what the directory gives up later. The copy holds all crawls, but not their sets
-// of seen URLs, which the next crawl rebuilds, and not the WARC files that are in an object store, which it shares with
-// the directory. It is not changed by Restore, which may be called any
-// number of times; nor by a later purge of the directory.
+// Snapshot copies the directory, as it is at one moment during the call, to the new folder to. The folder appears
+// whole or not at all. Writes are blocked only while the database's files are linked and its log is copied. The
+// deletion of WARC files waits until the end. On the same file system Snapshot makes hard links and copies little
+// but the open WARC file. The copy then takes the space of what the directory deletes later. It holds all crawls.
+// It lacks their sets of seen URLs, which the next crawl rebuilds, and WARC files in an object store, which it
+// shares with the directory. Neither Restore nor a later purge of the directory changes it.
 func Snapshot(ctx context.Context, s *store.Store, to string) error {
 	in := s.Inside()
 	defer in.HoldFiles()()
@@ -89,8 +87,8 @@ func snapshot(ctx context.Context, in store.Inside, to string) error {
 	return errors.Join(format.SyncDir(in.FS, in.FS.PathJoin(to, format.CapturesDir)), format.SyncDir(in.FS, to))
 }
 
-// snapshotWARC links a file that was closed, and copies as much of an open one as was in it: the restored directory
-// cuts what may be torn off its end.
+// snapshotWARC links a closed file. Of an open one it copies the bytes that were there; the restored directory cuts
+// off a torn end.
 func snapshotWARC(in store.Inside, part store.FileSize, dir string) error {
 	path, into := in.FS.PathJoin(in.Path(format.CapturesDir), part.Name), in.FS.PathJoin(dir, part.Name)
 	closed, open := strings.CutSuffix(path, ".open")
@@ -98,15 +96,15 @@ func snapshotWARC(in store.Inside, part store.FileSize, dir string) error {
 		return vfs.LinkOrCopy(in.FS, path, into)
 	}
 	err := copyPrefix(in.FS, path, into, part.Bytes)
-	if errors.Is(err, fs.ErrNotExist) { // it has been closed meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // it was closed meanwhile
 		err = copyPrefix(in.FS, closed, into, part.Bytes)
 	}
 	return err
 }
 
-// Restore makes a data directory at the new folder to of a snapshot, which stays as it is. It is there
-// whole or not at all. A snapshot that lacks a file, or has one of another size, is refused with
-// store.ErrCorrupt, one of a newer format with store.ErrFormat.
+// Restore makes a data directory in the new folder to from a snapshot. The folder appears whole or not at all, and
+// the snapshot is not changed. If the snapshot lacks a file, or has one of another size, the error is
+// store.ErrCorrupt; for a newer format it is store.ErrFormat.
 func Restore(fsys vfs.FS, snapshot, to string) error {
 	list, err := readSnapshot(fsys, snapshot)
 	if err != nil {
@@ -195,7 +193,7 @@ func restore(fsys vfs.FS, snapshot, to string, list snapshotList) error {
 	return errors.Join(format.SyncDir(fsys, fsys.PathJoin(to, format.CapturesDir)), format.SyncDir(fsys, fsys.PathJoin(to, format.DatabaseDir)), format.SyncDir(fsys, to))
 }
 
-// copySmall copies the files that stand in the directory itself: its format and, where there are any, the orders.
+// copySmall copies the small files of the directory: its format and, if there are any, the orders.
 func copySmall(fsys vfs.FS, from, to string) error {
 	for _, name := range []string{format.OrdersFile, format.OrdersCopy} {
 		err := copyPrefix(fsys, fsys.PathJoin(from, name), fsys.PathJoin(to, name), -1)
@@ -206,8 +204,8 @@ func copySmall(fsys vfs.FS, from, to string) error {
 	return copyPrefix(fsys, fsys.PathJoin(from, format.InfoFile), fsys.PathJoin(to, format.InfoFile), -1)
 }
 
-// copyPrefix makes a file, durable except for its name, of the first n bytes of another; of all of them if
-// n is negative.
+// copyPrefix copies the first n bytes of a file to a new one, or all of them if n is negative. The content is
+// durable; the name is not.
 func copyPrefix(fsys vfs.FS, from, to string, n int64) (err error) {
 	source, err := fsys.Open(from, vfs.SequentialReadsOption)
 	if err != nil {

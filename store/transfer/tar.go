@@ -15,12 +15,12 @@ import (
 	"freshet/store/internal/format"
 )
 
-// streams counts the snapshots that this process has written as tar files: their copies have names of their own.
+// streams counts the tar snapshots of this process, to give their temporary copies unique names.
 var streams atomic.Int64
 
-// WriteSnapshot writes a Snapshot as a tar file. Until it is written, the copy lies in the directory's folder for
-// what is made to be given away; a purge that is finished meanwhile cuts it off. Errors are store.ErrCut for that, and
-// as Snapshot's and w's.
+// WriteSnapshot writes a Snapshot as a tar file. Meanwhile the copy is in the directory's temporary folder. If a
+// purge finishes meanwhile, it interrupts the snapshot, and the error is store.ErrCut. Other errors are those of
+// Snapshot and w.
 func WriteSnapshot(ctx context.Context, s *store.Store, w io.Writer) (err error) {
 	in := s.Inside()
 	if err := format.MakeDir(in.FS, in.Path(format.TempDir)); err != nil {

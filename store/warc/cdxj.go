@@ -17,21 +17,20 @@ import (
 // IndexOptions of Index.
 type IndexOptions struct {
 	FS vfs.FS // of the WARC files and of the temporary ones
-	// directory, used by this call alone, for temporary files; made when first needed, files removed again
+	// directory for temporary files of this call only; made when needed, and the files are removed
 	Temp        string
 	BufferBytes int // memory for lines before they go to a temporary file; default 64 MiB
 
-	Keep func(target string) (bool, error) // whether the records of a target have lines; nil: all have
+	Keep func(target string) (bool, error) // reports whether the records of a target get lines; nil: all do
 }
 
 // Index writes to w the CDXJ of the WARC files at the given paths: a line for each record that
 // can be replayed, sorted by its bytes (the field names are in docs/format/cdxj.md). Warcinfo and
 // request records, and those metadata and resource records that are warc-fields, have no line.
 //
-// A file that is still open is indexed up to its last whole record, under the name it will have.
-// Another file's fault is an *Error, ErrCorrupt; one is a record that shares its gzip member with
-// others, since no index can point at it. Memory is bounded by BufferBytes and one line;
-// O(n log n) for n lines.
+// An open file is indexed up to its last whole record, under its final name. A fault of another file is an *Error
+// with ErrCorrupt. A record that shares its gzip member with others is a fault, because no index can point to it.
+// Memory is bounded by BufferBytes and one line; O(n log n) for n lines.
 func Index(w io.Writer, opt IndexOptions, paths ...string) (err error) {
 	sorter := newSorter(opt)
 	defer func() { err = errors.Join(err, sorter.close()) }()
@@ -87,8 +86,8 @@ type entry struct {
 	Pointer   Pointer
 }
 
-// nextEntry returns the entry of the next record, nil if it has none. It looks for status and type
-// in as much of the block as room holds.
+// nextEntry returns the entry of the next record, nil if it has none. It reads status and type from as much of the
+// block as fits room.
 func nextEntry(r *Reader, room []byte) (*entry, error) {
 	record, err := r.Next()
 	if err != nil {
@@ -206,8 +205,8 @@ func (e *entry) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// urlKey is what a line is sorted and found by: the SURT of an http or https URL, else the target as
-// it is, with white space escaped.
+// urlKey returns the sort key of a line: the SURT of an http or https URL, or else the target with white space
+// escaped.
 func urlKey(target string) string {
 	if u, err := weburl.Parse(target); err == nil {
 		return u.SURT()
@@ -215,8 +214,7 @@ func urlKey(target string) string {
 	return strings.NewReplacer(" ", "%20", "\t", "%09").Replace(target)
 }
 
-// appendString appends s as a JSON string, escaping no more than JSON asks for; bytes that are not
-// UTF-8 become U+FFFD.
+// appendString appends s as a JSON string with only the required escapes. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Copy writes to w, as they are, the records of the WARC file at path whose target passes keep, and those without a
-// target. Of a file that is still open it takes whole records alone. The errors are keep's, those of reading, and an
-// *Error, ErrCorrupt, for a record that shares its gzip member with others. It reads the file once and the copied parts
-// again; memory is one record's header.
+// Copy copies the records of the WARC file at path to w, unchanged, if keep accepts their target or if they have
+// none. From an open file it copies only whole records. The errors are those of keep and of reading, and an *Error
+// with ErrCorrupt for a record that shares its gzip member with others. It reads the file once and the copied parts
+// again. Memory is one record's header.
 func Copy(w io.Writer, fs vfs.FS, path string, keep func(target string) (bool, error)) (err error) {
 	r, err := Open(fs, path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Copy(w io.Writer, fs vfs.FS, path string, keep func(target string) (bool, e
 	}
 }
 
-// nextKept returns where the next record is and whether keep lets it pass.
+// nextKept returns where the next record is and whether keep accepts it.
 func nextKept(r *Reader, keep func(target string) (bool, error)) (at, length int64, kept bool, err error) {
 	record, err := r.Next()
 	if err != nil {

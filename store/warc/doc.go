@@ -1,17 +1,16 @@
-// Package warc writes and reads web archive files: WARC 1.1 records, one gzip member a record, and
-// their CDXJ index. It knows nothing of crawls or stores: records, bytes and files only.
+// Package warc writes and reads web archive files: WARC 1.1 records, one gzip member a record, and their CDXJ
+// index. It knows nothing about crawls and stores.
 //
-// A [Record] is a header and a block. An [Encoder] turns one into a gzip member; each worker has
-// its own, so that workers compress while one goroutine owns the files. That one has a
-// [Writer]: it appends members to the open file of a directory, says where each lies ([Pointer]),
-// syncs when told, and starts a new file when one is full. The file being written is called
-// NAME.warc.gz.open; it loses the suffix when it is whole. [Recover] ends the files that a crash
-// left open: it cuts a torn tail and takes the suffix away. A pointer names the file without its
-// suffix and stays valid throughout.
+// A [Record] is a header and a block. An [Encoder] turns a record into a gzip member. Each worker has an encoder,
+// so that workers compress while one goroutine owns the files. That goroutine has a [Writer]. It appends members to
+// the open file of a directory, returns where each is ([Pointer]), syncs on request, and starts a new file when one
+// is full. The open file is called NAME.warc.gz.open. It loses the suffix when it is complete. After a crash,
+// [Recover] cuts the torn tails of open files and removes the suffix. A pointer names the file without the suffix,
+// so it stays valid.
 //
-// Reading goes by pointer ([ReadAt] for a record, [ReadMember] for its compressed bytes) or through a
-// whole file ([Reader]), which may also be another program's: uncompressed, or one gzip member
-// throughout. [Index] makes a sorted CDXJ of any number of files in bounded memory.
+// [ReadAt] reads a record by its pointer, [ReadMember] its compressed bytes. A [Reader] reads a whole file. Files
+// of other programs may be uncompressed or one gzip member throughout. [Index] makes a sorted CDXJ of any number of
+// files in bounded memory.
 //
 // Choices, and why (more in docs/format/warc.md):
 //

@@ -7,10 +7,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// FastLevel is the gzip level for crawling: half the time of the default level for HTML that comes out
-// a few percent longer. Records of blocks of less than smallBlock, such as requests and metadata, are stored as
-// they are in their members: to compress the two of a page takes a quarter of the page's time and makes its three
-// members 2 % shorter.
+// FastLevel is the gzip level for crawling. It takes half the time of the default level, and HTML becomes a few
+// percent longer. Records with blocks below smallBlock, such as requests and metadata, are not compressed: to
+// compress those two would take a quarter of a page's time and make its three members 2 % shorter.
 const FastLevel = gzip.BestSpeed
 
 // Encoder turns records into gzip members. It keeps what a member takes, some 1 MB, for the next one, and is
@@ -23,7 +22,7 @@ type Encoder struct {
 	small  *gzip.Writer // of records of blocks of less than smallBlock
 }
 
-// output is what is written to it.
+// output collects what is written to it.
 type output []byte
 
 // Write appends p.
@@ -45,10 +44,9 @@ func NewEncoder(level int) *Encoder {
 	return e
 }
 
-// AppendMember appends record r as one gzip member, sealed (see Record.Seal) but with r itself left
-// as it is, and returns dst as it was with an error if a field cannot be written: no type, a control
-// character, a header over 256 KiB. It allocates nothing but what dst needs to grow.
-// O(len(r.Block)).
+// AppendMember appends record r as one gzip member, sealed (see Record.Seal). It does not change r. If a field
+// cannot be written (no type, a control character, a header over 256 KiB), it returns dst unchanged and an error.
+// It allocates only to grow dst. O(len(r.Block)).
 func (e *Encoder) AppendMember(dst []byte, r *Record) ([]byte, error) {
 	e.record = *r
 	e.record.Seal()

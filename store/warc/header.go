@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bounds of a header. A target may be as long as a URL may be, and occur twice.
+// Bounds of a header. It must have room for two targets of the greatest length of a URL.
 const (
 	maxHeader = 256 << 10 // bytes, with the version line and the empty line
 	maxFields = 1000
@@ -26,12 +26,12 @@ type namedField struct {
 	name string
 	// get appends the value, nothing if the record has none.
 	get func(dst []byte, r *Record) []byte
-	// set takes over a value; false if it is not of the form that get writes or r has one already.
+	// set stores a value. It returns false if the value does not have the form that get writes, or if r already has
+	// one.
 	set func(r *Record, value string) bool
 }
 
-// named lists the fields in the order in which they are written. Content-Length is apart, being the
-// block's.
+// named lists the fields in the order of writing, except Content-Length, which follows from the block.
 var named = [...]namedField{
 	text("WARC-Type", func(r *Record) *string { return (*string)(&r.Type) }),
 	identity("WARC-Record-ID", func(r *Record) *ID { return &r.ID }),
@@ -57,7 +57,7 @@ func text(name string, at func(*Record) *string) namedField {
 		func(r *Record, value string) bool { return put(at(r), value, value != "") }}
 }
 
-// target is a text that some programs write in angle brackets.
+// target is a field that some programs write in angle brackets.
 func target(name string, at func(*Record) *string) namedField {
 	f := text(name, at)
 	f.set = func(r *Record, value string) bool {
@@ -123,7 +123,7 @@ func setAddress(r *Record, value string) bool {
 	return put(&r.Address, a, err == nil && a.Zone() == "")
 }
 
-// put stores v where nothing is stored yet, if it is any good.
+// put stores v if it is good and nothing is stored yet.
 func put[T comparable](at *T, v T, good bool) bool {
 	var zero T
 	if !good || *at != zero {
@@ -256,7 +256,7 @@ func readFields(in *bufio.Reader, limit int) ([]Field, error) {
 			return nil, fmt.Errorf("%w: over %d fields", ErrCorrupt, maxFields)
 		}
 		limit -= len(line)
-		if line[0] == ' ' || line[0] == '\t' { // goes on with the field before
+		if line[0] == ' ' || line[0] == '\t' { // continues the previous field
 			if len(fields) == 0 {
 				return nil, fmt.Errorf("%w: continuation of no field", ErrCorrupt)
 			}

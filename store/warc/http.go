@@ -17,11 +17,10 @@ type Message struct {
 	Body   []byte      // as on the wire; shares the block's memory
 }
 
-// ParseResponse splits the block of a response or revisit record into header and body. It forgives
-// what servers do: line ends without CR, lines without a colon (left out), continued lines, no body
-// at all. The one thing it asks for is a status line, "HTTP/" and on; without it the error is
-// ErrCorrupt. A header that the block's end cuts short counts as ended. Interim responses (100, 103)
-// before the final one are passed over.
+// ParseResponse splits the block of a response or revisit record into header and body. It accepts what servers
+// send: line ends without CR, lines without a colon (left out), continued lines, no body. It requires a status line
+// that begins with "HTTP/"; without one the error is ErrCorrupt. A header that ends with the block counts as
+// complete. Interim responses (100, 103) before the final one are skipped.
 func ParseResponse(block []byte) (*Message, error) {
 	m, err := parseMessage(block)
 	for err == nil && m.interim() {
@@ -75,12 +74,11 @@ func cutLine(b []byte) (line, rest []byte) {
 	return bytes.TrimSuffix(line, []byte("\r")), rest
 }
 
-// Payload returns the entity body, which payload digests are of: Body without its transfer coding,
-// still content-encoded. It is Body itself unless the coding is chunked; a body that says so but
-// does not begin with the size of a chunk is taken as it is: some archives hold bodies decoded, with
-// the header as it was. Where the chunks end too early or go wrong later, Payload returns what came
-// before with an ErrCorrupt, which matches io.ErrUnexpectedEOF in the first case. The result is never
-// longer than Body. O(len(Body)).
+// Payload returns the entity body, which payload digests are of: Body without its transfer coding, still
+// content-encoded. It is Body itself unless the coding is chunked. Some archives store decoded bodies with the
+// original header, so a chunked body that does not begin with the size of a chunk is returned as it is. If the
+// chunks end early or are invalid, Payload returns what came before and an ErrCorrupt; for an early end it matches
+// io.ErrUnexpectedEOF. The result is never longer than Body. O(len(Body)).
 func (m *Message) Payload() ([]byte, error) {
 	coding := m.Header.Values("Transfer-Encoding")
 	if len(coding) == 0 || !strings.EqualFold(lastElement(coding), "chunked") {

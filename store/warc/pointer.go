@@ -13,18 +13,18 @@ import (
 // openSuffix marks the file that is being written.
 const openSuffix = ".open"
 
-// MaxBlock is the longest block, in bytes, that ReadAt takes into memory; a Reader has no such bound.
+// MaxBlock is the longest block, in bytes, that ReadAt reads into memory. A Reader has no such bound.
 const MaxBlock = 1 << 30
 
-// Pointer says where a member lies. The zero pointer points nowhere.
+// Pointer is the location of a member. The zero pointer points nowhere.
 type Pointer struct {
 	File   string // name in its directory, without the suffix of an open file
 	Offset int64  // bytes from the file's start
 	Length int64  // bytes of the member
 }
 
-// ReadMember appends to dst the bytes of the member that p points at, in a file of directory dir,
-// closed or open. It returns dst unchanged with an *Error: ErrCorrupt if the file ends before.
+// ReadMember appends to dst the bytes of the member that p points to, in a closed or open file of directory dir.
+// With an *Error it returns dst unchanged; the error is ErrCorrupt if the file is too short.
 func ReadMember(dst []byte, fs vfs.FS, dir string, p Pointer) ([]byte, error) {
 	f, err := openMember(fs, dir, p.File)
 	if err != nil {
@@ -56,9 +56,9 @@ func openMember(fs vfs.FS, dir, name string) (f vfs.File, err error) {
 	return f, err
 }
 
-// ReadAt returns the record, with its block, that p points at in directory dir: a gzip member or an uncompressed
-// record. Errors are an *Error. With ErrCorrupt it also refuses a member that does not end with the record, and a block
-// over MaxBlock.
+// ReadAt returns the record, with its block, that p points to in directory dir: a gzip member or an uncompressed
+// record. Errors are an *Error. A member that does not end with the record, and a block over MaxBlock, are
+// ErrCorrupt too.
 func ReadAt(fs vfs.FS, dir string, p Pointer) (*Record, error) {
 	member, err := ReadMember(nil, fs, dir, p)
 	if err != nil {
@@ -67,7 +67,7 @@ func ReadAt(fs vfs.FS, dir string, p Pointer) (*Record, error) {
 	return decode(member, p)
 }
 
-// decode returns the record that a member holds; p is where it lies.
+// decode returns the record in a member; p is its location.
 func decode(member []byte, p Pointer) (*Record, error) {
 	r := NewReader(bytes.NewReader(member), p.File)
 	r.src.count = p.Offset

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// ErrCorrupt is what every fault in the format matches. One that is a file's or member's end before
-// a record's matches io.ErrUnexpectedEOF too.
+// ErrCorrupt matches every fault in the format. If a file or member ends before its record, the error matches
+// io.ErrUnexpectedEOF too.
 var ErrCorrupt = errors.New("warc: corrupt")
 
 // Error says where reading failed. Its cause is an ErrCorrupt or the file system's.
@@ -41,7 +41,7 @@ type Reader struct {
 	start  int64 // where the record, or its member, begins
 	left   int64 // bytes of the block not yet read
 	open   bool  // a record has been begun and not finished
-	within bool  // text stands inside a member, at another record
+	within bool  // text is inside a member, at a further record
 	shared bool  // the record is not alone in its member
 	err    error // what ended the reading
 }
@@ -63,7 +63,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NewReader returns a reader of the records in in, which errors will call by name.
+// NewReader returns a reader of the records in in. Errors name the file.
 func NewReader(in io.Reader, name string) *Reader {
 	r := &Reader{name: name, src: source{in: in}}
 	r.raw = bufio.NewReaderSize(&r.src, 64<<10)
@@ -89,8 +89,8 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Next finishes the current record and returns the next one's header; its block is then what Read
-// gives. At the file's end the error is io.EOF, else an *Error, and the same one ever after.
+// Next finishes the current record and returns the header of the next one; Read then reads its block. At the file's
+// end the error is io.EOF. Other errors are an *Error, and every later call returns the same one.
 func (r *Reader) Next() (*Record, error) {
 	if r.open {
 		if _, err := r.Finish(); err != nil {
@@ -114,8 +114,8 @@ func (r *Reader) Next() (*Record, error) {
 	return record, nil
 }
 
-// begin stands text at the start of a member, or of a record of an uncompressed file. Its error is
-// io.EOF at the file's end.
+// begin moves text to the start of a member, or of a record in an uncompressed file. Its error is io.EOF at the
+// file's end.
 func (r *Reader) begin() error {
 	r.start = r.offset()
 	magic, err := r.raw.Peek(2)
@@ -138,7 +138,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// offset is how far in the file the reading has come.
+// offset returns the position in the file.
 func (r *Reader) offset() int64 { return r.src.count - int64(r.raw.Buffered()) }
 
 // Offset returns where the current record begins, in bytes from the file's start: its gzip member
@@ -158,9 +158,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Finish reads what is left of the current record, checks its end (and of a gzip member its
-// checksum) and returns its length in the file: with Offset, what ReadAt wants. The length is 0 if
-// the record shares its gzip member with others, so that it can only be read in its turn.
+// Finish reads the rest of the current record, checks its end and the checksum of a gzip member, and returns its
+// length in the file. Offset and length make a pointer for ReadAt. The length is 0 if the record shares its gzip
+// member with others: then it can only be read in order.
 func (r *Reader) Finish() (length int64, err error) {
 	if !r.open {
 		return 0, r.err

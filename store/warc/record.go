@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Type is the kind of a record, as WARC-Type has it. Readers may meet others than those below.
+// Type is the kind of a record, the value of WARC-Type. Readers may find other kinds than those below.
 type Type string
 
 // The record types that a crawl writes.
@@ -19,7 +19,7 @@ const (
 	Warcinfo Type = "warcinfo" // describes the file
 	Request  Type = "request"  // the bytes sent
 	Response Type = "response" // the bytes received
-	Metadata Type = "metadata" // what else is known of a capture, as warc-fields
+	Metadata Type = "metadata" // further information about a capture, as warc-fields
 	Revisit  Type = "revisit"  // a capture whose payload an earlier record has
 )
 
@@ -36,7 +36,7 @@ const (
 	ProfileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
-// Truncation says why a block is shorter than what the server would have sent.
+// Truncation says why a block is shorter than what the server sent.
 type Truncation string
 
 // The reasons for truncation; the empty one means that the block is whole.
@@ -51,9 +51,9 @@ type Field struct{ Name, Value string }
 
 // Record is a WARC record. A zero value of a field means that the record does not have it.
 //
-// Records of other programs may hold values of a form that this package does not write (a SHA-256
-// digest, an ID that is no UUID, a date without a time), and fields more than once. The first value
-// that fits is in the field of its own; the rest is in Fields, in order.
+// Records of other programs may hold values of a form that this package does not write (a SHA-256 digest, an ID
+// that is no UUID, a date without a time), and fields more than once. The first valid value is in its own field;
+// the others are in Fields, in order.
 type Record struct {
 	Type          Type
 	ID            ID
@@ -73,12 +73,10 @@ type Record struct {
 	Fields        []Field // all others
 	ContentType   string
 
-	// Block is the content. In a record that Reader.Next returned it is nil: the block is then read
-	// from the Reader.
+	// Block is the content. It is nil in a record from Reader.Next: the Reader then reads the block.
 	Block []byte
 
-	// Length is the block's length in bytes as the header of a record that was read says. Encoders
-	// ignore it.
+	// Length is the block's length in bytes from the header of a record that was read. Encoders ignore it.
 	Length int64
 }
 
@@ -119,10 +117,10 @@ func (r *Record) Field(name string) (string, bool) {
 // ID is a record's identity, a UUID. The zero ID means none.
 type ID [16]byte
 
-// namespace is what our names are unique in; it never changes.
+// namespace is the UUID namespace of our names. It never changes.
 var namespace = ID{0x6b, 0x0e, 0x2d, 0x5a, 0x93, 0x71, 0x4c, 0x1f, 0x8a, 0x44, 0xd2, 0x0b, 0x57, 0xe6, 0x18, 0xc3}
 
-// String returns the ID as headers have it: "<urn:uuid:…>".
+// String returns the ID in the form of headers: "<urn:uuid:…>".
 func (id ID) String() string { return string(id.append(nil)) }
 
 func (id ID) append(dst []byte) []byte {
@@ -165,7 +163,7 @@ func DigestOfPieces(pieces iter.Seq[[]byte]) (d Digest) {
 	return d
 }
 
-// String returns the digest as headers have it: "sha1:" and 32 characters of base32.
+// String returns the digest in the form of headers: "sha1:" and 32 characters of base32.
 func (d Digest) String() string { return string(d.append(nil)) }
 
 func (d Digest) append(dst []byte) []byte {

@@ -19,14 +19,13 @@ type Recovered struct {
 	Removed bool   // the file held no capture and is gone
 }
 
-// mendSuffix is added to the name of a file that cannot be cut in place, for the copy that replaces it.
+// mendSuffix is the suffix of the copy that replaces a file that cannot be cut in place.
 const mendSuffix = ".mend"
 
-// Recover ends the files in directory dir that a crash left open, in the order of their names: it
-// cuts each where its first faulty record begins, removes it if it then holds nothing but a warcinfo
-// record, and takes the suffix off its name. A crash during Recover leaves nothing that the next one
-// does not repair. No Writer may be at work in dir. An error of the file system ends it; what was done
-// by then is returned too.
+// Recover closes the files in directory dir that a crash left open, in the order of their names. It cuts each file
+// at its first faulty record, removes the file if only a warcinfo record is left, and removes the suffix from its
+// name. After a crash during Recover the next call completes it. No Writer may be open in dir. An error of the file
+// system ends it; what was done by then is returned too.
 //
 // durable is what a Writer last told of itself, or zero. So many bytes of that file are kept unread, and
 // only what follows is looked at; of other open files everything is, at most MaxBytes and one capture.
