@@ -36,7 +36,7 @@ func Assign(partitions int, nodes []string) []string {
 	return owners
 }
 
-// byScore returns nodes in the order in which they score for a partition, the highest first.
+// byScore returns the nodes by their score for a partition, the highest first.
 func byScore(p weburl.Partition, nodes []string) []string {
 	type scored struct {
 		name  string

@@ -23,63 +23,63 @@ import (
 	"freshet/weburl"
 )
 
-// Node is the node whose partitions a cluster decides, as *node.Node is. Its methods may be called at the same time.
+// Node is the node that a Cluster works for; *node.Node implements it. Its methods are safe for concurrent use.
 type Node interface {
 	// Place returns how far a partition's log has been applied.
 	Place(weburl.Partition) (log.Place, error)
-	// Follow applies what others have appended to the log of a partition that the node does not have.
+	// Follow applies what other nodes appended to the log of a partition that the node does not crawl.
 	Follow(weburl.Partition, ...store.Group) error
-	// Snapshot writes a partition as it is now, with the name of its cluster, and returns the place of its log that
-	// this stands for. CheckSnapshot reads what it has written. Load takes it in, in place of all that the node has
-	// of a partition that it does not crawl. After an error it has that, or nothing.
+	// Snapshot writes a partition as it is now, with the name of its cluster, and returns the corresponding place
+	// in its log. CheckSnapshot reads the output and checks it. Load replaces a partition that the node does not
+	// crawl by it. After an error the node has the old content, or none.
 	Snapshot(p weburl.Partition, cluster string, w io.Writer) (log.Place, error)
 	CheckSnapshot(io.Reader) (p weburl.Partition, cluster string, at log.Place, err error)
 	Load(weburl.Partition, io.Reader) error
-	// Forget removes all that the node has of a partition that it does not crawl.
+	// Forget removes a partition that the node does not crawl from its directory.
 	Forget(weburl.Partition) error
-	// Seeded returns the sites of a partition that have a seed which the node's settings do not have, sorted. Widen
-	// takes such sites of other nodes' partitions into the scope.
+	// Seeded returns the sites of a partition with seeds that are not in the node's settings, sorted. Widen adds
+	// such sites of other nodes' partitions to the scope.
 	Seeded(weburl.Partition) ([]weburl.Site, error)
 	Widen([]weburl.Site)
-	// Take begins to crawl a partition whose log has been applied to its end; Give stops that.
-	// When the context ends they wait no longer.
+	// Take begins to crawl a partition whose log is applied to the end; Give stops that. Both stop waiting if the
+	// context ends.
 	Take(context.Context, weburl.Partition) error
 	Give(context.Context, weburl.Partition) error
-	// Arrive takes in links from other nodes, Receive the word that links are taken in there.
+	// Arrive accepts links from other nodes. Receive handles their receipts for links.
 	Arrive(crawl.Parcel)
 	Receive(crawl.Receipt)
-	// Resend sends links again that wait for a partition, which another node has taken.
+	// Resend sends links again that wait for a partition with a new owner.
 	Resend(weburl.Partition)
 	// Pages returns how many pages each shard of the node knows.
 	Pages() []int64
-	// Vitals returns what the node tells the others of its work.
+	// Vitals returns the state of the node's work for the other nodes.
 	Vitals() share.Vitals
-	// Obey carries out an order. It returns crawl.ErrElsewhere where the node does not have what the order is about.
+	// Obey carries out an order. It returns crawl.ErrElsewhere if the node does not have the partition.
 	Obey(crawl.Order) (crawl.Reply, error)
-	// Total and MostPages return what the whole crawl may use, as far as the node's settings say it; zero: there is no
-	// budget, or no limit.
+	// Total and MostPages return the limits of the whole crawl from the node's settings; zero: no budget, or no
+	// limit.
 	Total() share.Total
 	MostPages() int64
-	// Report says what the node wants of it, and Bid what its pages ask for. Grant gives it a part, by the division of
-	// that number.
+	// Report returns what the node wants of them, and Bid the demand of its pages. Grant gives the node a part,
+	// from the division of that number.
 	Report() share.Report
 	Bid(horizon float64) refresh.Bid
 	Grant(g share.Grant, division uint64)
-	// Fail ends all that the node does at once.
+	// Fail ends all work of the node at once.
 	Fail(error)
 }
 
-// Options say which cluster, and as what. All fields are required except for those with a default.
+// Options configure a node's part in a cluster. All fields without a default are required.
 type Options struct {
-	Cluster    string // its name begins those of all that it keeps on the servers; a-z, 0-9, '-'
+	Cluster    string // prefix of its names on the servers; a-z, 0-9, '-'
 	Node       string // name of the node; a-z, 0-9, '-'
 	Directory  *Directory
 	Version    string // of the program
 	Partitions int    // of every directory of the cluster
-	Replicas   int    // servers that keep all: 1, 3 or 5
-	Copies     int    // nodes that have a partition's rows and captures, as far as it depends on this one; 0: all
+	Replicas   int    // servers with a copy of everything: 1, 3 or 5
+	Copies     int    // nodes with a partition's rows and captures, for this node's part; 0: all
 
-	Lease  time.Duration // after so long without a word a node is declared dead; default 10 s
+	Lease  time.Duration // a node that is silent for so long is declared dead; default 10 s
 	Logger *slog.Logger
 	Clock  *clock.Clock
 
@@ -97,13 +97,14 @@ func (o Options) check() error {
 	return nil
 }
 
-// Streams returns how many streams a log of so many partitions has: each is a group of servers that agree.
+// Streams returns the number of streams of a log with that many partitions. Each stream is a consensus group of
+// servers.
 func Streams(partitions int) int { return (partitions + 3) / 4 }
 
-// ErrOther says that a cluster differs from what a node takes it for.
+// ErrOther says that a cluster is not the one that a node expects.
 var ErrOther = errors.New("cluster: it is another one")
 
-// wire carries messages, which may be lost, as a connection to NATS does.
+// wire carries messages like a connection to NATS: they may be lost.
 type wire interface {
 	Publish(subject string, data []byte) error
 	Subscribe(subject string, handle nats.MsgHandler) (subscription, error)
@@ -121,7 +122,7 @@ func (c connection) Subscribe(subject string, handle nats.MsgHandler) (subscript
 	return c.Conn.Subscribe(subject, handle)
 }
 
-// bucket keeps entries, of which each write says behind which one it comes, as a jetstream.KeyValue does.
+// bucket stores entries like a jetstream.KeyValue: each write names the revision that it replaces.
 type bucket interface {
 	Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error)
 	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (revision uint64, err error)
@@ -130,7 +131,7 @@ type bucket interface {
 	Keys(ctx context.Context, opts ...jetstream.WatchOpt) ([]string, error)
 }
 
-// Cluster is a node's part of a cluster. Make one with Join, give it the node with Begin, end it with Close.
+// Cluster is a node's part in a cluster. Make one with Join, start it with Begin, end it with Close.
 type Cluster struct {
 	options Options
 	wire    wire
@@ -145,12 +146,12 @@ type Cluster struct {
 	stay  context.CancelFunc
 	moves sync.WaitGroup
 
-	heard map[weburl.Partition][]subscription // what is sent to partitions: the mover's
+	heard map[weburl.Partition][]subscription // subscriptions to partitions' subjects; used by the mover
 
 	scope scope
 	owned atomic.Bool // the store of snapshots belongs to the cluster
 
-	valid atomic.Int64 // until when the lease is good, by the clock, in unix nanoseconds
+	valid atomic.Int64 // end of the lease by the clock, in unix nanoseconds
 
 	mu      sync.Mutex
 	members *members
@@ -159,9 +160,9 @@ type Cluster struct {
 	pause   knownPause
 
 	sharing sharing
-	obeying chan struct{} // a token for each order of another node that is being carried out
+	obeying chan struct{} // a token for each order of another node in progress
 
-	writing chan struct{} // a token: who writes the lease has it
+	writing chan struct{} // a token: the writer of the lease holds it
 	lease   lease
 }
 
@@ -185,7 +186,7 @@ func (c *Cluster) Append(groups []store.Group) error {
 	return errors.Join(errs...)
 }
 
-// Begin has the node take and give partitions, until moving ends.
+// Begin makes the node take and give partitions until moving ends.
 func (c *Cluster) Begin(moving context.Context, n Node) error {
 	c.node = n
 	if err := insist(moving, c.options.Clock, c.readPause); err != nil {
@@ -223,15 +224,15 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	return nil
 }
 
-// Stay ends all moves and snapshots, and waits for those that are under way. What the node has it goes on with, and its
-// lease too.
+// Stay ends moves and snapshots, and waits for those under way. The node keeps crawling its partitions and renewing
+// its lease.
 func (c *Cluster) Stay() {
 	c.stay()
 	c.moves.Wait()
 }
 
-// Close ends the node's part in the cluster, after Stay. Orderly says that the node has ended all its work, so that
-// others may have its partitions at once.
+// Close ends the node's part in the cluster, after Stay. orderly says that all work of the node has ended, so that
+// others may take its partitions at once.
 func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	orderly = orderly && c.life.Err() == nil
 	c.end()
@@ -247,7 +248,7 @@ func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	return c.renew(ctx)
 }
 
-// every does something again and again, until ctx ends.
+// every calls do at intervals of d until ctx ends.
 func (c *Cluster) every(ctx context.Context, d time.Duration, do func()) {
 	for ctx.Err() == nil {
 		do()

@@ -16,7 +16,7 @@ func (c *Cluster) heart() {
 	}
 }
 
-// renew writes the node's entry as its state is now.
+// renew writes the node's entry with its present state.
 func (c *Cluster) renew(ctx context.Context) error {
 	select {
 	case c.writing <- struct{}{}:

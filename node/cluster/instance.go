@@ -22,11 +22,11 @@ type Directory struct {
 type identity struct {
 	Cluster  string `json:"cluster"`
 	ID       string `json:"id,omitempty"` // of the cluster
-	Instance string `json:"instance"`     // tells the directory from all others
+	Instance string `json:"instance"`     // unique to the directory
 }
 
-// OpenDirectory reads which cluster a data directory belongs to, and notes it in one that is new. It returns ErrOther
-// if it belongs to a cluster of another name.
+// OpenDirectory reads which cluster a data directory belongs to, and writes it to a new one. It returns ErrOther if
+// the directory belongs to a cluster with another name.
 func OpenDirectory(fsys vfs.FS, path, cluster string) (*Directory, error) {
 	if err := fsys.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -62,7 +62,7 @@ func (d *Directory) write() error {
 	return nil
 }
 
-// bind holds that the directory is of the cluster that the servers know by an ID, or has it belong to it if it is new.
+// bind checks that the directory belongs to the cluster with that ID. A new directory becomes the cluster's.
 func (d *Directory) bind(id string) error {
 	switch d.its.ID {
 	case id:
@@ -84,7 +84,7 @@ func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	return raw, errors.Join(err, f.Close())
 }
 
-// writeFile makes a file that is there whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(fsys vfs.FS, dir, name string, raw []byte) error {
 	f, err := fsys.Create(name+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"freshet/weburl"
 )
 
-// Join opens a cluster's bucket on the servers that a connection leads to, and makes it where it is missing. It opens
-// the log when it knows that the cluster is what the node takes it for. Join returns ErrOther if it has another number
-// of partitions, servers or format, if the directory or the snapshots are of another cluster, and if the clocks are far
-// apart. It returns ErrName if another directory's node has the name.
+// Join opens a cluster's bucket on the connected servers, or creates it. It opens the log once it has checked that
+// this is the expected cluster. Join returns ErrOther if the cluster has another number of partitions or servers or
+// another format, if the directory or the snapshots belong to another cluster, and ErrClock if the clocks are far
+// apart. It returns ErrName if a node with another directory has the name.
 func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.Log, error), o Options) (*Cluster, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.
 	return join(ctx, connection{conn}, bucket, entries, o)
 }
 
-// join makes a node's part of a cluster, and writes the first entry of its lease.
+// join makes a node's part in a cluster, and writes the first entry of its lease.
 func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Options) (*Cluster, error) {
 	run := rand.Text()
 	c := &Cluster{
@@ -89,8 +89,8 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	return c, err
 }
 
-// insist asks servers for something until they answer or ctx ends: they may not have found one another yet, or have to
-// agree on a leader.
+// insist repeats a request until the servers answer or ctx ends. They may not have found one another yet, or must
+// elect a leader.
 func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error) error {
 	for {
 		within, cancel := context.WithTimeout(ctx, answerTime)
@@ -105,25 +105,25 @@ func insist(ctx context.Context, c *clock.Clock, ask func(context.Context) error
 	}
 }
 
-// unanswered reports whether it is worth while to ask again. A server may not know yet of a stream that another one has
-// just made.
+// unanswered reports whether a request should be repeated. A server may not know yet of a stream that another one
+// has just made.
 func unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == noPeers || api.ErrorCode == jetstream.JSErrCodeStreamNotFound)
 }
 
-// noPeers is the code of servers of which too few have found one another to keep what they are asked to keep.
+// noPeers is the error code if too few servers have found one another for the number of replicas.
 const noPeers jetstream.ErrorCode = 10005
 
-// ErrClock says that the clocks of a node and of the servers are far apart.
+// ErrClock says that the clocks of a node and the servers are far apart.
 var ErrClock = errors.New("cluster: a clock is wrong")
 
 const tryAgain = 100 * time.Millisecond
 
 // charter is what all nodes of a cluster must have in common. Its key is no node's name.
 type charter struct {
-	ID         string `json:"id"` // made once: no other cluster has it, whatever its name
+	ID         string `json:"id"` // unique, whatever the cluster's name
 	Partitions int    `json:"partitions"`
 	Format     int    `json:"format"` // of the records in the log
 }
@@ -133,7 +133,7 @@ const (
 	logFormat  = 1
 )
 
-// agree holds that the cluster is what the node takes it for, or makes it that if it is new. It returns its ID.
+// agree checks that the cluster is the expected one, or initialises a new one. It returns its ID.
 func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
 	mine := charter{rand.Text(), o.Partitions, logFormat}
 	raw, err := json.Marshal(mine)
@@ -175,11 +175,11 @@ func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
 	return mine.ID, nil
 }
 
-// mostAstray is how far the clocks of a node and the servers may be apart when the node starts. Nobody's partitions
-// rest on clocks, but the times of visits do.
+// mostAstray is how far apart the clocks of a node and the servers may be when the node starts. Ownership of
+// partitions does not depend on clocks, but times of visits do.
 const mostAstray = 15 * time.Minute
 
-// checkClock holds that the machine's clock is near that of the servers.
+// checkClock checks that the machine's clock is close to the servers' clock.
 func checkClock(ctx context.Context, b jetstream.KeyValue, c *clock.Clock) error {
 	status, err := b.Status(ctx)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"freshet/weburl"
 )
 
-// Which node should have which partition follows from the nodes' names, unless an operator says otherwise: an entry of
-// the bucket has the nodes that are to have nothing, and partitions that were divided by their pages.
+// The nodes' names decide which node should have which partition, unless an operator decides otherwise. An entry of
+// the bucket has the drained nodes, and the partitions that were divided by their pages.
 
 const layoutKey = "LAYOUT"
 
 // layout is the entry.
 type layout struct {
-	Drained []string `json:"drained,omitempty"` // these have no partition, and take none
-	// Owners are those of all partitions while the nodes that may have some are Nodes. When one comes or goes they no
-	// longer count.
+	Drained []string `json:"drained,omitempty"` // these nodes have no partition and take none
+	// Owners are the owners of all partitions while Nodes are the nodes that may have some. If a node comes or
+	// goes, Owners no longer count.
 	Nodes  []string `json:"nodes,omitempty"`
 	Owners []string `json:"owners,omitempty"`
 }
@@ -41,7 +41,8 @@ func (m *members) seeLayout(l layout, revision uint64) {
 	}
 }
 
-// owners returns which of some nodes should have each partition; nil if all are drained: then nothing moves.
+// owners returns which node should have each partition. It returns nil if all nodes are drained: then nothing
+// moves.
 func (l layout) owners(partitions int, nodes []string) []string {
 	nodes = l.working(nodes)
 	if slices.Equal(nodes, l.Nodes) && len(l.Owners) == partitions {
@@ -57,8 +58,8 @@ func (l layout) working(nodes []string) []string {
 	return nodes
 }
 
-// Balance moves partitions from nodes with many pages to nodes with few, as long as that makes the largest part
-// smaller. Pages are those of each partition, owners the nodes that have them now. It returns the new owners.
+// Balance moves partitions from nodes with many pages to nodes with few, while that makes the largest part smaller.
+// pages are the pages of each partition, owners the nodes that have them now. It returns the new owners.
 func Balance(pages []int64, owners, nodes []string) []string {
 	next := slices.Clone(owners)
 	load := map[string]int64{}

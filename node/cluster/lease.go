@@ -15,7 +15,7 @@ import (
 // ErrLease says that a node may no longer work: others may have taken its partitions.
 var ErrLease = errors.New("cluster: the node has lost its lease")
 
-// ErrName says that another node of that name is at work.
+// ErrName says that another node with that name is running.
 var ErrName = errors.New("cluster: another node has this name")
 
 // lease is a node's entry in the bucket. One goroutine at a time uses it.
@@ -31,11 +31,11 @@ func leaseKey(node string) string { return leasePrefix + node }
 
 const leasePrefix = "node."
 
-// answerTime is how long is waited for a server's answer.
+// answerTime is how long a node waits for a server's answer.
 const answerTime = 2 * time.Second
 
-// open finds the entry of the node's last run, if there is one. Where another directory's node had the name, it waits
-// out that one's lease. It returns ErrName if that one is at work.
+// open finds the entry of the node's last run, if there is one. If a node with another directory had the name, it
+// waits out that node's lease. It returns ErrName if that node is running.
 func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) error {
 	var last State
 	var revision uint64
@@ -60,7 +60,7 @@ func (l *lease) open(ctx context.Context, c *clock.Clock, long time.Duration) er
 	return err
 }
 
-// renew writes the entry. It returns ErrLease if another has written behind the last one.
+// renew writes the entry. It returns ErrLease if another node has written behind the last one.
 func (l *lease) renew(ctx context.Context) error {
 	l.state.Beat++
 	raw, err := json.Marshal(l.state)
@@ -70,7 +70,7 @@ func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	revision, err := l.bucket.Update(ctx, leaseKey(l.state.Node), raw, l.revision)
-	if isOccupied(err) { // by a try before whose answer was lost, or by another
+	if isOccupied(err) { // by an earlier try whose answer was lost, or by another node
 		last, found, readErr := l.read(ctx)
 		switch {
 		case readErr != nil:
@@ -114,7 +114,7 @@ func expire(ctx context.Context, bucket bucket, s Seen) error {
 	return nil
 }
 
-// isOccupied reports whether a server says that an entry has been written behind the one that was named.
+// isOccupied reports whether a server refused a write because the named entry is no longer the last one.
 func isOccupied(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) &&

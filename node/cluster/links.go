@@ -15,7 +15,7 @@ func (c *Cluster) subject(kind string, p weburl.Partition) string {
 	return fmt.Sprintf("%s.%s.%d", c.options.Cluster, kind, p)
 }
 
-// listen receives what is sent to a partition.
+// listen subscribes to the messages to a partition.
 func (c *Cluster) listen(p weburl.Partition) error {
 	in := &inbound{to: p, partial: map[weburl.Partition]*message{}}
 	links, err := c.wire.Subscribe(c.subject("links", p), func(m *nats.Msg) {
@@ -50,25 +50,25 @@ func (c *Cluster) listen(p weburl.Partition) error {
 	return nil
 }
 
-// unlisten ends that.
+// unlisten ends the subscriptions.
 func (c *Cluster) unlisten(p weburl.Partition) {
 	for _, s := range c.heard[p] {
-		_ = s.Unsubscribe() // it fails only where the connection has ended, and the subscription with it
+		_ = s.Unsubscribe() // it fails only if the connection has ended, and the subscription with it
 	}
 	delete(c.heard, p)
 }
 
 func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
 
-// tellTaken tells all nodes that this one has a partition. What they have sent to it meanwhile nobody has heard, and
-// the longer nobody has answered, the less often they send it again.
+// tellTaken tells all nodes that this one has a partition. Nobody received what they sent to it before, and they
+// repeat it less and less often without an answer.
 func (c *Cluster) tellTaken(p weburl.Partition) {
 	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
 		c.options.Logger.Warn("other nodes were not told that a partition is taken; they will read it from the servers", "error", err)
 	}
 }
 
-// hearTaken has links sent that wait for a partition which another node has taken.
+// hearTaken sends links again that wait for a partition, after another node has taken it.
 func (c *Cluster) hearTaken(m *nats.Msg) {
 	p, err := strconv.Atoi(string(m.Data))
 	if err == nil && p >= 0 && p < c.options.Partitions && !c.has(weburl.Partition(p)) {

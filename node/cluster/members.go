@@ -9,14 +9,14 @@ import (
 	"freshet/weburl"
 )
 
-// State is what a node says of itself in its lease's entry.
+// State is what a node reports about itself in its lease entry.
 type State struct {
 	Node     string `json:"node"`
-	Instance string `json:"instance"` // of the data directory: two that have one name are told apart by it
-	Run      string `json:"run"`      // of the node: each has another
+	Instance string `json:"instance"` // of the data directory: distinguishes two nodes with the same name
+	Run      string `json:"run"`      // unique to each run of the node
 	Beat     uint64 `json:"beat"`     // counts the entries of a run
 	Version  string `json:"version"`
-	// Ended says that the run is over: the node has stopped in order, or another declared it dead.
+	// Ended says that the run is over: the node stopped cleanly, or another declared it dead.
 	Ended      bool               `json:"ended,omitempty"`
 	Partitions []weburl.Partition `json:"partitions"`
 	Followed   []weburl.Partition `json:"followed,omitempty"` // of others: their logs are applied to the end, or were
@@ -26,35 +26,36 @@ type State struct {
 	Vitals     share.Vitals       `json:"vitals"`
 }
 
-// Lack is a partition whose log begins behind what the node has, and of which it can load no snapshot.
+// Lack is a partition whose log begins after what the node has, and for which it can load no snapshot.
 type Lack struct {
 	Partition weburl.Partition `json:"partition"`
 	Why       string           `json:"why"`
 }
 
-// Seen is the last entry of another node, and since when it is known here that it is the last.
+// Seen is the last entry of another node, and since when this node has known it.
 type Seen struct {
 	State
 	Revision uint64
 	Since    time.Time
 }
 
-// holding is a partition's entry: which run of which node has it, or is about to take it.
+// holding is a partition's entry: which run of which node has it or is taking it.
 type holding struct {
-	Node string `json:"node,omitempty"` // empty: none has
+	Node string `json:"node,omitempty"` // empty: no node has it
 	Run  string `json:"run,omitempty"`
-	// Began is the revision of the run's first lease: a later lease of the node is this run's, or the run is over.
+	// Began is the revision of the run's first lease. A later lease of the node belongs to this run, or the run is
+	// over.
 	Began uint64 `json:"began,omitempty"`
 }
 
-// knownHolding is the last known entry of a partition. What is known may be old, but never becomes wrong: a run that is
-// over has nothing any more, and an entry is written behind the one that was known, or not at all.
+// knownHolding is the last known entry of a partition. It may be old, but acting on it is safe: a run that is over
+// never has the partition again, and a write succeeds only behind the known entry.
 type knownHolding struct {
 	holding
 	revision uint64
 }
 
-// members is what a node knows of all nodes. It is told the time, and decides; it does nothing itself.
+// members is what a node knows about all nodes. It only decides: it does no I/O, and time is an argument.
 type members struct {
 	self, run string
 	began     uint64 // the revision of its first lease
@@ -66,7 +67,7 @@ type members struct {
 	followed  map[weburl.Partition]bool // … and can take these
 	lacking   map[weburl.Partition]lack
 	layout    knownLayout
-	changed   time.Time // when the nodes that count changed last
+	changed   time.Time // when the counting nodes last changed
 	counted   []string
 }
 
@@ -77,11 +78,12 @@ type lack struct {
 	again time.Time
 }
 
-// A snapshot that cannot be loaded is tried again after that long, then twice as long each time.
+// The first and the longest wait before a failed load of a snapshot is tried again. Each wait is twice the one
+// before.
 const firstWait, longestWait = 5 * time.Second, time.Minute
 
-// steady is the part of a lease for which the nodes that count must have been the same before partitions move: so that
-// those who start together do not take all first and then give.
+// steady is the part of a lease for which the counting nodes must be unchanged before partitions move. So the first
+// of several nodes that start together does not take all partitions and then give them away.
 const steady = 3
 
 func newMembers(self, run string, partitions, copies int, lease time.Duration, now time.Time) *members {
@@ -91,7 +93,7 @@ func newMembers(self, run string, partitions, copies int, lease time.Duration, n
 	}
 }
 
-// see takes note of a node's entry. One that is not newer is passed over.
+// see stores a node's entry if it is newer.
 func (m *members) see(s State, revision uint64, now time.Time) {
 	if s.Node == m.self || revision <= m.others[s.Node].Revision {
 		return
@@ -99,14 +101,14 @@ func (m *members) see(s State, revision uint64, now time.Time) {
 	m.others[s.Node] = Seen{s, revision, now}
 }
 
-// seeHolding takes note of a partition's entry.
+// seeHolding stores a partition's entry.
 func (m *members) seeHolding(p weburl.Partition, c holding, revision uint64) {
 	if int(p) < len(m.holdings) && revision > m.holdings[p].revision {
 		m.holdings[p] = knownHolding{c, revision}
 	}
 }
 
-// free reports whether nobody has a partition of that entry: the run that had it is over.
+// free reports whether no node has the partition of an entry: the run that had it is over.
 func (m *members) free(c knownHolding) bool {
 	switch c.Node {
 	case "", m.self: // another run of this node, or this one after a take that failed
@@ -129,7 +131,7 @@ func (m *members) lacks(p weburl.Partition, why error, now time.Time) {
 	delete(m.followed, p)
 }
 
-// can reports whether a node has a partition, or could take it at once.
+// can reports whether a node has a partition or could take it at once.
 func (m *members) can(name string, p weburl.Partition) bool {
 	if name == m.self {
 		return m.had[p] || m.followed[p]
@@ -138,9 +140,9 @@ func (m *members) can(name string, p weburl.Partition) bool {
 	return slices.Contains(other.Partitions, p) || slices.Contains(other.Followed, p)
 }
 
-// owner returns which node is to have a partition: the one that should, as soon as it can. Until then the one that has
-// it keeps it. If none has it, or that one is drained, it is the first that can. Where none can it is no other than the
-// one that has it; "": none has.
+// owner returns which node is to have a partition: the one that should, as soon as it can. Until then the present
+// owner keeps it. If there is none, or it is drained, the first node that can gets it. If none can, the present
+// owner stays; "": there is none.
 func (m *members) owner(p weburl.Partition, should string, working []string) string {
 	has := ""
 	if its := m.holdings[p]; m.had[p] || !m.free(its) && m.can(its.Node, p) {
@@ -161,9 +163,9 @@ func (m *members) owner(p weburl.Partition, should string, working []string) str
 	return has
 }
 
-// plan is what a node is to do.
+// plan is what a node must do.
 type plan struct {
-	expire  []Seen // declare these dead: their leases have run out
+	expire  []Seen // declare these nodes dead: their leases have run out
 	give    []step // other nodes should have these
 	release []step // these were given, and their entries still say that the node has them
 	take    []step // nobody has these, and this node should
@@ -171,13 +173,13 @@ type plan struct {
 	forget  []weburl.Partition // enough other nodes have these
 }
 
-// step is what is to be done with a partition, as long as its entry is still the one that this was decided by.
+// step is an action on a partition. It is valid while the partition's entry is the one that it was decided by.
 type step struct {
 	partition weburl.Partition
 	behind    uint64 // revision of that entry
 }
 
-// plan decides what is to be done now. Nodes count that have not ended: also one whose lease has run out, until it is
+// plan decides what to do now. Nodes that have not ended count, even one whose lease has run out, until it is
 // declared dead.
 func (m *members) plan(now time.Time) (p plan) {
 	counted := []string{m.self}
@@ -218,9 +220,9 @@ func (m *members) plan(now time.Time) (p plan) {
 	return p
 }
 
-// toFollow returns the partitions whose logs are to be followed now, those that the node should have first, and those
-// of which it need have nothing any more. What it has of others it follows until as many as there are to be have them.
-// Owners are those that should have the partitions, among some nodes that work.
+// toFollow returns the partitions whose logs to follow now, those that the node should have first, and the
+// partitions to forget. The node follows others that it has until enough nodes have them. owners are the nodes that
+// should have the partitions, among the working nodes.
 func (m *members) toFollow(owners, working []string, now time.Time) (follow, forget []weburl.Partition) {
 	keepers := m.keepers(now)
 	later := m.layout.owners(len(m.holdings), keepers)
@@ -253,7 +255,8 @@ func (m *members) toFollow(owners, working []string, now time.Time) (follow, for
 	return append(follow, others...), forget
 }
 
-// keepers returns the nodes that may have copies. One that has just ended counts: it may only be started again.
+// keepers returns the nodes that may have copies. One that has just ended counts, because it may only be
+// restarting.
 func (m *members) keepers(now time.Time) []string {
 	all := []string{m.self}
 	for name, other := range m.others {
@@ -264,11 +267,11 @@ func (m *members) keepers(now time.Time) []string {
 	return m.layout.working(all)
 }
 
-// restart is for how many leases a node that has ended is waited for, before other nodes copy what it has.
+// restart is how many leases other nodes wait for an ended node before they copy what it has.
 const restart = 6
 
-// keepersOf returns the nodes that are to have a partition: the one that should crawl it, and those that score highest.
-// Of one that says it cannot load the partition another takes the place.
+// keepersOf returns the nodes that must have a partition: the one that should crawl it, and those with the highest
+// scores. A node that cannot load the partition is replaced by another.
 func (m *members) keepersOf(p weburl.Partition, should string, keepers []string) []string {
 	of := []string{should}
 	for _, name := range byScore(p, keepers) {
@@ -291,7 +294,7 @@ func (m *members) keepersOf(p weburl.Partition, should string, keepers []string)
 // partitions returns those that the node has, sorted.
 func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Keys(m.had)) }
 
-// tell says in a node's state what it has, follows and lacks.
+// tell writes to a node's state what it has, follows and lacks.
 func (m *members) tell(s *State) {
 	s.Partitions, s.Followed, s.Lacking = m.partitions(), nil, nil
 	for _, p := range slices.Sorted(maps.Keys(m.followed)) {

@@ -9,8 +9,9 @@ import (
 	"freshet/weburl"
 )
 
-// move does what is to be done now, and follows the other nodes. It stops at the first error, as the next partition
-// would likely meet it too, and is called again soon. It goes on if a log was truncated: that concerns one partition.
+// move carries out the plan and follows the other nodes. It stops at the first error, because the next partition
+// would probably fail too, and is called again soon. It continues if a log was truncated: that concerns only one
+// partition.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
@@ -59,7 +60,7 @@ func (c *Cluster) move(ctx context.Context) {
 	}
 }
 
-// forget removes what the node has of a partition that enough others have.
+// forget removes a partition that enough other nodes have.
 func (c *Cluster) forget(p weburl.Partition) error {
 	c.mu.Lock()
 	delete(c.members.followed, p)
@@ -79,7 +80,7 @@ func (c *Cluster) has(p weburl.Partition) bool {
 	return c.members.had[p]
 }
 
-// keep says that the node crawls a partition, or does so no more.
+// keep notes whether the node crawls a partition.
 func (c *Cluster) keep(p weburl.Partition, has bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +104,7 @@ func (c *Cluster) give(ctx context.Context, do step) error {
 	return c.write(ctx, do, holding{})
 }
 
-// take takes a partition that nobody has. Where another node has taken it meanwhile it does nothing.
+// take takes a partition that no node has. If another node has taken it meanwhile, it does nothing.
 func (c *Cluster) take(ctx context.Context, do step) (err error) {
 	p := do.partition
 	if err := c.write(ctx, do, holding{c.options.Node, c.members.run, c.members.began}); errors.Is(err, errTaken) {

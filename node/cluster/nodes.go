@@ -57,7 +57,7 @@ func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, erro
 	return all, nil
 }
 
-// member returns a node that was heard of so long ago, and is taken for dead after a lease without a word.
+// member returns a node with the age of its last sign of life. It counts as silent after a lease.
 func member(s State, age, lease time.Duration) Member {
 	m := Member{State: s, Age: max(0, age.Seconds())}
 	switch {
@@ -75,7 +75,7 @@ func sortMembers(all []Member) {
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
 }
 
-// Sum returns what the nodes that have not ended come to together.
+// Sum returns the sums over the nodes that have not ended.
 func Sum(members []Member) Member {
 	sum := Member{State: State{Node: "all"}}
 	for _, m := range members {
@@ -85,7 +85,7 @@ func Sum(members []Member) Member {
 		}
 	}
 	slices.Sort(sum.Partitions)
-	sum.Partitions = slices.Compact(sum.Partitions) // one that was just given may stand with two
+	sum.Partitions = slices.Compact(sum.Partitions) // a partition that was just given away may be listed twice
 	return sum
 }
 
@@ -107,8 +107,8 @@ func Troubles(members []Member) (all []string) {
 	return all
 }
 
-// Members returns the nodes as this one knows them, by name. Nobody is asked. Of a node that has ended Age is how long
-// this one has known that.
+// Members returns the nodes as this one knows them, by name, without a request. For a node that has ended, Age is
+// how long this one has known that.
 func (c *Cluster) Members() []Member {
 	now := c.options.Clock.Now()
 	renewed := time.Unix(0, c.valid.Load()).Add(-c.leaseTime())

@@ -14,7 +14,7 @@ import (
 	"freshet/weburl"
 )
 
-// An order about a partition is a request that only the partition's node hears. It answers with what came of it.
+// An order about a partition is a request that only the partition's node receives. It answers with the result.
 
 // orderMessage is an order as it is sent. Which fields it has depends on its kind.
 type orderMessage struct {
@@ -26,7 +26,7 @@ type orderMessage struct {
 	Paused bool       `json:"paused,omitempty"`
 }
 
-// replyMessage is what came of an order.
+// replyMessage is the result of an order.
 type replyMessage struct {
 	Count   int64             `json:"count,omitempty"`
 	Refused map[string]string `json:"refused,omitempty"`
@@ -34,7 +34,7 @@ type replyMessage struct {
 	Class   string            `json:"class,omitempty"` // of the error, as in classes
 }
 
-// classes are the errors that whoever gives an order tells apart.
+// classes are the errors that the sender of an order distinguishes.
 var classes = map[string]error{"unknown": crawl.ErrUnknown, "order": crawl.ErrOrder, "elsewhere": crawl.ErrElsewhere}
 
 // farError is an error of another node.
@@ -152,8 +152,8 @@ func decodeReply(raw []byte) (crawl.Reply, error) {
 	return r, nil
 }
 
-// Ask implements node.Cluster. That no node hears the request is told at once; a node that hears it and does not answer
-// may have carried the order out.
+// Ask implements node.Cluster. If no node receives the request, it returns at once. A node that received it and
+// does not answer may have carried the order out.
 func (c *Cluster) Ask(ctx context.Context, p weburl.Partition, o crawl.Order) (crawl.Reply, error) {
 	m, err := encodeOrder(o)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Cluster) Ask(ctx context.Context, p weburl.Partition, o crawl.Order) (c
 	return decodeReply(answer.Data)
 }
 
-// mostOrders is how many orders of other nodes are carried out at the same time. Further ones wait.
+// mostOrders is how many orders of other nodes are carried out at once. Others wait.
 const mostOrders = 16
 
 // obey carries out an order about a partition that another node has been given, and answers.

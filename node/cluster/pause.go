@@ -13,8 +13,8 @@ import (
 	"freshet/crawl"
 )
 
-// Whether the whole crawl is paused is an entry of the bucket: whoever joins later, or was cut off, finds it there.
-// Each node obeys it before it takes a partition, and says in its lease how far it has obeyed.
+// An entry of the bucket says whether the whole crawl is paused. Nodes that join later or were cut off find it
+// there. Each node obeys it before it takes a partition, and reports in its lease which entry it has obeyed.
 
 const pauseKey = "PAUSE"
 
@@ -31,7 +31,7 @@ type knownPause struct {
 	again    bool // a partition was taken, whose own records may say otherwise
 }
 
-// PauseAll implements node.Cluster. It returns when all nodes that are alive have obeyed.
+// PauseAll implements node.Cluster. It returns when all living nodes have obeyed.
 func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 	revision, err := c.writePause(ctx, pause{paused})
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Cluster) readLeases(ctx context.Context) error {
 	return nil
 }
 
-// obeyPause has the node do as the entry says, if it does not yet.
+// obeyPause pauses or resumes the node as the entry says.
 func (c *Cluster) obeyPause() error {
 	c.mu.Lock()
 	its := c.pause
@@ -144,7 +144,7 @@ func (c *Cluster) obeyPause() error {
 	return nil
 }
 
-// disobedient returns which nodes that are alive have not obeyed an entry yet, by what they say.
+// disobedient returns the living nodes that have not reported obeying an entry yet.
 func (c *Cluster) disobedient(revision uint64) (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// The scope of a crawl grows by the sites of seeds that are added while it runs. A node that does not follow a
-// partition's log cannot read there which these are. So the node that has the partition writes an entry of the bucket
-// with them.
+// Seeds that are added to a running crawl widen its scope by their sites. A node that does not follow a partition's
+// log cannot read them there. So the partition's node writes them to an entry of the bucket.
 
 const scopePrefix = "SEEDS."
 
@@ -32,7 +31,7 @@ type knownScope struct {
 	revision uint64
 }
 
-// grows notes that a partition that the node has may have other seeds than its entry says.
+// grows notes that one of the node's partitions may have seeds that its entry lacks.
 func (s *scope) grows(p weburl.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (c *Cluster) seeScope(p weburl.Partition, sites []weburl.Site, revision uin
 	}
 }
 
-// tellScope tells the other nodes which seeds the node's partitions have.
+// tellScope writes the seeds of the node's partitions to their entries.
 func (c *Cluster) tellScope(ctx context.Context) error {
 	for _, p := range c.scope.changed() {
 		if !c.has(p) {

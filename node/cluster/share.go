@@ -17,10 +17,10 @@ import (
 	"freshet/refresh"
 )
 
-// What the whole crawl may use is divided among the nodes again and again: requests, pages, bandwidth. The node whose
-// name is the first divides: it asks all nodes what they want, and then for the visits that they ask for at a
-// threshold, until these are as many as the budget has (share.Divide). The division is an entry of the bucket, written
-// behind the last one. So two nodes that both take themselves for the first never add up to more than there is.
+// The limits of the whole crawl (requests, pages, bandwidth) are divided among the nodes at intervals. The node
+// with the first name divides. It asks all nodes what they want. Then it asks for their visits at one threshold
+// after another, until these match the budget (share.Divide). The division is an entry of the bucket, written
+// behind the last one. So even two nodes that both divide never give away more than there is.
 
 const divisionKey = "DIVISION"
 
@@ -121,7 +121,7 @@ func (c *Cluster) ask(ctx context.Context, nodes []string, q question) ([]answer
 	return answers, errors.Join(errs...)
 }
 
-// askOne asks a node until it answers or ctx ends. Nothing changes by being asked twice.
+// askOne asks a node until it answers or ctx ends. Questions are idempotent.
 func (c *Cluster) askOne(ctx context.Context, node string, question []byte, a *answer) error {
 	for {
 		within, cancel := context.WithTimeout(ctx, c.options.Lease/20)
@@ -136,7 +136,7 @@ func (c *Cluster) askOne(ctx context.Context, node string, question []byte, a *a
 	}
 }
 
-// divide divides what the crawl may use, if this node is the one to do so.
+// divide divides the limits of the crawl if this node is the first.
 func (c *Cluster) divide() {
 	c.mu.Lock()
 	nodes, runs := c.members.working()

@@ -17,9 +17,9 @@ import (
 	"freshet/weburl"
 )
 
-// The owner of a partition puts a snapshot of it into an object store now and then. When two are whole, the log loses
-// what is below the older one. A node whose next entry is gone loads the last one that is whole, and reads the log from
-// there on.
+// The owner of a partition writes a snapshot of it to an object store at intervals. Once two are complete, the log
+// is truncated below the older one. If a node's next entry is gone, the node loads the last complete snapshot and
+// reads the log from there.
 
 // Snapshots say where the snapshots of partitions are kept. All fields are required.
 type Snapshots struct {
@@ -34,7 +34,7 @@ func (s *Snapshots) loading() string { return s.File + ".in" }
 
 const snapshotRate = 4 << 20 // bytes a second, on average, that a node writes
 
-// markerName is of the object that says which cluster's snapshots are beside it: an identity without an instance.
+// markerName is the object that says which cluster the snapshots belong to: an identity without an instance.
 const markerName = "cluster.json"
 
 // own checks that the snapshots belong to the node's cluster. If there is no marker, it writes one.
@@ -63,8 +63,8 @@ func (o *Options) own(ctx context.Context) error {
 	return nil
 }
 
-// checkSnapshots refuses the snapshots of another cluster. A store that does not answer is asked again when one is
-// taken.
+// checkSnapshots refuses the snapshots of another cluster. If the store does not answer, the check is repeated with
+// the first snapshot.
 func (o *Options) checkSnapshots(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -115,7 +115,7 @@ func (c *Cluster) saveAll(ctx context.Context) {
 	}
 }
 
-// save takes a snapshot of a partition, reads it back, and truncates the log. It returns how many bytes it has.
+// save takes a snapshot of a partition, reads it back, and truncates the log. It returns the snapshot's size.
 func (c *Cluster) save(ctx context.Context, p weburl.Partition) (size int64, err error) {
 	there, err := c.snapshots(ctx, p)
 	if err != nil {
@@ -145,8 +145,8 @@ func (c *Cluster) save(ctx context.Context, p weburl.Partition) (size int64, err
 	return w.bytes, c.truncate(ctx, p, there)
 }
 
-// truncate drops what a log has below the last of some snapshots that is whole, given those before the newest one, and
-// removes the snapshots that are older.
+// truncate truncates a log below the last complete one of the older snapshots, and removes snapshots older than
+// that. The newest one is not among them.
 func (c *Cluster) truncate(ctx context.Context, p weburl.Partition, older []objects.Object) error {
 	for i, o := range older {
 		at, err := c.checkSnapshot(ctx, p, o)
@@ -190,7 +190,7 @@ func (c *Cluster) upload(ctx context.Context, name string, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkSnapshot reads a snapshot, and returns the place in the partition's log that it stands for.
+// checkSnapshot reads a snapshot and returns its place in the partition's log.
 func (c *Cluster) checkSnapshot(ctx context.Context, p weburl.Partition, o objects.Object) (log.Place, error) {
 	return c.checkRead(p, o, objects.Reader(ctx, c.options.Snapshots.Store, o.Name, o.Bytes))
 }
@@ -206,8 +206,8 @@ func (c *Cluster) checkRead(p weburl.Partition, o objects.Object, r io.Reader) (
 	return at, err
 }
 
-// load loads the last snapshot of a partition that is whole and of this log, in place of what the node has. It
-// returns the place that the snapshot stands for.
+// load replaces what the node has of a partition by the last complete snapshot of this log. It returns the
+// snapshot's place in the log.
 func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, error) {
 	has, err := c.node.Place(p)
 	if err != nil {
@@ -235,7 +235,7 @@ func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, erro
 	return has, fmt.Errorf("%w: none in %s can be loaded", behind, c.options.Snapshots.Store)
 }
 
-// loadFrom fetches a snapshot, checks meanwhile that it is whole, and loads it if it is of this log.
+// loadFrom fetches a snapshot, checks it meanwhile, and loads it if it is complete and of this log.
 func (c *Cluster) loadFrom(ctx context.Context, p weburl.Partition, o objects.Object) (at log.Place, err error) {
 	s := c.options.Snapshots
 	f, err := s.FS.Create(s.loading(), vfs.WriteCategoryUnspecified)
@@ -257,7 +257,7 @@ func (c *Cluster) loadFrom(ctx context.Context, p weburl.Partition, o objects.Ob
 	return at, errors.Join(c.node.Load(p, fetched), fetched.Close())
 }
 
-// isOfLog returns an error if the log does not reach a place, or goes on behind it from another one.
+// isOfLog returns an error if the log does not reach a place, or if its next entry follows another place.
 func (c *Cluster) isOfLog(ctx context.Context, p weburl.Partition, at log.Place) error {
 	reaches := false
 	for _, err := range c.log.Read(ctx, p, log.Place{Seq: at.Seq - 1}) { // the chain before it is not known
@@ -278,7 +278,7 @@ func (c *Cluster) isOfLog(ctx context.Context, p weburl.Partition, at log.Place)
 
 // stopping is a writer that ends with its context, and counts.
 type stopping struct {
-	ctx   context.Context // of the one snapshot
+	ctx   context.Context // of one snapshot
 	to    io.Writer
 	bytes int64
 }

@@ -31,7 +31,7 @@ func (c *Cluster) watch(w jetstream.KeyWatcher) {
 	}
 }
 
-// see takes note of an entry. One that cannot be read is nobody's.
+// see stores an entry. It ignores one that cannot be read.
 func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 	if entry.Key() == divisionKey {
 		var its division
@@ -77,8 +77,8 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 
 const holdingPrefix = "partition."
 
-// write writes a partition's entry behind the one that this was decided by. What is known by now may be newer, and ask
-// for something else. It returns errTaken if there is another entry.
+// write writes a partition's entry behind the one that the step was decided by. It returns errTaken if there is a
+// newer entry, which may call for another step.
 func (c *Cluster) write(ctx context.Context, do step, its holding) error {
 	p := do.partition
 	raw, err := json.Marshal(its)
@@ -99,5 +99,5 @@ func (c *Cluster) write(ctx context.Context, do step, its holding) error {
 	return nil
 }
 
-// errTaken says that what is known of a partition is old.
+// errTaken says that the known entry of a partition is old.
 var errTaken = errors.New("cluster: another node has taken the partition")

@@ -12,8 +12,8 @@ import (
 	"freshet/weburl"
 )
 
-// Links go from node to node as the records that their target makes of them, compressed, in messages that a server
-// takes. A message may be lost: all are sent again.
+// Links travel between nodes as the records that their target will make of them, compressed, in messages of a size
+// that a server accepts. If a message is lost, all are sent again.
 
 // message is a part of a parcel.
 type message struct {
@@ -26,7 +26,7 @@ type message struct {
 
 const (
 	mostPart   = 512 << 10 // bytes of a part
-	mostParcel = 64 << 20  // bytes of a parcel that is taken in, before and after it is decompressed
+	mostParcel = 64 << 20  // most bytes of a parcel, before and after decompression
 )
 
 // encodeParcel returns the messages of a parcel.
@@ -58,11 +58,11 @@ func encodeParcel(p crawl.Parcel, id uint64) (messages [][]byte, err error) {
 // inbound joins the messages of parcels to one partition, by where they come from.
 type inbound struct {
 	to      weburl.Partition
-	partial map[weburl.Partition]*message // what has come so far
+	partial map[weburl.Partition]*message // what has arrived so far
 }
 
-// add takes a message and returns the parcel that ends with it, if one does. What does not follow what has come is
-// passed over: the parcel is sent again.
+// add handles a message and returns the parcel that it completes, if any. It ignores a message out of sequence: the
+// parcel is sent again.
 func (in *inbound) add(raw []byte) (p crawl.Parcel, whole bool, err error) {
 	var m message
 	if err := cbor.Unmarshal(raw, &m); err != nil {
