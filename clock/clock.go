@@ -50,7 +50,7 @@ func (c *Clock) Now() time.Time {
 // Rate returns the clock seconds that pass in a machine second.
 func (c *Clock) Rate() float64 { return c.rate }
 
-// Machine returns how long the machine takes to let d of the clock's time pass, rounded up: whoever waits
+// Machine returns the machine time in which d of the clock's time passes, rounded up, so that a caller that waits
 // that long does not wake too early.
 func (c *Clock) Machine(d time.Duration) time.Duration {
 	if c.rate == 1 {

@@ -46,7 +46,7 @@ const (
 // String returns "unsaid", "allowed" or "disallowed".
 func (v Verdict) String() string { return [...]string{"unsaid", "allowed", "disallowed"}[v] }
 
-// Where signals stand.
+// The sources of signals.
 const (
 	Robots = "robots.txt"
 	Header = "header"
@@ -72,7 +72,7 @@ const (
 
 // A Signal is something that is said about the use of a page.
 type Signal struct {
-	Source string // where it stands: one of the constants
+	Source string // one of the constants
 	Name   string // one of the constants
 	Value  string // as it is written, white space folded, at most MaxValue bytes
 }

@@ -6,10 +6,10 @@
 // of another format, or too old for the log is thrown away and rebuilt from the log, which has an entry for every
 // page.
 //
-// It never stands in the way of a commit: it reads behind it, in batches that are bounded in bytes.
+// It never delays a commit: it reads the log later, in batches bounded in bytes.
 //
-// A search asks the store about each page that it has found. A page that is gone, withdrawn, purged, or does not want
-// to be indexed is left out from that moment on, even before the index has heard of it.
+// A search asks the store about each page that it has found. A page that is gone, withdrawn, purged, or does not
+// want to be indexed is left out at once, even before the index has read the change.
 //
 // Start reading at index.go, then search.go.
 package index

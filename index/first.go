@@ -9,8 +9,8 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// mostScored is how many of the pages that have all words are scored, those first that were indexed first. Common words
-// are on nearly all pages, and to score a million takes a large part of a second.
+// mostScored is how many of the pages that have all words are scored, in the order of indexing. Common words are on
+// nearly all pages, and scoring a million takes a large part of a second.
 const mostScored = 20_000
 
 // first finds the first pages that its query finds.
@@ -25,7 +25,7 @@ func (f first) Searcher(ctx context.Context, i bleve.IndexReader, m mapping.Inde
 	return &firstSearcher{all, mostScored}, nil
 }
 
-// firstSearcher ends after so many pages.
+// firstSearcher ends after a number of pages.
 type firstSearcher struct {
 	search.Searcher
 	left int

@@ -50,8 +50,8 @@ func (b *Budget) Open(name string, share, most int64) (*Account, error) {
 	return a, b.add(name, share, a.Used)
 }
 
-// Bound opens an account of share bytes for a part that keeps within its share by itself; used tells how many bytes
-// it holds, and is called at any time. It returns an error that wraps ErrShare if the budget has less left.
+// Bound opens an account of share bytes for a part that bounds itself. used returns how many bytes the part holds,
+// and may be called at any time. Bound returns an error that wraps ErrShare if the budget has less left.
 func (b *Budget) Bound(name string, share int64, used func() int64) error {
 	return b.add(name, share, used)
 }
@@ -72,7 +72,7 @@ func (b *Budget) add(name string, share int64, used func() int64) error {
 	return nil
 }
 
-// Usage is who holds how much of a budget, in bytes.
+// Usage is how much of a budget each holder has, in bytes.
 type Usage struct {
 	BudgetBytes int64            `json:"budget_bytes"`
 	UsedBytes   int64            `json:"used_bytes"` // the sum of By
@@ -89,7 +89,7 @@ func (u Usage) Names() []string {
 	return names
 }
 
-// Usage returns who holds how much.
+// Usage returns how much each holder has.
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	parts := slices.Clone(b.parts)
@@ -110,7 +110,7 @@ type Account struct {
 
 	mu       sync.Mutex // guards what follows, and all holdings' fields
 	used     int64      // by holdings without the reserve
-	reserved *Holding   // who has the reserve
+	reserved *Holding   // the holding that has the reserve
 	waiting  []*waiter  // longest wait first
 }
 
@@ -161,7 +161,7 @@ func (h *Holding) Bytes() int64 {
 	return h.bytes
 }
 
-// TryGrow takes n bytes more if they are there and nobody waits for them. It tells whether it did.
+// TryGrow takes n more bytes if they are free and no other holding waits for them. It reports whether it did.
 func (h *Holding) TryGrow(n int64) bool {
 	h.a.mu.Lock()
 	defer h.a.mu.Unlock()
@@ -265,8 +265,8 @@ func (h *Holding) shrink(n int64) {
 	}
 }
 
-// admit serves those who wait, in their order, as far as there is room. The first one for whom there is none gets
-// the reserve, if that is free.
+// admit serves the waiting holdings in order, as far as there is room. The first one without room gets the reserve,
+// if that is free.
 func (a *Account) admit() {
 	for len(a.waiting) > 0 {
 		w := a.waiting[0]

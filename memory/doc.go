@@ -1,10 +1,10 @@
-// Package memory divides a process's memory among those who hold what others make large.
+// Package memory divides a process's memory among the parts that hold data of unbounded size.
 //
 // A Budget is the bytes that the process may hold. Each part of the program opens an Account in it: a share that
 // no other part can take. There are three kinds.
 //
 //   - Charged: every holding is charged before it is made, and waits while there is no room (Open).
-//   - Bounded: the part keeps within its share by itself, and only tells how much it holds (Bound).
+//   - Bounded: the part bounds itself, and only reports how much it holds (Bound).
 //   - Counted: what grows with the crawl and has no share; it is shown, and nothing else (Count).
 //
 // The shares of a budget never add up to more than the budget. What is left of it is for the garbage collector, the

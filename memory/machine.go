@@ -30,8 +30,8 @@ func defaultOf(root fs.FS) int64 {
 	return min(max(limit/2, least), largest, limit/8*7)
 }
 
-// Check returns an error if a budget of so many bytes is more than the memory that the machine or the process's cgroup
-// has.
+// Check returns an error if a budget of that many bytes exceeds the memory of the machine or of the process's
+// cgroup.
 func Check(bytes int64) error { return checkOf(os.DirFS("/"), bytes) }
 
 func checkOf(root fs.FS, bytes int64) error {

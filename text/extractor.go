@@ -24,11 +24,11 @@ import (
 // A Document is what a version says.
 type Document struct {
 	Title    string    // at most 1 KiB, as the byline
-	Byline   string    // who wrote it; "" if that is not told
-	Date     time.Time // of publication; zero if that is not told
-	Language string    // ISO 639-1, "" if it cannot be told
+	Byline   string    // who wrote it; "" if unknown
+	Date     time.Time // of publication; zero if unknown
+	Language string    // ISO 639-1; "" if unknown
 	Text     string    // main text, a block a line, headings among them
-	Markdown string    // of the main text; "" unless it was asked for
+	Markdown string    // of the main text; "" unless requested
 	Model    bool      // what repeats across the site was left out
 }
 
@@ -77,7 +77,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	return d
 }
 
-// Brief returns what a page says, without its author and date. Where the site is known the library is not asked: that
+// Brief returns what a page says, without author and date. If the site is known, it does not use the library, which
 // is most of the work.
 func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Site) Document {
 	kept, known := p.kept(site)

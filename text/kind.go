@@ -25,7 +25,7 @@ func (k *kind) isArticle() bool { return k.saysArticle() && !k.other && !k.faq }
 // typed finds the types of JSON-LD.
 var typed = regexp.MustCompile(`"@type"\s*:\s*\[?\s*"(\w+)"`)
 
-// see takes note of what an element says.
+// see reads what an element says about the kind of the page.
 func (k *kind) see(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Article:
@@ -51,7 +51,7 @@ func (k *kind) see(n *html.Node) {
 	}
 }
 
-// named takes note of the name of a type.
+// named notes the name of a type.
 func (k *kind) named(name string) {
 	switch name {
 	case "Article", "NewsArticle", "ReportageNewsArticle", "BlogPosting":

@@ -41,7 +41,7 @@ func (l Limits) MaxBytes() int64 { return l.orDefault().Bytes }
 // ErrUnreadable matches the errors of documents of which no text can be read.
 var ErrUnreadable = errors.New("text: unreadable")
 
-// A Page is an HTML document taken apart into blocks. Not for concurrent use.
+// A Page is an HTML document divided into blocks. Not for concurrent use.
 type Page struct {
 	tree   *html.Node
 	blocks []block
@@ -52,7 +52,7 @@ type Page struct {
 	lang   string // that the page says it is in
 }
 
-// block is a run of text that no element of layout parts.
+// block is a run of text without layout elements in it.
 type block struct {
 	text    string // white space folded
 	pieces  []*html.Node
@@ -70,7 +70,7 @@ type block struct {
 // fewWords is where the words of a block are counted no further.
 const fewWords = 8
 
-// mostlyLinks reports whether at least three quarters of the block are links; the rest are signs that part them.
+// mostlyLinks reports whether at least three quarters of the block are links. The rest is taken to be separators.
 func (b *block) mostlyLinks() bool { return b.links*4 >= len(b.text)*3 }
 
 // Parse takes an HTML document apart. The content type may name the character set. Its error is ErrUnreadable.
@@ -114,7 +114,7 @@ type walker struct {
 	pre     bool
 }
 
-// around is what a node stands in.
+// around is what surrounds a node.
 type around struct{ link, post, main, frame, chrome bool }
 
 // walk visits a node and those below it. The parser bounds their depth.
@@ -223,7 +223,7 @@ var silent = map[atom.Atom]bool{
 	atom.Select: true, atom.Button: true, atom.Math: true,
 }
 
-// headed reports whether a text node stands in a heading, and whether its white space counts.
+// headed reports whether a text node is in a heading, and whether its white space counts.
 func headed(n *html.Node) (heading, pre bool) {
 	for p := n.Parent; p != nil; p = p.Parent {
 		switch p.DataAtom {
@@ -268,7 +268,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// below returns the place of what stands in an element.
+// below returns the place of the content of an element.
 func below(place uint64, n *html.Node) uint64 {
 	if n.Type != html.ElementNode {
 		return place

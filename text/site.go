@@ -9,8 +9,8 @@ import (
 const (
 	ripe        = 8  // pages, after which a site is known
 	fewestPages = 4  // on which a block repeats
-	everySite   = 10 // a block repeats that stands on one page of so many
-	// the same for what stands at the margin in one place, and for what the pages say is no main text
+	everySite   = 10 // a block repeats if it is on one page of this many
+	// the same for blocks at the margin in one place, and for blocks that the pages mark as no main text
 	everyMargin = 2
 	maxCounters = 8_192 // of a site
 )
@@ -96,7 +96,7 @@ func beginKey(b *block) uint64  { return xxh3.HashStringSeed(firstWords(b.text),
 func linksKey(b *block) uint64  { return xxh3.HashStringSeed("", b.place+seedLinks) }
 func chromeKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedChrome) }
 
-// repeats reports whether a key stands on one page of every so many.
+// repeats reports whether a key is on at least one page in every.
 func (s *Site) repeats(key uint64, every int) bool {
 	n := int(s.counts[key])
 	return n >= fewestPages && n*every >= s.pages

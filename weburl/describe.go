@@ -11,8 +11,8 @@ type Description struct {
 	Error       string     `json:"error,omitzero"`
 }
 
-// Describe returns what Freshet makes of raw, resolved against base unless that is the zero URL, in
-// a data directory of so many partitions. It panics as PartitionOf does.
+// Describe returns what Freshet makes of raw in a data directory with that many partitions. raw is resolved against
+// base unless base is zero. It panics like PartitionOf.
 func Describe(raw string, base URL, partitions int) Description {
 	u, err := base.Parse(raw)
 	if err != nil {

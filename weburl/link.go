@@ -2,7 +2,7 @@ package weburl
 
 import "fmt"
 
-// Link is what one page tells of another.
+// Link is what one page says about another.
 type Link struct {
 	URL         URL
 	Fingerprint Fingerprint // of URL

@@ -4,7 +4,7 @@ import "golang.org/x/net/publicsuffix"
 
 // Suffixes is a list of public suffixes.
 type Suffixes struct {
-	Version string            // tells lists apart
+	Version string            // unique to the list
 	Domain  func(Site) string // the registrable domain of a site
 }
 

@@ -92,7 +92,7 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 	return conn, nil
 }
 
-// reach does something with the servers of a cluster, as one who is no node of it.
+// reach connects to the servers of a cluster without being a node, and calls do.
 func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *nats.Conn) error) error {
 	if len(s.servers) == 0 {
 		return command.Usage(errors.New("--nats is needed: name the servers of the cluster"))
@@ -282,7 +282,7 @@ func clusterStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// clusterNodes returns the nodes of a cluster of so many partitions for people, with their sum.
+// clusterNodes returns the nodes of a cluster with that many partitions and their sum, in the form for people.
 func clusterNodes(members []cluster.Member, partitions int) dashboard.Nodes {
 	all := dashboard.Nodes{
 		Partitions: partitions, Nodes: []dashboard.Node{}, Sum: clusterNode(cluster.Sum(members)), Troubles: append([]string{}, cluster.Troubles(members)...),

@@ -26,7 +26,7 @@ import (
 	"freshet/sim"
 )
 
-// trialCluster is what freshet cluster dev was asked for.
+// trialCluster has the arguments of freshet cluster dev.
 type trialCluster struct {
 	web      demo
 	nodes    int
@@ -240,5 +240,6 @@ func (t *trialCluster) startNode(name string, args []string) (*exec.Cmd, error) 
 	return cmd, nil
 }
 
-// ownGroup keeps the terminal's Ctrl-C from a node: it is told to stop by the parent.
+// ownGroup puts a node into its own process group, so that Ctrl-C in the terminal does not reach it. The parent
+// stops it.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

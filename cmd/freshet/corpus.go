@@ -235,7 +235,7 @@ func (c *corpus) freshness(row store.PageAt) *float64 {
 	return new(math.Exp(-model.RatePerDay * max(0, days)))
 }
 
-// indexDir is where the index of a crawl lies.
+// indexDir returns the folder of a crawl's index.
 func indexDir(data, crawl string) string { return filepath.Join(data, "index", crawl) }
 
 // indexed keeps the index of a running crawl until the publisher's end, if that is wanted.
@@ -389,7 +389,7 @@ func printDuplicates(out io.Writer, body io.Reader, asJSON bool) error {
 	})
 }
 
-// eachLine calls do for every line of an answer. A line that tells of a fault ends it.
+// eachLine calls do for every line of an answer. A line with an error ends it.
 func eachLine[T any](body io.Reader, do func(line []byte, value T) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	for {
@@ -413,7 +413,7 @@ func eachLine[T any](body io.Reader, do func(line []byte, value T) error) error 
 	}
 }
 
-// faultOf returns the fault that a line of an answer tells of.
+// faultOf returns the error in a line of an answer.
 func faultOf(line []byte) error {
 	if !bytes.HasPrefix(line, []byte(`{"error":`)) {
 		return nil

@@ -46,7 +46,7 @@ type crawlSettings struct {
 	userAgent string
 	listen    string
 	tokenFile string
-	// lookTokenFile is of those who may look but not steer.
+	// lookTokenFile has the token that allows looking but not steering.
 	lookTokenFile string
 	hubSecret     string // its file
 	tlsCert       string
@@ -224,8 +224,8 @@ func (s *crawlSettings) engineOptions(seeds []weburl.URL) (node.Options, error) 
 	return s.optionsOf(seeds, true)
 }
 
-// optionsOf is engineOptions for an engine that asks servers, or for one that is only to be steered,
-// which need not say who it is.
+// optionsOf is engineOptions for an engine that makes requests, or for one that only takes orders and needs no
+// contact.
 func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, error) {
 	o := s.options
 	read, err := readRules(o.Scope, s.optOut)
@@ -278,7 +278,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	return o, nil
 }
 
-// errContact is the error of a crawl beyond loopback that nobody answers for.
+// errContact is the error of a crawl beyond loopback without a contact.
 var errContact = errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org")
 
 // loopbackOnly reports whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it
@@ -403,8 +403,8 @@ func crawlCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded runs a crawl and records its links if it shall. What goes wrong with the recording is told when
-// the crawl is over: it does not end it.
+// recorded runs a crawl and records its links if the settings say so. A failed recording does not end the crawl;
+// its error is reported at the end.
 func (s *crawlSettings) recorded(options node.Options, crawl func(node.Options) error) error {
 	if s.trace == "" {
 		return crawl(options)

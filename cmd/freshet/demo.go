@@ -20,7 +20,7 @@ import (
 	"freshet/sim"
 )
 
-// demo is what freshet demo was asked for.
+// demo has the arguments of freshet demo.
 type demo struct {
 	crawl                  *crawlSettings
 	config                 sim.Config // of the web
@@ -111,7 +111,7 @@ func (d *demo) run(cmd *cobra.Command) error {
 	return d.crawlWeb(cmd, web, say)
 }
 
-// crawlWeb crawls the web into a folder and says where that is; a scoreboard tells how fresh the copy is kept.
+// crawlWeb crawls the web into a folder and prints its path. A scoreboard shows how fresh the copy is.
 func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 	s := d.crawl
 	options, err := s.engineOptions(web.Homes())
@@ -166,8 +166,8 @@ func setFlagDefault(cmd *cobra.Command, name, value string) {
 // demoRate is the pace of the demo's clock while the copy is kept fresh: a day takes three seconds.
 const demoRate = 28800
 
-// writeDemoConfig writes the settings for a crawl of the demo web by its clock, and a file of its seeds
-// beside it. The config file comes last and whole: whoever waits for it may start at once.
+// writeDemoConfig writes the settings for a crawl of the demo web by its clock, and a file of its seeds beside it.
+// The config file is written last and atomically, so a program that waits for it can start at once.
 func writeDemoConfig(file string, web *sim.Web, resolve resolveMap, at *pace) error {
 	seeds, err := filepath.Abs(file + ".seeds")
 	if err != nil {

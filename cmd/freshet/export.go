@@ -174,7 +174,7 @@ func exportCommand() *cobra.Command {
 
 // exported is one thing that was written.
 type exported struct {
-	Form  string `json:"form"` // the flag that asked for it
+	Form  string `json:"form"` // the flag that selected it
 	Path  string `json:"path"`
 	Size  *int64 `json:"size_bytes"` // null: it is in a bucket
 	Files int    `json:"files,omitempty"`
@@ -219,8 +219,8 @@ func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target stri
 	return warc.Index(w, warc.IndexOptions{FS: fsys, Temp: temp, Keep: served}, files...)
 }
 
-// servedOf returns what tells whether captures of a target may be seen: not those of withdrawn pages. It returns nil
-// if all may, since no page is withdrawn or all are wanted.
+// servedOf returns a function that reports whether captures of a target may be exported: those of withdrawn pages
+// may not. It returns nil if all may, because no page is withdrawn or all are wanted.
 func servedOf(s *store.Store, all bool) (func(target string) (bool, error), error) {
 	total, err := s.Total()
 	if err != nil || all || total.States[store.StateWithdrawn] == 0 {

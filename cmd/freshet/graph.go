@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// graphNode is a page of the graph that is exported, or a URL that was asked for and gave none.
+// graphNode is a page of the exported graph, or a fetched URL that is not a page.
 type graphNode struct {
 	site        weburl.Site
 	url         string

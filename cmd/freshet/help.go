@@ -14,7 +14,7 @@ import (
 	"freshet/store"
 )
 
-// section is a heading of a help text, and what stands below it.
+// section is a heading of a help text and the text below it.
 type section struct {
 	title string
 	names []string

@@ -145,7 +145,7 @@ type imported struct {
 	Skipped   map[string]int `json:"skipped"` // by reason
 }
 
-// file takes in a file of any form, or in for "-".
+// file imports a file of any form, or in for "-".
 func (i importing) file(name string, in io.Reader) error {
 	if name != "-" {
 		f, err := os.Open(name)
@@ -181,7 +181,7 @@ func (i importing) file(name string, in io.Reader) error {
 	return nil
 }
 
-// visits takes in a WARC file, an index or a list.
+// visits imports a WARC file, an index or a list.
 func (i importing) visits(name string, source *bufio.Reader) error {
 	text := source
 	magic, _ := source.Peek(2)
@@ -220,7 +220,7 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 	return i.table(name, text, strings.Contains(first, "\t"))
 }
 
-// lines takes in the lines of a file; empty ones and those that begin with # mean nothing.
+// lines imports the lines of a file. It skips empty lines and comments, which begin with #.
 func (i importing) lines(name string, text io.Reader, take func(line string) error) error {
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, table.MaxRow)
@@ -249,7 +249,7 @@ func (i importing) url(line string) error {
 	return i.Sight(importer.Sighting{URL: u})
 }
 
-// index takes in a line of a CDXJ index: key, time, object.
+// index imports a line of a CDXJ index: key, time, object.
 func (i importing) index(line string) error {
 	if line[0] == '!' {
 		return nil // what the index says of itself
@@ -303,7 +303,7 @@ func parseDigest(text string) (digest store.BodyDigest, err error) {
 	return store.BodyDigest(decoded), nil
 }
 
-// table takes in a CSV or TSV file with a header.
+// table imports a CSV or TSV file with a header.
 func (i importing) table(name string, text io.Reader, tabs bool) error {
 	comma := ','
 	if tabs {
@@ -324,7 +324,7 @@ func (i importing) table(name string, text io.Reader, tabs bool) error {
 	}
 }
 
-// row takes in a row of a table.
+// row imports a row of a table.
 func (i importing) row(t *table.Table) (err error) {
 	s := importer.Sighting{ContentType: t.Text("content_type")}
 	if s.URL, err = parseURL(t.Text("url")); err != nil {

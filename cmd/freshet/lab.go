@@ -55,8 +55,8 @@ func realWeb(ctx context.Context, name string) (string, error) {
 	return file, err
 }
 
-// publishedGraph returns where a published graph lies: in $FRESHET_GRAPHS, or freshet/graphs in the user's cache
-// directory.
+// publishedGraph returns the path of a published graph: in $FRESHET_GRAPHS, or in freshet/graphs of the user's
+// cache directory.
 func publishedGraph(file string) (string, error) {
 	dir := os.Getenv("FRESHET_GRAPHS")
 	if dir == "" {

@@ -98,7 +98,7 @@ func inProcessAPI(o dashboard.Options, end func() error) *api {
 	}}
 }
 
-// ask sends a request and reads the answer, or returns the fault that it tells of.
+// ask sends a request and reads the answer. If the answer is an error, it returns that.
 func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	client := http.Client{Transport: a}
 	response, err := client.Do(request)

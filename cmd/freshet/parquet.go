@@ -34,7 +34,7 @@ type parquetPage struct {
 // rowGroup is how many rows of a Parquet file are held in memory before they are written.
 const rowGroup = 100_000
 
-// newParquet returns a writer of rows, so many of which are held in memory before they are written.
+// newParquet returns a writer of rows. It buffers that many rows in memory.
 func newParquet[T any](w io.Writer, group int64) *parquet.GenericWriter[T] {
 	return parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(group))
 }

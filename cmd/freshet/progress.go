@@ -123,7 +123,7 @@ func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
 	return w
 }
 
-// say tells what is being done from now on.
+// say prints what the program does from now on.
 func (w *working) say(format string, args ...any) {
 	w.doing.Store(new(fmt.Sprintf(format, args...)))
 	w.read.Store(0)

@@ -79,7 +79,7 @@ func (p *publisher) weights(ctx context.Context, now time.Time, pages int64) (cr
 	return crawl.Reweighed{Weight: learned.Of, Embarrassment: learned.Embarrassment}, nil
 }
 
-// learnClicks returns the weights by a log of queries. Of a file with a fault only what stands before that counts.
+// learnClicks returns the weights from a log of queries. In a file with a fault only the rows before it count.
 func learnClicks(ctx context.Context, log *queries.Log, now time.Time, pages int64, logger *slog.Logger) (*plan.Clicks, error) {
 	files, err := log.Files()
 	if err != nil {
@@ -97,7 +97,7 @@ func learnClicks(ctx context.Context, log *queries.Log, now time.Time, pages int
 	return clicks.Learned(now, pages), nil
 }
 
-// readQueryFile takes in a file as far as it was whole when it was listed.
+// readQueryFile reads a file up to its length when it was listed.
 func readQueryFile(clicks *plan.ClickLog, f queries.File) error {
 	in, err := os.Open(f.Path)
 	if err != nil {

@@ -40,7 +40,7 @@ func (r reader) now() time.Time {
 	return r.clock.Now()
 }
 
-// status is what a directory tells of itself, and the crawl that runs in it, if one does: the keys are the same.
+// status is the status of a directory, or of the crawl that runs in it: the keys are the same.
 type status struct {
 	node.Status
 	CleanStop   bool             `json:"clean_stop"` // of the last run that has ended

@@ -162,7 +162,7 @@ type key struct {
 	set        func(value) error
 }
 
-// value is what stands behind a key.
+// value is the value of a key.
 type value struct {
 	file string
 	node ast.Node
@@ -180,7 +180,7 @@ func (v value) one() (string, error) {
 	return texts[0], nil
 }
 
-// set gives the pairs of a mapping to their keys. Its error tells every fault with its line.
+// set sets the keys of a mapping. Its error lists every fault with its line.
 func set(keys []key, file string, pairs []*ast.MappingValueNode) error {
 	var names []string
 	for _, k := range keys {

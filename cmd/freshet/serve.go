@@ -120,7 +120,7 @@ func (r *reloader) reload() ([]string, error) {
 	return changes, nil
 }
 
-// settingChanges tells which settings differ.
+// settingChanges returns the settings that differ.
 func settingChanges(old, new *pflag.FlagSet) (changes []string) {
 	new.VisitAll(func(f *pflag.Flag) {
 		was := old.Lookup(f.Name)
@@ -138,7 +138,7 @@ func settingChanges(old, new *pflag.FlagSet) (changes []string) {
 // mostChanges is how many changed lines of rules are told one by one.
 const mostChanges = 50
 
-// lineChanges tells which lines went and which came.
+// lineChanges returns the removed and the added lines.
 func lineChanges(old, new []string) (changes []string) {
 	for _, side := range []struct {
 		sign     string
@@ -171,8 +171,8 @@ type daemon struct {
 	done     sync.WaitGroup
 }
 
-// begin says that the crawl is up, and at which URL the window is; empty: at none. It tells the service manager too,
-// and reloads at every SIGHUP until end.
+// begin prints that the crawl is up, with the URL of the window, if any. It notifies the service manager, and
+// reloads at every SIGHUP until end.
 func (d *daemon) begin(window string) {
 	d.hangups = make(chan os.Signal, 1)
 	signal.Notify(d.hangups, syscall.SIGHUP)
@@ -203,7 +203,7 @@ func (d *daemon) hangup() {
 	}
 }
 
-// end tells the service manager that the crawl stops.
+// end notifies the service manager that the crawl stops.
 func (d *daemon) end() {
 	notify("STOPPING=1")
 	signal.Stop(d.hangups)
@@ -211,8 +211,7 @@ func (d *daemon) end() {
 	d.done.Wait()
 }
 
-// notify tells the service manager, if there is one (sd_notify(3)), of a state. It may fail: nobody but
-// the manager cares.
+// notify sends a state to the service manager, if there is one (sd_notify(3)). It ignores errors.
 func notify(state string) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

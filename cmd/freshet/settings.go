@@ -23,8 +23,8 @@ func variable(name string) string {
 	return "FRESHET_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// settle gives every setting of flags that was not typed its value from the environment or the file
-// ("": none, "-": in). Its error tells every fault, a line each.
+// settle gives every setting of flags that was not typed its value from the environment or the file ("": none, "-":
+// in). Its error lists every fault, a line each.
 func settle(flags *pflag.FlagSet, file string, in io.Reader) error {
 	for _, warning := range strayVariables(flags, os.Environ()) {
 		fmt.Fprintln(os.Stderr, "freshet: warning:", warning)
@@ -99,7 +99,7 @@ func strayVariables(flags *pflag.FlagSet, environ []string) (warnings []string) 
 	return warnings
 }
 
-// isSetting tells a setting from the flags that only steer one command.
+// isSetting reports whether a flag is a setting and not only an argument of one command.
 func isSetting(f *pflag.Flag) bool {
 	switch f.Name {
 	case "help", "config", "json", "quiet", "cpuprofile", "trace":
@@ -134,9 +134,9 @@ func readConfig(flags *pflag.FlagSet, file string, in io.Reader) ([]assignment, 
 	return parseConfig(flags, name, text)
 }
 
-// parseConfig reads one YAML mapping from setting to value or list of values, in the order of the file.
-// It returns what is right in it, and an error that tells the line of each fault and, for a key that
-// is no setting of flags, the nearest right one.
+// parseConfig reads one YAML mapping from setting to value or list of values, in the order of the file. It returns
+// the valid settings, and an error with the line of each fault. For an unknown key the error suggests the nearest
+// setting.
 func parseConfig(flags *pflag.FlagSet, file string, text []byte) (all []assignment, err error) {
 	tree, err := parseYAML(file, text)
 	if err != nil {

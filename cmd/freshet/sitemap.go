@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// A sitemap may have so many URLs and bytes (sitemaps.org).
+// The most URLs and bytes of a sitemap (sitemaps.org).
 const (
 	sitemapURLs  = 50_000
 	sitemapBytes = 50 << 20

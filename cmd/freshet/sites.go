@@ -86,7 +86,7 @@ func siteKey(row store.SiteRow, by string) int64 {
 	return 0
 }
 
-// site tells of a site what its row, the gate of its host and its due queue say.
+// site returns a site from its row, the gate of its host and its due queue.
 func (r reader) site(row store.SiteRow) (site dashboard.Site, err error) {
 	site = dashboard.Site{Site: string(row.Site), Host: row.Site.Host(), Pages: row.Pages, Fetched: row.Fetched, Queued: row.New, Due: row.Due,
 		Refused: map[string]int64{}, Robots: robotsInWords(row.Robots), PausedSince: whenNs(row.Paused), Purged: row.Purged, Waits: []dashboard.Wait{}}

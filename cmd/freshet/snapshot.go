@@ -71,9 +71,9 @@ func (b *begun) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// takeSnapshot makes a snapshot of a data directory in the new folder to, or writes it to out as a tar file:
-// through the crawl that runs in it, or by itself. Only who has the directory open makes anything in it, so that
-// nothing is left behind by a command that is killed.
+// takeSnapshot makes a snapshot of a data directory in the new folder to, or writes it to out as a tar file. If a
+// crawl runs in the directory, the crawl makes it. Only the process that has the directory open writes in it, so a
+// killed command leaves nothing behind.
 func takeSnapshot(ctx context.Context, data, to string, out io.Writer) (err error) {
 	if err := checkDirectory(data); err != nil {
 		return err

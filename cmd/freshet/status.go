@@ -44,7 +44,7 @@ type front struct {
 // listening is how --listen is listened on.
 type listening struct {
 	address string // empty: not
-	insist  bool   // the operator asked for it
+	insist  bool   // the operator set the address
 	access  dashboard.Access
 	secret  string      // of hubs; empty: none
 	tls     *tls.Config // nil: none
@@ -213,7 +213,7 @@ func listenError(listen string, err error) error {
 	return fmt.Errorf("--listen: %w", err)
 }
 
-// serve answers on a listener. Who sends a request slowly, or keeps a connection for nothing, is cut off.
+// serve answers on a listener. It cuts off clients that send a request slowly or keep an idle connection.
 func (f *front) serve(listener net.Listener, handler http.Handler) {
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.running.Add(1)

@@ -26,7 +26,7 @@ import (
 	"freshet/store/warc"
 )
 
-// subscription is what freshet subscribe was asked for.
+// subscription has the arguments of freshet subscribe.
 type subscription struct {
 	options            mirror.Options
 	tokenFile, program string
@@ -73,7 +73,7 @@ func subscribeCommand() *cobra.Command {
 	return cmd
 }
 
-// prepare checks what was asked for and makes the client's options of it.
+// prepare checks the arguments and makes the client's options from them.
 func (s *subscription) prepare(stderr io.Writer) error {
 	o := &s.options
 	if s.tokenFile != "" {
@@ -111,7 +111,7 @@ func (s *subscription) prepare(stderr io.Writer) error {
 	return nil
 }
 
-// run keeps the mirror until it is whole, if that was asked for, or the command is interrupted.
+// run keeps the mirror up to date until the command is interrupted or, with --once, until the mirror is complete.
 func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	o := &s.options
 	var outs []io.Writer

@@ -42,7 +42,8 @@ func (t *textExport) close() { t.corpus.close() }
 // textGroup is how many texts of a Parquet file are held in memory before they are written: some megabytes.
 const textGroup = 1000
 
-// lines returns what writes a line, in the form that the file's name asks for, and what ends the file.
+// lines returns a function that writes a line, in the form that the file's name implies, and one that ends the
+// file.
 func lines(w io.Writer, file string) (write func(sink.Document) error, end func() error, err error) {
 	if strings.HasSuffix(file, ".parquet") {
 		out := newParquet[sink.Document](w, textGroup)

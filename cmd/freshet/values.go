@@ -61,7 +61,7 @@ func wholeFrom(least int64) func(string) error {
 	}
 }
 
-// meantNumber guesses which whole number somebody meant who wrote it as people do.
+// meantNumber guesses the whole number that a text such as "10k" is meant to be.
 func meantNumber(text string, least int64) string {
 	digits := strings.ToLower(strings.NewReplacer(",", "", "_", "", " ", "").Replace(text))
 	digits = strings.Replace(strings.Replace(digits, "k", "000", 1), "m", "000000", 1)

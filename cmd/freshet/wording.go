@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// rooms are the names of packages with which their errors begin. People who type commands know none of them.
+// rooms matches the package names that errors begin with. Users of the program do not know them.
 var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
 	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
 
@@ -64,7 +64,7 @@ func parseURL(text string) (weburl.URL, error) {
 // withPort matches the address of a server without its scheme.
 var withPort = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]+(/|$)`)
 
-// guessURL guesses which URL somebody meant who typed something else. It is not ok if there is no easy guess.
+// guessURL guesses the URL that a text is meant to be. ok is false if there is no simple guess.
 func guessURL(text string) (weburl.URL, bool) {
 	guess := strings.Join(strings.Fields(text), "")
 	switch scheme, rest, ok := strings.Cut(guess, ":/"); {

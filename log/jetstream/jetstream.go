@@ -18,7 +18,7 @@ import (
 	"freshet/weburl"
 )
 
-// Options says where a cluster's log lies. All fields are required.
+// Options says where a cluster's log is. All fields are required.
 type Options struct {
 	Cluster    string // prefix of the streams' names
 	Partitions int
@@ -212,7 +212,7 @@ func (l *Log) whyBroken(ctx context.Context, p weburl.Partition, after log.Place
 	return fmt.Errorf("%w: it has nothing up to entry %d", log.ErrTruncated, after.Seq)
 }
 
-// next asks for messages of a subject from a sequence on.
+// next requests messages of a subject from a sequence on.
 type next struct {
 	Seq     uint64 `json:"seq"`
 	Subject string `json:"next_by_subj"`

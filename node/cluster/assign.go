@@ -8,10 +8,10 @@ import (
 	"freshet/weburl"
 )
 
-// Assign gives each partition to one of the nodes, by rendezvous hashing with bounded loads: a partition goes to the
-// node that scores highest for it among those that have room, and a node has room for one partition more than an even
-// share at most. Where a node comes or goes few others' partitions move. The order of the nodes does not matter. It
-// returns nil if there is no node. O(partitions × nodes).
+// Assign assigns each partition to a node, by rendezvous hashing with bounded loads. A partition goes to the node
+// with the highest score among those with room. A node has room for at most one partition more than an even share.
+// If a node comes or goes, few other partitions move. The order of the nodes does not matter. Assign returns nil if
+// there is no node. O(partitions × nodes).
 func Assign(partitions int, nodes []string) []string {
 	if len(nodes) == 0 {
 		return nil

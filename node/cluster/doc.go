@@ -5,11 +5,11 @@
 // networks do. The rest of this package decides which node should have which partition, and prevents requests to a
 // host from two nodes.
 //
-// Each node keeps a lease: an entry that it writes again every second, each time behind its own last one. A node whose
-// entry has not changed for Options.Lease is declared dead, by an entry behind its last one. From then on it cannot
-// write its own, and it has stopped before: it fails when it has not heard for most of a lease that its entry was
-// written. A node that stood still and goes on would ask for pages first: so it looks at its lease before each request.
-// Partitions of a node that is dead, or has ended, are taken by the others.
+// Each node keeps a lease: an entry that it writes again every second, each time behind its own last one. If a
+// node's entry has not changed for Options.Lease, another node declares it dead with an entry behind its last one.
+// The dead node can no longer write its own. It has stopped before that: a node fails if no write of its entry was
+// confirmed for most of a lease. A node whose process was stopped and continues could still request pages, so it
+// checks its lease before each request. The other nodes take the partitions of a node that is dead or has ended.
 //
 // The names of the living nodes decide which node should have which partition (Assign). Until that node has
 // followed the partition's log to the end, another one keeps it. A node gives away the partitions that it should

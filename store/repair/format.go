@@ -42,7 +42,7 @@ func mendFormat(fsys vfs.FS, dir string) (mended bool, err error) {
 // likelyPartitions are tried before others.
 const likelyPartitions = 16
 
-// partitionsOf returns the number of partitions by which the pages of a database lie where they do.
+// partitionsOf returns the number of partitions that agrees with the places of the pages in a database.
 func partitionsOf(fsys vfs.FS, path string) (n int, err error) {
 	db, err := database.Open(path, database.Options{FS: fsys, ReadOnly: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -85,7 +85,8 @@ func partitionsOf(fsys vfs.FS, path string) (n int, err error) {
 		}
 		return true
 	}
-	// A host may lie elsewhere than its domain says (see homes). Of half the true number, half the pages fit at most.
+	// A host may be in another partition than its domain's (see homes). With half the true number at most half the
+	// pages fit.
 	for _, strays := range []int{0, len(seen) / 4} {
 		if fits(likelyPartitions, strays) {
 			return likelyPartitions, nil

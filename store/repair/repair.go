@@ -96,8 +96,7 @@ func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Pro
 	return errors.Join(fsys.Rename(whole, db), format.SyncDir(fsys, dir))
 }
 
-// sound returns what is wrong with a database: it opens, all of it can be read, and no table lies about that it does
-// not know of.
+// sound returns what is wrong with a database. A sound one opens, can be read completely, and has no stray tables.
 func sound(fsys vfs.FS, dir string) (fault error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A table file of the database is a row of blocks, each with a checksum of its own, then an index of them and a
-// footer. Where the index can be read it tells the blocks. Where it cannot, they are found by their checksums.
+// A table file of the database is a sequence of blocks, each with its own checksum, then an index of them and a
+// footer. If the index is readable, it lists the blocks. If not, they are found by their checksums.
 const (
 	trailerBytes = 5       // after a block: how it is compressed, checksum
 	longestBlock = 4 << 20 // that is looked for where the index is lost
@@ -57,8 +57,8 @@ func table(fsys vfs.FS, path string, fn func(entry) error) (lost int64, err erro
 	return lost, nil
 }
 
-// indexed returns the blocks of rows that a table's index tells, and passes on its range deletions. It reports whether
-// the index can be read.
+// indexed returns the blocks of rows in a table's index, and passes on its range deletions. It reports whether the
+// index is readable.
 func indexed(fsys vfs.FS, path string, raw []byte, fn func(entry) error) (blocks []block.Handle, lost int64, ok bool) {
 	defer func() {
 		if recover() != nil { // the library's decoders panic at what they did not write
@@ -133,7 +133,7 @@ func searched(raw []byte) (blocks []block.Handle, lost int64) {
 	return blocks, lost
 }
 
-// isWhole tells a block from bytes that have the right checksum by chance.
+// isWhole reports whether bytes are a block and not only have a matching checksum by chance.
 func isWhole(raw []byte, at, n int) bool {
 	_, ok := decompressed(raw, block.Handle{Offset: uint64(at), Length: uint64(n)})
 	return ok && n > 0
@@ -178,7 +178,7 @@ func decompressed(raw []byte, b block.Handle) (data []byte, ok bool) {
 	return data, block.DecompressInto(how, raw[b.Offset:end], data) == nil
 }
 
-// isData tells a block of rows from others by its number of columns.
+// isData reports whether a block has rows, by its number of columns.
 func isData(data []byte) bool {
 	return len(data) >= 11 && data[4] == 1 && binary.LittleEndian.Uint16(data[5:]) == dataColumns
 }

@@ -208,7 +208,7 @@ func (v *verifier) checkPage(rest, value []byte) error {
 	return v.checkHistory(&page)
 }
 
-// checkPlace checks that a page lies where a look-up of its URL finds it.
+// checkPlace checks that a page is where a look-up of its URL finds it.
 func (v *verifier) checkPlace(page *store.PageAt) error {
 	for fp := page.URL.Fingerprint(); fp != page.Fingerprint; fp = format.Probe(fp) {
 		var other store.Page

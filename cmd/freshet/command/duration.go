@@ -36,7 +36,7 @@ func (d *Duration) Set(text string) error {
 	return nil
 }
 
-// meantDuration guesses which duration somebody meant who wrote no unit, or another than Set reads.
+// meantDuration guesses the duration that a text without a unit, or with an unknown unit, is meant to be.
 func meantDuration(text string) string {
 	word := strings.TrimLeft(text, "0123456789.")
 	number, err := strconv.ParseFloat(strings.TrimSuffix(text, word), 64)

@@ -26,7 +26,7 @@ var (
 	weightColumns = []string{"url", "weight"}
 )
 
-// usualStrength is the --strength unless another is asked for.
+// usualStrength is the default of --strength.
 const usualStrength = 2
 
 // A weightsOutcome is what the command says, as JSON or in words.
@@ -182,7 +182,7 @@ func readQueries(file string, in io.Reader) (*weights.Log, []string, error) {
 	return &l.log, l.urls, err
 }
 
-// A ClickLog takes in logs of queries. The zero value is empty.
+// A ClickLog reads logs of queries. The zero value is empty.
 type ClickLog struct {
 	log     weights.Log
 	urls    []string // in the order in which they came up
@@ -190,7 +190,7 @@ type ClickLog struct {
 	query   string // the last
 }
 
-// Read takes in a log, CSV, which errors call by a name. What stands before a fault counts.
+// Read reads a log in CSV. Errors use name. Rows before a fault count.
 func (l *ClickLog) Read(name string, in io.Reader) error {
 	t, err := table.Read(name, in, ',', queryColumns, "query", "url")
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *ClickLog) Read(name string, in io.Reader) error {
 	return l.take(t)
 }
 
-// take takes in the rows of a table.
+// take reads the rows of a table.
 func (l *ClickLog) take(t *table.Table) error {
 	for {
 		more, err := t.Next()
@@ -212,7 +212,7 @@ func (l *ClickLog) take(t *table.Table) error {
 	}
 }
 
-// row takes in a row.
+// row reads a row.
 func (l *ClickLog) row(t *table.Table) error {
 	s, err := readSighting(t)
 	if err != nil {
@@ -387,8 +387,8 @@ func ClickWeights(file string) (*Clicks, error) {
 // leastClicked is what the least clicked page weighs in times the mean, so that no page is given up.
 const leastClicked = 0.05
 
-// Learned returns the weights by a log that goes on until now and is of so many pages, all of which could have been
-// returned: one that the log does not have was never. No page weighs less than a twentieth of the mean.
+// Learned returns the weights from a log that reaches until now, for that many pages. A page that is not in the log
+// counts as never shown. No page weighs less than a twentieth of the mean.
 func (l *ClickLog) Learned(now time.Time, pages int64) *Clicks {
 	l.log.Until(float64(now.UnixNano()) / 1e9)
 	l.log.Known(int(pages))

@@ -73,8 +73,7 @@ func Open(file string, in io.Reader, known []string, needed ...string) (*Table, 
 	return t, nil
 }
 
-// Read begins to read a CSV file from in: its header, as Open does. Errors call the file name; comma stands between
-// fields.
+// Read begins to read a CSV file from in: its header, like Open. Errors use name; comma separates fields.
 func Read(name string, in io.Reader, comma rune, known []string, needed ...string) (*Table, error) {
 	limit := &io.LimitedReader{R: in}
 	rows := newCSVRows(name, limit, limit)
