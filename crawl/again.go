@@ -8,11 +8,11 @@ import (
 	"freshet/weburl"
 )
 
-// A run asks again for what the last one could not have: its settings may be others now, and the servers up. What a
-// server did answer is remembered.
+// A run requests again what the last run could not get: the settings may have changed, and the servers may be up.
+// What a server did answer is remembered.
 
-// begunAnew drops what stands between a site and a new run: the wait after robots.txt could not be fetched, and a
-// robots.txt that has let nothing through so far. The host's own interval stays.
+// begunAnew drops what would delay a site in a new run: the wait after robots.txt could not be fetched, and a
+// robots.txt that has allowed nothing so far. The host's own interval stays.
 func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	if row.Fetched == 0 && watched(row) {
 		info.RobotsUntil = fromUnix(0)
@@ -25,8 +25,8 @@ func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	}
 }
 
-// obeyAnew has the refused pages of a site looked at again if its stored robots.txt asks something else of this run: it
-// goes by another name.
+// obeyAnew checks the refused pages of a site again if its stored robots.txt says something else to this run, which
+// has another user agent.
 func (s *Shard) obeyAnew(row store.SiteRow) error {
 	if row.Robots.Kept == 0 || !watched(row) {
 		return nil
@@ -38,13 +38,13 @@ func (s *Shard) obeyAnew(row store.SiteRow) error {
 	return err
 }
 
-// unanswered reports whether a request got no answer, or was not made for the address guard.
+// unanswered reports whether a request got no answer, or was not made because of the address guard.
 func unanswered(outcome store.Outcome, status int) bool {
 	return status == 0 && (outcome == store.OutcomeFailed || outcome == store.OutcomeDenied)
 }
 
-// askAgain makes those pages of a partition due that no earlier run has reached, and those that one cut off at a
-// smaller limit than this run's, if it has some. O(pages).
+// askAgain makes pages of a partition due that no earlier run reached, and pages that were cut off at a smaller
+// limit than this run's. O(pages).
 func (s *Shard) askAgain(p weburl.Partition) {
 	s.whenFree(func() error {
 		total, err := s.rows.Counters(p)
@@ -72,7 +72,7 @@ func (s *Shard) askAgain(p weburl.Partition) {
 	})
 }
 
-// unreached reports whether a page was asked for and never answered.
+// unreached reports whether a page was requested and never answered.
 func unreached(row store.Page) bool {
 	switch row.State {
 	case store.StateUnreached, store.StateDenied:
@@ -81,7 +81,7 @@ func unreached(row store.Page) bool {
 	return false
 }
 
-// readsOn reports whether this run would read more of a page than its last visit did, which was cut off.
+// readsOn reports whether the last visit cut a page off and this run would read more of it.
 func (s *Shard) readsOn(p weburl.Partition, page weburl.Fingerprint) (bool, error) {
 	visits, err := s.rows.Visits(p, page)
 	if err != nil || len(visits) == 0 {

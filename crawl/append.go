@@ -16,12 +16,11 @@ import (
 // groupTurns is how many turns a group of records has at most.
 const groupTurns = 128
 
-// appends are the records that are to be made durable. One group is on its way at a time; what comes meanwhile makes
-// the next.
+// appends are the records to be made durable. One group is in progress at a time; later records make the next one.
 type appends struct {
 	turns   []proposal // records of turns that wait
 	others  []proposal
-	group   []proposal // that is on its way
+	group   []proposal // in progress
 	changes int        // proposals of changes that are not durable
 }
 
@@ -29,10 +28,10 @@ type appends struct {
 type proposal struct {
 	Append
 	bytes int
-	then  func(stored) error // done when it is; nil: nothing
+	then  func(stored) error // called when it is durable; nil: nothing
 }
 
-// stored says what came of a proposal.
+// stored is the result of a proposal.
 type stored struct {
 	at     seen.Mark // of its first record
 	purged int64     // pages that it took down
@@ -41,13 +40,13 @@ type stored struct {
 func (a *appends) flies() bool { return len(a.group) > 0 }
 func (a *appends) busy() bool  { return len(a.turns)+len(a.others)+len(a.group) > 0 }
 
-// proposeTurn has the records of a turn made durable, which have so many bytes with their captures.
+// proposeTurn proposes the records of a turn. bytes is their size with captures.
 func (s *Shard) proposeTurn(a Append, bytes int, then func(stored) error) {
 	s.appends.turns = append(s.appends.turns, proposal{a, bytes, then})
 }
 
-// propose has records of a change made durable, and goes on with then, if any, after that. Without records it goes on
-// at once.
+// propose proposes records of a change, and calls then, if any, when they are durable. Without records it calls
+// then at once.
 func (s *Shard) propose(records []store.Record, then func() error) error {
 	if then == nil {
 		then = func() error { return nil }
@@ -59,7 +58,7 @@ func (s *Shard) propose(records []store.Record, then func() error) error {
 	return nil
 }
 
-// proposeChange has an Append of a change made durable.
+// proposeChange proposes an Append of a change.
 func (s *Shard) proposeChange(a Append, then func(stored) error) {
 	s.appends.changes++
 	s.appends.others = append(s.appends.others, proposal{a, 0, func(done stored) error {
@@ -68,7 +67,7 @@ func (s *Shard) proposeChange(a Append, then func(stored) error) {
 	}})
 }
 
-// appendGroup sends off the next group, if none is on its way.
+// appendGroup sends the next group if none is in progress.
 func (s *Shard) appendGroup() {
 	a := &s.appends
 	if a.flies() || len(a.turns)+len(a.others) == 0 {
@@ -90,8 +89,8 @@ func (s *Shard) appendGroup() {
 	}
 }
 
-// setGate has a record store its host's gate as it is now. The turns of a host may be processed in another order than
-// they were asked in, and an order may have come after the answer: neither is to be undone.
+// setGate sets the gate in a record to the host's present gate. The turns of a host may be processed out of order,
+// and an order may have come after the answer: the record must undo neither.
 func (s *Shard) setGate(r store.Record) {
 	switch r := r.(type) {
 	case *store.Fetched:
@@ -103,15 +102,15 @@ func (s *Shard) setGate(r store.Record) {
 	}
 }
 
-// presentGate sets a gate to that which a host has now, if the frontier holds the host.
+// presentGate sets a gate to the host's present one, if the frontier has the host.
 func (s *Shard) presentGate(host string, g *store.Gate) {
 	if now, held := s.front.Gate(host); held && g != nil {
 		*g = *storedGate(now)
 	}
 }
 
-// appended notes that a group is durable: the frontier learns what it did to the queues, then whoever waits for it
-// goes on.
+// appended handles a durable group: it tells the frontier what the group did to the queues, then calls what waits
+// for it.
 func (s *Shard) appended(e Appended) error {
 	group := s.appends.group
 	s.appends.group = nil
@@ -150,8 +149,8 @@ func (s *Shard) appended(e Appended) error {
 	return nil
 }
 
-// committed tells the frontier that the page of a turn has left the queue in which it was, and takes note of a site
-// whose rules are others.
+// committed tells the frontier that the page of a turn has left its queue, and notes a site whose rules have
+// changed.
 func (s *Shard) committed(p proposal) error {
 	page := s.turns[p.Turn].page
 	if !page.Robots {
@@ -170,8 +169,8 @@ func (s *Shard) committed(p proposal) error {
 	return nil
 }
 
-// tellMoves tells the frontier of pages that were not in its hands: discovered, moved in their queue. Of each site all
-// is told together, as the rows have all of it already.
+// tellMoves tells the frontier about pages that it had not handed out: discovered pages, and pages moved in their
+// queue. It tells everything about a site at once, because the rows have all of it already.
 func (s *Shard) tellMoves(moves []store.Move) error {
 	of := map[weburl.Site][]store.Move{}
 	var sites []weburl.Site
@@ -189,9 +188,9 @@ func (s *Shard) tellMoves(moves []store.Move) error {
 	return nil
 }
 
-// tellSite tells the frontier of one site's moves; pages that wait in no queue are nothing to it. A site that it
-// does not hold is restored from the rows, which have the moves already. New pages are told first: the frontier reads
-// the queue when it is told of others, and would find them there uncounted.
+// tellSite tells the frontier about one site's moves. Pages in no queue do not concern it. A site that it does not
+// have is restored from the rows, which include the moves. New pages come first: the frontier reads the queue when
+// it is told about other moves, and would find uncounted pages there.
 func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
 		return nil
@@ -236,8 +235,8 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	return nil
 }
 
-// ReadSite returns what is stored of a site, as a frontier is told of it. Standing says what its robots.txt asks for.
-// Without a row the error is store.ErrNotFound.
+// ReadSite returns a stored site in the form for a frontier. standing is from its robots.txt. Without a row the
+// error is store.ErrNotFound.
 func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), site weburl.Site) (info frontier.SiteInfo, err error) {
 	fail := func(err error) (frontier.SiteInfo, error) {
 		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
@@ -255,7 +254,7 @@ func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), si
 		RobotsUntil: fromUnix(row.Robots.Expires), RobotsWatched: watched(row), Gate: loadedGate(gate),
 	}
 	if row.Robots.Kept == 0 {
-		// none was fetched, whatever the last answer was taken for: it is asked for again
+		// none was fetched, whatever the last answer meant: it is requested again
 		info.RobotsUntil = time.Time{}
 	}
 	for _, queue := range []struct {
@@ -300,7 +299,7 @@ func kindOf(q store.Queue) frontier.Kind {
 	return frontier.KindNew
 }
 
-// storedGate is a host's gate as records hold it.
+// storedGate returns a host's gate in the form of records.
 func storedGate(g frontier.Gate) *store.Gate {
 	return &store.Gate{End: unix(g.End), Next: unix(g.Next), IntervalNs: int64(g.Interval), Failures: g.Failures, Blocked: unix(g.Blocked)}
 }

@@ -8,7 +8,7 @@ import (
 	"freshet/refresh"
 )
 
-// Wants returns what the shard wants of the crawl's budget.
+// Wants returns the shard's demand for the crawl's budget.
 func (s *Shard) Wants() share.Wants {
 	w := share.Wants{New: int64(s.front.Stats().QueuedNew)}
 	if s.fresh != nil {
@@ -17,11 +17,11 @@ func (s *Shard) Wants() share.Wants {
 	return w
 }
 
-// mostBidding is how many pages a bid looks at, at most.
+// mostBidding is the most pages that a bid reads.
 const mostBidding = 4096
 
-// Bid returns what the pages that the shard keeps fresh ask for over a horizon, in seconds. It may be asked while the
-// shard goes on. O(pages), at most 4,096 of them.
+// Bid returns the demand of the pages that the shard keeps fresh over a horizon, in seconds. It may be called while
+// the shard runs. O(pages), at most 4,096 of them.
 func (s *Shard) Bid(horizon float64, now time.Time) refresh.Bid {
 	f := s.fresh
 	if f == nil {
@@ -34,7 +34,7 @@ func (s *Shard) Bid(horizon float64, now time.Time) refresh.Bid {
 	return refresh.BidOf(pages, part, horizon)
 }
 
-// setPlanned tells a policy that plans which part of the budget it plans with.
+// setPlanned tells a planning policy its part of the budget.
 func (f *fresh) setPlanned(part share.Part) {
 	if planned, ok := f.policy.(refresh.Budgeted); ok && part.Visits > 0 {
 		planned.SetBudget(part.PerSecond(), part.Horizon)

@@ -33,7 +33,7 @@ import (
 // were decided while both had one owner. When both have one owner again, links are sent to the shard itself, until
 // nothing is on its way (join).
 
-// A Parcel are links from pages of one partition to pages of another.
+// A Parcel is links from pages of one partition to pages of another.
 type Parcel struct {
 	From, To weburl.Partition
 	Parts    []Part // by number
@@ -96,7 +96,7 @@ type inbox struct {
 	durable uint64
 }
 
-// openBoxes reads what is noted of a partition that the shard owns from now on.
+// openBoxes reads what is stored about the exchange of a partition that the shard now owns.
 func (s *Shard) openBoxes(p weburl.Partition, marks []store.Mark) error {
 	peers, err := s.rows.Peers(p)
 	if err != nil {
@@ -120,10 +120,10 @@ func (s *Shard) openBoxes(p weburl.Partition, marks []store.Mark) error {
 	return nil
 }
 
-// closeBoxes drops what is known of a partition that another shard owns from now on.
+// closeBoxes drops the exchange of a partition that another shard now owns.
 func (s *Shard) closeBoxes(p weburl.Partition) { s.exchange.out[p], s.exchange.in[p] = nil, nil }
 
-// part returns those of a record's admitted links that are decided here, and has the others sent.
+// part returns a record's admitted links that are decided here, and sends the others.
 func (s *Shard) part(l *offered, links []weburl.Link) []weburl.Link {
 	if l.arrived {
 		return links // they have come to where they belong
@@ -296,7 +296,7 @@ func (s *Shard) noteSent() (records []store.Record) {
 	return records
 }
 
-// ship sends off what waits to be sent.
+// ship sends the waiting parcels.
 func (s *Shard) ship() error {
 	var again []pair
 	for len(s.exchange.due) > 0 {
@@ -352,8 +352,8 @@ func (l *lane) parcel(bytes int64) (parts int) {
 	return parts
 }
 
-// resend has everything sent again that is for a partition and has no receipt. Its owner is another one, of whom
-// nothing is known: it is not asked less often because the last one did not answer.
+// resend sends everything to a partition again that has no receipt. The partition has a new owner, so waits start
+// again at their shortest.
 func (s *Shard) resend(to weburl.Partition) {
 	for p := range s.owned() {
 		if l := s.exchange.out[p].lanes[to]; l != nil {
@@ -363,15 +363,14 @@ func (s *Shard) resend(to weburl.Partition) {
 	}
 }
 
-// How long a parcel waits for its receipt before it is taken for lost: at first, and at most when nobody answers. In
-// machine time.
+// The first and the longest wait for a receipt before a parcel counts as lost, in machine time.
 const (
 	firstWait = time.Second
 	mostWait  = 16 * time.Second
 )
 
-// resendLost has everything sent again that is for a partition and has waited for its receipt for long. Who answers
-// nothing is asked less and less often.
+// resendLost sends everything to a partition again that has waited too long for its receipt. Without an answer the
+// waits grow.
 func (s *Shard) resendLost(to weburl.Partition) {
 	for p := range s.owned() {
 		l := s.exchange.out[p].lanes[to]
@@ -432,7 +431,7 @@ func (s *Shard) accept(l offered, r Receipt) {
 	s.offers.add(l)
 }
 
-// receipt tells the owner of the source that its links are taken in.
+// receipt sends the owner of the source a receipt.
 func (s *Shard) receipt(r Receipt) {
 	if s.owns(r.From) {
 		s.received(r)
@@ -441,7 +440,7 @@ func (s *Shard) receipt(r Receipt) {
 	s.out.Receipts = append(s.out.Receipts, r)
 }
 
-// received drops what was taken in.
+// received drops links with a receipt.
 func (s *Shard) received(r Receipt) {
 	if int(r.From) >= len(s.tenures) || !s.owns(r.From) {
 		return

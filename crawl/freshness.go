@@ -17,23 +17,24 @@ import (
 
 // Refresh says how a crawl keeps its copy fresh.
 type Refresh struct {
-	// Budget is how many pages are asked for in an interval, at most: new pages, visits, redirect hops,
-	// answers 304 and failures alike; not robots.txt. Required.
+	// Budget is the most requests in an interval: new pages, visits, redirect hops, answers 304 and failures all
+	// count; robots.txt does not. Required.
 	Budget   int64
 	Interval time.Duration // default 24 h
 	Policy   string        // one of policies.Names; default policies.Default
-	// Weight is what a second of a page's freshness is worth beside that of others; nil: all alike.
+	// Weight is what a second of a page's freshness is worth, relative to other pages; nil: all the same.
 	Weight func(weburl.URL) float64
-	// Embarrassment is how many queries a day a stale copy of weight 1 embarrasses; 0: not known.
+	// Embarrassment is how many queries a day a stale copy of weight 1 embarrasses; 0: unknown.
 	Embarrassment float64
 	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
 	// links that are stored, on average over all, half the same for each; a new page weighs as the mean.
 	// Ranks are computed again after so long, and when the pages have doubled. 0: not.
 	Rank time.Duration
-	// Reweigh has Weight and Embarrassment told when the crawl begins, and again after so long. 0: they stay.
+	// Reweigh is how often Weight and Embarrassment are determined again, beginning with the start of the crawl. 0:
+	// they stay.
 	Reweigh time.Duration
-	// OnVisit hears of every visit to a page that is kept fresh, the first among them: whether the copy is
-	// as the page was then, and whether the page is kept fresh further on. It is called from one goroutine.
+	// OnVisit is called for every visit to a page that is kept fresh, including the first: whether the copy equals
+	// the page at that time, and whether the page is still kept fresh. It is called from one goroutine.
 	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
 }
 
@@ -74,7 +75,7 @@ func (r Refresh) newPolicy() (refresh.Policy, error) {
 	})
 }
 
-// Freshness is what is believed of the copy: no server was asked for it.
+// Freshness is the believed freshness of the copy, computed without requests.
 type Freshness struct {
 	Pages     int64   `json:"pages"`      // kept fresh; here and below without requisites, sitemaps and feeds
 	Freshness float64 `json:"freshness"`  // expected share of them whose copy is up to date
@@ -85,15 +86,15 @@ type Freshness struct {
 	IntervalS float64 `json:"interval_s"`
 	Requests  int64   `json:"requests_in_interval"` // of pages, so far
 	Last      int64   `json:"requests_last_interval"`
-	UnderWay  int     `json:"visits_planned"` // pages that are picked and may be asked for now
-	Waiting   int     `json:"visits_waiting"` // pages that are picked and wait: their site may not be asked now
-	// Of the last visits, thousand or so: the share that was expected to find a change, and that which did.
-	// Their distance tells how far Freshness can be trusted.
+	UnderWay  int     `json:"visits_planned"` // picked pages that may be fetched now
+	Waiting   int     `json:"visits_waiting"` // picked pages whose site must wait
+	// Of about the last thousand visits: the share that was expected to find a change, and the share that did.
+	// Their difference shows how far Freshness can be trusted.
 	ExpectedChanged float64 `json:"visits_expected_changed"`
 	FoundChanged    float64 `json:"visits_found_changed"`
 	// Forecast is the freshness by weight that other budgets would keep in the long run.
 	Forecast []BudgetFreshness `json:"forecast"`
-	// Sites are those with the most pages, mostSites of them.
+	// Sites are the sites with the most pages, mostSites of them.
 	Sites map[string]SiteFreshness `json:"sites"`
 
 	weight        float64 // of the pages
@@ -104,7 +105,7 @@ type Freshness struct {
 // gone: in the long run, by the forecast.
 type Embarrassment struct {
 	Expected float64 `json:"expected_per_day"`
-	Uniform  float64 `json:"uniform_per_day"`       // if all pages were visited alike
+	Uniform  float64 `json:"uniform_per_day"`       // if all pages were visited equally often
 	Double   float64 `json:"double_budget_per_day"` // with twice the budget
 }
 
@@ -119,34 +120,34 @@ func (f *Freshness) Embarrassment() *Embarrassment {
 	return &Embarrassment{Expected: of(now.Freshness), Uniform: of(now.Uniform), Double: of(double.Freshness)}
 }
 
-// SiteFreshness is what is believed of a site's copy.
+// SiteFreshness is the believed freshness of a site's copy.
 type SiteFreshness struct {
 	Pages     int64   `json:"pages"`
 	Freshness float64 `json:"freshness"`
 	MeanAgeS  float64 `json:"mean_age_s"`
 }
 
-// BudgetFreshness is what a budget buys, all of it spent on visits.
+// BudgetFreshness is the forecast for a budget that is spent on visits only.
 type BudgetFreshness struct {
 	Budget    int64   `json:"budget"` // requests an interval
 	Freshness float64 `json:"freshness"`
-	Uniform   float64 `json:"uniform"` // if all pages were visited alike
+	Uniform   float64 `json:"uniform"` // if all pages were visited equally often
 }
 
-// mostSites bounds the sites that are reported one by one.
+// mostSites bounds the sites that are reported individually.
 const mostSites = 50
 
-// Beliefs sum up what is believed of pages. They are filled some pages at a time, see Shard.SumUp.
+// Beliefs are sums over the beliefs about pages. They are filled some pages at a time, see Shard.SumUp.
 type Beliefs struct {
 	next   refresh.ID
 	total  belief
 	bySite map[weburl.Site]*belief
 }
 
-// Next goes on with the pages of another shard.
+// Next continues with the pages of another shard.
 func (b *Beliefs) Next() { b.next = 0 }
 
-// belief sums up what is believed of some pages.
+// belief is the sums over some pages.
 type belief struct {
 	pages                        int64
 	fresh, age, weight, weighted float64
@@ -168,8 +169,8 @@ const (
 	sumEvery     = time.Second // of the machine's time
 )
 
-// estimate goes on with the sums over all pages, if somebody has asked for them since the last, and notes at their end
-// what they came to.
+// estimate continues the sums over all pages, if they were requested since the last ones, and stores the result at
+// the end.
 func (f *fresh) estimate(now time.Time) {
 	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, now) {
 		return
@@ -204,7 +205,7 @@ func (f *fresh) sumUp(b *Beliefs, now time.Time) (done bool) {
 	return b.next >= f.table.end()
 }
 
-// url returns a page's URL, as its row has it; none where that cannot be read.
+// url returns a page's URL from its row; none if the row cannot be read.
 func (f *fresh) url(id refresh.ID) weburl.URL {
 	page := &f.table.pages[id]
 	row, err := f.rows.Page(page.partition, page.fingerprint)
@@ -214,13 +215,13 @@ func (f *fresh) url(id refresh.ID) weburl.URL {
 	return row.URL
 }
 
-// forecastPages are as many pages, at most, as a forecast looks at: one in so many of all.
+// forecastPages is the most pages that a forecast samples.
 const forecastPages = 256
 
 // budgets are those of a forecast, in times the crawl's.
 var budgets = [...]float64{0.25, 0.5, 1, 2, 4}
 
-// forecast returns what a quarter of the budget to four times as much would keep fresh.
+// forecast returns the freshness at a quarter of the budget to four times the budget.
 func (f *fresh) forecast() []BudgetFreshness {
 	some, share := f.outlooks()
 	var all []BudgetFreshness
@@ -238,7 +239,7 @@ func (f *fresh) forecast() []BudgetFreshness {
 	return all
 }
 
-// outlooks returns the outlooks of some pages, and which share of all these are.
+// outlooks returns the outlooks of a sample of pages, and the sample's share of all pages.
 func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
 	step := 1 + f.table.end()/forecastPages
 	for id := refresh.ID(0); id < f.table.end(); id += step {
@@ -250,13 +251,13 @@ func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
 	return some, float64(len(some)) / float64(max(1, f.table.len()))
 }
 
-// calibration holds what visits were expected to find beside what they found, the last ones most.
+// calibration compares what visits were expected to find with what they found. Recent visits count more.
 type calibration struct{ visits, expected, changed float64 }
 
-// rememberedFindings is how many visits a calibration rests on.
+// rememberedFindings is how many visits a calibration is based on.
 const rememberedFindings = 1000
 
-// add takes in a visit to a copy that was stale with a probability.
+// add adds a visit to a copy that was stale with a probability.
 func (c *calibration) add(stale float64, changed bool) {
 	const keep = 1 - 1.0/rememberedFindings
 	found := 0.0
@@ -274,7 +275,7 @@ func (c *calibration) shares() (expected, found float64) {
 	return c.expected / c.visits, c.changed / c.visits
 }
 
-// Result returns what the sums came to.
+// Result returns the freshness from the sums.
 func (b *Beliefs) Result() *Freshness {
 	f := &Freshness{
 		Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{},
@@ -297,7 +298,7 @@ func (b *Beliefs) Result() *Freshness {
 	return f
 }
 
-// And returns what two shards believe of their parts of a copy; nil is of a shard that has not summed up yet.
+// And returns the freshness of two shards' parts of a copy together. nil stands for a shard without sums yet.
 func (f *Freshness) And(o *Freshness) *Freshness {
 	if f == nil || o == nil {
 		return cmp.Or(f, o)
@@ -340,8 +341,8 @@ func mostPages(some, others map[string]SiteFreshness) map[string]SiteFreshness {
 	return all
 }
 
-// Freshness returns what is believed of the copy, as it was summed up last, and has that done again; nil before the
-// first time, and where nothing is kept fresh.
+// Freshness returns the last computed freshness of the copy, and requests a new computation. It is nil before the
+// first one, and if nothing is kept fresh.
 func (s *Shard) Freshness(now time.Time) *Freshness { return s.fresh.freshness(now) }
 
 // freshness returns what the last sums came to, and asks for further ones; nil before the first.
@@ -360,26 +361,26 @@ func (f *fresh) freshness(now time.Time) *Freshness {
 	return &found
 }
 
-// SumUp adds what is believed now of some further pages to sums, and reports whether they were the last. A crawl that
-// keeps nothing fresh has none.
+// SumUp adds the present beliefs about some further pages to sums, and reports whether they were the last. A crawl
+// that keeps nothing fresh has none.
 func (s *Shard) SumUp(b *Beliefs, now time.Time) (done bool) {
 	return s.fresh == nil || s.fresh.sumUp(b, now)
 }
 
-// Refreshing is what is believed of a page that is kept fresh, and what follows from it.
+// Refreshing is the belief about a page that is kept fresh, and its consequences.
 type Refreshing struct {
 	Weight     float64
 	Planned    int        // visits since the crawl began to run
-	NextDue    *time.Time // nil: never, or not known
+	NextDue    *time.Time // nil: never or unknown
 	RatePerDay float64    // changes expected
 	Stale      float64    // the probability that the copy is stale
 	AgeS       float64
-	Value, Bar float64 // of a visit now, and from which value on pages are visited
-	// PerInterval is how many visits an interval the page is worth at present.
+	Value, Bar float64 // of a visit now; the value from which on pages are visited
+	// PerInterval is how many visits an interval the page is worth now.
 	PerInterval float64
 }
 
-// Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
+// Refreshing returns the belief about a page; ok is false if the page is not kept fresh.
 func (s *Shard) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint, now time.Time) (p Refreshing, ok bool) {
 	f := s.fresh
 	if f == nil {

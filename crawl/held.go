@@ -1,8 +1,8 @@
 package crawl
 
-// Held says how much a shard keeps in memory.
+// Held is what a shard keeps in memory.
 type Held struct {
-	Sites       int   // of which pages wait
+	Sites       int   // with waiting pages
 	Queued      int   // pages that wait, new and due
 	Kept        int   // pages that are kept fresh
 	Known       int64 // pages

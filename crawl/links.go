@@ -12,24 +12,24 @@ import (
 	"freshet/weburl"
 )
 
-// Links pass in two steps. They are offered to the seen test, which takes them at once or, while it is full, not before
-// the next drain. A drain then decides which of all that were offered are new: the test is asked (Work.Drain), what it
-// says becomes records, and once these are durable the test keeps it (Work.Keep).
+// Links pass in two steps. First they are offered to the seen test, which accepts them at once or, if it is full,
+// after the next drain. Then a drain decides which of the offered links are new: Work.Drain gets the verdicts, the
+// verdicts become records, and once these are durable the test keeps the verdicts (Work.Keep).
 
-// offers are links on their way through the seen test.
+// offers are links that pass through the seen test.
 type offers struct {
 	intake
-	held    *intake // what comes while a hand-over wants all decided; nil: there is none
+	held    *intake // links that come while a hand-over waits for all others to be decided; nil: none
 	phase   phase
 	passing []func() error // decided, of the drain that is under way
-	rebuilt func() error   // the test is to be filled from the page table, and then this is done; nil: not
+	rebuilt func() error   // called after the test is filled from the page table; nil: no filling
 	fresh   bool           // something was offered since the last drain began
 	offered time.Time      // when
-	drop    bool           // what is decided is stored already: drop the verdicts
+	drop    bool           // the verdicts are stored already: drop them
 	timing  seen.Timing    // of drains
 }
 
-// intake are links that are to be offered, and what waits for them.
+// intake are links to offer, and what waits for them.
 type intake struct {
 	waiting []offered      // that the test has no room for
 	placed  []func() error // to be done when none wait any more
@@ -40,7 +40,7 @@ func (i *intake) add(links offered)           { i.waiting = append(i.waiting, li
 func (i *intake) whenPlaced(do func() error)  { i.placed = append(i.placed, do) }
 func (i *intake) whenDecided(do func() error) { i.decided = append(i.decided, do) }
 
-// phase is how far a drain has come.
+// phase is the progress of a drain.
 type phase uint8
 
 const (
