@@ -1091,7 +1091,7 @@ func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 		c.pause.obeyed = 2
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := c.PauseAll(ctx, true); err == nil || !strings.Contains(err.Error(), "b will obey it") {
+		if err := c.PauseAll(ctx, true); err == nil || !strings.Contains(err.Error(), "confirmed yet by b") {
 			t.Errorf("%v, want an error that names b", err)
 		}
 	})

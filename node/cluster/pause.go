@@ -48,7 +48,7 @@ func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 			return nil
 		}
 		if err := c.options.Clock.Sleep(ctx, tryAgain); err != nil {
-			return fmt.Errorf("cluster: the order is stored, but %s have not confirmed it yet: they obey it when they read it: "+
+			return fmt.Errorf("cluster: the order is stored, but not confirmed yet by %s: it is obeyed as soon as it is read there: "+
 				"see freshet cluster status", strings.Join(waits, ", "))
 		}
 	}
