@@ -26,6 +26,7 @@ type parameters struct {
 	score        days
 	accelerate   float64
 	withoutBulk  string
+	noise        string
 	protocol     string
 	removals     string
 	lastModified bool
@@ -53,6 +54,7 @@ func Experiment() lab.Experiment {
 			flags.Var(&p.score, "score", "part of the window, at its end, that is scored")
 			flags.Float64Var(&p.accelerate, "accelerate", 1, "how many times as fast the histories go")
 			flags.StringVar(&p.withoutBulk, "without-bulk", "", "file of landings whose updates are left out: CSV of site,time,pages_touched")
+			flags.StringVar(&p.noise, "noise", "", "file of landings whose updates a crawl sees as changes and the score does not count, as --without-bulk has it")
 			flags.StringVar(&p.protocol, "protocol", "simple", "simple, or full: pages are found by visits, gone ones too, and a tenth of the crawls fail")
 			flags.StringVar(&p.removals, "removals", "told", "whether the crawler is told of removals, or finds out by a crawl: told or hidden")
 			flags.BoolVar(&p.lastModified, "last-modified", false, "let a visit that sees a change tell when the last one was")
@@ -171,6 +173,13 @@ func (p *parameters) world() (*World, error) {
 			return nil, err
 		}
 		bulk.Drop(histories)
+	}
+	if p.noise != "" {
+		bulk, err := ReadBulk(p.noise)
+		if err != nil {
+			return nil, err
+		}
+		bulk.Silence(histories)
 	}
 	world := NewWorld(histories, float64(p.window)*day, float64(p.score)*day, p.accelerate)
 	if p.sites != "" {

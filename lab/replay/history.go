@@ -20,6 +20,7 @@ type History struct {
 	Alive      bool      // at the end of observation
 	End        float64   // of observation, or the removal, in unix seconds
 	Times      []float64 // of the creation and of each update, rising, in unix seconds
+	Noise      []float64 // of changes that are none to a reader, as Times
 }
 
 // maxRow bounds what is read for a row, so that a file without line ends, or with a quote that nothing
@@ -67,11 +68,21 @@ func ReadBulk(name string) (Bulk, error) {
 
 // Drop removes the updates at landings, but no creation.
 func (b Bulk) Drop(histories []History) {
+	b.Silence(histories)
+	for i := range histories {
+		histories[i].Noise = nil
+	}
+}
+
+// Silence makes noise of the updates at landings, but of no creation.
+func (b Bulk) Silence(histories []History) {
 	for i := range histories {
 		h := &histories[i]
 		kept := slices.Clone(h.Times[:1])
 		for _, t := range h.Times[1:] {
-			if !b[landing{h.Site, t}] {
+			if b[landing{h.Site, t}] {
+				h.Noise = append(h.Noise, t)
+			} else {
 				kept = append(kept, t)
 			}
 		}

@@ -60,6 +60,7 @@ type Reached struct {
 type copied struct {
 	there   bool
 	next    int     // the first update that it lacks, in the page's Updates
+	noise   int     // the same of its Noise
 	counted float64 // up to when it is scored
 	score   Score
 }
@@ -188,22 +189,33 @@ func (r *run) visit(id refresh.ID, now float64) {
 	if r.rules.Found {
 		r.way.look(id)
 	}
-	before := c.next
+	before := c.next + c.noise
 	for c.next < len(life.Updates) && life.Updates[c.next] <= now {
 		c.next++
+	}
+	for c.noise < len(life.Noise) && life.Noise[c.noise] <= now {
+		c.noise++
 	}
 	if !c.there {
 		r.take(id, now)
 		return
 	}
 	visit := refresh.Visit{At: now, Outcome: refresh.Unchanged}
-	if c.next > before {
+	if c.next+c.noise > before {
 		visit.Outcome = refresh.Changed
 		if r.rules.LastModified {
-			visit.Modified = life.Updates[c.next-1]
+			visit.Modified = max(last(life.Updates[:c.next]), last(life.Noise[:c.noise]))
 		}
 	}
 	r.policy.Visited(id, visit)
+}
+
+// last returns the last of times, 0 of none.
+func last(times []float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return times[len(times)-1]
 }
 
 // teach visits every page of which there is a copy.

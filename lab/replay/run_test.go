@@ -69,6 +69,40 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// counting counts the changes that it is told of.
+type counting struct {
+	every
+	changed int
+}
+
+func (c *counting) Visited(id refresh.ID, v refresh.Visit) {
+	if c.every.Visited(id, v); v.Outcome == refresh.Changed {
+		c.changed++
+	}
+}
+
+// TestNoise holds that a crawl sees noise as changes, and the score does not: slots at 2, 6 and 10, noise at 1, 3 and 4,
+// of which the second visit sees two at once.
+func TestNoise(t *testing.T) {
+	history := History{Site: "s", Path: "p", Alive: true, End: 12, Times: []float64{0, 1, 3, 4, 5, 8}}
+	bulk := Bulk{{"s", 0}: true, {"s", 1}: true, {"s", 3}: true, {"s", 4}: true}
+	run := func(change func(Bulk, []History)) (int, Score) {
+		histories := []History{history}
+		change(bulk, histories)
+		policy := new(counting)
+		reached, err := Run(t.Context(), NewWorld(histories, 12, 12, 1), policy, nil, Rules{Rate: 0.25})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return policy.changed, reached.Pages[0]
+	}
+	noisy, heard := run(Bulk.Silence)
+	quiet, never := run(Bulk.Drop)
+	if noisy != 3 || quiet != 2 || heard != never || never.Fresh != 12-1-2 {
+		t.Errorf("%d changes and %+v with noise, %d and %+v without", noisy, heard, quiet, never)
+	}
+}
+
 func TestNewWorld(t *testing.T) {
 	histories := []History{
 		{Site: "a", Path: "old", Alive: true, End: 1000, Times: []float64{100, 950, 990}},

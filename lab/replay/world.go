@@ -15,6 +15,7 @@ type Life struct {
 	Site, Path string
 	Born, End  float64
 	Updates    []float64 // after Born and before End, rising
+	Noise      []float64 // changes that a crawl sees and nobody else, in the same way
 }
 
 // A World is the pages that live within a window, with all that happens to them.
@@ -41,11 +42,15 @@ func NewWorld(histories []History, window, score, accelerate float64) *World {
 		if !(life.Born < life.End) {
 			continue
 		}
-		for _, t := range h.Times[1:] {
-			if u := at(t); u > life.Born && u < life.End {
-				life.Updates = append(life.Updates, u)
+		within := func(times []float64) (lived []float64) {
+			for _, t := range times {
+				if u := at(t); u > life.Born && u < life.End {
+					lived = append(lived, u)
+				}
 			}
+			return lived
 		}
+		life.Updates, life.Noise = within(h.Times[1:]), within(h.Noise)
 		w.Lives = append(w.Lives, life)
 	}
 	return w
