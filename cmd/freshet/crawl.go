@@ -484,7 +484,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if err != nil {
 		return errors.Join(err, engine.Close(), member.leave(false))
 	}
-	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine), news.hand(engine.Store(), uses)); err != nil {
+	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine), news.hand(engine, uses)); err != nil {
 		news.end()
 		front.stop()
 		return errors.Join(err, news.close(), engine.Close(), member.leave(false))

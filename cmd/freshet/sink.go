@@ -19,7 +19,7 @@ import (
 	"freshet/clock"
 	"freshet/consent"
 	"freshet/feed/sink"
-	"freshet/store"
+	"freshet/node"
 )
 
 // isSink refuses URLs that no sink can have.
@@ -70,8 +70,8 @@ func target(u *url.URL, crawl, folder string, c *clock.Clock) (sink.Target, erro
 	return sink.NewStream(conn, strings.Trim(u.Path, "/"), crawl, origin, c)
 }
 
-// hand hands on what the pages of the store say, until the publisher's end.
-func (p *publisher) hand(s *store.Store, uses []consent.Use) error {
+// hand hands on what the pages of a crawl say, until the publisher's end.
+func (p *publisher) hand(engine *node.Node, uses []consent.Use) error {
 	sinks := []*sink.Sink{}
 	for _, u := range p.settings.sinks.urls {
 		bare := *u
@@ -84,8 +84,8 @@ func (p *publisher) hand(s *store.Store, uses []consent.Use) error {
 		}
 		p.targets = append(p.targets, to)
 		one, err := sink.New(sink.Options{
-			Name: bare.String(), Target: to, Store: s, Bell: &p.bell, Clock: p.clock, Logger: p.logger,
-			FS: vfs.Default, Dir: folder, Uses: uses,
+			Name: bare.String(), Target: to, Store: engine.Store(), Bell: &p.bell, Clock: p.clock, Logger: p.logger,
+			FS: vfs.Default, Dir: folder, Uses: uses, Spare: engine.Spare,
 		})
 		if err != nil {
 			return err

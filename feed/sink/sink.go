@@ -62,6 +62,9 @@ type Options struct {
 	FS     vfs.FS
 	Dir    string // of the mark and the refused documents; made if absent
 	Uses   []consent.Use
+
+	// Spare waits, after Run has read texts for so long a time, until more of it harms nobody; nil: it never does.
+	Spare func(ctx context.Context, worked time.Duration)
 }
 
 // A Sink hands documents on. A new one begins with all pages that are stored. It holds one batch in memory: 64 pages at
@@ -151,11 +154,18 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	}
 	if len(entries) > 0 {
 		s.oldest.Store(entries[0].At)
-		if err := s.hand(ctx, entries); err != nil {
+		read, err := s.hand(ctx, entries)
+		if err != nil {
 			return true, err
 		}
 		s.oldest.Store(0)
-		return true, feed.WriteKept(s.o.FS, s.mark(), s.log.Place().String())
+		if err := feed.WriteKept(s.o.FS, s.mark(), s.log.Place().String()); err != nil {
+			return true, err
+		}
+		if on && s.o.Spare != nil {
+			s.o.Spare(ctx, read)
+		}
+		return true, nil
 	}
 	if !on {
 		return false, nil
@@ -173,28 +183,30 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 }
 
 // hand puts the documents of entries, in batches, and lays aside what is refused. A batch that was not taken is read
-// again before it is put again: its pages may have ended meanwhile.
-func (s *Sink) hand(ctx context.Context, entries []feed.Entry) error {
+// again before it is put again: its pages may have ended meanwhile. It returns how long it read texts.
+func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Duration, err error) {
 	for len(entries) > 0 {
 		var batch []Document
 		var refusals []Refusal
 		var fault error // the store's
 		err := s.insist(ctx, func() (err error) {
-			if batch, fault = s.batch(ctx, entries); fault == nil {
+			began := s.o.Clock.Now()
+			batch, fault = s.batch(ctx, entries)
+			if read += s.o.Clock.Now().Sub(began); fault == nil {
 				refusals, err = s.o.Target.Put(ctx, batch)
 			}
 			return err
 		})
 		if err = errors.Join(fault, err); err != nil {
-			return err
+			return read, err
 		}
 		s.put.Add(int64(len(batch) - len(refusals)))
 		if err := s.layAside(refusals); err != nil {
-			return err
+			return read, err
 		}
 		entries = entries[len(batch):]
 	}
-	return nil
+	return read, nil
 }
 
 // batch returns the documents of the first of entries.

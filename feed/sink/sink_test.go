@@ -192,6 +192,38 @@ func follow(t *testing.T, p place) {
 	t.Logf("the sink was killed %d times, its place was hurt %d times", round, hurts)
 }
 
+// TestSpare holds that a sink beside a crawl rests after each batch, as long as it is told for the time that it has read,
+// and one whose crawl has ended does not.
+func TestSpare(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	target, err := sink.NewFolder(t.TempDir(), clock.Real())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	o := options(w, vfs.NewMem(), target)
+	ctx, cancel := context.WithCancel(t.Context())
+	rests := 0
+	o.Spare = func(_ context.Context, worked time.Duration) {
+		if rests++; worked <= 0 {
+			t.Errorf("it has read for %v", worked)
+		}
+		cancel()
+	}
+	for _, run := range []func(*sink.Sink) error{
+		func(s *sink.Sink) error { return s.Run(ctx) },
+		func(s *sink.Sink) error { w.Visit(crawled.URL(0, 1)); return s.CatchUp(t.Context()) },
+	} {
+		s, err := sink.New(o)
+		if err == nil {
+			err = run(s)
+		}
+		if err != nil || rests != 1 {
+			t.Errorf("%d rests, %v", rests, err)
+		}
+	}
+}
+
 // line is a change as folders and streams have it.
 type line struct {
 	Kind     string `json:"kind"`
