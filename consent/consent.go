@@ -49,6 +49,7 @@ func (v Verdict) String() string { return [...]string{"unsaid", "allowed", "disa
 // The sources of signals.
 const (
 	Robots = "robots.txt"
+	TDMRep = "tdmrep.json"
 	Header = "header"
 	Meta   = "meta"
 	Link   = "link"
@@ -147,7 +148,7 @@ func (s Signals) Lines() []string {
 	return lines
 }
 
-// Of returns what is said about the use of a page by its site's robots.txt and by its answer, each as Parse reads it.
+// Of returns what is said about the use of a page by its site's files and by its answer, each as Parse reads it.
 func Of(site, page string) Signals { return append(Parse(site), Parse(page)...) }
 
 // Parse is the inverse of String. It passes over lines that are no signals, and those beyond the bounds.
@@ -155,7 +156,7 @@ func Parse(text string) (s Signals) {
 	for line := range strings.Lines(text) {
 		source, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		name, value, found := strings.Cut(rest, ": ")
-		if found && slices.Contains([]string{Robots, Header, Meta, Link}, source) && known(name) {
+		if found && slices.Contains([]string{Robots, TDMRep, Header, Meta, Link}, source) && known(name) {
 			s = s.With(source, name, value)
 		}
 	}

@@ -1,8 +1,8 @@
 // Package consent reads what sites and pages say about the use of what they publish: whether it may be found in a
 // search, be given to a model as input, or train one.
 //
-// A Signal is one such saying, raw, with the place where it stood: a line of robots.txt, a field of the answer's
-// header, a meta element, a link. Known are Content-Usage (draft-ietf-aipref-attach, with the vocabulary of
+// A Signal is one such saying, raw, with the place where it stood: a line of robots.txt, a rule of tdmrep.json, a field
+// of the answer's header, a meta element, a link. Known are Content-Usage (draft-ietf-aipref-attach, with the vocabulary of
 // draft-ietf-aipref-vocab), Content-Signal (contentsignals.org), TDM-Reservation and TDM-Policy (TDMRep of the W3C's
 // community group), the robots directives noindex, none, noai and noimageai, and links of rel=license.
 //

@@ -34,17 +34,22 @@ func ReadRobots(rows Rows, book *robots.Book, site weburl.Site) (standing robots
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
+	tdmrep, err := rows.TDMRepBody(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fail(err)
+	}
 	row, err := rows.Site(site)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fail(err)
 	}
-	return book.Read(body, row.Robots.Fetched != 0, row.Robots.Kept != 0), nil
+	return book.Read(body, tdmrep, row.Robots.Fetched != 0, row.Robots.Kept != 0), nil
 }
 
-// askRobots has a site's robots.txt asked for, or takes the next step of a redirect towards it.
+// askRobots has a site's robots.txt or tdmrep.json asked for, or takes the next step of a redirect towards it.
 func (s *Shard) askRobots(t *turn) error {
 	site := t.page.Site
-	t.url = robots.At(site)
+	var at weburl.URL
+	t.url, at = s.book.Where(site)
 	if reason, refused := s.settings.Rules.URLs.Refuse(site.Root()); refused && reason == frontier.OptedOut {
 		s.book.Skip(site, true) // no request at all: its pages are refused, each on its turn
 		s.front.RobotsDone(site, s.now.Add(robots.Life), 0, s.now)
@@ -53,7 +58,7 @@ func (s *Shard) askRobots(t *turn) error {
 		return nil
 	}
 	request := s.request(t)
-	request.URL = s.book.Where(site)
+	request.URL = at
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
 	if other := request.URL.Site(); other != site {
 		if !s.serves(s.home(other)) {
@@ -108,7 +113,7 @@ func (s *Shard) meet(site weburl.Site) error {
 // Only the shard that owns a host asks it, since that shard keeps its intervals. The file is taken for out of reach, as
 // if the host did not answer.
 func (s *Shard) robotsAway(t *turn) error {
-	if _, err := s.judge(t.page, robots.Answer{}); err != nil {
+	if _, err := s.judge(t, robots.Answer{}); err != nil {
 		return err
 	}
 	s.front.Drop(t.page, s.now)
@@ -123,9 +128,9 @@ func (s *Shard) dropErrand(t *turn) {
 	}
 }
 
-// robotsEnded says what an answer to a request for a robots.txt means, and has it captured.
+// robotsEnded says what an answer to a request for a robots.txt or a tdmrep.json means, and has it captured.
 func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
-	v, err := s.judge(t.page, e.Robots.Answer)
+	v, err := s.judge(t, e.Robots.Answer)
 	if err != nil {
 		return err
 	}
@@ -136,38 +141,50 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	}
 	s.dropErrand(t)
 	t.record = e.Robots.Record
-	t.record.Expires = unix(v.Until)
-	if v.Fresh {
+	t.record.Expires, t.record.TDMRep = unix(v.Until), t.isTDMRep()
+	switch {
+	case v.Fresh && t.record.TDMRep:
+		t.record.Reserves = slices.Concat(e.Robots.Body[:min(len(e.Robots.Body), robots.MaxTDMRep)], []byte("\n"))
+	case v.Fresh:
 		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
 	}
 	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
 	return nil
 }
 
+// isTDMRep reports whether an errand is for the site's tdmrep.json.
+func (t *turn) isTDMRep() bool { return t.url != robots.At(t.page.Site) }
+
 // judge says what an answer means for the site of an errand, and tells the frontier.
-func (s *Shard) judge(errand frontier.Page, answer robots.Answer) (robots.Verdict, error) {
-	site := errand.Site
-	older, err := s.olderRules(site, answer)
+func (s *Shard) judge(t *turn, answer robots.Answer) (robots.Verdict, error) {
+	site := t.page.Site
+	answer.TDMRep = t.isTDMRep()
+	older, err := s.older(site, answer.TDMRep)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
 	patience := robots.Patience{First: s.settings.RetryDelay, Tries: max(0, s.settings.Retries)}
-	v := s.book.Judge(site, answer, older, errand.Failures, patience, s.now)
+	v := s.book.Judge(site, answer, older, t.page.Failures, patience, s.now)
+	until := v.Until
+	if v.Fresh && !v.Next.IsZero() {
+		until = s.now // the other file comes next, at the pace that this one asks for
+	}
 	switch {
 	case !v.Retry.IsZero():
 		s.front.RobotsUnreachable(site, v.Retry, v.Shelved, s.now)
-	case !v.Until.IsZero():
+	case !until.IsZero():
 		delay, _ := v.Standing.Rules.CrawlDelay()
-		s.front.RobotsDone(site, v.Until, delay, s.now)
+		s.front.RobotsDone(site, until, delay, s.now)
 	}
 	return v, nil
 }
 
-// olderRules returns the rules that a site's robots.txt had when it was fetched last, nil if the answer does without
-// them or it never was.
-func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, error) {
-	if a.Reached || !a.Redirect.IsZero() {
-		return nil, nil
+// older returns what a site's robots.txt and tdmrep.json said before an answer: nil if no robots.txt was ever fetched.
+// The answer for a tdmrep.json goes with the robots.txt that has just been judged.
+func (s *Shard) older(site weburl.Site, tdmrep bool) (*robots.Standing, error) {
+	if tdmrep {
+		standing, err := s.standing(site)
+		return &standing, err
 	}
 	row, err := s.rows.Site(site)
 	if errors.Is(err, store.ErrNotFound) || err == nil && row.Robots.Kept == 0 {
@@ -177,7 +194,7 @@ func (s *Shard) olderRules(site weburl.Site, a robots.Answer) (*robots.Rules, er
 		return nil, fmt.Errorf("crawl: rules of %s: %w", site, err)
 	}
 	standing, err := ReadRobots(s.rows, s.book, site)
-	return standing.Rules, err
+	return &standing, err
 }
 
 // robotsProcessed has the record of a robots.txt made durable, with the gate of the host that was asked.

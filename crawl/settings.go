@@ -36,6 +36,7 @@ type Settings struct {
 	Retries    int           // attempts after a failed one
 	RetryDelay time.Duration // before the first of them, doubled each time
 	Agent      string        // the name robots.txt is read for
+	TDMRep     bool          // after its robots.txt a site's tdmrep.json is asked for
 
 	Refresh *Refresh // keep what is stored fresh; nil: each page is fetched once
 	// OnLinks hears of the links that are offered to the seen test, in order and repeats included; after a crash,
@@ -109,6 +110,7 @@ type Rows interface {
 	// does without those that it cannot see.
 	Sites(weburl.Partition) iter.Seq2[store.SiteRow, error]
 	RobotsBody(weburl.Site) ([]byte, error)
+	TDMRepBody(weburl.Site) ([]byte, error)
 	Gate(weburl.Partition, string) (store.Gate, error)
 	ReadQueue(dst []store.Entry, site weburl.Site, q store.Queue, after store.Key, n int) ([]store.Entry, error)
 	Counters(weburl.Partition) (store.Counters, error)

@@ -35,7 +35,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 			out: make([]*outbox, settings.Partitions), in: make([]map[weburl.Partition]*inbox, settings.Partitions),
 		},
 		settings: settings, rules: rules, rows: rows, seen: links, now: now,
-		book:   robots.NewBook(settings.Agent, settings.RobotsBytes),
+		book:   robots.NewBook(settings.Agent, settings.TDMRep, settings.RobotsBytes),
 		places: newPlaces(settings.Ordering), pings: newPings(settings.Refresh, now),
 		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{},
 		counts: Counts{Errors: map[string]int64{}, Refused: map[string]int64{}},

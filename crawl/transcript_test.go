@@ -20,10 +20,12 @@ import (
 //	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
 //	                            address that may not be asked, "long" for 200 and a kilobyte
 //	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
+//	reserves SITE JSON          the site's tdmrep.json
+//	signals                     prints what sites say about the use of their pages
 //	later URL DURATION          its answers ask for so long a Retry-After
 //	change URL                  its content is another from now on
 //	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
-//	                            wait, hours, refresh=no, body
+//	                            tdmrep, wait, hours, refresh=no, body
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints what happens
 //	count DURATION              time passes: prints how many requests each site gets
@@ -82,6 +84,12 @@ func (w *world) command(name string, args []string) {
 			at.status = status
 		}
 		at.body = "User-agent: *\n" + strings.ReplaceAll(strings.Join(args[1:], " "), "; ", "\n")
+	case "reserves":
+		at := w.page(args[0] + "/.well-known/tdmrep.json")
+		at.status, at.body = 200, strings.Join(args[1:], " ")
+		at.down = args[1] == "down"
+	case "signals":
+		w.signals()
 	case "later":
 		w.page(args[0]).retryAfter = w.duration(args[1])
 	case "change":
@@ -185,6 +193,8 @@ func (w *world) set(name, value string, _ bool) {
 		o.Scope = value
 	case "agent":
 		o.Agent = value
+	case "tdmrep":
+		o.TDMRep = true
 	case "wait":
 		o.Wait = true
 	case "hours":
@@ -235,6 +245,19 @@ func (w *world) rows() {
 				line += " " + row.Reason
 			}
 			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	w.lines = append(w.lines, lines...)
+}
+
+// signals prints what sites say about the use of their pages.
+func (w *world) signals() {
+	var lines []string
+	for p := range w.settings.Partitions {
+		for row, err := range w.store.Pages(weburl.Partition(p)) {
+			check(w.t, err)
+			lines = append(lines, fmt.Sprintf("%s %q", row.URL, strings.Split(row.SiteSignals, "\n")))
 		}
 	}
 	slices.Sort(lines)

@@ -14,7 +14,7 @@ import (
 // MaxStrikes is how many unclean stops in a row may meet a page while it is processed before it is set aside.
 const MaxStrikes = 3
 
-// A turn is a page, or a site's robots.txt, on its way from the frontier to the disk.
+// A turn is a page, or a site's robots.txt or tdmrep.json, on its way from the frontier to the disk.
 type turn struct {
 	number Turn
 	page   frontier.Page
@@ -24,7 +24,7 @@ type turn struct {
 	gate   frontier.Gate // of that host, after the answer
 	audit  bool          // asked for without the validators of the copy
 	record *store.Robots // of a robots.txt
-	said   string        // by the site's robots.txt about the use of the page
+	said   string        // by the site's robots.txt and tdmrep.json about the use of the page
 	// unasked: of a robots.txt, no request was made for the address guard; its host owes no interval.
 	unasked bool
 }
@@ -140,7 +140,7 @@ func (s *Shard) start(t *turn) error {
 		s.done(t)
 		return nil
 	}
-	t.said = standing.Rules.Signals(row.URL).String()
+	t.said = standing.Signals(row.URL).String()
 	request := s.request(t)
 	if _, slow := standing.Rules.CrawlDelay(); slow {
 		request.Once = true

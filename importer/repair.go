@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -128,7 +129,7 @@ func (i *Importer) missing(record *warc.Record, known bool) (bool, error) {
 	row, _, err := i.store.PageOf(u)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return !known && u.RequestURI() != "/robots.txt", nil
+		return !known && !slices.Contains([]string{"/robots.txt", "/.well-known/tdmrep.json"}, u.RequestURI()), nil
 	case err != nil:
 		return false, err
 	}

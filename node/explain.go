@@ -97,7 +97,7 @@ func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, erro
 	if err != nil {
 		return explain.Explanation{}, err
 	}
-	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, 4*mib)}
+	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
 	return x.about(x, x).Explain(raw, opt.Clock.Now())
 }
 

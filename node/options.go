@@ -71,6 +71,7 @@ type Options struct {
 	AllowPrivate bool                      // loopback, private and link-local addresses may be asked
 	UserAgent    string                    // default "freshet/VERSION (+CONTACT)"
 	Agent        string                    // the name robots.txt is read for; default "freshet"
+	TDMRep       bool                      // after its robots.txt a site's tdmrep.json is asked for
 
 	Clock    *clock.Clock // default clock.Real()
 	FS       vfs.FS       // default the machine's
@@ -224,8 +225,8 @@ func (o Options) settings() crawl.Settings {
 		Seeds: o.Seeds, Scope: o.Scope, Rules: o.Rules.decide(), Requisites: o.requisites, Wait: o.Wait, Ordering: o.ordering,
 		Delay: o.Delay, AdaptiveDelay: o.AdaptiveDelay, AddressDelay: o.AddressDelay, PerConnection: o.PerConnection,
 		DiscoveryShare: *o.DiscoveryShare, MaxPages: o.MaxPages, MaxDepth: o.MaxDepth, PagesPerSite: o.PagesPerSite,
-		For: o.For, MaxBody: o.MaxBody, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, Refresh: o.Refresh,
-		OnLinks: o.OnLinks,
+		For: o.For, MaxBody: o.MaxBody, Retries: *o.Retries, RetryDelay: o.RetryDelay, Agent: o.Agent, TDMRep: o.TDMRep,
+		Refresh: o.Refresh, OnLinks: o.OnLinks,
 	}
 }
 

@@ -278,16 +278,25 @@ func (st *state) gate(p weburl.Partition, host string, g *Gate) {
 
 func (st *state) robots(p weburl.Partition, r *Robots) {
 	st.total(p).Robots++
+	if r.Gate != nil {
+		st.gate(p, r.Site.Host(), r.Gate)
+	}
 	if st.peekSite(p, r.Site).Purged {
-		if r.Gate != nil {
-			st.gate(p, r.Site.Host(), r.Gate)
-		}
 		return
 	}
 	site := st.site(p, r.Site)
 	row := &site.Robots
-	row.Fetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
-	row.Expires, row.Capture = r.Expires, r.Capture
+	if r.Expires != 0 { // else another answer is needed, which may be stored already
+		row.Expires = r.Expires
+	}
+	if r.TDMRep {
+		if len(r.Reserves) > 0 {
+			st.key = st.keys.AppendText(st.key[:0], p, format.KeyTDMRep, string(r.Site))
+			st.setRaw(r.Reserves)
+		}
+		return
+	}
+	row.Fetched, row.Outcome, row.Status, row.Reason, row.Capture = r.At, r.Outcome, r.Status, r.Reason, r.Capture
 	if r.Keep {
 		row.Kept, row.Rules = r.At, r.Rules
 		if site.Fetched == 0 && len(site.Refused) == 0 {
@@ -295,9 +304,6 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 		}
 		st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(r.Site))
 		st.setRaw(r.Body)
-	}
-	if r.Gate != nil {
-		st.gate(p, r.Site.Host(), r.Gate)
 	}
 }
 

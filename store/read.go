@@ -112,6 +112,12 @@ func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 	return format.ReadRaw(s.db, key)
 }
 
+// TDMRepBody returns the stored tdmrep.json of a site, a blank line if the site has none. Its error is ErrNotFound if
+// none was fetched.
+func (s *Store) TDMRepBody(site weburl.Site) (body []byte, err error) {
+	return format.ReadRaw(s.db, s.keys.AppendText(nil, s.homes.of(site), format.KeyTDMRep, string(site)))
+}
+
 // Gate returns the stored gate of a host of partition p, zero if there is none. A final dot of the host makes no
 // difference, except for a gate that only an older program stored.
 func (s *Store) Gate(p weburl.Partition, host string) (gate Gate, err error) {

@@ -145,8 +145,8 @@ type Fetched struct {
 	Redirect     weburl.URL `cbor:"25,keyasint,omitzero"`  // target of a redirect
 	Permanent    bool       `cbor:"26,keyasint,omitempty"` // of a redirect: 301 or 308
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`  // the canonical URL that the page names
-	// Signals about the use of the page, in the form of package consent: of robots.txt at the time of the request,
-	// and of the answer.
+	// Signals about the use of the page, in the form of package consent: of robots.txt and tdmrep.json at the time of
+	// the request, and of the answer.
 	SiteSignals string `cbor:"40,keyasint,omitempty"`
 	PageSignals string `cbor:"41,keyasint,omitempty"`
 
@@ -187,7 +187,7 @@ func NewOutLink(u weburl.URL, rel weburl.Rel, noFollow bool, lastMod time.Time) 
 	return link
 }
 
-// Robots is a fetch of a site's robots.txt.
+// Robots is a fetch of a site's robots.txt, or of its tdmrep.json.
 type Robots struct {
 	Site    weburl.Site `cbor:"1,keyasint,omitempty"`
 	At      int64       `cbor:"2,keyasint,omitempty"`
@@ -202,6 +202,9 @@ type Robots struct {
 	Gate    *Gate       `cbor:"11,keyasint,omitempty"`
 	Address string      `cbor:"12,keyasint,omitempty"`
 	Rules   uint64      `cbor:"13,keyasint,omitempty"` // with Keep: a digest of what it allows, 0: not known
+	TDMRep  bool        `cbor:"14,keyasint,omitempty"` // of the tdmrep.json; Keep is false
+	// Reserves replaces the stored tdmrep.json; empty: the stored one stays. At most 512 KiB.
+	Reserves []byte `cbor:"15,keyasint,omitempty"`
 }
 
 // Obeyed says that all pages of a site were checked against the rules with that digest: see Robots.
@@ -210,7 +213,7 @@ type Obeyed struct {
 	Rules uint64      `cbor:"2,keyasint,omitempty"`
 }
 
-// maxRobots is the longest robots.txt kept.
+// maxRobots is the longest robots.txt or tdmrep.json kept.
 const maxRobots = 512 << 10
 
 // Gate is the state of a host's politeness, for a restart.
@@ -500,8 +503,10 @@ func (r *Robots) check() error {
 	switch {
 	case r.Site.Host() == "":
 		return fmt.Errorf("store: robots: site %q: want scheme and host", r.Site)
-	case len(r.Body) > maxRobots:
-		return fmt.Errorf("store: robots %s: %d bytes: want at most %d", r.Site, len(r.Body), maxRobots)
+	case max(len(r.Body), len(r.Reserves)) > maxRobots:
+		return fmt.Errorf("store: robots %s: %d bytes: want at most %d", r.Site, max(len(r.Body), len(r.Reserves)), maxRobots)
+	case r.Keep && r.TDMRep:
+		return fmt.Errorf("store: robots %s: both of robots.txt and of tdmrep.json", r.Site)
 	}
 	return nil
 }

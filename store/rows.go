@@ -44,7 +44,7 @@ type Page struct {
 	NoFollow     bool       `cbor:"26,keyasint,omitempty"`
 	Canonical    weburl.URL `cbor:"27,keyasint,omitzero"`
 	PageSignals  string     `cbor:"47,keyasint,omitempty"` // about the use of the page, in the form of package consent
-	// the same from robots.txt, at the last visit that confirmed the copy
+	// the same from robots.txt and tdmrep.json, at the last visit that confirmed the copy
 	SiteSignals string `cbor:"48,keyasint,omitempty"`
 
 	Versions uint32 `cbor:"30,keyasint,omitempty"` // number of the last version, 0 before the first
@@ -203,7 +203,7 @@ type Version struct {
 	TextDigest  TextDigest `cbor:"8,keyasint,omitzero"`
 	Capture     Pointer    `cbor:"9,keyasint,omitzero"` // zero: no body kept (noarchive)
 	Charset     string     `cbor:"10,keyasint,omitempty"`
-	SiteSignals string     `cbor:"11,keyasint,omitempty"` // about its use, by package consent: of robots.txt
+	SiteSignals string     `cbor:"11,keyasint,omitempty"` // about its use, by package consent: of the site's files
 	PageSignals string     `cbor:"12,keyasint,omitempty"` // and of the answer
 }
 

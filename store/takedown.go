@@ -39,12 +39,11 @@ func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 	st.log(row, n, ChangePurged, r.At)
 }
 
-// sitePurged closes a site to new pages and deletes its robots.txt.
+// sitePurged closes a site to new pages and deletes its robots.txt and tdmrep.json.
 func (st *state) sitePurged(p weburl.Partition, r *SitePurged) {
 	row := st.site(p, r.Site)
 	row.Purged, row.Robots = true, RobotsState{}
-	st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(r.Site))
-	st.delete()
+	st.deleteFiles(p, string(r.Site))
 }
 
 // scrubbed strips the kept records of fetches of what was taken down. It deletes again what purges and trimming
@@ -106,12 +105,19 @@ func (st *state) scrubPages(p weburl.Partition) {
 		}
 		st.key = append(st.key[:0], key...)
 		st.setRaw(value)
-		st.key = st.keys.AppendText(st.key[:0], p, format.KeyRobots, string(key[len(from):]))
-		st.delete()
+		st.deleteFiles(p, string(key[len(from):]))
 		return nil
 	})
 	if err != nil {
 		st.fail(err)
+	}
+}
+
+// deleteFiles deletes a site's robots.txt and tdmrep.json.
+func (st *state) deleteFiles(p weburl.Partition, site string) {
+	for _, kind := range []format.Kind{format.KeyRobots, format.KeyTDMRep} {
+		st.key = st.keys.AppendText(st.key[:0], p, kind, site)
+		st.delete()
 	}
 }
 
@@ -144,7 +150,7 @@ func strip(record Record) {
 			Size: r.Size, WireBytes: r.WireBytes, TotalNs: r.TotalNs, RetryAt: r.RetryAt, Gate: r.Gate,
 		}
 	case *Robots:
-		*r = Robots{Site: r.Site, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Expires: r.Expires, Gate: r.Gate}
+		*r = Robots{Site: r.Site, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Expires: r.Expires, Gate: r.Gate, TDMRep: r.TDMRep}
 	}
 }
 

@@ -32,7 +32,7 @@ var commandSections = []section{
 // settingSections are the settings as help lists them.
 var settingSections = []section{
 	{"Seeds and scope", []string{"seeds", "scope", "requisites", "opt-out", "order", "max-pages", "max-depth", "pages-per-site", "for", "crawl"}},
-	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "resolve"}},
+	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "tdmrep", "resolve"}},
 	{"Keeping fresh", []string{"refresh", "budget", "interval", "discovery-share", "change-signal", "policy", "weights"}},
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "segments", "segments-cache", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},

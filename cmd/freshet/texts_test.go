@@ -32,7 +32,7 @@ func TestTextExport(t *testing.T) {
 	page := func(w http.ResponseWriter, r *http.Request, head, words string) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w, "<html lang=en><head><title>Page %s</title>%s</head><body><p>%s</p><nav>", r.URL.Path, head, strings.Repeat(words+" ", 12))
-		for _, name := range []string{"plain", "noai", "usage", "mined", "signal/a", "twin", "ends"} {
+		for _, name := range []string{"plain", "noai", "usage", "mined", "filed/a", "signal/a", "twin", "ends"} {
 			fmt.Fprintf(w, "<a href=/%s>x</a> ", name)
 		}
 	}
@@ -42,6 +42,14 @@ func TestTextExport(t *testing.T) {
 	})
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "User-agent: *\nAllow: /\nDisallow: /terms\nContent-Signal: /signal/ search=yes, ai-train=no\n")
+	})
+	asked := map[string]int{}
+	mux.HandleFunc("GET /.well-known/tdmrep.json", func(w http.ResponseWriter, _ *http.Request) {
+		asked["tdmrep.json"]++
+		fmt.Fprint(w, `[{"location": "/filed/", "tdm-reservation": 1, "tdm-policy": "https://site.test/terms"}]`)
+	})
+	mux.HandleFunc("GET /filed/a", func(w http.ResponseWriter, r *http.Request) {
+		page(w, r, "", "The site's tdmrep.json reserves the mining of this.")
 	})
 	mux.HandleFunc("GET /plain", func(w http.ResponseWriter, r *http.Request) {
 		words := "A plain page says the same for long, and then something else."
@@ -112,13 +120,14 @@ func TestTextExport(t *testing.T) {
 	if twin := first["http://site.test/twin"]; home.Rank <= 0 || twin.Rank <= 0 || twin.Rank == 1 && home.Rank == 1 {
 		t.Errorf("the ranks of two pages are %v and %v", home.Rank, twin.Rank)
 	}
-	if lines, _ := export("search.jsonl", "--uses", "search"); len(lines) != 8 || lines["http://site.test/signal/a"].Signals[0] != "robots.txt content-signal: /signal/ search=yes, ai-train=no" {
+	if lines, _ := export("search.jsonl", "--uses", "search"); len(lines) != 9 || lines["http://site.test/signal/a"].Signals[0] != "robots.txt content-signal: /signal/ search=yes, ai-train=no" ||
+		!slices.Equal(lines["http://site.test/filed/a"].Signals, []string{"tdmrep.json tdm-reservation: 1", "tdmrep.json tdm-policy: https://site.test/terms"}) {
 		t.Errorf("for a search there are %q", paths(lines))
 	}
 	if lines, _ := export("input.jsonl", "--uses", "ai-input"); !slices.Equal(paths(lines), []string{"/", "/ends", "/plain", "/signal/a", "/twin", "/usage"}) {
 		t.Errorf("for the input of models there are %q", paths(lines))
 	}
-	if lines, _ := export("all.jsonl", "--uses", ""); len(lines) != 8 {
+	if lines, _ := export("all.jsonl", "--uses", ""); len(lines) != 9 {
 		t.Errorf("for no use there are %q", paths(lines))
 	}
 	freshet(t, 2, "export", data, "--text", file("x"), "--uses", "translate")
@@ -162,6 +171,9 @@ func TestTextExport(t *testing.T) {
 		if first[url].Text != line.Text || first[url].Version != line.Version {
 			t.Errorf("%s: brought up to date %+v, whole %+v", url, first[url], line)
 		}
+	}
+	if asked["tdmrep.json"] != 1 {
+		t.Errorf("tdmrep.json was asked for %d times in two runs", asked["tdmrep.json"])
 	}
 	freshet(t, 0, "export", data, "--markdown", file("marked.jsonl"))
 	if line := textLines(t, file("marked.jsonl"))["http://site.test/plain"]; line.Text != "" || !strings.Contains(line.Markdown, "Now it says") {

@@ -57,7 +57,7 @@ func (w *world) Keeps(store.Page) (frontier.Reason, bool, error) {
 func (w *world) Holds(weburl.Site) bool { return false }
 
 func (w *world) Rules(weburl.Site) (robots.Standing, error) {
-	return robots.NewBook("freshet", 1<<20).Read([]byte(w.robots), true, true), nil
+	return robots.NewBook("freshet", false, 1<<20).Read([]byte(w.robots), nil, true, true), nil
 }
 
 func (w *world) Obstacles(weburl.Site, time.Time) ([]frontier.Obstacle, error) {

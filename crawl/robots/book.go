@@ -1,10 +1,10 @@
 package robots
 
 import (
-	"fmt"
 	"math"
 	"time"
 
+	"freshet/consent"
 	"freshet/weburl"
 )
 
@@ -28,8 +28,9 @@ const (
 
 // Standing is what applies to the pages of a site.
 type Standing struct {
-	Rules  *Rules // of the last robots.txt that was fetched; never nil
-	Closed bool   // no robots.txt was fetched: nothing of the site may be fetched
+	Rules  *Rules  // of the last robots.txt that was fetched; never nil
+	TDMRep *TDMRep // of the last tdmrep.json; nil: none was asked for
+	Closed bool    // no robots.txt was fetched: nothing of the site may be fetched
 }
 
 // Allowed reports whether u may be fetched.
@@ -43,8 +44,14 @@ func (s Standing) Reason() string {
 	return ReasonRobots
 }
 
-// Answer is the result of a request for a robots.txt.
+// Signals returns what the site's files say about the use of u.
+func (s Standing) Signals(u weburl.URL) consent.Signals {
+	return append(s.Rules.Signals(u), s.TDMRep.Signals(u)...)
+}
+
+// Answer is the result of a request for a robots.txt or a tdmrep.json.
 type Answer struct {
+	TDMRep   bool       // it was for a tdmrep.json
 	Redirect weburl.URL // where the answer redirects to; zero: it is not a redirect
 	Reached  bool       // it was fetched, or the site has none (any 4xx but 429)
 	Barred   bool       // no request was made: the address is forbidden
@@ -54,11 +61,11 @@ type Answer struct {
 // Verdict is what an answer means for the site. Exactly one of Until, Retry and Next is set.
 type Verdict struct {
 	Standing Standing
-	Fresh    bool       // Standing comes from the answer, and replaces the stored one
+	Fresh    bool       // the file comes from the answer, and replaces the stored one
 	Until    time.Time  // Standing holds until then
 	Retry    time.Time  // unreachable: request it again then, and no page before
 	Shelved  bool       // with Retry: it was tried often enough for a crawl that does not wait
-	Next     weburl.URL // redirected: request it there
+	Next     weburl.URL // request this next: the target of a redirect, or the tdmrep.json if Fresh
 }
 
 // Patience says how often an unreachable robots.txt is requested.
@@ -69,13 +76,15 @@ type Patience struct {
 
 // Book holds the robots rules of sites, in a bounded number of bytes. It is not safe for concurrent use.
 type Book struct {
-	agent string
-	rules *cache[Standing]
-	ways  *cache[way]
+	agent  string
+	tdmrep bool
+	rules  *cache[Standing]
+	ways   *cache[way]
 }
 
-// way is the state of the search for a site's robots.txt.
+// way is the state of the search for a site's files.
 type way struct {
+	tdmrep    bool       // robots.txt was fetched: the tdmrep.json is requested
 	at        weburl.URL // where a redirect led
 	redirects int
 	since     time.Time
@@ -83,12 +92,13 @@ type way struct {
 }
 
 // NewBook returns an empty book for an agent. It holds at most the given bytes of rules and drops those used
-// longest ago. An eighth of the bytes is for redirects.
-func NewBook(agent string, bytes int64) *Book {
-	return &Book{agent: agent, rules: newCache(bytes, Standing.bytes), ways: newCache(bytes/8, way.bytes)}
+// longest ago. An eighth of the bytes is for redirects. With tdmrep each site's tdmrep.json is requested after its
+// robots.txt.
+func NewBook(agent string, tdmrep bool, bytes int64) *Book {
+	return &Book{agent: agent, tdmrep: tdmrep, rules: newCache(bytes, Standing.bytes), ways: newCache(bytes/8, way.bytes)}
 }
 
-func (s Standing) bytes() int64 { return s.Rules.Bytes() }
+func (s Standing) bytes() int64 { return s.Rules.Bytes() + s.TDMRep.Bytes() }
 
 func (w way) bytes() int64 { return int64(len(w.at.String())) + 64 }
 
@@ -102,10 +112,10 @@ func (b *Book) Standing(site weburl.Site) (s Standing, ok bool) { return b.rules
 // Keep stores what applies to a site.
 func (b *Book) Keep(site weburl.Site, s Standing) { b.rules.put(site, s) }
 
-// Read returns what applies to a site by its stored robots.txt. If one was requested and none was fetched, the site
-// is closed.
-func (b *Book) Read(body []byte, asked, had bool) Standing {
-	return Standing{Rules: Parse(body, b.agent), Closed: asked && !had}
+// Read returns what applies to a site by its stored robots.txt and tdmrep.json. If a robots.txt was requested and none
+// was fetched, the site is closed.
+func (b *Book) Read(body, tdmrep []byte, asked, had bool) Standing {
+	return Standing{Rules: Parse(body, b.agent), TDMRep: ParseTDMRep(tdmrep), Closed: asked && !had}
 }
 
 // Forget drops what the book has of a site. Another node requests its robots.txt from now on.
@@ -129,41 +139,57 @@ func (b *Book) Skipped(site weburl.Site) bool {
 	return w.skipped
 }
 
-// Where returns the URL to request a site's robots.txt from next.
-func (b *Book) Where(site weburl.Site) weburl.URL {
-	if w, ok := b.ways.get(site); ok && !w.at.IsZero() {
-		return w.at
+// Where returns which file of a site to request next, its robots.txt or its tdmrep.json, and from which URL.
+func (b *Book) Where(site weburl.Site) (file, at weburl.URL) {
+	w, _ := b.ways.get(site)
+	if file = At(site); w.tdmrep {
+		file = TDMRepAt(site)
 	}
-	return At(site)
+	if at = w.at; at.IsZero() {
+		at = file
+	}
+	return file, at
 }
 
 // At returns the URL of a site's robots.txt.
-func At(site weburl.Site) weburl.URL {
-	u, err := site.Root().Parse("/robots.txt")
-	if err != nil {
-		panic(fmt.Sprintf("robots: robots.txt of %s: %v", site, err)) // a site is canonical
-	}
-	return u
-}
+func At(site weburl.Site) weburl.URL { return wellKnown(site, "/robots.txt") }
 
-// Judge returns what an answer means, and stores it in the book. older are the rules that were fetched last, nil if
-// there are none. failures is how often in a row robots.txt could not be fetched before.
+// Judge returns what an answer means, and stores it in the book. older is what applied before. For a robots.txt it is
+// nil if none was fetched. failures is how often in a row robots.txt could not be fetched before.
 //
 // If robots.txt is unreachable, older rules remain in force (RFC 9309 section 2.4), and it is requested again
 // within the hour. Without older rules everything is forbidden (section 2.3.1.4), and it is requested again
 // forever, with growing waits. An outage is not an answer and says nothing about any page.
-func (b *Book) Judge(site weburl.Site, a Answer, older *Rules, failures int, patience Patience, now time.Time) Verdict {
+//
+// An unreachable tdmrep.json holds up no page: the older one remains in force.
+func (b *Book) Judge(site weburl.Site, a Answer, older *Standing, failures int, patience Patience, now time.Time) Verdict {
 	w, _ := b.ways.get(site)
 	b.ways.drop(site)
 	v := Verdict{Until: now.Add(Life)}
 	led := !a.Redirect.IsZero() && w.redirects < redirects
+	v.Fresh = !led && (a.Reached || !a.Redirect.IsZero()) // a loop of redirects counts as no file
+	if older != nil {
+		v.Standing = *older
+	}
 	switch {
-	case led && b.follow(site, way{at: a.Redirect, redirects: w.redirects + 1, since: now}, now):
+	case led && b.follow(site, way{tdmrep: a.TDMRep, at: a.Redirect, redirects: w.redirects + 1, since: w.begun(now)}, now):
 		return Verdict{Next: a.Redirect}
-	case !led && (a.Reached || !a.Redirect.IsZero()): // a loop of redirects counts as no robots.txt
-		v.Standing, v.Fresh = Standing{Rules: Parse(a.Body, b.agent)}, true
-	case older != nil:
-		v.Standing, v.Until = Standing{Rules: older}, now.Add(again)
+	case a.TDMRep:
+		v.Until = w.begun(now.Add(again - Life)).Add(Life) // a day after robots.txt
+		if soonest := now.Add(again); v.Until.Before(soonest) {
+			v.Until = soonest
+		}
+		if v.Fresh {
+			v.Standing.TDMRep = ParseTDMRep(a.Body)
+		}
+	case v.Fresh:
+		v.Standing.Rules, v.Standing.Closed = Parse(a.Body, b.agent), false
+		file := TDMRepAt(site)
+		if b.tdmrep && v.Standing.Allowed(file) && b.follow(site, way{tdmrep: true, since: now}, now) {
+			v.Until, v.Next = time.Time{}, file
+		}
+	case older != nil && !led: // where there is no room for the way, it waits
+		v.Until = now.Add(again)
 	case a.Barred:
 		v.Standing = Standing{Rules: &Rules{}, Closed: true}
 	default:
@@ -173,9 +199,17 @@ func (b *Book) Judge(site weburl.Site, a Answer, older *Rules, failures int, pat
 	return v
 }
 
-// follow notes where a redirect led. It reports false if there is no room; the site then waits, as after a failure.
-// It never drops another site's way that is in use: two sites that dropped each other's would ask forever. It drops
-// a way that was not used for longer than an answer holds.
+// begun returns when the search began, at the latest now.
+func (w way) begun(now time.Time) time.Time {
+	if w.since.IsZero() {
+		return now
+	}
+	return w.since
+}
+
+// follow notes where a redirect led, or that the tdmrep.json comes next. It reports false if there is no room: then a
+// robots.txt waits, as after a failure. It never drops another site's way that is in use: two sites that dropped each
+// other's would ask forever. It drops a way that was not used for longer than an answer holds.
 func (b *Book) follow(site weburl.Site, w way, now time.Time) bool {
 	for !b.ways.fits(site, w) {
 		oldest, other, ok := b.ways.oldest()

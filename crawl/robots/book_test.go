@@ -12,7 +12,7 @@ import (
 // once, the others when these have.
 func TestWaysStay(t *testing.T) {
 	now := time.Unix(2_000_000_000, 0)
-	book := NewBook("freshet", 3000) // room for one way
+	book := NewBook("freshet", false, 3000) // room for one way
 	patience := Patience{First: time.Minute, Tries: 2}
 	type site struct {
 		name     weburl.Site
@@ -34,7 +34,7 @@ func TestWaysStay(t *testing.T) {
 				t.Fatalf("%s is asked for the twenty-first time", s.name)
 			}
 			answer := Answer{Reached: true}
-			if book.Where(s.name) == At(s.name) {
+			if _, at := book.Where(s.name); at == At(s.name) {
 				answer = Answer{Redirect: At("https" + s.name[len("http"):])}
 			}
 			v := book.Judge(s.name, answer, nil, s.failures, patience, now)

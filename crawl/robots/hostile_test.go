@@ -144,7 +144,7 @@ func BenchmarkWorst(b *testing.B) {
 // Ten thousand sites with the worst files take no more memory than the book may.
 func TestBookIsBoundedInBytes(t *testing.T) {
 	const most = 16 << 20
-	b := NewBook("foo", most)
+	b := NewBook("foo", false, most)
 	now := time.Unix(1_000_000_000, 0)
 	answers := []Answer{{Reached: true, Body: worst["short rules"]}, {Reached: true, Body: worst["rules of octets"]},
 		{Reached: true, Body: []byte("User-agent: *\nDisallow: /x\n")}}

@@ -14,7 +14,7 @@ import (
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
 		return func(commands []string) string {
-			w := &world{t: t, book: NewBook("foo", 1<<20), site: "http://a.test", start: time.Unix(1_000_000_000, 0).UTC(),
+			w := &world{t: t, book: NewBook("foo", false, 1<<20), site: "http://a.test", start: time.Unix(1_000_000_000, 0).UTC(),
 				patience: Patience{First: time.Minute, Tries: 2}}
 			w.now = w.start
 			for _, line := range commands {
@@ -33,7 +33,7 @@ type world struct {
 	site     weburl.Site
 	patience Patience
 	failures int
-	older    *Rules
+	older    *Standing
 	standing Standing
 	start    time.Time
 	now      time.Time
@@ -50,9 +50,12 @@ func (w *world) command(words []string) {
 		}
 		w.now = w.now.Add(d)
 	case "restart":
-		w.book, w.failures = NewBook("foo", 1<<20), 0
+		w.book, w.failures = NewBook("foo", false, 1<<20), 0
+	case "tdmrep":
+		w.book = NewBook("foo", true, 1<<20)
 	case "where":
-		w.printf("ask for %s", w.book.Where(w.site))
+		_, at := w.book.Where(w.site)
+		w.printf("ask for %s", at)
 	case "answer":
 		w.answer(words[1:])
 	case "may":
@@ -60,6 +63,11 @@ func (w *world) command(words []string) {
 		for _, path := range words[1:] {
 			allowed := s.Rules != nil && s.Allowed(page(w.t, string(w.site)+path))
 			w.printf("%s %v", path, map[bool]string{true: "allowed", false: "refused"}[allowed])
+		}
+	case "said":
+		s, _ := w.book.Standing(w.site)
+		for _, path := range words[1:] {
+			w.printf("%s %q", path, s.Signals(page(w.t, string(w.site)+path)).Lines())
 		}
 	case "look":
 		s, _ := w.book.Standing(w.site)
@@ -75,6 +83,8 @@ func (w *world) answer(words []string) {
 	switch words[0] {
 	case "rules":
 		a.Reached, a.Body = true, []byte("User-agent: *\n"+strings.ReplaceAll(strings.Join(words[1:], " "), ";", "\n"))
+	case "reserves":
+		a.Reached, a.Body = true, []byte(strings.Join(words[1:], " "))
 	case "missing":
 		a.Reached = true
 	case "redirect":
@@ -85,7 +95,12 @@ func (w *world) answer(words []string) {
 	default:
 		w.t.Fatalf("no answer %s", words[0])
 	}
+	file, _ := w.book.Where(w.site)
+	a.TDMRep = file == TDMRepAt(w.site)
 	v := w.book.Judge(w.site, a, w.older, w.failures, w.patience, w.now)
+	if v.Fresh {
+		w.older = &v.Standing
+	}
 	switch {
 	case !v.Next.IsZero():
 		w.printf("t=%v next %s", w.now.Sub(w.start), v.Next)
@@ -103,7 +118,7 @@ func (w *world) answer(words []string) {
 	which := "older rules"
 	switch {
 	case v.Fresh:
-		w.older, which = v.Standing.Rules, "rules"
+		which = "rules"
 	case v.Standing.Closed:
 		which = "closed"
 	}

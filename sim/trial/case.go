@@ -79,6 +79,7 @@ type Crawl struct {
 	Excluded       bool // the rules exclude pages whose number ends in 7
 	Room           int
 	Partitions     int
+	TDMRep         bool
 	RobotsBytes    int64
 	OfferBytes     int64
 	GroupBytes     int
@@ -145,6 +146,7 @@ func Draw(seed uint64, length time.Duration) Case {
 	}
 	c.Sites[0].Seed = true
 	c.Crawl = drawCrawl(r)
+	c.Crawl.TDMRep = mix(seed)%4 > 0
 	for i := range r.IntN(13) {
 		f := drawFault(r, &c)
 		f.Label = fmt.Sprintf("f%d", i)
@@ -285,6 +287,7 @@ var plain = map[string]func(*Crawl){
 	"hours":          func(c *Crawl) { c.Hours = "" },
 	"site-delay":     func(c *Crawl) { c.SiteDelay = 0 },
 	"rules":          func(c *Crawl) { c.Excluded = false },
+	"tdmrep":         func(c *Crawl) { c.TDMRep = false },
 	"refresh":        func(c *Crawl) { c.Budget, c.Rank = 0, 0 },
 	"policy":         func(c *Crawl) { c.Policy = "default" },
 	"ordering":       func(c *Crawl) { c.Ordering = "length" },

@@ -145,6 +145,10 @@ func (w *watch) handedOut(n *node, e *errand) {
 	if !r.had {
 		w.fail("robots", "%s is asked for, robots.txt was never had", u)
 	}
+	if r.owes {
+		w.fail("tdmrep", "%s is asked for, tdmrep.json was not", u)
+	}
+	e.signals = r.signals(u)
 	for _, prefix := range r.disallow {
 		if strings.HasPrefix(u.Path(), prefix) {
 			w.fail("robots", "%s is asked for, robots.txt forbids %s", u, prefix)

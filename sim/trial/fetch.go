@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet/crawl"
@@ -26,6 +25,7 @@ type errand struct {
 	inProcess bool
 	processed bool
 	appended  bool
+	signals   string // that its site was last heard to say
 }
 
 // heard reports whether the server receives the request.
@@ -116,8 +116,11 @@ func (n *node) answerTo(e *errand) (a answer, failed string) {
 	if n.watch.at(failing, site) || e.Robots && n.watch.at(noRobots, site) {
 		return answer{status: http.StatusInternalServerError}, ""
 	}
-	if strings.HasSuffix(e.URL.String(), "/robots.txt") {
+	switch path := e.URL.Path(); {
+	case path == "/robots.txt":
 		return n.web.robots(n.watch.index(site), n.now), ""
+	case e.Robots && path == tdmrepPath:
+		return n.web.tdmrep(n.watch.index(site), n.now), ""
 	}
 	return n.web.says(e.URL, e.ETag, n.now, epoch), ""
 }

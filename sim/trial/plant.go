@@ -31,6 +31,7 @@ var Plants = []Plant{
 	{"interval-from-start", "the interval begins with the answer", ""},
 	{"retry-after-ignored", "a server's Retry-After is not heard", ""},
 	{"outage-allows", "a robots.txt that cannot be fetched allows all", ""},
+	{"reservation-lost", "a tdmrep.json is forgotten at a restart", ""},
 	{"leave-ignored", "a request is made that was not granted leave", ""},
 	{"pause-not-stored", "a pause is acknowledged and not stored", ""},
 	{"hours-ignored", "visiting hours are not kept", ""},
@@ -41,7 +42,7 @@ var Plants = []Plant{
 // rows returns what the shard reads.
 func (n *node) rows() crawl.Rows {
 	switch n.plant {
-	case "gate-forgotten", "unclean-as-clean", "visits-forgotten":
+	case "gate-forgotten", "unclean-as-clean", "visits-forgotten", "reservation-lost":
 		return plantedRows{n.store, n}
 	}
 	return n.store
@@ -65,6 +66,13 @@ func (r plantedRows) Gate(p weburl.Partition, host string) (store.Gate, error) {
 		return store.Gate{}, nil
 	}
 	return r.Rows.Gate(p, host)
+}
+
+func (r plantedRows) TDMRepBody(site weburl.Site) ([]byte, error) {
+	if r.node.plant == "reservation-lost" {
+		return nil, store.ErrNotFound
+	}
+	return r.Rows.TDMRepBody(site)
 }
 
 func (r plantedRows) Start() store.Start {

@@ -12,25 +12,43 @@ import (
 	"freshet/weburl"
 )
 
-// rules are what the crawl knows of a site's robots.txt.
+// rules are what the crawl knows of a site's robots.txt and tdmrep.json.
 type rules struct {
 	had      bool
 	disallow []string
 	delay    time.Duration
 	until    time.Time
+	tdmrep   string
+	owes     bool // the tdmrep.json is to be asked for before any page
 }
 
-// told notes the content of a robots.txt.
+// told notes the content of a robots.txt or a tdmrep.json.
 func (w *watch) told(n *node, e *errand) {
 	r := w.robots[e.Page.Site()]
-	switch a := &e.answer; {
-	case e.failed == "" && !a.redirect.IsZero():
-	case e.failed == "" && a.status < http.StatusInternalServerError:
+	a := &e.answer
+	leads, says := e.failed == "" && !a.redirect.IsZero(), e.failed == "" && a.status < http.StatusInternalServerError
+	switch {
+	case leads:
+	case e.Page.Path() == tdmrepPath:
+		if r.owes = false; says {
+			r.tdmrep = a.body
+		}
+	case says:
+		tdmrep := r.tdmrep
 		*r = parsed(a.body)
-		r.until = n.clock().Add(24 * time.Hour)
+		r.until, r.tdmrep = n.clock().Add(24*time.Hour), tdmrep
+		r.owes = w.crawl.TDMRep && w.crawl.RobotsBytes >= 1<<20 // else there may be no room for the way there
 	case r.had:
 		r.until = n.clock().Add(time.Hour)
 	}
+}
+
+// signals returns what a site was last heard to say about the use of a page.
+func (r *rules) signals(u weburl.URL) string {
+	if r.tdmrep == reservesAll || r.tdmrep == reservesPart && strings.HasPrefix(u.Path(), "/d/") {
+		return "tdmrep.json tdm-reservation: 1"
+	}
+	return ""
 }
 
 func parsed(body string) rules {
@@ -48,7 +66,7 @@ func parsed(body string) rules {
 	return r
 }
 
-// reread reads the stored robots.txt of a site, which the new life uses.
+// reread reads the stored robots.txt and tdmrep.json of a site, which the new life uses.
 func (w *watch) reread(n *node, site weburl.Site) {
 	row, err := n.store.Site(site)
 	if errors.Is(err, store.ErrNotFound) {
@@ -64,8 +82,13 @@ func (w *watch) reread(n *node, site weburl.Site) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		w.t.must(err)
 	}
-	*w.robots[site] = parsed(string(body))
-	w.robots[site].until = time.Unix(0, row.Robots.Expires)
+	tdmrep, err := n.store.TDMRepBody(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		w.t.must(err)
+	}
+	r := parsed(string(body))
+	r.until, r.tdmrep = time.Unix(0, row.Robots.Expires), strings.TrimSpace(string(tdmrep))
+	*w.robots[site] = r
 }
 
 // obeyed checks that pages are in the state that the stored robots.txt requires, if they were checked against it.

@@ -48,8 +48,10 @@ func (w *watch) acknowledged(n *node, group []crawl.Append) {
 		if h := w.host(e.URL.Site()); h.turn == e.Turn {
 			h.durable = true
 		}
-		if _, fetched := a.Records[0].(*store.Fetched); fetched {
-			w.visited[e.Page]++
+		if r, fetched := a.Records[0].(*store.Fetched); fetched {
+			if w.visited[e.Page]++; r.SiteSignals != e.signals && w.spared(e.Page) {
+				w.fail("tdmrep", "%s was asked for when its site said %q, its record has %q", e.URL, e.signals, r.SiteSignals)
+			}
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (n *node) settingsOf(c Crawl) crawl.Settings {
 		Scope: c.Scope, Wait: c.Wait, Ordering: ordering, Delay: c.Delay, AdaptiveDelay: c.Adaptive,
 		AddressDelay: c.AddressDelay, PerConnection: c.PerConnection, DiscoveryShare: 0.2, MaxPages: c.MaxPages,
 		MaxDepth: c.MaxDepth, PagesPerSite: cmp.Or(c.PagesPerSite, 1000), Retries: c.Retries, RetryDelay: c.RetryDelay,
-		Agent: "freshet", Partitions: c.Partitions, RobotsBytes: c.RobotsBytes, OfferBytes: c.OfferBytes,
+		Agent: "freshet", TDMRep: c.TDMRep, Partitions: c.Partitions, RobotsBytes: c.RobotsBytes, OfferBytes: c.OfferBytes,
 		GroupBytes: c.GroupBytes, Recalled: 100, Second: c.Second,
 	}
 	for i, site := range n.c.Sites {

@@ -246,5 +246,27 @@ func (w *web) robots(site int, at time.Duration) answer {
 	return answer{status: http.StatusOK, contentType: "text/plain", body: body}
 }
 
+// What a tdmrep.json of the web says.
+const (
+	reservesAll  = `[{"location": "/", "tdm-reservation": 1}]`
+	reservesPart = `[{"location": "/d/", "tdm-reservation": 1}]`
+)
+
+// tdmrep returns what the server of a site says to a request for its tdmrep.json.
+func (w *web) tdmrep(site int, at time.Duration) answer {
+	a := answer{status: http.StatusOK, contentType: "application/json", body: reservesPart}
+	switch kind := mix(w.c.Seed+uint64(site)) % 4; {
+	case kind == 0:
+		return answer{status: http.StatusNotFound}
+	case kind == 1 && site > 0:
+		return answer{status: http.StatusFound, redirect: w.at(0, tdmrepPath)}
+	case kind == 2 && at/(29*time.Hour)%2 == 0:
+		a.body = reservesAll
+	}
+	return a
+}
+
+const tdmrepPath = "/.well-known/tdmrep.json"
+
 // digest returns the digest of a body.
 func digest(body string) store.BodyDigest { return sha1.Sum([]byte(body)) }

@@ -40,7 +40,8 @@ const (
 	KeyRecord   Kind = 13 // number → encoded record
 	KeyArrived  Kind = 14 // partition → number of its last record whose links are accepted
 	KeyParted   Kind = 15 // partition → number of the record after which links to it are sent
-	LastKind         = KeyParted
+	KeyTDMRep   Kind = 16 // site → body of its tdmrep.json
+	LastKind         = KeyTDMRep
 )
 
 // Keyspace makes the keys of one crawl.
