@@ -192,8 +192,7 @@ func follow(t *testing.T, p place) {
 	t.Logf("the sink was killed %d times, its place was hurt %d times", round, hurts)
 }
 
-// TestSpare holds that a sink beside a crawl rests after each batch, as long as it is told for the time that it has read,
-// and one whose crawl has ended does not.
+// TestSpare holds that a sink beside a crawl rests after each batch, and one whose crawl has ended does not.
 func TestSpare(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	target, err := sink.NewFolder(t.TempDir(), clock.Real())

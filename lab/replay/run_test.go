@@ -81,8 +81,8 @@ func (c *counting) Visited(id refresh.ID, v refresh.Visit) {
 	}
 }
 
-// TestNoise holds that a crawl sees noise as changes, and the score does not: slots at 2, 6 and 10, noise at 1, 3 and 4,
-// of which the second visit sees two at once.
+// TestNoise holds that a crawl sees noise as changes, and the score does not. Slots are at 2, 6 and 10, noise is at 1,
+// 3 and 4. The second visit sees two at once.
 func TestNoise(t *testing.T) {
 	history := History{Site: "s", Path: "p", Alive: true, End: 12, Times: []float64{0, 1, 3, 4, 5, 8}}
 	bulk := Bulk{{"s", 0}: true, {"s", 1}: true, {"s", 3}: true, {"s", 4}: true}
