@@ -10,12 +10,34 @@ import (
 	"freshet/internal/machines"
 	"freshet/internal/sites"
 	"freshet/store"
+	"freshet/weburl"
 )
 
 // TestOverlay holds that the builds of a trial can have a wall clock of their own, with the Go that is installed.
 func TestOverlay(t *testing.T) {
 	if _, err := overlay(t.TempDir()); err != nil {
 		t.Error(err)
+	}
+}
+
+// judgesCopies holds that copies are compared, and counted: of all nodes, or of as many as there are to be.
+func (t *trial) judgesCopies(test *testing.T, url string) {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		test.Fatal(err)
+	}
+	some := map[string]stored{url: {page: store.Page{URL: u}}}
+	for _, c := range []struct{ copies, have, found int }{{0, 3, 0}, {0, 2, 1}, {2, 2, 0}, {2, 1, 1}, {2, 3, 0}} {
+		t.set.copies = c.copies
+		of := map[string]map[string]stored{}
+		for i, name := range []string{"n1", "n2", "n3"} {
+			if of[name] = some; i >= c.have {
+				of[name] = map[string]stored{}
+			}
+		}
+		if all, found := t.together(of); len(found) != c.found || len(all) != 1 {
+			test.Errorf("%+v: %d pages, %v", c, len(all), found)
+		}
 	}
 }
 
@@ -45,6 +67,12 @@ func TestJudges(t *testing.T) {
 			t.Errorf("%s: %v", what, found)
 		}
 	}
+	tr.missed = []span{{at(12), at(18)}}
+	asked(1, 15, 1)
+	if found := tr.trespasses(); len(found) > 0 {
+		t.Errorf("trespasses while nothing was heard: %v", found)
+	}
+	tr.web.log = tr.web.log[:2]
 	if pause := tr.longestPause(at(0), at(26)); pause != 20*time.Second {
 		t.Errorf("the longest pause is %v", pause)
 	}
@@ -58,6 +86,7 @@ func TestJudges(t *testing.T) {
 			t.Errorf("%s: %v", what, found)
 		}
 	}
+	tr.judgesCopies(t, url)
 	tr.nodes[0].ends = append(tr.nodes[0].ends, at(35))
 	if found := tr.lost(has); len(found) > 0 {
 		t.Errorf("lost, though the node ended: %v", found)

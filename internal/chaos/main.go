@@ -56,7 +56,7 @@ func main() {
 	flag.IntVar(&s.hosts, "hosts", 2, "hosts of each partition")
 	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
 	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
-	flag.IntVar(&s.copies, "copies", 0, "of each partition, with -measure; 0: every node has all")
+	flag.IntVar(&s.copies, "copies", 0, "of each partition; 0: every node has all")
 	measures := flag.Bool("measure", false, "no faults: measure what a page costs one process alone, and one, two and three nodes")
 	grows := flag.Bool("grow", false, "no faults: have the cluster grow from one node to three and five, and shrink to two")
 	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "of the crawl")

@@ -57,7 +57,12 @@ type trial struct {
 	mu       sync.Mutex
 	holdings []holding
 	states   map[string]cluster.State
+	heard    jetstream.KeyValueEntry // the last entry
+	missed   []span                  // in which there were entries that the trial has not heard of
 }
+
+// span is a length of time.
+type span struct{ from, to time.Time }
 
 // holding is an entry that says who has a partition.
 type holding struct {
@@ -274,6 +279,12 @@ func (t *trial) watch() {
 func (t *trial) note(entry jetstream.KeyValueEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if last := t.heard; last == nil || entry.Revision() > last.Revision() {
+		if last != nil && entry.Revision() > last.Revision()+1 {
+			t.missed = append(t.missed, span{last.Created(), entry.Created()})
+		}
+		t.heard = entry
+	}
 	if text, is := strings.CutPrefix(entry.Key(), "partition."); is {
 		var its struct{ Node, Run string }
 		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
