@@ -61,7 +61,7 @@ func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.snapshotEvery = command.Duration(6 * time.Hour)
 	flags.Var(&s.snapshotEvery, "partition-snapshots-every", "how often a node takes a snapshot of each of its partitions")
 	check(flags, validSegments, "partition-snapshots")
-	flags.IntVar(&s.copies, "copies", 0, "how many nodes have the rows and captures of a partition, at least 2; fewer copies take less processor time and disk; a node with this setting serves no feed, sinks, webhooks or index; 0: all nodes have all")
+	flags.IntVar(&s.copies, "copies", 0, "how many nodes have the rows and captures of a partition; fewer copies take less processor time and disk; with 1 a partition rests after its node has ended, until another has read its log; a node with this setting serves no feed, sinks, webhooks or index; 0: all nodes have all")
 	flags.IntVar(&s.replicas, "nats-replicas", 3, "how many --nats servers keep each record: 1, 3 or 5")
 }
 
@@ -127,8 +127,8 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if len(s.servers) == 0 {
 		return &membership{}, nil
 	}
-	if s.copies < 0 || s.copies == 1 {
-		return nil, command.Usage(fmt.Errorf("--copies %d: want 0 for all nodes, or 2 and more", s.copies))
+	if s.copies < 0 {
+		return nil, command.Usage(fmt.Errorf("--copies %d: want 0 for all nodes, or 1 and more", s.copies))
 	}
 	o.Partial = s.copies > 0
 	machine, err := os.Hostname()

@@ -1148,7 +1148,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 	}
 	names := []string{"a", "b", "c", "d"}
-	w.copies = 2 * int(w.upTo(2))
+	w.copies = int(w.upTo(3))
 	w.barred["b"] = weburl.Partition(w.upTo(partitions))
 	for step := range 60 {
 		time.Sleep(w.upTo(15 * time.Second))

@@ -215,6 +215,7 @@ func (m *members) plan(now time.Time) (p plan) {
 			p.release = append(p.release, do)
 		case !has && mine && m.free(m.holdings[i]):
 			p.take = append(p.take, do)
+			p.forget = slices.DeleteFunc(p.forget, func(q weburl.Partition) bool { return q == do.partition })
 		}
 	}
 	return p
