@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -86,7 +83,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl; a data directory can hold several")
 	flags.IntVar(&o.Partitions, "partitions", 16, "number of partitions of a new data directory")
 	flags.IntVar(&o.Shards, "shards", 1, "number of shards, each of which decides about its part of the partitions; with more than one, --address-delay, --record-trace and orders and weights by PageRank are not available")
-	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, one URL per line; # begins a comment; .gz is accepted; - for standard input")
+	flags.StringVar(&s.seeds, "seeds", "", "file of seeds, one URL per line; # begins a comment; gzip is accepted; - for standard input")
 	flags.StringVar(&o.Scope, "scope", "site", "what to crawl: only the seeds (page), their sites (site), their domains (domain), everything (any), or a file of rules")
 	flags.StringVar(&o.Requisites, "requisites", frontier.SameSiteRequisites.String(), "which style sheets, scripts, pictures and fonts of pages to store: none, those on crawled sites (same-site), or all")
 	flags.StringVar(&s.signal, "change-signal", "visible-text", "what of an HTML page tells whether it has changed: visible-text, or main-text (without navigation, heads and feet; takes some milliseconds more a page)")
@@ -304,55 +301,6 @@ func (s *crawlSettings) onLoopback(host string) bool {
 	}
 	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return host == "localhost" || err == nil && address.IsLoopback()
-}
-
-// readSeeds returns the URLs of the arguments and of the seed file.
-func readSeeds(args []string, file string, in io.Reader) ([]weburl.URL, error) {
-	var seeds []weburl.URL
-	for _, arg := range args {
-		u, err := parseURL(arg)
-		if err != nil {
-			return nil, err
-		}
-		seeds = append(seeds, u)
-	}
-	if file == "" {
-		return seeds, nil
-	}
-	source, name := in, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("--seeds: %w", err)
-		}
-		defer f.Close()
-		source, name = f, file
-	}
-	if strings.HasSuffix(file, ".gz") {
-		unzipped, err := gzip.NewReader(source)
-		if err != nil {
-			return nil, fmt.Errorf("--seeds: %s: %w", name, err)
-		}
-		source = unzipped
-	}
-	lines := bufio.NewScanner(source)
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
-		}
-		text, _, _ = strings.Cut(text, "\t") // further columns may hold metadata
-		u, err := parseURL(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
-		}
-		seeds = append(seeds, u)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return seeds, nil
 }
 
 func crawlCommand() *cobra.Command {

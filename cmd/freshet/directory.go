@@ -61,14 +61,22 @@ func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 
 // checkDirectory returns an error if there is no data directory at a path.
 func checkDirectory(data string) error {
-	if !store.Exists(vfs.Default, data) {
-		hint := "give yours as --data DIR"
-		if near := command.Nearest(data, directories()); near != "" {
-			hint = fmt.Sprintf("did you mean --data %s?", near)
-		}
-		return fmt.Errorf("there is no data directory at %q (%s)", data, hint)
+	if store.Exists(vfs.Default, data) {
+		return nil
 	}
-	return nil
+	info, err := os.Stat(data)
+	near := command.Nearest(data, directories())
+	switch {
+	case near != "":
+		return fmt.Errorf("there is no data directory at %q (did you mean %s?)", data, near)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%q is a file: want a data directory, as freshet crawl and freshet import make", data)
+	case strings.Contains(data, "://"):
+		return fmt.Errorf("%q is a URL: want a data directory, as freshet crawl makes of a URL", data)
+	case err == nil:
+		return fmt.Errorf("there is no crawl in %q: want a data directory, as freshet crawl makes", data)
+	}
+	return fmt.Errorf("there is no data directory at %q (give yours as --data DIR)", data)
 }
 
 // directories returns the data directories in the folder where a command is typed, out of the first hundred names.

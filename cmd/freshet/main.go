@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,6 +121,9 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
 		return nil // what begins with __ is for shells
 	}
+	if u, ok := urlOf(rest[0]); cmd == root && ok && strings.ContainsAny(rest[0], ".:") {
+		return command.Usage(fmt.Errorf("%q is not a command (did you mean freshet crawl %s?)", brief(rest[0]), brief(u.String())))
+	}
 	return command.Usage(command.GroupArgs(cmd, rest))
 }
 
@@ -129,10 +133,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		return command.Usage(fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap()))
 	}
 	hint := ""
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := command.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		name, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+		if near := command.Nearest(name, names); near != "" {
 			hint = fmt.Sprintf("did you mean --%s? ", near)
 		}
 	}

@@ -22,6 +22,8 @@ type refreshSettings struct {
 	interval command.Duration
 	policy   string
 	weights  string
+	flag     *pflag.Flag   // that turns it on
+	needing  []*pflag.Flag // that mean nothing without it
 }
 
 func (s *refreshSettings) declare(flags *pflag.FlagSet) {
@@ -33,6 +35,20 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&s.weights, "weights", "uniform", "how much each page matters: uniform (all equally); pagerank (half of it by PageRank); clicks (by what people search and click with --index); clicks:FILE (by a log of queries, as freshet weights reads it); or a file of weights by URL, as freshet weights writes it, where other pages weigh 1; pagerank and clicks are computed again every --interval")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
+	s.flag = flags.Lookup("refresh")
+	for _, name := range []string{"budget", "interval", "policy", "weights"} {
+		s.needing = append(s.needing, flags.Lookup(name))
+	}
+}
+
+// unused returns an error if a setting was given that does nothing without --refresh, unless that was turned off by name.
+func (s *refreshSettings) unused() error {
+	for _, f := range s.needing {
+		if !s.flag.Changed && f.Changed && f.Value.String() != f.DefValue {
+			return fmt.Errorf("--%s does nothing without --refresh: add --refresh, or leave --%[1]s out", f.Name)
+		}
+	}
+	return nil
 }
 
 func validPolicy(name string) error {
@@ -48,7 +64,7 @@ func (s *refreshSettings) learnsClicks() bool { return s.on && s.weights == "cli
 // options returns the engine's options, nil without --refresh.
 func (s *refreshSettings) options() (*crawl.Refresh, error) {
 	if !s.on {
-		return nil, nil
+		return nil, s.unused()
 	}
 	if s.budget == 0 {
 		return nil, errors.New("--refresh needs --budget: the most requests in an --interval (a day), such as --budget 1000")

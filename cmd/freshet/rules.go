@@ -431,6 +431,9 @@ func addHeader(rule *node.SiteRule, name, value string) {
 	rule.Header.Add(name, value)
 }
 
+// tabbed matches a line that YAML refuses because of a tab in its indentation.
+var tabbed = regexp.MustCompile(`^ *\t`)
+
 // parseYAML parses a file; its error has file and line.
 func parseYAML(file string, text []byte) (*ast.File, error) {
 	tree, err := parser.ParseBytes(text, 0)
@@ -438,6 +441,9 @@ func parseYAML(file string, text []byte) (*ast.File, error) {
 		line := 1
 		if syntax.Token != nil {
 			line = syntax.Token.Position.Line
+		}
+		if lines := strings.Split(string(text), "\n"); line <= len(lines) && tabbed.MatchString(lines[line-1]) {
+			return nil, fmt.Errorf("%s:%d: the line begins with a tab: put spaces in its place", file, line)
 		}
 		return nil, fmt.Errorf("%s:%d: %s", file, line, syntax.Message)
 	} else if err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -102,6 +103,13 @@ func (s *subscription) prepare(stderr io.Writer) error {
 		return decoded, err
 	}
 	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	said := ""
+	o.OnLost = func(address string, err error, pause time.Duration) {
+		if why := fmt.Sprintf("no feed from %s (%s)", address, cause(err)); why != said || pause >= 10*time.Second {
+			fmt.Fprintf(stderr, "freshet: %s; trying again, next in %s\n", why, units.Span(pause))
+			said = why
+		}
+	}
 	if !s.quiet {
 		o.OnStanding = func(at mirror.Standing) {
 			fmt.Fprintf(stderr, "%s, %.1f %% fresh, mean age %s, %s, %s to come\n", units.Plural(int64(at.Pages), "page"), 100*at.Freshness,
@@ -147,7 +155,7 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	}
 	soft, _, stop := interruptible(ctx)
 	defer stop()
-	err = errors.Join(client.Run(soft), client.Close())
+	err = errors.Join(s.unserved(client.Run(soft)), client.Close())
 	if !s.quiet || s.account.asJSON {
 		fact := struct {
 			Mirror  string `json:"mirror"`
@@ -159,6 +167,25 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		return &command.Error{Code: command.ExitInterrupted}
 	}
 	return err
+}
+
+// unserved says of an error of servers what to look at.
+func (s *subscription) unserved(err error) error {
+	if _, failed := errors.AsType[net.Error](err); !failed && !errors.Is(err, mirror.ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("no feed from %s (%s): want the --listen address of a crawl that is running", strings.Join(s.options.Addresses, ", "), cause(err))
+}
+
+// cause returns why a server gives nothing, without its address.
+func cause(err error) string {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "connection refused"
+	}
+	if fault, ok := errors.AsType[*net.OpError](err); ok {
+		err = fault.Err
+	}
+	return strings.TrimPrefix(plainly(err), "refused: ")
 }
 
 // startReader starts a shell command that reads what is written; end closes its input and waits for it.

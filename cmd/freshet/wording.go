@@ -34,39 +34,65 @@ func plainly(err error) string {
 	return rooms.ReplaceAllString(text, "$1")
 }
 
+// brief returns the beginning of a text, to be shown in a message.
+func brief(text string) string {
+	const most = 100
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // parseURL reads a URL that somebody typed.
 func parseURL(text string) (weburl.URL, error) {
 	u, err := weburl.Parse(text)
 	if err == nil {
 		return u, nil
 	}
-	if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(text); err == nil && info.IsDir() {
+		return u, fmt.Errorf("%q is a folder, not a URL: a data directory is given as --data %s", text, text)
+	} else if err == nil && info.Mode().IsRegular() {
 		return u, fmt.Errorf("%q is a file, not a URL: give it as --seeds %s", text, text)
 	}
+	return u, urlError(text, err)
+}
+
+// urlError says what is wrong with a text that is no URL, and which URL may be meant.
+func urlError(typed string, err error) error {
+	text := brief(typed)
 	if slices.Contains([]string{".txt", ".csv", ".tsv", ".gz", ".yaml"}, filepath.Ext(text)) && !strings.Contains(text, ":") {
-		return u, fmt.Errorf("%q is neither a URL nor a file: check its name; a file of URLs is given as --seeds FILE", text)
+		return fmt.Errorf("%q is neither a URL nor a file: check its name; a file of URLs is given as --seeds FILE", text)
 	}
-	if guess, ok := guessURL(text); ok {
-		return u, fmt.Errorf("%q is not a URL (did you mean %s?)", text, guess)
+	if guess, ok := guessURL(typed); ok && text == typed {
+		return fmt.Errorf("%q is not a URL (did you mean %s?)", text, guess)
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return u, fmt.Errorf("%q: want an http or https URL, such as https://example.org/", text)
+		return fmt.Errorf("%q: want an http or https URL, such as https://example.org/", text)
 	}
 	_, cause, _ := strings.Cut(err.Error(), "not a valid URL: ")
 	cause, _, _ = strings.Cut(strings.TrimPrefix(cause, "Error: "), " Url: ")
 	cause = strings.Replace(strings.TrimSuffix(cause, "."), "The input's port is outside the range [0-65535]", "its port is not between 0 and 65535", 1)
 	if cause == "" || cause == "neither scheme nor base" {
-		return u, fmt.Errorf("%q is not a URL: want one such as https://example.org/", text)
+		return fmt.Errorf("%q is not a URL: want one such as https://example.org/", text)
 	}
-	return u, fmt.Errorf("%q is not a URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
+	return fmt.Errorf("%q is not a URL: %s", text, strings.ToLower(cause[:1])+cause[1:])
 }
 
 // withPort matches the address of a server without its scheme.
 var withPort = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]+(/|$)`)
 
+// urlOf returns the URL that a text is, or the one that it may mean.
+func urlOf(text string) (weburl.URL, bool) {
+	u, err := weburl.Parse(text)
+	if err != nil {
+		return guessURL(text)
+	}
+	return u, true
+}
+
 // guessURL guesses the URL that a text is meant to be. ok is false if there is no simple guess.
 func guessURL(text string) (weburl.URL, bool) {
-	guess := strings.Join(strings.Fields(text), "")
+	guess := strings.Trim(strings.Join(strings.Fields(text), ""), "\"'`<>“”‘’")
 	switch scheme, rest, ok := strings.Cut(guess, ":/"); {
 	case ok:
 		near := command.Nearest(strings.ToLower(scheme), []string{"http", "https"})

@@ -122,9 +122,12 @@ func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err
 	return session, err
 }
 
+// StreamType is the media type of the stream of a session.
+const StreamType = "application/vnd.freshet.feed"
+
 // write sends a session's frames as they come, until either side ends.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, session *Session) {
-	w.Header().Set("Content-Type", "application/vnd.freshet.feed")
+	w.Header().Set("Content-Type", StreamType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := feed.NewWriter(w, s.o.Clock)

@@ -42,9 +42,11 @@ type Options struct {
 	// each. An error ends Run.
 	OnChange   func(Change) error
 	OnStanding func(Standing) // called now and then
-	HTTP       *http.Client   // default: one of its own
-	Clock      *clock.Clock   // default clock.Real()
-	Logger     *slog.Logger   // default: none
+	// OnLost is called when a server gives nothing, or nothing more, with the pause until the next one is tried.
+	OnLost func(address string, err error, pause time.Duration)
+	HTTP   *http.Client // default: one of its own
+	Clock  *clock.Clock // default clock.Real()
+	Logger *slog.Logger // default: none
 }
 
 // Change is what has become of a page of the mirror. Kind is new, changed, gone, moved, withdrawn, purged,
@@ -108,6 +110,9 @@ func New(o Options) (*Client, error) {
 	if o.OnStanding == nil {
 		o.OnStanding = func(Standing) {}
 	}
+	if o.OnLost == nil {
+		o.OnLost = func(string, error, time.Duration) {}
+	}
 	f, err := openFolder(o.Dir)
 	if err != nil {
 		return nil, err
@@ -136,7 +141,8 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	failures := 0
 	for turn := 0; ; turn++ {
-		got, err := c.connect(ctx, c.o.Addresses[turn%len(c.o.Addresses)])
+		address := c.o.Addresses[turn%len(c.o.Addresses)]
+		got, err := c.connect(ctx, address)
 		lasting := &lastingError{}
 		switch {
 		case ctx.Err() != nil || errors.Is(err, errEnd):
@@ -146,8 +152,6 @@ func (c *Client) Run(ctx context.Context) error {
 		case errors.Is(err, feed.ErrBehind):
 			c.o.Logger.Warn("the mirror's cursor is too old: it sends the digests of its pages instead")
 			c.cursor = ""
-		default:
-			c.o.Logger.Warn("the connection to the feed is lost", "error", err)
 		}
 		if failures++; got {
 			failures = 0
@@ -155,7 +159,9 @@ func (c *Client) Run(ctx context.Context) error {
 		if c.o.Once && failures >= triesOnce {
 			return err
 		}
-		if c.o.Clock.Sleep(ctx, min(lastPause, firstPause<<min(failures, 10))) != nil {
+		pause := min(lastPause, firstPause<<min(failures, 10))
+		c.o.OnLost(address, err, pause)
+		if c.o.Clock.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
@@ -290,13 +296,20 @@ func (c *Client) ask(ctx context.Context, method, address, path string, body []b
 	if c.o.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.o.Token)
 	}
-	return c.o.HTTP.Do(request)
+	response, err := c.o.HTTP.Do(request)
+	if fault, ok := errors.AsType[*url.Error](err); ok {
+		err = fault.Err // who reads it knows the address
+	}
+	return response, err
 }
 
-// refusal returns what a server that does not serve says.
+// refusal returns what a server that does not serve says, or that it is another than that of a feed.
 func refusal(response *http.Response) error {
-	if response.StatusCode == http.StatusOK {
+	switch kind := response.Header.Get("Content-Type"); {
+	case response.StatusCode == http.StatusOK && kind == broadcast.StreamType:
 		return nil
+	case response.StatusCode == http.StatusOK:
+		return lasting(fmt.Errorf("%w: it answers with %q, and not with a feed", ErrRefused, kind))
 	}
 	var fault struct{ Error string }
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
@@ -306,7 +319,7 @@ func refusal(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusGone:
 		return fmt.Errorf("%w: %s", feed.ErrBehind, fault.Error)
-	case code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
+	case code == http.StatusNotImplemented || code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
 		return lasting(fmt.Errorf("%w: %s", ErrRefused, fault.Error))
 	}
 	return errors.New(fault.Error)

@@ -95,7 +95,10 @@ func take(t *testing.T, dir string, page broadcast.Page) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = bytes.NewReader(frame).WriteTo(w) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", broadcast.StreamType)
+		_, _ = bytes.NewReader(frame).WriteTo(w)
+	}))
 	defer server.Close()
 	c, err := New(Options{Addresses: []string{server.URL}, Dir: dir})
 	if err != nil {
