@@ -41,7 +41,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	}
 }
 
-// unused returns an error if a setting was given that does nothing without --refresh, unless that was turned off by name.
+// unused returns an error if a setting was given that does nothing without --refresh, unless --refresh was turned off.
 func (s *refreshSettings) unused() error {
 	for _, f := range s.needing {
 		if !s.flag.Changed && f.Changed && f.Value.String() != f.DefValue {
