@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"freshet/dashboard/units"
 )
@@ -215,6 +216,12 @@ func sizes(end float64) (float64, func(float64) string) {
 	return max(1, nice(end/labelsAtMost)), func(v float64) string { return units.Bytes(int64(v)) }
 }
 
+// speeds is the scale of bytes a second.
+func speeds(end float64) (float64, func(float64) string) {
+	step, text := sizes(end)
+	return step, func(v float64) string { return text(v) + "/s" }
+}
+
 // doubled is the scale of an axis on which each step doubles a number.
 func doubled(float64) (float64, func(float64) string) {
 	return 1, func(v float64) string { return units.Count(int64(math.Round(math.Exp2(v)))) }
@@ -226,9 +233,9 @@ var lengths = []struct {
 	name       string
 	steps      []float64 // of the unit
 }{
-	{2 * 86400, 86400, "days", []float64{1, 2, 5, 10, 20, 30}},
+	{2 * 86400, 86400, "d", []float64{1, 2, 5, 10, 20, 30}},
 	{2 * 3600, 3600, "h", []float64{0.5, 1, 2, 3, 6, 12}},
-	{120, 60, "min", []float64{0.5, 1, 2, 5, 10, 15, 30}},
+	{120, 60, "m", []float64{0.5, 1, 2, 5, 10, 15, 30}},
 	{0, 1, "s", []float64{1, 2, 5, 10, 15, 30}},
 }
 
@@ -244,7 +251,7 @@ func spans(end float64) (float64, func(float64) string) {
 				step = l.steps[i]
 			}
 		}
-		return step * l.unit, func(v float64) string { return inUnit(v/l.unit, l.name) }
+		return step * l.unit, func(v float64) string { return amount(v/l.unit) + l.name }
 	}
 	return 1, seconds
 }
@@ -271,38 +278,9 @@ func percent(v float64) string {
 	return amount(100*v) + " %"
 }
 
-// seconds prints a length of time in two units at most: 0.05 s, 12 s, 5 min 30 s, 13 h 24 min, 2 days 12 h.
+// seconds prints a length of time as the commands do.
 func seconds(v float64) string {
-	for _, l := range []struct {
-		from, unit, part float64
-		name, partName   string
-	}{
-		{48 * 3600, 86400, 3600, "days", "h"}, {3600, 3600, 60, "h", "min"}, {60, 60, 1, "min", "s"},
-	} {
-		parts := math.Round(v / l.part)
-		if parts*l.part < l.from {
-			continue
-		}
-		whole := math.Floor(parts * l.part / l.unit)
-		text := inUnit(whole, l.name)
-		if rest := parts - whole*l.unit/l.part; rest > 0 && whole < 100 {
-			text += " " + inUnit(rest, l.partName)
-		}
-		return text
-	}
-	return amount(v) + " s"
-}
-
-// inUnit prints a number with its unit: 1 day, 12 h.
-func inUnit(v float64, name string) string {
-	text := amount(v)
-	if text == "1" {
-		name = strings.TrimSuffix(name, "s")
-		if name == "" {
-			name = "s"
-		}
-	}
-	return text + " " + name
+	return units.Span(time.Duration(min(v, math.MaxInt64/2e9) * 1e9))
 }
 
 // pace prints how often something happens: 12/s, 3.5/min.

@@ -43,7 +43,7 @@ func (s *server) overview(*http.Request) (any, error) {
 
 // receivedChart shows the bytes received.
 func receivedChart(past []reading) chart {
-	return chart{Title: "Received a second", scale: sizes, Lines: []line{rate("received", past, func(m reading) int64 { return m.bytes })}}
+	return chart{Title: "Received", scale: speeds, Lines: []line{rate("received", past, func(m reading) int64 { return m.bytes })}}
 }
 
 // meanings explain the states of pages.

@@ -1,10 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,50 +15,80 @@ import (
 // Row is one line of a status, for people. The rows of an object begin with its name.
 type Row struct{ Name, Value string }
 
-// Rows reads a status, a JSON object, and returns its fields in order, in human units. Fields of inner objects are
-// sorted by name; of large objects only the first are returned. Fields without information (null, 0, and objects of
-// only these) are left out.
+// Rows reads a status, a JSON object, and returns its fields in order, in human units. Of a large object whose members
+// are alike, only the largest are returned. Fields without information (null, 0, and objects of only these) are left
+// out.
 func Rows(status io.Reader) ([]Row, error) {
 	decoder := json.NewDecoder(status)
 	decoder.UseNumber()
-	if _, err := decoder.Token(); err != nil { // the opening brace
+	value, err := ordered(decoder)
+	if err != nil {
 		return nil, fmt.Errorf("dashboard: status: %w", err)
 	}
 	var rows []Row
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, fmt.Errorf("dashboard: status: %w", err)
-		}
-		var value any
-		if err := decoder.Decode(&value); err != nil {
-			return nil, fmt.Errorf("dashboard: status: %w", err)
-		}
-		rows = addRows(rows, "", fmt.Sprint(name), value)
+	fields, _ := value.([]member)
+	for _, field := range fields {
+		rows = addRows(rows, "", field.name, field.value)
 	}
 	return rows, nil
 }
 
-// membersShown bounds the members of an object that are shown.
+// member is a field of an object: values are those of encoding/json, but objects are []member, in their order.
+type member struct {
+	name  string
+	value any
+}
+
+// ordered decodes a value.
+func ordered(decoder *json.Decoder) (any, error) {
+	token, err := decoder.Token()
+	delim, is := token.(json.Delim)
+	if err != nil || !is {
+		return token, err
+	}
+	members, list := []member{}, []any{}
+	for decoder.More() {
+		var one member
+		if delim == '{' {
+			name, err := decoder.Token()
+			if err != nil {
+				return nil, err
+			}
+			one.name = fmt.Sprint(name)
+		}
+		if one.value, err = ordered(decoder); err != nil {
+			return nil, err
+		}
+		members, list = append(members, one), append(list, one.value)
+	}
+	if _, err := decoder.Token(); err != nil { // the closing bracket
+		return nil, err
+	}
+	if delim == '[' {
+		return list, nil
+	}
+	return members, nil
+}
+
+// membersShown bounds the members of a large object that are shown.
 const membersShown = 12
 
 // addRows adds the rows of a field, those of an object below it.
 func addRows(rows []Row, above, name string, value any) []Row {
 	title := strings.TrimSpace(above + " " + words(name))
 	switch value := value.(type) {
-	case map[string]any:
+	case []member:
 		if name == "by" { // what the bytes belong to
 			title = above
 		}
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(value)), func(key string) bool { return silent(value[key]) })
-		for i, key := range names {
+		for i, one := range largestFirst(value) {
 			switch {
-			case i == membersShown:
-				return append(rows, Row{title, "and " + units.Count(int64(len(names)-i)) + " more, see --json"})
+			case i == membersShown && alike(value):
+				return append(rows, Row{title, "and " + units.Count(int64(len(value)-i)) + " more, see --json"})
 			case name == "by":
-				rows = append(rows, Row{title + " " + key, show("by_bytes", value[key])})
+				rows = append(rows, Row{title + " " + one.name, show("by_bytes", one.value)})
 			default:
-				rows = addRows(rows, title, key, value[key])
+				rows = addRows(rows, title, one.name, one.value)
 			}
 		}
 		return rows
@@ -74,6 +104,44 @@ func addRows(rows []Row, above, name string, value any) []Row {
 		rows = append(rows, Row{title, text})
 	}
 	return rows
+}
+
+// largestFirst returns the members that have information: as they come, or the largest first where they are alike and
+// too many to be shown.
+func largestFirst(members []member) []member {
+	members = slices.DeleteFunc(slices.Clone(members), func(one member) bool { return silent(one.value) })
+	if len(members) > membersShown && alike(members) {
+		slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(size(b.value), size(a.value)) })
+	}
+	return members
+}
+
+// alike reports whether all members are numbers, or all are objects: then their names are data.
+func alike(members []member) bool {
+	numbers, objects := 0, 0
+	for _, one := range members {
+		switch one.value.(type) {
+		case json.Number:
+			numbers++
+		case []member:
+			objects++
+		}
+	}
+	return numbers == len(members) || objects == len(members)
+}
+
+// size returns a number, or the first number of an object.
+func size(value any) float64 {
+	switch value := value.(type) {
+	case json.Number:
+		f, _ := value.Float64() // 0 where it is too large to be one
+		return f
+	case []member:
+		if len(value) > 0 {
+			return size(value[0].value)
+		}
+	}
+	return 0
 }
 
 // words returns the name of a field without underscores and without the unit, which the value shows.
@@ -98,11 +166,11 @@ func show(name string, value any) string {
 		return ""
 	case json.Number:
 		return showNumber(name, value)
-	case map[string]any:
+	case []member:
 		var parts []string
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if !silent(value[key]) {
-				parts = append(parts, words(key)+" "+show(key, value[key]))
+		for _, one := range value {
+			if !silent(one.value) {
+				parts = append(parts, words(one.name)+" "+show(one.name, one.value))
 			}
 		}
 		return strings.Join(parts, ", ")

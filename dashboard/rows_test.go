@@ -25,13 +25,31 @@ pages per second: 0.987
 memory budget: 2.0 MB
 memory TLS sessions: 67 MB
 disk full in: 1h
-refresh forecast: budget 500, freshness 99.5 %
 refresh freshness: 98.7 %
+refresh forecast: budget 500, freshness 99.5 %
 refresh sites http://site.test pages: 3
 at: 2026-01-31T12:00:00Z
 clean: false
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// TestRowsOfMany holds that of many sites the largest are shown, and of many settings all, in their order.
+func TestRowsOfMany(t *testing.T) {
+	var sites, settings strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&sites, `"s%02d":{"pages":%d},`, i, i+1)
+		fmt.Fprintf(&settings, `"f%02d":%d,`, 20-i, i+1)
+	}
+	rows, err := Rows(strings.NewReader(`{"sites":{` + strings.TrimSuffix(sites.String(), ",") + `},"refresh":{` + settings.String() + `"policy":"default"}}`))
+	if err != nil || len(rows) != 12+1+20+1 {
+		t.Fatalf("%d rows, %v: %v", len(rows), err, rows)
+	}
+	for i, want := range map[int]Row{0: {"sites s19 pages", "20"}, 12: {"sites", "and 8 more, see --json"}, 13: {"refresh f20", "1"}, 33: {"refresh policy", "default"}} {
+		if rows[i] != want {
+			t.Errorf("row %d: %v, want %v", i, rows[i], want)
+		}
 	}
 }

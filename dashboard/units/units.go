@@ -50,7 +50,7 @@ func Bytes(n int64) string {
 
 var units = [...]string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 
-// Span prints a length of time in two units at most: 0.3s, 12s, 1m30s, 3h12m, 2d12h.
+// Span prints a length of time in two units at most: 50ms, 0.3s, 12s, 1m30s, 3h12m, 2d12h.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	two := func(d, unit time.Duration, name string, part time.Duration, partName string) string {
@@ -62,6 +62,8 @@ func Span(d time.Duration) string {
 		return text
 	}
 	switch {
+	case d > 0 && d < 95*time.Millisecond:
+		return fmt.Sprintf("%.2gms", max(0.1, d.Seconds()*1000))
 	case d < 10*time.Second-50*time.Millisecond:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0") + "s"
 	case d < time.Minute-500*time.Millisecond:
