@@ -70,7 +70,7 @@ func TestRequisites(t *testing.T) {
 	config, rules := filepath.Join(dir, "freshet.yaml"), filepath.Join(dir, "rules.yaml")
 	put(t, rules, "seeds: page\ninclude: [http://site.test/docs/]\n")
 	address := strings.TrimPrefix(web.URL, "http://")
-	put(t, config, fmt.Sprintf("resolve: [site.test=%s, cdn.test=%s, barred.test=%s]\nscope: %s\nallow-private: true\ndelay: 0s\nlisten: \"\"\ncontact: mailto:a@b.test\norder: depth\n",
+	put(t, config, fmt.Sprintf("resolve: [site.test=%s, cdn.test=%s, barred.test=%s]\nscope: %s\nallow-private: true\ndelay: 0s\nlisten: \"\"\ncontact: mailto:a@b.test\norder: depth\ntdmrep: false\n",
 		address, address, address, rules))
 	crawl := func(data string, args ...string) (pages, requisites int64, asked []string) {
 		t.Helper()
