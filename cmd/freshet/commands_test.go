@@ -212,6 +212,7 @@ func scene(t *testing.T) (address string) {
 	put(t, "tasks.csv", "id,time_s,kind\na,10,ordinary\nb,20,release\n")
 	put(t, "urls.csv", "url,weight\nhttp://site.test/,2\n")
 	putHistories(t, "page-updates.csv.gz", "owner/site0", "owner/site1", "owner/site2", "owner/site3")
+	put(t, "page-updates-bulk.csv", "site,time,pages_touched\nowner/site0,1600000000,100\n")
 	putHistories(t, "page-updates-starved.csv.gz", "nodejs.org", "owner/site1")
 	putHistories(t, "polled-pages.csv.gz", "docs.cloud.google.com", "www.gesetze-im-internet.de", "www.gov.uk", "small.test")
 	freshet(t, 0, "crawl", "--record-trace", "real-14.u64.zst")
