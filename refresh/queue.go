@@ -5,7 +5,7 @@ package refresh
 type Queue struct {
 	keys  []float64 // a heap
 	ids   []ID      // of the keys
-	place []int32   // by ID: 1 + the place in the heap, 0 if not in it
+	place []int32   // by ID, of those that are in the heap: queues that have no page in common may share it
 }
 
 type entry struct {
@@ -22,16 +22,22 @@ func (q *Queue) Len() int { return len(q.ids) }
 func (q *Queue) First() (ID, float64) { return q.ids[0], q.keys[0] }
 
 // Has reports whether the page is in the queue.
-func (q *Queue) Has(id ID) bool { return int(id) < len(q.place) && q.place[id] > 0 }
+func (q *Queue) Has(id ID) bool {
+	if int(id) >= len(q.place) {
+		return false
+	}
+	i := int(q.place[id])
+	return i < len(q.ids) && q.ids[i] == id
+}
 
 // Key returns the key of a page that is in the queue.
-func (q *Queue) Key(id ID) float64 { return q.keys[q.place[id]-1] }
+func (q *Queue) Key(id ID) float64 { return q.keys[q.place[id]] }
 
 // Set puts the page into the queue, or moves it, to a key.
 func (q *Queue) Set(id ID, key float64) {
 	q.place = grown(q.place, id)
-	i := int(q.place[id]) - 1
-	if i < 0 {
+	i := int(q.place[id])
+	if !q.Has(id) {
 		i = len(q.ids)
 		q.keys, q.ids = append(q.keys, 0), append(q.ids, 0)
 	}
@@ -43,8 +49,7 @@ func (q *Queue) Drop(id ID) {
 	if !q.Has(id) {
 		return
 	}
-	i := int(q.place[id]) - 1
-	q.place[id] = 0
+	i := int(q.place[id])
 	end := len(q.ids) - 1
 	last := q.at(end)
 	q.keys, q.ids = q.keys[:end], q.ids[:end]
@@ -96,7 +101,7 @@ func (q *Queue) at(i int) entry { return entry{q.keys[i], q.ids[i]} }
 
 func (q *Queue) put(i int, e entry) {
 	q.keys[i], q.ids[i] = e.key, e.id
-	q.place[e.id] = int32(i) + 1
+	q.place[e.id] = int32(i)
 }
 
 // grown returns s, long enough for the id.

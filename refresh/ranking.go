@@ -49,6 +49,8 @@ func (r *Ranking) Place(id ID, now float64) {
 
 // part puts a page of value v among the hot or the cold.
 func (r *Ranking) part(id ID, now, v float64) {
+	r.cold.place = grown(r.cold.place, id)
+	r.hot.place = r.cold.place
 	if v >= r.bar {
 		r.cold.Drop(id)
 		r.hot.Set(id, -v)
