@@ -51,6 +51,17 @@ type site struct {
 	sums   sum      // of its pages' posteriors, when last looked at
 }
 
+// memory returns how many visits to the site may still teach something.
+func (s *site) memory() int {
+	n := len(s.pages)
+	return min(memoryVisits*n, max(memoryOfSite, n/memoryOfMany))
+}
+
+// enough returns how many new visits bring the next look forward: the more, the more pages there are.
+func (s *site) enough() int {
+	return len(s.visits) * memoryVisits * len(s.pages) / s.memory() / freshVisits
+}
+
 // name returns the site's.
 func (s *site) name() string { return s.groups[0].name }
 

@@ -21,10 +21,12 @@ type Learning struct {
 const (
 	usualDays    = 730      // from which the usual hazard of shared changes is taken
 	memoryDays   = 250      // visits older than that no longer change what is believed of shared changes
-	memoryVisits = 8        // nor do visits earlier than so many a page
+	memoryVisits = 8        // nor do visits earlier than so many a page,
+	memoryOfSite = 1024     // and so many of all pages of a site: of a large one
+	memoryOfMany = 4        // a visit to one page in so many
 	steps        = 3        // of expectation and maximisation, each time
 	lookEvery    = 2 * day  // between two looks at a site's visits together, at most
-	freshVisits  = 256      // is one over the share of new visits among them that brings the next look forward
+	freshVisits  = 256      // is one over the share of new visits among the last that brings the next look forward
 	doubt        = 2        // visits to a group a day that what is expected of shared changes is worth
 	priorEvery   = 14 * day // until a site's priors are learned again, or sooner, see renewable
 	significant  = 0.02     // shared changes that must be seen differently until pages are valued again
@@ -220,7 +222,7 @@ func (l *learner) visited(id ID, v Visit) {
 	home.seen++
 	home.fresh++
 	// what a look has found others wait for
-	if changed && sentinel || shares && home.fresh > len(home.visits)/freshVisits {
+	if changed && sentinel || shares && home.fresh > home.enough() {
 		home.next = math.Min(home.next, v.At)
 	}
 	if home.next <= v.At || home.renewable() || l.news(g) {
@@ -566,7 +568,7 @@ func (l *learner) total(groups []*group, tallies []tally, p *pieces) {
 
 // forgetOld drops visits that are old or too many, and keeps what they say by day.
 func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
-	old := max(0, len(s.visits)-memoryVisits*len(s.pages))
+	old := max(0, len(s.visits)-s.memory())
 	for old < len(s.visits) && float64(s.visits[old].to) < now-memoryDays {
 		old++
 	}
