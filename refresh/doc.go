@@ -26,9 +26,9 @@
 //   - Index visits what is worth most now; no plan, no multiplier.
 //   - rival.Adaptive are the rules of other crawlers.
 //
-// Rates are believed, not known: each page has a posterior over a grid of rates (change.Evidence) from the
-// prior that the pages of its group make together, with some of those above it, a group being a folder with enough
-// pages, or the site.
+// Rates are believed, not known: each page has a posterior over a grid of rates (change.Evidence, kept as
+// change.Packed) from the prior that the pages of its group make together, with some of those above it, a group being
+// a folder with enough pages, or the site.
 // Index with Learning.Shared also believes that pages of a group change together: each group has a hazard
 // of shared changes, day by day, learned from all visits to its pages. Three changed pages of a folder make
 // the rest probably stale, and a change that the folder explains says little about the page. How much of what others

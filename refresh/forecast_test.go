@@ -14,7 +14,8 @@ func TestForecast(t *testing.T) {
 	var pages []Outlook
 	for id := range ID(10) {
 		x.Add(id, Page{Site: "s", Weight: 1})
-		x.learner.beliefs[id] = change.Evidence{10: 1} // a quarter of a change a day
+		quarter := change.Evidence{10: 1} // of a change a day
+		x.learner.beliefs[id] = quarter.Pack(0)
 		pages = append(pages, x.Outlook(id))
 	}
 	budgets := []float64{0, 1 / day, 10 / day, 100 / day}

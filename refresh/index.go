@@ -209,7 +209,7 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
 	own := change.GridRate(0) * lived
-	evidence := &l.beliefs[id]
+	evidence := l.beliefs[id].Evidence()
 	for k, prior := range g.prior {
 		post := float64(prior) * float64(evidence[k])
 		fresh, young := saved(own+shared, q*s)

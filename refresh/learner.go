@@ -75,7 +75,7 @@ type learner struct {
 	options Learning
 	forest  forest
 	pages   []state
-	beliefs []change.Evidence        // by ID
+	beliefs []change.Packed          // by ID: the evidence
 	failed  map[ID]float64           // last visits, of pages on which the last told nothing
 	hours   map[ID]*change.Timetable // of pages that were visited twice within a day
 	claims  map[ID]float32           // changes that open claims add to those expected, see Claim
@@ -107,7 +107,7 @@ func (l *learner) add(id ID, p Page) {
 	folder := l.forest.enter(p)
 	home := l.forest.sites[l.forest.folders[folder].site]
 	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
-	l.beliefs[id] = change.NewEvidence()
+	l.beliefs[id] = change.Packed{}
 	home.pages = append(home.pages, id)
 	l.forest.weigh(folder, float64(s.weight))
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
@@ -169,7 +169,8 @@ func (l *learner) claimed(id ID) float64 {
 
 // posterior returns what is believed of the page's rate.
 func (l *learner) posterior(id ID) change.Belief {
-	return l.beliefs[id].Posterior(&l.forest.group(l.pages[id].folder).prior)
+	evidence := l.beliefs[id].Evidence()
+	return evidence.Posterior(&l.forest.group(l.pages[id].folder).prior)
 }
 
 func (l *learner) site(s *state) *site { return l.forest.sites[l.forest.folders[s.folder].site] }
@@ -194,7 +195,7 @@ func (l *learner) visited(id ID, v Visit) {
 	from, to := l.days(s.seen), l.days(v.At)
 	shared, claimed := l.shared(g, from, to), 0.0
 	lived := l.timetable(id).Own(s.seen, v.At)
-	evidence := &l.beliefs[id]
+	evidence := l.beliefs[id].Evidence()
 	belief := evidence.Posterior(&g.prior)
 	shares := l.shares(g)
 	if shares || s.source != 0 {
@@ -218,6 +219,7 @@ func (l *learner) visited(id ID, v Visit) {
 		})
 	}
 	evidence.Scale(&g.prior, forget)
+	l.beliefs[id] = evidence.Pack(math.Float64bits(v.At))
 	l.seen(id, v.At)
 	home.seen++
 	home.fresh++
@@ -442,7 +444,8 @@ func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 	for i := 0; i < len(s.pages); i++ {
 		if page := &l.pages[s.pages[i]]; page.marks.has(told) {
 			g := l.forest.among(page.folder, len(groups))
-			posterior := l.beliefs[s.pages[i]].Posterior(&g.prior)
+			evidence := l.beliefs[s.pages[i]].Evidence()
+			posterior := evidence.Posterior(&g.prior)
 			for k, v := range posterior {
 				sums[g.index][k] += float64(v)
 			}
