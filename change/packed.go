@@ -20,8 +20,8 @@ var likelihoods = func() (all [256]float32) {
 	return all
 }()
 
-// Pack rounds the evidence. Each likelihood goes up or down by chance, up the more often the nearer that is: many visits
-// that each tell less than a step tell together what they should. The chance is drawn from the seed. O(Rates).
+// Pack rounds the evidence. Each likelihood goes up or down by chance, up the more often the nearer that is: many
+// visits that each tell less than a step tell together what they should. The chance is drawn from the seed. O(Rates).
 func (e *Evidence) Pack(seed uint64) (p Packed) {
 	top := math.Log2(float64(slices.Max(e[:])))
 	for k, likelihood := range e {

@@ -28,8 +28,8 @@ var (
 	benchHeap  = flag.String("kept.heap", "", "the file that BenchmarkKept writes a profile of the heap to, at its end")
 )
 
-// BenchmarkKept keeps pages of sites of a thousand fresh, a tenth of them a day, and reports the memory of a page and how
-// many pages are picked and visited a second. Time goes on to when the next pick is due, as it does for a shard.
+// BenchmarkKept keeps pages of sites of a thousand fresh, a tenth of them a day, and reports the memory of a page and
+// how many pages are picked and visited a second. Time goes on to when the next pick is due, as it does for a shard.
 func BenchmarkKept(b *testing.B) {
 	pages := *benchPages
 	sites := max(1, pages/1000)
