@@ -62,7 +62,7 @@ func TestClusterByPassword(t *testing.T) {
 		unknown.Error():           {servers: []string{"tls://freshet:" + secretOfNATS + "@" + at}},
 		"Authorization Violation": {servers: []string{"tls://" + at}, ca: ca},
 		"authorization violation": {servers: []string{"tls://freshet:" + secretOfNATS + "2@" + at}, ca: ca},
-		"escaped":                 {servers: []string{"tls://freshet:" + secretOfNATS + "%zz@" + at}, ca: ca},
+		"escape":                  {servers: []string{"tls://freshet:" + secretOfNATS + "%zz@" + at}, ca: ca},
 	} {
 		if err := connects(t, s); err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(says)) {
 			t.Errorf("%v, want %q", err, says)
