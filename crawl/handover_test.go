@@ -119,7 +119,7 @@ func TestHandOvers(t *testing.T) {
 
 // TestHandOverPlants holds that TestHandOvers finds what is wrong with a hand-over.
 func TestHandOverPlants(t *testing.T) {
-	const within = 100
+	const within = 400
 	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early", "links-twice", "one-cache"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
