@@ -3,6 +3,7 @@ package cluster
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 
 	"freshet/weburl"
@@ -58,13 +59,10 @@ func byScore(p weburl.Partition, nodes []string) []string {
 
 // score is FNV-1a of both, whose last bytes are then mixed.
 func score(p weburl.Partition, node string) uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211
-	x := uint64(offset)
-	for i := range len(node) {
-		x = (x ^ uint64(node[i])) * prime
-	}
-	x = (x ^ uint64(p>>8)) * prime
-	x = (x ^ uint64(p&0xff)) * prime
+	h := fnv.New64a()
+	h.Write([]byte(node))
+	h.Write([]byte{byte(p >> 8), byte(p)})
+	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
