@@ -182,18 +182,16 @@ func (s *Shard) judge(t *turn, answer robots.Answer) (robots.Verdict, error) {
 // older returns what a site's robots.txt and tdmrep.json said before an answer: nil if no robots.txt was ever fetched.
 // The answer for a tdmrep.json goes with the robots.txt that has just been judged.
 func (s *Shard) older(site weburl.Site, tdmrep bool) (*robots.Standing, error) {
-	if tdmrep {
-		standing, err := s.standing(site)
-		return &standing, err
+	if !tdmrep {
+		row, err := s.rows.Site(site)
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.Robots.Kept == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("crawl: rules of %s: %w", site, err)
+		}
 	}
-	row, err := s.rows.Site(site)
-	if errors.Is(err, store.ErrNotFound) || err == nil && row.Robots.Kept == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("crawl: rules of %s: %w", site, err)
-	}
-	standing, err := ReadRobots(s.rows, s.book, site)
+	standing, err := s.standing(site)
 	return &standing, err
 }
 

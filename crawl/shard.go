@@ -190,9 +190,7 @@ func (s *Shard) finish() {
 
 // wakeAt has Step called at that time, or before it. A zero time says nothing.
 func (s *Shard) wakeAt(at time.Time) {
-	if !at.IsZero() && (s.out.Wake.IsZero() || at.Before(s.out.Wake)) {
-		s.out.Wake = at
-	}
+	s.out.Wake = keepfresh.Earliest(s.out.Wake, at)
 }
 
 // of returns a part of a second of the machine's, in the crawl's time.

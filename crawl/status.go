@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"freshet/crawl/keepfresh"
 	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/weburl"
@@ -68,9 +69,7 @@ func (s Status) And(o Status) Status {
 	s.Queues = s.Queues.And(o.Queues)
 	s.LowerBound = max(s.LowerBound, o.LowerBound)
 	s.Paused = s.Paused || o.Paused
-	if s.Next.IsZero() || !o.Next.IsZero() && o.Next.Before(s.Next) {
-		s.Next = o.Next
-	}
+	s.Next = keepfresh.Earliest(s.Next, o.Next)
 	s.UnderWay += o.UnderWay
 	s.Kept += o.Kept
 	s.Refresh = s.Refresh.And(o.Refresh)

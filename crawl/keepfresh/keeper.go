@@ -256,7 +256,7 @@ func (k *Keeper) ask(s *site, now time.Time) (opens time.Time) {
 		return at
 	case !busy.IsZero() && ends.After(now):
 		k.setOpen(s, true)
-		k.stale = earliest(k.stale, ends)
+		k.stale = Earliest(k.stale, ends)
 		return now
 	}
 	k.setOpen(s, false)
@@ -268,8 +268,8 @@ func (k *Keeper) ask(s *site, now time.Time) (opens time.Time) {
 	return at
 }
 
-// earliest returns the earlier of two times, of which a zero one is never.
-func earliest(a, b time.Time) time.Time {
+// Earliest returns the earlier of two times. A zero time means never.
+func Earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
@@ -304,10 +304,10 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 	k.look(now)
 	for range most {
 		if k.ahead >= k.pace.Ahead {
-			return dst, earliest(now.Add(k.pace.Gap), k.stale)
+			return dst, Earliest(now.Add(k.pace.Gap), k.stale)
 		}
 		if near := k.nextSlot(now).Add(-k.pace.Slots); near.After(now) {
-			return dst, earliest(near, k.stale)
+			return dst, Earliest(near, k.stale)
 		}
 		if e := k.turns.Front(); e != nil {
 			s := e.Value.(*site)

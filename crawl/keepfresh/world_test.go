@@ -133,12 +133,12 @@ func (w *world) due(id refresh.ID, at time.Time) {
 func (w *world) run(d time.Duration) {
 	for end := w.now.Add(d); ; {
 		w.pick()
-		next := earliest(w.fetchAll(), w.picks)
+		next := keepfresh.Earliest(w.fetchAll(), w.picks)
 		for _, fl := range w.flights {
-			next = earliest(next, fl.end)
+			next = keepfresh.Earliest(next, fl.end)
 		}
 		if len(w.orders) > 0 {
-			next = earliest(next, w.orders[0].at)
+			next = keepfresh.Earliest(next, w.orders[0].at)
 		}
 		if next.IsZero() || next.After(end) {
 			w.now = end
@@ -151,14 +151,6 @@ func (w *world) run(d time.Duration) {
 			w.orders = w.orders[1:]
 		}
 	}
-}
-
-// earliest returns the earlier of two times, of which a zero one is never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 func (w *world) pick() {
