@@ -181,31 +181,35 @@ func (i importing) file(name string, in io.Reader) error {
 	return nil
 }
 
+// unzipped returns the content of a file, which may be compressed with gzip.
+func unzipped(source *bufio.Reader) (*bufio.Reader, error) {
+	if magic, _ := source.Peek(2); string(magic) != "\x1f\x8b" {
+		return source, nil
+	}
+	content, err := gzip.NewReader(source)
+	if err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(content, 1<<20), nil
+}
+
 // visits imports a WARC file, an index or a list.
 func (i importing) visits(name string, source *bufio.Reader) error {
-	text := source
-	magic, _ := source.Peek(2)
-	zipped := string(magic) == "\x1f\x8b"
-	if zipped {
-		peeked, _ := source.Peek(1 << 16)
-		if unzipped, err := gzip.NewReader(bytes.NewReader(peeked)); err == nil {
-			start := make([]byte, 5)
-			if n, _ := io.ReadFull(unzipped, start); string(start[:n]) == "WARC/" {
-				return i.WARC(source, name)
-			}
+	peeked, _ := source.Peek(1 << 16)
+	if inside, err := gzip.NewReader(bytes.NewReader(peeked)); err == nil {
+		start := make([]byte, 5)
+		if n, _ := io.ReadFull(inside, start); string(start[:n]) == "WARC/" {
+			return i.WARC(source, name)
 		}
-		unzipped, err := gzip.NewReader(source)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		text = bufio.NewReaderSize(unzipped, 1<<20)
+	}
+	text, err := unzipped(source)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if start, _ := text.Peek(5); string(start) == "WARC/" {
 		return i.WARC(text, name)
 	}
-	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
-		_, _ = text.Discard(3)
-	}
+	table.SkipMark(text)
 	start, _ := text.Peek(64 << 10)
 	first, _, _ := strings.Cut(string(start), "\n")
 	switch {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"freshet/cmd/freshet/table"
 	"freshet/weburl"
 )
 
@@ -69,23 +68,18 @@ const longestSeed = 1 << 20
 
 var errNoSeeds = errors.New("this is not a line of text: want a text file with one URL on each line")
 
-// seedText returns a file's text, unzipped if it is compressed, without the mark of UTF-8.
+// seedText returns the text of a file that may be compressed with gzip, without a byte order mark. It returns an error
+// if the text is in UTF-16.
 func seedText(in io.Reader) (*bufio.Reader, error) {
-	source := bufio.NewReader(in)
-	if start, _ := source.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
-		unzipped, err := gzip.NewReader(source)
-		if err != nil {
-			return nil, err
-		}
-		source = bufio.NewReader(unzipped)
+	source, err := unzipped(bufio.NewReader(in))
+	if err != nil {
+		return nil, err
 	}
-	start, _ := source.Peek(3) // what cannot be read is told when the lines are read
-	switch {
-	case bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+	start, _ := source.Peek(2) // an error comes again when the lines are read
+	if string(start) == "\xff\xfe" || string(start) == "\xfe\xff" {
 		return nil, errors.New("it is in UTF-16: save it as UTF-8")
-	case bytes.Equal(start, []byte{0xef, 0xbb, 0xbf}):
-		_, _ = source.Discard(len(start)) // it is there
 	}
+	table.SkipMark(source)
 	return source, nil
 }
 

@@ -57,7 +57,7 @@ func parseURL(text string) (weburl.URL, error) {
 	return u, urlError(text, err)
 }
 
-// urlError says what is wrong with a text that is no URL, and which URL may be meant.
+// urlError returns an error that says why a text is not a URL. It suggests the URL that was probably meant.
 func urlError(typed string, err error) error {
 	text := brief(typed)
 	if slices.Contains([]string{".txt", ".csv", ".tsv", ".gz", ".yaml"}, filepath.Ext(text)) && !strings.Contains(text, ":") {

@@ -3,7 +3,6 @@ package table
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -18,6 +17,13 @@ import (
 // MaxRow bounds what is read for a row of a table, so that a file without line ends, or with a quote
 // that nothing closes, is refused and not swallowed.
 const MaxRow = 16 << 20
+
+// SkipMark skips the byte order mark of UTF-8 at the beginning of a text, if it has one.
+func SkipMark(text *bufio.Reader) {
+	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
+		_, _ = text.Discard(3)
+	}
+}
 
 // A Table is a CSV file with a header or a Parquet file, read row by row. Its errors begin with
 // file:line:column, or with file, row and column of a Parquet file.
@@ -59,9 +65,7 @@ func Open(file string, in io.Reader, known []string, needed ...string) (*Table, 
 	}
 	limit := &io.LimitedReader{R: in, N: MaxRow}
 	source := bufio.NewReaderSize(limit, 1<<20)
-	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
-		_, _ = source.Discard(3)
-	}
+	SkipMark(source)
 	magic, _ := source.Peek(4)
 	err := t.open(newCSVRows(t.File, source, limit), whole, string(magic) == "PAR1")
 	if err == nil {
