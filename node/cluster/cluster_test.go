@@ -371,6 +371,9 @@ func (l logOf) truncate(p weburl.Partition, at log.Place) {
 		upTo = uint64(len(l.logs[p])) - 1
 	}
 	l.dropped[p] = max(l.dropped[p], upTo)
+	if len(l.whole(p)) == 0 {
+		l.fault("the log of partition %d begins behind entry %d, and no snapshot leads to it", p, l.dropped[p])
+	}
 }
 
 // objectsOf is the object store as a node sees it.
@@ -609,11 +612,10 @@ func (n *simulated) visit() {
 	for {
 		for p := range weburl.Partition(n.part.options.Partitions) {
 			n.own <- struct{}{}
-			has := n.has[p]
-			n.free()
-			if has && (!n.chance(500) || n.standStill()) && (n.part.Leased() == nil || n.plant == "lease-not-looked-at") {
+			if n.has[p] && (!n.chance(500) || n.standStill()) && (n.part.Leased() == nil || n.plant == "lease-not-looked-at") {
 				n.asks(p)
 			}
+			n.free()
 		}
 		select {
 		case <-n.failed:
