@@ -130,6 +130,7 @@ func (s *Shard) take(event Event) error {
 		if s.fresh != nil {
 			s.fresh.setBudget(e.Requests, s.settings.Delay, s.now)
 			s.fresh.setPlanned(e.Part)
+			s.front.SetDiscoveryShare(e.Discovery)
 		}
 	case Sorted:
 		s.sorted(e.Places)

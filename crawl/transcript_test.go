@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet/crawl/share"
 	"freshet/frontier"
 	"freshet/internal/transcript"
 	"freshet/store"
@@ -32,6 +33,7 @@ import (
 //	stop, kill                  the crawl ends in order, or is cut off
 //	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
 //	reload                      the settings are put in force
+//	part REQUESTS SHARE         the shard's part of the crawl's budget, and the share of it for new pages
 //	rows                        prints the pages
 //	cash                        prints what the pages that wait were told of their cash
 //	kept                        prints how many pages are kept fresh
@@ -112,6 +114,10 @@ func (w *world) command(name string, args []string) {
 		w.stop(name == "stop")
 	case "widen":
 		w.tell(Widen{Sites: []weburl.Site{w.url(args[0]).Site()}})
+	case "part":
+		requests, _ := strconv.ParseInt(args[0], 10, 64)
+		discovery, _ := strconv.ParseFloat(args[1], 64)
+		w.tell(Budget{share.Part{Requests: requests, Discovery: discovery}})
 	case "rows":
 		w.rows()
 	case "cash":

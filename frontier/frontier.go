@@ -13,7 +13,7 @@ import (
 // use. Times that are passed to it should not go back; if one does, the latest is used instead.
 type Frontier struct {
 	options Options
-	share   int // Options.DiscoveryShare in millionths
+	share   int // of new pages in millionths, see SetDiscoveryShare
 	queues  Queues
 	err     error
 	latest  instant
@@ -47,13 +47,13 @@ func New(o Options, q Queues) (*Frontier, error) {
 	o.PerConnection = max(1, o.PerConnection)
 	f := &Frontier{
 		options:   o,
-		share:     int(o.DiscoveryShare*whole + 0.5),
 		queues:    q,
 		sites:     make(map[weburl.Site]*site),
 		hosts:     make(map[string]*host),
 		addresses: make(map[netip.Addr]*address),
 		sweepAt:   minSweep,
 	}
+	f.SetDiscoveryShare(o.DiscoveryShare)
 	f.heaps[freshHeap] = heap{slot: freshHeap, less: firstByPriority}
 	f.heaps[dueHeap] = heap{slot: dueHeap, less: firstByDue}
 	f.heaps[wakeHeap] = heap{slot: wakeHeap, less: firstByWake}

@@ -144,6 +144,7 @@ func TestNextKeepsItsContract(t *testing.T) {
 			"return":   machine.giveBack,
 			"commit":   machine.commit,
 			"block":    machine.block,
+			"share":    machine.share,
 			"restart":  machine.restart,
 			"":         machine.check,
 		})
@@ -438,6 +439,11 @@ func (c *machine) block(t *rapid.T) {
 	h.blocked = c.m.now + instant(rapid.Int64Range(0, 30).Draw(t, "seconds"))*1e9
 	h.open = nil
 	h.gate = c.f.Block("a.example", h.blocked.time(), c.m.now.time())
+}
+
+func (c *machine) share(t *rapid.T) {
+	c.m.o.DiscoveryShare = float64(rapid.IntRange(0, 10).Draw(t, "share")) / 10
+	c.f.SetDiscoveryShare(c.m.o.DiscoveryShare)
 }
 
 // restart makes the frontier again from the queues: what is in flight or not committed is queued.

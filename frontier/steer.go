@@ -16,7 +16,8 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	}
 	o.Ordering, o.Taken = f.options.Ordering, f.options.Taken
 	o.PerConnection = max(1, o.PerConnection)
-	f.options, f.share = o, int(o.DiscoveryShare*whole+0.5)
+	f.options = o
+	f.SetDiscoveryShare(o.DiscoveryShare)
 	t := f.tick(now)
 	for _, h := range f.hosts {
 		h.delay = o.Delay
@@ -30,6 +31,9 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	}
 	return nil
 }
+
+// SetDiscoveryShare sets what Options.DiscoveryShare says, from now on. It is from 0 to 1.
+func (f *Frontier) SetDiscoveryShare(share float64) { f.share = int(share*whole + 0.5) }
 
 // PauseAll stops handing out pages, or resumes it.
 func (f *Frontier) PauseAll(paused bool) { f.paused = paused }

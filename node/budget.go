@@ -114,7 +114,7 @@ func (n *Node) granted() share.Total {
 	if g == nil {
 		return share.Total{}
 	}
-	total.Requests, total.Visits, total.Horizon = g.Requests, g.Visits, g.Horizon
+	total.Requests, total.Visits, total.Horizon, total.Discovery = g.Requests, g.Visits, g.Horizon, g.Discovery
 	return total
 }
 

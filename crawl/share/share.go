@@ -3,13 +3,17 @@
 // A visit is worth something, and one threshold holds for all parts: each visits those of its pages whose visits are
 // worth more. The parts agree on the threshold at which they ask together for as many visits as the budget has
 // (allocate.Agree). So pages compete as if one machine knew them all. New pages, of whose worth nothing is known, have
-// the share of the budget that is owed to discovery, divided by how many of them wait where.
+// the share of the budget that is owed to discovery. Each part has as much of it as its new pages can use until the
+// next division. Where that is more than there is, parts that want more have equally much: the many pages of one do not
+// starve the few of another.
 //
 // The package decides, and asks nobody: whoever divides tells it what the parts answer.
 package share
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"freshet/allocate"
 )
@@ -52,10 +56,16 @@ type Part struct {
 	Requests int64   `json:"requests"` // an interval, one at least
 	Visits   int64   `json:"visits"`   // over the horizon
 	Horizon  float64 `json:"horizon_s"`
+	// Discovery is the share of the requests that is owed to new pages. A part without new pages has the share of the
+	// total, for those that it may find.
+	Discovery float64 `json:"discovery"`
 }
 
 // PerSecond returns how many visits a second a policy plans with.
 func (p Part) PerSecond() float64 { return (float64(p.Visits) + 1e-3) / p.Horizon }
+
+// again is about how many seconds it takes until a total is divided again.
+const again = 5
 
 // Divide divides a total among parts that want something. Ask tells all parts a threshold, and returns what they ask
 // for at it. The error is ask's.
@@ -64,32 +74,51 @@ func Divide(t Total, wants []Wants, ask func(threshold float64) ([]allocate.Dema
 	if err != nil {
 		return nil, err
 	}
-	var sum Wants
-	for _, w := range wants {
-		sum = sum.And(w)
-	}
 	given := int64(0)
 	for _, v := range visits {
 		given += v
 	}
-	discovery := math.Min(t.Discovery*float64(t.Requests), float64(sum.New))
+	discovery := t.Discovery
 	if given == 0 {
-		discovery = float64(t.Requests)
+		discovery = 1
 	}
-	weights := make([]float64, len(wants))
+	needs := make([]float64, len(wants))
 	for i, w := range wants {
-		if sum.New > 0 {
-			weights[i] = discovery * float64(w.New) / float64(sum.New)
-		}
+		needs[i] = float64(w.New) * t.Interval / again
+	}
+	fresh, left := evenly(discovery*float64(t.Requests), needs), float64(t.Requests)
+	for _, requests := range fresh {
+		left -= requests
+	}
+	weights := slices.Clone(fresh)
+	for i := range weights {
 		if given > 0 {
-			weights[i] += (float64(t.Requests) - discovery) * float64(visits[i]) / float64(given)
+			weights[i] += left * float64(visits[i]) / float64(given)
 		}
 	}
 	parts := make([]Part, len(wants))
 	for i, requests := range Split(t.Requests, weights) {
-		parts[i] = Part{Requests: requests, Visits: visits[i], Horizon: t.Horizon}
+		parts[i] = Part{Requests: requests, Visits: visits[i], Horizon: t.Horizon, Discovery: t.Discovery}
+		if fresh[i] > 0 {
+			parts[i].Discovery = fresh[i] / weights[i]
+		}
 	}
 	return parts, nil
+}
+
+// evenly divides a total: nobody gets more than it needs, and what it leaves is for those that need more.
+func evenly(total float64, needs []float64) []float64 {
+	order := make([]int, len(needs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(needs[a], needs[b]) })
+	parts := make([]float64, len(needs))
+	for before, i := range order {
+		parts[i] = min(needs[i], total/float64(len(needs)-before))
+		total -= parts[i]
+	}
+	return parts
 }
 
 // Split divides a whole number by weights, which may all be 0: evenly then. Each part is 1 at least; the whole has as
