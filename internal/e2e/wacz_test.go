@@ -46,11 +46,22 @@ func TestWACZ(t *testing.T) {
 
 	mux := http.NewServeMux()
 	mux.Handle("GET /site.wacz", http.FileServer(http.Dir(folder)))
-	mux.Handle("GET /replay/", http.StripPrefix("/replay", http.FileServer(http.Dir(filepath.Join(repository, player)))))
+	files := http.StripPrefix("/replay", http.FileServer(http.Dir(filepath.Join(repository, player))))
+	mux.Handle("GET /replay/", files)
+	mux.HandleFunc("GET /replay/sw.js", func(w http.ResponseWriter, r *http.Request) {
+		_ = clock.Real().Sleep(r.Context(), 3*time.Second) // as on a busy machine
+		files.ServeHTTP(w, r)
+	})
+	// The player reloads its frame three times until its service worker is active, and then stays empty. So the worker
+	// comes before the player.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><script src="/replay/ui.js"></script><style>html, body { height: 100%% }</style>
-<replay-web-page source="/site.wacz" url="http://%s/index.html" replayBase="/replay/" embed="replayonly"></replay-web-page>`, site.Host())
+		fmt.Fprintf(w, `<!doctype html><script src="/replay/ui.js"></script><style>html, body { height: 100%% }</style><body><script>
+navigator.serviceWorker.register("/replay/sw.js?serveIndex=1", {scope: "/replay/"}).then(async registration => {
+	const worker = registration.installing || registration.waiting || registration.active;
+	while (worker.state != "activated") await new Promise(done => worker.addEventListener("statechange", done, {once: true}));
+	document.body.innerHTML = '<replay-web-page source="/site.wacz" url="http://%s/index.html" replayBase="/replay/" embed="replayonly"></replay-web-page>';
+})</script>`, site.Host())
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -67,13 +78,11 @@ func TestWACZ(t *testing.T) {
 	walk(document);
 	return documents.filter(d => d.title.startsWith("GObject")).map(d => d.title + ": " + d.styleSheets.length + " sheets").join();
 })()`
+	if err := chromedp.Do(tab, chromedp.Navigate(server.URL)); err != nil {
+		t.Fatal(err)
+	}
 	shown := ""
-	for wait := 600; shown == "" || strings.HasSuffix(shown, ": 0 sheets"); wait-- {
-		if wait%200 == 0 { // on a busy machine the player may stay empty until it is loaded again
-			if err := chromedp.Do(tab, chromedp.Navigate(server.URL)); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for wait := 1200; shown == "" || strings.HasSuffix(shown, ": 0 sheets"); wait-- {
 		if wait == 0 || clock.Real().Sleep(t.Context(), 100*time.Millisecond) != nil {
 			t.Fatalf("the page is not shown, or without styles: %q", shown)
 		}
