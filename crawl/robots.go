@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/crawl/discovery"
+	"freshet/crawl/keepfresh"
 	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/store"
@@ -49,7 +50,7 @@ func ReadRobots(rows Rows, book *robots.Book, site weburl.Site) (standing robots
 func (s *Shard) askRobots(t *turn) error {
 	site := t.page.Site
 	var at weburl.URL
-	t.url, at = s.book.Where(site)
+	t.url, at = s.book.Where(site, s.now)
 	if reason, refused := s.settings.Rules.URLs.Refuse(site.Root()); refused && reason == frontier.OptedOut {
 		s.book.Skip(site, true) // no request at all: its pages are refused, each on its turn
 		s.front.RobotsDone(site, s.now.Add(robots.Life), 0, s.now)
@@ -68,6 +69,12 @@ func (s *Shard) askRobots(t *turn) error {
 			return err
 		}
 		if free, ok := s.lead(t, other); !ok {
+			if deadline, ok := s.book.Deadline(site); ok {
+				if !s.now.Before(deadline) {
+					return s.robotsAway(t)
+				}
+				free = keepfresh.Earliest(free, deadline)
+			}
 			s.front.AskRobots(site, free, s.now)
 			s.front.Drop(t.page, s.now)
 			s.done(t)
@@ -109,9 +116,8 @@ func (s *Shard) meet(site weburl.Site) error {
 	return err
 }
 
-// robotsAway ends an errand that leads to a host of another shard's, where the site's robots.txt cannot be fetched.
-// Only the shard that owns a host asks it, since that shard keeps its intervals. The file is taken for out of reach, as
-// if the host did not answer.
+// robotsAway ends an errand that leads to a host that may not be requested, as if the host did not answer. The host
+// belongs to another shard, which keeps its intervals, or the pages of the site have waited long enough for it.
 func (s *Shard) robotsAway(t *turn) error {
 	if _, err := s.judge(t, robots.Answer{}); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 const (
 	// Life is how long an answer holds.
 	Life = 24 * time.Hour
-	// again is how soon an unreachable robots.txt is requested again if older rules remain in force.
+	// again is how soon an unreachable robots.txt is requested again if older rules remain in force, and how long pages
+	// wait for a tdmrep.json on a host that may not be requested.
 	again = time.Hour
 	// longestWait bounds the wait between two requests for an unreachable robots.txt.
 	longestWait = 4 * time.Hour
@@ -88,6 +89,7 @@ type way struct {
 	at        weburl.URL // where a redirect led
 	redirects int
 	since     time.Time
+	late      bool // the tdmrep.json was not requested while robots.txt was valid: it is left out until the next day
 	skipped   bool // its owner has opted out: it is not requested
 }
 
@@ -139,9 +141,15 @@ func (b *Book) Skipped(site weburl.Site) bool {
 	return w.skipped
 }
 
-// Where returns which file of a site to request next, its robots.txt or its tdmrep.json, and from which URL.
-func (b *Book) Where(site weburl.Site) (file, at weburl.URL) {
+// Where returns which file of a site to request next, its robots.txt or its tdmrep.json, and from which URL. If the
+// host is so slow that robots.txt has expired before the tdmrep.json has its turn, robots.txt is requested again. The
+// pages come next then, so that a slow host does get to them.
+func (b *Book) Where(site weburl.Site, now time.Time) (file, at weburl.URL) {
 	w, _ := b.ways.get(site)
+	if w.tdmrep && now.Sub(w.since) >= Life {
+		w = way{late: true, since: now}
+		b.ways.put(site, w)
+	}
 	if file = At(site); w.tdmrep {
 		file = TDMRepAt(site)
 	}
@@ -149,6 +157,13 @@ func (b *Book) Where(site weburl.Site) (file, at weburl.URL) {
 		at = file
 	}
 	return file, at
+}
+
+// Deadline returns until when the pages of a site wait for its tdmrep.json, if that is requested next and lies on a
+// host that may not be requested now. ok is false if it is not: pages wait for a robots.txt forever.
+func (b *Book) Deadline(site weburl.Site) (at time.Time, ok bool) {
+	w, _ := b.ways.get(site)
+	return w.since.Add(again), w.tdmrep
 }
 
 // At returns the URL of a site's robots.txt.
@@ -172,7 +187,7 @@ func (b *Book) Judge(site weburl.Site, a Answer, older *Standing, failures int, 
 		v.Standing = *older
 	}
 	switch {
-	case led && b.follow(site, way{tdmrep: a.TDMRep, at: a.Redirect, redirects: w.redirects + 1, since: w.begun(now)}, now):
+	case led && b.follow(site, way{tdmrep: a.TDMRep, at: a.Redirect, redirects: w.redirects + 1, since: w.begun(now), late: w.late}, now):
 		return Verdict{Next: a.Redirect}
 	case a.TDMRep:
 		v.Until = w.begun(now.Add(again - Life)).Add(Life) // a day after robots.txt
@@ -185,7 +200,7 @@ func (b *Book) Judge(site weburl.Site, a Answer, older *Standing, failures int, 
 	case v.Fresh:
 		v.Standing.Rules, v.Standing.Closed = Parse(a.Body, b.agent), false
 		file := TDMRepAt(site)
-		if b.tdmrep && v.Standing.Allowed(file) && b.follow(site, way{tdmrep: true, since: now}, now) {
+		if b.tdmrep && !w.late && v.Standing.Allowed(file) && b.follow(site, way{tdmrep: true, since: now}, now) {
 			v.Until, v.Next = time.Time{}, file
 		}
 	case older != nil && !led: // where there is no room for the way, it waits
@@ -193,7 +208,8 @@ func (b *Book) Judge(site weburl.Site, a Answer, older *Standing, failures int, 
 	case a.Barred:
 		v.Standing = Standing{Rules: &Rules{}, Closed: true}
 	default:
-		return Verdict{Retry: now.Add(patience.wait(site, failures)), Shelved: failures >= patience.Tries}
+		shelved := failures >= patience.Tries && !led // room comes with another site's answer
+		return Verdict{Retry: now.Add(patience.wait(site, failures)), Shelved: shelved}
 	}
 	b.Keep(site, v.Standing)
 	return v

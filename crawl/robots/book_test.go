@@ -34,7 +34,7 @@ func TestWaysStay(t *testing.T) {
 				t.Fatalf("%s is asked for the twenty-first time", s.name)
 			}
 			answer := Answer{Reached: true}
-			if _, at := book.Where(s.name); at == At(s.name) {
+			if _, at := book.Where(s.name, now); at == At(s.name) {
 				answer = Answer{Redirect: At("https" + s.name[len("http"):])}
 			}
 			v := book.Judge(s.name, answer, nil, s.failures, patience, now)

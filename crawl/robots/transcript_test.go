@@ -54,7 +54,7 @@ func (w *world) command(words []string) {
 	case "tdmrep":
 		w.book = NewBook("foo", true, 1<<20)
 	case "where":
-		_, at := w.book.Where(w.site)
+		_, at := w.book.Where(w.site, w.now)
 		w.printf("ask for %s", at)
 	case "answer":
 		w.answer(words[1:])
@@ -95,7 +95,7 @@ func (w *world) answer(words []string) {
 	default:
 		w.t.Fatalf("no answer %s", words[0])
 	}
-	file, _ := w.book.Where(w.site)
+	file, _ := w.book.Where(w.site, w.now)
 	a.TDMRep = file == TDMRepAt(w.site)
 	v := w.book.Judge(w.site, a, w.older, w.failures, w.patience, w.now)
 	if v.Fresh {

@@ -20,6 +20,7 @@ type rules struct {
 	until    time.Time
 	tdmrep   string
 	owes     bool // the tdmrep.json is to be asked for before any page
+	owesTill time.Time
 }
 
 // told notes the content of a robots.txt or a tdmrep.json.
@@ -34,10 +35,10 @@ func (w *watch) told(n *node, e *errand) {
 			r.tdmrep = a.body
 		}
 	case says:
-		tdmrep := r.tdmrep
+		tdmrep, late := r.tdmrep, r.owes && !n.clock().Before(r.until) // the host is too slow for both on a day
 		*r = parsed(a.body)
-		r.until, r.tdmrep = n.clock().Add(24*time.Hour), tdmrep
-		r.owes = w.crawl.TDMRep && w.crawl.RobotsBytes >= 1<<20 // else there may be no room for the way there
+		r.until, r.tdmrep, r.owesTill = n.clock().Add(24*time.Hour), tdmrep, n.clock().Add(time.Hour)
+		r.owes = w.crawl.TDMRep && !late && w.crawl.RobotsBytes >= 1<<20 // else there may be no room for the way there
 	case r.had:
 		r.until = n.clock().Add(time.Hour)
 	}
