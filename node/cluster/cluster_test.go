@@ -55,6 +55,7 @@ type world struct {
 	watches []*watcher
 	logs    map[weburl.Partition][]log.Read
 	dropped map[weburl.Partition]uint64   // the last entry that no log has any more
+	damaged map[weburl.Partition]string   // the last snapshot that was damaged
 	cut     map[string]bool               // nodes that no server answers
 	holders map[weburl.Partition][]string // who has each partition
 	acked   map[weburl.Partition][][]byte // what was acknowledged, in order
@@ -94,7 +95,7 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 		objects: bucket,
 		t:       t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
-		dropped: map[weburl.Partition]uint64{}, disks: map[string]*disk{}, barred: map[string]weburl.Partition{},
+		dropped: map[weburl.Partition]uint64{}, damaged: map[weburl.Partition]string{}, disks: map[string]*disk{}, barred: map[string]weburl.Partition{},
 		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
 	}
 }
@@ -440,7 +441,8 @@ func (o objectsOf) Remove(ctx context.Context, name string) error {
 	return errors.Join(o.Store.Remove(ctx, name), o.answer(ctx))
 }
 
-// damage makes the last snapshot of a partition unreadable, if another one leads to the log.
+// damage makes the last snapshot of a partition unreadable, if another one leads to the log. The one before stays
+// whole, since a truncation that relies on it may be under way.
 func (w *world) damage(p weburl.Partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -449,6 +451,10 @@ func (w *world) damage(p weburl.Partition) {
 		return
 	}
 	last := all[len(all)-1]
+	if last.Name <= w.damaged[p] {
+		return
+	}
+	w.damaged[p] = last.Name
 	if _, err := w.objects.Put(context.Background(), last.Name, strings.NewReader("{"), 1); err != nil {
 		w.t.Error(err)
 	}
