@@ -127,9 +127,9 @@ func (s *Shard) readPast(k *past) error {
 	p := k.partitions[0]
 	var visits []remembered
 	rows := 0
-	for row, err := range s.rows.PagesFrom(p, k.from) {
+	for row, err := range s.rows.VisitsFrom(p, k.from) {
 		if err != nil {
-			return fmt.Errorf("crawl: refresh: page table: %w", err)
+			return fmt.Errorf("crawl: refresh: pages and their visits: %w", err)
 		}
 		if rows == rowsRemembered {
 			k.from = row.Fingerprint
@@ -140,11 +140,7 @@ func (s *Shard) readPast(k *past) error {
 		if !s.refreshes(&row.Page) {
 			continue
 		}
-		seen, err := s.rows.Visits(p, row.Fingerprint)
-		if err != nil {
-			return fmt.Errorf("crawl: refresh: visits of %s: %w", row.URL, err)
-		}
-		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, seen, k.each, s.now.UnixNano())
+		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, row.Kept, k.each, s.now.UnixNano())
 		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, apart(&row.Page)})
 		k.ids = append(k.ids, -1)
 	}

@@ -103,6 +103,8 @@ type Rows interface {
 	PageOf(weburl.URL) (store.Page, weburl.Fingerprint, error)
 	// PagesFrom iterates over the pages of a partition from a fingerprint on, in their order.
 	PagesFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageAt, error]
+	// VisitsFrom is PagesFrom with the visits of each page.
+	VisitsFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageVisits, error]
 	Visits(weburl.Partition, weburl.Fingerprint) ([]store.Visit, error)
 	OutLinks(weburl.Partition, weburl.Fingerprint) ([]store.OutLink, error)
 	Site(weburl.Site) (store.SiteRow, error)

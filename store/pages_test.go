@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -42,6 +43,46 @@ func TestPagesFrom(t *testing.T) {
 		}
 		if got := fingerprints(from + 1); !slices.Equal(got, all[i+1:]) {
 			t.Errorf("after page %d: %d pages, want %d", i, len(got), len(all)-i-1)
+		}
+	}
+}
+
+// TestVisitsFrom holds that the pages from each one on come with the visits that each of them has.
+func TestVisitsFrom(t *testing.T) {
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	p := weburl.Site("http://site.test").Partition(storetest.Partitions)
+	for i := range 20 {
+		u := storetest.Parse(t, fmt.Sprintf("http://site.test/%d", i))
+		if _, err := s.Apply(&store.Discovered{Partition: p, New: []store.NewPage{{URL: u}}}); err != nil {
+			t.Fatal(err)
+		}
+		for n := range i % 4 {
+			if _, err := s.CommitPages([]store.Fetch{storetest.Status(u, 1+n, 200)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var want []store.PageVisits
+	for page, err := range s.PagesFrom(p, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		visits, err := s.Visits(p, page.Fingerprint)
+		if err != nil || len(visits) != int(page.Visits) {
+			t.Fatalf("%s has %d visits, %v, want %d", page.URL, len(visits), err, page.Visits)
+		}
+		want = append(want, store.PageVisits{PageAt: page, Kept: visits})
+	}
+	for i := range want {
+		var got []store.PageVisits
+		for page, err := range s.VisitsFrom(p, want[i].Fingerprint) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, page)
+		}
+		if !reflect.DeepEqual(got, want[i:]) {
+			t.Errorf("from page %d: %v, want %v", i, got, want[i:])
 		}
 	}
 }

@@ -63,6 +63,42 @@ func (s *Store) pagesOf(keys format.Keyspace, p weburl.Partition, first weburl.F
 	})
 }
 
+// PageVisits is a page's row with its key and its kept visits, oldest first.
+type PageVisits struct {
+	PageAt
+	Kept []Visit
+}
+
+// VisitsFrom is PagesFrom with the visits of each page. It costs far less than Visits for each of many pages.
+func (s *Store) VisitsFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[PageVisits, error] {
+	type visitOf struct {
+		page  weburl.Fingerprint
+		visit Visit
+	}
+	from, to := s.keys.AppendPage(nil, p, format.KeyVisit, fp), s.keys.AppendKind(nil, p, format.KeyVisit+1)
+	visits := rows(s.db, from, to, func(key, value []byte, v *visitOf) (err error) {
+		v.page, _, err = format.PageTail(key[len(from)-8:])
+		return errors.Join(err, format.DecodeValue(value, &v.visit))
+	})
+	return func(yield func(PageVisits, error) bool) {
+		next, stop := iter.Pull2(visits)
+		defer stop()
+		v, broken, more := next()
+		for page, err := range s.PagesFrom(p, fp) {
+			row := PageVisits{PageAt: page}
+			for err == nil && more && v.page <= page.Fingerprint {
+				if err = broken; err == nil && v.page == page.Fingerprint {
+					row.Kept = append(row.Kept, v.visit)
+				}
+				v, broken, more = next()
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // rows iterates over the pairs with from ≤ key < to, decoded.
 func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byte, row *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

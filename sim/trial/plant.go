@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"iter"
 	"math"
 	"time"
 
@@ -81,12 +82,17 @@ func (r plantedRows) Start() store.Start {
 	return start
 }
 
-func (r plantedRows) Visits(p weburl.Partition, fp weburl.Fingerprint) ([]store.Visit, error) {
-	visits, err := r.Rows.Visits(p, fp)
-	if r.node.plant == "visits-forgotten" {
-		visits = visits[max(0, len(visits)-2):]
+func (r plantedRows) VisitsFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[store.PageVisits, error] {
+	return func(yield func(store.PageVisits, error) bool) {
+		for page, err := range r.Rows.VisitsFrom(p, fp) {
+			if r.node.plant == "visits-forgotten" {
+				page.Kept = page.Kept[max(0, len(page.Kept)-2):]
+			}
+			if !yield(page, err) {
+				return
+			}
+		}
 	}
-	return visits, err
 }
 
 type plantedLinks struct{ crawl.Links }
