@@ -81,7 +81,7 @@ func (t *table) add(key PageKey, apart bool, weight float64) refresh.ID {
 		id, t.free = t.free[n-1], t.free[:n-1]
 	} else {
 		id = t.end()
-		t.pages = append(t.pages, kept{})
+		t.pages = refresh.Grown(t.pages, id)
 	}
 	t.pages[id] = kept{fingerprint: key.Fingerprint, partition: key.Partition, weight: float32(weight)}
 	if apart {

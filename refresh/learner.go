@@ -95,7 +95,7 @@ func newLearner(o Learning) learner {
 }
 
 func (l *learner) add(id ID, p Page) {
-	l.pages, l.beliefs = grown(l.pages, id), grown(l.beliefs, id)
+	l.pages, l.beliefs = Grown(l.pages, id), Grown(l.beliefs, id)
 	s := &l.pages[id]
 	if s.marks.has(there) {
 		panic(fmt.Sprintf("refresh: page %d is added twice", id))

@@ -46,7 +46,7 @@ func (t *timed) Add(id ID, page Page) {
 	if t.known(id) {
 		panic(fmt.Sprintf("refresh: page %d is added twice", id))
 	}
-	t.out = grown(t.out, id)
+	t.out = Grown(t.out, id)
 	t.queue.Set(id, page.Fresh)
 }
 

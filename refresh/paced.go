@@ -82,7 +82,7 @@ func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning
 func (p *Paced) Add(id ID, page Page) {
 	p.learner.add(id, page)
 	p.pages++
-	p.rates = grown(p.rates, id)
+	p.rates = Grown(p.rates, id)
 	p.rates[id] = p.rate(id)
 	p.now = math.Max(p.now, page.Fresh)
 	p.place(id)

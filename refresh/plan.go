@@ -84,7 +84,7 @@ func (p *Plan) Limit(of func(site string) float64) { p.limit = of }
 // Add takes the page in and gives it its first crawl.
 func (p *Plan) Add(id ID, page Page) {
 	p.learner.add(id, page)
-	p.later = grown(p.later, id)
+	p.later = Grown(p.later, id)
 	p.now = math.Max(p.now, page.Fresh)
 	p.place(id)
 }

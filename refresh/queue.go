@@ -1,5 +1,7 @@
 package refresh
 
+import "slices"
+
 // A Queue holds pages by a key, the least first, and of equal keys the page of least ID. The zero value
 // is ready for use. Every change costs O(log n).
 type Queue struct {
@@ -35,11 +37,11 @@ func (q *Queue) Key(id ID) float64 { return q.keys[q.place[id]] }
 
 // Set puts the page into the queue, or moves it, to a key.
 func (q *Queue) Set(id ID, key float64) {
-	q.place = grown(q.place, id)
+	q.place = Grown(q.place, id)
 	i := int(q.place[id])
 	if !q.Has(id) {
 		i = len(q.ids)
-		q.keys, q.ids = append(q.keys, 0), append(q.ids, 0)
+		q.keys, q.ids = Grown(q.keys, ID(i)), Grown(q.ids, ID(i))
 	}
 	q.settle(i, entry{key, id})
 }
@@ -104,11 +106,22 @@ func (q *Queue) put(i int, e entry) {
 	q.place[e.id] = int32(i)
 }
 
-// grown returns s, long enough for the id.
-func grown[T any](s []T, id ID) []T {
-	for int(id) >= len(s) {
-		var zero T
-		s = append(s, zero)
+// trim gives back the memory of pages that the queue once had, if those were most.
+func (q *Queue) trim() {
+	if cap(q.ids) > 4*len(q.ids) {
+		q.keys, q.ids = slices.Clone(q.keys), slices.Clone(q.ids)
 	}
-	return s
+}
+
+// Grown returns s, long enough for the id. At most a sixteenth of its memory is for pages to come: append would keep up
+// to a quarter, of every page.
+func Grown[T any](s []T, id ID) []T {
+	n := int(id) + 1
+	if n <= len(s) {
+		return s
+	}
+	if n > cap(s) {
+		s = append(make([]T, 0, n+n/16), s...)
+	}
+	return s[:n]
 }

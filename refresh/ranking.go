@@ -49,7 +49,7 @@ func (r *Ranking) Place(id ID, now float64) {
 
 // part puts a page of value v among the hot or the cold.
 func (r *Ranking) part(id ID, now, v float64) {
-	r.cold.place = grown(r.cold.place, id)
+	r.cold.place = Grown(r.cold.place, id)
 	r.hot.place = r.cold.place
 	if v >= r.bar {
 		r.cold.Drop(id)
@@ -167,6 +167,7 @@ func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
 		p.did(1)
 	}
 	r.valued = nil
+	q.trim()
 }
 
 // highest returns the value below which all but n+1 values are. It reorders them.

@@ -106,9 +106,7 @@ func (k *Keeper) SetPace(p Pace) {
 
 // Enter tells of a page with a copy. As refresh.Policy.Add.
 func (k *Keeper) Enter(id refresh.ID, p refresh.Page) {
-	for int(id) >= len(k.pages) {
-		k.pages = append(k.pages, 0)
-	}
+	k.pages = refresh.Grown(k.pages, id)
 	s := k.site(weburl.Site(p.Site))
 	s.pages++
 	k.pages[id] = pageOf(s, kept)
