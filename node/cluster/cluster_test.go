@@ -1105,6 +1105,37 @@ func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 	})
 }
 
+// TestFollowersTakeTurns holds that a node asks for the news of a bounded number of logs at once, that each has its
+// turn, and that one which it has not followed to its end yet need not wait.
+func TestFollowersTakeTurns(t *testing.T) {
+	const partitions = 10*mostAsked + 1
+	now := time.Now()
+	m := newMembers("b", "of b", partitions, 0, defaultLease, now)
+	m.see(State{Node: "a", Run: "of a"}, 1, now)
+	m.layout.Drained = []string{"b"}
+	for p := range weburl.Partition(partitions - 1) {
+		m.follows(p)
+	}
+	asked := map[weburl.Partition]int{}
+	for range 10 {
+		follow := m.plan(now).follow
+		if len(follow) != mostAsked+1 {
+			t.Fatalf("asks for the news of %d at once", len(follow))
+		}
+		for _, p := range follow {
+			asked[p]++
+		}
+	}
+	for p := range weburl.Partition(partitions - 1) {
+		if asked[p] != 1 {
+			t.Errorf("asks %d times for the news of partition %d, while each has one turn", asked[p], p)
+		}
+	}
+	if asked[partitions-1] != 10 {
+		t.Errorf("looks %d times at the log that it is behind, want 10", asked[partitions-1])
+	}
+}
+
 // TestStayEndsSnapshots holds that no snapshot is under way when a node has ended its moves: its store is closed next.
 func TestStayEndsSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

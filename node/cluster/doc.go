@@ -19,9 +19,10 @@
 //
 // A node follows the logs of other partitions into its own directory, so that it has little left to read when it
 // takes one. It follows all of them, or, with Options.Copies, those for which it is among the first in the order of
-// Assign. It forgets a partition that it no longer follows once enough others have it. A node that has just ended
-// still counts, because it may only be restarting. Nodes that do not follow a partition learn from an entry which
-// of its seeds widen the scope (scope.go).
+// Assign. Twice a second it reads what is new in a bounded number of these logs, in turn. The servers could tell of
+// news only through a consumer for each node and log, which is more than they should have. A node forgets a partition
+// that it no longer follows once enough others have it. One that has just ended still counts, because it may only be
+// restarting. Nodes that do not follow a partition learn from an entry which of its seeds widen the scope (scope.go).
 //
 // With Options.Snapshots the owner of a partition writes snapshots of it to an object store, and truncates the log.
 // If a node's next entry is gone, the node loads a snapshot (snapshots.go).

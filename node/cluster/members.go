@@ -69,6 +69,7 @@ type members struct {
 	layout    knownLayout
 	changed   time.Time // when the counting nodes last changed
 	counted   []string
+	turn      weburl.Partition // the last one whose log was looked at for news
 }
 
 // lack says why a partition cannot be loaded, and when that is tried again.
@@ -201,6 +202,7 @@ func (m *members) plan(now time.Time) (p plan) {
 	settled := now.Sub(m.changed) >= m.lease/steady
 	if settled || m.copies == 0 {
 		p.follow, p.forget = m.toFollow(owners, working, now)
+		p.follow = m.inTurn(p.follow)
 	}
 	if !settled {
 		return p
@@ -254,6 +256,30 @@ func (m *members) toFollow(owners, working []string, now time.Time) (follow, for
 		}
 	}
 	return append(follow, others...), forget
+}
+
+// mostAsked is for how many logs that it has followed to their ends a node asks for news at once. So a node asks the
+// servers equally often, however many partitions it follows.
+const mostAsked = 64
+
+// inTurn returns which of some partitions to follow now: all whose logs it has not followed to their ends yet, and
+// those of the others whose turn it is.
+func (m *members) inTurn(all []weburl.Partition) (now []weburl.Partition) {
+	var atEnd []weburl.Partition
+	for _, p := range all {
+		if m.followed[p] {
+			atEnd = append(atEnd, p)
+		} else {
+			now = append(now, p)
+		}
+	}
+	slices.Sort(atEnd)
+	next, _ := slices.BinarySearch(atEnd, m.turn+1)
+	for i := range min(mostAsked, len(atEnd)) {
+		m.turn = atEnd[(next+i)%len(atEnd)]
+		now = append(now, m.turn)
+	}
+	return now
 }
 
 // keepers returns the nodes that may have copies. One that has just ended counts, because it may only be
