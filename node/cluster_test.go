@@ -20,6 +20,7 @@ import (
 	"freshet/log/jetstream"
 	"freshet/node/cluster"
 	"freshet/store"
+	"freshet/store/transfer"
 	"freshet/weburl"
 )
 
@@ -215,6 +216,40 @@ func TestTwoCopies(t *testing.T) {
 		n.leave()
 		verify(t, n.options)
 	}
+}
+
+// TestForgottenCapturesGo holds that a node removes the captures of partitions that it forgot in an earlier run.
+func TestForgottenCapturesGo(t *testing.T) {
+	s := broker.JetStream(t)
+	web := newTestWeb(t, 3, 5)
+	o := web.fromOneSeed(t)
+	o.FS, o.Dir, o.Delay = vfs.NewMem(), "one", 10*time.Millisecond
+	one := join(t, s, o, "one")
+	within(t, "all is stored", func() bool { return one.stored() == 3*5+1 })
+	one.leave()
+	kept, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", Partitions: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := kept.Files()
+	for p := range weburl.Partition(8) {
+		err = errors.Join(err, transfer.ForgetPartition(kept, p))
+	}
+	if err = errors.Join(err, kept.Close()); err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	one = join(t, s, o, "one")
+	within(t, "all is stored again, from the log", func() bool { return one.stored() == 3*5+1 })
+	if err := one.sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, file := range files {
+		if _, err := o.FS.Stat(file); err == nil {
+			t.Errorf("%s is still there", file)
+		}
+	}
+	one.leave()
+	verify(t, one.options)
 }
 
 // far returns pages of two hosts whose partitions another node has, and waits until there are some.

@@ -139,7 +139,6 @@ func (n *Node) Forget(p weburl.Partition) error {
 	if err := transfer.ForgetPartition(n.store, p); err != nil {
 		return fmt.Errorf("crawl: forget partition %d: %w", p, err)
 	}
-	n.forgotten.Store(true)
 	return nil
 }
 

@@ -86,11 +86,10 @@ func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 // sweep deletes what Options.Keep does not keep, and finishes purges.
 func (n *Node) sweep(ctx context.Context) error {
 	if n.opt.Cluster != nil { // records of a cluster are never dropped
-		err := n.finishPurges(ctx)
-		if err == nil && n.forgotten.Swap(false) {
-			err = retain.Reclaim(ctx, n.store)
+		if err := n.finishPurges(ctx); err != nil {
+			return err
 		}
-		return err
+		return retain.Reclaim(ctx, n.store)
 	}
 	if n.opt.Keep == (retain.Keep{}) {
 		return n.finishPurges(ctx)

@@ -20,15 +20,14 @@ type Node struct {
 	inForce   atomic.Pointer[current] // the current options
 	reloading sync.Mutex              // held during a change of options
 
-	store     *store.Store
-	fetcher   *fetch.Fetcher
-	in, out   *fetch.Pace // what all fetches together may read and write
-	log       *crawlLog
-	inFlight  *inFlight
-	fleet     *fleetGate
-	tally     *tally
-	forgotten atomic.Bool // a partition was forgotten, and its captures are still in the files
-	keeper    keeper
+	store    *store.Store
+	fetcher  *fetch.Fetcher
+	in, out  *fetch.Pace // what all fetches together may read and write
+	log      *crawlLog
+	inFlight *inFlight
+	fleet    *fleetGate
+	tally    *tally
+	keeper   keeper
 
 	plan   plan
 	budget *memory.Budget

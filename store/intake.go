@@ -29,6 +29,34 @@ const intakeBatch = 1 << 20
 // finds it, the intake was interrupted, and the partition is emptied.
 func intakeKey() []byte { return format.Outside("import") }
 
+// unnamedKey is outside of every crawl. It exists while the WARC files may hold captures that no row names: of a
+// partition that was emptied, or of an intake that failed. Its value counts the intakes since it did not exist.
+func unnamedKey() []byte { return format.Outside("unnamed") }
+
+// Unnamed returns how many intakes may have left captures in the WARC files that no row names.
+func (in Inside) Unnamed() (intakes uint64, err error) {
+	err = format.Read(in.db, unnamedKey(), &intakes)
+	return intakes, ignoreMissing(err)
+}
+
+// Reclaimed says that the captures that so many intakes had left are gone. Those of further intakes are not.
+func (in Inside) Reclaimed(intakes uint64) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now, err := in.Unnamed()
+	if err != nil || now != intakes {
+		return err
+	}
+	batch := in.db.NewBatch()
+	if err := batch.Delete(unnamedKey(), nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := database.Commit(batch, pebble.Sync); err != nil {
+		return in.fail(err)
+	}
+	return nil
+}
+
 // BeginIntake begins to load a partition. The partition must be empty.
 func (in Inside) BeginIntake(p weburl.Partition) (*Intake, error) {
 	return in.beginIntake(p, (*Intake).checkEmpty)
@@ -58,9 +86,15 @@ func (i *Intake) begin(prepare func(*Intake) error) error {
 	if err := prepare(i); err != nil {
 		return err
 	}
+	intakes, err := i.s.Inside().Unnamed()
+	if err != nil {
+		return err
+	}
 	from, to := format.Span(i.prefix)
 	batch := i.s.db.NewBatch()
-	if err := errors.Join(batch.Set(intakeKey(), i.prefix, nil), batch.DeleteRange(from, to, nil)); err != nil {
+	err = errors.Join(batch.Set(intakeKey(), i.prefix, nil), batch.DeleteRange(from, to, nil),
+		batch.Set(unnamedKey(), format.AppendValue(nil, intakes+1), nil))
+	if err != nil {
 		return errors.Join(err, batch.Close())
 	}
 	if err := database.Commit(batch, pebble.Sync); err != nil {

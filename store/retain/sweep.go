@@ -96,11 +96,22 @@ func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done 
 	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
-// Reclaim rewrites WARC files of which less than half is in use, as Sweep does.
+// Reclaim rewrites WARC files of which less than half is in use, as Sweep does, if an intake may have left captures
+// that no row names. It may be called while a crawl runs; it then ends the WARC file that is being written.
 func Reclaim(ctx context.Context, s *store.Store) error {
 	d := directory{s.Inside()}
 	defer d.Alone()()
-	return d.reclaim(ctx, 0, new(Swept))
+	intakes, err := d.Unnamed()
+	if err != nil || intakes == 0 {
+		return err
+	}
+	if err := d.EndFile(); err != nil {
+		return err
+	}
+	if err := d.reclaim(ctx, 0, new(Swept)); err != nil {
+		return err
+	}
+	return d.Reclaimed(intakes)
 }
 
 // cut returns the time, in unix nanoseconds, before which the past is deleted: because of its age, or because the

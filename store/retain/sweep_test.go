@@ -71,6 +71,40 @@ func readAll(t testing.TB, s *store.Store) {
 	}
 }
 
+// TestForgottenCapturesGo holds that the captures of partitions that were emptied, perhaps in an earlier run, are gone
+// after Reclaim, and that it does nothing where there are none.
+func TestForgottenCapturesGo(t *testing.T) {
+	o := storetest.Options(vfs.NewMem())
+	s := storetest.Open(t, o)
+	c := storetest.NewRefreshed(t, 60)
+	for range 60 {
+		c.Visit(s)
+	}
+	for p := range weburl.Partition(storetest.Partitions) {
+		if err := transfer.ForgetPartition(s, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := warcBytes(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.Open(t, o)
+	again := storetest.Parse(t, "http://again.test/")
+	storetest.Discover(t, s, again.String())
+	storetest.Commit(t, s, storetest.Answer(t, again, 1, "a page after the restart"))
+	if err := retain.Reclaim(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if after := warcBytes(t, s); after > before/10 {
+		t.Errorf("%d of %d bytes are left", after, before)
+	}
+	storetest.Verify(t, s)
+	if n, err := s.Inside().Unnamed(); n != 0 || err != nil {
+		t.Errorf("%d intakes may still have left something, %v", n, err)
+	}
+}
+
 // TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 10,000: 10 fetches a day, files
 // of 100 KiB for a GiB, a sweep a week. Whatever limit is asked, the WARC files stay below it
 // from day to day and use most of it, and the database is as large as what is kept; what is referred to is

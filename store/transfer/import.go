@@ -26,7 +26,7 @@ func ReplacePartition(s *store.Store, r io.Reader) (p weburl.Partition, err erro
 	return importTo(s, r, store.Inside.BeginReplacement)
 }
 
-// ForgetPartition empties a partition. Its captures stay in their files, but no row names them.
+// ForgetPartition empties a partition. Its captures stay in their files until retain.Reclaim rewrites these.
 func ForgetPartition(s *store.Store, p weburl.Partition) error {
 	i, err := s.Inside().BeginReplacement(p)
 	if err != nil {
